@@ -1,0 +1,44 @@
+# make demo | test | lint | bench: each makes the virtual environment .venv on first use.
+# Needs Python 3.11 or newer; `make PYTHON=/path/to/python test` chooses one.
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/installed
+CANDIDATES := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python
+USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+DEMO_OUT :=
+
+.PHONY: demo test lint bench
+
+demo: $(STAMP)
+	$(BIN)/irtkit demo $(if $(DEMO_OUT),--out "$(DEMO_OUT)")
+
+test: $(STAMP)
+	$(BIN)/python -m pytest
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(STAMP)
+	@for script in benchmarks/*.py; do \
+	  [ -e "$$script" ] || continue; \
+	  echo "== $$script"; \
+	  $(BIN)/python "$$script" || exit 1; \
+	done
+
+# A candidate is tried before it is used: a name on the path may not run, or be too old.
+$(STAMP): pyproject.toml
+	@for python in $(CANDIDATES); do \
+	  if "$$python" -c '$(USABLE)' >/dev/null 2>&1; then \
+	    echo "installing irtkit into $(VENV) with $$python"; \
+	    "$$python" -m venv --clear $(VENV) && \
+	    $(BIN)/python -m pip --disable-pip-version-check --quiet install --editable '.[test]' && \
+	    touch $@; \
+	    exit; \
+	  fi; \
+	done; \
+	echo "irtkit needs Python 3.11 or newer with its venv module (python3-venv on Debian);" >&2; \
+	echo "none of these is one: $(CANDIDATES)" >&2; \
+	exit 1

@@ -1,0 +1,41 @@
+"""Item response theory for evaluations of AI systems.
+
+A matrix of right and wrong answers (respondents × items) becomes the difficulty, discrimination
+and guessing of every item and the ability of every respondent. Modules, bottom up:
+
+- ``files``, ``progress``: writing whole files, showing progress
+- ``responses``: the response matrix
+- ``irf``: the item response function and item parameters
+- ``quadrature``: the ability grid and posteriors on it
+- ``simulation``: simulated responses, synthetic respondents
+- ``calibration``: fitting the models, and what a fit returns
+- ``difficulty``: average error, and difficulty measures compared
+- ``datasets``: the digits crowd, real answers of 130 classifiers
+- ``io``: reading response matrices, reading and writing tables
+- ``cli``: the command line
+"""
+
+from irtkit.calibration import FitResult, fit, load
+from irtkit.difficulty import DifficultyComparison, average_error, compare_difficulties
+from irtkit.io import read_responses, read_table, write_table
+from irtkit.irf import ItemParameters
+from irtkit.responses import ResponseMatrix
+from irtkit.simulation import add_synthetic, simulate_responses
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DifficultyComparison",
+    "FitResult",
+    "ItemParameters",
+    "ResponseMatrix",
+    "add_synthetic",
+    "average_error",
+    "compare_difficulties",
+    "fit",
+    "load",
+    "read_responses",
+    "read_table",
+    "simulate_responses",
+    "write_table",
+]

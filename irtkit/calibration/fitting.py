@@ -1,0 +1,310 @@
+"""The public way in: one function that fits any model to a response matrix."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from irtkit.calibration.result import Counts, FitResult, Quadrature
+from irtkit.irf import MODELS, ItemParameters, ModelName
+from irtkit.progress import progress_line
+from irtkit.responses import ResponseMatrix
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from irtkit.calibration.em import Climber, MarginalLikelihood, Maximum
+    from irtkit.calibration.priors import WeakPrior
+
+_UNBOUNDED_INFORMATION = 0.05
+"""Expected number of uncertain responses, ΣP(1 − P), below which an item is fitted perfectly."""
+_NAMED_IN_WARNINGS = 5
+
+
+def fit(
+    responses: ResponseMatrix,
+    model: ModelName = "2PL",
+    *,
+    method: Literal["em"] = "em",
+    prior: Literal["weak"] | WeakPrior | None = "weak",
+    seed: int = 0,
+    quadrature: Literal["adaptive"] | tuple[int, float] = "adaptive",
+    standard_errors: bool = False,
+    synthetic: Literal["separate", "ordinary"] = "separate",
+    tol: float = 1e-7,
+    max_iterations: int = 1000,
+    progress: bool | None = None,
+) -> FitResult:
+    """Fit an item response model: difficulty, discrimination, guessing, and abilities.
+
+    Parameters
+    ----------
+    responses
+        Right and wrong answers, respondents × items; missing cells are taken as missing at
+        random. Synthetic respondents take part in estimating items, with a wide ability
+        distribution of their own (SD of 5 logits at the typical slope), and count neither in the
+        log-likelihood nor in average errors, orientation or scale.
+    model
+        "1PL" (one common discrimination), "Rasch" (discrimination 1, SD of ability estimated),
+        "2PL" or "3PL" (with guessing). In 2PL and 3PL discrimination is free in sign.
+    method
+        "em": marginal maximum likelihood; abilities are posterior means.
+    prior
+        "weak" (default) keeps every estimate finite and leaves the common scale and location of
+        the items free; None is textbook marginal maximum likelihood; or a prior object.
+    seed
+        Recorded in the settings; "em" draws nothing at random.
+    quadrature
+        "adaptive" (default): nodes that follow the posteriors. Or a fixed grid (nodes, limit),
+        equally spaced on [−limit, limit]: (61, 6.0) is the grid of R's mirt.
+    standard_errors
+        Whether to compute standard errors from the observed information (exact second
+        derivatives; the cost is one evaluation of the likelihood per parameter).
+    synthetic
+        "separate" (default) as described above; "ordinary" treats synthetic respondents like any
+        other row.
+    tol
+        The fit has converged when a full step promises to raise the log-likelihood (with prior) by
+        less than this, twice in a row: estimates are then within about √(2·tol) of a standard
+        error from the optimum.
+    max_iterations
+        Most evaluations of the likelihood. A fit that needs more is returned with
+        ``converged=False`` and a warning.
+    progress
+        Whether to show progress; by default on a terminal only.
+
+    Returns
+    -------
+    FitResult
+        Ability has mean 0 and SD 1 among real respondents and rises with the proportion right.
+
+    Raises
+    ------
+    TypeError
+        If ``responses`` is not a ResponseMatrix.
+    ValueError
+        If an argument is outside what is named above, or all respondents are synthetic.
+
+    Warns
+    -----
+    UserWarning
+        If the fit did not converge, or items have no finite estimate under ``prior=None``.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> items = irtkit.ItemParameters.from_difficulty([1.0, 1.5, -1.0], [-1.0, 0.0, 1.0])
+    >>> abilities = [k / 50 - 2 for k in range(200)]
+    >>> responses = irtkit.simulate_responses(items, abilities, seed=1)
+    >>> result = irtkit.fit(responses, "2PL")
+    >>> result.converged, [bool(a < 0) for a in result.items["discrimination"]]
+    (True, [False, False, True])
+    """
+    _check(responses, model, method, prior, quadrature, synthetic, tol, max_iterations)
+    import jax
+
+    from irtkit.calibration import em
+    from irtkit.calibration.priors import prior_of
+    from irtkit.quadrature import blocks_of
+
+    chosen = prior_of(prior)
+    # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
+    as_1pl = model == "Rasch" and quadrature == "adaptive"
+    with jax.enable_x64(True), progress_line(f"fitting {model}", shown=progress) as report:
+        likelihood = em.MarginalLikelihood(
+            "1PL" if as_1pl else model, responses.n_items, chosen, responses.n_missing == 0
+        )
+        blocks = blocks_of(responses, synthetic_is_real=synthetic == "ordinary")
+        climber = em.Climber(
+            likelihood, blocks, tol=tol, max_iterations=max_iterations, report=report
+        )
+        start = em.starting_values(likelihood, blocks)
+        if quadrature == "adaptive":
+            maximum = climber.on_adaptive_nodes(start)
+        else:
+            maximum = climber.on_fixed_nodes(start, int(quadrature[0]), float(quadrature[1]))
+        settings: dict[str, Any] = {
+            "prior": None if chosen is None else vars(chosen),
+            "seed": seed,
+            "quadrature": quadrature,
+            "standard_errors": standard_errors,
+            "synthetic": synthetic,
+            "tol": tol,
+            "max_iterations": max_iterations,
+        }
+        result = _result(responses, model, settings, likelihood, climber, maximum)
+    _warn(result)
+    return result
+
+
+def _check(
+    responses: ResponseMatrix,
+    model: str,
+    method: str,
+    prior: object,
+    quadrature: object,
+    synthetic: str,
+    tol: float,
+    max_iterations: int,
+) -> None:
+    """Refuse what cannot be fitted, before anything heavy is loaded."""
+    if not isinstance(responses, ResponseMatrix):
+        raise TypeError(
+            f"responses must be an irtkit.ResponseMatrix, got {type(responses).__name__}; "
+            "ResponseMatrix.from_frame takes a DataFrame, read_responses a file"
+        )
+    for name, value, allowed in (
+        ("model", model, MODELS),
+        ("method", method, ("em",)),
+        ("synthetic", synthetic, ("separate", "ordinary")),
+    ):
+        if value not in allowed:
+            raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
+    if isinstance(prior, str) and prior != "weak":
+        raise ValueError(f"prior must be 'weak', None or a prior object, got {prior!r}")
+    if synthetic == "separate" and responses.synthetic.all():
+        raise ValueError(
+            "responses holds synthetic respondents only; real ones set the scale "
+            "(synthetic='ordinary' treats all rows alike)"
+        )
+    if not tol > 0:
+        raise ValueError(f"tol must be above 0, got {tol}")
+    if max_iterations < 1:
+        raise ValueError(f"max_iterations must be at least 1, got {max_iterations}")
+    if quadrature != "adaptive":
+        _check_fixed_grid(quadrature)
+
+
+def _check_fixed_grid(quadrature: object) -> None:
+    rule = "quadrature must be 'adaptive' or (nodes, limit) with nodes ≥ 3 and limit > 0"
+    if not isinstance(quadrature, tuple | list) or len(quadrature) != 2:
+        raise ValueError(f"{rule}; got {quadrature!r}")
+    nodes, limit = quadrature
+    if isinstance(nodes, bool) or not isinstance(nodes, int) or not nodes >= 3 or not limit > 0:
+        raise ValueError(f"{rule}; got {quadrature!r}")
+
+
+def _result(
+    responses: ResponseMatrix,
+    model: ModelName,
+    settings: dict[str, Any],
+    likelihood: MarginalLikelihood,
+    climber: Climber,
+    maximum: Maximum,
+) -> FitResult:
+    """Turn the scale the right way up, set the unit of Rasch, and put labels on."""
+    from irtkit.calibration import em, standard_errors
+    from irtkit.quadrature import count_nodes
+
+    separate = settings["synthetic"] == "separate"
+    synthetic = responses.synthetic if separate else np.zeros_like(responses.synthetic)
+    counts = Counts.of(responses, synthetic)
+    n = responses.n_respondents
+    items = likelihood.items(maximum.x)
+    slope, intercept = np.array(items.slope), np.array(items.intercept)
+    guessing = np.zeros_like(slope)
+    if items.logit_guessing is not None:
+        guessing = 1 / (1 + np.exp(-np.array(items.logit_guessing)))
+    ability = np.array(maximum.posterior.mean[:n])
+    as_1pl = model == "Rasch" and likelihood.model == "1PL"
+    latent_sd = float(abs(slope[0])) if as_1pl else float(likelihood.latent_sd(maximum.x))
+    stretch = _orientation(ability, counts, synthetic) * (latent_sd if as_1pl else 1.0)
+    information = climber.information(maximum) if likelihood.prior is None else None
+    status = _status(counts, information)
+    slope /= stretch
+    if likelihood.prior is None:
+        unknown = np.array(status) == "no responses"
+        intercept[unknown] = np.nan
+        if not likelihood.common_slope:
+            slope[unknown] = guessing[unknown] = np.nan
+    parameters = ItemParameters(slope, intercept, guessing)
+    errors = np.full((responses.n_items, 4), np.nan)
+    if settings["standard_errors"]:
+        covariances = standard_errors.item_covariances(likelihood, climber.data(maximum), maximum.x)
+        errors = standard_errors.of_parameters(parameters, model, covariances, stretch)
+    if synthetic.any():
+        spread = float(em.SYNTHETIC_LOGIT_SD / likelihood.typical_slope(maximum.x))
+        settings["synthetic_ability_sd"] = spread * abs(stretch)
+    theta = np.asarray(maximum.nodes.theta) * abs(stretch)
+    return FitResult(
+        model=model,
+        method="em",
+        settings=settings,
+        item_labels=responses.items,
+        respondent_labels=responses.respondents,
+        parameters=parameters,
+        standard_errors=errors,
+        status=status,
+        ability=ability * stretch,
+        ability_se=np.array(maximum.posterior.sd[:n]) * abs(stretch),
+        synthetic=synthetic,
+        counts=counts,
+        latent_sd=latent_sd,
+        log_likelihood=maximum.log_likelihood,
+        n_parameters={"Rasch": 1, "1PL": 1, "2PL": responses.n_items, "3PL": 2 * responses.n_items}[
+            model
+        ]
+        + responses.n_items,
+        converged=maximum.converged,
+        n_iterations=maximum.n_iterations,
+        trace_rows=np.array(maximum.trace, dtype=np.float64).reshape(-1, 4),
+        quadrature=Quadrature(
+            count_nodes(maximum.nodes),
+            float(theta.min()),
+            float(theta.max()),
+            maximum.quadrature_error,
+        ),
+        responses=responses,
+    )
+
+
+def _orientation(
+    ability: NDArray[np.float64], counts: Counts, synthetic: NDArray[np.bool_]
+) -> float:
+    """1.0, or −1.0 if ability falls with the proportion right among real respondents."""
+    kept = ~synthetic & (counts.respondent_responses > 0)
+    share = counts.respondent_right[kept] / counts.respondent_responses[kept]
+    agreement = float((share - share.mean()) @ ability[kept])
+    return -1.0 if agreement < 0 else 1.0
+
+
+def _status(counts: Counts, information: NDArray[np.float64] | None) -> tuple[str, ...]:
+    """Status of every item; ``information`` is the expected number of uncertain responses.
+
+    It is None with a prior, under which no item is unbounded.
+    """
+    status = np.full(len(counts.item_right), "ok", dtype=object)
+    wrong = counts.item_responses - counts.item_right
+    status[(counts.item_right == 0) | (wrong == 0)] = "no variance"
+    if information is not None:
+        status[information < _UNBOUNDED_INFORMATION] = "unbounded"
+    status[counts.item_responses == 0] = "no responses"
+    return tuple(status)
+
+
+def _warn(result: FitResult) -> None:
+    """Say in one warning each what did not converge and which items have no finite estimate."""
+    if not result.converged:
+        last = result.trace_rows[-1]
+        warnings.warn(
+            f"the fit did not converge in {result.n_iterations} iterations "
+            f"(log-likelihood {last[2]:.4f}, last change of a parameter {last[3]:.2g}); "
+            "raise max_iterations"
+            + ("" if result.settings["prior"] else ", or use prior='weak'"),
+            stacklevel=3,
+        )
+    unbounded = [
+        name for name, s in zip(result.item_labels, result.status, strict=True) if s == "unbounded"
+    ]
+    if unbounded:
+        named = ", ".join(map(repr, unbounded[:_NAMED_IN_WARNINGS]))
+        more = len(unbounded) - _NAMED_IN_WARNINGS
+        warnings.warn(
+            f"{len(unbounded)} of {len(result.item_labels)} items have no finite maximum of the "
+            f"likelihood and keep the last value reached: {named}"
+            + (f" and {more} more" if more > 0 else "")
+            + "; prior='weak' gives finite estimates",
+            stacklevel=3,
+        )

@@ -1,0 +1,348 @@
+"""What a calibration returns: item and respondent tables, and how they were got."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.files import replacing
+from irtkit.irf import ItemParameters
+from irtkit.responses import ResponseMatrix
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    import pandas as pd
+    from numpy.typing import ArrayLike, NDArray
+
+    from irtkit.irf import ModelName
+
+_FORMAT = "irtkit result"
+_FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Quadrature:
+    """The grid over which ability was integrated.
+
+    Parameters
+    ----------
+    n_nodes, lowest, highest
+        Number of nodes and where they begin and end, in units of ability.
+    estimated_error
+        Absolute difference between the log-likelihood on this grid and on an adaptive one twice
+        as dense as it needs to be, over all real respondents together.
+    """
+
+    n_nodes: int
+    lowest: float
+    highest: float
+    estimated_error: float
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Counts of responses, which outlive the responses themselves.
+
+    Item counts leave synthetic respondents out; arrays have shape (n_items,) or (n_respondents,).
+    """
+
+    item_right: NDArray[np.int64]
+    item_responses: NDArray[np.int64]
+    respondent_right: NDArray[np.int64]
+    respondent_responses: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, responses: ResponseMatrix, left_out: NDArray[np.bool_]) -> Counts:
+        """Count responses, leaving the marked rows out of the counts by item."""
+        right, answered = responses.values == 1, responses.values >= 0
+        return cls(
+            right.sum(axis=0) - right[left_out].sum(axis=0),
+            answered.sum(axis=0) - answered[left_out].sum(axis=0),
+            right.sum(axis=1),
+            answered.sum(axis=1),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FitResult:
+    """A fitted item response model; made by :func:`irtkit.fit`.
+
+    Ability has mean 0 and SD 1 among real respondents (SD ``latent_sd`` for Rasch) and rises with
+    the proportion right. All arrays are in the order of ``item_labels`` and ``respondent_labels``.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> responses = irtkit.ResponseMatrix(
+    ...     [[1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 0]], items=["a", "b", "c"]
+    ... )
+    >>> result = irtkit.fit(responses, "1PL")
+    >>> result.items["average_error"].to_dict()
+    {'a': 0.25, 'b': 0.25, 'c': 0.75}
+    >>> bool(result.items.loc["c", "difficulty"] > result.items.loc["a", "difficulty"])
+    True
+    """
+
+    model: ModelName
+    method: str
+    settings: dict[str, Any]
+    """The arguments of the fit, and what followed from them."""
+    item_labels: tuple[str, ...]
+    respondent_labels: tuple[str, ...]
+    parameters: ItemParameters
+    standard_errors: NDArray[np.float64]
+    """Shape (n_items, 4): of discrimination, difficulty, guessing and intercept; NaN if not asked
+    for, or where the model has no such parameter."""
+    status: tuple[str, ...]
+    """Per item: "ok", "no variance", "unbounded" or "no responses"."""
+    ability: NDArray[np.float64]
+    """Posterior means (EAP), shape (n_respondents,)."""
+    ability_se: NDArray[np.float64]
+    """Posterior SDs."""
+    synthetic: NDArray[np.bool_]
+    counts: Counts
+    latent_sd: float
+    """SD of ability among real respondents: 1, and estimated for Rasch."""
+    log_likelihood: float
+    """Marginal log-likelihood of the real respondents, priors left out."""
+    n_parameters: int
+    converged: bool
+    n_iterations: int
+    """Evaluations of the likelihood, each of the cost of one EM step."""
+    trace_rows: NDArray[np.float64] = field(repr=False)
+    """Shape (n, 4): step, nodes, log-likelihood, largest change of a parameter."""
+    quadrature: Quadrature
+    responses: ResponseMatrix | None = field(repr=False)
+    """The matrix the model was fitted to; None if it was left out when saving."""
+
+    @cached_property
+    def items(self) -> pd.DataFrame:
+        """Table of items, index "item".
+
+        Columns: discrimination, difficulty, guessing and intercept with their standard errors
+        (``_se``, NaN if not asked for); average_error (share of observed real respondents that
+        got the item wrong, NaN without any); n_responses (by real respondents); p_negative
+        (probability that the slope is below 0, NaN without standard errors); status.
+        """
+        import pandas as pd
+
+        values = {
+            "discrimination": self.parameters.discrimination,
+            "difficulty": self.parameters.difficulty,
+            "guessing": self.parameters.guessing,
+            "intercept": self.parameters.intercept,
+        }
+        columns: dict[str, Any] = {}
+        for k, (name, estimates) in enumerate(values.items()):
+            columns[name] = estimates
+            columns[f"{name}_se"] = self.standard_errors[:, k]
+        answered = self.counts.item_responses
+        wrong = answered - self.counts.item_right
+        columns["average_error"] = np.divide(
+            wrong, answered, out=np.full(len(answered), np.nan), where=answered > 0
+        )
+        columns["n_responses"] = answered
+        columns["p_negative"] = self._p_negative()
+        columns["status"] = np.array(self.status, dtype=object)
+        return pd.DataFrame(columns, index=pd.Index(self.item_labels, name="item"))
+
+    @cached_property
+    def respondents(self) -> pd.DataFrame:
+        """Table of respondents, index "respondent".
+
+        Columns: ability (posterior mean, EAP), ability_se (posterior SD), accuracy (share right
+        of what was answered, NaN without any), n_responses, synthetic.
+        """
+        import pandas as pd
+
+        answered = self.counts.respondent_responses
+        right = self.counts.respondent_right
+        return pd.DataFrame(
+            {
+                "ability": self.ability,
+                "ability_se": self.ability_se,
+                "accuracy": np.divide(
+                    right, answered, out=np.full(len(answered), np.nan), where=answered > 0
+                ),
+                "n_responses": answered,
+                "synthetic": self.synthetic,
+            },
+            index=pd.Index(self.respondent_labels, name="respondent"),
+        )
+
+    @cached_property
+    def trace(self) -> pd.DataFrame:
+        """One row per accepted step: step, nodes, log_likelihood, change."""
+        import pandas as pd
+
+        frame = pd.DataFrame(self.trace_rows, columns=["step", "nodes", "log_likelihood", "change"])
+        return frame.astype({"step": int, "nodes": int})
+
+    @property
+    def n_real(self) -> int:
+        """Number of respondents that are not synthetic."""
+        return int((~self.synthetic).sum())
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion, −2 log L + 2 k; lower is better."""
+        return -2 * self.log_likelihood + 2 * self.n_parameters
+
+    @property
+    def bic(self) -> float:
+        """Bayesian criterion, −2 log L + k log n with n real respondents; lower is better."""
+        return float(-2 * self.log_likelihood + self.n_parameters * np.log(self.n_real))
+
+    def probability(self, abilities: ArrayLike | pd.Series[float] | None = None) -> pd.DataFrame:
+        """P(right) of respondents (rows) on items (columns).
+
+        Parameters
+        ----------
+        abilities
+            Shape (n,), or a Series whose index labels the rows; by default the fitted abilities.
+
+        Examples
+        --------
+        >>> import irtkit
+        >>> result = irtkit.fit(irtkit.ResponseMatrix([[1, 0], [1, 1], [0, 0]]), "1PL")
+        >>> result.probability([0.0]).shape
+        (1, 2)
+        """
+        import pandas as pd
+
+        if abilities is None:
+            rows = pd.Index(self.respondent_labels, name="respondent")
+            theta = self.ability
+        else:
+            rows = abilities.index if isinstance(abilities, pd.Series) else None
+            theta = np.asarray(abilities, dtype=np.float64)
+            if theta.ndim != 1 or not np.isfinite(theta).all():
+                raise ValueError("abilities must be a list of finite numbers (1 dimension)")
+        return pd.DataFrame(
+            self.parameters.probability(theta),
+            index=rows,
+            columns=pd.Index(self.item_labels, name="item"),
+        )
+
+    def save(self, path: str | PathLike[str], *, include_responses: bool = True) -> None:
+        """Write the result to one file, to be read back with :func:`irtkit.load`.
+
+        The file is a NumPy ``.npz`` archive without pickled objects. It appears whole or not at
+        all. With ``include_responses=False`` the response matrix is left out.
+        """
+        header = {
+            "format": _FORMAT,
+            "version": _FORMAT_VERSION,
+            "model": self.model,
+            "method": self.method,
+            "settings": self.settings,
+            "items": self.item_labels,
+            "respondents": self.respondent_labels,
+            "status": self.status,
+            "latent_sd": self.latent_sd,
+            "log_likelihood": self.log_likelihood,
+            "n_parameters": self.n_parameters,
+            "converged": self.converged,
+            "n_iterations": self.n_iterations,
+            "quadrature": vars(self.quadrature),
+        }
+        arrays = {
+            "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
+            "discrimination": self.parameters.discrimination,
+            "intercept": self.parameters.intercept,
+            "guessing": self.parameters.guessing,
+            "standard_errors": self.standard_errors,
+            "ability": self.ability,
+            "ability_se": self.ability_se,
+            "synthetic": self.synthetic,
+            "trace_rows": self.trace_rows,
+            **vars(self.counts),
+        }
+        if include_responses and self.responses is not None:
+            arrays["responses"] = self.responses.values
+            arrays["responses_synthetic"] = self.responses.synthetic
+        with replacing(path) as temporary, temporary.open("wb") as handle:
+            np.savez_compressed(handle, allow_pickle=False, **arrays)
+
+    def _p_negative(self) -> NDArray[np.float64]:
+        """Φ(−a / SE(a)): normal approximation to the posterior of the slope."""
+        from scipy.special import ndtr
+
+        if self.model == "Rasch":  # the slope is 1 by definition
+            return np.zeros(len(self.item_labels))
+        error = self.standard_errors[:, 0]
+        known = np.isfinite(error) & (error > 0)
+        ratio = np.divide(
+            -self.parameters.discrimination, error, out=np.full(len(error), np.nan), where=known
+        )
+        probability: NDArray[np.float64] = ndtr(ratio)
+        return probability
+
+    def __str__(self) -> str:
+        from irtkit.calibration.summary import summarise
+
+        return summarise(self)
+
+
+def load(path: str | PathLike[str]) -> FitResult:
+    """Read a result written by :meth:`FitResult.save`.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a saved result, or was written by a later version of irtkit.
+    """
+    with Path(path).open("rb") as handle:
+        if handle.read(4) != b"PK\x03\x04":
+            raise ValueError(f"{path} is not a saved irtkit result (not an archive)")
+    with np.load(path, allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    header = json.loads(bytes(arrays["header"])) if "header" in arrays else {}
+    if header.get("format") != _FORMAT:
+        raise ValueError(f"{path} is not a saved irtkit result (no header)")
+    if header["version"] > _FORMAT_VERSION:
+        raise ValueError(
+            f"{path} has format version {header['version']}; this irtkit reads up to "
+            f"{_FORMAT_VERSION}: install a newer one"
+        )
+    items, respondents = tuple(header["items"]), tuple(header["respondents"])
+    responses = None
+    if "responses" in arrays:
+        responses = ResponseMatrix(
+            arrays["responses"], respondents, items, synthetic=arrays["responses_synthetic"]
+        )
+    return FitResult(
+        model=header["model"],
+        method=header["method"],
+        settings=header["settings"],
+        item_labels=items,
+        respondent_labels=respondents,
+        parameters=ItemParameters(
+            arrays["discrimination"], arrays["intercept"], arrays["guessing"]
+        ),
+        standard_errors=arrays["standard_errors"],
+        status=tuple(header["status"]),
+        ability=arrays["ability"],
+        ability_se=arrays["ability_se"],
+        synthetic=arrays["synthetic"],
+        counts=Counts(
+            arrays["item_right"],
+            arrays["item_responses"],
+            arrays["respondent_right"],
+            arrays["respondent_responses"],
+        ),
+        latent_sd=header["latent_sd"],
+        log_likelihood=header["log_likelihood"],
+        n_parameters=header["n_parameters"],
+        converged=header["converged"],
+        n_iterations=header["n_iterations"],
+        trace_rows=arrays["trace_rows"],
+        quadrature=Quadrature(**header["quadrature"]),
+        responses=responses,
+    )

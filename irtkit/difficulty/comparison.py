@@ -1,0 +1,168 @@
+"""Measures of difficulty side by side, and whether they put the items in the same order.
+
+Average error is the habit of the field; the difficulty of an item response model is what should
+replace it where that changes something. Three measures are compared:
+
+- ``average_error``: share of real respondents that got the item wrong;
+- ``difficulty``: location b, the ability at which the response curve turns. With unequal slopes
+  the order of two items depends on where they are compared. For an item with negative
+  discrimination b is still a location, but its meaning flips: P(right) is above one half *below*
+  b, so a high b means that most respondents get it right;
+- ``expected_error``: what the model expects the average error to be in its population, on one
+  footing for all slopes, guessing and missing responses.
+
+In a 1PL or Rasch model of a complete matrix all three say the same. They part where slopes
+differ, items can be guessed, or respondents answered different items.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from irtkit.difficulty.expected_error import expected_error
+from irtkit.difficulty.rank_agreement import n_tied, rank_agreement
+from irtkit.difficulty.sentences import agreement_sentence, moves_sentence, negative_sentence
+from irtkit.irf import ItemParameters
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from irtkit.difficulty.rank_agreement import RankAgreement
+
+_NEEDED = (
+    *("discrimination", "difficulty", "guessing", "intercept"),
+    *("average_error", "n_responses", "status"),
+)
+
+
+class CalibratedItems(Protocol):
+    """What a comparison needs to know of a fit."""
+
+    @property
+    def items(self) -> pd.DataFrame:
+        """Index ``item``; parameters, average_error, n_responses and status of every item."""
+
+    @property
+    def model(self) -> str:
+        """``"Rasch"``, ``"1PL"``, ``"2PL"`` or ``"3PL"``."""
+
+    @property
+    def latent_sd(self) -> float:
+        """Standard deviation of ability: 1 except for Rasch."""
+
+
+@dataclass(frozen=True, eq=False)
+class DifficultyComparison:
+    """Measures of difficulty, how far their orders agree, and that in words."""
+
+    table: pd.DataFrame
+    """Index ``item``; a column per measure, higher = harder; NaN where it has no value."""
+    pairs: pd.DataFrame
+    """A row per pair of measures: ``measure_1``, ``measure_2``; ``spearman`` with the 95 %
+    bootstrap interval over items ``spearman_low``, ``spearman_high``; ``kendall`` (τ-b);
+    ``n_items`` compared and ``n_left_out`` because a measure has no value; ``ties_1``,
+    ``ties_2``, the items that share their value with another."""
+    summary: list[str]
+    """Sentences: how far the orders agree, and which items move most and why."""
+    model: str
+    draws: int
+    seed: int
+
+    def __str__(self) -> str:
+        pairs = self.pairs.to_string(index=False, float_format="{:.3f}".format)
+        sentences = "\n".join(f"- {sentence}" for sentence in self.summary)
+        return f"Difficulty of {len(self.table)} items, {self.model}\n\n{pairs}\n\n{sentences}"
+
+
+def compare_difficulties(
+    result: CalibratedItems, *, draws: int = 200, seed: int = 0
+) -> DifficultyComparison:
+    """Compare average error, difficulty and expected error as orders of the items.
+
+    Parameters
+    ----------
+    result
+        A fit, or anything with its `items`, `model` and `latent_sd`.
+    draws
+        Bootstrap draws of items behind each interval.
+    seed
+        The same number gives the same intervals.
+
+    Returns
+    -------
+    DifficultyComparison
+        `table`, `pairs` and `summary`; printing it shows the last two. An item whose difficulty
+        is infinite ranks first or last; one without a value (NaN) is left out of that pair and
+        counted. For an item with negative discrimination a high `difficulty` means easy, so such
+        items lower the agreement even in perfect data.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing from `result.items`, or `draws` or `seed` is not a whole number in
+        range.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> items = irtkit.ItemParameters.from_difficulty([1.0] * 4, [-1.0, -0.3, 0.3, 1.0])
+    >>> abilities = [-1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5] * 20
+    >>> result = irtkit.fit(irtkit.simulate_responses(items, abilities), "1PL")
+    >>> irtkit.compare_difficulties(result).pairs["spearman"].tolist()
+    [1.0, 1.0, 1.0]
+    """
+    import pandas as pd
+
+    items = result.items
+    if absent := [name for name in _NEEDED if name not in items.columns]:
+        raise ValueError(f"result.items must have the column {absent[0]!r}")
+    table = _measures(items, result.latent_sd)
+    rows = []
+    sentences = []
+    for names in combinations(table.columns, 2):
+        both = table[list(names)].dropna()
+        agreement = rank_agreement(both[names[0]], both[names[1]], draws=draws, seed=seed)
+        n_left_out = len(table) - len(both)
+        rows.append(_pair(names, agreement, n_left_out))
+        sentences.append(agreement_sentence(names, agreement, n_left_out))
+        if names[0] == "average_error":
+            sentences.append(moves_sentence(names, agreement, items.loc[both.index], items))
+    return DifficultyComparison(
+        table=table,
+        pairs=pd.DataFrame(rows),
+        summary=[sentence for sentence in (*sentences, negative_sentence(items)) if sentence],
+        model=result.model,
+        draws=draws,
+        seed=seed,
+    )
+
+
+def _measures(items: pd.DataFrame, latent_sd: float) -> pd.DataFrame:
+    """Items × measures; an item that nobody answered has no value, whatever a prior says."""
+    table = items[["average_error", "difficulty"]].astype(float)
+    parameters = items[["discrimination", "intercept", "guessing"]].to_numpy(dtype=float)
+    known = np.isfinite(parameters).all(axis=1)
+    error = np.full(len(items), np.nan)
+    error[known] = expected_error(ItemParameters(*parameters[known].T), latent_sd=latent_sd)
+    table["expected_error"] = error
+    return table.mask(items["n_responses"] == 0)
+
+
+def _pair(names: tuple[str, str], agreement: RankAgreement, n_left_out: int) -> dict[str, Any]:
+    """Return one row of `DifficultyComparison.pairs`."""
+    return {
+        "measure_1": names[0],
+        "measure_2": names[1],
+        "spearman": agreement.spearman,
+        "spearman_low": agreement.spearman_low,
+        "spearman_high": agreement.spearman_high,
+        "kendall": agreement.kendall,
+        "n_items": len(agreement.first),
+        "n_left_out": n_left_out,
+        "ties_1": n_tied(agreement.first),
+        "ties_2": n_tied(agreement.second),
+    }

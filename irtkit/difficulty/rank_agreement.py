@@ -1,0 +1,174 @@
+"""How far two measures put the same items in the same order.
+
+Everything works on levels: 0 for the lowest value, 1 for the next, the same number for values
+that are tied. Values closer than 1e-6 (relative, above 1) are tied, since a fit is not exact and
+rounding must not pass for a difference of order; infinite values are the lowest and the highest.
+Ties get the average of the ranks they share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.simulation import check_seed
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+_TOLERANCE = 1e-6
+_LARGEST = 1e100
+
+
+@dataclass(frozen=True, eq=False)
+class RankAgreement:
+    """Agreement of two measures on the order of the same items, made by `rank_agreement`."""
+
+    first: NDArray[np.intp]
+    """Levels of the items by the first measure, shape (n_items,)."""
+    second: NDArray[np.intp]
+    """Levels of the items by the second measure, shape (n_items,)."""
+    spearman: float
+    """NaN where all items of a measure are tied, as are the three below."""
+    spearman_low: float
+    spearman_high: float
+    kendall: float
+    same_order: bool
+    """Whether no two items are ordered one way by one measure and the other way by the other."""
+
+
+def rank_agreement(
+    first: ArrayLike, second: ArrayLike, *, draws: int = 200, seed: int = 0
+) -> RankAgreement:
+    """Compare two measures of the same items, neither with NaN.
+
+    Parameters
+    ----------
+    first, second
+        Values of shape (n_items,).
+    draws, seed
+        As for `spearman_interval`.
+
+    Examples
+    --------
+    >>> from irtkit.difficulty.rank_agreement import rank_agreement
+    >>> agreement = rank_agreement([0.1, 0.2, 0.3, 0.4], [-2.0, 0.5, 0.4, 9.0])
+    >>> round(agreement.spearman, 3), round(agreement.kendall, 3), agreement.same_order
+    (0.8, 0.667, False)
+    """
+    x, y = levels(first), levels(second)
+    low, high = spearman_interval(x, y, draws=draws, seed=seed)
+    return RankAgreement(x, y, spearman(x, y), low, high, kendall(x, y), same_order(x, y))
+
+
+def levels(values: ArrayLike) -> NDArray[np.intp]:
+    """Position of every value among the distinct values, from 0 for the lowest; no NaN.
+
+    Examples
+    --------
+    >>> from irtkit.difficulty.rank_agreement import levels
+    >>> levels([0.3, float("inf"), 0.1 + 0.2, -5.0])
+    array([1, 2, 1, 0])
+    """
+    bounded = np.clip(np.asarray(values, dtype=np.float64), -_LARGEST, _LARGEST)
+    order = np.argsort(bounded, kind="stable")
+    ascending = bounded[order]
+    gaps = np.diff(ascending) > _TOLERANCE * np.maximum(1, np.abs(ascending[1:]))
+    result = np.zeros(len(bounded), dtype=np.intp)
+    result[order[1:]] = np.cumsum(gaps)
+    return result
+
+
+def ranks(of: NDArray[np.intp], weights: NDArray[Any] | None = None) -> NDArray[np.float64]:
+    """Rank of every item by its level, from 1 for the lowest, ties averaged.
+
+    With whole-number weights, the ranks that the items have when each is repeated weight times.
+    """
+    counts = np.bincount(of, weights)
+    return (np.cumsum(counts) - (counts - 1) / 2)[of]
+
+
+def spearman(
+    first: NDArray[np.intp],
+    second: NDArray[np.intp],
+    weights: NDArray[Any] | None = None,
+) -> float:
+    """Spearman's ρ, the correlation of the ranks; NaN where all items of a measure are tied.
+
+    Parameters
+    ----------
+    first, second
+        Levels of the same items by two measures.
+    weights
+        How often each item counts; by default once.
+    """
+    w: NDArray[Any] = np.ones(len(first)) if weights is None else weights
+    centre = (w.sum() + 1) / 2
+    x, y = ranks(first, w) - centre, ranks(second, w) - centre
+    scale = np.sqrt((w * x * x).sum() * (w * y * y).sum())
+    return float(np.clip((w * x * y).sum() / scale, -1, 1)) if scale > 0 else float("nan")
+
+
+def spearman_interval(
+    first: NDArray[np.intp], second: NDArray[np.intp], *, draws: int = 200, seed: int = 0
+) -> tuple[float, float]:
+    """95 % percentile interval of Spearman's ρ when the items are drawn anew.
+
+    Each draw takes as many items as there are, with replacement (Efron 1979): the interval tells
+    how far the agreement depends on which items the benchmark happens to hold. It does not cover
+    the error of the difficulties themselves. Draws in which all items are tied are left out.
+
+    Raises
+    ------
+    ValueError
+        If `draws` is below 1, or `seed` is not a whole number from 0.
+    """
+    if not isinstance(draws, int | np.integer) or draws < 1:
+        raise ValueError(f"draws must be a whole number, 1 or more; got {draws!r}")
+    check_seed(seed)
+    n = len(first)
+    if np.isnan(spearman(first, second)):
+        return float("nan"), float("nan")
+    generator = np.random.default_rng(seed)
+    drawn = np.array(
+        [
+            spearman(first, second, np.bincount(generator.integers(n, size=n), minlength=n))
+            for _ in range(draws)
+        ]
+    )
+    kept = drawn[~np.isnan(drawn)]
+    if not kept.size:
+        return float("nan"), float("nan")
+    low, high = np.quantile(kept, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def kendall(first: NDArray[np.intp], second: NDArray[np.intp]) -> float:
+    """Kendall's τ-b of two sets of levels; NaN where all items of a measure are tied."""
+    from scipy import stats
+
+    if np.isnan(spearman(first, second)):
+        return float("nan")
+    return float(stats.kendalltau(first, second, variant="b").statistic)
+
+
+def same_order(first: NDArray[np.intp], second: NDArray[np.intp]) -> bool:
+    """Return whether no two items are ordered in opposite ways by the two measures.
+
+    Items that only one of the measures sets apart do not count as a difference.
+    """
+    if not first.size:
+        return True
+    low = np.full(first.max() + 1, second.max())
+    high = np.zeros_like(low)
+    np.minimum.at(low, first, second)
+    np.maximum.at(high, first, second)
+    return bool((np.maximum.accumulate(high)[:-1] <= low[1:]).all())
+
+
+def n_tied(of: NDArray[np.intp]) -> int:
+    """Return the number of items that share their level with another item."""
+    counts = np.bincount(of)
+    return int(counts[counts > 1].sum())

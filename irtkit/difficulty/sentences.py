@@ -1,0 +1,109 @@
+"""What a comparison of difficulties found, in plain sentences.
+
+The words for a Spearman correlation are conventions of this module; the number stands beside
+them. An item's move is explained by what its own parameters have that most items do not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.difficulty.rank_agreement import ranks
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from irtkit.difficulty.rank_agreement import RankAgreement
+
+_SHOWN = 3  # items that a sentence names
+_LARGE_MOVE = 0.1  # of all ranks
+_UNUSUAL_GUESSING = 0.05  # away from the median
+_UNUSUAL_SLOPE = 2.0  # times the median, or the median times the slope
+_MANY_RESPONSES = 0.9  # of the most that an item has
+_WORDS = (
+    (0.95, "put the items in nearly the same order"),
+    (0.8, "put the items in much the same order"),
+    (0.5, "agree in part on the order of the items"),
+    (0.2, "agree little on the order of the items"),
+    (-0.2, "do not agree on the order of the items"),
+    (-1.0, "tend to opposite orders of the items"),
+)
+
+
+def agreement_sentence(names: tuple[str, str], agreement: RankAgreement, n_left_out: int) -> str:
+    """Say how far two measures agree on the order of the items."""
+    both = " and ".join(names)
+    without = f"; {n_left_out} items have no value" if n_left_out else ""
+    if np.isnan(agreement.spearman):
+        return f"{both}: no order to compare, since one of them does not tell items apart{without}."
+    numbers = (
+        f"Spearman {agreement.spearman:.3f}, 95 % interval "
+        f"{agreement.spearman_low:.3f} to {agreement.spearman_high:.3f}{without}"
+    )
+    if agreement.same_order:
+        return f"{both} put the items in the same order, up to ties: nothing changes ({numbers})."
+    words = next(words for least, words in _WORDS if agreement.spearman >= least)
+    return f"{both} {words} ({numbers})."
+
+
+def moves_sentence(
+    names: tuple[str, str], agreement: RankAgreement, compared: pd.DataFrame, items: pd.DataFrame
+) -> str:
+    """Name the items whose ranks differ most and why; empty where nothing changes.
+
+    Parameters
+    ----------
+    names, agreement
+        The two measures and their agreement.
+    compared
+        Rows of the item table that were compared, in the order of the agreement.
+    items
+        The whole item table, for what is usual.
+    """
+    if np.isnan(agreement.spearman) or agreement.same_order:
+        return ""
+    first, second = ranks(agreement.first), ranks(agreement.second)
+    moves = np.abs(first - second)
+    largest = np.argsort(-moves, kind="stable")[:_SHOWN]
+    named = [
+        f"{compared.index[k]} from {first[k]:g} to {second[k]:g} "
+        f"({_reasons(compared.iloc[k], items)})"
+        for k in largest
+        if moves[k] > _LARGE_MOVE * len(moves)
+    ]
+    between = f"from {names[0]} to {names[1]}"
+    if not named:
+        return f"No item moves by more than a tenth of the ranks {between}."
+    return f"The largest moves {between}, of {len(moves)} ranks (1 = easiest): {'; '.join(named)}."
+
+
+def negative_sentence(items: pd.DataFrame) -> str:
+    """Say how many items have a negative discrimination, and how to read their difficulty."""
+    n = int((items["discrimination"] < 0).sum())
+    if not n:
+        return ""
+    have = "items have" if n > 1 else "item has"
+    return (
+        f"{n} of {len(items)} {have} a negative discrimination: the able get such an item wrong, "
+        "and the higher its difficulty, the more respondents get it right."
+    )
+
+
+def _reasons(item: pd.Series[Any], items: pd.DataFrame) -> str:
+    """What sets an item apart from the others and can move its rank."""
+    reasons = [f"status {item['status']}"] if item["status"] != "ok" else []
+    slope, usual_slope = item["discrimination"], items["discrimination"].median()
+    if slope < 0:
+        reasons.append(f"negative discrimination {slope:.2f}")
+    elif slope * _UNUSUAL_SLOPE < usual_slope:
+        reasons.append(f"low discrimination {slope:.2f}, median {usual_slope:.2f}")
+    elif slope > _UNUSUAL_SLOPE * usual_slope:
+        reasons.append(f"high discrimination {slope:.2f}, median {usual_slope:.2f}")
+    guessing, usual_guessing = item["guessing"], items["guessing"].median()
+    if abs(guessing - usual_guessing) > _UNUSUAL_GUESSING:
+        reasons.append(f"guessing {guessing:.2f}, median {usual_guessing:.2f}")
+    if item["n_responses"] < _MANY_RESPONSES * items["n_responses"].max():
+        reasons.append(f"{item['n_responses']} responses, {items['n_responses'].max()} elsewhere")
+    return ", ".join(reasons) or "nothing unusual in its parameters"

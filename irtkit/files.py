@@ -1,0 +1,137 @@
+"""Files appear whole or not at all, and compressed text is recognised by what it holds.
+
+`replacing` writes beside the target and renames at the end, so that a reader never sees half a
+table, and an error or an interruption leaves what was there before. `open_text` and
+`open_bytes` read plain and gzip files alike: the first two bytes tell, not the name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path that becomes `path` if the block succeeds.
+
+    Parameters
+    ----------
+    path
+        The file to write. Where it is a symbolic link, the file it points to is replaced.
+
+    Yields
+    ------
+    Path
+        An empty file in the same folder and with the same suffix, to be written by the block. If
+        the block raises anything, an interruption included, it is removed and `path` is untouched.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the folder does not exist.
+    NotADirectoryError, IsADirectoryError, OSError
+        If the folder is not one, or if the target is a folder or not an ordinary file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from irtkit.files import replacing
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(Path(folder, "note.txt")) as temporary:
+    ...         _ = temporary.write_text("done")
+    ...     Path(folder, "note.txt").read_text()
+    'done'
+    """
+    target = Path(os.path.realpath(path))
+    _check_target(target)
+    temporary = target.with_name(f".{secrets.token_hex(8)}{target.suffix}")
+    try:
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        yield temporary
+        if target.exists():
+            temporary.chmod(target.stat().st_mode & 0o7777)
+        _flush_to_disk(temporary)
+        temporary.replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):  # what went wrong first is what must be seen
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+def open_bytes(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a file for reading bytes, decompressed if they are gzip.
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError, OSError
+        If there is no such file, or if it is a folder or not an ordinary file.
+    """
+    source = Path(path)
+    if not source.exists():
+        raise FileNotFoundError(f"{source}: no such file")
+    if source.is_dir():
+        raise IsADirectoryError(f"{source}: is a folder, not a file")
+    if not source.is_file():
+        raise OSError(f"{source}: is not an ordinary file")
+    handle = source.open("rb")
+    if handle.peek(len(GZIP_MAGIC))[: len(GZIP_MAGIC)] != GZIP_MAGIC:
+        return handle
+    handle.close()
+    return cast("BinaryIO", gzip.open(source, "rb"))
+
+
+def open_text(path: str | os.PathLike[str]) -> TextIO:
+    """Open a UTF-8 file for reading text, decompressed if it is gzip.
+
+    A byte order mark is skipped; line endings are passed on as they are, since a quoted label may
+    hold one.
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError, OSError
+        As for `open_bytes`. Text that is not UTF-8 raises UnicodeDecodeError when it is read.
+
+    Examples
+    --------
+    >>> import gzip
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from irtkit.files import open_text
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "compressed.txt")
+    ...     _ = path.write_bytes(gzip.compress(b"whole"))
+    ...     with open_text(path) as text:
+    ...         text.read()
+    'whole'
+    """
+    return io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", newline="")
+
+
+def _check_target(target: Path) -> None:
+    folder = target.parent
+    if not folder.exists():
+        raise FileNotFoundError(f"{target}: cannot be written, the folder {folder} does not exist")
+    if not folder.is_dir():
+        raise NotADirectoryError(f"{target}: cannot be written, {folder} is not a folder")
+    if target.is_dir():
+        raise IsADirectoryError(f"{target}: cannot be written, it is a folder")
+    if target.exists() and not target.is_file():
+        raise OSError(f"{target}: cannot be written, it is not an ordinary file")
+
+
+def _flush_to_disk(path: Path) -> None:
+    """Have the bytes on disk before the name points to them, should the machine stop."""
+    with path.open("rb") as handle:
+        os.fsync(handle.fileno())

@@ -1,0 +1,134 @@
+"""The JSON lines of py-irt: one respondent per line, ``{"subject_id": …, "responses": {…}}``.
+
+``responses`` maps item to 1 (right) or 0 (wrong); an item that is absent, or null, is missing.
+Described with py-irt, https://github.com/nd-ball/py-irt.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.files import open_text, replacing
+from irtkit.io.collecting import Numbering, ResponseCodes
+from irtkit.responses import MISSING, ResponseMatrix
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from irtkit.io.source import Source
+
+_LAYOUT = '{"subject_id": "…", "responses": {"item": 0 or 1}}'
+
+
+def recognise(source: Source) -> bool:
+    """Whether the file begins with a JSON object."""
+    return source.head.lstrip().startswith(b"{")
+
+
+def read(source: Source) -> ResponseMatrix:
+    """Read respondents in the order of the lines, items in the order of first occurrence."""
+    codes = ResponseCodes(source.threshold)
+    items = Numbering()
+    rows: dict[str, tuple[Any, Any]] = {}
+    items_at_fault: list[str] = []
+    for line, subject, responses in _subjects(source):
+        if subject in rows:
+            raise ValueError(f"line {line}: respondent {subject!r} occurs twice")
+        if not all(map(str.strip, responses)):
+            raise ValueError(f"line {line}: respondent {subject!r} answers an item without a label")
+        before = codes.n_invalid
+        cells = codes.encode(len(rows), list(responses.values()))
+        if codes.n_invalid and not before:
+            items_at_fault = list(responses)
+        rows[subject] = (items.of(list(responses)), np.frombuffer(cells, np.int8))
+    codes.refuse_invalid(list(rows), items_at_fault)
+    values = np.full((len(rows), len(items)), MISSING, dtype=np.int8)
+    for row, (columns, cells_of_row) in enumerate(rows.values()):
+        values[row, columns] = cells_of_row
+    return ResponseMatrix(values, rows, map(str, items.labels))
+
+
+def write_py_irt(responses: ResponseMatrix, path: str | os.PathLike[str]) -> None:
+    """Write a response matrix as the JSON lines that py-irt trains on.
+
+    Parameters
+    ----------
+    responses
+        The matrix; synthetic respondents are written like the others. The format has no place for
+        an item that nobody answered: such an item is left out.
+    path
+        The file to write; it appears whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from irtkit.io.py_irt import write_py_irt
+    >>> from irtkit.responses import ResponseMatrix
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "crowd.jsonlines")
+    ...     write_py_irt(ResponseMatrix([[1, -1]], ["gpt"], ["q1", "q2"]), path)
+    ...     print(path.read_text(), end="")
+    {"subject_id": "gpt", "responses": {"q1": 1}}
+    """
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as text:
+        for respondent, row in zip(responses.respondents, responses.values, strict=True):
+            observed = np.flatnonzero(row != MISSING)
+            answers = {
+                responses.items[column]: value
+                for column, value in zip(observed.tolist(), row[observed].tolist(), strict=True)
+            }
+            record = {"subject_id": respondent, "responses": answers}
+            text.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def _subjects(source: Source) -> Iterator[tuple[int, str, dict[str, object]]]:
+    """Line number, respondent and responses of every line that is not blank."""
+    with open_text(source.path) as text:
+        for line, written in enumerate(text, start=1):
+            if written.strip():
+                record = _record(line, written)
+                subject, responses = record["subject_id"], record["responses"]
+                if isinstance(subject, bool) or not isinstance(subject, str | int):
+                    raise ValueError(f'line {line}: "subject_id" must be text, got {subject!r}')
+                if not str(subject).strip():
+                    raise ValueError(f'line {line}: "subject_id" is empty')
+                if not isinstance(responses, dict):
+                    kind = type(responses).__name__
+                    raise ValueError(
+                        f'line {line}: "responses" must map items to 0 or 1, got {kind}'
+                    )
+                yield line, str(subject), responses
+
+
+def _record(line: int, written: str) -> dict[str, Any]:
+    try:
+        record = json.loads(written, object_pairs_hook=_without_repeats)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {line} is not JSON: {error.msg} at column {error.colno}") from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"line {line}: {error}") from error
+    if not isinstance(record, dict):
+        raise ValueError(f"line {line} is not of the form {_LAYOUT}")
+    for key in ("subject_id", "responses"):
+        if key not in record:
+            found = ", ".join(map(repr, record)) or "none"
+            raise ValueError(
+                f'line {line} has no key "{key}" (its keys: {found}); the form is {_LAYOUT}'
+            )
+    return record
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise ValueError(f"{key!r} occurs twice in one object")
+            seen.add(key)
+    return record

@@ -1,0 +1,37 @@
+"""What a reader is given: the file, how it begins, and what the caller said about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAD_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of responses, not yet read."""
+
+    path: Path
+    head: bytes
+    """How the file begins, decompressed and without a byte order mark: enough to recognise it."""
+    shape: str | None = None
+    """The shape of a table where the caller named one: "wide", "long" or None."""
+    respondent: str | None = None
+    item: str | None = None
+    response: str | None = None
+    """The columns of a long table where the caller named them."""
+    threshold: float | None = None
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the caller said, in one way or another, that the table is long."""
+        return self.shape == "long" or (self.shape is None and self.names_columns)
+
+    @property
+    def names_columns(self) -> bool:
+        """Whether the caller named a column of a long table."""
+        return (self.respondent, self.item, self.response) != (None, None, None)

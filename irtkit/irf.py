@@ -1,0 +1,109 @@
+"""Item response function: the probability of a right answer given ability.
+
+P(right | θ) = c + (1 − c) · σ(aθ + d) with discrimination a, intercept d = −ab, difficulty b and
+guessing c. 1PL and Rasch are this formula with a common a and c = 0, 2PL with c = 0. The
+slope–intercept form stays finite where the difficulty of a flat item does not. There is no 1.7
+scaling constant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+ModelName = Literal["Rasch", "1PL", "2PL", "3PL"]
+MODELS: tuple[ModelName, ...] = get_args(ModelName)
+
+
+@dataclass(frozen=True)
+class ItemParameters:
+    """Discrimination, intercept and guessing of a set of items.
+
+    Parameters
+    ----------
+    discrimination, intercept, guessing
+        Arrays of shape (n_items,). Discrimination may have either sign; guessing lies in [0, 1).
+        NaN marks an item of which nothing is known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from irtkit import ItemParameters
+    >>> items = ItemParameters.from_difficulty([1.0, 2.0], [0.0, 1.0])
+    >>> items.probability([0.0, 1.0]).round(3)
+    array([[0.5  , 0.119],
+           [0.731, 0.5  ]])
+    """
+
+    discrimination: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    guessing: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        for name in ("discrimination", "intercept", "guessing"):
+            values = np.array(getattr(self, name), dtype=np.float64)
+            if values.ndim != 1 or values.shape != np.shape(self.discrimination):
+                raise ValueError(
+                    f"{name} must be one number per item, shape {np.shape(self.discrimination)}; "
+                    f"got shape {values.shape}"
+                )
+            if np.isinf(values).any():
+                raise ValueError(
+                    f"{name} must not be infinite: item {int(np.argmax(np.isinf(values)))} "
+                    "(counted from 0) is"
+                )
+            values.flags.writeable = False
+            object.__setattr__(self, name, values)
+        if ((self.guessing < 0) | (self.guessing >= 1)).any():
+            raise ValueError("guessing must lie in [0, 1)")
+
+    @classmethod
+    def from_difficulty(
+        cls, discrimination: ArrayLike, difficulty: ArrayLike, guessing: ArrayLike | float = 0.0
+    ) -> ItemParameters:
+        """Item parameters from discrimination a, difficulty b and guessing c (d = −ab)."""
+        slope = np.asarray(discrimination, dtype=np.float64)
+        location = np.asarray(difficulty, dtype=np.float64)
+        asymptote = np.asarray(guessing, dtype=np.float64)
+        return cls(slope, -slope * location, np.broadcast_to(asymptote, slope.shape))
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self.discrimination)
+
+    @property
+    def difficulty(self) -> NDArray[np.float64]:
+        """Location b = −d/a; NaN where the discrimination is exactly 0."""
+        flat = self.discrimination == 0
+        return np.where(flat, np.nan, -self.intercept / np.where(flat, 1.0, self.discrimination))
+
+    def probability(self, abilities: ArrayLike) -> NDArray[np.float64]:
+        """P(right) of each ability (rows) on each item (columns)."""
+        return self.guessing + (1 - self.guessing) * _logistic(self._logits(abilities))
+
+    def information(self, abilities: ArrayLike) -> NDArray[np.float64]:
+        """Fisher information about ability, shape (n_abilities, n_items).
+
+        I(θ) = a² · (s²/P²) · P(1 − P) with s = σ(aθ + d); for c = 0 it is a² P(1 − P)
+        (Birnbaum 1968).
+        """
+        s = _logistic(self._logits(abilities))
+        p = self.guessing + (1 - self.guessing) * s
+        # (1 − P)/P · s² with 1 − P = (1 − c)(1 − s), finite where P vanishes
+        ratio = np.divide(s, p, out=np.ones_like(s), where=p > 0)
+        return self.discrimination**2 * ratio * s * (1 - self.guessing) * (1 - s)
+
+    def _logits(self, abilities: ArrayLike) -> NDArray[np.float64]:
+        theta = np.asarray(abilities, dtype=np.float64)
+        return theta[..., None] * self.discrimination + self.intercept
+
+
+def _logistic(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """σ(z) = 1 / (1 + e⁻ᶻ), written with tanh so that no exponential overflows."""
+    return 0.5 * (1 + np.tanh(0.5 * logits))

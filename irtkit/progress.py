@@ -1,0 +1,44 @@
+"""Progress of long work: a line on a terminal, silence everywhere else."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@contextlib.contextmanager
+def progress_line(
+    description: str, *, shown: bool | None = None
+) -> Iterator[Callable[[int, float], None]]:
+    """Give a function to call with the step and the log-likelihood reached.
+
+    Parameters
+    ----------
+    description
+        What is going on, in a few words.
+    shown
+        True or False; None (default) shows it if standard error is a terminal.
+    """
+    if not (sys.stderr.isatty() if shown is None else shown):
+        yield lambda _step, _log_likelihood: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[state]}", markup=False),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(description, total=None, state="")
+
+        def report(step: int, log_likelihood: float) -> None:
+            progress.update(task, state=f"step {step}, log-likelihood {log_likelihood:.3f}")
+
+        yield report

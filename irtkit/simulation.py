@@ -1,0 +1,255 @@
+"""Simulated responses: drawn from known items and abilities, or of synthetic respondents.
+
+A simulation with known items and abilities tells how well a calibration recovers them. Synthetic
+respondents (always right, always wrong, guessing) are appended to real responses as reference
+points; they are marked, so that no count or scale describes them by mistake
+(Martínez-Plumed et al. 2022).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from irtkit.responses import MISSING, ResponseMatrix
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+
+    import pandas as pd
+    from numpy.typing import ArrayLike, NDArray
+
+    from irtkit.irf import ItemParameters
+
+    Labels: TypeAlias = Mapping[Hashable, Hashable] | pd.Series | Sequence[Hashable]
+
+SyntheticKind = Literal["always-right", "always-wrong", "class-prior", "coin"]
+SYNTHETIC_KINDS: tuple[SyntheticKind, ...] = get_args(SyntheticKind)
+_CELLS_PER_BLOCK = 2**20
+
+
+def simulate_responses(
+    items: ItemParameters,
+    abilities: ArrayLike,
+    *,
+    missing: float = 0.0,
+    respondent_labels: Iterable[Hashable] | None = None,
+    item_labels: Iterable[Hashable] | None = None,
+    seed: int | np.random.Generator = 0,
+) -> ResponseMatrix:
+    """Draw responses from known items and abilities.
+
+    Parameters
+    ----------
+    items
+        Discrimination, intercept and guessing of the items.
+    abilities
+        Shape (n_respondents,), on the scale of the items.
+    missing
+        Probability, from 0 to below 1, that a cell is missing, whatever the response would have
+        been. Raising it takes responses away and leaves the others as they are.
+    respondent_labels, item_labels
+        Unique labels; by default ``respondent-1``, … and ``item-1``, ….
+    seed
+        The same number gives the same responses; a generator is advanced.
+
+    Raises
+    ------
+    ValueError
+        If an ability is not finite, `missing` is not in [0, 1), or every cell came out missing.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> items = irtkit.ItemParameters.from_difficulty([1.0, 1.0, 1.0], [-2.0, 0.0, 2.0])
+    >>> irtkit.simulate_responses(items, [-1.0, 1.0], seed=1).values
+    array([[1, 0, 0],
+           [1, 1, 1]], dtype=int8)
+    """
+    theta = np.asarray(abilities, dtype=np.float64)
+    if theta.ndim != 1 or not np.isfinite(theta).all():
+        raise ValueError("abilities must be one finite number per respondent")
+    if not 0 <= missing < 1:
+        raise ValueError(f"missing must be a probability in [0, 1), got {missing!r}")
+    generator = _generator(seed)
+    cells = np.empty((len(theta), items.n_items), dtype=np.int8)
+    for rows in _blocks(cells):
+        cells[rows] = generator.random(cells[rows].shape) < items.probability(theta[rows])
+    for rows in _blocks(cells) if missing else ():
+        cells[rows][generator.random(cells[rows].shape) < missing] = MISSING
+    return ResponseMatrix(cells, respondent_labels, item_labels)
+
+
+def add_synthetic(
+    responses: ResponseMatrix,
+    kinds: SyntheticKind | Iterable[SyntheticKind] = ("always-right", "always-wrong"),
+    *,
+    labels: Labels | None = None,
+    draws: int = 1,
+    probability: float = 0.5,
+    seed: int = 0,
+) -> ResponseMatrix:
+    """Append synthetic respondents, marked as such; the input is left as it is.
+
+    Parameters
+    ----------
+    responses
+        Real responses; rows already marked synthetic stay so.
+    kinds
+        One or several of
+
+        - ``always-right`` and ``always-wrong``: one row each;
+        - ``class-prior``: answers with a class drawn from the frequencies of the classes among
+          these items, marked against the true class, `draws` rows;
+        - ``coin``: right with `probability` on every item, `draws` rows.
+    labels
+        True class of every item, for ``class-prior``: a mapping or pandas Series by item label
+        (further items in it are ignored), or a sequence in the order of the items.
+    draws
+        Rows of each random kind. A row is named after its kind, and numbered from 1 when there
+        are several (``coin-1``, ``coin-2``).
+    probability
+        Probability in [0, 1] that ``coin`` is right.
+    seed
+        Each kind has a stream of its own: neither other kinds nor more draws change its rows.
+
+    Returns
+    -------
+    ResponseMatrix
+        The rows of `responses` and, below them, the synthetic ones in the order of `kinds`.
+        They answer every item, also where real responses are missing.
+
+    Raises
+    ------
+    ValueError
+        If a kind is unknown or named twice, a label is taken, an item has no class, `draws` is
+        below 1 or `probability` outside [0, 1].
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> real = irtkit.ResponseMatrix([[1, 0, 1]], respondents=["gpt"])
+    >>> crowd = irtkit.add_synthetic(real, ("always-right", "coin"), draws=2)
+    >>> crowd.respondents
+    ('gpt', 'always-right', 'coin-1', 'coin-2')
+    >>> crowd.synthetic
+    array([False,  True,  True,  True])
+    """
+    chosen = _checked_kinds(kinds)
+    if not isinstance(draws, int | np.integer) or draws < 1:
+        raise ValueError(f"draws must be a whole number, 1 or more; got {draws!r}")
+    if not 0 <= probability <= 1:
+        raise ValueError(f"probability must lie in [0, 1], got {probability!r}")
+    check_seed(seed)
+    classes = _class_codes(labels, responses.items) if "class-prior" in chosen else None
+    rows = {
+        kind: _rows_right(kind, (draws, responses.n_items), classes, probability, seed)
+        for kind in chosen
+    }
+    names = [name for kind in chosen for name in _row_names(kind, len(rows[kind]))]
+    _refuse_taken(names, responses)
+    return ResponseMatrix(
+        np.concatenate([responses.values, *(right.astype(np.int8) for right in rows.values())]),
+        (*responses.respondents, *names),
+        responses.items,
+        synthetic=np.concatenate([responses.synthetic, np.ones(len(names), dtype=bool)]),
+    )
+
+
+def check_seed(seed: int) -> None:
+    """Refuse what would make the draws differ from one time to the next."""
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise ValueError(f"seed must be a whole number, 0 or more; got {seed!r}")
+
+
+def _blocks(cells: NDArray[np.int8]) -> Iterator[slice]:
+    """Rows in blocks, so that no array of numbers is ever as large as the matrix."""
+    step = max(1, _CELLS_PER_BLOCK // max(1, cells.shape[1]))
+    return (slice(start, start + step) for start in range(0, len(cells), step))
+
+
+def _rows_right(
+    kind: SyntheticKind,
+    shape: tuple[int, int],
+    classes: NDArray[np.intp] | None,
+    probability: float,
+    seed: int,
+) -> NDArray[np.bool_]:
+    """Whether each row of a kind is right on each item, from the kind's own stream."""
+    generator = np.random.default_rng([seed, SYNTHETIC_KINDS.index(kind)])
+    if kind == "class-prior" and classes is not None:
+        # the class of an item picked at random is a draw from the frequencies of the classes
+        predicted = classes[generator.integers(len(classes), size=shape)]
+        return np.equal(predicted, classes)
+    if kind == "coin":
+        return np.less(generator.random(shape), probability)
+    return np.full((1, shape[1]), kind == "always-right")
+
+
+def _class_codes(labels: Labels | None, items: tuple[str, ...]) -> NDArray[np.intp]:
+    """Class of every item as a number, in the order of the items."""
+    if labels is None:
+        raise ValueError("labels must give the true class of every item for kind 'class-prior'")
+    by_item = _labels_by_item(labels, items)
+    numbers: dict[Hashable, int] = {}
+    for item in items:
+        if _is_missing(by_item.get(item)):
+            raise ValueError(f"labels must give the true class of every item: {item!r} has none")
+        numbers.setdefault(by_item[item], len(numbers))
+    return np.array([numbers[by_item[item]] for item in items], dtype=np.intp)
+
+
+def _labels_by_item(labels: Labels, items: tuple[str, ...]) -> dict[str, Hashable]:
+    by_label = getattr(labels, "items", None)
+    if by_label is None:  # a sequence or an array
+        classes = list(labels)
+        if len(classes) != len(items):
+            raise ValueError(
+                f"labels must hold {len(items)} classes, one per item, got {len(classes)}"
+            )
+        return dict(zip(items, classes, strict=True))
+    pairs = [(str(item), label) for item, label in by_label()]
+    by_item = dict(pairs)
+    if len(by_item) < len(pairs):
+        names = [item for item, _ in pairs]
+        twice = next(item for item in names if names.count(item) > 1)
+        raise ValueError(f"labels must give one class per item: {twice!r} occurs twice")
+    return by_item
+
+
+def _is_missing(label: Hashable) -> bool:
+    """None, NaN, NaT, pandas.NA or blank text."""
+    if isinstance(label, str):
+        return not label.strip()
+    return label is None or str(label) in {"nan", "NaT", "<NA>"}
+
+
+def _checked_kinds(kinds: SyntheticKind | Iterable[SyntheticKind]) -> tuple[SyntheticKind, ...]:
+    chosen: tuple[SyntheticKind, ...] = (kinds,) if isinstance(kinds, str) else tuple(kinds)
+    for kind in chosen:
+        if kind not in SYNTHETIC_KINDS:
+            raise ValueError(f"kinds must be among {', '.join(SYNTHETIC_KINDS)}; got {kind!r}")
+        if chosen.count(kind) > 1:
+            raise ValueError(f"kinds must name a kind once: {kind!r} occurs twice (see draws=)")
+    return chosen
+
+
+def _generator(seed: int | np.random.Generator) -> np.random.Generator:
+    if isinstance(seed, np.random.Generator):
+        return seed
+    check_seed(seed)
+    return np.random.default_rng(seed)
+
+
+def _row_names(kind: str, n: int) -> list[str]:
+    return [kind] if n == 1 else [f"{kind}-{k}" for k in range(1, n + 1)]
+
+
+def _refuse_taken(names: list[str], responses: ResponseMatrix) -> None:
+    taken = set(responses.respondents)
+    for name in names:
+        if name in taken:
+            raise ValueError(
+                f"kinds would add a synthetic respondent {name!r}, a label that is taken"
+            )

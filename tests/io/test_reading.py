@@ -1,0 +1,126 @@
+"""Responses are recognised by content, and every fault is one clear message."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from irtkit.io import read_responses
+from irtkit.responses import ResponseMatrix
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+SHARED = Path(__file__).resolve().parents[3] / "shared"
+STORED = sorted(SHARED.glob("data/*.meta.json"))
+
+EXPECTED = ResponseMatrix([[1, 0], [-1, 1]], ["gpt", "llama"], ["q1", "q2"])
+TEMPLATES = {
+    "wide": "model,q1,q2\ngpt,%s,%s\nllama,,%s\n",
+    "long": "model,item,correct\ngpt,q1,%s\ngpt,q2,%s\nllama,q2,%s\n",
+    "py-irt": '{"subject_id": "gpt", "responses": {"q1": %s, "q2": %s}}\n'
+    '{"subject_id": "llama", "responses": {"q2": %s}}\n',
+}
+AS_TEXT = {kind: template % (1, 0, 1) for kind, template in TEMPLATES.items()}
+
+
+@pytest.mark.parametrize("forced", [True, False])
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+@pytest.mark.parametrize("name", ["results.csv", "results.jsonl", "results"])
+@pytest.mark.parametrize("kind", AS_TEXT)
+def test_the_content_decides_whatever_the_name(
+    file: Callable[..., Path],
+    kind: str,
+    name: str,
+    compress: Callable[[bytes], bytes],
+    *,
+    forced: bool,
+) -> None:
+    path = file(compress(AS_TEXT[kind].encode()), name)
+    assert read_responses(path, format=kind if forced else None) == EXPECTED
+    assert read_responses(str(path)) == EXPECTED
+
+
+@pytest.mark.parametrize("meta", STORED or [None], ids=lambda meta: meta and meta.name)
+def test_stored_matrices_have_the_shape_they_state(meta: Path | None) -> None:
+    if meta is None:
+        pytest.skip("no stored matrices here")
+    stated = json.loads(meta.read_text())
+    responses = read_responses(meta.with_name(stated["file"]))
+    assert (responses.n_respondents, responses.n_items) == tuple(stated["shape"].values())
+    assert responses.n_missing == stated["missing_cells"]
+    observed = responses.values[responses.values >= 0]
+    assert observed.mean() == pytest.approx(stated["mean"], abs=1e-4)
+
+
+@pytest.mark.parametrize("template", TEMPLATES.values(), ids=TEMPLATES)
+def test_a_threshold_turns_scores_into_responses(file: Callable[..., Path], template: str) -> None:
+    assert read_responses(file(template % (7, 0.49, 0.5)), threshold=0.5) == EXPECTED
+
+
+@pytest.mark.parametrize("template", TEMPLATES.values(), ids=TEMPLATES)
+def test_a_fraction_is_refused_with_the_way_out(file: Callable[..., Path], template: str) -> None:
+    message = r"^results.csv: a response must be.*'llama', item 'q2' has '?0.5'?; .*threshold="
+    with pytest.raises(ValueError, match=message):
+        read_responses(file(template % (1, 0, 0.5)))
+
+
+@pytest.mark.parametrize("template", TEMPLATES.values(), ids=TEMPLATES)
+@pytest.mark.parametrize("bad", ["2", "-1", '"yes"'])
+def test_a_wrong_value_is_named_with_its_place(
+    file: Callable[..., Path], template: str, bad: Any
+) -> None:
+    value = bad.strip('"')
+    with pytest.raises(ValueError, match=f"^results.csv: .*'llama', item 'q2' has '?{value}'?$"):
+        read_responses(file(template % (1, 0, bad)))
+    with pytest.raises(ValueError, match=r"'gpt', item 'q1' .* .and 2 more such cells"):
+        read_responses(file(template % (bad, bad, bad)))
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "message"),
+    [
+        ("", {}, "the file is empty"),
+        ("\n \n", {}, "the file is empty"),
+        (b"\xef\xbb\xbf", {}, "the file is empty"),
+        (gzip.compress(b""), {}, "the file is empty"),
+        (gzip.compress(b"model,q1\ngpt,1\n" * 500)[:-20], {}, "gzip data are damaged"),
+        (b"PK\x03\x04\0\0", {}, "no known format"),
+        ("model,q1\ngpt,1\n".encode("utf-16"), {}, "no known format .*UTF-8"),
+        ("[1, 0]", {}, "no known format"),
+        ("model,q1\ngpt,1\ncaf\u00e9,0\n".encode("latin-1"), {}, r"line 3 is not UTF-8.*0xe9"),
+        (AS_TEXT["wide"], {"format": "xls"}, "'xls' is not known; it must be 'parquet', 'py-irt'"),
+        (AS_TEXT["wide"], {"format": "parquet"}, "not Parquet"),
+        (AS_TEXT["wide"], {"format": "py-irt"}, "line 1 is not JSON"),
+        (AS_TEXT["long"], {"format": "wide"}, "item 'item' has 'q1'"),
+        (AS_TEXT["long"], {"format": "wide", "item": "item"}, "long table, but the format is 'wi"),
+        (AS_TEXT["py-irt"], {"item": "q1"}, "long table, but the format is 'py-irt'"),
+        (AS_TEXT["wide"], {"threshold": float("nan")}, "threshold must be a finite number"),
+    ],
+)
+def test_what_cannot_be_read_is_one_message_with_the_name_of_the_file(
+    file: Callable[..., Path], content: str | bytes, arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^results.csv: .*{message}"):
+        read_responses(file(content), **arguments)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"absent.csv: no such file"):
+        read_responses(tmp_path / "absent.csv")
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        read_responses(tmp_path)
+
+
+def test_importing_the_readers_loads_neither_pandas_nor_pyarrow() -> None:
+    code = (
+        "import sys, irtkit.io; sys.exit(bool({'pandas', 'pyarrow', 'scipy'} & set(sys.modules)))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,198 @@
+"""What is written reads back equal, in every form."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from irtkit.io import read_table, write_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+SUFFIXES = [".csv", ".json", ".parquet"]
+LABELS = ["007", "NA", "1.0", "a,b", "=1+1", "ünï \U0001f600", "", 'say "x"', "two\nlines\r", "0"]
+FLOATS = [0.1, np.nan, np.inf, -np.inf, -0.0, 5e-324, 1 / 3, 1e300, 3.0, -1e-7]
+TEXTS = ["ok", None, "", "no variance; …", "nan", "1", "True", "a,b", '"', "\ufeffx"]
+
+
+def _json(column: str) -> str:
+    start = '{"format": "irtkit table", "version": 1, "n_rows": 1, "index": {"name": null, "dtype":'
+    return f'{start} "range"}}, "columns": [{column}]}}'
+
+
+table = pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"difficulty": FLOATS}, pd.Index(LABELS, name="item")),
+        pd.DataFrame({"status": TEXTS, "synthetic": [True, False] * 5}, pd.Index(LABELS)),
+        pd.DataFrame({"n": [0, -(2**63), 2**63 - 1], "x": [1.0, 2.0, 3.0]}, list("abc")),
+        pd.DataFrame({"nothing": [np.nan] * 2, "a,b": [True, True], "": [1, 2]}, ["0", "1"]),
+        pd.DataFrame({"none": pd.Series([None, None], dtype="str")}),
+        pd.DataFrame({"step": [1, 2], "log_likelihood": [-3.5, -3.25]}),
+        pd.DataFrame({"one": [1.5]}, pd.Index(["x"], name="a,b")),
+        pd.DataFrame(
+            {
+                "reasons": pd.Series([], dtype="str"),
+                "p_negative": pd.Series([], dtype="float64"),
+                "n_responses": pd.Series([], dtype="int64"),
+                "synthetic": pd.Series([], dtype="bool"),
+            }
+        ).set_axis(pd.Index([], dtype="str", name="item")),
+        pd.DataFrame({"step": pd.Series([], dtype="int64")}),
+    ],
+    ids=[
+        "floats",
+        "text",
+        "ints",
+        "names",
+        "no text",
+        "numbered",
+        "one",
+        "empty",
+        "empty numbered",
+    ],
+)
+
+
+@table
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_table_comes_back_equal(tmp_path: Path, frame: pd.DataFrame, suffix: str) -> None:
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    path = tmp_path / f"table{suffix}"
+    write_table(frame, path)
+    again = read_table(str(path))
+    pd.testing.assert_frame_equal(again, frame, check_exact=True, check_index_type=True)
+    for column in frame.select_dtypes("float64"):
+        assert np.array_equal(np.signbit(again[column]), np.signbit(frame[column]))
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".json"])
+@settings(derandomize=True, deadline=None, max_examples=50)
+@given(data=st.data())
+def test_any_table_comes_back_equal(
+    tmp_path_factory: pytest.TempPathFactory, suffix: str, data: st.DataObject
+) -> None:
+    words = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
+    index = data.draw(st.lists(words, min_size=1, max_size=5))
+    size = {"min_size": len(index), "max_size": len(index)}
+    kinds = {
+        "float64": st.floats(allow_nan=True),
+        "int64": st.integers(-(2**63), 2**63 - 1),
+        "bool": st.booleans(),
+        "str": st.none() | words,
+    }
+    names = data.draw(st.lists(words, unique=True, min_size=1, max_size=5))
+    frame = pd.DataFrame(index=pd.Index(index, dtype="str", name=data.draw(st.none() | words)))
+    for name in names:
+        dtype = data.draw(st.sampled_from(sorted(kinds)))
+        frame[name] = pd.Series(data.draw(st.lists(kinds[dtype], **size)), frame.index, dtype)
+    awkward = [name for name in names if not name or set(name) & set('",\r\n')]
+    if frame[awkward].isna().all().any():  # the documented limit of CSV
+        return
+    path = tmp_path_factory.mktemp("tables") / f"table{suffix}"
+    write_table(frame, path)
+    pd.testing.assert_frame_equal(read_table(path), frame, check_exact=True)
+
+
+def test_json_is_strict_and_laid_out_as_documented(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {"difficulty": [0.5, np.nan, -np.inf], "status": ["ok", None, "ok"]},
+        pd.Index(["q1", "q2", "q3"], name="item"),
+    )
+    write_table(frame, tmp_path / "items.json")
+
+    def refuse(constant: str) -> None:
+        pytest.fail(f"{constant} is not JSON")
+
+    record = json.loads((tmp_path / "items.json").read_text(), parse_constant=refuse)
+    assert record["index"] == {"name": "item", "dtype": "text", "values": ["q1", "q2", "q3"]}
+    assert record["columns"] == [
+        {"name": "difficulty", "dtype": "float", "values": [0.5, None, "-inf"]},
+        {"name": "status", "dtype": "text", "values": ["ok", None, "ok"]},
+    ]
+
+
+def test_csv_reads_in_pandas_as_it_looks(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"difficulty": [0.5, np.nan]}, pd.Index(["a,b", "x"], name="item"))
+    write_table(frame, tmp_path / "items.csv")
+    other = pd.read_csv(tmp_path / "items.csv", index_col="item")
+    pd.testing.assert_frame_equal(other, frame)
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (pd.DataFrame({"x": [1]}, [7]), "index of a table must be text"),
+        (pd.DataFrame({"x": [1]}, pd.MultiIndex.from_tuples([("a", "b")])), "index of a table"),
+        (pd.DataFrame({"x": [1]}, [None]), "index of a table"),
+        (pd.DataFrame({"x": [1, 2]}, ["a", None]), "missing label"),
+        (pd.DataFrame([[1, 2]], columns=["x", "x"]), "unique: 'x' occurs twice"),
+        (pd.DataFrame([[1]]), "names that are text"),
+        (pd.DataFrame({"x": [1]}).astype("Int8"), "column 'x' is Int8"),
+        (pd.DataFrame({"x": [1.0]}).astype("float32"), "column 'x' is float32"),
+        (pd.DataFrame({"x": [{}]}), "column 'x' is object"),
+    ],
+)
+def test_a_frame_that_would_not_come_back_equal_is_refused(
+    tmp_path: Path, frame: pd.DataFrame, message: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^table.csv: .*{message}"):
+        write_table(frame, tmp_path / "table.csv")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["table.xlsx", "table", "table.csv.gz"])
+def test_another_suffix_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError, match=f"^{name}: a table is .csv, .parquet or .json"):
+        write_table(pd.DataFrame({"x": [1]}), tmp_path / name)
+    with pytest.raises(ValueError, match=f"^{name}: a table is .csv, .parquet or .json"):
+        read_table(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.csv", "", "the table is empty"),
+        ("t.csv", '"item",x\n"a"\n', "row 1 has 1 cells where the header has 2"),
+        ("t.csv", '"item",x\n"a,1\n', "line 2 has a quote that is not closed"),
+        ("t.csv", "item,x\n,1\n", "row 1 has no label"),
+        ("t.csv", "item,x,x\na,1,1\n", "unique: 'x' occurs twice"),
+        ("t.json", "{", "Expecting property name"),
+        ("t.json", "[]", "not a table of irtkit"),
+        ("t.json", '{"format": "irtkit table", "version": 2}', "version 2 is not known"),
+        ("t.json", '{"format": "irtkit table", "version": 1}', "laid out"),
+        ("t.json", _json('{"name": "x", "dtype": "text", "values": [1]}'), "'x' must be .*text"),
+        ("t.json", _json('{"name": "x", "dtype": "int", "values": [true]}'), "'x' must be .*int"),
+        ("t.json", _json('{"name": "x", "dtype": "bool", "values": [1]}'), "'x' must be .*bool"),
+        ("t.json", _json('{"name": "x", "dtype": "float", "values": ["a"]}'), "'x' must be"),
+        ("t.json", _json('{"name": "x", "dtype": "day", "values": [1]}'), "'x' must be"),
+        ("t.json", _json('{"name": "x", "dtype": "int", "values": [1, 2]}'), "'x' must be"),
+        ("t.json", _json('{"name": "x", "dtype": "int"}'), "laid out"),
+        ("t.parquet", "no", "Parquet|parquet"),
+    ],
+)
+def test_what_is_no_table_is_refused_with_the_name_of_the_file(
+    file: Callable[..., Path], name: str, content: str | bytes, message: str
+) -> None:
+    if name == "t.parquet":
+        pytest.importorskip("pyarrow")
+    with pytest.raises(ValueError, match=f"^{name}: .*({message})"):
+        read_table(file(content, name))
+
+
+def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"t.csv: no such file"):
+        read_table(tmp_path / "t.csv")
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        write_table(pd.DataFrame({"x": [1]}), tmp_path / "absent" / "t.csv")

@@ -1,0 +1,105 @@
+"""Claims about the data that irtkit carries."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+from irtkit.datasets import DigitsCrowd, load_digits_crowd
+
+
+@pytest.fixture(scope="module")
+def crowd() -> DigitsCrowd:
+    return load_digits_crowd()
+
+
+def test_all_parts_carry_the_same_labels(crowd: DigitsCrowd) -> None:
+    assert crowd.predictions.shape == (len(crowd.systems), 1797)
+    assert crowd.predictions.index.equals(crowd.systems.index)
+    assert crowd.predictions.columns.equals(crowd.labels.index)
+    assert (crowd.predictions.index.name, crowd.labels.index.name) == ("respondent", "item")
+    assert (crowd.labels.index[0], crowd.labels.index[-1]) == ("digit-0000", "digit-1796")
+    assert (crowd.predictions.dtypes == np.uint8).all()
+
+
+def test_at_least_forty_systems_answer_differently(crowd: DigitsCrowd) -> None:
+    rows = crowd.predictions.to_numpy()
+    assert len(np.unique(rows, axis=0)) == len(rows) >= 40
+    assert crowd.systems.index.is_unique
+
+
+def test_a_response_is_right_exactly_where_the_prediction_is_the_label(crowd: DigitsCrowd) -> None:
+    responses = crowd.responses
+    right = crowd.predictions.eq(crowd.labels, axis="columns")
+    assert np.array_equal(responses.values, right.to_numpy().astype(np.int8))
+    assert responses.values.dtype == np.int8
+    assert responses.respondents == tuple(crowd.systems.index)
+    assert responses.items == tuple(crowd.labels.index)
+
+
+def test_the_crowd_reaches_from_guessing_to_almost_perfect(crowd: DigitsCrowd) -> None:
+    accuracy = crowd.responses.values.mean(axis=1)
+    assert (accuracy < 0.4).sum() >= 5
+    assert (accuracy > 0.97).sum() >= 5
+    assert ((accuracy > 0.5) & (accuracy < 0.9)).sum() >= 20
+
+
+def test_more_training_digits_make_the_same_classifier_better(crowd: DigitsCrowd) -> None:
+    accuracy = dict(zip(crowd.systems.index, crowd.responses.values.mean(axis=1), strict=True))
+    for name in ("logreg-C1", "svm-rbf-C1", "knn-k1", "tree-full", "forest-100"):
+        ladder = [accuracy[name + size] for size in ("-n50", "-n150", "-n500", "")]
+        assert ladder == sorted(ladder), name
+
+
+def test_a_name_says_the_training_size(crowd: DigitsCrowd) -> None:
+    for name, size in crowd.systems["training_size"].items():
+        assert size == 1437 or str(name).endswith(f"-n{size}")
+
+
+def test_the_data_file_is_under_one_megabyte() -> None:
+    assert len(files("irtkit.datasets").joinpath("digits_crowd.npz").read_bytes()) < 1_000_000
+
+
+def test_importing_the_datasets_leaves_pandas_alone() -> None:
+    code = "import sys, irtkit.datasets; sys.exit('pandas' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_labels_are_those_of_scikit_learn(crowd: DigitsCrowd) -> None:
+    datasets = pytest.importorskip("sklearn.datasets")
+    assert np.array_equal(crowd.labels.to_numpy(), datasets.load_digits().target)
+
+
+@pytest.mark.parametrize("name", ["knn-k1-n150", "centroid", "bayes-multinomial-n50"])
+def test_the_script_still_gives_the_carried_answers(crowd: DigitsCrowd, name: str) -> None:
+    pytest.importorskip("sklearn")
+    from irtkit.datasets import make_digits_crowd as script
+
+    system = next(system for system in script.all_systems() if system.name == name)
+    made = script.answers(system, *script.digits())
+    assert np.array_equal(made, crowd.predictions.loc[name])
+
+
+def test_the_script_trains_no_system_on_a_digit_it_answers() -> None:
+    pytest.importorskip("sklearn")
+    from irtkit.datasets import make_digits_crowd as script
+
+    labels = script.digits()[1]
+    answered: list[int] = []
+    for train, test in script.folds(labels):
+        assert not set(train) & set(test)
+        assert np.array_equal(np.bincount(labels[train[:50]]), np.full(10, 5))
+        answered.extend(test)
+    assert sorted(answered) == list(range(1797))
+
+
+def test_the_script_refuses_two_systems_that_agree_everywhere() -> None:
+    pytest.importorskip("sklearn")
+    from irtkit.datasets import make_digits_crowd as script
+
+    with pytest.raises(ValueError, match="twin repeats first"):
+        script.check_distinct(["first", "twin"], np.zeros((2, 4), dtype=np.uint8))

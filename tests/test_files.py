@@ -1,0 +1,121 @@
+"""Files appear whole or not at all; gzip is told by content."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from irtkit.files import open_bytes, open_text, replacing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def test_a_file_appears_when_the_block_ends_and_nothing_else_does(tmp_path: Path) -> None:
+    with replacing(tmp_path / "table.csv") as temporary:
+        temporary.write_text("new")
+        assert temporary.parent == tmp_path
+        assert temporary.suffix == ".csv"
+        assert not (tmp_path / "table.csv").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
+    assert (tmp_path / "table.csv").read_text() == "new"
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit, GeneratorExit])
+@pytest.mark.parametrize("existing", [True, False])
+def test_a_failed_block_leaves_what_was_there(
+    tmp_path: Path, error: type[BaseException], *, existing: bool
+) -> None:
+    target = tmp_path / "table.csv"
+    if existing:
+        target.write_text("old")
+
+    def write_half() -> None:
+        with replacing(target) as temporary:
+            temporary.write_text("half of the new")
+            raise error
+
+    with pytest.raises(error):
+        write_half()
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["old"] * existing
+
+
+def test_a_new_file_has_the_usual_permissions_and_a_replaced_one_its_own(tmp_path: Path) -> None:
+    target = tmp_path / "table.csv"
+    with replacing(target):
+        pass
+    usual = 0o666 & ~_umask()
+    assert stat.S_IMODE(target.stat().st_mode) == usual
+    target.chmod(0o640)
+    with replacing(target) as temporary:
+        temporary.write_text("new")
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+
+
+def test_a_symbolic_link_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "real.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to("real.csv")
+    with replacing(tmp_path / "link.csv") as temporary:
+        temporary.write_text("new")
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "real.csv").read_text() == "new"
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "message"),
+    [
+        ("absent/table.csv", FileNotFoundError, "folder .*absent does not exist"),
+        ("folder", IsADirectoryError, "it is a folder"),
+        ("file/table.csv", NotADirectoryError, "file is not a folder"),
+        ("pipe", OSError, "not an ordinary file"),
+    ],
+)
+def test_a_target_that_cannot_be_written_is_named(
+    tmp_path: Path, name: str, error: type[BaseException], message: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(error, match=message), replacing(tmp_path / name):
+        pytest.fail("the block must not run")
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_text_reads_the_same_plain_and_compressed_whatever_the_name(
+    tmp_path: Path, compress: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / "table.txt"
+    path.write_bytes(compress("\ufeffä,1\r\nb".encode()))
+    with open_text(path) as text:
+        assert text.read() == "ä,1\r\nb"
+    with open_bytes(path) as handle:
+        assert handle.read().decode("utf-8-sig") == "ä,1\r\nb"
+
+
+@pytest.mark.parametrize("length", [0, 1])
+def test_a_file_too_short_to_be_gzip_is_plain(tmp_path: Path, length: int) -> None:
+    path = tmp_path / "short"
+    path.write_bytes(b"\x1f"[:length])
+    with open_bytes(path) as handle:
+        assert handle.read() == b"\x1f"[:length]
+
+
+def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"absent.csv: no such file"):
+        open_bytes(tmp_path / "absent.csv")
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        open_text(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="not an ordinary file"):
+        open_text(tmp_path / "pipe")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

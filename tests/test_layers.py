@@ -1,0 +1,61 @@
+"""Claims about which module may import which, and about what `import irtkit` costs."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PACKAGE = Path(__file__).parents[1] / "irtkit"
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
+LAYERS = (
+    *("files", "progress", "responses", "irf", "quadrature", "simulation", "calibration"),
+    *("scoring", "diagnostics", "audit", "difficulty", "prediction", "curves", "agreement"),
+    *("annotation", "datasets", "io", "plots", "report", "cli"),
+)
+
+
+def layer_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def imported_layers(node: ast.AST) -> Iterator[str]:
+    """First names below irtkit that the code imports, at any depth, for types alone left out."""
+    if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+        return
+    if isinstance(node, ast.ImportFrom):
+        names = [f"{node.module}.{alias.name}" for alias in node.names]
+    else:
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+    yield from (f"{name}.".split(".")[1] for name in names if name.split(".")[0] == "irtkit")
+    for child in ast.iter_child_nodes(node):
+        yield from imported_layers(child)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_module_imports_only_from_layers_above_it(path: Path) -> None:
+    layer = layer_of(path)
+    allowed = {*LAYERS[: LAYERS.index(layer)], *([layer] if path.parent != PACKAGE else [])}
+    assert set(imported_layers(ast.parse(path.read_text(encoding="utf-8")))) <= allowed
+
+
+def test_the_package_is_a_table_of_contents() -> None:
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    assert ast.get_docstring(tree)
+    rest = [node for node in tree.body[1:] if not isinstance(node, ast.Import | ast.ImportFrom)]
+    assert all(isinstance(node, ast.Assign) for node in rest)
+    assert [ast.unparse(node).split(" = ")[0] for node in rest] == ["__version__", "__all__"]
+
+
+def test_importing_irtkit_loads_neither_jax_nor_pandas_nor_scipy() -> None:
+    code = "import sys, irtkit; print(*({'jax', 'pandas', 'scipy'} & set(sys.modules)))"
+    command = [sys.executable, "-c", code]
+    loaded = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    assert loaded == []

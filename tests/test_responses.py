@@ -1,0 +1,183 @@
+"""The response matrix: what is right, wrong and missing, and what is refused."""
+
+from __future__ import annotations
+
+import decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from irtkit.responses import INVALID, MISSING, ResponseMatrix, response_code
+
+RIGHT_WRONG_MISSING = [[1, 0], [MISSING, 1]]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array(RIGHT_WRONG_MISSING),
+        np.array([[1.0, 0.0], [np.nan, 1.0]]),
+        [[1, 0], [None, 1]],
+        [[True, False], [None, True]],
+        [["1", "0"], ["", "1.0"]],
+        [["TRUE", "false"], ["NA", " 1 "]],
+    ],
+)
+def test_every_way_to_write_responses_gives_the_same_matrix(values: Any) -> None:
+    responses = ResponseMatrix(values)
+    assert responses.values.tolist() == RIGHT_WRONG_MISSING
+    assert responses.values.dtype == np.int8
+
+
+@pytest.mark.parametrize(
+    "dtype", ["Int64", "Float64", "object", "string", "str", "category", "float32"]
+)
+def test_a_wide_frame_of_any_type_gives_the_same_matrix(dtype: str) -> None:
+    words = dtype in {"string", "str", "category"}
+    frame = pd.DataFrame([["1", "0"], [None, "1"]] if words else [[1, 0], [None, 1]])
+    assert ResponseMatrix.from_frame(frame.astype(dtype)).values.tolist() == RIGHT_WRONG_MISSING
+
+
+def test_columns_of_different_types_share_a_wide_frame() -> None:
+    frame = pd.DataFrame({"a": [True, None], "b": [0, 1], "c": ["1", ""]}, index=["x", "y"])
+    responses = ResponseMatrix.from_frame(frame)
+    assert responses.values.tolist() == [[1, 0, 1], [-1, 1, -1]]
+    assert responses.items == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
+def test_a_long_table_agrees_with_the_wide_one_in_any_order_of_rows(order: list[int]) -> None:
+    frame = pd.DataFrame({"respondent": list("xxy"), "item": list("aba"), "response": [1, 0, 1]})
+    responses = ResponseMatrix.from_long(frame.iloc[order]).to_frame()
+    assert responses.loc["x"].to_dict() == {"a": 1, "b": 0}
+    assert responses.loc["y", "a"] == 1
+    assert responses.loc["y", "b"] is pd.NA
+
+
+def test_the_frame_of_a_matrix_gives_the_matrix_back() -> None:
+    responses = ResponseMatrix(RIGHT_WRONG_MISSING, ["x", "y"], ["a", "b"])
+    assert ResponseMatrix.from_frame(responses.to_frame()) == responses
+
+
+def test_a_score_at_the_threshold_is_right() -> None:
+    responses = ResponseMatrix([[0.5, 0.49], [np.nan, -1]], threshold=0.5)
+    assert responses.values.tolist() == [[1, 0], [-1, 0]]
+
+
+@pytest.mark.parametrize("threshold", [np.nan, np.inf])
+def test_a_threshold_that_is_no_number_is_refused(threshold: float | None) -> None:
+    with pytest.raises(ValueError, match="threshold must be a finite number"):
+        ResponseMatrix([[0.5]], threshold=threshold)
+
+
+@pytest.mark.parametrize(
+    ("value", "threshold", "code"),
+    [
+        ("1.00", None, 1),
+        ("-0", None, 0),
+        (decimal.Decimal("1.0"), None, 1),
+        (np.True_, None, 1),
+        ("n/a", None, MISSING),
+        (pd.NA, None, MISSING),
+        ("-1", None, INVALID),
+        ("yes", None, INVALID),
+        ([1], None, INVALID),
+        (10**400, None, INVALID),
+        ("true", 0.5, 1),
+        ("0.4", 0.5, 0),
+        ("high", 0.5, INVALID),
+    ],
+)
+def test_a_written_value_has_the_code(value: Any, threshold: float | None, code: int) -> None:
+    assert response_code(value, threshold) == code
+
+
+@pytest.mark.parametrize("bad", [2, 0.5, -1.0, np.inf, "yes", [1]])
+def test_a_wrong_value_is_named_with_its_place_and_the_number_of_others(bad: Any) -> None:
+    frame = pd.DataFrame({"a": [1, bad], "b": [1, bad]}, index=["x", "y"], dtype=object)
+    with pytest.raises(ValueError, match=r"respondent 'y', item 'a' has .*1 more such cell"):
+        ResponseMatrix.from_frame(frame)
+
+
+def test_a_fraction_is_refused_with_the_way_out() -> None:
+    with pytest.raises(ValueError, match="threshold="):
+        ResponseMatrix([[0.5, 1]])
+
+
+def test_a_long_wrong_value_is_cut_in_the_message() -> None:
+    with pytest.raises(ValueError, match="…") as caught:
+        ResponseMatrix([["word " * 1000]])
+    assert len(str(caught.value)) < 200
+
+
+def test_minus_one_in_a_table_from_outside_is_a_wrong_value() -> None:
+    with pytest.raises(ValueError, match="item 'a' has -1"):
+        ResponseMatrix.from_frame(pd.DataFrame({"a": [1, -1]}))
+    frame = pd.DataFrame({"respondent": ["x"], "item": ["a"], "response": [-1]})
+    with pytest.raises(ValueError, match="item 'a' has -1"):
+        ResponseMatrix.from_long(frame)
+
+
+@pytest.mark.parametrize("label", [None, np.nan, pd.NA, pd.NaT, "", " "])
+def test_a_missing_label_is_refused(label: Any) -> None:
+    with pytest.raises(ValueError, match="respondent 2 has no label"):
+        ResponseMatrix([[1], [0]], respondents=["x", label])
+
+
+@pytest.mark.parametrize("label", ["NA", "nan", "None", "<NA>", "true", "007", "1e5", " x "])
+def test_a_label_that_is_text_is_kept_as_written(label: Any) -> None:
+    assert ResponseMatrix([[1]], [label], [label]).respondents == (label,)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"values": [1, 0]}, "2 dimensions"),
+        ({"values": [[1, 0], [1]]}, "rows differ in length"),
+        ({"values": np.empty((0, 3))}, "empty"),
+        ({"values": [[None, None]]}, "every cell is missing"),
+        ({"values": [[1]], "items": ["a", "b"]}, "items must hold 1 labels"),
+        ({"values": [[1, 1, 1]], "items": ["a", "a", 1]}, "'a' occurs twice"),
+        ({"values": [[1]], "synthetic": [0]}, "1 booleans"),
+    ],
+)
+def test_a_table_that_is_no_matrix_is_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ResponseMatrix(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        ({"respondent": ["x", "x"], "item": ["a", "a"], "response": [1, 1]}, "'a' occurs twice"),
+        (
+            {"respondent": ["x", None], "item": ["a", "b"], "response": [1, 1]},
+            "row 2 of the table$",
+        ),
+        ({"respondent": [], "item": [], "response": []}, "long table is empty"),
+        ({"respondent": ["x"], "item": ["a"], "correct": [1]}, "response='response' is not a col"),
+        ({"respondent": ["x"], "item": ["a"], "response": ["yes"]}, "item 'a' has 'yes'"),
+    ],
+)
+def test_a_long_table_with_a_fault_is_refused(frame: pd.DataFrame, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ResponseMatrix.from_long(pd.DataFrame(frame))
+
+
+def test_the_arrays_of_a_matrix_cannot_be_changed_and_are_its_own() -> None:
+    given = np.array([[1, 0]], dtype=np.int8)
+    responses = ResponseMatrix(given)
+    given[0, 0] = 0
+    assert responses.values[0, 0] == 1
+    with pytest.raises(ValueError, match="read-only"):
+        responses.values[0, 0] = 0
+
+
+def test_equality_needs_the_same_labels_cells_and_marks() -> None:
+    responses = ResponseMatrix([[1, 0]], ["x"], ["a", "b"])
+    assert responses == ResponseMatrix([[1, 0]], ["x"], ["a", "b"])
+    assert responses != ResponseMatrix([[1, 0]], ["y"], ["a", "b"])
+    assert responses != ResponseMatrix([[1, 1]], ["x"], ["a", "b"])
+    assert responses != ResponseMatrix([[1, 0]], ["x"], ["a", "b"], synthetic=[True])
