@@ -342,7 +342,7 @@ class Resolution:
     @classmethod
     def of(cls, items: ItemArrays, reach: float, answered: float) -> Resolution:
         """Resolution for items over [−reach, reach]; a respondent answers a share of them."""
-        theta = np.linspace(-reach, reach, 512)
+        theta = np.linspace(-reach, reach, 1024)
         information = np.asarray(total_information(items, jnp.asarray(theta)))
         return cls(theta, np.sqrt(1 + answered * information))
 

@@ -65,7 +65,7 @@ def simulate_responses(
     >>> items = irtkit.ItemParameters.from_difficulty([1.0, 1.0, 1.0], [-2.0, 0.0, 2.0])
     >>> irtkit.simulate_responses(items, [-1.0, 1.0], seed=1).values
     array([[1, 0, 0],
-           [1, 1, 1]], dtype=int8)
+           [1, 1, 0]], dtype=int8)
     """
     theta = np.asarray(abilities, dtype=np.float64)
     if theta.ndim != 1 or not np.isfinite(theta).all():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from irtkit import simulation
@@ -127,7 +128,6 @@ def test_a_single_class_is_always_guessed(real: ResponseMatrix) -> None:
 
 
 def test_labels_by_name_and_in_order_are_the_same() -> None:
-    pd = pytest.importorskip("pandas")
     matrix = ResponseMatrix(np.ones((1, 30), dtype=np.int8), items=range(30))
     classes = [k % 3 for k in range(30)]
     in_order = add_synthetic(matrix, "class-prior", labels=classes)

@@ -81,7 +81,7 @@ class Ascent(NamedTuple):
     @property
     def stalled(self) -> bool:
         """Whether no step along the direction, however short, raises the objective."""
-        return float(self.step) < LEAST_STEP
+        return not float(self.step) >= LEAST_STEP
 
 
 class Trace(NamedTuple):

@@ -15,6 +15,7 @@ on scale nor, as the real ones do, on the spread of ability.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from functools import partial
@@ -40,7 +41,12 @@ SYNTHETIC_LOGIT_SD = 5.0
 """SD of the ability of synthetic respondents, in logits at the typical slope."""
 _JITTER = 1e-8
 _REACH = 12.0
-_MOST_GRIDS = 5
+_SYNTHETIC_REACH = 4 * SYNTHETIC_LOGIT_SD
+_FIRST_STRETCH = 24
+"""Evaluations before the grid is first checked; the stretches after it double."""
+_MOST_GRIDS = 6
+_OFF_SCALE = 0.02
+"""Departure from mean 0 and SD 1 that is put right."""
 _ERROR_ALLOWED = 1e-5
 """Quadrature error of the log-likelihood per real respondent above which nodes are rebuilt."""
 _SECONDS_BETWEEN_REPORTS = 0.2
@@ -108,6 +114,17 @@ class MarginalLikelihood:
         sds = (self.latent_sd(x), SYNTHETIC_LOGIT_SD / self.typical_slope(x))
         weights = [quadrature.normal_log_weights(nodes, sd) for sd in sds]
         return Grid(nodes.theta, jnp.stack(weights))
+
+    def rescaled(self, x: jax.Array, mean: float, sd: float) -> jax.Array:
+        """Parameters for ability measured from ``mean`` in units of ``sd``."""
+        slopes, intercepts, guessing, learned = self.split(x)
+        parts = [slopes * sd, intercepts + self.items(x).slope * mean]
+        if guessing is not None:
+            parts.append(guessing)
+        if learned.size:
+            shift = jnp.array([mean, math.log(sd)])[: learned.size]
+            parts.append(learned + shift)
+        return jnp.concatenate(parts)
 
     def log_prior(self, x: jax.Array) -> jax.Array:
         """Log prior density of the items up to a constant."""
@@ -279,30 +296,40 @@ class Climber:
         self.n_iterations = 0
         self.trace: list[tuple[int, int, float, float]] = []
         self.n_real = jnp.sum(blocks.group == quadrature.REAL).astype(jnp.float64)
+        self.has_synthetic = bool((blocks.group == quadrature.SYNTHETIC).any())
         most_answered = (blocks.cells >= 0).sum(axis=2).max()
         self.answered = float(most_answered) / blocks.cells.shape[2]
 
     def on_fixed_nodes(self, x: jax.Array, n_nodes: int, limit: float) -> Maximum:
         """Maximise on equally spaced nodes from −limit to limit."""
         nodes = quadrature.fixed_nodes(n_nodes, limit)
-        state = self._climb(x, nodes)
+        state = self._climb(ascent.begin(x), nodes, self.max_iterations)
         posterior = self._posterior(state.x, nodes)
         dense, _ = self._dense_posterior(state.x, max(limit, _REACH))
         error = abs(self._log_likelihood(posterior) - self._log_likelihood(dense))
         return self._maximum(state, nodes, posterior, error)
 
     def on_adaptive_nodes(self, x: jax.Array) -> Maximum:
-        """Maximise on nodes that follow the items, rebuilt until denser ones change nothing."""
-        reach = _REACH
-        for _ in range(_MOST_GRIDS):
-            nodes = self._resolution(x, reach).nodes()
-            state = self._climb(x, nodes)
-            posterior, reach = self._dense_posterior(state.x, reach)
+        """Maximise on nodes that follow the items, rebuilt where denser ones change the result."""
+        reach = self._reach(x)
+        nodes = self._resolution(x, reach).nodes()
+        state = ascent.begin(x)
+        n_built, most = 1, _FIRST_STRETCH
+        while True:
+            state = self._climb(state, nodes, most)
+            posterior, needed = self._dense_posterior(state.x, reach)
             error = abs(float(state.log_likelihood) - self._log_likelihood(posterior))
-            if error <= _ERROR_ALLOWED * float(self.n_real) or not state.converged:
-                break
-            x = state.x
-        return self._maximum(state, nodes, posterior, error)
+            fine = error <= _ERROR_ALLOWED * float(self.n_real) and needed <= reach
+            done = state.converged or state.stalled or self.n_iterations >= self.max_iterations
+            if done and (fine or n_built == _MOST_GRIDS or not state.converged):
+                return self._standardised(self._maximum(state, nodes, posterior, error), reach)
+            if not fine and n_built < _MOST_GRIDS:
+                reach = max(reach, needed)
+                denser = 1 if n_built < _MOST_GRIDS // 2 else 2
+                nodes = self._resolution(state.x, reach).nodes(refine=denser)
+                state = ascent.begin(state.x)
+                n_built += 1
+            most *= 2
 
     def data(self, maximum: Maximum) -> Data:
         """What the likelihood is made of, on the nodes of a maximum."""
@@ -312,27 +339,55 @@ class Climber:
         """ΣP(1 − P) of every item: the expected number of responses that could go either way."""
         return np.asarray(_intercept_information(self.likelihood, self.data(maximum), maximum.x))
 
-    def _climb(self, x: jax.Array, nodes: Nodes) -> ascent.Ascent:
-        """Climb from a point on one grid, reporting between bursts of evaluations."""
+    def _standardised(self, maximum: Maximum, reach: float) -> Maximum:
+        """Give abilities of real respondents mean 0 and SD 1 where the prior has moved them.
+
+        Without a prior they have them at the maximum. A prior that speaks of absolute sizes moves
+        them, noticeably so with very few respondents or slopes beyond its limit. Rescaling items
+        and abilities together leaves every probability of a right answer as it is.
+        """
+        if self.likelihood.prior is None:
+            return maximum
+        real = self.blocks.group.ravel() == quadrature.REAL
+        for _ in range(3):
+            posterior = maximum.posterior
+            mean = float(posterior.mean.mean(where=real))
+            square = (posterior.mean - mean) ** 2 + posterior.sd**2
+            sd = float(jnp.sqrt(square.mean(where=real)))
+            if abs(mean) <= _OFF_SCALE and abs(sd - 1) <= _OFF_SCALE:
+                break
+            x = self.likelihood.rescaled(maximum.x, mean, sd)
+            posterior, reach = self._dense_posterior(x, reach)
+            maximum = maximum._replace(
+                x=x, posterior=posterior, log_likelihood=self._log_likelihood(posterior)
+            )
+        return maximum
+
+    def _climb(self, state: ascent.Ascent, nodes: Nodes, most: int) -> ascent.Ascent:
+        """Make up to ``most`` evaluations on one grid, reporting between bursts of them."""
         data = Data(self.blocks, nodes, self.n_real)
-        state = ascent.begin(x)
         n_nodes = quadrature.count_nodes(nodes)
-        before, burst = self.n_iterations, 8
-        while not (state.converged or state.stalled) and self.n_iterations < self.max_iterations:
-            began = time.perf_counter()
-            made = self.n_iterations
-            allowed = min(burst, self.max_iterations - made)
+        end, burst = min(self.n_iterations + most, self.max_iterations), 8
+        while not (state.converged or state.stalled) and self.n_iterations < end:
+            began, made = time.perf_counter(), int(state.n_evaluations)
+            allowed = min(burst, end - self.n_iterations)
             state, entries = ascent.advance(self.likelihood, data, state, self.tol, allowed)
             log_likelihood, change = map(np.asarray, entries)
             self.trace.extend(
-                (made + int(k) + 1, n_nodes, float(log_likelihood[k]), float(change[k]))
+                (self.n_iterations + int(k) + 1, n_nodes, float(log_likelihood[k]), float(change[k]))
                 for k in np.flatnonzero(np.isfinite(log_likelihood))
             )
-            self.n_iterations = before + int(state.n_evaluations)
+            self.n_iterations += int(state.n_evaluations) - made
             each = (time.perf_counter() - began) / allowed
             burst = int(np.clip(_SECONDS_BETWEEN_REPORTS / each, 1, 64))
             self.report(self.n_iterations, float(state.log_likelihood))
         return state
+
+    def _reach(self, x: jax.Array) -> float:
+        """How far the grid must go: beyond real abilities, and far into a wide distribution."""
+        if not self.has_synthetic:
+            return _REACH
+        return max(_REACH, _SYNTHETIC_REACH / float(self.likelihood.typical_slope(x)))
 
     def _resolution(self, x: jax.Array, reach: float) -> quadrature.Resolution:
         return quadrature.Resolution.of(self.likelihood.items(x), reach, self.answered)
@@ -342,11 +397,12 @@ class Climber:
 
     def _dense_posterior(self, x: jax.Array, reach: float) -> tuple[Posterior, float]:
         """Posterior on nodes twice as dense as needed, and a reach that holds all of it."""
+        reach = max(reach, self._reach(x))
         for _ in range(_MOST_GRIDS):
             posterior = self._posterior(x, self._resolution(x, reach).nodes(refine=2))
-            answering = self.blocks.group.ravel() != quadrature.PADDING
+            real = self.blocks.group.ravel() == quadrature.REAL
             farthest = jnp.abs(posterior.mean) + 7 * posterior.sd
-            needed = float(jnp.where(answering, farthest, 0.0).max())
+            needed = float(jnp.where(real, farthest, 0.0).max())
             if needed <= reach:
                 break
             reach = 1.5 * needed

@@ -31,11 +31,14 @@ class Hyper(NamedTuple):
 class WeakPrior:
     """Weak prior that leaves scale and location free and keeps every estimate finite.
 
-    Slopes: with u(r) = asinh(2r), a ratio r = a/τ has a Student density in u(r) − u(1), of scale
-    ``slope_spread`` with ``slope_df`` degrees of freedom. For large r this is a prior on log |a|
-    (sizes spread around the learned scale as a log-normal would, with heavier tails); near 0 it is
-    smooth, so that the sign stays free: a slope of −τ costs 5.6 nats against one of τ at the
-    defaults. Under a common slope (1PL, Rasch) only log a has a prior, N(0, ``log_scale_sd``²).
+    Slopes: with u(r) = asinh(r), the ratio r = a/τ has a Student density in u(r) − u(1), of scale
+    ``slope_spread`` with ``slope_df`` degrees of freedom. Around r = 1 the slopes spread by about
+    0.4 τ; for large r this is a prior on log |a| with heavy tails; near 0 it is smooth, so that
+    the sign stays free: a slope of −τ costs 6 nats against one of τ. A steep slope alone also
+    meets an absolute limit: log |a| beyond log ``steep`` is half-normal with SD ``steep_spread``.
+    It bears on matrices whose respondents fall into clusters, where slopes would otherwise grow
+    without end. Under a common slope (1PL, Rasch) only log a has a prior, N(0,
+    ``log_scale_sd``²).
 
     Intercepts: d − m·a is N(0, ``intercept_spread``²).
 
@@ -47,8 +50,10 @@ class WeakPrior:
     of the weight of one observation each. Spreads are on the logit scale.
     """
 
-    slope_spread: float = 0.5
+    slope_spread: float = 0.3
     slope_df: float = 4.0
+    steep: float = 6.0
+    steep_spread: float = 0.5
     intercept_spread: float = 3.0
     guessing_alpha: float = 5.0
     guessing_beta: float = 17.0
@@ -66,10 +71,7 @@ class WeakPrior:
             log_slope = jnp.log(jnp.abs(items.slope[0]) + 1e-12)
             value = -0.5 * (log_slope / self.log_scale_sd) ** 2
         else:
-            standardised = self._standardised(items, hyper)[0]
-            value = -0.5 * (hyper.log_scale / self.log_scale_sd) ** 2 - 0.5 * (
-                self.slope_df + 1
-            ) * jnp.sum(jnp.log1p(standardised**2 / self.slope_df))
+            value = self._log_density_of_slopes(items.slope, hyper)
         residual = (items.intercept - hyper.location * items.slope) / self.intercept_spread
         value -= 0.5 * jnp.sum(residual**2) + 0.5 * (hyper.location / self.location_sd) ** 2
         if items.logit_guessing is not None:
@@ -79,14 +81,22 @@ class WeakPrior:
             )
         return value
 
+    def _log_density_of_slopes(self, slope: jax.Array, hyper: Hyper) -> jax.Array:
+        standardised, _ = self._standardised(slope, hyper)
+        spread = 0.5 * (self.slope_df + 1) * jnp.log1p(standardised**2 / self.slope_df)
+        excess = jnp.log(jnp.maximum(jnp.abs(slope) / self.steep, 1.0)) / self.steep_spread
+        return -jnp.sum(spread + 0.5 * excess**2) - 0.5 * (hyper.log_scale / self.log_scale_sd) ** 2
+
     def curvature(self, items: ItemArrays, hyper: Hyper, *, common_slope: bool) -> jax.Array:
         """Positive definite stand-in for −∂² log density, (n_items, k, k) as the information."""
         weight = self.intercept_spread**-2
         zero = jnp.zeros_like(items.slope)
         slope = zero + weight * hyper.location**2
         if not common_slope:
-            standardised, derivative = self._standardised(items, hyper)
+            standardised, derivative = self._standardised(items.slope, hyper)
             slope += (self.slope_df + 1) / (self.slope_df + standardised**2) * derivative**2
+            size = jnp.maximum(jnp.abs(items.slope), self.steep)
+            slope += (size > self.steep) / (self.steep_spread * size) ** 2
         cross = zero - weight * hyper.location
         rows = [[slope, cross], [cross, zero + weight]]
         if items.logit_guessing is not None:
@@ -95,21 +105,20 @@ class WeakPrior:
             rows = [[*rows[0], zero], [*rows[1], zero], [zero, zero, guessing]]
         return jnp.stack([jnp.stack(row, axis=1) for row in rows], axis=1)
 
-    def hyper_curvature(self, items: ItemArrays) -> jax.Array:
-        """Rough −∂² log density by log τ and by m, shape (2,)."""
-        return jnp.stack(
-            [
-                items.slope.shape[0] / self.slope_spread**2 + self.log_scale_sd**-2,
-                jnp.sum(items.slope**2) / self.intercept_spread**2 + self.location_sd**-2,
-            ]
+    def hyper_curvature(self, items: ItemArrays) -> tuple[jax.Array, jax.Array]:
+        """Rough −∂² log density by log τ and by m."""
+        n_items = items.slope.shape[0]
+        return (
+            jnp.asarray(0.5 * n_items / self.slope_spread**2 + self.log_scale_sd**-2),
+            jnp.sum(items.slope**2) / self.intercept_spread**2 + self.location_sd**-2,
         )
 
-    def _standardised(self, items: ItemArrays, hyper: Hyper) -> tuple[jax.Array, jax.Array]:
+    def _standardised(self, slope: jax.Array, hyper: Hyper) -> tuple[jax.Array, jax.Array]:
         """(u(a/τ) − u(1)) / spread and its derivative by a."""
-        stretch = 2 * jnp.exp(-hyper.log_scale)
-        scaled = stretch * items.slope
-        value = (jnp.arcsinh(scaled) - jnp.arcsinh(2.0)) / self.slope_spread
-        return value, stretch / jnp.sqrt(1 + scaled**2) / self.slope_spread
+        inverse_scale = jnp.exp(-hyper.log_scale)
+        ratio = slope * inverse_scale
+        value = (jnp.arcsinh(ratio) - jnp.arcsinh(1.0)) / self.slope_spread
+        return value, inverse_scale / jnp.sqrt(1 + ratio**2) / self.slope_spread
 
 
 def prior_of(prior: str | WeakPrior | None) -> WeakPrior | None:

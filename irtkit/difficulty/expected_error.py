@@ -51,7 +51,7 @@ def expected_error(items: ItemParameters, *, latent_sd: float = 1.0) -> NDArray[
     >>> from irtkit.difficulty import expected_error
     >>> items = irtkit.ItemParameters.from_difficulty([1.0, 3.0, -1.0], [0.0, 1.0, 1.0])
     >>> expected_error(items).round(3)
-    array([0.5  , 0.804, 0.303])
+    array([0.5  , 0.806, 0.303])
     """
     if not (np.isfinite(latent_sd) and latent_sd > 0):
         raise ValueError(f"latent_sd must be a positive number, got {latent_sd!r}")

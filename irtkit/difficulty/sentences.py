@@ -35,7 +35,8 @@ _WORDS = (
 def agreement_sentence(names: tuple[str, str], agreement: RankAgreement, n_left_out: int) -> str:
     """Say how far two measures agree on the order of the items."""
     both = " and ".join(names)
-    without = f"; {n_left_out} items have no value" if n_left_out else ""
+    have = "items have" if n_left_out > 1 else "item has"
+    without = f"; {n_left_out} {have} no value" if n_left_out else ""
     if np.isnan(agreement.spearman):
         return f"{both}: no order to compare, since one of them does not tell items apart{without}."
     numbers = (

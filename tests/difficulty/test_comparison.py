@@ -1,0 +1,191 @@
+"""Claims about measures of difficulty side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from irtkit.difficulty import DifficultyComparison, compare_difficulties, expected_error
+from irtkit.irf import ItemParameters
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """Stands in for a fit."""
+
+    items: pd.DataFrame
+    model: str = "2PL"
+    latent_sd: float = 1.0
+
+
+def calibrated(
+    discrimination: np.ndarray, difficulty: np.ndarray, guessing: np.ndarray | float = 0.0
+) -> Calibrated:
+    """Items whose average error is what the model expects."""
+    parameters = ItemParameters.from_difficulty(discrimination, difficulty, guessing)
+    columns = {
+        "discrimination": parameters.discrimination,
+        "difficulty": difficulty,
+        "guessing": parameters.guessing,
+        "intercept": parameters.intercept,
+        "average_error": expected_error(parameters),
+        "n_responses": 100,
+        "status": "ok",
+    }
+    names = [f"q{k}" for k in range(1, len(difficulty) + 1)]
+    return Calibrated(pd.DataFrame(columns, index=pd.Index(names, name="item")))
+
+
+def changed(result: Calibrated, item: str, **values: object) -> Calibrated:
+    items = result.items.copy()
+    for column, value in values.items():
+        items.loc[item, column] = value
+    return Calibrated(items, result.model, result.latent_sd)
+
+
+def pair(comparison: DifficultyComparison, measure_1: str, measure_2: str) -> pd.Series:
+    rows = comparison.pairs.set_index(["measure_1", "measure_2"])
+    return rows.loc[(measure_1, measure_2)]
+
+
+@pytest.fixture
+def equal_slopes() -> Calibrated:
+    return calibrated(np.ones(20), np.linspace(-2, 2, 20))
+
+
+@pytest.fixture
+def mixed_slopes() -> Calibrated:
+    generator = np.random.default_rng(2)
+    return calibrated(generator.lognormal(0, 0.5, 40), generator.normal(0, 1, 40))
+
+
+def test_nothing_changes_where_slopes_are_equal(equal_slopes: Calibrated) -> None:
+    comparison = compare_difficulties(equal_slopes)
+    columns = ["spearman", "spearman_low", "spearman_high", "kendall"]
+    np.testing.assert_allclose(comparison.pairs[columns], 1)
+    assert len(comparison.summary) == 3
+    assert all("nothing changes" in sentence for sentence in comparison.summary)
+
+
+def test_ties_do_not_pass_for_a_change(equal_slopes: Calibrated) -> None:
+    coarse = equal_slopes.items.assign(average_error=equal_slopes.items["average_error"].round(1))
+    comparison = compare_difficulties(Calibrated(coarse))
+    row = pair(comparison, "average_error", "difficulty")
+    assert row["spearman"] < 1
+    assert (row["ties_1"] > 0, row["ties_2"]) == (True, 0)
+    assert all("nothing changes" in sentence for sentence in comparison.summary)
+
+
+def test_the_table_has_a_column_per_measure(mixed_slopes: Calibrated) -> None:
+    table = compare_difficulties(mixed_slopes).table
+    assert list(table.columns) == ["average_error", "difficulty", "expected_error"]
+    assert table.index.equals(mixed_slopes.items.index)
+    np.testing.assert_allclose(table["expected_error"], table["average_error"])
+
+
+def test_every_pair_of_measures_has_a_row(mixed_slopes: Calibrated) -> None:
+    pairs = compare_difficulties(mixed_slopes).pairs
+    assert len(pairs) == 3
+    assert (pairs["n_items"] == 40).all()
+    assert (pairs["n_left_out"] == 0).all()
+    assert (pairs["spearman_low"] <= pairs["spearman"]).all()
+    assert (pairs["spearman"] <= pairs["spearman_high"]).all()
+
+
+def test_unequal_slopes_change_the_order_of_difficulty_only(mixed_slopes: Calibrated) -> None:
+    comparison = compare_difficulties(mixed_slopes)
+    assert pair(comparison, "average_error", "expected_error")["spearman"] == 1
+    assert pair(comparison, "average_error", "difficulty")["spearman"] < 1
+
+
+def test_the_expected_error_of_a_rasch_model_is_that_of_its_population(
+    equal_slopes: Calibrated,
+) -> None:
+    table = compare_difficulties(Calibrated(equal_slopes.items, "Rasch", 2.0)).table
+    logits = ItemParameters.from_difficulty(np.ones(20), np.linspace(-2, 2, 20))
+    np.testing.assert_allclose(table["expected_error"], expected_error(logits, latent_sd=2.0))
+
+
+def test_an_infinite_difficulty_is_the_hardest(equal_slopes: Calibrated) -> None:
+    comparison = compare_difficulties(changed(equal_slopes, "q20", difficulty=np.inf))
+    assert pair(comparison, "average_error", "difficulty")["spearman"] == pytest.approx(1)
+    assert pair(comparison, "average_error", "difficulty")["n_items"] == 20
+
+
+def test_an_item_without_a_value_is_left_out_of_that_pair_and_counted(
+    equal_slopes: Calibrated,
+) -> None:
+    comparison = compare_difficulties(changed(equal_slopes, "q7", difficulty=np.nan))
+    row = pair(comparison, "average_error", "difficulty")
+    assert (row["n_items"], row["n_left_out"]) == (19, 1)
+    assert pair(comparison, "average_error", "expected_error")["n_left_out"] == 0
+    assert "1 item has no value" in comparison.summary[0]
+
+
+def test_an_item_that_nobody_answered_has_no_difficulty(equal_slopes: Calibrated) -> None:
+    unanswered = changed(equal_slopes, "q7", n_responses=0, average_error=np.nan)
+    comparison = compare_difficulties(unanswered)
+    assert comparison.table.loc["q7"].isna().all()
+    assert (comparison.pairs["n_left_out"] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"discrimination": -0.5, "difficulty": 3.0}, "negative discrimination -0.50"),
+        ({"discrimination": 0.1, "difficulty": 3.0}, "low discrimination 0.10, median 1.00"),
+        ({"discrimination": 5.0, "difficulty": 3.0}, "high discrimination 5.00, median 1.00"),
+        ({"guessing": 0.4, "difficulty": 3.0}, "guessing 0.40, median 0.00"),
+        ({"n_responses": 7, "difficulty": 3.0}, "7 responses, 100 elsewhere"),
+        ({"status": "unbounded", "difficulty": 3.0}, "status unbounded"),
+        ({"difficulty": 3.0}, "nothing unusual in its parameters"),
+    ],
+)
+def test_the_item_that_moves_most_is_named_with_its_reason(
+    equal_slopes: Calibrated, values: dict[str, object], reason: str
+) -> None:
+    summary = compare_difficulties(changed(equal_slopes, "q5", **values)).summary
+    assert f"q5 from 5 to 20 ({reason})" in summary[1]
+    assert summary[1].count(" to ") == 2  # from one measure to the other, and a single item
+
+
+def test_small_moves_name_no_item(equal_slopes: Calibrated) -> None:
+    harder = equal_slopes.items.loc["q6", "difficulty"] + 0.01
+    summary = compare_difficulties(changed(equal_slopes, "q5", difficulty=harder)).summary
+    assert "nearly the same order" in summary[0]
+    assert summary[1].startswith("No item moves by more than a tenth of the ranks")
+
+
+def test_negative_discrimination_is_counted_and_explained() -> None:
+    slopes = np.where(np.arange(20) < 3, -1.0, 1.0)
+    summary = compare_difficulties(calibrated(slopes, np.linspace(-2, 2, 20))).summary
+    assert summary[-1].startswith("3 of 20 items have a negative discrimination")
+
+
+def test_a_matrix_without_differences_has_no_order() -> None:
+    comparison = compare_difficulties(calibrated(np.ones(5), np.zeros(5)))
+    assert comparison.pairs["spearman"].isna().all()
+    assert all("no order to compare" in sentence for sentence in comparison.summary)
+
+
+def test_printing_shows_pairs_and_sentences(mixed_slopes: Calibrated) -> None:
+    comparison = compare_difficulties(mixed_slopes)
+    text = str(comparison)
+    assert text.startswith("Difficulty of 40 items, 2PL\n")
+    assert "spearman_low" in text
+    assert all(sentence in text for sentence in comparison.summary)
+
+
+def test_the_result_is_not_changed(mixed_slopes: Calibrated) -> None:
+    before = mixed_slopes.items.copy(deep=True)
+    compare_difficulties(mixed_slopes)
+    pd.testing.assert_frame_equal(mixed_slopes.items, before)
+
+
+def test_a_table_without_a_needed_column_is_refused(mixed_slopes: Calibrated) -> None:
+    lacking = Calibrated(mixed_slopes.items.drop(columns="status"))
+    with pytest.raises(ValueError, match="must have the column 'status'"):
+        compare_difficulties(lacking)
