@@ -1,0 +1,293 @@
+"""The command line: ``irtkit fit``, ``irtkit compare``, ``irtkit demo``.
+
+Results go to standard output and files, progress, warnings and errors to standard error. Bad input
+ends with exit code 2 and one line that says what is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from irtkit.calibration import fit
+from irtkit.datasets import load_digits_crowd
+from irtkit.difficulty import compare_difficulties
+from irtkit.files import replacing
+from irtkit.io import read_responses, write_table
+from irtkit.irf import MODELS
+from irtkit.simulation import add_synthetic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+
+    from irtkit.calibration import FitResult
+    from irtkit.difficulty import DifficultyComparison
+    from irtkit.responses import ResponseMatrix
+
+_LISTED = 10
+_VERSIONS_OF = ("irtkit", "numpy", "scipy", "jax", "pandas")
+
+
+def main() -> None:
+    """Run the command line; the only exit codes are 0, 2 (bad input) and 130 (interrupted)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = _show_warning
+        try:
+            cli.main(prog_name="irtkit", standalone_mode=False)
+        except click.exceptions.Exit as request:
+            sys.exit(request.exit_code)
+        except (click.Abort, KeyboardInterrupt):
+            click.echo("irtkit: interrupted", err=True)
+            sys.exit(130)
+        except click.ClickException as error:
+            _fail(error.format_message())
+        except (ValueError, TypeError, OSError, ImportError) as error:
+            _fail(str(error))
+
+
+def _fail(message: str) -> NoReturn:
+    click.echo(f"irtkit: error: {' '.join(message.split())}", err=True)
+    sys.exit(2)
+
+
+def _show_warning(message: Warning | str, *_: Any) -> None:
+    click.echo(f"irtkit: warning: {message}", err=True)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="irtkit")
+def cli() -> None:
+    """Item response theory for evaluations of AI systems.
+
+    RESPONSES is a file of right and wrong answers: a wide table (a row per respondent, a column
+    per item, cells 1, 0 or empty), a long table (respondent, item, response), Parquet, or py-irt
+    JSON lines; gzip is fine, and the format is recognised from the content.
+    """
+
+
+def _reading_and_fitting(command: Callable[..., None]) -> Callable[..., None]:
+    """Options that every command on a file of responses takes."""
+    options = [
+        click.argument("responses", type=click.Path(path_type=Path)),
+        click.option("--model", type=click.Choice(MODELS), default="2PL", show_default=True),
+        click.option("--method", type=click.Choice(["em"]), default="em", show_default=True),
+        click.option(
+            "--prior",
+            type=click.Choice(["weak", "none"]),
+            default="weak",
+            show_default=True,
+            help="Prior of the items; none is textbook maximum likelihood.",
+        ),
+        click.option(
+            "--quadrature",
+            metavar="NODES,LIMIT",
+            help="A fixed grid, 61,6 as in R's mirt.  [default: adaptive]",
+        ),
+        click.option(
+            "--synthetic",
+            metavar="KINDS",
+            help="Synthetic respondents to add: always-right,always-wrong,class-prior,coin.",
+        ),
+        click.option(
+            "--labels",
+            type=click.Path(path_type=Path),
+            help="For class-prior: a CSV with the item and its true class in two columns.",
+        ),
+        click.option("--draws", default=1, show_default=True, help="Rows per random kind."),
+        click.option("--seed", default=0, show_default=True),
+        click.option("--format", "form", help="Force the format: wide, long, parquet or py-irt."),
+        click.option("--respondent", help="Long table: the column of respondents."),
+        click.option("--item", help="Long table: the column of items."),
+        click.option("--response", help="Long table: the column of responses."),
+        click.option(
+            "--threshold", type=float, help="Count graded scores at or above this as right."
+        ),
+        click.option(
+            "--out", type=click.Path(path_type=Path), help="Folder to write the tables to."
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@cli.command("fit")
+@_reading_and_fitting
+@click.option("--standard-errors", is_flag=True, help="Compute standard errors (slow if large).")
+def fit_command(*, out: Path | None, standard_errors: bool, **options: Any) -> None:
+    """Fit a model: difficulty and discrimination of items, ability of respondents."""
+    responses = _read(options)
+    _prepare(out)
+    result = _fit(responses, options, standard_errors=standard_errors)
+    click.echo(result)
+    _write_fit(result, out, source=str(options["responses"]))
+
+
+@cli.command("compare")
+@_reading_and_fitting
+def compare_command(*, out: Path | None, **options: Any) -> None:
+    """Set average error beside IRT difficulty: do they order the items alike?"""
+    responses = _read(options)
+    _prepare(out)
+    comparison = compare_difficulties(
+        _fit(responses, options, standard_errors=False), seed=options["seed"]
+    )
+    click.echo(comparison)
+    _write_comparison(comparison, out)
+
+
+@cli.command("demo")
+@click.option("--model", type=click.Choice(MODELS), default="2PL", show_default=True)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("irtkit-demo"),
+    show_default=True,
+    help="Folder to write the tables to.",
+)
+def demo_command(*, model: Any, out: Path) -> None:
+    """Fit the carried example: 130 classifiers on 1,797 handwritten digits."""
+    crowd = load_digits_crowd()
+    _prepare(out)
+    result = fit(crowd.responses, model)
+    comparison = compare_difficulties(result)
+    click.echo(result)
+    negative = result.items[result.items["discrimination"] < 0].sort_values("discrimination")
+    columns = ["discrimination", "difficulty", "average_error"]
+    shown = negative.head(_LISTED)[columns].assign(label=crowd.labels, crowd_says=_vote(crowd))
+    click.echo(
+        f"\n{len(negative)} digits that weak systems read better than strong ones "
+        "(negative discrimination):"
+    )
+    click.echo(shown.to_string(float_format="%.3f", index_names=False))
+    click.echo(f"\n{comparison}")
+    _write_fit(result, out, source="irtkit.datasets.load_digits_crowd()")
+    _write_comparison(comparison, out)
+
+
+def _vote(crowd: Any) -> pd.Series[int]:
+    """The class most systems chose, by item; the smallest of several."""
+    votes: pd.Series[int] = crowd.predictions.mode().iloc[0].astype(int)
+    return votes
+
+
+def _read(options: dict[str, Any]) -> ResponseMatrix:
+    """Read the responses and add the synthetic respondents asked for."""
+    responses = read_responses(
+        options["responses"],
+        format=options["form"],
+        respondent=options["respondent"],
+        item=options["item"],
+        response=options["response"],
+        threshold=options["threshold"],
+    )
+    if not options["synthetic"]:
+        return responses
+    kinds: Any = tuple(kind.strip() for kind in options["synthetic"].split(","))
+    labels = None if options["labels"] is None else _read_labels(options["labels"])
+    return add_synthetic(
+        responses, kinds, labels=labels, draws=options["draws"], seed=options["seed"]
+    )
+
+
+def _read_labels(path: Path) -> dict[str, str]:
+    """True class by item, from a CSV whose first two columns hold them."""
+    import pandas as pd
+
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if table.shape[1] < 2:
+        raise ValueError(f"{path.name}: labels need two columns, the item and its true class")
+    items, classes = table.iloc[:, 0], table.iloc[:, 1]
+    repeated = items[items.duplicated()]
+    if len(repeated):
+        raise ValueError(f"{path.name}: item {repeated.iloc[0]!r} has two labels")
+    return dict(zip(items, classes, strict=True))
+
+
+def _fit(responses: ResponseMatrix, options: dict[str, Any], *, standard_errors: bool) -> FitResult:
+    return fit(
+        responses,
+        options["model"],
+        method=options["method"],
+        prior=None if options["prior"] == "none" else "weak",
+        seed=options["seed"],
+        quadrature=_quadrature(options["quadrature"]),
+        standard_errors=standard_errors,
+    )
+
+
+def _quadrature(text: str | None) -> Any:
+    if text is None or text == "adaptive":
+        return "adaptive"
+    try:
+        nodes, limit = text.split(",")
+        return int(nodes), float(limit)
+    except ValueError as error:
+        raise ValueError(f"--quadrature must be NODES,LIMIT such as 61,6; got {text!r}") from error
+
+
+def _prepare(out: Path | None) -> None:
+    """Make the output folder before the long work, so that a bad one is known at once."""
+    if out is not None:
+        if out.exists() and not out.is_dir():
+            raise NotADirectoryError(f"--out {out}: exists and is not a folder")
+        out.mkdir(parents=True, exist_ok=True)
+
+
+def _write_fit(result: FitResult, out: Path | None, *, source: str) -> None:
+    if out is None:
+        return
+    write_table(result.items, out / "items.csv")
+    write_table(result.respondents, out / "respondents.csv")
+    with replacing(out / "summary.json") as temporary:
+        text = json.dumps(_summary(result, source), indent=2, ensure_ascii=False, allow_nan=False)
+        temporary.write_text(text + "\n", encoding="utf-8")
+    click.echo(f"\nwrote items.csv, respondents.csv and summary.json to {out}")
+
+
+def _summary(result: FitResult, source: str) -> dict[str, Any]:
+    """What summary.json holds."""
+    items = result.items
+    return {
+        "source": source,
+        "model": result.model,
+        "method": result.method,
+        "settings": result.settings,
+        "converged": result.converged,
+        "n_iterations": result.n_iterations,
+        "log_likelihood": result.log_likelihood,
+        "aic": result.aic,
+        "bic": result.bic,
+        "n_parameters": result.n_parameters,
+        "latent_sd": result.latent_sd,
+        "quadrature": vars(result.quadrature),
+        "counts": {
+            "respondents": result.n_real,
+            "synthetic_respondents": int(result.synthetic.sum()),
+            "items": len(items),
+            "responses": int(items["n_responses"].sum()),
+            "negative_discrimination": int((items["discrimination"] < 0).sum()),
+            "status": {str(k): int(n) for k, n in items["status"].value_counts().items()},
+        },
+        "versions": {
+            "python": sys.version.split()[0],
+            **{name: version(name) for name in _VERSIONS_OF},
+        },
+    }
+
+
+def _write_comparison(comparison: DifficultyComparison, out: Path | None) -> None:
+    if out is None:
+        return
+    write_table(comparison.table, out / "difficulties.csv")
+    write_table(comparison.pairs, out / "difficulty_pairs.csv")
+    click.echo(f"wrote difficulties.csv and difficulty_pairs.csv to {out}")
