@@ -16,6 +16,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 """
 
 from irtkit.calibration import FitResult, fit, load
+from irtkit.datasets import DigitsCrowd, load_digits_crowd
 from irtkit.difficulty import DifficultyComparison, average_error, compare_difficulties
 from irtkit.io import read_responses, read_table, write_table
 from irtkit.irf import ItemParameters
@@ -26,6 +27,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "DifficultyComparison",
+    "DigitsCrowd",
     "FitResult",
     "ItemParameters",
     "ResponseMatrix",
@@ -34,6 +36,7 @@ __all__ = [
     "compare_difficulties",
     "fit",
     "load",
+    "load_digits_crowd",
     "read_responses",
     "read_table",
     "simulate_responses",

@@ -24,7 +24,7 @@ from irtkit.irf import MODELS
 from irtkit.simulation import add_synthetic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
     import pandas as pd
 
@@ -40,7 +40,7 @@ def main() -> None:
     """Run the command line; the only exit codes are 0, 2 (bad input) and 130 (interrupted)."""
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
-        warnings.showwarning = _show_warning
+        warnings.showwarning = _show_warning  # type: ignore[assignment]  # fewer names, same use
         try:
             cli.main(prog_name="irtkit", standalone_mode=False)
         except click.exceptions.Exit as request:
@@ -135,7 +135,7 @@ def fit_command(*, out: Path | None, standard_errors: bool, **options: Any) -> N
 @cli.command("compare")
 @_reading_and_fitting
 def compare_command(*, out: Path | None, **options: Any) -> None:
-    """Set average error beside IRT difficulty: do they order the items alike?"""
+    """Set average error beside IRT difficulty and say whether they order the items alike."""
     responses = _read(options)
     _prepare(out)
     comparison = compare_difficulties(
@@ -199,7 +199,7 @@ def _read(options: dict[str, Any]) -> ResponseMatrix:
     )
 
 
-def _read_labels(path: Path) -> dict[str, str]:
+def _read_labels(path: Path) -> dict[Hashable, Hashable]:
     """True class by item, from a CSV whose first two columns hold them."""
     import pandas as pd
 

@@ -78,7 +78,7 @@ class Moments(NamedTuple):
     log_marginal: jax.Array
     """Shape (2,): sum over real and over synthetic respondents."""
     expected: jax.Array
-    """Expected number of responses at each node: (n_nodes,) if complete, else (n_items, n_nodes)."""
+    """Expected responses at each node: (n_nodes,) if complete, else (n_items, n_nodes)."""
     right: jax.Array
     """2PL: (n_items, 2), sums over right responses of E[θ] and of 1. 3PL: (n_items, n_nodes)."""
     node_mass: jax.Array
@@ -125,16 +125,17 @@ def log_normaliser(items: ItemArrays, nodes: jax.Array) -> jax.Array:
     def chunk_sum(theta: jax.Array) -> jax.Array:
         return softplus(items.slope[:, None] * theta + items.intercept[:, None]).sum(axis=0)
 
-    return jax.lax.map(chunk_sum, fold_nodes(nodes, items.slope.shape[0])).ravel()
+    sums: jax.Array = jax.lax.map(chunk_sum, fold_nodes(nodes, items.slope.shape[0]))
+    return sums.ravel()
 
 
 def softplus(z: jax.Array) -> jax.Array:
-    """log(1 + eᶻ) without overflow."""
+    """Return log(1 + eᶻ) without overflow."""
     return jnp.maximum(z, 0.0) + jnp.log1p(jnp.exp(-jnp.abs(z)))
 
 
 def log_odds_and_wrong(items: ItemArrays, nodes: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """log P/(1 − P) and log(1 − P), each (n_items, n_nodes)."""
+    """Return log P/(1 − P) and log(1 − P), each (n_items, n_nodes)."""
     z = items.slope[:, None] * nodes + items.intercept[:, None]
     log_wrong = -softplus(z)
     if items.logit_guessing is None:
@@ -146,7 +147,12 @@ def log_odds_and_wrong(items: ItemArrays, nodes: jax.Array) -> tuple[jax.Array, 
 
 
 def _log_joint(
-    cells: jax.Array, items: ItemArrays, grid: Grid, tables: tuple[jax.Array, ...], complete: bool
+    cells: jax.Array,
+    items: ItemArrays,
+    grid: Grid,
+    tables: tuple[jax.Array, ...],
+    *,
+    complete: bool,
 ) -> jax.Array:
     """Log-likelihood of each respondent of one block at each node, (block, n_nodes)."""
     right = (cells == 1).astype(jnp.float64)
@@ -163,7 +169,7 @@ def _log_joint(
     return log_likelihood + (cells >= 0).astype(jnp.float64) @ log_wrong
 
 
-def _tables(items: ItemArrays, grid: Grid, complete: bool) -> tuple[jax.Array, ...]:
+def _tables(items: ItemArrays, grid: Grid, *, complete: bool) -> tuple[jax.Array, ...]:
     """What all blocks share: sums or tables over items at the nodes."""
     if items.logit_guessing is None and complete:
         return (log_normaliser(items, grid.nodes),)
@@ -185,14 +191,14 @@ def _posterior(
 
 def moments(blocks: Blocks, items: ItemArrays, grid: Grid, *, complete: bool) -> Moments:
     """One pass over the matrix: the marginal log-likelihood and what the items need."""
-    tables = _tables(items, grid, complete)
+    tables = _tables(items, grid, complete=complete)
     with_guessing = items.logit_guessing is not None
     n_items, n_nodes = items.slope.shape[0], grid.nodes.shape[0]
 
     def add(total: Moments, block: tuple[jax.Array, jax.Array]) -> tuple[Moments, None]:
         cells, group = block
         weights, log_marginal = _posterior(
-            _log_joint(cells, items, grid, tables, complete), group, grid
+            _log_joint(cells, items, grid, tables, complete=complete), group, grid
         )
         kept = (group != PADDING)[:, None]
         weights = jnp.where(kept, weights, 0.0)
@@ -200,13 +206,16 @@ def moments(blocks: Blocks, items: ItemArrays, grid: Grid, *, complete: bool) ->
         statistic = (
             weights
             if with_guessing
-            else jnp.concatenate([(weights @ grid.nodes)[:, None], kept.astype(jnp.float64)], axis=1)
+            else jnp.concatenate(
+                [(weights @ grid.nodes)[:, None], kept.astype(jnp.float64)], axis=1
+            )
         )
-        observed = None if complete else (cells >= 0).astype(jnp.float64)
+        answered = (cells >= 0).astype(jnp.float64)
+        expected = weights.sum(axis=0) if complete else answered.T @ weights
         return Moments(
             total.log_marginal
             + jnp.stack([jnp.where(group == g, log_marginal, 0.0).sum() for g in _GROUPS]),
-            total.expected + (weights.sum(axis=0) if complete else observed.T @ weights),
+            total.expected + expected,
             total.right + right.T @ statistic,
             total.node_mass
             + jnp.stack(
@@ -282,25 +291,24 @@ def item_score(statistics: Moments, items: ItemArrays, grid: Grid) -> ItemScore:
     )
     aa, ad, ag, dd, dg, gg = info.sum(axis=0)
     rows = [[aa, ad, ag], [ad, dd, dg], [ag, dg, gg]]
-    return ItemScore(
-        gradient.sum(axis=0), jnp.stack([jnp.stack(r, axis=1) for r in rows], axis=1)
-    )
+    return ItemScore(gradient.sum(axis=0), jnp.stack([jnp.stack(r, axis=1) for r in rows], axis=1))
 
 
 def posterior(blocks: Blocks, items: ItemArrays, grid: Grid, *, complete: bool) -> Posterior:
     """Log marginal likelihood, posterior mean and SD of ability of every respondent."""
-    tables = _tables(items, grid, complete)
+    tables = _tables(items, grid, complete=complete)
 
     def one(block: tuple[jax.Array, jax.Array]) -> Posterior:
         cells, group = block
         weights, log_marginal = _posterior(
-            _log_joint(cells, items, grid, tables, complete), group, grid
+            _log_joint(cells, items, grid, tables, complete=complete), group, grid
         )
         mean = weights @ grid.nodes
         variance = (weights * (grid.nodes - mean[:, None]) ** 2).sum(axis=1)
         return Posterior(log_marginal, mean, jnp.sqrt(variance))
 
-    return jax.tree.map(jnp.ravel, jax.lax.map(one, blocks))
+    log_marginal, mean, sd = jax.lax.map(one, blocks)
+    return Posterior(log_marginal.ravel(), mean.ravel(), sd.ravel())
 
 
 def normal_log_weights(nodes: Nodes, sd: jax.Array | float) -> jax.Array:
@@ -329,7 +337,8 @@ def total_information(items: ItemArrays, theta: jax.Array) -> jax.Array:
         p = c + (1 - c) * s
         return (items.slope[:, None] ** 2 * s**2 / (p + 1e-300) * (1 - c) * (1 - s)).sum(axis=0)
 
-    return jax.lax.map(chunk_sum, fold_nodes(theta, items.slope.shape[0])).ravel()
+    sums: jax.Array = jax.lax.map(chunk_sum, fold_nodes(theta, items.slope.shape[0]))
+    return sums.ravel()
 
 
 @dataclass(frozen=True)
@@ -358,7 +367,9 @@ class Resolution:
         target = np.linspace(0.0, length, count)
         theta = np.interp(target, position(self.theta), self.theta)
         for _ in range(4):  # Newton: the map must be solved exactly for the rule to stay accurate
-            theta = np.clip(theta - (position(theta) - target) / density(theta), *self.theta[[0, -1]])
+            theta = np.clip(
+                theta - (position(theta) - target) / density(theta), *self.theta[[0, -1]]
+            )
         log_width = np.log(length / (count - 1)) - np.log(density(theta))
         return Nodes(jnp.asarray(theta), jnp.asarray(log_width))
 

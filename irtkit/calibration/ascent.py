@@ -113,7 +113,7 @@ def begin(x: jax.Array) -> Ascent:
 
 @partial(jax.jit, static_argnames=("objective", "most"))
 def advance(
-    objective: Objective, data: Any, ascent: Ascent, tol: float, n_steps: int, *, most: int = 64
+    objective: Objective, data: Any, ascent: Ascent, *, tol: float, n_steps: int, most: int = 64
 ) -> tuple[Ascent, Trace]:
     """Make up to ``n_steps`` (at most ``most``) evaluations or stop at convergence."""
     empty = Trace(jnp.full(most, jnp.nan), jnp.full(most, jnp.nan))
@@ -133,7 +133,7 @@ def advance(
         accepted = jnp.isfinite(there.value) & (there.value - before.value >= wanted)
         after = jax.lax.cond(
             accepted,
-            lambda: _accept(objective, data, before, trial, there, tol),
+            lambda: _accept(objective, data, before, (trial, there), tol),
             lambda: before._replace(step=_SHRINK * before.step),
         )._replace(n_evaluations=before.n_evaluations + 1)
         entry = jnp.where(accepted, jnp.stack([there.log_likelihood, after.change]), jnp.nan)
@@ -148,11 +148,11 @@ def _accept(
     objective: Objective,
     data: Any,
     before: Ascent,
-    trial: jax.Array,
-    there: Evaluation,
+    accepted: tuple[jax.Array, Evaluation],
     tol: float,
 ) -> Ascent:
     """State at an accepted point: memory updated, next direction chosen."""
+    trial, there = accepted
     difference = trial - before.x
     gradient_difference = before.gradient - there.gradient
     product = jnp.vdot(difference, gradient_difference)

@@ -15,7 +15,8 @@ from irtkit.responses import ResponseMatrix
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.calibration.em import Climber, MarginalLikelihood, Maximum
+    from irtkit.calibration.em import Climber, Maximum
+    from irtkit.calibration.likelihood import MarginalLikelihood
     from irtkit.calibration.priors import WeakPrior
 
 _UNBOUNDED_INFORMATION = 0.05
@@ -102,25 +103,28 @@ def fit(
     >>> result.converged, [bool(a < 0) for a in result.items["discrimination"]]
     (True, [False, False, True])
     """
-    _check(responses, model, method, prior, quadrature, synthetic, tol, max_iterations)
+    _check_data(responses, model, synthetic)
+    _check_settings(method, prior, quadrature, tol, max_iterations)
     import jax
 
-    from irtkit.calibration import em
+    from irtkit.calibration.em import Climber
+    from irtkit.calibration.likelihood import MarginalLikelihood, starting_values
     from irtkit.calibration.priors import prior_of
     from irtkit.quadrature import blocks_of
 
     chosen = prior_of(prior)
     # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
     as_1pl = model == "Rasch" and quadrature == "adaptive"
-    with jax.enable_x64(True), progress_line(f"fitting {model}", shown=progress) as report:
-        likelihood = em.MarginalLikelihood(
-            "1PL" if as_1pl else model, responses.n_items, chosen, responses.n_missing == 0
+    with jax.enable_x64(new_val=True), progress_line(f"fitting {model}", shown=progress) as report:
+        likelihood = MarginalLikelihood(
+            model="1PL" if as_1pl else model,
+            n_items=responses.n_items,
+            prior=chosen,
+            complete=responses.n_missing == 0,
         )
         blocks = blocks_of(responses, synthetic_is_real=synthetic == "ordinary")
-        climber = em.Climber(
-            likelihood, blocks, tol=tol, max_iterations=max_iterations, report=report
-        )
-        start = em.starting_values(likelihood, blocks)
+        climber = Climber(likelihood, blocks, tol=tol, max_iterations=max_iterations, report=report)
+        start = starting_values(likelihood, blocks)
         if quadrature == "adaptive":
             maximum = climber.on_adaptive_nodes(start)
         else:
@@ -134,47 +138,46 @@ def fit(
             "tol": tol,
             "max_iterations": max_iterations,
         }
-        result = _result(responses, model, settings, likelihood, climber, maximum)
+        result = _result(responses, model, settings, climber, maximum)
     _warn(result)
     return result
 
 
-def _check(
-    responses: ResponseMatrix,
-    model: str,
-    method: str,
-    prior: object,
-    quadrature: object,
-    synthetic: str,
-    tol: float,
-    max_iterations: int,
-) -> None:
+def _check_data(responses: ResponseMatrix, model: str, synthetic: str) -> None:
     """Refuse what cannot be fitted, before anything heavy is loaded."""
     if not isinstance(responses, ResponseMatrix):
         raise TypeError(
             f"responses must be an irtkit.ResponseMatrix, got {type(responses).__name__}; "
             "ResponseMatrix.from_frame takes a DataFrame, read_responses a file"
         )
-    for name, value, allowed in (
-        ("model", model, MODELS),
-        ("method", method, ("em",)),
-        ("synthetic", synthetic, ("separate", "ordinary")),
-    ):
-        if value not in allowed:
-            raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
-    if isinstance(prior, str) and prior != "weak":
-        raise ValueError(f"prior must be 'weak', None or a prior object, got {prior!r}")
+    _check_one_of("model", model, MODELS)
+    _check_one_of("synthetic", synthetic, ("separate", "ordinary"))
     if synthetic == "separate" and responses.synthetic.all():
         raise ValueError(
             "responses holds synthetic respondents only; real ones set the scale "
             "(synthetic='ordinary' treats all rows alike)"
         )
+    if synthetic == "separate" and not (responses.values[~responses.synthetic] >= 0).any():
+        raise ValueError("responses holds no response of a real respondent")
+
+
+def _check_settings(
+    method: str, prior: object, quadrature: object, tol: float, max_iterations: int
+) -> None:
+    _check_one_of("method", method, ("em",))
+    if isinstance(prior, str) and prior != "weak":
+        raise ValueError(f"prior must be 'weak', None or a prior object, got {prior!r}")
     if not tol > 0:
         raise ValueError(f"tol must be above 0, got {tol}")
     if max_iterations < 1:
         raise ValueError(f"max_iterations must be at least 1, got {max_iterations}")
     if quadrature != "adaptive":
         _check_fixed_grid(quadrature)
+
+
+def _check_one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
 
 
 def _check_fixed_grid(quadrature: object) -> None:
@@ -190,44 +193,33 @@ def _result(
     responses: ResponseMatrix,
     model: ModelName,
     settings: dict[str, Any],
-    likelihood: MarginalLikelihood,
     climber: Climber,
     maximum: Maximum,
 ) -> FitResult:
     """Turn the scale the right way up, set the unit of Rasch, and put labels on."""
-    from irtkit.calibration import em, standard_errors
+    from irtkit.calibration.standard_errors import item_covariances, of_parameters
     from irtkit.quadrature import count_nodes
 
+    likelihood, n = climber.likelihood, responses.n_respondents
     separate = settings["synthetic"] == "separate"
     synthetic = responses.synthetic if separate else np.zeros_like(responses.synthetic)
     counts = Counts.of(responses, synthetic)
-    n = responses.n_respondents
-    items = likelihood.items(maximum.x)
-    slope, intercept = np.array(items.slope), np.array(items.intercept)
-    guessing = np.zeros_like(slope)
-    if items.logit_guessing is not None:
-        guessing = 1 / (1 + np.exp(-np.array(items.logit_guessing)))
     ability = np.array(maximum.posterior.mean[:n])
-    as_1pl = model == "Rasch" and likelihood.model == "1PL"
-    latent_sd = float(abs(slope[0])) if as_1pl else float(likelihood.latent_sd(maximum.x))
-    stretch = _orientation(ability, counts, synthetic) * (latent_sd if as_1pl else 1.0)
+    latent_sd = float(likelihood.latent_sd(maximum.x))
+    stretch = _orientation(ability, counts, synthetic)
+    if model == "Rasch" and likelihood.model == "1PL":
+        latent_sd = abs(float(likelihood.items(maximum.x).slope[0]))
+        stretch *= latent_sd
     information = climber.information(maximum) if likelihood.prior is None else None
     status = _status(counts, information)
-    slope /= stretch
-    if likelihood.prior is None:
-        unknown = np.array(status) == "no responses"
-        intercept[unknown] = np.nan
-        if not likelihood.common_slope:
-            slope[unknown] = guessing[unknown] = np.nan
-    parameters = ItemParameters(slope, intercept, guessing)
-    errors = np.full((responses.n_items, 4), np.nan)
+    parameters = _parameters(likelihood, maximum.x, stretch, status)
+    standard_errors = np.full((responses.n_items, 4), np.nan)
     if settings["standard_errors"]:
-        covariances = standard_errors.item_covariances(likelihood, climber.data(maximum), maximum.x)
-        errors = standard_errors.of_parameters(parameters, model, covariances, stretch)
+        covariances = item_covariances(likelihood, climber.data(maximum), maximum.x)
+        standard_errors = of_parameters(parameters, model, covariances, stretch)
     if synthetic.any():
-        spread = float(em.SYNTHETIC_LOGIT_SD / likelihood.typical_slope(maximum.x))
-        settings["synthetic_ability_sd"] = spread * abs(stretch)
-    theta = np.asarray(maximum.nodes.theta) * abs(stretch)
+        settings["synthetic_ability_sd"] = climber.synthetic_sd(maximum) * abs(stretch)
+    nodes = np.asarray(maximum.nodes.theta) * abs(stretch)
     return FitResult(
         model=model,
         method="em",
@@ -235,7 +227,7 @@ def _result(
         item_labels=responses.items,
         respondent_labels=responses.respondents,
         parameters=parameters,
-        standard_errors=errors,
+        standard_errors=standard_errors,
         status=status,
         ability=ability * stretch,
         ability_se=np.array(maximum.posterior.sd[:n]) * abs(stretch),
@@ -243,21 +235,39 @@ def _result(
         counts=counts,
         latent_sd=latent_sd,
         log_likelihood=maximum.log_likelihood,
-        n_parameters={"Rasch": 1, "1PL": 1, "2PL": responses.n_items, "3PL": 2 * responses.n_items}[
-            model
-        ]
-        + responses.n_items,
+        n_parameters=_n_parameters(model, responses.n_items),
         converged=maximum.converged,
         n_iterations=maximum.n_iterations,
         trace_rows=np.array(maximum.trace, dtype=np.float64).reshape(-1, 4),
         quadrature=Quadrature(
-            count_nodes(maximum.nodes),
-            float(theta.min()),
-            float(theta.max()),
-            maximum.quadrature_error,
+            n_nodes=count_nodes(maximum.nodes),
+            lowest=float(nodes.min()),
+            highest=float(nodes.max()),
+            estimated_error=maximum.quadrature_error,
         ),
         responses=responses,
     )
+
+
+def _parameters(
+    likelihood: MarginalLikelihood, x: Any, stretch: float, status: tuple[str, ...]
+) -> ItemParameters:
+    """Item parameters in units of ability times ``stretch``; NaN where nothing is known."""
+    items = likelihood.items(x)
+    slope, intercept = np.array(items.slope) / stretch, np.array(items.intercept)
+    guessing = np.zeros_like(slope)
+    if items.logit_guessing is not None:
+        guessing = 1 / (1 + np.exp(-np.array(items.logit_guessing)))
+    if likelihood.prior is None:
+        unknown = np.array(status) == "no responses"
+        intercept[unknown] = np.nan
+        if not likelihood.common_slope:
+            slope[unknown] = guessing[unknown] = np.nan
+    return ItemParameters(slope, intercept, guessing)
+
+
+def _n_parameters(model: ModelName, n_items: int) -> int:
+    return {"Rasch": n_items + 1, "1PL": n_items + 1, "2PL": 2 * n_items, "3PL": 3 * n_items}[model]
 
 
 def _orientation(
@@ -291,8 +301,7 @@ def _warn(result: FitResult) -> None:
         warnings.warn(
             f"the fit did not converge in {result.n_iterations} iterations "
             f"(log-likelihood {last[2]:.4f}, last change of a parameter {last[3]:.2g}); "
-            "raise max_iterations"
-            + ("" if result.settings["prior"] else ", or use prior='weak'"),
+            "raise max_iterations" + ("" if result.settings["prior"] else ", or use prior='weak'"),
             stacklevel=3,
         )
     unbounded = [

@@ -216,11 +216,12 @@ class FitResult:
         """
         import pandas as pd
 
+        rows: Any = pd.Index(self.respondent_labels, name="respondent")
         if abilities is None:
-            rows = pd.Index(self.respondent_labels, name="respondent")
             theta = self.ability
         else:
-            rows = abilities.index if isinstance(abilities, pd.Series) else None
+            given: Any = abilities
+            rows = given.index if isinstance(given, pd.Series) else pd.RangeIndex(np.size(given))
             theta = np.asarray(abilities, dtype=np.float64)
             if theta.ndim != 1 or not np.isfinite(theta).all():
                 raise ValueError("abilities must be a list of finite numbers (1 dimension)")

@@ -7,6 +7,7 @@ uncertainty of scale and location, which items share.
 
 from __future__ import annotations
 
+import contextlib
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.calibration.em import Data, MarginalLikelihood
+    from irtkit.calibration.likelihood import Data, MarginalLikelihood
     from irtkit.irf import ItemParameters, ModelName
 
 _AT_ONCE = 16
@@ -69,12 +70,13 @@ def of_parameters(
 @partial(jax.jit, static_argnums=0)
 def _hessian(likelihood: MarginalLikelihood, data: Data, x: jax.Array) -> jax.Array:
     def column(v: jax.Array) -> jax.Array:
-        def gradient(at: jax.Array) -> jax.Array:
-            return likelihood.evaluate(data, at).gradient
+        tangent: jax.Array = jax.jvp(lambda at: likelihood.evaluate(data, at).gradient, (x,), (v,))[
+            1
+        ]
+        return tangent
 
-        return jax.jvp(gradient, (x,), (v,))[1]
-
-    return jax.lax.map(column, jnp.eye(x.shape[0]), batch_size=_AT_ONCE)
+    columns: jax.Array = jax.lax.map(column, jnp.eye(x.shape[0]), batch_size=_AT_ONCE)
+    return columns
 
 
 def _inverse(information: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -84,8 +86,6 @@ def _inverse(information: NDArray[np.float64]) -> NDArray[np.float64]:
     inverse = np.full_like(information, np.nan)
     kept = np.ix_(known, known)
     scaled = information[kept] / np.outer(scale[known], scale[known])
-    try:
+    with contextlib.suppress(np.linalg.LinAlgError):
         inverse[kept] = np.linalg.inv(scaled) / np.outer(scale[known], scale[known])
-    except np.linalg.LinAlgError:
-        pass
     return inverse

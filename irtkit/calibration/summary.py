@@ -19,8 +19,10 @@ def summarise(result: FitResult) -> str:
     lines = [
         f"{result.model} fitted to {result.n_real} respondents{synthetic} × {len(items)} items",
         f"{state} after {result.n_iterations} iterations on {result.quadrature.n_nodes} nodes",
-        f"log-likelihood {result.log_likelihood:.3f}   AIC {result.aic:.1f}   "
-        f"BIC {result.bic:.1f}   ({result.n_parameters} parameters)",
+        (
+            f"log-likelihood {result.log_likelihood:.3f}   AIC {result.aic:.1f}   "
+            f"BIC {result.bic:.1f}   ({result.n_parameters} parameters)"
+        ),
     ]
     if result.model == "Rasch":
         lines.append(f"SD of ability {result.latent_sd:.3f}")

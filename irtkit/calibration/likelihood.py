@@ -1,0 +1,254 @@
+"""The marginal likelihood of a response matrix as a function to maximise.
+
+The objective is the log-likelihood of the responses with ability integrated out, N(0, 1) for real
+respondents, plus the log prior of the items. Its gradient comes from the posterior of ability by
+Fisher's identity, at the cost of one EM step; the maximiser is preconditioned by what an EM step
+uses (one Newton block per item), plus the two directions in which EM is slow: the common scale
+and the common location of the items. Along them the likelihood only sees the distribution of
+ability, with information 2N and N, and a step there is the fold of parameter-expanded EM (Liu,
+Rubin & Wu 1998).
+
+Synthetic respondents have the ability distribution N(0, (w/τ)²), τ the typical slope and w wide on
+the logit scale. It follows the items when they are rescaled, so that synthetic respondents do not
+pull on the scale.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from irtkit import quadrature
+from irtkit.calibration.ascent import Evaluation
+from irtkit.calibration.priors import Hyper, WeakPrior
+from irtkit.quadrature import Blocks, Grid, ItemArrays, Nodes
+
+if TYPE_CHECKING:
+    from irtkit.irf import ModelName
+
+SYNTHETIC_LOGIT_SD = 5.0
+"""SD of the ability of synthetic respondents, in logits at the typical slope."""
+_JITTER = 1e-8
+
+
+class Data(NamedTuple):
+    """What the likelihood is made of."""
+
+    blocks: Blocks
+    nodes: Nodes
+    n_real: jax.Array
+
+
+@dataclass(frozen=True)
+class MarginalLikelihood:
+    """Penalised marginal log-likelihood as a function of one vector of parameters.
+
+    The vector holds the slopes (one if they are common; log SD of ability for Rasch), the
+    intercepts, the logits of guessing (3PL), and with a prior its location and, unless slopes
+    are common, its log scale.
+    """
+
+    model: ModelName
+    n_items: int
+    prior: WeakPrior | None
+    complete: bool
+
+    @property
+    def common_slope(self) -> bool:
+        """Whether all items have the same slope."""
+        return self.model in {"1PL", "Rasch"}
+
+    @property
+    def n_slopes(self) -> int:
+        """How many leading entries are slopes."""
+        return 1 if self.common_slope else self.n_items
+
+    def split(self, x: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array | None, jax.Array]:
+        """Slopes, intercepts, logits of guessing (or None), and what the prior learns."""
+        after_intercepts = self.n_slopes + self.n_items
+        after_guessing = after_intercepts + (self.n_items if self.model == "3PL" else 0)
+        return (
+            x[: self.n_slopes],
+            x[self.n_slopes : after_intercepts],
+            x[after_intercepts:after_guessing] if self.model == "3PL" else None,
+            x[after_guessing:],
+        )
+
+    def items(self, x: jax.Array) -> ItemArrays:
+        """Slope, intercept and logit of guessing of every item."""
+        slopes, intercepts, guessing, _ = self.split(x)
+        slope = jnp.ones(1) if self.model == "Rasch" else slopes
+        return ItemArrays(jnp.broadcast_to(slope, (self.n_items,)), intercepts, guessing)
+
+    def latent_sd(self, x: jax.Array) -> jax.Array:
+        """SD of ability among real respondents: 1 except for Rasch."""
+        return jnp.exp(x[0]) if self.model == "Rasch" else jnp.ones(())
+
+    def typical_slope(self, x: jax.Array) -> jax.Array:
+        """τ: geometric mean of the sizes of slopes, held off 0."""
+        return jnp.exp(0.5 * jnp.mean(jnp.log(self.items(x).slope ** 2 + 0.01)))
+
+    def grid(self, x: jax.Array, nodes: Nodes) -> Grid:
+        """Nodes with the prior weights of real and of synthetic respondents."""
+        sds = (self.latent_sd(x), SYNTHETIC_LOGIT_SD / self.typical_slope(x))
+        weights = [quadrature.normal_log_weights(nodes, sd) for sd in sds]
+        return Grid(nodes.theta, jnp.stack(weights))
+
+    def rescaled(self, x: jax.Array, mean: float, sd: float) -> jax.Array:
+        """Parameters for ability measured from ``mean`` in units of ``sd``."""
+        slopes, intercepts, guessing, learned = self.split(x)
+        parts = [slopes * sd, intercepts + self.items(x).slope * mean]
+        if guessing is not None:
+            parts.append(guessing)
+        if learned.size:
+            shift = jnp.array([mean, math.log(sd)])[: learned.size]
+            parts.append(learned + shift)
+        return jnp.concatenate(parts)
+
+    def log_prior(self, x: jax.Array) -> jax.Array:
+        """Log prior density of the items up to a constant."""
+        if self.prior is None:
+            return jnp.zeros(())
+        items = self.items(x)
+        if self.model == "Rasch":  # the SD of ability plays the part of the common slope
+            items = items._replace(slope=jnp.broadcast_to(jnp.exp(x[0]), (self.n_items,)))
+        return self.prior.log_density(items, self._hyper(x), common_slope=self.common_slope)
+
+    def evaluate(self, data: Data, x: jax.Array) -> Evaluation:
+        """Value, gradient and complete-data information at x."""
+        items, pull_items = jax.vjp(self.items, x)
+        grid, pull_grid = jax.vjp(lambda at: self.grid(at, data.nodes).log_weights, x)
+        weighted = Grid(data.nodes.theta, grid)
+        moments = quadrature.moments(data.blocks, items, weighted, complete=self.complete)
+        score = quadrature.item_score(moments, items, weighted)
+        by_item = ItemArrays(*(score.gradient[:, k] for k in range(score.gradient.shape[1])))
+        log_prior, prior_gradient = jax.value_and_grad(self.log_prior)(x)
+        (gradient,) = pull_items(by_item)
+        (grid_gradient,) = pull_grid(moments.node_mass)
+        return Evaluation(
+            moments.log_marginal.sum() + log_prior,
+            gradient + grid_gradient + prior_gradient,
+            moments.log_marginal[quadrature.REAL],
+            score.information,
+        )
+
+    def precondition(
+        self, data: Data, x: jax.Array, curvature: jax.Array, v: jax.Array
+    ) -> jax.Array:
+        """Newton block per item plus the common scale and location."""
+        items = self.items(x)
+        slopes, _, _, learned = self.split(x)
+        by_slope, by_intercept, by_guessing, by_learned = self.split(v)
+        if self.prior is not None:
+            curvature = curvature + self.prior.curvature(
+                items, self._hyper(x), common_slope=self.common_slope
+            )
+        if self.common_slope:
+            step = self._common_slope_step(curvature, by_slope, by_intercept)
+        else:
+            sides = [by_slope, by_intercept, *([] if by_guessing is None else [by_guessing])]
+            step = _solve_blocks(curvature, jnp.stack(sides, axis=1))
+        by_location = by_learned[0] if learned.size else 0.0
+        by_log_scale = by_learned[1] if learned.size > 1 else 0.0
+        log_scale = (jnp.vdot(slopes, by_slope) + by_log_scale) / (2 * data.n_real)
+        location = (jnp.vdot(items.slope, by_intercept) + by_location) / data.n_real
+        if self.model == "Rasch":
+            step[0] = by_slope / (2 * data.n_real)
+            location *= self.latent_sd(x) ** 2
+        else:
+            step[0] += log_scale * slopes
+        step[1] += location * items.slope
+        if self.prior is not None:
+            scale_curvature, location_curvature = self.prior.hyper_curvature(items)
+            step.append(jnp.atleast_1d(by_location / location_curvature + location))
+            if not self.common_slope:
+                step.append(jnp.atleast_1d(by_log_scale / scale_curvature + log_scale))
+        return jnp.concatenate(step)
+
+    def _hyper(self, x: jax.Array) -> Hyper:
+        *_, learned = self.split(x)
+        return Hyper(jnp.zeros(()) if self.common_slope else learned[1], learned[0])
+
+    def _common_slope_step(
+        self, curvature: jax.Array, by_slope: jax.Array, by_intercept: jax.Array
+    ) -> list[jax.Array]:
+        """Solve with one common slope: its Schur complement first, then the intercepts."""
+        diagonal = curvature[:, 1, 1] + _JITTER
+        coupling = curvature[:, 0, 1] / diagonal
+        schur = jnp.sum(curvature[:, 0, 0] - coupling * curvature[:, 0, 1]) + _JITTER
+        slope = (by_slope - jnp.vdot(coupling, by_intercept)) / schur
+        if self.model == "Rasch":
+            return [slope, by_intercept / diagonal]
+        return [slope, by_intercept / diagonal - coupling * slope]
+
+
+def _solve_blocks(blocks: jax.Array, sides: jax.Array) -> list[jax.Array]:
+    """Solve one small positive definite system per item by Cholesky, unrolled over its size.
+
+    blocks has shape (n_items, k, k), sides (n_items, k); the solution is a list of k arrays.
+    """
+    size = sides.shape[1]
+    lower: dict[tuple[int, int], jax.Array] = {}
+    for i in range(size):
+        for j in range(i + 1):
+            rest = blocks[:, i, j] - sum(lower[i, p] * lower[j, p] for p in range(j))
+            lower[i, j] = (
+                jnp.sqrt(jnp.maximum(rest + _JITTER, _JITTER)) if i == j else rest / lower[j, j]
+            )
+    forward: list[jax.Array] = []
+    for i in range(size):
+        rest = sides[:, i] - sum(lower[i, p] * forward[p] for p in range(i))
+        forward.append(rest / lower[i, i])
+    backward: dict[int, jax.Array] = {}
+    for i in reversed(range(size)):
+        rest = forward[i] - sum(lower[p, i] * backward[p] for p in range(i + 1, size))
+        backward[i] = rest / lower[i, i]
+    return [backward[i] for i in range(size)]
+
+
+def starting_values(likelihood: MarginalLikelihood, blocks: Blocks) -> jax.Array:
+    """Start from proportions right and from the correlation of each item with the total score."""
+    n_right = (blocks.cells == 1).sum(axis=2).ravel()
+    n_answered = (blocks.cells >= 0).sum(axis=2).ravel()
+    score = (n_right + 0.5) / (n_answered + 1)
+    ability = jnp.log(score / (1 - score))
+    real = blocks.group.ravel() == quadrature.REAL
+    centre = ability.mean(where=real)
+    ability = (ability - centre) / jnp.maximum(ability.std(where=real), 1e-3)
+    ability = jnp.clip(ability, -4.0, 4.0)
+    with_right, with_answered, answered = _item_sums(blocks, ability)
+    right = (blocks.cells == 1).sum(axis=(0, 1))
+    share = (right + 0.5) / (answered + 1)
+    covariance = (with_right - share * with_answered) / jnp.maximum(answered, 1)
+    correlation = jnp.clip(covariance / jnp.sqrt(share * (1 - share)), -0.9, 0.9)
+    slope = 1.7 * correlation / jnp.sqrt(1 - correlation**2)
+    intercept = jnp.log(share / (1 - share)) * jnp.sqrt(1 + slope**2 / 2.9)
+    typical = jnp.maximum(slope.mean(), 0.3)[None]
+    parts = {
+        "Rasch": [jnp.log(typical), intercept],
+        "1PL": [typical, intercept],
+        "2PL": [slope, intercept],
+        "3PL": [slope, intercept, jnp.full_like(slope, -2.0)],
+    }[likelihood.model]
+    if likelihood.prior is not None:
+        parts.append(jnp.zeros(1))
+        if not likelihood.common_slope:
+            parts.append(jnp.log(typical))
+    return jnp.concatenate(parts)
+
+
+@jax.jit
+def _item_sums(blocks: Blocks, ability: jax.Array) -> jax.Array:
+    """Sums over respondents for every item, (3, n_items): θ·right, θ·answered, answered."""
+
+    def add(total: jax.Array, block: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, None]:
+        cells, theta = block
+        right, answered = (cells == 1).astype(jnp.float64), (cells >= 0).astype(jnp.float64)
+        return total + jnp.stack([theta @ right, theta @ answered, answered.sum(axis=0)]), None
+
+    shaped = (blocks.cells, ability.reshape(blocks.group.shape))
+    return jax.lax.scan(add, jnp.zeros((3, blocks.cells.shape[2])), shaped)[0]
