@@ -105,8 +105,8 @@ class MarginalLikelihood:
         if guessing is not None:
             parts.append(guessing)
         if learned.size:
-            shift = jnp.array([mean, math.log(sd)])[: learned.size]
-            parts.append(learned + shift)
+            moved = jnp.array([(learned[0] + mean) / sd, learned[-1] + math.log(sd)])
+            parts.append(moved[: learned.size])
         return jnp.concatenate(parts)
 
     def log_prior(self, x: jax.Array) -> jax.Array:
@@ -154,7 +154,9 @@ class MarginalLikelihood:
             step = _solve_blocks(curvature, jnp.stack(sides, axis=1))
         by_location = by_learned[0] if learned.size else 0.0
         by_log_scale = by_learned[1] if learned.size > 1 else 0.0
-        log_scale = (jnp.vdot(slopes, by_slope) + by_log_scale) / (2 * data.n_real)
+        learned_location = learned[0] if learned.size else 0.0
+        along_scale = jnp.vdot(slopes, by_slope) + by_log_scale - learned_location * by_location
+        log_scale = along_scale / (2 * data.n_real)
         location = (jnp.vdot(items.slope, by_intercept) + by_location) / data.n_real
         if self.model == "Rasch":
             step[0] = by_slope / (2 * data.n_real)
@@ -164,7 +166,8 @@ class MarginalLikelihood:
         step[1] += location * items.slope
         if self.prior is not None:
             scale_curvature, location_curvature = self.prior.hyper_curvature(items)
-            step.append(jnp.atleast_1d(by_location / location_curvature + location))
+            moved = location - learned_location * log_scale
+            step.append(jnp.atleast_1d(by_location / location_curvature + moved))
             if not self.common_slope:
                 step.append(jnp.atleast_1d(by_log_scale / scale_curvature + log_scale))
         return jnp.concatenate(step)
