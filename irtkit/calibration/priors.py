@@ -52,7 +52,7 @@ class WeakPrior:
 
     slope_spread: float = 0.3
     slope_df: float = 4.0
-    steep: float = 6.0
+    steep: float = 20.0
     steep_spread: float = 0.5
     intercept_spread: float = 3.0
     guessing_alpha: float = 5.0

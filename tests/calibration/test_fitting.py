@@ -1,0 +1,335 @@
+"""Fits against published values, R's mirt, known parameters, and awkward matrices."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from irtkit import (
+    FitResult,
+    ItemParameters,
+    ResponseMatrix,
+    add_synthetic,
+    fit,
+    read_responses,
+    simulate_responses,
+)
+from irtkit.calibration.priors import WeakPrior
+from irtkit.irf import MODELS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from irtkit.irf import ModelName
+
+MIRT_GRID = (61, 6.0)
+# Bock & Lieberman (1970): how many of 1,000 people gave each pattern, 00000, 00001, … 11111
+LSAT6 = [3, 6, 2, 11, 1, 1, 3, 4, 1, 8, 0, 16, 0, 3, 2, 15]
+LSAT6 += [10, 29, 14, 81, 3, 28, 15, 80, 16, 56, 21, 173, 11, 61, 28, 298]
+
+
+def lsat6() -> ResponseMatrix:
+    patterns = [[int(digit) for digit in f"{k:05b}"] for k in range(32)]
+    return ResponseMatrix(np.repeat(patterns, LSAT6, axis=0))
+
+
+def reference(folder: Path, name: str, model: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / f"{name}_mirt.json").read_text())["models"][model]
+    return found
+
+
+def column(found: dict[str, Any], key: str) -> NDArray[np.float64]:
+    return np.array([item[key] for item in found["items"]], dtype=float)
+
+
+def two_parameter_data(
+    n_respondents: int, n_items: int, *, negative: float = 0.0, seed: int
+) -> tuple[ResponseMatrix, ItemParameters, NDArray[np.float64]]:
+    generator = np.random.default_rng(seed)
+    slope = generator.lognormal(0, 0.3, n_items)
+    slope[generator.random(n_items) < negative] *= -1
+    items = ItemParameters.from_difficulty(slope, generator.normal(size=n_items))
+    abilities = generator.normal(size=n_respondents)
+    return simulate_responses(items, abilities, seed=generator), items, abilities
+
+
+@pytest.mark.parametrize(("model", "expected"), [("2PL", -2466.653), ("1PL", -2466.938)])
+def test_lsat6_has_its_published_log_likelihood(model: ModelName, expected: float) -> None:
+    for quadrature in (MIRT_GRID, "adaptive"):
+        result = fit(lsat6(), model, prior=None, quadrature=quadrature)
+        assert result.log_likelihood == pytest.approx(expected, abs=0.002)
+
+
+@pytest.mark.parametrize("name", ["lsat7", "sat12", "sat12_missing", "wirs", "abortion"])
+@pytest.mark.parametrize("model", ["Rasch", "1PL", "2PL"])
+def test_estimates_are_those_of_mirt(shared_data: Path, name: str, model: ModelName) -> None:
+    if (name, model) == ("abortion", "Rasch"):
+        pytest.skip("mirt's Rasch stops far below the maximum here")
+    responses = read_responses(shared_data / f"{name}.csv.gz")
+    expected = reference(shared_data, name, model)
+    result = fit(responses, model, prior=None, quadrature=MIRT_GRID, standard_errors=True)
+    items = result.items
+    assert result.converged
+    assert result.log_likelihood == pytest.approx(expected["logLik"], abs=0.001)
+    assert items["discrimination"].to_numpy() == pytest.approx(column(expected, "a"), abs=5e-4)
+    assert items["intercept"].to_numpy() == pytest.approx(column(expected, "d"), abs=5e-4)
+    assert result.latent_sd**2 == pytest.approx(expected["group"]["var"], abs=5e-4)
+    assert items["intercept_se"].to_numpy() == pytest.approx(column(expected, "d_se"), rel=1e-3)
+    assert items["difficulty_se"].to_numpy() == pytest.approx(column(expected, "b_se"), rel=1e-3)
+    if model != "Rasch":
+        slope_errors = items["discrimination_se"].to_numpy()
+        assert slope_errors == pytest.approx(column(expected, "a_se"), rel=1e-3)
+
+
+def test_abilities_are_those_of_mirt(shared_data: Path) -> None:
+    expected = reference(shared_data, "lsat7", "2PL")["eap_first20"]
+    responses = read_responses(shared_data / "lsat7.csv.gz")
+    result = fit(responses, "2PL", prior=None, quadrature=MIRT_GRID)
+    patterns = {"".join(map(str, row)): k for k, row in enumerate(responses.values)}
+    for entry in expected:
+        found = result.respondents.iloc[patterns[entry["pattern"]]]
+        assert found["ability"] == pytest.approx(entry["theta"], abs=2e-4)
+        assert found["ability_se"] == pytest.approx(entry["se"], abs=2e-4)
+
+
+def test_known_parameters_come_back() -> None:
+    correlations, ranks = [], []
+    for seed in range(20):
+        responses, items, _ = two_parameter_data(2000, 40, seed=seed)
+        found = fit(responses, "2PL").items
+        correlations.append(np.corrcoef(found["discrimination"], items.discrimination)[0, 1])
+        ranks.append(spearmanr(found["difficulty"], items.difficulty).statistic)
+    # slopes of SD 0.31 have standard errors of about 0.075: a correlation of 0.97 in theory
+    assert np.mean(correlations) >= 0.965
+    assert np.mean(ranks) >= 0.99
+
+
+def test_negative_slopes_are_found_and_the_scale_is_never_turned_over() -> None:
+    found_negative, false_negative = [], []
+    for seed in range(10):
+        responses, items, abilities = two_parameter_data(200, 1000, negative=0.07, seed=seed)
+        result = fit(responses, "2PL")
+        below = result.items["discrimination"].to_numpy() < 0
+        found_negative.append(below[items.discrimination < 0].mean())
+        false_negative.append(below[items.discrimination > 0].mean())
+        assert np.corrcoef(result.ability, abilities)[0, 1] > 0.9
+    assert np.mean(found_negative) >= 0.98
+    assert np.mean(false_negative) < 0.01
+
+
+@pytest.mark.parametrize(
+    ("n_respondents", "n_items", "tolerance"), [(200, 1000, 0.1), (100, 2000, 0.1), (12, 2000, 0.25)]
+)
+def test_the_weak_prior_keeps_the_scale(
+    n_respondents: int, n_items: int, tolerance: float
+) -> None:
+    slopes, spreads = [], []
+    for seed in range(10):
+        responses, items, _ = two_parameter_data(n_respondents, n_items, negative=0.05, seed=seed)
+        result = fit(responses, "2PL")
+        found = np.median(np.abs(result.items["discrimination"]))
+        slopes.append(found / np.median(np.abs(items.discrimination)))
+        spreads.append(result.ability.std())
+    assert np.mean(slopes) == pytest.approx(1.0, abs=tolerance)
+    assert np.mean(spreads) == pytest.approx(1.0, abs=tolerance)
+
+
+@pytest.mark.parametrize("model", ["1PL", "2PL"])
+def test_synthetic_respondents_leave_the_scale_to_the_real_ones(model: ModelName) -> None:
+    responses, _, _ = two_parameter_data(60, 150, seed=4)
+    without = fit(responses, model)
+    crowd = add_synthetic(responses, ("always-right", "always-wrong", "coin"), draws=2)
+    result = fit(crowd, model)
+    real = result.respondents[~result.respondents["synthetic"]]
+    second_moment = (real["ability"] ** 2 + real["ability_se"] ** 2).mean()
+    assert real["ability"].mean() == pytest.approx(0.0, abs=0.03)
+    assert np.sqrt(second_moment) == pytest.approx(1.0, abs=0.03)
+    assert result.items["average_error"].equals(without.items["average_error"])
+    assert result.items["n_responses"].equals(without.items["n_responses"])
+    assert result.n_parameters == without.n_parameters
+    assert result.bic == pytest.approx(-2 * result.log_likelihood + result.n_parameters * np.log(60))
+    # the same 60 rows, at items that the synthetic ones moved a little
+    assert 0 <= without.log_likelihood - result.log_likelihood < 0.02 * abs(result.log_likelihood)
+
+
+def test_under_a_common_slope_always_right_is_ablest_and_always_wrong_least_able() -> None:
+    responses, _, _ = two_parameter_data(50, 80, negative=0.1, seed=5)
+    crowd = add_synthetic(responses, ("always-right", "always-wrong"))
+    for model in ("1PL", "Rasch"):
+        ability = fit(crowd, model).respondents["ability"]
+        assert ability.idxmax() == "always-right"
+        assert ability.idxmin() == "always-wrong"
+
+
+def test_ordinary_synthetic_respondents_are_rows_like_any_other() -> None:
+    responses, _, _ = two_parameter_data(50, 30, seed=6)
+    crowd = add_synthetic(responses, "always-right")
+    plain = ResponseMatrix(crowd.values, crowd.respondents, crowd.items)
+    ordinary = fit(crowd, "1PL", synthetic="ordinary")
+    assert ordinary.log_likelihood == fit(plain, "1PL").log_likelihood
+    assert ordinary.items["n_responses"].eq(51).all()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_rasch_and_one_parameter_models_agree_and_every_model_orders_easy_before_hard(
+    model: ModelName,
+) -> None:
+    responses, items, _ = two_parameter_data(400, 15, seed=7)
+    result = fit(responses, model)
+    assert spearmanr(result.items["difficulty"], items.difficulty).statistic > 0.9
+    if model == "Rasch":
+        common = fit(responses, "1PL")
+        assert result.log_likelihood == pytest.approx(common.log_likelihood, abs=1e-6)
+        rescaled = common.items["difficulty"] * common.items["discrimination"]
+        assert result.items["difficulty"].to_numpy() == pytest.approx(rescaled, abs=1e-6)
+        assert result.latent_sd == pytest.approx(common.items["discrimination"].iloc[0], abs=1e-6)
+
+
+@pytest.mark.parametrize("quadrature", ["adaptive", MIRT_GRID])
+def test_the_log_likelihood_never_drops_within_a_grid(quadrature: Any) -> None:
+    responses, _, _ = two_parameter_data(300, 60, seed=8)
+    trace = fit(responses, "2PL", prior=None, quadrature=quadrature).trace
+    for _, rows in trace.groupby("nodes"):
+        assert (rows["log_likelihood"].diff().dropna() > -1e-7 * abs(rows["log_likelihood"])[1:]).all()
+
+
+def test_missing_responses_are_left_out_of_the_likelihood() -> None:
+    responses, items, _ = two_parameter_data(1000, 30, seed=9)
+    holes = np.random.default_rng(0).random(responses.values.shape) < 0.3
+    found = fit(ResponseMatrix(np.where(holes, -1, responses.values)), "2PL").items
+    assert np.corrcoef(found["discrimination"], items.discrimination)[0, 1] > 0.85
+    assert np.abs(found["intercept"] - items.intercept).mean() < 0.12
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("prior", ["weak", None])
+def test_rows_and_columns_without_a_response_are_kept_and_marked(
+    model: ModelName, prior: Any
+) -> None:
+    responses, _, _ = two_parameter_data(80, 12, seed=10)
+    values = responses.values.copy()
+    values[3], values[:, 5] = -1, -1
+    result = fit(ResponseMatrix(values), model, prior=prior)
+    assert result.items["status"].iloc[5] == "no responses"
+    assert result.items["status"].drop(result.item_labels[5]).isin(["ok", "no variance"]).all()
+    assert np.isnan(result.items["average_error"].iloc[5])
+    assert np.isnan(result.items["difficulty"].iloc[5]) == (prior is None)
+    unseen = result.respondents.iloc[3]
+    assert (unseen["ability"], unseen["n_responses"]) == (pytest.approx(0, abs=1e-6), 0)
+    assert unseen["ability_se"] == pytest.approx(result.latent_sd, rel=1e-4)
+
+
+def test_items_without_a_maximum_are_named_once_and_finite_under_the_weak_prior() -> None:
+    responses, _, _ = two_parameter_data(60, 10, seed=11)
+    values = responses.values.copy()
+    values[:, 2], values[:, 7] = 1, 0
+    matrix = ResponseMatrix(values, items=[f"q{k}" for k in range(10)])
+    with pytest.warns(UserWarning, match="2 of 10 items have no finite maximum.*'q2', 'q7'"):
+        free = fit(matrix, "2PL", prior=None)
+    assert free.items.loc[["q2", "q7"], "status"].eq("unbounded").all()
+    weak = fit(matrix, "2PL")
+    assert weak.items.loc[["q2", "q7"], "status"].eq("no variance").all()
+    assert np.isfinite(weak.items[["discrimination", "difficulty", "intercept"]]).all(axis=None)
+    assert weak.items["intercept"].idxmax() == "q2"
+    assert weak.items["intercept"].idxmin() == "q7"
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1), (2, 2), (3, 400), (400, 3)])
+@pytest.mark.parametrize("model", MODELS)
+def test_every_shape_and_constant_matrices_give_finite_estimates(
+    shape: tuple[int, int], model: ModelName
+) -> None:
+    generator = np.random.default_rng(12)
+    for values in (generator.integers(0, 2, shape), np.ones(shape, int), np.zeros(shape, int)):
+        result = fit(ResponseMatrix(values), model)
+        assert np.isfinite(result.items[["discrimination", "intercept", "guessing"]]).all(axis=None)
+        assert np.isfinite(result.respondents[["ability", "ability_se"]]).all(axis=None)
+        assert np.isfinite(result.log_likelihood)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("synthetic", [False, True])
+def test_real_matrices_give_finite_estimates_on_the_scale_of_real_respondents(
+    shared_data: Path, synthetic: bool
+) -> None:
+    for path in sorted(shared_data.glob("*.meta.json")):
+        responses = read_responses(path.with_name(path.name.replace(".meta.json", ".csv.gz")))
+        if synthetic:
+            responses = add_synthetic(responses, ("always-right", "always-wrong"))
+        for model in ("1PL", "2PL"):
+            result = fit(responses, model)
+            answered = result.items[result.items["n_responses"] > 0]
+            finite = np.isfinite(answered[["discrimination", "difficulty", "intercept"]])
+            assert finite.all(axis=None), (path.name, model)
+            assert result.converged, (path.name, model)
+            if synthetic and model == "1PL":
+                assert result.respondents["ability"].idxmax() == "always-right", path.name
+                assert result.respondents["ability"].idxmin() == "always-wrong", path.name
+
+
+def test_the_order_of_rows_and_columns_does_not_matter() -> None:
+    responses, _, _ = two_parameter_data(100, 20, seed=13)
+    generator = np.random.default_rng(1)
+    rows, columns = generator.permutation(100), generator.permutation(20)
+    shuffled = ResponseMatrix(
+        responses.values[rows][:, columns],
+        [responses.respondents[k] for k in rows],
+        [responses.items[k] for k in columns],
+    )
+    one, other = fit(responses, "2PL"), fit(shuffled, "2PL")
+    assert other.log_likelihood == pytest.approx(one.log_likelihood, abs=1e-6)
+    aligned = other.items.loc[list(one.item_labels), "discrimination"]
+    assert aligned.to_numpy() == pytest.approx(one.items["discrimination"], abs=1e-3)
+
+
+def test_a_fit_that_runs_out_of_iterations_says_so() -> None:
+    responses, _, _ = two_parameter_data(100, 20, seed=14)
+    with pytest.warns(UserWarning, match="did not converge in 3 iterations"):
+        result = fit(responses, "2PL", max_iterations=3)
+    assert not result.converged
+    assert result.n_iterations == 3
+
+
+def test_a_fixed_grid_that_is_too_coarse_shows_in_the_quadrature_error() -> None:
+    responses, _, _ = two_parameter_data(30, 2000, seed=15)
+    assert fit(responses, "2PL", quadrature=(21, 6.0)).quadrature.estimated_error > 1
+    assert fit(responses, "2PL").quadrature.estimated_error < 30 * 0.001
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"model": "4PL"}, ValueError, "model must be one of Rasch, 1PL, 2PL, 3PL; got '4PL'"),
+        ({"method": "mcmc"}, ValueError, "method"),
+        ({"prior": "strong"}, ValueError, "prior"),
+        ({"synthetic": "no"}, ValueError, "synthetic"),
+        ({"quadrature": (2, 6.0)}, ValueError, "quadrature"),
+        ({"quadrature": "fine"}, ValueError, "quadrature"),
+        ({"tol": 0.0}, ValueError, "tol"),
+        ({"max_iterations": 0}, ValueError, "max_iterations"),
+        ({"responses": np.ones((2, 2))}, TypeError, "ResponseMatrix"),
+    ],
+)
+def test_wrong_arguments_are_refused_by_name(
+    arguments: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        fit(**{"responses": ResponseMatrix([[1, 0], [0, 1]]), **arguments})
+
+
+def test_a_prior_must_be_possible() -> None:
+    with pytest.raises(ValueError, match="slope_spread"):
+        WeakPrior(slope_spread=0.0)
+
+
+def test_progress_is_silent_unless_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    result: FitResult = fit(lsat6(), "1PL")
+    assert result.converged
+    assert capsys.readouterr() == ("", "")
+    fit(lsat6(), "1PL", progress=True)
+    assert "fitting 1PL" in capsys.readouterr().err

@@ -1,0 +1,134 @@
+"""Tables, printing, and results that come back from a file as they went."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import irtkit
+from irtkit import FitResult, ResponseMatrix, add_synthetic, fit, load
+
+
+@pytest.fixture(scope="module")
+def result() -> FitResult:
+    generator = np.random.default_rng(2)
+    items = irtkit.ItemParameters.from_difficulty(
+        generator.lognormal(0, 0.3, 8), generator.normal(size=8)
+    )
+    responses = irtkit.simulate_responses(items, generator.normal(size=60), missing=0.1, seed=3)
+    labels = ["007", "=1+1", "a,b", "<b>", "naïve", 'qu"ote', " ", "NA"]
+    labels[6] = "8"
+    named = ResponseMatrix(responses.values, [f"m{k}" for k in range(60)], labels)
+    return fit(add_synthetic(named, "always-right"), "2PL", standard_errors=True)
+
+
+def same(one: FitResult, other: FitResult) -> None:
+    pd.testing.assert_frame_equal(one.items, other.items, check_exact=True)
+    pd.testing.assert_frame_equal(one.respondents, other.respondents, check_exact=True)
+    pd.testing.assert_frame_equal(one.trace, other.trace, check_exact=True)
+    assert str(one) == str(other)
+    assert (one.settings, one.quadrature) == (other.settings, other.quadrature)
+    assert (one.aic, one.bic, one.converged) == (other.aic, other.bic, other.converged)
+
+
+def test_tables_have_the_columns_of_the_contract(result: FitResult) -> None:
+    assert list(result.items.columns) == [
+        *("discrimination", "discrimination_se", "difficulty", "difficulty_se"),
+        *("guessing", "guessing_se", "intercept", "intercept_se"),
+        *("average_error", "n_responses", "p_negative", "status"),
+    ]
+    expected = ["ability", "ability_se", "accuracy", "n_responses", "synthetic"]
+    assert list(result.respondents.columns) == expected
+    assert (result.items.index.name, result.respondents.index.name) == ("item", "respondent")
+    assert result.respondents["synthetic"].sum() == 1
+
+
+def test_average_error_is_the_share_wrong_of_observed_real_responses(result: FitResult) -> None:
+    assert result.responses is not None
+    real = result.responses.values[:-1]
+    wrong = (real == 0).sum(axis=0) / (real >= 0).sum(axis=0)
+    assert result.items["average_error"].to_numpy() == pytest.approx(wrong, abs=1e-15)
+
+
+def test_p_negative_falls_with_the_slope_in_standard_errors(result: FitResult) -> None:
+    ratio = result.items["discrimination"] / result.items["discrimination_se"]
+    ordered = result.items["p_negative"].iloc[np.argsort(-ratio)]
+    assert ordered.is_monotonic_increasing
+    assert ordered.between(0, 1).all()
+
+
+def test_probability_follows_labels_and_parameters(result: FitResult) -> None:
+    table = result.probability()
+    assert table.shape == (61, 8)
+    assert list(table.index) == list(result.respondent_labels)
+    at = result.probability(pd.Series({"here": 0.5}))
+    a, d = result.items["discrimination"], result.items["intercept"]
+    assert at.loc["here"].to_numpy() == pytest.approx(1 / (1 + np.exp(-(a * 0.5 + d))), abs=1e-12)
+    with pytest.raises(ValueError, match="abilities"):
+        result.probability([np.nan])
+
+
+@pytest.mark.parametrize("include", [True, False])
+def test_a_saved_result_comes_back_equal(result: FitResult, tmp_path: Path, include: bool) -> None:
+    path = tmp_path / "fit.irt"
+    result.save(path, include_responses=include)
+    back = load(path)
+    same(result, back)
+    assert back.responses == (result.responses if include else None)
+    assert [p.name for p in tmp_path.iterdir()] == ["fit.irt"]
+
+
+def test_the_same_fit_gives_the_same_bytes(result: FitResult, tmp_path: Path) -> None:
+    assert result.responses is not None
+    again = fit(result.responses, "2PL", standard_errors=True)
+    result.save(tmp_path / "one")
+    again.save(tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_a_file_that_is_no_result_is_refused(tmp_path: Path) -> None:
+    text, archive = tmp_path / "text", tmp_path / "archive"
+    text.write_text("not a result")
+    with archive.open("wb") as handle:
+        np.savez(handle, header=np.frombuffer(b'{"format": "other"}', dtype=np.uint8))
+    for path in (text, archive):
+        with pytest.raises(ValueError, match="not a saved irtkit result"):
+            load(path)
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "nothing")
+
+
+def test_a_failed_save_leaves_what_was_there(
+    result: FitResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "fit.irt"
+    result.save(path)
+    before = path.read_bytes()
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(np, "savez_compressed", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        result.save(path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["fit.irt"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".json", ".parquet"])
+def test_tables_of_a_fit_read_back_equal(result: FitResult, tmp_path: Path, suffix: str) -> None:
+    for name in ("items", "respondents"):
+        table = getattr(result, name)
+        irtkit.write_table(table, tmp_path / f"{name}{suffix}")
+        back = irtkit.read_table(tmp_path / f"{name}{suffix}")
+        pd.testing.assert_frame_equal(back, table, check_exact=True)
+
+
+def test_the_summary_says_what_was_fitted(result: FitResult) -> None:
+    text = str(result)
+    assert "2PL fitted to 60 respondents and 1 synthetic × 8 items" in text
+    assert "converged" in text
+    assert "always-right" not in text.split("ablest")[1]

@@ -1,0 +1,100 @@
+"""The command line as a user meets it: output, files, exit codes, one clear line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import irtkit
+
+WIDE = "model,q1,q2,q3\na,1,0,1\nb,1,1,1\nc,0,0,1\nd,0,1,0\n"
+
+
+def run(*arguments: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from irtkit.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    path = tmp_path / "results.csv"
+    path.write_text(WIDE)
+    return path
+
+
+def test_fit_prints_a_summary_and_writes_three_files(results: Path, tmp_path: Path) -> None:
+    done = run("fit", results, "--model", "1PL", "--out", "tables", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "1PL fitted to 4 respondents × 3 items" in done.stdout
+    written = sorted(path.name for path in (tmp_path / "tables").iterdir())
+    assert written == ["items.csv", "respondents.csv", "summary.json"]
+    items = irtkit.read_table(tmp_path / "tables" / "items.csv")
+    assert items["average_error"].to_dict() == {"q1": 0.5, "q2": 0.5, "q3": 0.25}
+    summary = json.loads((tmp_path / "tables" / "summary.json").read_text())
+    for key in ("model", "method", "settings", "converged", "log_likelihood", "aic", "bic"):
+        assert key in summary
+    assert summary["counts"]["responses"] == 12
+    assert {"irtkit", "numpy", "jax", "python"} <= set(summary["versions"])
+
+
+def test_synthetic_respondents_come_only_when_asked_for(results: Path, tmp_path: Path) -> None:
+    labels = tmp_path / "labels.csv"
+    labels.write_text("item,label\nq1,cat\nq2,dog\nq3,cat\n")
+    kinds = "always-right,class-prior"
+    options = ("--synthetic", kinds, "--labels", labels, "--draws", "2", "--model", "1PL")
+    done = run("fit", results, *options, "--out", "tables", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    table = irtkit.read_table(tmp_path / "tables" / "respondents.csv")
+    added = list(table.index[table["synthetic"]])
+    assert added == ["always-right", "class-prior-1", "class-prior-2"]
+
+
+def test_compare_sets_average_error_beside_difficulty(results: Path, tmp_path: Path) -> None:
+    done = run("compare", results, "--model", "1PL", "--out", "tables", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "average_error and difficulty" in done.stdout
+    table = irtkit.read_table(tmp_path / "tables" / "difficulties.csv")
+    assert {"average_error", "difficulty"} <= set(table.columns)
+
+
+def test_demo_names_hard_and_suspect_digits_and_writes_tables(tmp_path: Path) -> None:
+    done = run("demo", "--out", "tables", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "highest average error" in done.stdout
+    assert "digit-1658" in done.stdout.split("negative discrimination):")[1]
+    assert "average_error and difficulty" in done.stdout
+    assert len(irtkit.read_table(tmp_path / "tables" / "items.csv")) == 1797
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["fit", "nothing.csv"], "nothing.csv"),
+        (["fit", "graded.csv"], "threshold="),
+        (["fit", "results.csv", "--model", "5PL"], "5PL"),
+        (["fit", "results.csv", "--quadrature", "many"], "--quadrature"),
+        (["fit", "results.csv", "--synthetic", "psychic"], "psychic"),
+        (["fit", "results.csv", "--synthetic", "class-prior"], "labels"),
+        (["fit", "results.csv", "--out", "results.csv"], "not a folder"),
+        (["fit"], "RESPONSES"),
+        (["guess"], "guess"),
+    ],
+)
+def test_bad_input_ends_with_code_2_and_one_line(
+    results: Path, tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    (tmp_path / "graded.csv").write_text("model,q1\na,0.5\nb,1\n")
+    done = run(*arguments, folder=results.parent)
+    assert done.returncode == 2
+    assert done.stderr.startswith("irtkit: error: ")
+    assert done.stderr.count("\n") == 1
+    assert said in done.stderr
+
+
+def test_help_and_version_are_there(tmp_path: Path) -> None:
+    assert "fit" in run("--help", folder=tmp_path).stdout
+    assert irtkit.__version__ in run("--version", folder=tmp_path).stdout

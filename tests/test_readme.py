@@ -1,0 +1,27 @@
+"""The README's example runs and prints what it says."""
+
+from __future__ import annotations
+
+import re
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_example_prints_what_stands_under_it() -> None:
+    found = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", README, re.DOTALL)
+    assert found is not None
+    code, expected = found.groups()
+    assert len(code.splitlines()) < 20
+    printed = StringIO()
+    with redirect_stdout(printed):
+        exec(code, {})  # noqa: S102  # the README is ours
+    assert printed.getvalue() == expected
+
+
+def test_every_module_of_the_table_exists() -> None:
+    package = Path(__file__).parents[1] / "irtkit"
+    for name in re.findall(r"^\| `irtkit\.(\w+)` \|", README, re.MULTILINE):
+        assert (package / name).is_dir() or (package / f"{name}.py").is_file(), name
