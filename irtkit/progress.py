@@ -29,13 +29,14 @@ def progress_line(
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    console = Console(stderr=True)
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
         TimeElapsedColumn(),
         TextColumn("{task.fields[state]}", markup=False),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(*columns, console=console, transient=console.is_terminal) as progress:
         task = progress.add_task(description, total=None, state="")
 
         def report(step: int, log_likelihood: float) -> None:

@@ -83,6 +83,7 @@ class Climber:
     def on_fixed_nodes(self, x: jax.Array, n_nodes: int, limit: float) -> Maximum:
         """Maximise on equally spaced nodes from −limit to limit."""
         nodes = quadrature.fixed_nodes(n_nodes, limit)
+        x = self._without_synthetic(x, nodes)
         state = self._climb(ascent.begin(x), nodes, self.max_iterations)
         posterior = self._posterior(state.x, nodes)
         dense, _ = self._dense_posterior(state.x, max(limit, _REACH))
@@ -93,7 +94,7 @@ class Climber:
         """Maximise on nodes that follow the items, rebuilt where denser ones change the result."""
         reach = self._reach(x)
         nodes = self._resolution(x, reach).nodes()
-        state = ascent.begin(x)
+        state = ascent.begin(self._without_synthetic(x, nodes))
         n_built, most = 1, _FIRST_STRETCH
         while True:
             state = self._climb(state, nodes, most)
@@ -146,6 +147,24 @@ class Climber:
                 x=x, posterior=posterior, log_likelihood=self._log_likelihood(posterior)
             )
         return maximum
+
+    def _without_synthetic(self, x: jax.Array, nodes: Nodes) -> jax.Array:
+        """Get near the maximum of the real respondents before synthetic ones take part.
+
+        From far away an always-right row, of any ability, pulls every inverted item round.
+        """
+        if not self.has_synthetic:
+            return x
+        group = self.blocks.group
+        left_out = jnp.where(group == quadrature.SYNTHETIC, quadrature.PADDING, group)
+        blocks = self.blocks._replace(group=left_out.astype(group.dtype))
+        data = Data(blocks, nodes, self.n_real)
+        steps = min(_FIRST_STRETCH, self.max_iterations // 2)
+        state, _ = ascent.advance(
+            self.likelihood, data, ascent.begin(x), tol=self.tol, n_steps=steps
+        )
+        self.n_iterations += int(state.n_evaluations)
+        return state.x
 
     def _climb(self, state: ascent.Ascent, nodes: Nodes, most: int) -> ascent.Ascent:
         """Make up to ``most`` evaluations on one grid, reporting between bursts of them."""

@@ -46,7 +46,9 @@ def fit(
         Right and wrong answers, respondents × items; missing cells are taken as missing at
         random. Synthetic respondents take part in estimating items, with a wide ability
         distribution of their own (SD of 5 logits at the typical slope), and count neither in the
-        log-likelihood nor in average errors, orientation or scale.
+        log-likelihood nor in average errors, orientation or scale. An always-right row contradicts
+        negative slopes (it answers inverted items right as well), so look for suspect items
+        without it.
     model
         "1PL" (one common discrimination), "Rasch" (discrimination 1, SD of ability estimated),
         "2PL" or "3PL" (with guessing). In 2PL and 3PL discrimination is free in sign.
@@ -253,11 +255,13 @@ def _parameters(
     likelihood: MarginalLikelihood, x: Any, stretch: float, status: tuple[str, ...]
 ) -> ItemParameters:
     """Item parameters in units of ability times ``stretch``; NaN where nothing is known."""
+    from scipy.special import expit
+
     items = likelihood.items(x)
     slope, intercept = np.array(items.slope) / stretch, np.array(items.intercept)
     guessing = np.zeros_like(slope)
     if items.logit_guessing is not None:
-        guessing = 1 / (1 + np.exp(-np.array(items.logit_guessing)))
+        guessing = expit(np.array(items.logit_guessing))
     if likelihood.prior is None:
         unknown = np.array(status) == "no responses"
         intercept[unknown] = np.nan

@@ -214,7 +214,11 @@ def _solve_blocks(blocks: jax.Array, sides: jax.Array) -> list[jax.Array]:
 
 
 def starting_values(likelihood: MarginalLikelihood, blocks: Blocks) -> jax.Array:
-    """Start from proportions right and from the correlation of each item with the total score."""
+    """Start from proportions right and from the correlation of each item with the total score.
+
+    Real respondents alone count: an always-right row would turn inverted items round, and the
+    ascent might not find its way back.
+    """
     n_right = (blocks.cells == 1).sum(axis=2).ravel()
     n_answered = (blocks.cells >= 0).sum(axis=2).ravel()
     score = (n_right + 0.5) / (n_answered + 1)
@@ -223,8 +227,7 @@ def starting_values(likelihood: MarginalLikelihood, blocks: Blocks) -> jax.Array
     centre = ability.mean(where=real)
     ability = (ability - centre) / jnp.maximum(ability.std(where=real), 1e-3)
     ability = jnp.clip(ability, -4.0, 4.0)
-    with_right, with_answered, answered = _item_sums(blocks, ability)
-    right = (blocks.cells == 1).sum(axis=(0, 1))
+    with_right, with_answered, right, answered = _item_sums(blocks, ability)
     share = (right + 0.5) / (answered + 1)
     covariance = (with_right - share * with_answered) / jnp.maximum(answered, 1)
     correlation = jnp.clip(covariance / jnp.sqrt(share * (1 - share)), -0.9, 0.9)
@@ -246,12 +249,15 @@ def starting_values(likelihood: MarginalLikelihood, blocks: Blocks) -> jax.Array
 
 @jax.jit
 def _item_sums(blocks: Blocks, ability: jax.Array) -> jax.Array:
-    """Sums over respondents for every item, (3, n_items): θ·right, θ·answered, answered."""
+    """Sums over real respondents, (4, n_items): θ·right, θ·answered, right, answered."""
 
-    def add(total: jax.Array, block: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, None]:
-        cells, theta = block
-        right, answered = (cells == 1).astype(jnp.float64), (cells >= 0).astype(jnp.float64)
-        return total + jnp.stack([theta @ right, theta @ answered, answered.sum(axis=0)]), None
+    def add(total: jax.Array, block: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:
+        cells, group, theta = block
+        real = (group == quadrature.REAL).astype(jnp.float64)
+        weights = jnp.stack([theta * real, real])
+        right = weights @ (cells == 1).astype(jnp.float64)
+        answered = weights @ (cells >= 0).astype(jnp.float64)
+        return total + jnp.stack([right[0], answered[0], right[1], answered[1]]), None
 
-    shaped = (blocks.cells, ability.reshape(blocks.group.shape))
-    return jax.lax.scan(add, jnp.zeros((3, blocks.cells.shape[2])), shaped)[0]
+    shaped = (blocks.cells, blocks.group, ability.reshape(blocks.group.shape))
+    return jax.lax.scan(add, jnp.zeros((4, blocks.cells.shape[2])), shaped)[0]

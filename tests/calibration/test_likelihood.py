@@ -58,9 +58,7 @@ def test_preconditioner_is_symmetric_and_positive_definite(
 ) -> None:
     likelihood, data, x = setting(model, prior)
     curvature = likelihood.evaluate(data, x).curvature
-    columns = [
-        likelihood.precondition(data, x, curvature, unit) for unit in jnp.eye(x.shape[0])
-    ]
+    columns = [likelihood.precondition(data, x, curvature, unit) for unit in jnp.eye(x.shape[0])]
     matrix = np.asarray(jnp.stack(columns))
     if model not in {"Rasch"}:  # there the location step is not split evenly over both sides
         assert matrix == pytest.approx(matrix.T, abs=1e-9)
