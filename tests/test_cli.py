@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import irtkit
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WIDE = "model,q1,q2,q3\na,1,0,1\nb,1,1,1\nc,0,0,1\nd,0,1,0\n"
 

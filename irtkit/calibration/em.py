@@ -160,6 +160,7 @@ class Climber:
         blocks = self.blocks._replace(group=left_out.astype(group.dtype))
         data = Data(blocks, nodes, self.n_real)
         steps = min(_FIRST_STRETCH, self.max_iterations // 2)
+        state: ascent.Ascent
         state, _ = ascent.advance(
             self.likelihood, data, ascent.begin(x), tol=self.tol, n_steps=steps
         )
