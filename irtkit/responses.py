@@ -32,7 +32,7 @@ class ResponseMatrix:
     ----------
     values
         Array of shape (n_respondents, n_items) holding 1 or True for right, 0 or False for
-        wrong, and NaN, None or −1 for missing.
+        wrong, and NaN, None or (in an array of integers) −1 for missing.
     respondents, items
         Unique labels, one per row and per column; they are kept as text. By default
         ``respondent-1``, … and ``item-1``, ….

@@ -210,6 +210,7 @@ def test_missing_responses_are_left_out_of_the_likelihood() -> None:
     assert np.abs(found["intercept"] - items.intercept).mean() < 0.12
 
 
+@pytest.mark.filterwarnings("ignore:the fit did not converge")  # the 3PL without a prior
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("prior", ["weak", None])
 def test_rows_and_columns_without_a_response_are_kept_and_marked(
