@@ -7,6 +7,7 @@ ends with exit code 2 and one line that says what is wrong.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import warnings
 from importlib.metadata import version
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from irtkit.responses import ResponseMatrix
 
 _LISTED = 10
+_FIT_FILES = ("items.csv", "respondents.csv", "summary.json")
+_COMPARISON_FILES = ("difficulties.csv", "difficulty_pairs.csv")
 _VERSIONS_OF = ("irtkit", "numpy", "scipy", "jax", "pandas")
 
 
@@ -45,12 +48,16 @@ def main() -> None:
             cli.main(prog_name="irtkit", standalone_mode=False)
         except click.exceptions.Exit as request:
             sys.exit(request.exit_code)
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message())
+        except BrokenPipeError:  # the reader of our output has left; the files are written
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except (click.Abort, KeyboardInterrupt):
             click.echo("irtkit: interrupted", err=True)
             sys.exit(130)
         except click.ClickException as error:
             _fail(error.format_message())
-        except (ValueError, TypeError, OSError, ImportError) as error:
+        except (ValueError, TypeError, OSError, ImportError, EOFError) as error:
             _fail(str(error))
 
 
@@ -128,8 +135,8 @@ def fit_command(*, out: Path | None, standard_errors: bool, **options: Any) -> N
     responses = _read(options)
     _prepare(out)
     result = _fit(responses, options, standard_errors=standard_errors)
-    click.echo(result)
-    _write_fit(result, out, source=str(options["responses"]))
+    written = _write_fit(result, out, source=str(options["responses"]))
+    click.echo(f"{result}{written}")
 
 
 @cli.command("compare")
@@ -141,8 +148,8 @@ def compare_command(*, out: Path | None, **options: Any) -> None:
     comparison = compare_difficulties(
         _fit(responses, options, standard_errors=False), seed=options["seed"]
     )
-    click.echo(comparison)
-    _write_comparison(comparison, out)
+    written = _write_comparison(comparison, out)
+    click.echo(f"{comparison}{written}")
 
 
 @cli.command("demo")
@@ -160,6 +167,8 @@ def demo_command(*, model: Any, out: Path) -> None:
     _prepare(out)
     result = fit(crowd.responses, model)
     comparison = compare_difficulties(result)
+    written = _write_fit(result, out, source="irtkit.datasets.load_digits_crowd()")
+    written += _write_comparison(comparison, out)
     click.echo(result)
     negative = result.items[result.items["discrimination"] < 0].sort_values("discrimination")
     columns = ["discrimination", "difficulty", "average_error"]
@@ -169,9 +178,7 @@ def demo_command(*, model: Any, out: Path) -> None:
         "(negative discrimination):"
     )
     click.echo(shown.to_string(float_format="%.3f", index_names=False))
-    click.echo(f"\n{comparison}")
-    _write_fit(result, out, source="irtkit.datasets.load_digits_crowd()")
-    _write_comparison(comparison, out)
+    click.echo(f"\n{comparison}{written}")
 
 
 def _vote(crowd: Any) -> pd.Series[int]:
@@ -191,6 +198,8 @@ def _read(options: dict[str, Any]) -> ResponseMatrix:
         threshold=options["threshold"],
     )
     if not options["synthetic"]:
+        if options["labels"] is not None:
+            raise ValueError("--labels is for --synthetic class-prior, which was not asked for")
         return responses
     kinds: Any = tuple(kind.strip() for kind in options["synthetic"].split(","))
     labels = None if options["labels"] is None else _read_labels(options["labels"])
@@ -203,7 +212,10 @@ def _read_labels(path: Path) -> dict[Hashable, Hashable]:
     """True class by item, from a CSV whose first two columns hold them."""
     import pandas as pd
 
-    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"--labels {path.name}: cannot be read as a CSV ({error})") from error
     if table.shape[1] < 2:
         raise ValueError(f"{path.name}: labels need two columns, the item and its true class")
     items, classes = table.iloc[:, 0], table.iloc[:, 1]
@@ -241,17 +253,22 @@ def _prepare(out: Path | None) -> None:
         if out.exists() and not out.is_dir():
             raise NotADirectoryError(f"--out {out}: exists and is not a folder")
         out.mkdir(parents=True, exist_ok=True)
+        for name in (*_FIT_FILES, *_COMPARISON_FILES):
+            if (out / name).is_dir():
+                raise IsADirectoryError(f"--out {out}: {name} in it is a folder")
 
 
-def _write_fit(result: FitResult, out: Path | None, *, source: str) -> None:
+def _write_fit(result: FitResult, out: Path | None, *, source: str) -> str:
+    """Write the tables of a fit and return the line that says so."""
     if out is None:
-        return
-    write_table(result.items, out / "items.csv")
-    write_table(result.respondents, out / "respondents.csv")
-    with replacing(out / "summary.json") as temporary:
+        return ""
+    items, respondents, summary = (out / name for name in _FIT_FILES)
+    write_table(result.items, items)
+    write_table(result.respondents, respondents)
+    with replacing(summary) as temporary:
         text = json.dumps(_summary(result, source), indent=2, ensure_ascii=False, allow_nan=False)
         temporary.write_text(text + "\n", encoding="utf-8")
-    click.echo(f"\nwrote items.csv, respondents.csv and summary.json to {out}")
+    return f"\n\nwrote {', '.join(_FIT_FILES)} to {out}"
 
 
 def _summary(result: FitResult, source: str) -> dict[str, Any]:
@@ -285,9 +302,11 @@ def _summary(result: FitResult, source: str) -> dict[str, Any]:
     }
 
 
-def _write_comparison(comparison: DifficultyComparison, out: Path | None) -> None:
+def _write_comparison(comparison: DifficultyComparison, out: Path | None) -> str:
+    """Write the tables of a comparison and return the line that says so."""
     if out is None:
-        return
-    write_table(comparison.table, out / "difficulties.csv")
-    write_table(comparison.pairs, out / "difficulty_pairs.csv")
-    click.echo(f"wrote difficulties.csv and difficulty_pairs.csv to {out}")
+        return ""
+    table, pairs = (out / name for name in _COMPARISON_FILES)
+    write_table(comparison.table, table)
+    write_table(comparison.pairs, pairs)
+    return f"\n\nwrote {', '.join(_COMPARISON_FILES)} to {out}"

@@ -385,4 +385,4 @@ class Resolution:
 
 def count_nodes(nodes: Nodes) -> int:
     """Number of nodes without padding."""
-    return int(jnp.isfinite(nodes.log_width).sum())
+    return int(np.isfinite(np.asarray(nodes.log_width)).sum())

@@ -144,6 +144,8 @@ class ResponseMatrix:
         array([[ 1,  0],
                [-1,  1]], dtype=int8)
         """
+        if not hasattr(frame, "dtypes") or not hasattr(frame, "columns"):
+            raise TypeError(f"frame must be a pandas DataFrame, got {type(frame).__name__}")
         numpy_types = {kind if isinstance(kind, np.dtype) else None for kind in frame.dtypes}
         if (
             len(numpy_types) == 1

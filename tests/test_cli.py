@@ -83,6 +83,9 @@ def test_demo_names_hard_and_suspect_digits_and_writes_tables(tmp_path: Path) ->
         (["fit", "results.csv", "--synthetic", "psychic"], "psychic"),
         (["fit", "results.csv", "--synthetic", "class-prior"], "labels"),
         (["fit", "results.csv", "--out", "results.csv"], "not a folder"),
+        (["fit", "results.csv", "--labels", "graded.csv"], "--labels"),
+        (["fit", "results.csv", "--synthetic", "class-prior", "--labels", "empty"], "--labels"),
+        (["fit", "results.csv", "--out", "taken"], "items.csv"),
         (["fit"], "RESPONSES"),
         (["guess"], "guess"),
     ],
@@ -91,11 +94,19 @@ def test_bad_input_ends_with_code_2_and_one_line(
     results: Path, tmp_path: Path, arguments: list[str], said: str
 ) -> None:
     (tmp_path / "graded.csv").write_text("model,q1\na,0.5\nb,1\n")
+    (tmp_path / "empty").touch()
+    (tmp_path / "taken" / "items.csv").mkdir(parents=True)
     done = run(*arguments, folder=results.parent)
     assert done.returncode == 2
     assert done.stderr.startswith("irtkit: error: ")
     assert done.stderr.count("\n") == 1
     assert said in done.stderr
+
+
+def test_no_command_shows_the_help(tmp_path: Path) -> None:
+    done = run(folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "compare" in done.stdout
 
 
 def test_help_and_version_are_there(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 _MEMORY = 8
 _ARMIJO = 1e-4
@@ -93,21 +94,25 @@ class Trace(NamedTuple):
 
 def begin(x: jax.Array) -> Ascent:
     """State before the first evaluation, which is always accepted."""
-    zero = jnp.zeros(())
+    n = x.shape[0]
+    zeros = {  # NumPy's, since every JAX call outside a compiled function is a program of its own
+        "gradient": np.zeros(n),
+        "direction": np.zeros(n),
+        "slope": np.zeros(()),
+        "differences": np.zeros((_MEMORY, n)),
+        "gradient_differences": np.zeros((_MEMORY, n)),
+        "inverse_products": np.zeros(_MEMORY),
+        "n_evaluations": np.zeros((), np.int64),
+        "n_small": np.zeros((), np.int64),
+    }
+    infinite = np.array(np.inf)
     return Ascent(
         x=x,
-        value=jnp.array(-jnp.inf),
-        log_likelihood=jnp.array(-jnp.inf),
-        gradient=jnp.zeros_like(x),
-        direction=jnp.zeros_like(x),
-        slope=zero,
-        step=jnp.ones(()),
-        differences=jnp.zeros((_MEMORY, x.shape[0])),
-        gradient_differences=jnp.zeros((_MEMORY, x.shape[0])),
-        inverse_products=jnp.zeros(_MEMORY),
-        n_evaluations=jnp.array(0),
-        n_small=jnp.array(0),
-        change=jnp.array(jnp.inf),
+        value=jnp.asarray(-infinite),
+        log_likelihood=jnp.asarray(-infinite),
+        step=jnp.asarray(np.ones(())),
+        change=jnp.asarray(infinite),
+        **{name: jnp.asarray(zero) for name, zero in zeros.items()},
     )
 
 
@@ -185,15 +190,18 @@ def _accept(
 
 def _direction(objective: Objective, data: Any, at: Ascent, curvature: Any) -> jax.Array:
     """Two-loop recursion; an unused memory slot has inverse product 0 and changes nothing."""
-    v = at.gradient
-    weights = []
-    for k in reversed(range(_MEMORY)):
-        weight = at.inverse_products[k] * jnp.vdot(at.differences[k], v)
-        v = v - weight * at.gradient_differences[k]
-        weights.append(weight)
+    pairs = (at.differences, at.gradient_differences, at.inverse_products)
+
+    def back(v: jax.Array, pair: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
+        difference, gradient_difference, inverse_product = pair
+        weight = inverse_product * jnp.vdot(difference, v)
+        return v - weight * gradient_difference, weight
+
+    def forth(v: jax.Array, pair: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:
+        difference, gradient_difference, inverse_product, weight = pair
+        return v + difference * (weight - inverse_product * jnp.vdot(gradient_difference, v)), None
+
+    v, weights = jax.lax.scan(back, at.gradient, pairs, reverse=True)
     v = objective.precondition(data, at.x, curvature, v)
-    for k, weight in enumerate(reversed(weights)):
-        v += at.differences[k] * (
-            weight - at.inverse_products[k] * jnp.vdot(at.gradient_differences[k], v)
-        )
-    return v
+    direction: jax.Array = jax.lax.scan(forth, v, (*pairs, weights))[0]
+    return direction

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ import numpy as np
 
 from irtkit import quadrature
 from irtkit.calibration import ascent
-from irtkit.calibration.likelihood import SYNTHETIC_LOGIT_SD, Data, MarginalLikelihood
+from irtkit.calibration.likelihood import Data, MarginalLikelihood, starting_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from irtkit.quadrature import Blocks, Nodes, Posterior
 
 _REACH = 12.0
-_SYNTHETIC_REACH = 4 * SYNTHETIC_LOGIT_SD
+_MOST_PROGRAMS = 40
+_compiled_for: set[tuple[MarginalLikelihood, tuple[int, ...]]] = set()
 _FIRST_STRETCH = 24
 """Evaluations before the grid is first checked; the stretches after it double."""
 _MOST_GRIDS = 6
+_MOST_RESCALINGS = 10
 _OFF_SCALE = 0.02
 """Departure from mean 0 and SD 1 that is put right."""
 _ERROR_ALLOWED = 1e-5
@@ -73,12 +75,14 @@ class Climber:
         self.tol = tol
         self.max_iterations = max_iterations
         self.report = report
+        _remember_program(likelihood, blocks)
         self.n_iterations = 0
         self.trace: list[tuple[int, int, float, float]] = []
-        self.n_real = jnp.sum(blocks.group == quadrature.REAL).astype(jnp.float64)
-        self.has_synthetic = bool((blocks.group == quadrature.SYNTHETIC).any())
-        most_answered = (blocks.cells >= 0).sum(axis=2).max()
-        self.answered = float(most_answered) / blocks.cells.shape[2]
+        self.group = np.asarray(blocks.group).ravel()
+        self.real = self.group == quadrature.REAL
+        self.has_synthetic = bool((self.group == quadrature.SYNTHETIC).any())
+        self.n_real = jnp.asarray(np.array(float(self.real.sum())))
+        self.answered = float(_most_answered(blocks)) / blocks.cells.shape[2]
 
     def on_fixed_nodes(self, x: jax.Array, n_nodes: int, limit: float) -> Maximum:
         """Maximise on equally spaced nodes from −limit to limit."""
@@ -114,7 +118,7 @@ class Climber:
 
     def synthetic_sd(self, maximum: Maximum) -> float:
         """SD of the ability of synthetic respondents at a maximum."""
-        return SYNTHETIC_LOGIT_SD / float(self.likelihood.typical_slope(maximum.x))
+        return float(_synthetic_sd(self.likelihood, maximum.x))
 
     def data(self, maximum: Maximum) -> Data:
         """What the likelihood is made of, on the nodes of a maximum."""
@@ -133,12 +137,12 @@ class Climber:
         """
         if self.likelihood.prior is None:
             return maximum
-        real = self.blocks.group.ravel() == quadrature.REAL
-        for _ in range(3):
+        for _ in range(_MOST_RESCALINGS):
             posterior = maximum.posterior
-            mean = float(posterior.mean.mean(where=real))
-            square = (posterior.mean - mean) ** 2 + posterior.sd**2
-            sd = float(jnp.sqrt(square.mean(where=real)))
+            ability = np.asarray(posterior.mean)[self.real]
+            mean = float(ability.mean())
+            square = (ability - mean) ** 2 + np.asarray(posterior.sd)[self.real] ** 2
+            sd = float(np.sqrt(square.mean()))
             if abs(mean) <= _OFF_SCALE and abs(sd - 1) <= _OFF_SCALE:
                 break
             x = self.likelihood.rescaled(maximum.x, mean, sd)
@@ -155,9 +159,9 @@ class Climber:
         """
         if not self.has_synthetic:
             return x
-        group = self.blocks.group
-        left_out = jnp.where(group == quadrature.SYNTHETIC, quadrature.PADDING, group)
-        blocks = self.blocks._replace(group=left_out.astype(group.dtype))
+        left_out = np.where(self.group == quadrature.SYNTHETIC, quadrature.PADDING, self.group)
+        shaped = left_out.astype(np.int8).reshape(self.blocks.group.shape)
+        blocks = self.blocks._replace(group=jnp.asarray(shaped))
         data = Data(blocks, nodes, self.n_real)
         steps = min(_FIRST_STRETCH, self.max_iterations // 2)
         state: ascent.Ascent
@@ -198,7 +202,7 @@ class Climber:
         """How far the grid must go: beyond real abilities, and far into a wide distribution."""
         if not self.has_synthetic:
             return _REACH
-        return max(_REACH, _SYNTHETIC_REACH / float(self.likelihood.typical_slope(x)))
+        return max(_REACH, 4 * float(_synthetic_sd(self.likelihood, x)))
 
     def _resolution(self, x: jax.Array, reach: float) -> quadrature.Resolution:
         return quadrature.Resolution.of(self.likelihood.items(x), reach, self.answered)
@@ -212,17 +216,15 @@ class Climber:
         reach = max(reach, self._reach(x))
         for _ in range(_MOST_GRIDS):
             posterior = self._posterior(x, self._resolution(x, reach).nodes(refine=2))
-            real = self.blocks.group.ravel() == quadrature.REAL
-            farthest = jnp.abs(posterior.mean) + 7 * posterior.sd
-            needed = float(jnp.where(real, farthest, 0.0).max())
+            farthest = np.abs(np.asarray(posterior.mean)) + 7 * np.asarray(posterior.sd)
+            needed = float(farthest[self.real].max())
             if needed <= reach:
                 break
             reach = 1.5 * needed
         return posterior, reach
 
     def _log_likelihood(self, posterior: Posterior) -> float:
-        real = self.blocks.group.ravel() == quadrature.REAL
-        return float(jnp.where(real, posterior.log_marginal, 0.0).sum())
+        return float(np.asarray(posterior.log_marginal)[self.real].sum())
 
     def _maximum(
         self, state: ascent.Ascent, nodes: Nodes, posterior: Posterior, error: float
@@ -237,6 +239,31 @@ class Climber:
             self._log_likelihood(posterior),
             error,
         )
+
+
+def _remember_program(likelihood: MarginalLikelihood, blocks: Blocks) -> None:
+    """Drop compiled programs once there are many.
+
+    Each shape of matrix is compiled for itself and holds some 400 memory maps, of which Linux
+    grants a process 65,530; without a limit, a study over hundreds of shapes would crash.
+    """
+    key = (likelihood, blocks.cells.shape)
+    if key not in _compiled_for and len(_compiled_for) >= _MOST_PROGRAMS:
+        programs: tuple[Any, ...] = (ascent.advance, starting_values, _posterior)
+        for program in (*programs, _intercept_information):
+            program.clear_cache()
+        _compiled_for.clear()
+    _compiled_for.add(key)
+
+
+@jax.jit
+def _most_answered(blocks: Blocks) -> jax.Array:
+    return (blocks.cells >= 0).sum(axis=2).max()
+
+
+@partial(jax.jit, static_argnums=0)
+def _synthetic_sd(likelihood: MarginalLikelihood, x: jax.Array) -> jax.Array:
+    return likelihood.synthetic_sd(x)
 
 
 @partial(jax.jit, static_argnums=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,6 +12,7 @@ from irtkit.calibration.result import Counts, FitResult, Quadrature
 from irtkit.irf import MODELS, ItemParameters, ModelName
 from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix
+from irtkit.simulation import check_seed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 _UNBOUNDED_INFORMATION = 0.05
 """Expected number of uncertain responses, ΣP(1 − P), below which an item is fitted perfectly."""
+_UNBOUNDED_SLOPE = 25.0
+"""Slope beyond which an item is a step, in logits per SD of ability."""
 _NAMED_IN_WARNINGS = 5
 
 
@@ -107,6 +111,7 @@ def fit(
     """
     _check_data(responses, model, synthetic)
     _check_settings(method, prior, quadrature, tol, max_iterations)
+    check_seed(seed)
     import jax
 
     from irtkit.calibration.em import Climber
@@ -134,7 +139,7 @@ def fit(
         settings: dict[str, Any] = {
             "prior": None if chosen is None else vars(chosen),
             "seed": seed,
-            "quadrature": quadrature,
+            "quadrature": quadrature if isinstance(quadrature, str) else list(quadrature),
             "standard_errors": standard_errors,
             "synthetic": synthetic,
             "tol": tol,
@@ -169,12 +174,20 @@ def _check_settings(
     _check_one_of("method", method, ("em",))
     if isinstance(prior, str) and prior != "weak":
         raise ValueError(f"prior must be 'weak', None or a prior object, got {prior!r}")
-    if not tol > 0:
-        raise ValueError(f"tol must be above 0, got {tol}")
-    if max_iterations < 1:
-        raise ValueError(f"max_iterations must be at least 1, got {max_iterations}")
-    if quadrature != "adaptive":
+    if not _is_number(tol) or not 0 < tol < math.inf:
+        raise ValueError(f"tol must be a number above 0, got {tol!r}")
+    if not _is_whole(max_iterations) or max_iterations < 1:
+        raise ValueError(f"max_iterations must be a whole number from 1, got {max_iterations!r}")
+    if not isinstance(quadrature, str) or quadrature != "adaptive":
         _check_fixed_grid(quadrature)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    return _is_whole(value) or isinstance(value, float | np.floating)
 
 
 def _check_one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
@@ -183,12 +196,14 @@ def _check_one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
 
 
 def _check_fixed_grid(quadrature: object) -> None:
-    rule = "quadrature must be 'adaptive' or (nodes, limit) with nodes ≥ 3 and limit > 0"
-    if not isinstance(quadrature, tuple | list) or len(quadrature) != 2:
-        raise ValueError(f"{rule}; got {quadrature!r}")
-    nodes, limit = quadrature
-    if isinstance(nodes, bool) or not isinstance(nodes, int) or not nodes >= 3 or not limit > 0:
-        raise ValueError(f"{rule}; got {quadrature!r}")
+    if isinstance(quadrature, tuple | list) and len(quadrature) == 2:
+        nodes, limit = quadrature
+        if _is_whole(nodes) and nodes >= 3 and _is_number(limit) and 0 < limit < math.inf:
+            return
+    raise ValueError(
+        "quadrature must be 'adaptive' or (nodes, limit), a whole number from 3 and a number "
+        f"above 0; got {quadrature!r}"
+    )
 
 
 def _result(
@@ -208,12 +223,13 @@ def _result(
     counts = Counts.of(responses, synthetic)
     ability = np.array(maximum.posterior.mean[:n])
     latent_sd = float(likelihood.latent_sd(maximum.x))
-    stretch = _orientation(ability, counts, synthetic)
-    if model == "Rasch" and likelihood.model == "1PL":
-        latent_sd = abs(float(likelihood.items(maximum.x).slope[0]))
+    common = float(likelihood.items(maximum.x).slope[0]) if likelihood.common_slope else None
+    stretch = _orientation(ability, counts, synthetic, common)
+    if common is not None and model == "Rasch" and likelihood.model == "1PL":
+        latent_sd = abs(common)
         stretch *= latent_sd
     information = climber.information(maximum) if likelihood.prior is None else None
-    status = _status(counts, information)
+    status = _status(counts, information, np.array(likelihood.items(maximum.x).slope))
     parameters = _parameters(likelihood, maximum.x, stretch, status)
     standard_errors = np.full((responses.n_items, 4), np.nan)
     if settings["standard_errors"]:
@@ -261,7 +277,7 @@ def _parameters(
     slope, intercept = np.array(items.slope) / stretch, np.array(items.intercept)
     guessing = np.zeros_like(slope)
     if items.logit_guessing is not None:
-        guessing = expit(np.array(items.logit_guessing))
+        guessing = np.minimum(expit(np.array(items.logit_guessing)), 1 - 1e-12)
     if likelihood.prior is None:
         unknown = np.array(status) == "no responses"
         intercept[unknown] = np.nan
@@ -275,25 +291,34 @@ def _n_parameters(model: ModelName, n_items: int) -> int:
 
 
 def _orientation(
-    ability: NDArray[np.float64], counts: Counts, synthetic: NDArray[np.bool_]
+    ability: NDArray[np.float64],
+    counts: Counts,
+    synthetic: NDArray[np.bool_],
+    common_slope: float | None,
 ) -> float:
     """1.0, or −1.0 if ability falls with the proportion right among real respondents."""
+    if common_slope is not None:  # the proportions right may all be equal
+        return -1.0 if common_slope < 0 else 1.0
     kept = ~synthetic & (counts.respondent_responses > 0)
     share = counts.respondent_right[kept] / counts.respondent_responses[kept]
     agreement = float((share - share.mean()) @ ability[kept])
     return -1.0 if agreement < 0 else 1.0
 
 
-def _status(counts: Counts, information: NDArray[np.float64] | None) -> tuple[str, ...]:
+def _status(
+    counts: Counts, information: NDArray[np.float64] | None, slope: NDArray[np.float64]
+) -> tuple[str, ...]:
     """Status of every item; ``information`` is the expected number of uncertain responses.
 
-    It is None with a prior, under which no item is unbounded.
+    It is None with a prior, under which no item is unbounded. ``slope`` is that in units of the
+    SD of ability.
     """
     status = np.full(len(counts.item_right), "ok", dtype=object)
     wrong = counts.item_responses - counts.item_right
     status[(counts.item_right == 0) | (wrong == 0)] = "no variance"
     if information is not None:
-        status[information < _UNBOUNDED_INFORMATION] = "unbounded"
+        perfect = information < _UNBOUNDED_INFORMATION
+        status[perfect | (np.abs(slope) > _UNBOUNDED_SLOPE)] = "unbounded"
     status[counts.item_responses == 0] = "no responses"
     return tuple(status)
 
@@ -302,10 +327,12 @@ def _warn(result: FitResult) -> None:
     """Say in one warning each what did not converge and which items have no finite estimate."""
     if not result.converged:
         last = result.trace_rows[-1]
+        exhausted = result.n_iterations >= result.settings["max_iterations"]
         warnings.warn(
             f"the fit did not converge in {result.n_iterations} iterations "
             f"(log-likelihood {last[2]:.4f}, last change of a parameter {last[3]:.2g}); "
-            "raise max_iterations" + ("" if result.settings["prior"] else ", or use prior='weak'"),
+            + ("raise max_iterations" if exhausted else "no further step raises the likelihood")
+            + ("" if result.settings["prior"] else ", or use prior='weak'"),
             stacklevel=3,
         )
     unbounded = [

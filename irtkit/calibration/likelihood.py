@@ -8,15 +8,16 @@ and the common location of the items. Along them the likelihood only sees the di
 ability, with information 2N and N, and a step there is the fold of parameter-expanded EM (Liu,
 Rubin & Wu 1998).
 
-Synthetic respondents have the ability distribution N(0, (w/τ)²), τ the typical slope and w wide on
-the logit scale. It follows the items when they are rescaled, so that synthetic respondents do not
-pull on the scale.
+Synthetic respondents have the ability distribution N(0, σ² + (w/τ)²), σ the SD of real ability, τ
+the typical slope and w wide on the logit scale. The wide part follows the items when they are
+rescaled, so that synthetic respondents do not pull on the scale.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import jax
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from irtkit.irf import ModelName
 
 SYNTHETIC_LOGIT_SD = 5.0
-"""SD of the ability of synthetic respondents, in logits at the typical slope."""
+"""w: what synthetic respondents' ability varies more than that of real ones, in logits."""
 _JITTER = 1e-8
 
 
@@ -92,9 +93,14 @@ class MarginalLikelihood:
         """τ: geometric mean of the sizes of slopes, held off 0."""
         return jnp.exp(0.5 * jnp.mean(jnp.log(self.items(x).slope ** 2 + 0.01)))
 
+    def synthetic_sd(self, x: jax.Array) -> jax.Array:
+        """SD of ability among synthetic respondents: wide in logits, and above the real one."""
+        wide = SYNTHETIC_LOGIT_SD / self.typical_slope(x)
+        return jnp.sqrt(self.latent_sd(x) ** 2 + wide**2)
+
     def grid(self, x: jax.Array, nodes: Nodes) -> Grid:
         """Nodes with the prior weights of real and of synthetic respondents."""
-        sds = (self.latent_sd(x), SYNTHETIC_LOGIT_SD / self.typical_slope(x))
+        sds = (self.latent_sd(x), self.synthetic_sd(x))
         weights = [quadrature.normal_log_weights(nodes, sd) for sd in sds]
         return Grid(nodes.theta, jnp.stack(weights))
 
@@ -213,6 +219,7 @@ def _solve_blocks(blocks: jax.Array, sides: jax.Array) -> list[jax.Array]:
     return [backward[i] for i in range(size)]
 
 
+@partial(jax.jit, static_argnums=0)
 def starting_values(likelihood: MarginalLikelihood, blocks: Blocks) -> jax.Array:
     """Start from proportions right and from the correlation of each item with the total score.
 
@@ -244,10 +251,10 @@ def starting_values(likelihood: MarginalLikelihood, blocks: Blocks) -> jax.Array
         parts.append(jnp.zeros(1))
         if not likelihood.common_slope:
             parts.append(jnp.log(typical))
-    return jnp.concatenate(parts)
+    start: jax.Array = jnp.concatenate(parts)
+    return start
 
 
-@jax.jit
 def _item_sums(blocks: Blocks, ability: jax.Array) -> jax.Array:
     """Sums over real respondents, (4, n_items): θ·right, θ·answered, right, answered."""
 

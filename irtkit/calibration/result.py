@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import zipfile
+import zlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
 
 _FORMAT = "irtkit result"
 _FORMAT_VERSION = 1
+_IN_HEADER = (
+    *("model", "method", "settings", "latent_sd", "log_likelihood"),
+    *("n_parameters", "converged", "n_iterations"),
+)
 
 
 @dataclass(frozen=True)
@@ -121,15 +127,28 @@ class FitResult:
     responses: ResponseMatrix | None = field(repr=False)
     """The matrix the model was fitted to; None if it was left out when saving."""
 
-    @cached_property
+    @property
     def items(self) -> pd.DataFrame:
-        """Table of items, index "item".
+        """Table of items, index "item"; a copy, to be changed at will.
 
         Columns: discrimination, difficulty, guessing and intercept with their standard errors
         (``_se``, NaN if not asked for); average_error (share of observed real respondents that
         got the item wrong, NaN without any); n_responses (by real respondents); p_negative
         (probability that the slope is below 0, NaN without standard errors); status.
         """
+        return self._items.copy()
+
+    @property
+    def respondents(self) -> pd.DataFrame:
+        """Table of respondents, index "respondent"; a copy, to be changed at will.
+
+        Columns: ability (posterior mean, EAP), ability_se (posterior SD), accuracy (share right
+        of what was answered, NaN without any), n_responses, synthetic.
+        """
+        return self._respondents.copy()
+
+    @cached_property
+    def _items(self) -> pd.DataFrame:
         import pandas as pd
 
         values = {
@@ -153,12 +172,7 @@ class FitResult:
         return pd.DataFrame(columns, index=pd.Index(self.item_labels, name="item"))
 
     @cached_property
-    def respondents(self) -> pd.DataFrame:
-        """Table of respondents, index "respondent".
-
-        Columns: ability (posterior mean, EAP), ability_se (posterior SD), accuracy (share right
-        of what was answered, NaN without any), n_responses, synthetic.
-        """
+    def _respondents(self) -> pd.DataFrame:
         import pandas as pd
 
         answered = self.counts.respondent_responses
@@ -240,18 +254,11 @@ class FitResult:
         header = {
             "format": _FORMAT,
             "version": _FORMAT_VERSION,
-            "model": self.model,
-            "method": self.method,
-            "settings": self.settings,
             "items": self.item_labels,
             "respondents": self.respondent_labels,
             "status": self.status,
-            "latent_sd": self.latent_sd,
-            "log_likelihood": self.log_likelihood,
-            "n_parameters": self.n_parameters,
-            "converged": self.converged,
-            "n_iterations": self.n_iterations,
             "quadrature": vars(self.quadrature),
+            **{name: getattr(self, name) for name in _IN_HEADER},
         }
         arrays = {
             "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
@@ -297,31 +304,51 @@ def load(path: str | PathLike[str]) -> FitResult:
     Raises
     ------
     ValueError
-        If the file is not a saved result, or was written by a later version of irtkit.
+        If the file is not a saved result, is damaged, or was written by a later version of irtkit.
+    OSError
+        If there is no such file, or it is a folder.
     """
-    with Path(path).open("rb") as handle:
-        if handle.read(4) != b"PK\x03\x04":
-            raise ValueError(f"{path} is not a saved irtkit result (not an archive)")
-    with np.load(path, allow_pickle=False) as archive:
-        arrays = {name: archive[name] for name in archive.files}
-    header = json.loads(bytes(arrays["header"])) if "header" in arrays else {}
-    if header.get("format") != _FORMAT:
-        raise ValueError(f"{path} is not a saved irtkit result (no header)")
-    if header["version"] > _FORMAT_VERSION:
+    try:
+        with Path(path).open("rb") as handle, np.load(handle, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        header = json.loads(bytes(arrays["header"]))
+        known = header["format"] == _FORMAT
+        later = header["version"] > _FORMAT_VERSION
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path} is not a saved irtkit result, or is damaged: {error}") from error
+    except ValueError as error:
+        raise ValueError(f"{path} is not a saved irtkit result: {error}") from error
+    if not known:
+        raise ValueError(f"{path} is not a saved irtkit result: format {header['format']!r}")
+    if later:
         raise ValueError(
             f"{path} has format version {header['version']}; this irtkit reads up to "
             f"{_FORMAT_VERSION}: install a newer one"
         )
+    try:
+        return _from_parts(header, arrays)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is not a whole irtkit result: {error}") from error
+
+
+def _from_parts(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> FitResult:
+    """Put a result together again, checking that arrays and labels belong together."""
     items, respondents = tuple(header["items"]), tuple(header["respondents"])
+    expected = {
+        **dict.fromkeys(("discrimination", "item_right", "item_responses"), len(items)),
+        **dict.fromkeys(("ability", "ability_se", "synthetic"), len(respondents)),
+        **dict.fromkeys(("respondent_right", "respondent_responses"), len(respondents)),
+    }
+    for name, length in expected.items():
+        if arrays[name].shape != (length,):
+            raise ValueError(f"{name} has shape {arrays[name].shape}, not ({length},)")
     responses = None
     if "responses" in arrays:
         responses = ResponseMatrix(
             arrays["responses"], respondents, items, synthetic=arrays["responses_synthetic"]
         )
+    counts = {name: arrays[name] for name in Counts.__dataclass_fields__}
     return FitResult(
-        model=header["model"],
-        method=header["method"],
-        settings=header["settings"],
         item_labels=items,
         respondent_labels=respondents,
         parameters=ItemParameters(
@@ -332,18 +359,9 @@ def load(path: str | PathLike[str]) -> FitResult:
         ability=arrays["ability"],
         ability_se=arrays["ability_se"],
         synthetic=arrays["synthetic"],
-        counts=Counts(
-            arrays["item_right"],
-            arrays["item_responses"],
-            arrays["respondent_right"],
-            arrays["respondent_responses"],
-        ),
-        latent_sd=header["latent_sd"],
-        log_likelihood=header["log_likelihood"],
-        n_parameters=header["n_parameters"],
-        converged=header["converged"],
-        n_iterations=header["n_iterations"],
+        counts=Counts(**counts),
         trace_rows=arrays["trace_rows"],
         quadrature=Quadrature(**header["quadrature"]),
         responses=responses,
+        **{name: header[name] for name in _IN_HEADER},
     )

@@ -168,6 +168,20 @@ def test_under_a_common_slope_always_right_is_ablest_and_always_wrong_least_able
         assert ability.idxmin() == "always-wrong"
 
 
+@pytest.mark.parametrize("prior", ["weak", None])
+@pytest.mark.filterwarnings("ignore:the fit did not converge")
+@pytest.mark.filterwarnings("ignore:.*no finite maximum")
+def test_always_right_is_ablest_even_beside_step_items_and_equal_totals(prior: Any) -> None:
+    steps = np.arange(200)[:, None] >= np.linspace(1, 198, 20).astype(int)
+    for values in (steps.astype(int), np.eye(3, dtype=int)):
+        crowd = add_synthetic(ResponseMatrix(values), ("always-right", "always-wrong"))
+        for model in ("1PL", "Rasch"):
+            result = fit(crowd, model, prior=prior)
+            assert result.respondents["ability"].idxmax() == "always-right"
+            assert result.respondents["ability"].idxmin() == "always-wrong"
+            assert (result.items["discrimination"] > 0).all()
+
+
 def test_ordinary_synthetic_respondents_are_rows_like_any_other() -> None:
     responses, _, _ = two_parameter_data(50, 30, seed=6)
     crowd = add_synthetic(responses, "always-right")
@@ -227,6 +241,23 @@ def test_rows_and_columns_without_a_response_are_kept_and_marked(
     unseen = result.respondents.iloc[3]
     assert (unseen["ability"], unseen["n_responses"]) == (pytest.approx(0, abs=1e-6), 0)
     assert unseen["ability_se"] == pytest.approx(result.latent_sd, rel=1e-4)
+
+
+@pytest.mark.parametrize("quadrature", ["adaptive", MIRT_GRID])
+@pytest.mark.filterwarnings("ignore:the fit did not converge")
+def test_perfectly_separable_items_are_called_unbounded(quadrature: Any) -> None:
+    steps = np.arange(30)[:, None] >= np.arange(3, 30, 4)
+    with pytest.warns(UserWarning, match="have no finite maximum"):
+        result = fit(ResponseMatrix(steps.astype(int)), "2PL", prior=None, quadrature=quadrature)
+    assert (result.items["status"] == "unbounded").all()
+    assert np.isfinite(result.items["discrimination"]).all()
+
+
+@pytest.mark.filterwarnings("ignore:the fit did not converge")
+@pytest.mark.filterwarnings("ignore:.*no finite maximum")
+def test_guessing_stays_below_one_without_a_prior() -> None:
+    for values in ([[1, 0, 1, 1, 0], [0, 0, 1, 1, 1]], [[1, 0, 1, 1, 0]]):
+        assert (fit(ResponseMatrix(values), "3PL", prior=None).items["guessing"] < 1).all()
 
 
 def test_items_without_a_maximum_are_named_once_and_finite_under_the_weak_prior() -> None:
@@ -314,7 +345,12 @@ def test_a_fixed_grid_that_is_too_coarse_shows_in_the_quadrature_error() -> None
         ({"synthetic": "no"}, ValueError, "synthetic"),
         ({"quadrature": (2, 6.0)}, ValueError, "quadrature"),
         ({"quadrature": "fine"}, ValueError, "quadrature"),
+        ({"quadrature": (61, float("inf"))}, ValueError, "quadrature"),
+        ({"quadrature": np.array([61, 6.0])}, ValueError, "quadrature"),
         ({"tol": 0.0}, ValueError, "tol"),
+        ({"tol": "a"}, ValueError, "tol"),
+        ({"seed": -1}, ValueError, "seed"),
+        ({"max_iterations": 2.5}, ValueError, "max_iterations"),
         ({"max_iterations": 0}, ValueError, "max_iterations"),
         ({"responses": np.ones((2, 2))}, TypeError, "ResponseMatrix"),
     ],

@@ -104,6 +104,34 @@ def test_a_file_that_is_no_result_is_refused(tmp_path: Path) -> None:
         load(tmp_path / "nothing")
 
 
+@pytest.mark.parametrize("damage", ["cut", "flipped", "short", "nameless"])
+def test_a_damaged_file_is_refused_by_name(result: FitResult, tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "fit.irt"
+    result.save(path)
+    content = bytearray(path.read_bytes())
+    if damage == "cut":
+        path.write_bytes(content[: len(content) // 2])
+    elif damage == "flipped":
+        content[200:260] = bytes(60)
+        path.write_bytes(content)
+    else:
+        with np.load(path) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        arrays["ability"] = arrays["ability"][:-1]
+        if damage == "nameless":
+            del arrays["ability"]
+        with path.open("wb") as handle:
+            np.savez(handle, **arrays)
+    with pytest.raises(ValueError, match=r"fit\.irt is not a"):
+        load(path)
+
+
+def test_changing_a_table_does_not_change_the_result(result: FitResult) -> None:
+    table = result.items
+    table.iloc[0, 0] = 99.0
+    assert result.items.iloc[0, 0] != 99.0
+
+
 def test_a_failed_save_leaves_what_was_there(
     result: FitResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
