@@ -1,4 +1,4 @@
-"""Do known item parameters come back, and does the weak prior keep their scale?
+"""Whether known item parameters come back, and the weak prior keeps their scale.
 
 Draws 2PL data with lognormal slopes (some of them negative) and standard normal difficulties and
 abilities, fits them with the default settings, and prints a row per shape: correlation and rank

@@ -33,6 +33,8 @@ REAL, SYNTHETIC, PADDING = 0, 1, 2
 """Groups of respondents; each has an ability distribution of its own, padding has none."""
 _GROUPS = (REAL, SYNTHETIC)
 _CELLS_PER_BLOCK = 2**21
+_WIDENED, _SMOOTHED = 9, 4.0
+"""How far peaks of the resolution curve are widened and smoothed, in its 1024 points."""
 _SPACING = 1.1
 """Spacing of adaptive nodes in units of the posterior SD."""
 _NODE_COUNTS = tuple(k for power in range(5, 14) for k in (2**power, 3 * 2 ** (power - 1)))
@@ -359,10 +361,18 @@ class Resolution:
 
     @classmethod
     def of(cls, items: ItemArrays, reach: float, answered: float) -> Resolution:
-        """Resolution for items over [−reach, reach]; a respondent answers a share of them."""
+        """Resolution for items over [−reach, reach]; a respondent answers a share of them.
+
+        Steep items make peaks; they are widened and smoothed, since the rule is only as accurate
+        as the curve is smooth.
+        """
+        from scipy.ndimage import gaussian_filter1d, maximum_filter1d
+
         theta = np.linspace(-reach, reach, 1024)
         information = np.asarray(total_information(items, jnp.asarray(theta)))
-        return cls(theta, np.sqrt(1 + answered * information))
+        inverse_sd = np.sqrt(1 + answered * information)
+        smooth = gaussian_filter1d(maximum_filter1d(inverse_sd, _WIDENED), _SMOOTHED)
+        return cls(theta, smooth)
 
     def nodes(self, refine: int = 1) -> Nodes:
         """Nodes _SPACING posterior SDs apart, or ``refine`` times as dense."""
