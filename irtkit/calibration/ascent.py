@@ -1,7 +1,7 @@
 """Maximisation of an objective by a preconditioned quasi-Newton ascent.
 
 One evaluation costs a pass over the response matrix, so there is no inner line search: every pass
-evaluates a trial point, which is taken if the objective rises enough and halved back if not. The
+evaluates a trial point, which is taken if the objective rises enough and shortened if not. The
 direction is limited-memory BFGS (Nocedal & Wright 2006, algorithm 7.4) started from the
 objective's own approximate inverse Hessian. With the complete-data information as that inverse,
 the first step is an EM step (one Newton step for every item), and the pairs that follow

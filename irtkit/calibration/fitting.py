@@ -49,7 +49,8 @@ def fit(
     responses
         Right and wrong answers, respondents × items; missing cells are taken as missing at
         random. Synthetic respondents take part in estimating items, with a wide ability
-        distribution of their own (SD of 5 logits at the typical slope), and count neither in the
+        distribution of their own (5 logits at the typical slope, and more than real ones; the
+        settings of the result say how wide), and count neither in the
         log-likelihood nor in average errors, orientation or scale. An always-right row contradicts
         negative slopes (it answers inverted items right as well), so look for suspect items
         without it.
@@ -110,7 +111,7 @@ def fit(
     (True, [False, False, True])
     """
     _check_data(responses, model, synthetic)
-    _check_settings(method, prior, quadrature, tol, max_iterations)
+    _check_settings(method, quadrature, tol, max_iterations)
     check_seed(seed)
     import jax
 
@@ -168,12 +169,8 @@ def _check_data(responses: ResponseMatrix, model: str, synthetic: str) -> None:
         raise ValueError("responses holds no response of a real respondent")
 
 
-def _check_settings(
-    method: str, prior: object, quadrature: object, tol: float, max_iterations: int
-) -> None:
+def _check_settings(method: str, quadrature: object, tol: float, max_iterations: int) -> None:
     _check_one_of("method", method, ("em",))
-    if isinstance(prior, str) and prior != "weak":
-        raise ValueError(f"prior must be 'weak', None or a prior object, got {prior!r}")
     if not _is_number(tol) or not 0 < tol < math.inf:
         raise ValueError(f"tol must be a number above 0, got {tol!r}")
     if not _is_whole(max_iterations) or max_iterations < 1:

@@ -146,8 +146,35 @@ class MarginalLikelihood:
         self, data: Data, x: jax.Array, curvature: jax.Array, v: jax.Array
     ) -> jax.Array:
         """Newton block per item plus the common scale and location."""
+        scale, location = self._tangents(x)
+        along_scale = scale * jnp.vdot(scale, v) / (2 * data.n_real)
+        along_location = location * jnp.vdot(location, v) / data.n_real
+        return self._local_step(x, curvature, v) + along_scale + along_location
+
+    def _tangents(self, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """How parameters move with a common factor of ability (in log) and a common shift."""
+        slopes, intercepts, guessing, learned = self.split(x)
+        still = [] if guessing is None else [jnp.zeros_like(guessing)]
+        factor = jnp.ones(1) if self.model == "Rasch" else slopes
+        with_scale = jnp.stack([-learned[0], jnp.ones(())]) if learned.size else learned
+        with_location = jnp.array([1.0, 0.0])
+        return (
+            jnp.concatenate(
+                [factor, jnp.zeros_like(intercepts), *still, with_scale[: learned.size]]
+            ),
+            jnp.concatenate(
+                [
+                    jnp.zeros_like(slopes),
+                    self.items(x).slope * self.latent_sd(x),
+                    *still,
+                    with_location[: learned.size],
+                ]
+            ),
+        )
+
+    def _local_step(self, x: jax.Array, curvature: jax.Array, v: jax.Array) -> jax.Array:
+        """Newton step of every item by itself, and of what the prior learns."""
         items = self.items(x)
-        slopes, _, _, learned = self.split(x)
         by_slope, by_intercept, by_guessing, by_learned = self.split(v)
         if self.prior is not None:
             curvature = curvature + self.prior.curvature(
@@ -158,24 +185,10 @@ class MarginalLikelihood:
         else:
             sides = [by_slope, by_intercept, *([] if by_guessing is None else [by_guessing])]
             step = _solve_blocks(curvature, jnp.stack(sides, axis=1))
-        by_location = by_learned[0] if learned.size else 0.0
-        by_log_scale = by_learned[1] if learned.size > 1 else 0.0
-        learned_location = learned[0] if learned.size else 0.0
-        along_scale = jnp.vdot(slopes, by_slope) + by_log_scale - learned_location * by_location
-        log_scale = along_scale / (2 * data.n_real)
-        location = (jnp.vdot(items.slope, by_intercept) + by_location) / data.n_real
-        if self.model == "Rasch":
-            step[0] = by_slope / (2 * data.n_real)
-            location *= self.latent_sd(x) ** 2
-        else:
-            step[0] += log_scale * slopes
-        step[1] += location * items.slope
         if self.prior is not None:
             scale_curvature, location_curvature = self.prior.hyper_curvature(items)
-            moved = location - learned_location * log_scale
-            step.append(jnp.atleast_1d(by_location / location_curvature + moved))
-            if not self.common_slope:
-                step.append(jnp.atleast_1d(by_log_scale / scale_curvature + log_scale))
+            learned_curvature = jnp.stack([location_curvature, scale_curvature])
+            step.append(by_learned / learned_curvature[: by_learned.size])
         return jnp.concatenate(step)
 
     def _hyper(self, x: jax.Array) -> Hyper:
@@ -190,8 +203,8 @@ class MarginalLikelihood:
         coupling = curvature[:, 0, 1] / diagonal
         schur = jnp.sum(curvature[:, 0, 0] - coupling * curvature[:, 0, 1]) + _JITTER
         slope = (by_slope - jnp.vdot(coupling, by_intercept)) / schur
-        if self.model == "Rasch":
-            return [slope, by_intercept / diagonal]
+        if self.model == "Rasch":  # the slope is 1; the SD of ability moves with the scale alone
+            return [jnp.zeros(1), by_intercept / diagonal]
         return [slope, by_intercept / diagonal - coupling * slope]
 
 

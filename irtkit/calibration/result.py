@@ -74,6 +74,14 @@ class Counts:
             answered.sum(axis=1),
         )
 
+    @property
+    def average_error(self) -> NDArray[np.float64]:
+        """Share wrong of the counted responses to every item, NaN without any."""
+        n = self.item_responses
+        share = np.full(len(n), np.nan)
+        np.divide(n - self.item_right, n, out=share, where=n > 0)
+        return share
+
 
 @dataclass(frozen=True, eq=False)
 class FitResult:
@@ -161,12 +169,8 @@ class FitResult:
         for k, (name, estimates) in enumerate(values.items()):
             columns[name] = estimates
             columns[f"{name}_se"] = self.standard_errors[:, k]
-        answered = self.counts.item_responses
-        wrong = answered - self.counts.item_right
-        columns["average_error"] = np.divide(
-            wrong, answered, out=np.full(len(answered), np.nan), where=answered > 0
-        )
-        columns["n_responses"] = answered
+        columns["average_error"] = self.counts.average_error
+        columns["n_responses"] = self.counts.item_responses
         columns["p_negative"] = self._p_negative()
         columns["status"] = np.array(self.status, dtype=object)
         return pd.DataFrame(columns, index=pd.Index(self.item_labels, name="item"))

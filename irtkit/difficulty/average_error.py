@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from irtkit.responses import MISSING
+from irtkit.calibration.result import Counts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +46,5 @@ def average_error(responses: ResponseMatrix) -> pd.Series[float]:
     """
     import pandas as pd
 
-    real = responses.values[~responses.synthetic]
-    wrong, n = (real == 0).sum(axis=0), (real != MISSING).sum(axis=0)
-    share = np.divide(wrong, n, out=np.full(len(n), np.nan), where=n > 0)
+    share = Counts.of(responses, responses.synthetic).average_error
     return pd.Series(share, index=pd.Index(responses.items, name="item"), name="average_error")
