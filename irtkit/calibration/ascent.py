@@ -95,25 +95,23 @@ class Trace(NamedTuple):
 def begin(x: jax.Array) -> Ascent:
     """State before the first evaluation, which is always accepted."""
     n = x.shape[0]
-    zeros = {  # NumPy's, since every JAX call outside a compiled function is a program of its own
+    # NumPy arrays: every JAX call outside a compiled function is a program of its own.
+    state: Any = {
+        "x": x,
+        "value": np.array(-np.inf),
+        "log_likelihood": np.array(-np.inf),
         "gradient": np.zeros(n),
         "direction": np.zeros(n),
         "slope": np.zeros(()),
+        "step": np.ones(()),
         "differences": np.zeros((_MEMORY, n)),
         "gradient_differences": np.zeros((_MEMORY, n)),
         "inverse_products": np.zeros(_MEMORY),
         "n_evaluations": np.zeros((), np.int64),
         "n_small": np.zeros((), np.int64),
+        "change": np.array(np.inf),
     }
-    infinite = np.array(np.inf)
-    return Ascent(
-        x=x,
-        value=jnp.asarray(-infinite),
-        log_likelihood=jnp.asarray(-infinite),
-        step=jnp.asarray(np.ones(())),
-        change=jnp.asarray(infinite),
-        **{name: jnp.asarray(zero) for name, zero in zeros.items()},
-    )
+    return Ascent(**state)
 
 
 @partial(jax.jit, static_argnames=("objective", "most"))

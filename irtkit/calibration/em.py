@@ -35,7 +35,7 @@ _MOST_GRIDS = 6
 _MOST_RESCALINGS = 10
 _OFF_SCALE = 0.02
 """Departure from mean 0 and SD 1 that is put right."""
-_ERROR_ALLOWED = 1e-5
+_ERROR_ALLOWED = 1e-4
 """Quadrature error of the log-likelihood per real respondent above which nodes are rebuilt."""
 _SECONDS_BETWEEN_REPORTS = 0.2
 
@@ -111,7 +111,7 @@ class Climber:
             if not fine and n_built < _MOST_GRIDS:
                 reach = max(reach, needed)
                 denser = 1 if n_built < _MOST_GRIDS // 2 else 2
-                nodes = self._resolution(state.x, reach).nodes(refine=denser)
+                nodes = self._resolution(state.x, reach).nodes(denser, interpolated=False)
                 state = ascent.begin(state.x)
                 n_built += 1
             most *= 2
@@ -161,7 +161,7 @@ class Climber:
             return x
         left_out = np.where(self.group == quadrature.SYNTHETIC, quadrature.PADDING, self.group)
         shaped = left_out.astype(np.int8).reshape(self.blocks.group.shape)
-        blocks = self.blocks._replace(group=jnp.asarray(shaped))
+        blocks = quadrature.with_groups(self.blocks.cells, jnp.asarray(shaped))
         data = Data(blocks, nodes, self.n_real)
         steps = min(_FIRST_STRETCH, self.max_iterations // 2)
         state: ascent.Ascent

@@ -102,7 +102,7 @@ class MarginalLikelihood:
         """Nodes with the prior weights of real and of synthetic respondents."""
         sds = (self.latent_sd(x), self.synthetic_sd(x))
         weights = [quadrature.normal_log_weights(nodes, sd) for sd in sds]
-        return Grid(nodes.theta, jnp.stack(weights))
+        return Grid(nodes, jnp.stack(weights))
 
     def rescaled(self, x: jax.Array, mean: float, sd: float) -> jax.Array:
         """Parameters for ability measured from ``mean`` in units of ``sd``."""
@@ -128,9 +128,9 @@ class MarginalLikelihood:
         """Value, gradient and complete-data information at x."""
         items, pull_items = jax.vjp(self.items, x)
         grid, pull_grid = jax.vjp(lambda at: self.grid(at, data.nodes).log_weights, x)
-        weighted = Grid(data.nodes.theta, grid)
+        weighted = Grid(data.nodes, grid)
         moments = quadrature.moments(data.blocks, items, weighted, complete=self.complete)
-        score = quadrature.item_score(moments, items, weighted)
+        score = quadrature.item_score(moments, items, data.nodes)
         by_item = ItemArrays(*(score.gradient[:, k] for k in range(score.gradient.shape[1])))
         log_prior, prior_gradient = jax.value_and_grad(self.log_prior)(x)
         (gradient,) = pull_items(by_item)
@@ -239,7 +239,7 @@ def starting_values(likelihood: MarginalLikelihood, blocks: Blocks) -> jax.Array
     Real respondents alone count: an always-right row would turn inverted items round, and the
     ascent might not find its way back.
     """
-    n_right = (blocks.cells == 1).sum(axis=2).ravel()
+    n_right = (blocks.cells > 0).sum(axis=2).ravel()
     n_answered = (blocks.cells >= 0).sum(axis=2).ravel()
     score = (n_right + 0.5) / (n_answered + 1)
     ability = jnp.log(score / (1 - score))
@@ -254,6 +254,11 @@ def starting_values(likelihood: MarginalLikelihood, blocks: Blocks) -> jax.Array
     slope = 1.7 * correlation / jnp.sqrt(1 - correlation**2)
     intercept = jnp.log(share / (1 - share)) * jnp.sqrt(1 + slope**2 / 2.9)
     typical = jnp.maximum(slope.mean(), 0.3)[None]
+    if likelihood.prior is not None:  # what few respondents say about a slope is mostly noise
+        noise = 1 / (share * (1 - share) * jnp.maximum(answered, 1.0))
+        spread = (slope - typical) ** 2
+        kept = jnp.clip(1 - noise.mean() / jnp.maximum(spread.mean(), 1e-9), 0.1, 1.0)
+        slope = typical + kept * (slope - typical)
     parts = {
         "Rasch": [jnp.log(typical), intercept],
         "1PL": [typical, intercept],
@@ -275,7 +280,7 @@ def _item_sums(blocks: Blocks, ability: jax.Array) -> jax.Array:
         cells, group, theta = block
         real = (group == quadrature.REAL).astype(jnp.float64)
         weights = jnp.stack([theta * real, real])
-        right = weights @ (cells == 1).astype(jnp.float64)
+        right = weights @ (cells > 0).astype(jnp.float64)
         answered = weights @ (cells >= 0).astype(jnp.float64)
         return total + jnp.stack([right[0], answered[0], right[1], answered[1]]), None
 
