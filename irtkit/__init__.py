@@ -4,7 +4,7 @@ A matrix of right and wrong answers (respondents × items) becomes the difficult
 and guessing of every item and the ability of every respondent. Modules, bottom up:
 
 - ``files``, ``progress``: writing whole files, showing progress
-- ``responses``: the response matrix
+- ``trials``, ``responses``: repeated trials, the response matrix
 - ``irf``: the item response function and item parameters
 - ``quadrature``: the ability grid and posteriors on it
 - ``simulation``: simulated responses, synthetic respondents

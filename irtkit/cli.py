@@ -22,6 +22,7 @@ from irtkit.difficulty import compare_difficulties
 from irtkit.files import replacing
 from irtkit.io import read_responses, write_table
 from irtkit.irf import MODELS
+from irtkit.responses import REPEATS
 from irtkit.simulation import add_synthetic
 
 if TYPE_CHECKING:
@@ -119,6 +120,13 @@ def _reading_and_fitting(command: Callable[..., None]) -> Callable[..., None]:
             "--threshold", type=float, help="Count graded scores at or above this as right."
         ),
         click.option(
+            "--repeats",
+            type=click.Choice(REPEATS),
+            default="error",
+            show_default=True,
+            help="Several rows of one respondent and item: an error, or trials to count.",
+        ),
+        click.option(
             "--out", type=click.Path(path_type=Path), help="Folder to write the tables to."
         ),
     ]
@@ -196,6 +204,7 @@ def _read(options: dict[str, Any]) -> ResponseMatrix:
         item=options["item"],
         response=options["response"],
         threshold=options["threshold"],
+        repeats=options["repeats"],
     )
     if not options["synthetic"]:
         if options["labels"] is not None:

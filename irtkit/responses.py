@@ -3,14 +3,18 @@
 Rows are respondents (AI systems, checkpoints, people), columns are items (test questions).
 A cell is 1 (right), 0 (wrong) or −1 (missing), stored in one byte; a row may be marked
 synthetic, which keeps it out of the scale and of every count that describes real systems.
+Where respondents tried an item several times a cell is successes out of trials instead
+(`irtkit.trials`); as soon as no cell has more than one trial it is the plain matrix again.
 Input of any other kind stops here, with the first offending respondent and item named.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
+
+from irtkit.trials import checked_counts, count_rows
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -18,6 +22,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
+Repeats = Literal["error", "count"]
+REPEATS: tuple[Repeats, ...] = get_args(Repeats)
 MISSING = -1
 INVALID = -2
 _SHOWN = 80  # characters of a wrong value that a message repeats
@@ -59,14 +65,16 @@ class ResponseMatrix:
            [ 1, -1]], dtype=int8)
     """
 
-    values: NDArray[np.int8]
-    """Shape (n_respondents, n_items), read-only: 1 right, 0 wrong, −1 missing."""
     respondents: tuple[str, ...]
     items: tuple[str, ...]
     synthetic: NDArray[np.bool_]
     """Shape (n_respondents,), read-only: True where the respondent is synthetic."""
 
-    __slots__ = ("items", "respondents", "synthetic", "values")
+    _values: NDArray[np.int8] | None
+    _counts: tuple[NDArray[Any], NDArray[Any]] | None
+    """Successes and trials where a cell has several trials; then there are no values."""
+
+    __slots__ = ("_counts", "_values", "items", "respondents", "synthetic")
 
     def __init__(
         self,
@@ -77,17 +85,8 @@ class ResponseMatrix:
         synthetic: ArrayLike | None = None,
         threshold: float | None = None,
     ) -> None:
-        cells = _as_array(values)
-        if cells.ndim != 2:
-            raise ValueError(
-                f"values must be a table of respondents × items (2 dimensions), got {cells.ndim}"
-            )
+        cells = _as_table(values, "values")
         n_respondents, n_items = cells.shape
-        if n_respondents == 0 or n_items == 0:
-            raise ValueError(
-                f"values is empty: {n_respondents} respondents × {n_items} items; "
-                "at least one of each is needed"
-            )
         self.respondents = _labels(respondents, n_respondents, "respondent")
         self.items = _labels(items, n_items, "item")
         codes = _response_codes(cells, threshold)
@@ -107,16 +106,94 @@ class ResponseMatrix:
             )
         if not (codes != MISSING).any():
             raise ValueError("values holds no response: every cell is missing")
-        flags = np.zeros(n_respondents, bool) if synthetic is None else np.array(synthetic)
-        if flags.shape != (n_respondents,) or flags.dtype != bool:
-            raise ValueError(
-                f"synthetic must be {n_respondents} booleans, one per respondent, "
-                f"got shape {flags.shape} of {flags.dtype}"
-            )
         codes.flags.writeable = False
-        flags.flags.writeable = False
-        self.values = codes
-        self.synthetic = flags
+        self._values = codes
+        self._counts = None
+        self.synthetic = _synthetic_marks(synthetic, n_respondents)
+
+    @classmethod
+    def from_counts(
+        cls,
+        successes: ArrayLike | pd.DataFrame,
+        trials: ArrayLike | pd.DataFrame,
+        respondents: Iterable[Hashable] | None = None,
+        items: Iterable[Hashable] | None = None,
+        *,
+        synthetic: ArrayLike | None = None,
+    ) -> Self:
+        """Response matrix of repeated trials: how often each respondent got each item right.
+
+        Parameters
+        ----------
+        successes, trials
+            Tables of shape (n_respondents, n_items) that hold whole numbers (as integers or
+            floats), 0 ≤ successes ≤ trials. A cell is missing if its trials are NaN, or if they
+            are 0 and its successes 0 or NaN. Two DataFrames must have the same labels in the same
+            order.
+        respondents, items
+            Unique labels, one per row and per column; by default those of the DataFrames, or
+            ``respondent-1``, … and ``item-1``, ….
+        synthetic
+            Which rows are synthetic respondents, shape (n_respondents,); by default none.
+
+        Returns
+        -------
+        ResponseMatrix
+            If no cell has more than one trial this is the matrix of right and wrong answers, in
+            every respect. Otherwise `successes` and `trials` hold the responses, and `values`
+            raises.
+
+        Raises
+        ------
+        ValueError
+            If a cell is no whole number from 0 to 2147483647, has more successes than trials or
+            trials without successes, if shapes or labels disagree, or if there is no trial at all.
+
+        Examples
+        --------
+        >>> import irtkit
+        >>> responses = irtkit.ResponseMatrix.from_counts(
+        ...     [[5, 2], [3, 0]], [[5, 5], [5, 0]], respondents=["gpt", "llama"]
+        ... )
+        >>> responses
+        ResponseMatrix(2 respondents × 2 items, 25.0% missing, 5 trials a cell on average)
+        >>> responses.successes / responses.trials.clip(min=1)
+        array([[1. , 0.4],
+               [0.6, 0. ]])
+        """
+        right, tried = _as_table(successes, "successes"), _as_table(trials, "trials")
+        if right.shape != tried.shape:
+            raise ValueError(
+                "successes and trials must be tables of the same shape, "
+                f"got {right.shape} and {tried.shape}"
+            )
+        row_names = _labels_of_counts(successes, trials, "index", respondents, len(right))
+        column_names = _labels_of_counts(successes, trials, "columns", items, right.shape[1])
+        counts = checked_counts(right, tried, row_names, column_names)
+        if not counts[1].any():
+            raise ValueError("trials holds no response: every cell is missing")
+        return cls._of_counts(*counts, row_names, column_names, synthetic)
+
+    @classmethod
+    def _of_counts(
+        cls,
+        successes: NDArray[Any],
+        trials: NDArray[Any],
+        respondents: tuple[str, ...],
+        items: tuple[str, ...],
+        synthetic: ArrayLike | None = None,
+    ) -> Self:
+        """Matrix of counts that are known to be valid; the plain one where none is above 1."""
+        if trials.max() <= 1:
+            values = successes.astype(np.int8)
+            values[trials == 0] = MISSING
+            return cls(values, respondents, items, synthetic=synthetic)
+        matrix = cls.__new__(cls)
+        matrix.respondents, matrix.items = respondents, items
+        matrix.synthetic = _synthetic_marks(synthetic, len(respondents))
+        successes.flags.writeable = trials.flags.writeable = False
+        matrix._values, matrix._counts = None, (successes, trials)  # noqa: SLF001  # of its own
+        return matrix
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, threshold: float | None = None) -> Self:
@@ -186,17 +263,23 @@ class ResponseMatrix:
         item: str = "item",
         response: str = "response",
         threshold: float | None = None,
+        repeats: Repeats = "error",
     ) -> Self:
         """Response matrix from a long table, one row per response.
 
         Parameters
         ----------
         frame
-            A table with one row per respondent × item; pairs that do not occur are missing.
+            A table with one row per respondent × item, or several where trials were repeated;
+            pairs that do not occur are missing.
         respondent, item, response
             The columns that hold the labels and the response.
         threshold
             If given, responses are graded scores and a score at or above it is right.
+        repeats
+            What several rows of the same respondent and item are: an "error" (default), or
+            repeated trials to "count", see `from_counts`. A row whose response is missing is no
+            trial.
 
         Returns
         -------
@@ -206,8 +289,8 @@ class ResponseMatrix:
         Raises
         ------
         ValueError
-            If a column is absent, a label is missing, a pair occurs twice, or a response is
-            neither right, wrong nor missing.
+            If a column is absent, a label is missing, a pair occurs twice (unless repeats are
+            counted), or a response is neither right, wrong nor missing.
 
         Examples
         --------
@@ -219,9 +302,16 @@ class ResponseMatrix:
         >>> ResponseMatrix.from_long(frame, respondent="model", response="correct").values
         array([[ 1,  0],
                [ 1, -1]], dtype=int8)
+        >>> again = pd.concat([frame, frame, frame])
+        >>> ResponseMatrix.from_long(
+        ...     again, respondent="model", response="correct", repeats="count"
+        ... ).successes
+        array([[3, 0],
+               [3, 0]], dtype=uint8)
         """
         import pandas as pd
 
+        check_repeats(repeats)
         for argument, column in (
             ("respondent", respondent),
             ("item", item),
@@ -245,7 +335,9 @@ class ResponseMatrix:
                 )
         row_names = _labels(row_labels, len(row_labels), "respondent")
         column_names = _labels(column_labels, len(column_labels), "item")
-        _refuse_repeated_pairs(rows, columns, row_names, column_names)
+        cells = rows.astype(np.int64) * len(column_names) + columns
+        if repeats == "error":
+            _refuse_repeated_pairs(cells, row_names, column_names)
         responses = _response_codes(_column_array(frame[response]), threshold)
         invalid = np.flatnonzero(responses == INVALID)
         if invalid.size:
@@ -259,9 +351,65 @@ class ResponseMatrix:
                     threshold,
                 )
             )
-        codes = np.full((len(row_names), len(column_names)), MISSING, dtype=np.int8)
+        shape = (len(row_names), len(column_names))
+        if repeats == "count":
+            observed = responses != MISSING
+            counts = count_rows(cells[observed], responses[observed] == 1, shape)
+            return cls._of_counts(*counts, row_names, column_names)
+        codes = np.full(shape, MISSING, dtype=np.int8)
         codes[rows, columns] = responses
         return cls(codes, row_names, column_names)
+
+    @property
+    def values(self) -> NDArray[np.int8]:
+        """Shape (n_respondents, n_items), read-only: 1 right, 0 wrong, −1 missing.
+
+        Raises
+        ------
+        ValueError
+            If the matrix holds repeated trials, which are no single answer.
+        """
+        if self._values is None:
+            raise ValueError(
+                "the response matrix holds repeated trials; use .successes and .trials"
+            )
+        return self._values
+
+    @property
+    def successes(self) -> NDArray[Any]:
+        """Shape (n_respondents, n_items), read-only whole numbers: right trials, 0 if missing.
+
+        Small unsigned integers, as `trials`: name a larger type before arithmetic that may leave
+        their range, as in ``successes.sum(axis=1, dtype=int)``.
+
+        Examples
+        --------
+        >>> import irtkit
+        >>> irtkit.ResponseMatrix([[1, 0, -1]]).successes
+        array([[1, 0, 0]], dtype=uint8)
+        """
+        if self._counts is not None:
+            return self._counts[0]
+        return _read_only_bytes(self.values == 1)
+
+    @property
+    def trials(self) -> NDArray[Any]:
+        """Shape (n_respondents, n_items), read-only whole numbers: trials, 0 if missing.
+
+        Examples
+        --------
+        >>> import irtkit
+        >>> irtkit.ResponseMatrix([[1, 0, -1]]).trials
+        array([[1, 1, 0]], dtype=uint8)
+        """
+        if self._counts is not None:
+            return self._counts[1]
+        return _read_only_bytes(self.values >= 0)
+
+    @property
+    def has_repeats(self) -> bool:
+        """Whether some cell has more than one trial; if not, `values` holds the responses."""
+        return self._counts is not None
 
     @property
     def n_respondents(self) -> int:
@@ -276,10 +424,15 @@ class ResponseMatrix:
     @property
     def n_missing(self) -> int:
         """Number of missing cells, synthetic respondents included."""
-        return int(np.count_nonzero(self.values == MISSING))
+        return self.trials.size - int(np.count_nonzero(self.trials))
 
     def to_frame(self) -> pd.DataFrame:
         """Return the wide table: index respondents, columns items, Int8 cells, missing as NA.
+
+        Raises
+        ------
+        ValueError
+            If the matrix holds repeated trials, as for `values`.
 
         Examples
         --------
@@ -306,7 +459,8 @@ class ResponseMatrix:
         return (
             self.respondents == other.respondents
             and self.items == other.items
-            and np.array_equal(self.values, other.values)
+            and np.array_equal(self.trials, other.trials)
+            and np.array_equal(self.successes, other.successes)
             and np.array_equal(self.synthetic, other.synthetic)
         )
 
@@ -315,10 +469,15 @@ class ResponseMatrix:
     def __repr__(self) -> str:
         n_synthetic = int(self.synthetic.sum())
         synthetic = f" ({n_synthetic} synthetic)" if n_synthetic else ""
-        missing = f", {self.n_missing / self.values.size:.1%} missing" if self.n_missing else ""
+        n_cells, n_missing = self.n_respondents * self.n_items, self.n_missing
+        missing = f", {n_missing / n_cells:.1%} missing" if n_missing else ""
+        trials = ""
+        if self.has_repeats:
+            mean = self.trials.sum(dtype=np.int64) / (n_cells - n_missing)
+            trials = f", {f'{mean:.1f}'.removesuffix('.0')} trials a cell on average"
         return (
             f"ResponseMatrix({self.n_respondents} respondents{synthetic} × "
-            f"{self.n_items} items{missing})"
+            f"{self.n_items} items{missing}{trials})"
         )
 
 
@@ -341,6 +500,12 @@ def check_threshold(threshold: float | None) -> None:
         raise ValueError(f"threshold must be a finite number, got {threshold!r}")
 
 
+def check_repeats(repeats: str) -> None:
+    """Refuse an unknown way to take several rows of the same respondent and item."""
+    if repeats not in REPEATS:
+        raise ValueError(f"repeats must be one of {', '.join(REPEATS)}; got {repeats!r}")
+
+
 def invalid_response_message(
     respondent: str, item: str, value: object, n_more: int, threshold: float | None
 ) -> str:
@@ -358,11 +523,42 @@ def invalid_response_message(
     return f"a response must be 0, 1 or missing: {where}{advice}"
 
 
-def _as_array(values: ArrayLike) -> NDArray[Any]:
+def _as_table(values: ArrayLike | pd.DataFrame, argument: str) -> NDArray[Any]:
+    """Array of two dimensions with at least one row and one column."""
     try:
-        return np.asarray(values)
+        cells = np.asarray(values)
     except ValueError as error:
-        raise ValueError("values must be a rectangular table: its rows differ in length") from error
+        raise ValueError(
+            f"{argument} must be a rectangular table: its rows differ in length"
+        ) from error
+    if cells.ndim != 2:
+        raise ValueError(
+            f"{argument} must be a table of respondents × items (2 dimensions), got {cells.ndim}"
+        )
+    n_respondents, n_items = cells.shape
+    if n_respondents == 0 or n_items == 0:
+        raise ValueError(
+            f"{argument} is empty: {n_respondents} respondents × {n_items} items; "
+            "at least one of each is needed"
+        )
+    return cells
+
+
+def _synthetic_marks(synthetic: ArrayLike | None, n_respondents: int) -> NDArray[np.bool_]:
+    marks = np.zeros(n_respondents, bool) if synthetic is None else np.array(synthetic)
+    if marks.shape != (n_respondents,) or marks.dtype != bool:
+        raise ValueError(
+            f"synthetic must be {n_respondents} booleans, one per respondent, "
+            f"got shape {marks.shape} of {marks.dtype}"
+        )
+    marks.flags.writeable = False
+    return marks
+
+
+def _read_only_bytes(flags: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    numbers = flags.view(np.uint8)
+    numbers.flags.writeable = False
+    return numbers
 
 
 def _without_missing_code(cells: NDArray[Any]) -> NDArray[Any]:
@@ -434,6 +630,28 @@ def _labels(labels: Iterable[Hashable] | None, n: int, kind: str) -> tuple[str, 
     return names
 
 
+def _labels_of_counts(
+    successes: object,
+    trials: object,
+    axis: Literal["index", "columns"],
+    labels: Iterable[Hashable] | None,
+    n: int,
+) -> tuple[str, ...]:
+    """Labels of two tables of counts along an axis: those given, else those of the DataFrames."""
+    kind = "respondent" if axis == "index" else "item"
+    frames = [
+        table for table in (successes, trials) if hasattr(table, axis) and hasattr(table, "columns")
+    ]
+    own = [_labels(getattr(frame, axis), n, kind) for frame in frames]
+    if len(own) == 2 and own[0] != own[1]:
+        k = next(k for k in range(n) if own[0][k] != own[1][k])
+        raise ValueError(
+            f"successes and trials must have the same {kind}s in the same order: "
+            f"{kind} {k + 1} is {own[0][k]!r} in successes and {own[1][k]!r} in trials"
+        )
+    return own[0] if own and labels is None else _labels(labels, n, kind)
+
+
 def _is_missing_label(label: Hashable) -> bool:
     """None, NaN, NaT, pandas.NA or blank text; the text "NA" is a label like any other."""
     if isinstance(label, str):
@@ -442,18 +660,15 @@ def _is_missing_label(label: Hashable) -> bool:
 
 
 def _refuse_repeated_pairs(
-    rows: NDArray[np.intp],
-    columns: NDArray[np.intp],
-    row_names: Sequence[str],
-    column_names: Sequence[str],
+    cells: NDArray[np.int64], row_names: Sequence[str], column_names: Sequence[str]
 ) -> None:
-    pair = rows.astype(np.int64) * len(column_names) + columns
-    order = np.argsort(pair, kind="stable")
-    repeats = order[1:][np.diff(pair[order]) == 0]
+    order = np.argsort(cells, kind="stable")
+    repeats = order[1:][np.diff(cells[order]) == 0]
     if repeats.size:
-        first = repeats.min()
+        row, column = divmod(int(cells[repeats.min()]), len(column_names))
         more = f" (and {repeats.size - 1} more repeats)" if repeats.size > 1 else ""
         raise ValueError(
-            f"a respondent answers an item once: respondent {row_names[rows[first]]!r}, "
-            f"item {column_names[columns[first]]!r} occurs twice{more}"
+            f"a respondent answers an item once: respondent {row_names[row]!r}, "
+            f"item {column_names[column]!r} occurs twice{more}; "
+            'repeats="count" counts such rows as trials'
         )

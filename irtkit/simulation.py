@@ -8,11 +8,13 @@ points; they are marked, so that no count or scale describes them by mistake
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+import reprlib
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from irtkit.responses import MISSING, ResponseMatrix
+from irtkit.responses import ResponseMatrix
+from irtkit.trials import MOST_TRIALS, count_type
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -34,6 +36,7 @@ def simulate_responses(
     abilities: ArrayLike,
     *,
     missing: float = 0.0,
+    trials: ArrayLike = 1,
     respondent_labels: Iterable[Hashable] | None = None,
     item_labels: Iterable[Hashable] | None = None,
     seed: int | np.random.Generator = 0,
@@ -49,6 +52,10 @@ def simulate_responses(
     missing
         Probability, from 0 to below 1, that a cell is missing, whatever the response would have
         been. Raising it takes responses away and leaves the others as they are.
+    trials
+        How often each respondent tries each item: a whole number, or integers that broadcast to
+        (n_respondents, n_items), 0 where nothing is tried. With more than one trial somewhere,
+        successes are binomial and the matrix holds repeated trials.
     respondent_labels, item_labels
         Unique labels; by default ``respondent-1``, … and ``item-1``, ….
     seed
@@ -57,7 +64,8 @@ def simulate_responses(
     Raises
     ------
     ValueError
-        If an ability is not finite, `missing` is not in [0, 1), or every cell came out missing.
+        If an ability is not finite, `missing` is not in [0, 1), `trials` are no such numbers, or
+        every cell came out missing.
 
     Examples
     --------
@@ -66,6 +74,9 @@ def simulate_responses(
     >>> irtkit.simulate_responses(items, [-1.0, 1.0], seed=1).values
     array([[1, 0, 0],
            [1, 1, 0]], dtype=int8)
+    >>> irtkit.simulate_responses(items, [-1.0, 1.0], trials=10, seed=1).successes
+    array([[7, 5, 0],
+           [8, 8, 2]], dtype=uint8)
     """
     theta = np.asarray(abilities, dtype=np.float64)
     if theta.ndim != 1 or not np.isfinite(theta).all():
@@ -73,12 +84,18 @@ def simulate_responses(
     if not 0 <= missing < 1:
         raise ValueError(f"missing must be a probability in [0, 1), got {missing!r}")
     generator = _generator(seed)
-    cells = np.empty((len(theta), items.n_items), dtype=np.int8)
-    for rows in _blocks(cells):
-        cells[rows] = generator.random(cells[rows].shape) < items.probability(theta[rows])
-    for rows in _blocks(cells) if missing else ():
-        cells[rows][generator.random(cells[rows].shape) < missing] = MISSING
-    return ResponseMatrix(cells, respondent_labels, item_labels)
+    tried = _trials(trials, (len(theta), items.n_items))
+    successes = np.empty_like(tried)
+    single = tried.max(initial=0) <= 1
+    for rows in _blocks(tried):
+        p = items.probability(theta[rows])
+        successes[rows] = (
+            generator.random(p.shape) < p if single else generator.binomial(tried[rows], p)
+        )
+    for rows in _blocks(tried) if missing else ():
+        tried[rows][generator.random(tried[rows].shape) < missing] = 0
+    np.minimum(successes, tried, out=successes)  # nothing is right where nothing was tried
+    return ResponseMatrix.from_counts(successes, tried, respondent_labels, item_labels)
 
 
 def add_synthetic(
@@ -118,7 +135,7 @@ def add_synthetic(
     -------
     ResponseMatrix
         The rows of `responses` and, below them, the synthetic ones in the order of `kinds`.
-        They answer every item, also where real responses are missing.
+        They answer every item once, also where real responses are missing or repeated.
 
     Raises
     ------
@@ -149,11 +166,18 @@ def add_synthetic(
     }
     names = [name for kind in chosen for name in _row_names(kind, len(rows[kind]))]
     _refuse_taken(names, responses)
-    return ResponseMatrix(
-        np.concatenate([responses.values, *(right.astype(np.int8) for right in rows.values())]),
-        (*responses.respondents, *names),
+    right = np.concatenate([right.astype(np.int8) for right in rows.values()])
+    respondents = (*responses.respondents, *names)
+    marks = np.concatenate([responses.synthetic, np.ones(len(names), dtype=bool)])
+    if not responses.has_repeats:
+        values = np.concatenate([responses.values, right])
+        return ResponseMatrix(values, respondents, responses.items, synthetic=marks)
+    return ResponseMatrix.from_counts(
+        np.concatenate([responses.successes, right]),
+        np.concatenate([responses.trials, np.ones_like(right)]),
+        respondents,
         responses.items,
-        synthetic=np.concatenate([responses.synthetic, np.ones(len(names), dtype=bool)]),
+        synthetic=marks,
     )
 
 
@@ -163,7 +187,24 @@ def check_seed(seed: int) -> None:
         raise ValueError(f"seed must be a whole number, 0 or more; got {seed!r}")
 
 
-def _blocks(cells: NDArray[np.int8]) -> Iterator[slice]:
+def _trials(trials: ArrayLike, shape: tuple[int, int]) -> NDArray[Any]:
+    """Trials of every cell, an array of its own."""
+    given = np.asarray(trials)
+    if given.dtype.kind not in "iu" or not ((given >= 0) & (given <= MOST_TRIALS)).all():
+        raise ValueError(
+            f"trials must be whole numbers from 0 to {MOST_TRIALS}, got {reprlib.repr(trials)}"
+        )
+    try:
+        wide = np.broadcast_to(given, shape)
+    except ValueError as error:
+        raise ValueError(
+            f"trials must broadcast to {shape[0]} respondents × {shape[1]} items, "
+            f"got shape {given.shape}"
+        ) from error
+    return wide.astype(count_type(int(given.max(initial=0))))
+
+
+def _blocks(cells: NDArray[Any]) -> Iterator[slice]:
     """Rows in blocks, so that no array of numbers is ever as large as the matrix."""
     step = max(1, _CELLS_PER_BLOCK // max(1, cells.shape[1]))
     return (slice(start, start + step) for start in range(0, len(cells), step))

@@ -73,6 +73,25 @@ def test_demo_names_hard_and_suspect_digits_and_writes_tables(tmp_path: Path) ->
     assert len(irtkit.read_table(tmp_path / "tables" / "items.csv")) == 1797
 
 
+@pytest.mark.parametrize("command", ["fit", "compare"])
+def test_repeated_rows_of_a_long_table_are_refused_unless_counted(
+    results: Path, tmp_path: Path, command: str
+) -> None:
+    rows = [
+        f"{name},{item},{cell}\n"
+        for name, *cells in (line.split(",") for line in WIDE.splitlines()[1:])
+        for item, cell in zip(("q1", "q2", "q3"), cells, strict=True)
+    ]
+    results.write_text("model,item,correct\n" + "".join(rows) + "a,q1,\n")
+    refused = run(command, results, "--model", "1PL", folder=tmp_path)
+    assert refused.returncode == 2
+    assert "respondent 'a', item 'q1' occurs twice; repeats=\"count\"" in refused.stderr
+    counted = run(command, results, "--model", "1PL", "--repeats", "count", folder=tmp_path)
+    results.write_text(WIDE)
+    plain = run(command, results, "--model", "1PL", folder=tmp_path)
+    assert (counted.returncode, counted.stdout) == (0, plain.stdout)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -88,6 +107,7 @@ def test_demo_names_hard_and_suspect_digits_and_writes_tables(tmp_path: Path) ->
         (["fit", "results.csv", "--out", "taken"], "items.csv"),
         (["fit"], "RESPONSES"),
         (["guess"], "guess"),
+        (["fit", "results.csv", "--repeats", "count"], "long table"),
     ],
 )
 def test_bad_input_ends_with_code_2_and_one_line(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import decimal
+import pickle
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 from irtkit.responses import INVALID, MISSING, ResponseMatrix, response_code
 
 RIGHT_WRONG_MISSING = [[1, 0], [MISSING, 1]]
+SUCCESSES, TRIALS = [[2, 0], [0, 3]], [[3, 1], [0, 4]]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +154,10 @@ def test_a_table_that_is_no_matrix_is_refused(arguments: dict[str, Any], message
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        ({"respondent": ["x", "x"], "item": ["a", "a"], "response": [1, 1]}, "'a' occurs twice"),
+        (
+            {"respondent": ["x", "y", "y"], "item": ["b", "a", "a"], "response": [1, 1, 1]},
+            "'y', item 'a' occurs twice; repeats=\"count\"",
+        ),
         (
             {"respondent": ["x", None], "item": ["a", "b"], "response": [1, 1]},
             "row 2 of the table$",
@@ -181,3 +187,148 @@ def test_equality_needs_the_same_labels_cells_and_marks() -> None:
     assert responses != ResponseMatrix([[1, 0]], ["y"], ["a", "b"])
     assert responses != ResponseMatrix([[1, 1]], ["x"], ["a", "b"])
     assert responses != ResponseMatrix([[1, 0]], ["x"], ["a", "b"], synthetic=[True])
+
+
+# Repeated trials
+
+
+@pytest.fixture
+def counted() -> ResponseMatrix:
+    return ResponseMatrix.from_counts(SUCCESSES, TRIALS, ["x", "y"], ["a", "b"])
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint16, np.float32, object])
+def test_whole_numbers_of_any_type_give_the_same_counts(
+    counted: ResponseMatrix, kind: type
+) -> None:
+    tables = (pd.DataFrame(table, ["x", "y"], ["a", "b"], kind) for table in (SUCCESSES, TRIALS))
+    responses = ResponseMatrix.from_counts(*tables)
+    assert responses == counted
+    assert responses.successes.tolist() == SUCCESSES
+    assert responses.trials.tolist() == TRIALS
+
+
+@pytest.mark.parametrize("dtype", ["float64", "Int64", "object"])
+@pytest.mark.parametrize(("right", "tried"), [(None, None), (0, None), (None, 0), (0, 0)])
+def test_a_cell_without_trials_is_missing(dtype: str, right: float, tried: float) -> None:
+    successes = pd.DataFrame([[1, right]], dtype=dtype)
+    responses = ResponseMatrix.from_counts(successes, pd.DataFrame([[2, tried]], dtype=dtype))
+    assert (responses.successes.tolist(), responses.trials.tolist()) == ([[1, 0]], [[2, 0]])
+    assert responses.n_missing == 1
+
+
+@pytest.mark.parametrize(
+    "values", [[[1, 0], [MISSING, 1]], [[True, False]], [[1.0, np.nan]], [[0]]]
+)
+def test_counts_of_single_trials_are_the_plain_matrix(values: Any) -> None:
+    plain = ResponseMatrix(values, synthetic=[True] + [False] * (len(values) - 1))
+    responses = ResponseMatrix.from_counts(
+        plain.successes, plain.trials, plain.respondents, plain.items, synthetic=plain.synthetic
+    )
+    assert responses == plain
+    assert np.array_equal(responses.values, plain.values)
+    assert responses.values.dtype == np.int8
+    assert not responses.has_repeats
+    assert repr(responses) == repr(plain)
+    assert pickle.dumps(responses) == pickle.dumps(plain)
+
+
+def test_a_plain_matrix_has_a_success_where_right_and_a_trial_where_observed() -> None:
+    responses = ResponseMatrix(RIGHT_WRONG_MISSING)
+    assert responses.successes.tolist() == [[1, 0], [0, 1]]
+    assert responses.trials.tolist() == [[1, 1], [0, 1]]
+    assert np.issubdtype(responses.trials.dtype, np.integer)
+
+
+def test_repeated_trials_have_no_single_value(counted: ResponseMatrix) -> None:
+    assert counted.has_repeats
+    for reach in (lambda: counted.values, counted.to_frame):
+        with pytest.raises(
+            ValueError, match=r"holds repeated trials; use \.successes and \.trials"
+        ):
+            reach()
+
+
+def test_the_counts_of_a_matrix_cannot_be_changed_and_are_its_own(counted: ResponseMatrix) -> None:
+    successes, trials = np.array(SUCCESSES, np.uint8), np.array(TRIALS, np.uint8)
+    responses = ResponseMatrix.from_counts(successes, trials, ["x", "y"], ["a", "b"])
+    successes[:], trials[:] = 0, 1
+    assert responses == counted
+    for table in (responses.successes, responses.trials, ResponseMatrix([[1]]).trials):
+        with pytest.raises(ValueError, match="read-only"):
+            table[0, 0] = 1
+
+
+def test_the_size_and_mean_number_of_trials_are_shown(counted: ResponseMatrix) -> None:
+    shown = "ResponseMatrix(2 respondents × 2 items, 25.0% missing, 2.7 trials a cell on average)"
+    assert repr(counted) == shown
+    whole = ResponseMatrix.from_counts([[1, 2, 0]], [[3, 3, 3]], synthetic=[True])
+    assert "(1 respondents (1 synthetic) × 3 items, 3 trials a cell on average)" in repr(whole)
+
+
+def test_equality_of_repeated_trials_needs_the_same_counts(counted: ResponseMatrix) -> None:
+    names = (["x", "y"], ["a", "b"])
+    assert counted == copy.deepcopy(counted)
+    assert counted != ResponseMatrix.from_counts([[1, 0], [0, 3]], TRIALS, *names)
+    assert counted != ResponseMatrix.from_counts(SUCCESSES, [[2, 1], [0, 4]], *names)
+    assert counted != ResponseMatrix.from_counts(SUCCESSES, TRIALS, *names, synthetic=[True, False])
+    assert counted != ResponseMatrix([[1, 0], [-1, 1]], *names)
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "message"),
+    [
+        ([[1, 0]], [[2], [2]], r"the same shape, got \(1, 2\) and \(2, 1\)"),
+        ([1], [[2]], "successes must be a table .*2 dimensions"),
+        ([[1]], [[2, 1], [2]], "trials must be a rectangular table"),
+        ([[0, 0]], [[0, np.nan]], "trials holds no response: every cell is missing"),
+        (
+            pd.DataFrame([[1]], ["x"]),
+            pd.DataFrame([[2]], ["y"]),
+            "same respondents in the same order: respondent 1 is 'x' in successes and 'y' in tri",
+        ),
+        (
+            pd.DataFrame([[1, 1]], columns=["a", "b"]),
+            pd.DataFrame([[2, 2]], columns=["a", "c"]),
+            "same items in the same order: item 2 is 'b' in successes and 'c' in trials",
+        ),
+    ],
+)
+def test_tables_that_are_no_counts_are_refused(successes: Any, trials: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ResponseMatrix.from_counts(successes, trials)
+
+
+def test_labels_of_counts_are_those_given_or_those_of_the_frames() -> None:
+    frame = pd.DataFrame([[2]], ["x"], ["a"])
+    assert ResponseMatrix.from_counts(frame, [[3]]).items == ("a",)
+    named = ResponseMatrix.from_counts(frame, frame, ["gpt"])
+    assert (named.respondents, named.items) == (("gpt",), ("a",))
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3, 4], [4, 2, 0, 1, 3]])
+def test_repeated_rows_of_a_long_table_are_counted(order: list[int]) -> None:
+    frame = pd.DataFrame(
+        {"respondent": list("xxxyy"), "item": list("aaabb"), "response": [1, None, 0, 1, 1]}
+    )
+    responses = ResponseMatrix.from_long(frame.iloc[order], repeats="count")
+    cell = responses.respondents.index("x"), responses.items.index("a")
+    other = responses.respondents.index("y"), responses.items.index("b")
+    assert (responses.successes[cell], responses.trials[cell]) == (1, 2)
+    assert (responses.successes[other], responses.trials[other]) == (2, 2)
+    assert responses.n_missing == 2
+
+
+def test_a_long_table_without_repeats_is_the_same_either_way() -> None:
+    frame = pd.DataFrame({"respondent": list("xxy"), "item": list("aba"), "response": [1, 0, None]})
+    counted, plain = (ResponseMatrix.from_long(frame, repeats=r) for r in ("count", "error"))
+    assert counted == plain
+    assert counted.values.tolist() == plain.values.tolist() == [[1, 0], [-1, -1]]
+
+
+def test_an_unknown_way_to_take_repeats_is_refused() -> None:
+    frame = pd.DataFrame({"respondent": ["x"], "item": ["a"], "response": [1]})
+    with pytest.raises(ValueError, match="repeats must be one of error, count; got 'sum'"):
+        ResponseMatrix.from_long(frame, repeats="sum")
+    with pytest.raises(ValueError, match="item 'a' has 'yes'"):
+        ResponseMatrix.from_long(frame.assign(response="yes"), repeats="count")

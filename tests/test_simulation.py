@@ -54,11 +54,51 @@ def test_missing_takes_responses_away_and_changes_no_other() -> None:
     assert (holed < 0).mean() == pytest.approx(0.3, abs=0.019)
 
 
-def test_the_size_of_a_block_of_rows_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("trials", [1, 5])
+def test_the_size_of_a_block_of_rows_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, trials: int
+) -> None:
     abilities = np.linspace(-2, 2, 50)
-    at_once = simulate_responses(ITEMS, abilities, missing=0.2)
+    at_once = simulate_responses(ITEMS, abilities, missing=0.2, trials=trials)
     monkeypatch.setattr(simulation, "_CELLS_PER_BLOCK", 10)
-    assert simulate_responses(ITEMS, abilities, missing=0.2) == at_once
+    assert simulate_responses(ITEMS, abilities, missing=0.2, trials=trials) == at_once
+
+
+def test_a_single_trial_gives_the_bytes_it_always_gave() -> None:
+    drawn = simulate_responses(ITEMS, np.linspace(-1, 1, 4), missing=0.2, seed=8)
+    generator = np.random.default_rng(8)
+    expected = (generator.random((4, 3)) < ITEMS.probability(np.linspace(-1, 1, 4))).astype(np.int8)
+    expected[generator.random((4, 3)) < 0.2] = -1
+    assert drawn.values.tolist() == expected.tolist()
+    ones = np.ones((4, 3), dtype=int)
+    assert (
+        simulate_responses(ITEMS, np.linspace(-1, 1, 4), missing=0.2, trials=ones, seed=8) == drawn
+    )
+
+
+def test_the_share_of_successes_is_the_item_response_function() -> None:
+    drawn = simulate_responses(ITEMS, [-1.0, 0.0, 1.0], trials=20_000)
+    assert drawn.has_repeats
+    assert (drawn.trials == 20_000).all()
+    # five standard errors of a share of 20,000 trials: 5 · √(0.25 / 20,000) = 0.018
+    shares = drawn.successes / drawn.trials
+    np.testing.assert_allclose(shares, ITEMS.probability([-1.0, 0.0, 1.0]), atol=0.018)
+
+
+@pytest.mark.parametrize("trials", [[4, 0, 1], [[4], [1]], [[2, 3, 0], [0, 1, 1]], [[0], [1]]])
+def test_trials_broadcast_and_none_is_missing(trials: Any) -> None:
+    drawn = simulate_responses(ITEMS, [9.0, 9.0], trials=trials)
+    assert drawn.trials.tolist() == np.broadcast_to(trials, (2, 3)).tolist()
+    assert (drawn.successes <= drawn.trials).all()
+
+
+def test_missing_takes_cells_of_repeated_trials_away_and_changes_no_other() -> None:
+    whole = simulate_responses(ITEMS, np.zeros(200), trials=3)
+    holed = simulate_responses(ITEMS, np.zeros(200), trials=3, missing=0.3)
+    kept = holed.trials > 0
+    assert 0 < kept.mean() < 1
+    np.testing.assert_array_equal(holed.successes[kept], whole.successes[kept])
+    assert (holed.trials[kept] == 3).all()
 
 
 def test_labels_are_taken_over() -> None:
@@ -73,6 +113,12 @@ def test_labels_are_taken_over() -> None:
         ({"abilities": [np.nan]}, "abilities"),
         ({"missing": 1.0}, "missing must be a probability"),
         ({"missing": -0.1}, "missing must be a probability"),
+        ({"trials": -1}, "trials must be whole numbers from 0 to 2147483647, got -1"),
+        ({"trials": 2**31}, "trials must be whole numbers"),
+        ({"trials": [1, 1, 1.5]}, "trials must be whole numbers"),
+        ({"trials": True}, "trials must be whole numbers"),
+        ({"trials": [1, 2]}, r"broadcast to 1 respondents × 3 items, got shape \(2,\)"),
+        ({"trials": 0}, "every cell is missing"),
         ({"seed": None}, "seed must be a whole number"),
         ({"seed": -1}, "seed must be a whole number"),
         ({"item_labels": ["x"]}, "3 labels"),
@@ -100,6 +146,16 @@ def test_earlier_marks_are_kept(real: ResponseMatrix) -> None:
     crowd = add_synthetic(add_synthetic(real, "always-right"), "coin")
     assert crowd.respondents[2:] == ("always-right", "coin")
     assert crowd.synthetic.tolist() == [False, False, True, True]
+
+
+def test_a_synthetic_row_has_one_trial_a_cell_beside_repeated_ones() -> None:
+    labels = (["gpt", "llama"], ["a", "b"])
+    real = ResponseMatrix.from_counts([[300, 0], [2, 0]], [[400, 5], [2, 0]], *labels)
+    crowd = add_synthetic(real)
+    assert crowd.successes.tolist() == [[300, 0], [2, 0], [1, 1], [0, 0]]
+    assert crowd.trials.tolist() == [[400, 5], [2, 0], [1, 1], [1, 1]]
+    assert crowd.synthetic.tolist() == [False, False, True, True]
+    assert (crowd.respondents[:2], crowd.items) == (real.respondents, real.items)
 
 
 def test_several_draws_are_numbered_and_one_is_not(real: ResponseMatrix) -> None:

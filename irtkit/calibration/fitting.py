@@ -165,7 +165,7 @@ def _check_data(responses: ResponseMatrix, model: str, synthetic: str) -> None:
             "responses holds synthetic respondents only; real ones set the scale "
             "(synthetic='ordinary' treats all rows alike)"
         )
-    if synthetic == "separate" and not (responses.values[~responses.synthetic] >= 0).any():
+    if synthetic == "separate" and not responses.trials[~responses.synthetic].any():
         raise ValueError("responses holds no response of a real respondent")
 
 

@@ -55,7 +55,8 @@ class Quadrature:
 class Counts:
     """Counts of responses, which outlive the responses themselves.
 
-    Item counts leave synthetic respondents out; arrays have shape (n_items,) or (n_respondents,).
+    Every trial of a repeated response counts. Item counts leave synthetic respondents out; arrays
+    have shape (n_items,) or (n_respondents,).
     """
 
     item_right: NDArray[np.int64]
@@ -66,12 +67,17 @@ class Counts:
     @classmethod
     def of(cls, responses: ResponseMatrix, left_out: NDArray[np.bool_]) -> Counts:
         """Count responses, leaving the marked rows out of the counts by item."""
-        right, answered = responses.values == 1, responses.values >= 0
+        right, answered = responses.successes, responses.trials
+
+        def by_item(table: NDArray[Any]) -> NDArray[np.int64]:
+            counted = table.sum(axis=0, dtype=np.int64)
+            return np.asarray(counted - table[left_out].sum(axis=0, dtype=np.int64))
+
         return cls(
-            right.sum(axis=0) - right[left_out].sum(axis=0),
-            answered.sum(axis=0) - answered[left_out].sum(axis=0),
-            right.sum(axis=1),
-            answered.sum(axis=1),
+            by_item(right),
+            by_item(answered),
+            right.sum(axis=1, dtype=np.int64),
+            answered.sum(axis=1, dtype=np.int64),
         )
 
     @property
@@ -141,8 +147,9 @@ class FitResult:
 
         Columns: discrimination, difficulty, guessing and intercept with their standard errors
         (``_se``, NaN if not asked for); average_error (share of observed real respondents that
-        got the item wrong, NaN without any); n_responses (by real respondents); p_negative
-        (probability that the slope is below 0, NaN without standard errors); status.
+        got the item wrong, NaN without any); n_responses (by real respondents, every repeated
+        trial counts here as in average_error); p_negative (probability that the slope is below 0,
+        NaN without standard errors); status.
         """
         return self._items.copy()
 
@@ -151,7 +158,8 @@ class FitResult:
         """Table of respondents, index "respondent"; a copy, to be changed at will.
 
         Columns: ability (posterior mean, EAP), ability_se (posterior SD), accuracy (share right
-        of what was answered, NaN without any), n_responses, synthetic.
+        of what was answered, NaN without any), n_responses (every repeated trial counts),
+        synthetic.
         """
         return self._respondents.copy()
 
@@ -277,7 +285,11 @@ class FitResult:
             **vars(self.counts),
         }
         if include_responses and self.responses is not None:
-            arrays["responses"] = self.responses.values
+            if self.responses.has_repeats:
+                arrays["successes"] = self.responses.successes
+                arrays["trials"] = self.responses.trials
+            else:
+                arrays["responses"] = self.responses.values
             arrays["responses_synthetic"] = self.responses.synthetic
         with replacing(path) as temporary, temporary.open("wb") as handle:
             np.savez_compressed(handle, allow_pickle=False, **arrays)
@@ -346,10 +358,12 @@ def _from_parts(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> FitR
     for name, length in expected.items():
         if arrays[name].shape != (length,):
             raise ValueError(f"{name} has shape {arrays[name].shape}, not ({length},)")
-    responses = None
+    responses, marks = None, arrays.get("responses_synthetic")
     if "responses" in arrays:
-        responses = ResponseMatrix(
-            arrays["responses"], respondents, items, synthetic=arrays["responses_synthetic"]
+        responses = ResponseMatrix(arrays["responses"], respondents, items, synthetic=marks)
+    elif "trials" in arrays:
+        responses = ResponseMatrix.from_counts(
+            arrays["successes"], arrays["trials"], respondents, items, synthetic=marks
         )
     counts = {name: arrays[name] for name in Counts.__dataclass_fields__}
     return FitResult(

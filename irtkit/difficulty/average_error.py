@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def average_error(responses: ResponseMatrix) -> pd.Series[float]:
     """Share of wrong among the observed responses of real respondents, by item.
 
-    AvE = wrong / n, where n counts the observed responses of real respondents.
+    AvE = wrong / n, where n counts the observed responses of real respondents; every trial of a
+    repeated response counts.
 
     Parameters
     ----------

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from irtkit.responses import Repeats
+
 _INVALID_BYTE = INVALID % 256
 _REMEMBERED = 100_000
 
@@ -138,7 +140,7 @@ class LongTable:
         for blocks, numbering, column in zip(self._blocks, self._numberings, columns, strict=True):
             blocks.append(numbering.of(column))
 
-    def matrix(self, threshold: float | None = None) -> ResponseMatrix:
+    def matrix(self, threshold: float | None = None, repeats: Repeats = "error") -> ResponseMatrix:
         """Response matrix of all that was added; see `ResponseMatrix.from_long` for errors."""
         import pandas as pd
 
@@ -157,5 +159,10 @@ class LongTable:
             }
         )
         return ResponseMatrix.from_long(
-            frame, respondent=respondent, item=item, response=response, threshold=threshold
+            frame,
+            respondent=respondent,
+            item=item,
+            response=response,
+            threshold=threshold,
+            repeats=repeats,
         )

@@ -71,10 +71,12 @@ def _read_long(pyarrow: Any, file: Any, source: Source) -> ResponseMatrix:
         item=item,
         response=response,
         threshold=source.threshold,
+        repeats=source.repeats,
     )
 
 
 def _read_wide(file: Any, source: Source) -> ResponseMatrix:
+    source.refuse_repeats("wide")
     names = file.schema_arrow.names
     if not names:
         raise ValueError("the table has no columns")

@@ -63,6 +63,11 @@ def write_py_irt(responses: ResponseMatrix, path: str | os.PathLike[str]) -> Non
     path
         The file to write; it appears whole or not at all.
 
+    Raises
+    ------
+    ValueError
+        If the matrix holds repeated trials, for which the format has no place.
+
     Examples
     --------
     >>> import tempfile
@@ -75,6 +80,8 @@ def write_py_irt(responses: ResponseMatrix, path: str | os.PathLike[str]) -> Non
     ...     print(path.read_text(), end="")
     {"subject_id": "gpt", "responses": {"q1": 1}}
     """
+    if responses.has_repeats:
+        raise ValueError("py-irt holds one response per cell, but responses has repeated trials")
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as text:
         for respondent, row in zip(responses.respondents, responses.values, strict=True):
             observed = np.flatnonzero(row != MISSING)

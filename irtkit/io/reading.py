@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from irtkit.files import open_bytes
 from irtkit.io import delimited, parquet, py_irt
 from irtkit.io.source import HEAD_BYTES, Source
+from irtkit.responses import check_repeats
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
 
-    from irtkit.responses import ResponseMatrix
+    from irtkit.responses import Repeats, ResponseMatrix
 
 
 class Format(NamedTuple):
@@ -48,6 +49,7 @@ def read_responses(
     item: str | None = None,
     response: str | None = None,
     threshold: float | None = None,
+    repeats: Repeats = "error",
 ) -> ResponseMatrix:
     r"""Read a response matrix from a file.
 
@@ -65,6 +67,9 @@ def read_responses(
         recognised by the usual names (model, item_id, correct and the like).
     threshold
         If given, responses are graded scores and a score at or above the threshold is right.
+    repeats
+        What several rows of the same respondent and item in a long table are: an "error"
+        (default), or repeated trials to "count", see `ResponseMatrix.from_counts`.
 
     Returns
     -------
@@ -99,8 +104,9 @@ def read_responses(
     """
     file = Path(path)
     with _naming(file):
+        check_repeats(repeats)
         shape = format if format in _SHAPES else None
-        source = Source(file, _head(file), shape, respondent, item, response, threshold)
+        source = Source(file, _head(file), shape, respondent, item, response, threshold, repeats)
         return FORMATS[_format_name(source, format)].read(source)
 
 
@@ -117,11 +123,13 @@ def _format_name(source: Source, requested: str | None) -> str:
         name = "parquet"
     else:
         name = requested
-    if source.names_columns and (name not in {"long", "parquet"} or source.shape == "wide"):
-        raise ValueError(
-            "respondent=, item= and response= name the columns of a long table, "
-            f"but the format is {requested or name!r}"
-        )
+    if name not in {"long", "parquet"} or source.shape == "wide":
+        if source.names_columns:
+            raise ValueError(
+                "respondent=, item= and response= name the columns of a long table, "
+                f"but the format is {requested or name!r}"
+            )
+        source.refuse_repeats(requested or name)
     return name
 
 

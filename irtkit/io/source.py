@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from irtkit.responses import Repeats
+
 HEAD_BYTES = 4096
 
 
@@ -25,6 +27,7 @@ class Source:
     response: str | None = None
     """The columns of a long table where the caller named them."""
     threshold: float | None = None
+    repeats: Repeats = "error"
 
     @property
     def is_long(self) -> bool:
@@ -35,3 +38,11 @@ class Source:
     def names_columns(self) -> bool:
         """Whether the caller named a column of a long table."""
         return (self.respondent, self.item, self.response) != (None, None, None)
+
+    def refuse_repeats(self, form: str) -> None:
+        """Refuse to count repeated rows in a format that has a place for one response only."""
+        if self.repeats != "error":
+            raise ValueError(
+                f"repeats={self.repeats!r} is for the rows of a long table, "
+                f"but the format is {form!r}"
+            )

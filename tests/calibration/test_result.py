@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import irtkit
 from irtkit import FitResult, ResponseMatrix, add_synthetic, fit, load
+from irtkit.calibration.result import Counts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -163,3 +165,34 @@ def test_the_summary_says_what_was_fitted(result: FitResult) -> None:
     assert "2PL fitted to 60 respondents and 1 synthetic × 8 items" in text
     assert "converged" in text
     assert "always-right" not in text.split("ablest")[1]
+
+
+def test_counts_are_counts_of_trials_and_leave_synthetic_rows_out_by_item() -> None:
+    responses = ResponseMatrix.from_counts(
+        [[200, 1], [100, 0], [1, 1]], [[250, 1], [250, 0], [1, 1]], synthetic=[False, False, True]
+    )
+    counts = Counts.of(responses, responses.synthetic)
+    assert (counts.item_right.tolist(), counts.item_responses.tolist()) == ([300, 1], [500, 1])
+    assert counts.respondent_right.tolist() == [201, 100, 2]
+    assert counts.respondent_responses.tolist() == [251, 250, 2]
+    assert all(array.dtype == np.int64 for array in vars(counts).values())
+
+
+@pytest.mark.parametrize("include", [True, False])
+def test_repeated_trials_are_saved_with_the_result(
+    result: FitResult, tmp_path: Path, include: bool
+) -> None:
+    trials = np.arange(61 * 8).reshape(61, 8)  # the first cell is missing, the last above a byte
+    responses = ResponseMatrix.from_counts(
+        trials // 2,
+        trials,
+        result.respondent_labels,
+        result.item_labels,
+        synthetic=result.synthetic,
+    )
+    counted = replace(result, responses=responses, counts=Counts.of(responses, responses.synthetic))
+    counted.save(tmp_path / "fit", include_responses=include)
+    back = load(tmp_path / "fit")
+    same(counted, back)
+    assert back.responses == (responses if include else None)
+    assert back.items["n_responses"].sum() == trials[:-1].sum()

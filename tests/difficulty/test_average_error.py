@@ -31,3 +31,10 @@ def test_synthetic_respondents_do_not_count() -> None:
 
 def test_an_item_that_only_synthetic_respondents_answered_has_no_average_error() -> None:
     assert np.isnan(average_error(add_synthetic(RESPONSES))["d"])
+
+
+def test_average_error_of_repeated_trials_is_the_share_of_wrong_trials() -> None:
+    responses = ResponseMatrix.from_counts([[200, 0, 0], [3, 1, 0]], [[250, 0, 0], [3, 2, 0]])
+    expected = [50 / 253, 1 / 2, np.nan]
+    np.testing.assert_allclose(average_error(responses), expected, rtol=1e-15)
+    np.testing.assert_allclose(average_error(add_synthetic(responses)), expected, rtol=1e-15)

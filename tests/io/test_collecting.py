@@ -52,3 +52,12 @@ def test_a_long_table_names_its_own_columns_in_errors() -> None:
     table.add([""], ["a"], ["1"])
     with pytest.raises(ValueError, match="column 'model' has no label in row 1"):
         table.matrix()
+
+
+def test_repeats_of_a_long_table_are_counted_across_blocks() -> None:
+    table = LongTable("model", "item", "correct")
+    table.add(["x", "y"], ["b", "b"], ["1", "0"])
+    table.add(["x", "x"], ["b", "b"], ["0", ""])
+    responses = table.matrix(repeats="count")
+    assert responses.successes.tolist() == [[1], [0]]
+    assert responses.trials.tolist() == [[2], [1]]

@@ -217,3 +217,12 @@ def test_a_short_row_far_down_is_found_by_its_line(file: Callable[..., Path]) ->
     rows[n - 2] = "x,1\n"
     with pytest.raises(ValueError, match=f"line {n} has 2 cells"):
         read_responses(file("model,item,correct\n" + "".join(rows)))
+
+
+def test_repeated_rows_are_an_error_unless_counted(file: Callable[..., Path]) -> None:
+    path = file("model,item,correct\nx,a,0.2\nx,a,0.9\ny,a,\ny,b,0.5\nx,a,0.6\n")
+    responses = read_responses(path, threshold=0.5, repeats="count")
+    counts = [[2, 0], [0, 1]], [[3, 0], [0, 1]]
+    assert responses == ResponseMatrix.from_counts(*counts, ["x", "y"], ["a", "b"])
+    with pytest.raises(ValueError, match=r"'x', item 'a' occurs twice .*repeats=\"count\""):
+        read_responses(path, threshold=0.5)

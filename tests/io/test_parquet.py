@@ -106,6 +106,7 @@ def test_compressed_parquet_is_still_parquet(stored: Callable[..., Path]) -> Non
         (LONG.assign(item=[None, "a", "b"]), {}, "column 'item' has no label in row 1"),
         (LONG.assign(item="q"), {}, "item 'q' occurs twice"),
         (LONG.iloc[:0], {}, "long table is empty"),
+        (EXPECTED.to_frame(), {"repeats": "count"}, "long table, but the format is 'wide'"),
         (pd.DataFrame({"model": ["a", "a"], "q": [1, 0]}), {}, "'a' occurs twice"),
         (pd.DataFrame({"model": ["a", "b"], "q": [1, -1]}), {}, "item 'q' has -1"),
         (pd.DataFrame({"model": ["a", "b"]}), {}, "empty: 2 respondents"),
@@ -132,3 +133,8 @@ def test_without_pyarrow_the_extra_is_named(
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(ImportError, match=r"pip install 'irtkit\[parquet\]'"):
         read_responses(file(b"PAR1 and more"))
+
+
+def test_repeated_rows_of_a_long_table_are_counted(stored: Callable[..., Path]) -> None:
+    responses = read_responses(stored(LONG.assign(item="q")), repeats="count")
+    assert (responses.successes.tolist(), responses.trials.tolist()) == ([[1], [1]], [[2], [1]])

@@ -95,3 +95,9 @@ def test_a_fault_is_named_with_its_line(
 def test_respondents_without_any_item_are_no_matrix(file: Callable[..., Path]) -> None:
     with pytest.raises(ValueError, match="empty: 1 respondents × 0 items"):
         read_responses(file('{"subject_id": "x", "responses": {}}'))
+
+
+def test_repeated_trials_have_no_place_in_the_format(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="one response per cell, but responses has repeated"):
+        write_py_irt(ResponseMatrix.from_counts([[1]], [[2]]), tmp_path / "crowd.jsonlines")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,136 @@
+"""Repeated trials: how many of a respondent's trials on an item were right.
+
+An AI system is often run several times on an item. A response is then `successes` out of
+`trials`, two tables of the same shape in which a cell without trials is a missing response. Both
+are kept in the smallest whole-number type that holds the most trials of any cell: one byte a cell
+up to 255 trials.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+_TYPES = (np.uint8, np.uint16, np.int32)
+MOST_TRIALS = int(np.iinfo(_TYPES[-1]).max)
+
+
+def count_type(most: int) -> np.dtype[Any]:
+    """Smallest type that holds every count from 0 to `most`, which is at most `MOST_TRIALS`."""
+    return next(np.dtype(kind) for kind in _TYPES if most <= np.iinfo(kind).max)
+
+
+def count_rows(
+    cells: NDArray[np.int64], right: NDArray[np.bool_], shape: tuple[int, int]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Successes and trials of every cell, from a list with one entry per trial.
+
+    Parameters
+    ----------
+    cells, right
+        Shape (n,): the cell of each trial, row · n_items + column, and whether it was right.
+    shape
+        Respondents × items.
+    """
+    tried, n_trials = np.unique(cells, return_counts=True)
+    won, n_right = np.unique(cells[right], return_counts=True)
+    kind = count_type(int(n_trials.max(initial=0)))
+    successes, trials = np.zeros(shape, kind), np.zeros(shape, kind)
+    successes.reshape(-1)[won] = n_right
+    trials.reshape(-1)[tried] = n_trials
+    return successes, trials
+
+
+def checked_counts(
+    successes: NDArray[Any],
+    trials: NDArray[Any],
+    respondents: Sequence[str],
+    items: Sequence[str],
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Both tables as whole numbers, 0 ≤ successes ≤ trials, missing responses 0 out of 0.
+
+    Parameters
+    ----------
+    successes, trials
+        Shape (n_respondents, n_items), of any type.
+    respondents, items
+        Labels of rows and columns, for messages.
+
+    Raises
+    ------
+    ValueError
+        If a cell is no count, or has more successes than trials, or trials without successes.
+    """
+    names = (respondents, items)
+    right, tried = _as_numbers(successes), _as_numbers(trials)
+    for argument, table, numbers in (("successes", successes, right), ("trials", trials, tried)):
+        rule = f"{argument} must be whole numbers, 0 or more"
+        _refuse(_is_no_count(numbers), rule, names, table)
+        rule = f"{argument} must be at most {MOST_TRIALS}"
+        _refuse(numbers > MOST_TRIALS, rule, names, table)
+    missing = np.isnan(tried)
+    rule = "successes must be a number where there are trials"
+    _refuse(np.isnan(right) & (tried > 0), rule, names, successes, trials)
+    rule = "successes must be at most trials"
+    _refuse(right > tried, rule, names, successes, trials)  # NaN exceeds nothing
+    kind = count_type(int(np.where(missing, 0, tried).max()))
+    n_trials = np.where(missing, 0, tried).astype(kind)
+    return np.where(n_trials == 0, 0, right).astype(kind), n_trials
+
+
+def _as_numbers(table: NDArray[Any]) -> NDArray[Any]:
+    """Integers as they are, anything else as floats: NaN where missing, −1 where no number."""
+    if table.dtype.kind in "iu":
+        return table
+    if table.dtype.kind in "bf":
+        return table.astype(np.uint8 if table.dtype.kind == "b" else np.float64, copy=False)
+    flat = [_number(value) for value in table.astype(object).ravel()]
+    return np.array(flat, dtype=np.float64).reshape(table.shape)
+
+
+def _number(value: object) -> float:
+    """NaN for None, NaN, NaT and pandas.NA; −1, which is no count either, for what is no number."""
+    if isinstance(value, str | bytes):
+        return -1.0
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return np.nan if value is None or str(value) in {"NaT", "<NA>"} else -1.0
+
+
+def _is_no_count(numbers: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether a cell is below 0, infinite or a fraction; NaN is not, since it is missing."""
+    bad: NDArray[np.bool_] = numbers < 0
+    if numbers.dtype.kind == "f":
+        bad |= np.isinf(numbers) | (np.floor(numbers) < numbers)
+    return bad
+
+
+def _refuse(
+    bad: NDArray[np.bool_],
+    rule: str,
+    names: tuple[Sequence[str], Sequence[str]],
+    *tables: NDArray[Any],
+) -> None:
+    """Raise the error for the first marked cell, if there is one, with what the tables hold."""
+    if not bad.any():
+        return
+    row, column = (int(k) for k in np.argwhere(bad)[0])
+    shown = " out of ".join(_shown(table[row, column]) for table in tables)
+    n_more = int(bad.sum()) - 1
+    more = f" (and {n_more} more such cell{'s' * (n_more > 1)})" if n_more else ""
+    respondents, items = names
+    raise ValueError(
+        f"{rule}: respondent {respondents[row]!r}, item {items[column]!r} has {shown}{more}"
+    )
+
+
+def _shown(value: object) -> str:
+    return reprlib.repr(value.item() if isinstance(value, np.generic) else value)
