@@ -1,14 +1,19 @@
-# make demo | test | lint | bench: each makes the virtual environment .venv on first use.
+# make demo | test | lint | bench | studies: each makes the virtual environment .venv on first use.
+# bench times irtkit beside its peers, which it installs; studies shows how well fits recover
+# what data were drawn from.
 # Needs Python 3.11 or newer; `make PYTHON=/path/to/python test` chooses one.
 
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
+PEERS := $(VENV)/installed-peers
+BENCHMARKS := peers floor scaling
+STUDIES := recovery
 CANDIDATES := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 DEMO_OUT :=
 
-.PHONY: demo test lint bench
+.PHONY: demo test lint bench studies
 
 demo: $(STAMP)
 	$(BIN)/irtkit demo $(if $(DEMO_OUT),--out "$(DEMO_OUT)")
@@ -21,12 +26,21 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(STAMP)
-	@for script in benchmarks/*.py; do \
-	  [ -e "$$script" ] || continue; \
-	  echo "== $$script"; \
-	  $(BIN)/python "$$script" || exit 1; \
+bench: $(PEERS)
+	@for name in $(BENCHMARKS); do \
+	  echo "== $$name"; \
+	  $(BIN)/python "benchmarks/$$name.py" || exit 1; \
 	done
+
+studies: $(STAMP)
+	@for name in $(STUDIES); do \
+	  echo "== $$name"; \
+	  $(BIN)/python "benchmarks/$$name.py" || exit 1; \
+	done
+
+$(PEERS): $(STAMP)
+	$(BIN)/python -m pip --disable-pip-version-check --quiet install --editable '.[bench]'
+	touch $@
 
 # A candidate is tried before it is used: a name on the path may not run, or be too old.
 $(STAMP): pyproject.toml

@@ -3,7 +3,7 @@
 Draws 2PL data with lognormal slopes (some of them negative) and standard normal difficulties and
 abilities, fits them with the default settings, and prints a row per shape: correlation and rank
 correlation with the truth, share of negative slopes found and of positive ones called negative,
-median slope and SD of abilities against the truth. Run with ``make bench``.
+median slope and SD of abilities against the truth. Run with ``make studies``.
 """
 
 from __future__ import annotations

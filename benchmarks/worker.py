@@ -1,0 +1,250 @@
+"""A process that fits with one package and times nothing but the call that fits.
+
+Packages may live in different virtual environments, so this file needs numpy alone. A process
+started as ``python benchmarks/worker.py PACKAGE MODEL`` first says which version it runs; then
+every line it reads names a file of responses and a file for the parameters, and it answers with
+the seconds of one fit. :class:`Worker` is the other end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import selectors
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Package(NamedTuple):
+    """How one package is used: ``fit(prepare(values, model), model)``, then ``parameters``."""
+
+    module: str
+    prepare: Callable[[Any, str], Any]
+    """From responses (int8, respondents × items) to what the package takes; not timed."""
+    fit: Callable[[Any, str], Any]
+    parameters: Callable[[Any], tuple[Any, Any, Any]]
+    """Discrimination, intercept and guessing; not timed."""
+
+
+def _irtkit(**settings: Any) -> Package:
+    def prepare(values: Any, _: str) -> Any:
+        import irtkit
+
+        return irtkit.ResponseMatrix(values)
+
+    def fit(responses: Any, model: str) -> Any:
+        import irtkit
+
+        return irtkit.fit(responses, model, standard_errors=False, progress=False, **settings)
+
+    def parameters(result: Any) -> tuple[Any, Any, Any]:
+        items = result.items
+        return items["discrimination"], items["intercept"], items["guessing"]
+
+    return Package("irtkit", prepare, fit, parameters)
+
+
+def _mirt() -> Package:
+    def fit(values: Any, model: str) -> Any:
+        import mirt
+
+        return mirt.fit_mirt(values, model=model, compute_standard_errors=False)
+
+    def parameters(result: Any) -> tuple[Any, Any, Any]:
+        found = result.model.parameters
+        return _from_difficulty(found["discrimination"], found["difficulty"], found.get("guessing"))
+
+    return Package("mirt", lambda values, _: np.array(values, dtype=np.int64), fit, parameters)
+
+
+def _girth() -> Package:
+    def prepare(values: Any, _: str) -> Any:
+        return np.array(values.T, dtype=np.int64)  # items × respondents; int8 overflows inside
+
+    def fit(values: Any, model: str) -> Any:
+        import girth
+
+        methods = {"1PL": girth.onepl_mml, "2PL": girth.twopl_mml, "3PL": girth.threepl_mml}
+        return methods[model](values)
+
+    def parameters(result: Any) -> tuple[Any, Any, Any]:
+        return _from_difficulty(
+            result["Discrimination"], result["Difficulty"], result.get("Guessing")
+        )
+
+    return Package("girth", prepare, fit, parameters)
+
+
+def _py_irt() -> Package:
+    def prepare(values: Any, model: str) -> Any:
+        import pyro
+        from py_irt.config import IrtConfig
+        from py_irt.dataset import Dataset
+        from py_irt.training import IrtModelTrainer
+
+        pyro.set_rng_seed(0)
+        rows, columns = (index.ravel().tolist() for index in np.indices(values.shape))
+        subjects, items = ([f"{k}" for k in range(n)] for n in values.shape)
+        dataset = Dataset(
+            item_ids=set(items),
+            subject_ids=set(subjects),
+            item_id_to_ix={name: k for k, name in enumerate(items)},
+            ix_to_item_id=dict(enumerate(items)),
+            subject_id_to_ix={name: k for k, name in enumerate(subjects)},
+            ix_to_subject_id=dict(enumerate(subjects)),
+            observation_subjects=rows,
+            observation_items=columns,
+            observations=values.ravel().tolist(),
+            training_example=[True] * values.size,
+        )
+        return IrtModelTrainer(
+            data_path=None,
+            config=IrtConfig(model_type=model.lower()),
+            dataset=dataset,
+            verbose=False,
+        )
+
+    def fit(trainer: Any, _: str) -> Any:
+        trainer.train()
+        return trainer.last_params
+
+    def parameters(found: Any) -> tuple[Any, Any, Any]:
+        difficulty = np.array(found["diff"])
+        slope = np.array(found.get("disc", np.ones_like(difficulty)))
+        if "lambdas" in found:  # its 3PL estimates mean and SD of ability, the others fix them
+            ability = np.array(found["ability"])
+            slope, difficulty = slope * ability.std(), (difficulty - ability.mean()) / ability.std()
+        return _from_difficulty(slope, difficulty, found.get("lambdas"))
+
+    return Package("py_irt", prepare, fit, parameters)
+
+
+def _from_difficulty(slope: Any, difficulty: Any, guessing: Any) -> tuple[Any, Any, Any]:
+    """Discrimination a, intercept −ab and guessing, one each per item."""
+    location = np.asarray(difficulty, dtype=float).ravel()
+    slope = np.broadcast_to(np.asarray(slope, dtype=float).ravel(), location.shape)
+    guessing = np.zeros_like(location) if guessing is None else np.asarray(guessing, dtype=float)
+    return slope, -slope * location, guessing.ravel()
+
+
+PACKAGES = {
+    "irtkit, prior=None": _irtkit(prior=None),
+    "irtkit": _irtkit(),
+    "mirt": _mirt(),
+    "girth": _girth(),
+    "py-irt": _py_irt(),
+}
+
+
+def _answer(package: Package, model: str, request: dict[str, str]) -> dict[str, Any]:
+    """Fit once; seconds, peak memory of this process so far, and what the result says of itself."""
+    data = package.prepare(np.load(request["responses"], mmap_mode="r"), model)
+    began = time.perf_counter()
+    result = package.fit(data, model)
+    seconds = time.perf_counter() - began
+    slope, intercept, guessing = package.parameters(result)
+    np.savez(request["parameters"], discrimination=slope, intercept=intercept, guessing=guessing)
+    unit = 1 if sys.platform == "darwin" else 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    said = {
+        "evaluations": getattr(result, "n_iterations", None),
+        "converged": getattr(result, "converged", None),
+        "nodes": getattr(getattr(result, "quadrature", None), "n_nodes", None),
+    }
+    return {"seconds": seconds, "peak_bytes": peak} | {
+        k: v for k, v in said.items() if v is not None
+    }
+
+
+def serve(name: str, model: str) -> None:
+    """Answer requests from standard input until it ends; what packages print goes to stderr."""
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as channel:
+        os.dup2(2, 1)
+
+        def say(answer: dict[str, Any]) -> None:
+            print(json.dumps(answer), file=channel, flush=True)
+
+        package = PACKAGES[name]
+        if find_spec(package.module) is None:
+            say({"error": "not installed"})
+            return
+        try:
+            say({"version": version(package.module)})
+        except PackageNotFoundError:
+            say({"version": "not known"})
+        for line in sys.stdin:
+            try:
+                say(_answer(package, model, json.loads(line)))
+            except Exception as error:  # noqa: BLE001  # a peer may fail in any way
+                say({"error": f"{type(error).__name__}: {error}"})
+
+
+class Worker:
+    """A running worker process; ``problem`` says why it can fit no more, None if it can."""
+
+    def __init__(self, name: str, model: str, *, python: str = sys.executable) -> None:
+        self._complaints = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115  # closed in close()
+        self._process = subprocess.Popen(
+            command(name, model, python=python),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._complaints,
+            text=True,
+        )
+        self.problem: str | None = None
+        self.version: str | None = self._hear(limit=60).get("version")
+
+    def fit(self, responses: Path, parameters: Path, *, limit: float) -> dict[str, Any]:
+        """Answer to one request; the process is ended where it takes longer than ``limit`` s."""
+        self._process.stdin.write(request(responses, parameters))
+        self._process.stdin.flush()
+        return self._hear(limit)
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.communicate()
+        self._complaints.close()
+
+    def _hear(self, limit: float) -> dict[str, Any]:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            in_time = bool(selector.select(limit))
+        line = self._process.stdout.readline() if in_time else ""
+        if not in_time:
+            self._process.kill()
+            answer = {"error": f"over limit ({limit:.0f} s)"}
+        elif line:
+            answer = json.loads(line)
+        else:
+            self._complaints.seek(0)
+            last = self._complaints.read().strip().splitlines()[-1:]
+            answer = {"error": f"ended with code {self._process.wait()}: {' '.join(last)}"}
+        self.problem = answer.get("error")
+        return answer
+
+
+def command(name: str, model: str, *, python: str = sys.executable) -> list[str]:
+    """Command line of a worker."""
+    return [python, str(Path(__file__).resolve()), name, model]
+
+
+def request(responses: Path, parameters: Path) -> str:
+    """Line that asks for a fit."""
+    return json.dumps({"responses": str(responses), "parameters": str(parameters)}) + "\n"
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1], sys.argv[2])

@@ -1,0 +1,103 @@
+"""Claims about the benchmark scripts, on data so small that their figures mean nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import irtkit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def records_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[dict[str, Any]]]:
+    """Function that runs a script on one tiny shape and returns the records it stores.
+
+    The scripts share one cache of compiled programs, so that the tests compile once.
+    """
+    folder = tmp_path_factory.mktemp("benchmarks")
+    caching = {
+        "JAX_COMPILATION_CACHE_DIR": str(folder / "compiled"),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    }
+
+    def run(script: str, *options: str) -> list[dict[str, Any]]:
+        out = folder / "figures.json"
+        command = [sys.executable, BENCHMARKS / script, "--shapes", "60x8", *options, "--out", out]
+        subprocess.run(command, check=True, capture_output=True, env=os.environ | caching)
+        records: list[dict[str, Any]] = json.loads(out.read_text(encoding="utf-8"))["fits"]
+        return records
+
+    return run
+
+
+def test_peers_are_compared_or_said_to_be_missing(
+    records_of: Callable[..., list[dict[str, Any]]],
+) -> None:
+    ours, mirt = records_of("peers.py", "--rounds", "1", "--packages", "irtkit", "mirt")
+    assert min(ours["seconds"]) > 0
+    assert np.isfinite(ours["log_likelihood"])
+    if find_spec("mirt") is None:
+        assert mirt["problem"] == "not installed"
+        pytest.skip("mirt is not installed")
+    assert mirt["irtkit_faster"][1] > 0
+    assert np.isfinite(mirt["log_likelihood"])
+
+
+def test_the_floor_is_part_of_a_fit(records_of: Callable[..., list[dict[str, Any]]]) -> None:
+    (record,) = records_of("floor.py", "--rounds", "1", "--priors", "weak")
+    assert record["ratio"] > 1
+
+
+def test_scaling_reports_time_and_memory(
+    records_of: Callable[..., list[dict[str, Any]]],
+) -> None:
+    (record,) = records_of("scaling.py")
+    assert record["cells"] == 480
+    assert record["seconds"] > 0
+    assert record["peak_bytes"] > 2**20
+
+
+@pytest.mark.parametrize("guessing", [0.0, 0.2])
+def test_the_yardstick_is_the_exact_integral(guessing: float) -> None:
+    # one item: Σᵢ log P(yᵢ) with P = ∫ P(right | θ) φ(θ) dθ = c + (1 − c)/2 at difficulty 0
+    accuracy = load("accuracy")
+    items = accuracy.Items(np.array([1.5]), np.array([0.0]), np.array([guessing]))
+    found = accuracy.marginal_log_likelihood(
+        np.array([[1], [0]], dtype=np.int8), items, accuracy.fine_grid([items])
+    )
+    right = guessing + (1 - guessing) / 2
+    assert found == pytest.approx(np.log(right) + np.log(1 - right), abs=1e-12)
+
+
+def test_recovery_is_blind_to_the_direction_of_the_scale() -> None:
+    accuracy = load("accuracy")
+    drawn = irtkit.ItemParameters.from_difficulty([1.0, 2.0, -0.5], [0.0, 1.0, -1.0])
+    truth = accuracy.Items(drawn.discrimination, drawn.intercept, drawn.guessing)
+    turned = accuracy.Items(-drawn.discrimination, drawn.intercept, drawn.guessing)
+    assert accuracy.recovery(turned, truth) == accuracy.recovery(truth, truth)
+    assert accuracy.recovery(turned, truth)["rmse_discrimination"] == 0
+
+
+def load(name: str) -> ModuleType:
+    """A module of the benchmarks, which are scripts and not a package."""
+    spec = spec_from_file_location(f"benchmarks_{name}", BENCHMARKS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
