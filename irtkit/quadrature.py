@@ -48,8 +48,6 @@ _KNOT_SPACING = 0.55
 _LEAST_STEEPNESS = 0.6
 _STENCIL = 12
 """Knots that an interpolated value is made of."""
-_WORTH_INTERPOLATING = 0.7
-"""Knots per node above which the nodes themselves are the knots."""
 _NODE_COUNTS = (32, 48, *(k * 2**power for power in range(4, 12) for k in (4, 5, 6, 7)))
 """Node counts in use: few, so that compiled programs are shared, and divisible by 16."""
 _CURVE_POINTS, _CURVE_ITEMS = 512, 2048
@@ -59,14 +57,21 @@ _WIDENED, _SMOOTHED = 0.1, 0.1
 
 
 class Blocks(NamedTuple):
-    """The response matrix cut into blocks of respondents."""
+    """The response matrix cut into blocks of respondents, and its counts."""
 
     cells: jax.Array
-    """int8, shape (n_blocks, block, n_items): 1, 0 or −1 (missing); padding rows hold 0."""
+    """Shape (n_blocks, block, n_items): 1, 0 or −1 (missing) in one byte, or successes."""
+    trials: jax.Array | None
+    """Where trials were repeated, how many; same shape. Padding rows have none, or answer 0."""
     group: jax.Array
     """int8, shape (n_blocks, block): REAL, SYNTHETIC or PADDING."""
-    right_sums: jax.Array
+    item_right: jax.Array
     """Shape (2, n_items): right responses of real and of synthetic respondents."""
+    item_responses: jax.Array
+    """Shape (2, n_items): their responses."""
+    respondent_right: jax.Array
+    """Shape (n_blocks, block): right responses of every respondent."""
+    respondent_responses: jax.Array
 
 
 class Nodes(NamedTuple):
@@ -126,28 +131,56 @@ class Moments(NamedTuple):
 
 def blocks_of(responses: ResponseMatrix, *, synthetic_is_real: bool) -> Blocks:
     """Cut the matrix into blocks of about two million cells."""
-    values = responses.values
-    n, n_items = values.shape
+    n, n_items = responses.n_respondents, responses.n_items
     size = int(2 ** np.clip(np.floor(np.log2(_CELLS_PER_BLOCK / n_items)), 0, 13))
     n_blocks = -(-n // size)
     size = -(-n // n_blocks)
-    cells = np.zeros((n_blocks * size, n_items), dtype=np.int8)
-    cells[:n] = values
+
+    def cut(table: NDArray[Any]) -> NDArray[Any]:
+        padded = np.zeros((n_blocks * size, n_items), dtype=table.dtype)
+        padded[:n] = table
+        return padded.reshape(n_blocks, size, n_items)
+
     group = np.full(n_blocks * size, PADDING, dtype=np.int8)
     group[:n] = REAL if synthetic_is_real else np.where(responses.synthetic, SYNTHETIC, REAL)
-    shaped = jnp.asarray(cells.reshape(n_blocks, size, n_items))
-    return with_groups(shaped, jnp.asarray(group.reshape(n_blocks, size)))
+    repeats = responses.has_repeats
+    return counted(
+        jnp.asarray(cut(responses.successes if repeats else responses.values)),
+        jnp.asarray(cut(responses.trials)) if repeats else None,
+        jnp.asarray(group.reshape(n_blocks, size)),
+    )
 
 
 @jax.jit
-def with_groups(cells: jax.Array, group: jax.Array) -> Blocks:
-    """Blocks with the sums of right responses that go with the groups."""
+def counted(cells: jax.Array, trials: jax.Array | None, group: jax.Array) -> Blocks:
+    """Blocks with the counts that go with them."""
 
-    def add(total: jax.Array, block: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, None]:
-        return total + _in_groups(block[1]) @ _right(block[0]), None
+    def add(total: jax.Array, block: tuple[Any, ...]) -> tuple[jax.Array, tuple[Any, ...]]:
+        right, answered = right_of(block[0]), answered_of(*block[:2])
+        in_group = _in_groups(block[2])
+        by_item = jnp.stack([in_group @ right, in_group @ answered])
+        return total + by_item, (right.sum(axis=1), answered.sum(axis=1))
 
-    zero = jnp.zeros((len(_GROUPS), cells.shape[2]))
-    return Blocks(cells, group, jax.lax.scan(add, zero, (cells, group))[0])
+    zero = jnp.zeros((2, len(_GROUPS), cells.shape[2]))
+    by_item, by_respondent = jax.lax.scan(add, zero, (cells, trials, group))
+    return Blocks(cells, trials, group, *by_item, *by_respondent)
+
+
+def regrouped(blocks: Blocks, group: jax.Array) -> Blocks:
+    """Return the same responses with respondents in other groups."""
+    other: Blocks = counted(blocks.cells, blocks.trials, group)
+    return other
+
+
+def every(blocks: Blocks, stride: int) -> Blocks:
+    """Return every so-manieth respondent of each block."""
+
+    def thinned(table: jax.Array) -> jax.Array:
+        return jnp.asarray(np.ascontiguousarray(np.asarray(table)[:, ::stride]))
+
+    trials = None if blocks.trials is None else thinned(blocks.trials)
+    some: Blocks = counted(thinned(blocks.cells), trials, thinned(blocks.group))
+    return some
 
 
 def _in_groups(group: jax.Array) -> jax.Array:
@@ -155,12 +188,14 @@ def _in_groups(group: jax.Array) -> jax.Array:
     return jnp.stack([(group == g).astype(jnp.float64) for g in _GROUPS])
 
 
-def _right(cells: jax.Array) -> jax.Array:
+def right_of(cells: jax.Array) -> jax.Array:
+    """Right responses of cells, in 64 bits."""
     return jnp.maximum(cells, 0).astype(jnp.float64)
 
 
-def _answered(cells: jax.Array) -> jax.Array:
-    return (cells >= 0).astype(jnp.float64)
+def answered_of(cells: jax.Array, trials: jax.Array | None) -> jax.Array:
+    """Responses of cells, in 64 bits."""
+    return (cells >= 0 if trials is None else trials).astype(jnp.float64)
 
 
 def _to_nodes(at_knots: jax.Array, nodes: Nodes) -> jax.Array:
@@ -245,7 +280,7 @@ def _tables(items: ItemArrays, nodes: Nodes, *, complete: bool) -> tuple[jax.Arr
 
 
 def _log_likelihood(
-    cells: jax.Array,
+    block: tuple[Any, ...],
     items: ItemArrays,
     nodes: Nodes,
     tables: tuple[jax.Array, ...],
@@ -256,11 +291,12 @@ def _log_likelihood(
 
     For models without guessing Σⱼ yⱼdⱼ, which is the same at every node, is left out.
     """
-    right = _right(cells)
+    cells, trials, _ = block
+    right = right_of(cells)
     *odds, wrong = tables
     by_knot = right @ odds[0] if odds else None
     if not complete:
-        wrong_by_knot = _answered(cells) @ wrong
+        wrong_by_knot = answered_of(cells, trials) @ wrong
         by_knot = wrong_by_knot if by_knot is None else by_knot + wrong_by_knot
     total = wrong if complete else 0.0
     if by_knot is not None:
@@ -301,21 +337,22 @@ def moments(blocks: Blocks, items: ItemArrays, grid: Grid, *, complete: bool) ->
     with_guessing = items.logit_guessing is not None
     n_items, n_knots = items.slope.shape[0], nodes.knots.shape[0]
 
-    def add(total: Moments, block: tuple[jax.Array, jax.Array]) -> tuple[Moments, Posterior]:
-        cells, group = block
+    def add(total: Moments, block: tuple[Any, ...]) -> tuple[Moments, tuple[jax.Array, ...]]:
+        cells, trials, group = block
         found = _weights(
-            _log_likelihood(cells, items, nodes, tables, complete=complete), group, grid
+            _log_likelihood(block, items, nodes, tables, complete=complete), group, grid
         )
         in_group = _in_groups(group)
         kept = in_group.sum(axis=0)
         node_mass = (in_group * found.inverse_total) @ found.weights
-        right = _right(cells)
+        right = right_of(cells)
         if with_guessing or not complete:
             scaled = found.weights * (kept * found.inverse_total)[:, None]
             by_knot = to_knots(scaled, nodes)
-        expected = (
-            to_knots(node_mass.sum(axis=0), nodes) if complete else _answered(cells).T @ by_knot
-        )
+        if complete:
+            expected = to_knots(node_mass.sum(axis=0), nodes)
+        else:
+            expected = answered_of(cells, trials).T @ by_knot
         by_right = right.T @ by_knot if with_guessing else (kept * found.mean) @ right
         return Moments(
             total.log_marginal + in_group @ found.log_marginal,
@@ -333,13 +370,13 @@ def moments(blocks: Blocks, items: ItemArrays, grid: Grid, *, complete: bool) ->
         jnp.zeros((2, nodes.theta.shape[0])),
         *nothing,
     )
-    total, (mean, variance) = jax.lax.scan(add, zero, (blocks.cells, blocks.group))
+    total, (mean, variance) = jax.lax.scan(add, zero, (blocks.cells, blocks.trials, blocks.group))
     total = total._replace(mean=mean, variance=variance)
     if with_guessing:
         return total
     return total._replace(
-        log_marginal=total.log_marginal + blocks.right_sums @ items.intercept,
-        right=jnp.stack([total.right, blocks.right_sums.sum(axis=0)], axis=1),
+        log_marginal=total.log_marginal + blocks.item_right @ items.intercept,
+        right=jnp.stack([total.right, blocks.item_right.sum(axis=0)], axis=1),
     )
 
 
@@ -380,8 +417,7 @@ def item_score(statistics: Moments, items: ItemArrays, nodes: Nodes) -> ItemScor
     def part_with_guessing(
         some: ItemArrays, expected: jax.Array, right: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
-        assert some.logit_guessing is not None
-        c = jax.nn.sigmoid(some.logit_guessing)[:, None]
+        c = jax.nn.sigmoid(jnp.asarray(some.logit_guessing))[:, None]
         s = jax.nn.sigmoid(some.slope[:, None] * theta + some.intercept[:, None])
         p = c + (1 - c) * s
         residual = (right - expected * p) / p
@@ -418,17 +454,17 @@ def posterior(blocks: Blocks, items: ItemArrays, grid: Grid, *, complete: bool) 
     """Log marginal likelihood, posterior mean and SD of ability of every respondent."""
     tables = _tables(items, grid.nodes, complete=complete)
 
-    def one(block: tuple[jax.Array, jax.Array]) -> Posterior:
-        cells, group = block
+    def one(block: tuple[Any, ...]) -> Posterior:
+        cells, _, group = block
         found = _weights(
-            _log_likelihood(cells, items, grid.nodes, tables, complete=complete), group, grid
+            _log_likelihood(block, items, grid.nodes, tables, complete=complete), group, grid
         )
         log_marginal = found.log_marginal
         if items.logit_guessing is None:
-            log_marginal += _right(cells) @ items.intercept
+            log_marginal += right_of(cells) @ items.intercept
         return Posterior(log_marginal, found.mean, jnp.sqrt(found.variance))
 
-    found: Posterior = jax.lax.map(one, (blocks.cells, blocks.group))
+    found: Posterior = jax.lax.map(one, (blocks.cells, blocks.trials, blocks.group))
     return Posterior(*(array.ravel() for array in found))
 
 
@@ -503,14 +539,16 @@ class Resolution:
         widened = maximum_filter1d(rough, 2 * int(_WIDENED * per_unit) + 1, axis=1)
         return cls(theta, gaussian_filter1d(widened, max(_SMOOTHED * per_unit, 2.0), axis=1))
 
-    def nodes(self, refine: int = 1, *, interpolated: bool = True) -> Nodes:
-        """Nodes and knots, or ``refine`` times as many of each.
+    def nodes(
+        self, refine: int = 1, *, knots_per_node: float = 0.0, refine_knots: int = 1
+    ) -> Nodes:
+        """Nodes and knots, or ``refine`` and ``refine_knots`` times as many.
 
-        With ``interpolated=False`` the nodes themselves are the knots.
+        The nodes themselves are the knots unless fewer than ``knots_per_node`` per node suffice.
         """
         theta, log_width, _ = self._placed(0, _SPACING, refine)
-        knots, _, place = self._placed(1, _KNOT_SPACING, refine)
-        if not interpolated or len(knots) > _WORTH_INTERPOLATING * len(theta):
+        knots, _, place = self._placed(1, _KNOT_SPACING, refine_knots)
+        if len(knots) > knots_per_node * len(theta):
             return Nodes(theta, log_width, theta, None)
         return Nodes(theta, log_width, knots, _local_interpolation(place(theta), len(knots)))
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from irtkit import quadrature
 from irtkit.calibration import ascent
-from irtkit.calibration.likelihood import Data, MarginalLikelihood, starting_values
+from irtkit.calibration.likelihood import Data, MarginalLikelihood, described, starting_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,9 +26,15 @@ if TYPE_CHECKING:
 
     from irtkit.quadrature import Blocks, Nodes, Posterior
 
-_REACH = 12.0
+_REACH = 8.0
+_MANY_ITEMS = 4096
+"""Items from which on complete data, too, are worth interpolating item curves."""
+_FIRST_TOL = 0.01
+"""Tolerance on interpolated item curves until the first check of the grid."""
 _MOST_PROGRAMS = 40
 _compiled_for: set[tuple[MarginalLikelihood, tuple[int, ...]]] = set()
+_SAMPLE = 2500
+"""Respondents of a sample that is fitted first; used when there are twice as many."""
 _FIRST_STRETCH = 24
 """Evaluations before the grid is first checked; the stretches after it double."""
 _MOST_GRIDS = 6
@@ -81,14 +87,17 @@ class Climber:
         self.group = np.asarray(blocks.group).ravel()
         self.real = self.group == quadrature.REAL
         self.has_synthetic = bool((self.group == quadrature.SYNTHETIC).any())
-        self.n_real = jnp.asarray(np.array(float(self.real.sum())))
-        self.answered = float(_most_answered(blocks)) / blocks.cells.shape[2]
+        self.n_real = np.array(float(self.real.sum()))
+        responses = np.asarray(blocks.respondent_responses).ravel()
+        self.answered = responses[self.group != quadrature.PADDING].max() / likelihood.n_items
+        by_product = likelihood.model == "3PL" or not likelihood.complete
+        self.knots_per_node = 0.7 if by_product else 0.5 * (likelihood.n_items >= _MANY_ITEMS)
 
     def on_fixed_nodes(self, x: jax.Array, n_nodes: int, limit: float) -> Maximum:
         """Maximise on equally spaced nodes from −limit to limit."""
         nodes = quadrature.fixed_nodes(n_nodes, limit)
         x = self._without_synthetic(x, nodes)
-        state = self._climb(ascent.begin(x), nodes, self.max_iterations)
+        state = self._climb(ascent.begin(x), nodes, self.max_iterations, self.tol)
         posterior = self._posterior(state.x, nodes)
         dense, _ = self._dense_posterior(state.x, max(limit, _REACH))
         error = abs(self._log_likelihood(posterior) - self._log_likelihood(dense))
@@ -96,29 +105,50 @@ class Climber:
 
     def on_adaptive_nodes(self, x: jax.Array) -> Maximum:
         """Maximise on nodes that follow the items, rebuilt where denser ones change the result."""
+        x = self._from_sample(x)
         reach = self._reach(x)
-        nodes = self._resolution(x, reach).nodes()
+        nodes = self._resolution(x, reach).nodes(knots_per_node=self.knots_per_node)
         state = ascent.begin(self._without_synthetic(x, nodes))
         n_built, most = 1, _FIRST_STRETCH
+        tol = self.tol if nodes.spread is None else max(self.tol, _FIRST_TOL)
         while True:
-            state = self._climb(state, nodes, most)
+            state = self._climb(state, nodes, most, tol)
             posterior, needed = self._dense_posterior(state.x, reach)
             error = abs(float(state.log_likelihood) - self._log_likelihood(posterior))
             fine = error <= _ERROR_ALLOWED * float(self.n_real) and needed <= reach
             done = state.converged or state.stalled or self.n_iterations >= self.max_iterations
-            if done and (fine or n_built == _MOST_GRIDS or not state.converged):
+            if fine and tol > self.tol and not self.n_iterations >= self.max_iterations:
+                tol, state = self.tol, state._replace(n_small=np.zeros((), np.int64))
+            elif done and (fine or n_built == _MOST_GRIDS or not state.converged):
                 return self._standardised(self._maximum(state, nodes, posterior, error), reach)
             if not fine and n_built < _MOST_GRIDS:
-                reach = max(reach, needed)
-                denser = 1 if n_built < _MOST_GRIDS // 2 else 2
-                nodes = self._resolution(state.x, reach).nodes(denser, interpolated=False)
+                reach, tol = max(reach, needed), self.tol
+                nodes = self._next_nodes(state.x, reach, n_built)
                 state = ascent.begin(state.x)
                 n_built += 1
             most *= 2
 
-    def synthetic_sd(self, maximum: Maximum) -> float:
-        """SD of the ability of synthetic respondents at a maximum."""
-        return float(_synthetic_sd(self.likelihood, maximum.x))
+    def _from_sample(self, x: jax.Array) -> jax.Array:
+        """Get near the maximum with every so-manieth respondent, where there are very many."""
+        stride = len(self.group) // _SAMPLE
+        if stride < 2:
+            return x
+        blocks = quadrature.every(self.blocks, stride)
+        n_real = np.array(float((np.asarray(blocks.group) == quadrature.REAL).sum()))
+        nodes = self._resolution(x, self._reach(x)).nodes(knots_per_node=self.knots_per_node)
+        data = Data(blocks, nodes, n_real)
+        state: ascent.Ascent
+        state, _ = ascent.advance(
+            self.likelihood, data, ascent.begin(x), tol=_FIRST_TOL, n_steps=_FIRST_STRETCH
+        )
+        return state.x
+
+    def _next_nodes(self, x: jax.Array, reach: float, n_built: int) -> Nodes:
+        """Nodes after a grid that was not fine enough: from the second on without knots."""
+        finer_knots = 0.7 if n_built == 1 and self.knots_per_node == 0.7 else 0.0
+        return self._resolution(x, reach).nodes(
+            1 if n_built < _MOST_GRIDS // 2 else 2, knots_per_node=finer_knots, refine_knots=2
+        )
 
     def data(self, maximum: Maximum) -> Data:
         """What the likelihood is made of, on the nodes of a maximum."""
@@ -161,7 +191,7 @@ class Climber:
             return x
         left_out = np.where(self.group == quadrature.SYNTHETIC, quadrature.PADDING, self.group)
         shaped = left_out.astype(np.int8).reshape(self.blocks.group.shape)
-        blocks = quadrature.with_groups(self.blocks.cells, jnp.asarray(shaped))
+        blocks = quadrature.regrouped(self.blocks, jnp.asarray(shaped))
         data = Data(blocks, nodes, self.n_real)
         steps = min(_FIRST_STRETCH, self.max_iterations // 2)
         state: ascent.Ascent
@@ -171,7 +201,9 @@ class Climber:
         self.n_iterations += int(state.n_evaluations)
         return state.x
 
-    def _climb(self, state: ascent.Ascent, nodes: Nodes, most: int) -> ascent.Ascent:
+    def _climb(
+        self, state: ascent.Ascent, nodes: Nodes, most: int, tol: float
+    ) -> ascent.Ascent:
         """Make up to ``most`` evaluations on one grid, reporting between bursts of them."""
         data = Data(self.blocks, nodes, self.n_real)
         n_nodes = quadrature.count_nodes(nodes)
@@ -180,7 +212,7 @@ class Climber:
             began, made = time.perf_counter(), int(state.n_evaluations)
             allowed = min(burst, end - self.n_iterations)
             state, entries = ascent.advance(
-                self.likelihood, data, state, tol=self.tol, n_steps=allowed
+                self.likelihood, data, state, tol=tol, n_steps=allowed
             )
             log_likelihood, change = map(np.asarray, entries)
             self.trace.extend(
@@ -202,10 +234,11 @@ class Climber:
         """How far the grid must go: beyond real abilities, and far into a wide distribution."""
         if not self.has_synthetic:
             return _REACH
-        return max(_REACH, 4 * float(_synthetic_sd(self.likelihood, x)))
+        return max(_REACH, 4 * float(described(self.likelihood, x).synthetic_sd))
 
     def _resolution(self, x: jax.Array, reach: float) -> quadrature.Resolution:
-        return quadrature.Resolution.of(self.likelihood.items(x), reach, self.answered)
+        items = described(self.likelihood, x).items
+        return quadrature.Resolution.of(items, reach, self.answered)
 
     def _posterior(self, x: jax.Array, nodes: Nodes) -> Posterior:
         posterior: Posterior = _posterior(self.likelihood, self.blocks, nodes, x)
@@ -215,7 +248,10 @@ class Climber:
         """Posterior on nodes twice as dense as needed, and a reach that holds all of it."""
         reach = max(reach, self._reach(x))
         for _ in range(_MOST_GRIDS):
-            posterior = self._posterior(x, self._resolution(x, reach).nodes(refine=2))
+            nodes = self._resolution(x, reach).nodes(
+                2, knots_per_node=float(self.knots_per_node == 0.7), refine_knots=2
+            )
+            posterior = self._posterior(x, nodes)
             farthest = np.abs(np.asarray(posterior.mean)) + 7 * np.asarray(posterior.sd)
             needed = float(farthest[self.real].max())
             if needed <= reach:
@@ -254,16 +290,6 @@ def _remember_program(likelihood: MarginalLikelihood, blocks: Blocks) -> None:
             program.clear_cache()
         _compiled_for.clear()
     _compiled_for.add(key)
-
-
-@jax.jit
-def _most_answered(blocks: Blocks) -> jax.Array:
-    return (blocks.cells >= 0).sum(axis=2).max()
-
-
-@partial(jax.jit, static_argnums=0)
-def _synthetic_sd(likelihood: MarginalLikelihood, x: jax.Array) -> jax.Array:
-    return likelihood.synthetic_sd(x)
 
 
 @partial(jax.jit, static_argnums=0)

@@ -15,11 +15,13 @@ from irtkit.responses import ResponseMatrix
 from irtkit.simulation import check_seed
 
 if TYPE_CHECKING:
+    import jax
     from numpy.typing import NDArray
 
     from irtkit.calibration.em import Climber, Maximum
     from irtkit.calibration.likelihood import MarginalLikelihood
     from irtkit.calibration.priors import WeakPrior
+    from irtkit.quadrature import Blocks, ItemArrays
 
 _UNBOUNDED_INFORMATION = 0.05
 """Expected number of uncertain responses, ΣP(1 − P), below which an item is fitted perfectly."""
@@ -124,13 +126,15 @@ def fit(
     # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
     as_1pl = model == "Rasch" and quadrature == "adaptive"
     with jax.enable_x64(new_val=True), progress_line(f"fitting {model}", shown=progress) as report:
+        blocks = blocks_of(responses, synthetic_is_real=synthetic == "ordinary")
+        counts = _counts(responses, blocks)
+        n_cells = responses.n_respondents * responses.n_items
         likelihood = MarginalLikelihood(
             model="1PL" if as_1pl else model,
             n_items=responses.n_items,
             prior=chosen,
-            complete=responses.n_missing == 0,
+            complete=not responses.has_repeats and counts.respondent_responses.sum() == n_cells,
         )
-        blocks = blocks_of(responses, synthetic_is_real=synthetic == "ordinary")
         climber = Climber(likelihood, blocks, tol=tol, max_iterations=max_iterations, report=report)
         start = starting_values(likelihood, blocks)
         if quadrature == "adaptive":
@@ -146,7 +150,7 @@ def fit(
             "tol": tol,
             "max_iterations": max_iterations,
         }
-        result = _result(responses, model, settings, climber, maximum)
+        result = _result(responses, model, settings, counts, climber, maximum)
     _warn(result)
     return result
 
@@ -165,8 +169,6 @@ def _check_data(responses: ResponseMatrix, model: str, synthetic: str) -> None:
             "responses holds synthetic respondents only; real ones set the scale "
             "(synthetic='ordinary' treats all rows alike)"
         )
-    if synthetic == "separate" and not responses.trials[~responses.synthetic].any():
-        raise ValueError("responses holds no response of a real respondent")
 
 
 def _check_settings(method: str, quadrature: object, tol: float, max_iterations: int) -> None:
@@ -203,37 +205,56 @@ def _check_fixed_grid(quadrature: object) -> None:
     )
 
 
+def _counts(responses: ResponseMatrix, blocks: Blocks) -> Counts:
+    """Counts of responses, those by item of real respondents alone."""
+
+    def whole(table: jax.Array) -> NDArray[np.int64]:
+        return np.asarray(table).ravel().astype(np.int64)
+
+    counts = Counts(
+        whole(blocks.item_right[0]),
+        whole(blocks.item_responses[0]),
+        whole(blocks.respondent_right)[: responses.n_respondents],
+        whole(blocks.respondent_responses)[: responses.n_respondents],
+    )
+    if not counts.item_responses.any():
+        raise ValueError("responses holds no response of a real respondent")
+    return counts
+
+
 def _result(
     responses: ResponseMatrix,
     model: ModelName,
     settings: dict[str, Any],
+    counts: Counts,
     climber: Climber,
     maximum: Maximum,
 ) -> FitResult:
     """Turn the scale the right way up, set the unit of Rasch, and put labels on."""
+    from irtkit.calibration.likelihood import described
     from irtkit.calibration.standard_errors import item_covariances, of_parameters
     from irtkit.quadrature import count_nodes
 
     likelihood, n = climber.likelihood, responses.n_respondents
     separate = settings["synthetic"] == "separate"
     synthetic = responses.synthetic if separate else np.zeros_like(responses.synthetic)
-    counts = Counts.of(responses, synthetic)
-    ability = np.array(maximum.posterior.mean[:n])
-    latent_sd = float(likelihood.latent_sd(maximum.x))
-    common = float(likelihood.items(maximum.x).slope[0]) if likelihood.common_slope else None
+    ability = np.asarray(maximum.posterior.mean)[:n]
+    found = described(likelihood, maximum.x)
+    slope, latent_sd = np.asarray(found.items.slope), float(found.latent_sd)
+    common = float(slope[0]) if likelihood.common_slope else None
     stretch = _orientation(ability, counts, synthetic, common)
     if common is not None and model == "Rasch" and likelihood.model == "1PL":
         latent_sd = abs(common)
         stretch *= latent_sd
     information = climber.information(maximum) if likelihood.prior is None else None
-    status = _status(counts, information, np.array(likelihood.items(maximum.x).slope))
-    parameters = _parameters(likelihood, maximum.x, stretch, status)
+    status = _status(counts, information, slope)
+    parameters = _parameters(likelihood, found.items, stretch, status)
     standard_errors = np.full((responses.n_items, 4), np.nan)
     if settings["standard_errors"]:
         covariances = item_covariances(likelihood, climber.data(maximum), maximum.x)
         standard_errors = of_parameters(parameters, model, covariances, stretch)
     if synthetic.any():
-        settings["synthetic_ability_sd"] = climber.synthetic_sd(maximum) * abs(stretch)
+        settings["synthetic_ability_sd"] = float(found.synthetic_sd) * abs(stretch)
     nodes = np.asarray(maximum.nodes.theta) * abs(stretch)
     return FitResult(
         model=model,
@@ -245,7 +266,7 @@ def _result(
         standard_errors=standard_errors,
         status=status,
         ability=ability * stretch,
-        ability_se=np.array(maximum.posterior.sd[:n]) * abs(stretch),
+        ability_se=np.asarray(maximum.posterior.sd)[:n] * abs(stretch),
         synthetic=synthetic,
         counts=counts,
         latent_sd=latent_sd,
@@ -265,12 +286,11 @@ def _result(
 
 
 def _parameters(
-    likelihood: MarginalLikelihood, x: Any, stretch: float, status: tuple[str, ...]
+    likelihood: MarginalLikelihood, items: ItemArrays, stretch: float, status: tuple[str, ...]
 ) -> ItemParameters:
     """Item parameters in units of ability times ``stretch``; NaN where nothing is known."""
     from scipy.special import expit
 
-    items = likelihood.items(x)
     slope, intercept = np.array(items.slope) / stretch, np.array(items.intercept)
     guessing = np.zeros_like(slope)
     if items.logit_guessing is not None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -232,6 +232,20 @@ def _solve_blocks(blocks: jax.Array, sides: jax.Array) -> list[jax.Array]:
     return [backward[i] for i in range(size)]
 
 
+class Described(NamedTuple):
+    """What a vector of parameters stands for."""
+
+    items: ItemArrays
+    latent_sd: jax.Array
+    synthetic_sd: jax.Array
+
+
+@partial(jax.jit, static_argnums=0)
+def described(likelihood: MarginalLikelihood, x: jax.Array) -> Described:
+    """Items and the SDs of ability at x, in one program."""
+    return Described(likelihood.items(x), likelihood.latent_sd(x), likelihood.synthetic_sd(x))
+
+
 @partial(jax.jit, static_argnums=0)
 def starting_values(likelihood: MarginalLikelihood, blocks: Blocks) -> jax.Array:
     """Start from proportions right and from the correlation of each item with the total score.
@@ -239,15 +253,14 @@ def starting_values(likelihood: MarginalLikelihood, blocks: Blocks) -> jax.Array
     Real respondents alone count: an always-right row would turn inverted items round, and the
     ascent might not find its way back.
     """
-    n_right = (blocks.cells > 0).sum(axis=2).ravel()
-    n_answered = (blocks.cells >= 0).sum(axis=2).ravel()
-    score = (n_right + 0.5) / (n_answered + 1)
+    score = (blocks.respondent_right.ravel() + 0.5) / (blocks.respondent_responses.ravel() + 1)
     ability = jnp.log(score / (1 - score))
     real = blocks.group.ravel() == quadrature.REAL
     centre = ability.mean(where=real)
     ability = (ability - centre) / jnp.maximum(ability.std(where=real), 1e-3)
     ability = jnp.clip(ability, -4.0, 4.0)
-    with_right, with_answered, right, answered = _item_sums(blocks, ability)
+    with_right, with_answered = _sums_of_ability(blocks, ability, complete=likelihood.complete)
+    right, answered = blocks.item_right[quadrature.REAL], blocks.item_responses[quadrature.REAL]
     share = (right + 0.5) / (answered + 1)
     covariance = (with_right - share * with_answered) / jnp.maximum(answered, 1)
     correlation = jnp.clip(covariance / jnp.sqrt(share * (1 - share)), -0.9, 0.9)
@@ -273,16 +286,15 @@ def starting_values(likelihood: MarginalLikelihood, blocks: Blocks) -> jax.Array
     return start
 
 
-def _item_sums(blocks: Blocks, ability: jax.Array) -> jax.Array:
-    """Sums over real respondents, (4, n_items): θ·right, θ·answered, right, answered."""
+def _sums_of_ability(blocks: Blocks, ability: jax.Array, *, complete: bool) -> jax.Array:
+    """Sums of the ability of real respondents over right and over all responses, (2, n_items)."""
 
-    def add(total: jax.Array, block: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:
-        cells, group, theta = block
-        real = (group == quadrature.REAL).astype(jnp.float64)
-        weights = jnp.stack([theta * real, real])
-        right = weights @ (cells > 0).astype(jnp.float64)
-        answered = weights @ (cells >= 0).astype(jnp.float64)
-        return total + jnp.stack([right[0], answered[0], right[1], answered[1]]), None
+    def add(total: jax.Array, block: tuple[Any, ...]) -> tuple[jax.Array, None]:
+        cells, trials, theta = block
+        right = theta @ quadrature.right_of(cells)
+        answered = theta.sum() if complete else theta @ quadrature.answered_of(cells, trials)
+        return total + jnp.stack([right, jnp.broadcast_to(answered, right.shape)]), None
 
-    shaped = (blocks.cells, blocks.group, ability.reshape(blocks.group.shape))
-    return jax.lax.scan(add, jnp.zeros((4, blocks.cells.shape[2])), shaped)[0]
+    weighted = ability.reshape(blocks.group.shape) * (blocks.group == quadrature.REAL)
+    zero = jnp.zeros((2, blocks.cells.shape[2]))
+    return jax.lax.scan(add, zero, (blocks.cells, blocks.trials, weighted))[0]

@@ -1,50 +1,86 @@
 """Standard errors of item parameters from the observed information.
 
-The observed information is minus the Hessian of the penalised marginal log-likelihood, got exactly
-by differentiating its gradient forward once per parameter. Its inverse holds the common
-uncertainty of scale and location, which items share.
+The observed information is that of known abilities minus what not knowing them costs (Louis
+1982): Σᵢ Covᵢ[sᵢ(θ)] over each respondent's posterior, sᵢ being the score of the items at ability
+θ. For ordinary numbers of items the whole matrix is formed: sᵢ is expanded in polynomials that are
+orthonormal under the posterior, until a further one adds nothing, so that the result is exact.
+
+For many items no items × items array is formed. There the posteriors are narrow, and what one item
+owes to the others is that all abilities may shift together: θ → θ + ε·φ(θ) for smooth functions
+φ, among them 1 and θ, location and scale. Items and shifts make a system that is block-diagonal in
+the items with a narrow border. A shift has the information of the items about it and that of the
+normal distribution of ability, E[(φ′ − θφ)²] per respondent. Standard errors thus hold the common
+uncertainty of scale and location; left out is the uncertainty of each single ability, of the order
+of one over the number of items.
 """
 
 from __future__ import annotations
 
-import contextlib
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
+from scipy.special import expit, logsumexp
+
+from irtkit.calibration.likelihood import described
+from irtkit.quadrature import PADDING, REAL, SYNTHETIC
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import jax
     from numpy.typing import NDArray
 
     from irtkit.calibration.likelihood import Data, MarginalLikelihood
     from irtkit.irf import ItemParameters, ModelName
+    from irtkit.quadrature import ItemArrays
 
-_AT_ONCE = 16
+    Array = NDArray[np.float64]
+
+_MOST_DENSE = 400
+"""Parameters up to which the information is formed as a whole."""
+_MOST_POLYNOMIALS = 16
+_NEGLIGIBLE = 1e-9
+"""Share of the information that a further polynomial must add."""
+_N_SHIFTS = 8
+_CELLS_AT_ONCE = 2**20
 
 
-def item_covariances(
-    likelihood: MarginalLikelihood, data: Data, x: jax.Array
-) -> NDArray[np.float64]:
-    """Covariance of (slope, intercept, logit of guessing) of every item, (n_items, k, k)."""
-    information = -np.asarray(_hessian(likelihood, data, x))
-    n_items, n_slopes = likelihood.n_items, likelihood.n_slopes
-    covariance = _inverse(0.5 * (information + information.T))
-    item = np.arange(n_items)
-    entries = [np.zeros(n_items, int) if n_slopes == 1 else item, n_slopes + item]
-    if likelihood.model == "3PL":
-        entries.append(n_slopes + n_items + item)
-    index = np.stack(entries, axis=1)
-    return covariance[index[:, :, None], index[:, None, :]]
+class _Covariances(NamedTuple):
+    """Inverse of a system with blocks by item and a border of what items share."""
+
+    own: Array
+    """Shape (n_items, k, k): covariance of each item's parameters."""
+    shared: Array
+    """Shape (n_shared, n_shared)."""
+    cross: Array
+    """Shape (n_items, k, n_shared)."""
+
+
+def item_covariances(likelihood: MarginalLikelihood, data: Data, x: jax.Array) -> Array:
+    """Covariance of (slope, intercept, logit of guessing) of every item, (n_items, k, k).
+
+    For 1PL the slope is the common one; for Rasch it has variance NaN.
+    """
+    problem = _Problem(likelihood, data, x)
+    size = problem.n_parameters
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        found = problem.dense() if size <= _MOST_DENSE else problem.bordered()
+    if not likelihood.common_slope:
+        return found.own
+    n_items = likelihood.n_items
+    whole = np.empty((n_items, 2, 2))
+    whole[:, 0, 0] = found.shared[0, 0] if likelihood.model == "1PL" else np.nan
+    whole[:, 0, 1] = whole[:, 1, 0] = found.cross[:, 0, 0]
+    whole[:, 1, 1] = found.own[:, 0, 0]
+    return whole
 
 
 def of_parameters(
     parameters: ItemParameters,
     model: ModelName,
-    covariances: NDArray[np.float64],
+    covariances: Array,
     stretch: float,
-) -> NDArray[np.float64]:
+) -> Array:
     """Standard errors of discrimination, difficulty, guessing and intercept, (n_items, 4).
 
     Delta method: b = −d/a gives ∂b/∂a = −b/a and ∂b/∂d = −1/a; c = σ(γ) gives ∂c/∂γ = c(1 − c).
@@ -55,7 +91,7 @@ def of_parameters(
     var_intercept = covariances[:, 1, 1]
     a, b, c = parameters.discrimination, parameters.difficulty, parameters.guessing
     if model == "Rasch":
-        var_slope, cov = np.full_like(a, np.nan), np.zeros_like(a)
+        var_slope = np.full_like(a, np.nan)
         var_difficulty = var_intercept
     else:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -67,25 +103,316 @@ def of_parameters(
     return np.sqrt(np.where(variances >= 0, variances, np.nan))
 
 
-@partial(jax.jit, static_argnums=0)
-def _hessian(likelihood: MarginalLikelihood, data: Data, x: jax.Array) -> jax.Array:
-    def column(v: jax.Array) -> jax.Array:
-        tangent: jax.Array = jax.jvp(lambda at: likelihood.evaluate(data, at).gradient, (x,), (v,))[
-            1
-        ]
-        return tangent
+class _Tables(NamedTuple):
+    """Item curves at the nodes, each (n_items, n_nodes)."""
 
-    columns: jax.Array = jax.lax.map(column, jnp.eye(x.shape[0]), batch_size=_AT_ONCE)
-    return columns
+    s: Array
+    """σ(aθ + d)."""
+    p: Array
+    """P(right)."""
+    c: Array
+    """Guessing, (n_items, 1)."""
 
 
-def _inverse(information: NDArray[np.float64]) -> NDArray[np.float64]:
+class _Problem:
+    """Responses, items and grid of a maximum, as NumPy arrays."""
+
+    def __init__(self, likelihood: MarginalLikelihood, data: Data, x: jax.Array) -> None:
+        found = described(likelihood, x)
+        self.likelihood = likelihood
+        self.x = x
+        self.blocks = data.blocks
+        self.items = _as_numpy(found.items)
+        self.theta = np.asarray(data.nodes.theta)
+        self.sds = {REAL: float(found.latent_sd), SYNTHETIC: float(found.synthetic_sd)}
+        self.log_weights = {}
+        for group, sd in self.sds.items():
+            log_density = -0.5 * (self.theta / sd) ** 2 + np.asarray(data.nodes.log_width)
+            self.log_weights[group] = log_density - logsumexp(log_density)
+        self.with_guessing = self.items.logit_guessing is not None
+
+    @property
+    def size(self) -> int:
+        """Parameters per item."""
+        return 3 if self.with_guessing else 2
+
+    @property
+    def n_parameters(self) -> int:
+        return self.size * self.likelihood.n_items
+
+    def tables(self, some: slice = slice(None)) -> _Tables:
+        """Curves of some items."""
+        a, d, logit_c = (None if part is None else part[some] for part in self.items)
+        s = expit(np.multiply.outer(a, self.theta) + d[:, None])
+        c = np.zeros((len(a), 1)) if logit_c is None else expit(logit_c)[:, None]
+        return _Tables(s, c + (1 - c) * s, c)
+
+    def posteriors(self) -> Iterator[tuple[Array, Array, Array]]:
+        """Right responses, responses and posterior weights of the respondents, part by part."""
+        a, d, _ = self.items
+        tables = self.tables()
+        log_wrong = np.log1p(-np.minimum(tables.p, 1 - 1e-16))
+        log_odds = np.log(tables.p) - log_wrong if self.with_guessing else None
+        total = log_wrong.sum(axis=0)
+        cells = np.asarray(self.blocks.cells).reshape(-1, self.likelihood.n_items)
+        trials = self.blocks.trials
+        tried = None if trials is None else np.asarray(trials).reshape(cells.shape)
+        group = np.asarray(self.blocks.group).ravel()
+        step = max(1, _CELLS_AT_ONCE // max(cells.shape[1], len(self.theta)))
+        for start in range(0, len(cells), step):
+            kept = group[start : start + step] != PADDING
+            some = cells[start : start + step][kept]
+            right = np.maximum(some, 0).astype(np.float64)
+            answered = (some >= 0) if tried is None else tried[start : start + step][kept]
+            answered = answered.astype(np.float64)
+            if log_odds is None:
+                joint = np.multiply.outer(right @ a, self.theta) + (right @ d)[:, None]
+            else:
+                joint = right @ log_odds
+            joint += total if self.likelihood.complete else answered @ log_wrong
+            real = group[start : start + step][kept] == REAL
+            joint += np.where(real[:, None], self.log_weights[REAL], self.log_weights[SYNTHETIC])
+            weights = np.exp(joint - joint.max(axis=1, keepdims=True))
+            yield right, answered, weights / weights.sum(axis=1, keepdims=True)
+
+    def dense(self) -> _Covariances:
+        """Invert the observed information as a whole."""
+        n_items, size, theta = self.likelihood.n_items, self.size, self.theta
+        tables = self.tables()
+        by_right, by_response = _scores(tables, theta)
+        expected_right = np.zeros((n_items, len(theta)))
+        expected = np.zeros_like(expected_right)
+        lost = np.zeros((size * n_items, size * n_items))
+        for right, answered, weights in self.posteriors():
+            expected_right += right.T @ weights
+            expected += answered.T @ weights
+            for weighted in _orthonormal(weights, theta):
+                parts = [
+                    right * (weighted @ on_right.T) + answered * (weighted @ on_response.T)
+                    for on_right, on_response in zip(by_right, by_response, strict=True)
+                ]
+                added = np.concatenate(parts, axis=1)
+                step = added.T @ added
+                lost += step
+                if np.trace(step) < _NEGLIGIBLE * np.trace(lost):
+                    break
+        blocks = _second_derivatives(tables, theta, expected, expected_right)
+        item, k = np.arange(n_items), np.arange(size)
+        place = k * n_items + item[:, None]
+        information = -lost
+        information[place[:, :, None], place[:, None, :]] += blocks
+        return self._inverted(information, place)
+
+    def _inverted(self, information: Array, place: NDArray[np.int64]) -> _Covariances:
+        """Add the prior, make slopes common where they are, and invert."""
+        n_items = self.likelihood.n_items
+        by_prior = self._prior()
+        information[place[:, :, None], place[:, None, :]] += by_prior.own
+        shared = by_prior.shared
+        border = np.zeros((len(information), len(shared)))
+        border[place] = by_prior.cross
+        if self.likelihood.common_slope:
+            if self.likelihood.model == "Rasch":
+                slope, with_rest = self._by_latent_sd(), np.zeros(n_items)
+                slope, with_rest = slope[0], slope[1:]
+            else:
+                slope = information[:n_items, :n_items].sum()
+                with_rest = information[n_items:, :n_items].sum(axis=1)
+            head = np.concatenate([[slope], border[:n_items].sum(axis=0)])
+            shared = np.block([[head[None]], [head[1:, None], shared]])
+            information = information[n_items:, n_items:]
+            border = np.concatenate([with_rest[:, None], border[n_items:]], axis=1)
+            place = np.arange(n_items)[:, None]
+        whole = np.block([[information, border], [border.T, shared]])
+        covariance = _inverse(whole)
+        n = len(information)
+        return _Covariances(
+            covariance[place[:, :, None], place[:, None, :]],
+            covariance[n:, n:],
+            covariance[place, n:] if n < len(whole) else np.zeros((*place.shape, 0)),
+        )
+
+    def _by_latent_sd(self) -> Array:
+        """Observed information of log σ (Rasch) with itself and with every intercept."""
+        sd, theta = self.sds[REAL], self.theta
+        weights = np.exp(self.log_weights[REAL])
+        square = theta**2 / sd**2
+        centred = square - weights @ square
+        n_items = self.likelihood.n_items
+        wrong = self.tables().s
+        total = np.zeros(n_items + 1)
+        for right, answered, posterior in self.posteriors():
+            mean = posterior @ centred
+            variance = posterior @ centred**2 - mean**2
+            # −∂²: of log weights 2(θ²/σ² − …), whose expectation is exact on the grid
+            second = 2 * (posterior @ square) - 2 * (weights @ square)
+            second += 2 * (weights @ square**2 - (weights @ square) ** 2) / 2
+            total[0] += (second - variance).sum()
+            deviation = posterior * (centred - mean[:, None])
+            score = answered * (-(deviation @ wrong.T))
+            total[1:] -= score.sum(axis=0) + 0.0 * right.sum(axis=0)
+        return total
+
+    def bordered(self) -> _Covariances:
+        """Items beside shifts that all abilities share; no items × items array."""
+        n_items, size, theta = self.likelihood.n_items, self.size, self.theta
+        complete = self.likelihood.complete
+        mass = {REAL: np.zeros(len(theta)), SYNTHETIC: np.zeros(len(theta))}
+        expected = np.zeros((1 if complete else n_items, len(theta)))
+        group = np.asarray(self.blocks.group).ravel()
+        group, first = group[group != PADDING], 0
+        for _, answered, weights in self.posteriors():
+            of_part = group[first : first + len(weights)]
+            first += len(weights)
+            for which, total in mass.items():
+                total += weights[of_part == which].sum(axis=0)
+            expected += weights.sum(axis=0) if complete else answered.T @ weights
+        shifts, slopes = _shifts(theta)
+        powers = np.stack([theta**2, theta, np.ones_like(theta)], axis=1)
+        with_shift = np.concatenate([theta[:, None] * shifts, shifts], axis=1)
+        own = np.empty((n_items, size, size))
+        cross = np.empty((n_items, size, _N_SHIFTS))
+        about_shifts = np.zeros(len(theta))
+        step = max(1, _CELLS_AT_ONCE // len(theta))
+        for start in range(0, n_items, step):
+            some = slice(start, min(start + step, n_items))
+            s, p, c = self.tables(some)
+            slope = self.items.slope[some, None]
+            share = (expected if complete else expected[some]) * (1 - c) * (1 - s) / p
+            weight = share * s**2
+            own[some, :2, :2] = (weight @ powers)[:, [[0, 1], [1, 2]]]
+            cross[some, :2] = ((weight * slope) @ with_shift).reshape(-1, 2, _N_SHIFTS)
+            about_shifts += (slope**2 * weight).sum(axis=0)
+            if size == 3:
+                weight = share * s * c
+                own[some, :2, 2] = own[some, 2, :2] = weight @ powers[:, 1:]
+                own[some, 2, 2] = (share * c**2).sum(axis=1)
+                cross[some, 2] = (weight * slope) @ shifts
+        shared = shifts.T @ (about_shifts[:, None] * shifts)
+        for which, sd in self.sds.items():
+            by_density = slopes - theta[:, None] * shifts / sd**2
+            shared += by_density.T @ (mass[which][:, None] * by_density)
+        by_prior = self._prior()
+        own += by_prior.own
+        shared = _block_diagonal(by_prior.shared, shared)
+        cross = np.concatenate([by_prior.cross, cross], axis=2)
+        if self.likelihood.common_slope:
+            head = np.concatenate([[own[:, 0, 0].sum()], cross[:, 0].sum(axis=0)])
+            shared = np.block([[head[None]], [head[1:, None], shared]])
+            cross = np.concatenate([own[:, 1:, :1], cross[:, 1:]], axis=2)
+            own = own[:, 1:, 1:]
+        return _solved(own, cross, shared)
+
+    def _prior(self) -> _Covariances:
+        """What the prior adds to the information: by item, shared, and between them."""
+        n_items, size = self.likelihood.n_items, self.size
+        if self.likelihood.prior is None:
+            return _Covariances(
+                np.zeros((n_items, size, size)), np.zeros((0, 0)), np.zeros((n_items, size, 0))
+            )
+        own, cross, shared = (np.asarray(part) for part in prior_curvature(self.likelihood, self.x))
+        return _Covariances(own, shared, cross)
+
+
+def _scores(tables: _Tables, theta: Array) -> tuple[list[Array], list[Array]]:
+    """Score of an item as right · A(θ) + responses · B(θ): A and B by parameter."""
+    s, p, c = tables
+    odds = s / p
+    by_right, by_response = [theta * odds, odds], [-theta * s, -s]
+    if c.any():
+        by_right.append(c / p)
+        by_response.append(np.broadcast_to(-c, s.shape))
+    return by_right, by_response
+
+
+def _second_derivatives(
+    tables: _Tables, theta: Array, expected: Array, right: Array
+) -> NDArray[np.float64]:
+    """Minus the second derivatives by the parameters of each item, abilities known."""
+    s, p, c = tables
+    rising = s * (1 - s)
+    by_logit = expected * rising - right * (rising / p - s * (1 - c) * rising / p**2)
+    powers = np.stack([theta**2, theta, np.ones_like(theta)], axis=1)
+    entries = by_logit @ powers
+    blocks = entries[:, [[0, 1], [1, 2]]]
+    if not c.any():
+        return blocks
+    mixed = right * s * c * (1 - c) * (1 - s) / p**2
+    by_guessing = (expected * c * (1 - c)).sum(axis=1) - (
+        right * (c * (1 - c) / p - c**2 * (1 - c) * (1 - s) / p**2)
+    ).sum(axis=1)
+    whole = np.empty((len(s), 3, 3))
+    whole[:, :2, :2] = blocks
+    whole[:, :2, 2] = whole[:, 2, :2] = mixed @ powers[:, 1:]
+    whole[:, 2, 2] = by_guessing
+    return whole
+
+
+def _orthonormal(weights: Array, theta: Array) -> Iterator[Array]:
+    """Weights times polynomials 1, 2, … of θ, orthonormal under each row of weights."""
+    mean = weights @ theta
+    before, now = np.zeros_like(weights), np.ones_like(weights)
+    scale = np.zeros(len(weights))
+    centred = theta - mean[:, None]
+    for _ in range(_MOST_POLYNOMIALS):
+        drift = ((weights * now**2) * centred).sum(axis=1)
+        after = (centred - drift[:, None]) * now - scale[:, None] * before
+        norm = np.sqrt((weights * after**2).sum(axis=1))
+        kept = norm > 1e-12
+        before, now, scale = now, after / np.where(kept, norm, np.inf)[:, None], norm
+        yield weights * now
+
+
+def _shifts(theta: Array) -> tuple[Array, Array]:
+    """Smooth functions of ability and their derivatives, (n_nodes, _N_SHIFTS)."""
+    bounded = np.tanh(theta / 2)
+    values = np.polynomial.legendre.legvander(bounded, _N_SHIFTS - 2)
+    slopes = np.stack(
+        [
+            np.polynomial.legendre.Legendre.basis(k).deriv()(bounded) * (1 - bounded**2) / 2
+            for k in range(_N_SHIFTS - 1)
+        ],
+        axis=1,
+    )
+    return np.column_stack([values, theta]), np.column_stack([slopes, np.ones_like(theta)])
+
+
+def _solved(own: Array, cross: Array, shared: Array) -> _Covariances:
+    """Invert a system with blocks by item and a narrow border."""
+    inverse = np.full_like(own, np.nan)
+    diagonal = np.einsum("jkk->jk", own)
+    known = (diagonal > 1e-10).all(axis=1)
+    inverse[known] = np.linalg.inv(own[known] + 1e-12 * np.eye(own.shape[1]))
+    reach = inverse @ cross
+    rest = shared - np.einsum("jkr,jks->rs", cross[known], reach[known])
+    common = _inverse(rest)
+    return _Covariances(
+        inverse + np.einsum("jkr,rs,jls->jkl", reach, common, reach, optimize=True),
+        common,
+        -reach @ common,
+    )
+
+
+def _block_diagonal(first: Array, second: Array) -> Array:
+    n = len(first)
+    whole = np.zeros((n + len(second), n + len(second)))
+    whole[:n, :n], whole[n:, n:] = first, second
+    return whole
+
+
+def _inverse(information: Array) -> Array:
     """Inverse of a symmetric matrix; NaN where a parameter is not identified."""
     scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
     known = np.diag(information) > 1e-10
     inverse = np.full_like(information, np.nan)
     kept = np.ix_(known, known)
     scaled = information[kept] / np.outer(scale[known], scale[known])
-    with contextlib.suppress(np.linalg.LinAlgError):
+    try:
         inverse[kept] = np.linalg.inv(scaled) / np.outer(scale[known], scale[known])
+    except np.linalg.LinAlgError:
+        return inverse
     return inverse
+
+
+def _as_numpy(items: ItemArrays) -> Any:
+    return type(items)(*(None if part is None else np.asarray(part) for part in items))
