@@ -9,6 +9,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``quadrature``: the ability grid and posteriors on it
 - ``simulation``: simulated responses, synthetic respondents
 - ``calibration``: fitting the models, and what a fit returns
+- ``diagnostics``: nested models compared
 - ``difficulty``: average error, and difficulty measures compared
 - ``datasets``: the digits crowd, real answers of 130 classifiers
 - ``io``: reading response matrices, reading and writing tables
@@ -17,6 +18,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 
 from irtkit.calibration import FitResult, fit, load
 from irtkit.datasets import DigitsCrowd, load_digits_crowd
+from irtkit.diagnostics import LikelihoodRatioTest, likelihood_ratio_test
 from irtkit.difficulty import DifficultyComparison, average_error, compare_difficulties
 from irtkit.io import read_responses, read_table, write_table
 from irtkit.irf import ItemParameters
@@ -30,11 +32,13 @@ __all__ = [
     "DigitsCrowd",
     "FitResult",
     "ItemParameters",
+    "LikelihoodRatioTest",
     "ResponseMatrix",
     "add_synthetic",
     "average_error",
     "compare_difficulties",
     "fit",
+    "likelihood_ratio_test",
     "load",
     "load_digits_crowd",
     "read_responses",

@@ -1,0 +1,322 @@
+"""Model comparison: whether a model with more parameters fits better than by chance.
+
+Rasch (or 1PL) ⊂ 2PL ⊂ 3PL are nested: each is the next one with parameters held at a value. Twice
+the difference of their maximal log-likelihoods is then, if the smaller model holds and respondents
+are many, chi-square distributed with as many degrees of freedom as parameters were held (Wilks
+1938, *Annals of Mathematical Statistics* 9, 60–62). A parameter held at the edge of its range, as
+guessing is at 0 in the 2PL, makes it a mixture of chi-squares with fewer degrees of freedom (Self
+& Liang 1987, *JASA* 82, 605–610), so that the p-value given here is too large if anything.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.calibration import FitResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from irtkit.irf import ModelName
+
+_RANK = {"Rasch": 0, "1PL": 0, "2PL": 1, "3PL": 2}
+"""A model contains every model of lower rank."""
+_LEVEL = 0.05
+"""p-value below which the sentence speaks of more than chance."""
+_SHORTFALL = 10
+"""How many times its ``tol`` a converged fit may lie below its maximum."""
+_LEAST_ERROR, _LEAST_SHARE = 0.1, 0.05
+"""Integration error of the statistic, and its share of it, that are worth a warning."""
+
+
+@dataclass(frozen=True)
+class LikelihoodRatioTest:
+    """Two nested models compared; made by :func:`irtkit.likelihood_ratio_test`.
+
+    ``print(test)`` says it in one sentence.
+    """
+
+    smaller: ModelName
+    larger: ModelName
+    statistic: float
+    """2 (log L of the larger − log L of the smaller); 0 where only rounding makes it negative."""
+    degrees_of_freedom: int
+    p_value: float
+    """Probability of so large a statistic or a larger one if the smaller model holds."""
+    log_likelihood_smaller: float
+    log_likelihood_larger: float
+    aic_difference: float
+    """AIC of the larger model less that of the smaller; below 0 speaks for the larger."""
+    bic_difference: float
+    """The same of BIC."""
+    cautions: tuple[str, ...]
+    """What keeps the p-value from being exact, in words; empty if nothing is known to."""
+
+    def __str__(self) -> str:
+        if self.statistic < 0:
+            verdict = f"{self.larger} has a lower likelihood than {self.smaller}"
+        else:
+            more = "more" if self.p_value < _LEVEL else "no more"
+            verdict = (
+                f"{self.larger} fits better than {self.smaller} by {more} than chance explains "
+                f"at the {_LEVEL:.0%} level"
+            )
+        p = f"p = {self.p_value:.3f}" if self.p_value >= 0.001 else "p < 0.001"
+        degrees = f"degree{'s' * (self.degrees_of_freedom > 1)} of freedom"
+        numbers = (
+            f"likelihood ratio statistic {self.statistic:.2f} with {self.degrees_of_freedom} "
+            f"{degrees}, {p}; AIC {_change(self.aic_difference)}, "
+            f"BIC {_change(self.bic_difference)}"
+        )
+        notes = f"; note that {'; and that '.join(self.cautions)}" if self.cautions else ""
+        return f"{verdict} ({numbers}){notes}."
+
+
+def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRatioTest:
+    """Test a model against one that contains it, both fitted to the same responses.
+
+    The statistic is 2 (log L_larger − log L_smaller), referred to the chi-square distribution
+    with as many degrees of freedom as the larger model has more parameters.
+
+    Parameters
+    ----------
+    smaller, larger
+        Fits of nested models, the one with fewer parameters first: Rasch or 1PL, then 2PL, then
+        3PL. Rasch and 1PL are the same model in different units, so that there is nothing to test
+        between them. Only ``prior=None`` fits have the maxima that the theory speaks of.
+
+    Returns
+    -------
+    LikelihoodRatioTest
+        Statistic, degrees of freedom, p-value and differences of AIC and BIC; printing it gives
+        a sentence. Against the 3PL the p-value is conservative: guessing of 0 is at the edge of
+        its range. With fewer respondents than parameters, or items without a finite estimate, it
+        is rough, and the sentence says so.
+
+    Raises
+    ------
+    TypeError
+        If an argument is not a FitResult.
+    ValueError
+        If the models are not nested or come in the wrong order, or if the fits differ in items,
+        respondents, responses, treatment of synthetic respondents, or quadrature.
+
+    Warns
+    -----
+    UserWarning
+        If a fit had a prior or synthetic respondents beside the real ones, so that its
+        log-likelihood is not a maximum and the statistic may even be negative; if a fit did not
+        converge; if the larger model has not reached its maximum; or if the integration over
+        ability was too coarse.
+
+    References
+    ----------
+    Wilks (1938), *Annals of Mathematical Statistics* 9, 60–62.
+    Self & Liang (1987), *Journal of the American Statistical Association* 82, 605–610.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> items = irtkit.ItemParameters.from_difficulty([0.5, 0.5, 2.0, 2.0], [-1, 0, 0, 1])
+    >>> abilities = [k / 125 - 2 for k in range(500)]
+    >>> responses = irtkit.simulate_responses(items, abilities, seed=1)
+    >>> fits = [irtkit.fit(responses, model, prior=None) for model in ("1PL", "2PL")]
+    >>> test = irtkit.likelihood_ratio_test(*fits)
+    >>> test.degrees_of_freedom, test.p_value < 0.001
+    (3, True)
+    >>> print(test)
+    2PL fits better than 1PL by more than chance explains at the 5% level (likelihood ratio
+    statistic 45.41 with 3 degrees of freedom, p < 0.001; AIC falls by 39.4, BIC falls by 26.8).
+    """
+    _check_models(smaller, larger)
+    _check_responses(smaller, larger)
+    _check_quadrature(smaller, larger)
+    from scipy.special import chdtrc
+
+    difference = 2 * (larger.log_likelihood - smaller.log_likelihood)
+    statistic = 0.0 if -_uncertainty(smaller, larger) <= difference < 0 else difference
+    doubts = tuple(_doubts(smaller, larger, statistic))
+    if doubts:
+        warnings.warn("; ".join(doubts), stacklevel=2)
+    degrees_of_freedom = larger.n_parameters - smaller.n_parameters
+    return LikelihoodRatioTest(
+        smaller=smaller.model,
+        larger=larger.model,
+        statistic=statistic,
+        degrees_of_freedom=degrees_of_freedom,
+        p_value=float(chdtrc(degrees_of_freedom, max(statistic, 0.0))),
+        log_likelihood_smaller=smaller.log_likelihood,
+        log_likelihood_larger=larger.log_likelihood,
+        aic_difference=larger.aic - smaller.aic,
+        bic_difference=larger.bic - smaller.bic,
+        cautions=(*doubts, *_limits(smaller, larger)),
+    )
+
+
+def _check_models(smaller: FitResult, larger: FitResult) -> None:
+    """Refuse what is not a pair of nested models, the smaller one first."""
+    for name, result in (("smaller", smaller), ("larger", larger)):
+        if not isinstance(result, FitResult):
+            raise TypeError(
+                f"{name} must be a FitResult, as irtkit.fit and irtkit.load return it; "
+                f"got {type(result).__name__}"
+            )
+    if _RANK[smaller.model] > _RANK[larger.model]:
+        raise ValueError(
+            "smaller must be the model with fewer parameters, larger the one that contains it; "
+            f"got {smaller.model} as smaller and {larger.model} as larger: swap them"
+        )
+    if smaller.model == larger.model:
+        raise ValueError(f"smaller and larger must be different models; both are {larger.model}")
+    if _RANK[smaller.model] == _RANK[larger.model]:
+        raise ValueError(
+            f"smaller and larger must be nested models; {smaller.model} and {larger.model} are "
+            "the same model in different units, with equally many parameters: nothing to test"
+        )
+    if smaller.n_parameters >= larger.n_parameters:
+        raise ValueError(
+            f"larger must have more parameters than smaller; {smaller.model} and {larger.model} "
+            f"of {len(larger.item_labels)} item(s) both have {larger.n_parameters}"
+        )
+
+
+def _check_responses(smaller: FitResult, larger: FitResult) -> None:
+    """Refuse fits of different responses, as far as results know what they were fitted to."""
+    items, respondents = smaller.item_labels, smaller.respondent_labels
+    _check_labels("items", items, larger.item_labels)
+    _check_labels("respondents", respondents, larger.respondent_labels)
+    if (k := _first_difference(smaller.synthetic, larger.synthetic)) is not None:
+        apart, alike = ("smaller", "larger") if smaller.synthetic[k] else ("larger", "smaller")
+        raise ValueError(
+            "smaller and larger must treat synthetic respondents the same way; "
+            f"{respondents[k]!r} is one in {apart} and a respondent like any other in {alike} "
+            "(synthetic= of irtkit.fit)"
+        )
+    for name, labels in (("item", items), ("respondent", respondents)):
+        for count, word in (("responses", "responses"), ("right", "right responses")):
+            one, other = (getattr(fit.counts, f"{name}_{count}") for fit in (smaller, larger))
+            if (k := _first_difference(one, other)) is not None:
+                raise ValueError(
+                    "smaller and larger must be fitted to the same responses; "
+                    f"{name} {labels[k]!r} has {one[k]} {word} in smaller and {other[k]} in larger"
+                )
+    one, other = smaller.responses, larger.responses
+    if one is None or other is None or one is other:
+        return
+    if not (
+        np.array_equal(one.trials, other.trials) and np.array_equal(one.successes, other.successes)
+    ):
+        raise ValueError(
+            "smaller and larger must be fitted to the same responses; "
+            "their counts agree and single responses do not"
+        )
+
+
+def _check_labels(kind: str, one: tuple[str, ...], other: tuple[str, ...]) -> None:
+    if one == other:
+        return
+    if len(one) != len(other):
+        seen = f"smaller has {len(one)} and larger {len(other)}"
+    else:
+        k = next(k for k in range(len(one)) if one[k] != other[k])
+        seen = f"number {k + 1} is {one[k]!r} in smaller and {other[k]!r} in larger"
+    raise ValueError(f"smaller and larger must have the same {kind} in the same order; {seen}")
+
+
+def _first_difference(one: NDArray[Any], other: NDArray[Any]) -> int | None:
+    """Place of the first difference of two arrays of the same length."""
+    different = np.flatnonzero(one != other)
+    return int(different[0]) if different.size else None
+
+
+def _check_quadrature(smaller: FitResult, larger: FitResult) -> None:
+    """Refuse fits on different grids: each fixed one is another distribution of ability."""
+    one, other = smaller.settings["quadrature"], larger.settings["quadrature"]
+    if one != other:
+        raise ValueError(
+            "smaller and larger must be fitted with the same quadrature, or their log-likelihoods "
+            f"are not comparable; smaller has {_grid(one)} and larger {_grid(other)}"
+        )
+
+
+def _grid(quadrature: str | list[float]) -> str:
+    return repr(quadrature if isinstance(quadrature, str) else tuple(quadrature))
+
+
+def _integration_error(smaller: FitResult, larger: FitResult) -> float:
+    """Error of the statistic that comes from integrating over ability on nodes, at most."""
+    return 2 * (smaller.quadrature.estimated_error + larger.quadrature.estimated_error)
+
+
+def _uncertainty(smaller: FitResult, larger: FitResult) -> float:
+    """How far below 0 the statistic may lie although both fits are at their maximum."""
+    rounding = 1e-12 * abs(smaller.log_likelihood)
+    shortfall = 2 * _SHORTFALL * larger.settings["tol"]
+    return _integration_error(smaller, larger) + float(shortfall) + rounding
+
+
+def _doubts(smaller: FitResult, larger: FitResult, statistic: float) -> Iterator[str]:
+    """Why the statistic may not be that of two maxima, each with what to do about it."""
+    both = (smaller, larger)
+    if with_prior := [fit.model for fit in both if fit.settings["prior"] is not None]:
+        yield (
+            f"{_fits(with_prior)} had a prior, and a log-likelihood under a prior is not a "
+            "maximum, so that the test is rough and its statistic may even be negative "
+            "(fit with prior=None)"
+        )
+    if smaller.synthetic.any():
+        yield (
+            "synthetic respondents took part in estimating items and do not count in the "
+            "log-likelihoods, which are therefore not maxima (fit without them)"
+        )
+    if unconverged := [fit.model for fit in both if not fit.converged]:
+        yield f"{_fits(unconverged)} did not converge, short of the maximum by an unknown amount"
+    if statistic < 0:
+        yield (
+            f"{larger.model} contains {smaller.model}, and yet its log-likelihood is lower by "
+            f"{-statistic / 2:.3g}: it has not reached its maximum"
+        )
+    error = _integration_error(smaller, larger)
+    if error > max(_LEAST_ERROR, _LEAST_SHARE * abs(statistic)):
+        fixed = smaller.settings["quadrature"] != "adaptive"
+        yield (
+            f"integration over ability may put the statistic off by {error:.2g}"
+            + " (fit with quadrature='adaptive')" * fixed
+        )
+
+
+def _limits(smaller: FitResult, larger: FitResult) -> Iterator[str]:
+    """What theory says about the p-value even of two maxima."""
+    if larger.model == "3PL":
+        yield (
+            f"{smaller.model} puts guessing at 0, the edge of its range, so that the p-value "
+            "is conservative (the exact one is smaller)"
+        )
+    n_odd = sum(
+        (one, other) != ("ok", "ok")
+        for one, other in zip(smaller.status, larger.status, strict=True)
+    )
+    if n_odd:
+        yield (
+            f"{n_odd} of {len(larger.status)} items have too little variance for a finite "
+            "estimate, for which the chi-square distribution does not hold"
+        )
+    if larger.n_real < larger.n_parameters:
+        yield (
+            "the chi-square distribution is for many respondents, and here are "
+            f"{larger.n_real} for {larger.n_parameters} parameters"
+        )
+
+
+def _fits(models: list[ModelName]) -> str:
+    return f"the fit{'s' * (len(models) > 1)} of {' and '.join(models)}"
+
+
+def _change(difference: float) -> str:
+    return f"{'falls' if difference < 0 else 'rises'} by {abs(difference):.1f}"
