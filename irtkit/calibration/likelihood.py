@@ -174,22 +174,28 @@ class MarginalLikelihood:
 
     def _local_step(self, x: jax.Array, curvature: jax.Array, v: jax.Array) -> jax.Array:
         """Newton step of every item by itself, and of what the prior learns."""
-        items = self.items(x)
         by_slope, by_intercept, by_guessing, by_learned = self.split(v)
         if self.prior is not None:
-            curvature = curvature + self.prior.curvature(
-                items, self._hyper(x), common_slope=self.common_slope
-            )
+            by_prior, _, learned_curvature = self.prior_curvature(x)
+            curvature = curvature + by_prior
         if self.common_slope:
             step = self._common_slope_step(curvature, by_slope, by_intercept)
         else:
             sides = [by_slope, by_intercept, *([] if by_guessing is None else [by_guessing])]
             step = _solve_blocks(curvature, jnp.stack(sides, axis=1))
         if self.prior is not None:
-            scale_curvature, location_curvature = self.prior.hyper_curvature(items)
-            learned_curvature = jnp.stack([location_curvature, scale_curvature])
-            step.append(by_learned / learned_curvature[: by_learned.size])
+            step.append(by_learned / jnp.diag(learned_curvature))
         return jnp.concatenate(step)
+
+    def prior_curvature(self, x: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+        """Curvature of the prior: blocks by item, border and corner of what it learns."""
+        if self.prior is None:
+            raise ValueError("there is no prior")
+        items, n_learned = self.items(x), self.split(x)[-1].shape[0]
+        blocks, border, corner = self.prior.curvature(
+            items, self._hyper(x), common_slope=self.common_slope
+        )
+        return blocks, border[:, :, :n_learned], corner[:n_learned, :n_learned]
 
     def _hyper(self, x: jax.Array) -> Hyper:
         *_, learned = self.split(x)
@@ -244,6 +250,12 @@ class Described(NamedTuple):
 def described(likelihood: MarginalLikelihood, x: jax.Array) -> Described:
     """Items and the SDs of ability at x, in one program."""
     return Described(likelihood.items(x), likelihood.latent_sd(x), likelihood.synthetic_sd(x))
+
+
+@partial(jax.jit, static_argnums=0)
+def prior_curvature(likelihood: MarginalLikelihood, x: jax.Array) -> tuple[jax.Array, ...]:
+    """Curvature of the prior at x, in one program."""
+    return likelihood.prior_curvature(x)
 
 
 @partial(jax.jit, static_argnums=0)

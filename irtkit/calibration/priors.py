@@ -87,31 +87,48 @@ class WeakPrior:
         excess = jnp.log(jnp.maximum(jnp.abs(slope) / self.steep, 1.0)) / self.steep_spread
         return -jnp.sum(spread + 0.5 * excess**2) - 0.5 * (hyper.log_scale / self.log_scale_sd) ** 2
 
-    def curvature(self, items: ItemArrays, hyper: Hyper, *, common_slope: bool) -> jax.Array:
-        """Positive definite stand-in for −∂² log density, (n_items, k, k) as the information."""
-        weight = self.intercept_spread**-2
-        zero = jnp.zeros_like(items.slope)
-        slope = zero + weight * hyper.location**2
+    def curvature(
+        self, items: ItemArrays, hyper: Hyper, *, common_slope: bool
+    ) -> tuple[jax.Array, jax.Array, jax.Array]:
+        """Positive definite stand-in for −∂² log density, by items and by what is learned.
+
+        Blocks by item (n_items, k, k), a border (n_items, k, 2) and a corner (2, 2), in the order
+        slope, intercept, logit of guessing and m, log τ.
+        """
+        n_items = items.slope.shape[0]
+        zero, one = jnp.zeros_like(items.slope), jnp.ones_like(items.slope)
+        size = 2 if items.logit_guessing is None else 3
+        # Every term is ½·weight·residual²; here its weight, and its derivatives by slope and
+        # intercept and by m and log τ.
+        terms = [
+            (
+                zero + self.intercept_spread**-2,
+                [-hyper.location * one, one],
+                [-items.slope, zero],
+            )
+        ]
         if not common_slope:
             standardised, derivative = self._standardised(items.slope, hyper)
-            slope += (self.slope_df + 1) / (self.slope_df + standardised**2) * derivative**2
-            size = jnp.maximum(jnp.abs(items.slope), self.steep)
-            slope += (size > self.steep) / (self.steep_spread * size) ** 2
-        cross = zero - weight * hyper.location
-        rows = [[slope, cross], [cross, zero + weight]]
+            weight = (self.slope_df + 1) / (self.slope_df + standardised**2)
+            terms.append((weight, [derivative, zero], [zero, -derivative * items.slope]))
+            size_above = jnp.maximum(jnp.abs(items.slope), self.steep)
+            steep = (size_above > self.steep) / (self.steep_spread * size_above) ** 2
+            terms.append((steep, [one, zero], [zero, zero]))
+        blocks = jnp.zeros((n_items, size, size))
+        border, corner = jnp.zeros((n_items, size, 2)), jnp.zeros((2, 2))
+        for weight, by_item, by_learned in terms:
+            item = jnp.stack([*by_item, *[zero] * (size - 2)], axis=1)
+            learned = jnp.stack(by_learned, axis=1)
+            weighted = weight[:, None] * item
+            blocks += weighted[:, :, None] * item[:, None, :]
+            border += weighted[:, :, None] * learned[:, None, :]
+            corner += (weight[:, None] * learned).T @ learned
         if items.logit_guessing is not None:
             c = jax.nn.sigmoid(items.logit_guessing)
             guessing = (self.guessing_alpha + self.guessing_beta - 2) * c * (1 - c)
-            rows = [[*rows[0], zero], [*rows[1], zero], [zero, zero, guessing]]
-        return jnp.stack([jnp.stack(row, axis=1) for row in rows], axis=1)
-
-    def hyper_curvature(self, items: ItemArrays) -> tuple[jax.Array, jax.Array]:
-        """Rough −∂² log density by log τ and by m."""
-        n_items = items.slope.shape[0]
-        return (
-            jnp.asarray(0.5 * n_items / self.slope_spread**2 + self.log_scale_sd**-2),
-            jnp.sum(items.slope**2) / self.intercept_spread**2 + self.location_sd**-2,
-        )
+            blocks = blocks.at[:, 2, 2].add(guessing)
+        own = jnp.array([self.location_sd**-2, self.log_scale_sd**-2])
+        return blocks, border, corner + jnp.diag(own)
 
     def _standardised(self, slope: jax.Array, hyper: Hyper) -> tuple[jax.Array, jax.Array]:
         """(u(a/τ) − u(1)) / spread and its derivative by a."""

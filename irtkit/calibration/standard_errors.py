@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import expit, logsumexp
 
-from irtkit.calibration.likelihood import described
+from irtkit.calibration.likelihood import described, prior_curvature
 from irtkit.quadrature import PADDING, REAL, SYNTHETIC
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_MOST_DENSE = 400
+_MOST_DENSE = 300
 """Parameters up to which the information is formed as a whole."""
 _MOST_POLYNOMIALS = 16
 _NEGLIGIBLE = 1e-9
@@ -147,8 +147,8 @@ class _Problem:
         c = np.zeros((len(a), 1)) if logit_c is None else expit(logit_c)[:, None]
         return _Tables(s, c + (1 - c) * s, c)
 
-    def posteriors(self) -> Iterator[tuple[Array, Array, Array]]:
-        """Right responses, responses and posterior weights of the respondents, part by part."""
+    def posteriors(self) -> Iterator[tuple[Array, Array, Array, NDArray[np.bool_]]]:
+        """Right responses, responses, posterior weights and who is real, part by part."""
         a, d, _ = self.items
         tables = self.tables()
         log_wrong = np.log1p(-np.minimum(tables.p, 1 - 1e-16))
@@ -173,17 +173,29 @@ class _Problem:
             real = group[start : start + step][kept] == REAL
             joint += np.where(real[:, None], self.log_weights[REAL], self.log_weights[SYNTHETIC])
             weights = np.exp(joint - joint.max(axis=1, keepdims=True))
-            yield right, answered, weights / weights.sum(axis=1, keepdims=True)
+            yield right, answered, weights / weights.sum(axis=1, keepdims=True), real
 
     def dense(self) -> _Covariances:
         """Invert the observed information as a whole."""
+        n_items, size = self.likelihood.n_items, self.size
+        if self.likelihood.complete and not self.with_guessing:
+            blocks, lost = self._parts_of_family()
+        else:
+            blocks, lost = self._parts()
+        place = np.arange(size) * n_items + np.arange(n_items)[:, None]
+        information = -lost
+        information[place[:, :, None], place[:, None, :]] += blocks
+        return self._inverted(information, place)
+
+    def _parts(self) -> tuple[Array, Array]:
+        """Information by item of known abilities, and what is lost as they are not known."""
         n_items, size, theta = self.likelihood.n_items, self.size, self.theta
         tables = self.tables()
         by_right, by_response = _scores(tables, theta)
         expected_right = np.zeros((n_items, len(theta)))
         expected = np.zeros_like(expected_right)
         lost = np.zeros((size * n_items, size * n_items))
-        for right, answered, weights in self.posteriors():
+        for right, answered, weights, _ in self.posteriors():
             expected_right += right.T @ weights
             expected += answered.T @ weights
             for weighted in _orthonormal(weights, theta):
@@ -196,12 +208,31 @@ class _Problem:
                 lost += step
                 if np.trace(step) < _NEGLIGIBLE * np.trace(lost):
                     break
-        blocks = _second_derivatives(tables, theta, expected, expected_right)
-        item, k = np.arange(n_items), np.arange(size)
-        place = k * n_items + item[:, None]
-        information = -lost
-        information[place[:, :, None], place[:, None, :]] += blocks
-        return self._inverted(information, place)
+        return _second_derivatives(tables, theta, expected, expected_right), lost
+
+    def _parts_of_family(self) -> tuple[Array, Array]:
+        """The same for complete data without guessing, where scores are θ·y − θ·P and y − P.
+
+        The sums over respondents of the covariances of θ and of functions of θ need only sums
+        over respondents by node and by pair of nodes.
+        """
+        n_items, theta = self.likelihood.n_items, self.theta
+        mass, pairs = np.zeros(len(theta)), np.zeros((len(theta), len(theta)))
+        by_right, by_both = np.zeros((n_items, len(theta))), np.zeros((n_items, n_items))
+        for right, _, weights, _ in self.posteriors():
+            centred = weights * (theta - (weights @ theta)[:, None])
+            mass += weights.sum(axis=0)
+            pairs += weights.T @ weights
+            by_right += right.T @ centred
+            by_both += right.T @ ((centred @ theta)[:, None] * right)
+        p = self.tables().p
+        curves = np.concatenate([theta * p, p])
+        lost = (curves * mass) @ curves.T - curves @ pairs @ curves.T
+        crossed = by_right @ curves.T
+        lost[:n_items] -= crossed
+        lost[:, :n_items] -= crossed.T
+        lost[:n_items, :n_items] += by_both
+        return _outer(mass * p * (1 - p), theta), lost
 
     def _inverted(self, information: Array, place: NDArray[np.int64]) -> _Covariances:
         """Add the prior, make slopes common where they are, and invert."""
@@ -213,8 +244,8 @@ class _Problem:
         border[place] = by_prior.cross
         if self.likelihood.common_slope:
             if self.likelihood.model == "Rasch":
-                slope, with_rest = self._by_latent_sd(), np.zeros(n_items)
-                slope, with_rest = slope[0], slope[1:]
+                slope, *with_rest = self._by_latent_sd()
+                with_rest = np.array(with_rest)
             else:
                 slope = information[:n_items, :n_items].sum()
                 with_rest = information[n_items:, :n_items].sum(axis=1)
@@ -233,24 +264,21 @@ class _Problem:
         )
 
     def _by_latent_sd(self) -> Array:
-        """Observed information of log σ (Rasch) with itself and with every intercept."""
-        sd, theta = self.sds[REAL], self.theta
+        """Observed information of log σ (Rasch) with itself and with every intercept.
+
+        The log weight of a node has the derivative h(θ) = θ²/σ² less its mean on the grid.
+        """
+        square = (self.theta / self.sds[REAL]) ** 2
         weights = np.exp(self.log_weights[REAL])
-        square = theta**2 / sd**2
-        centred = square - weights @ square
-        n_items = self.likelihood.n_items
-        wrong = self.tables().s
-        total = np.zeros(n_items + 1)
-        for right, answered, posterior in self.posteriors():
-            mean = posterior @ centred
-            variance = posterior @ centred**2 - mean**2
-            # −∂²: of log weights 2(θ²/σ² − …), whose expectation is exact on the grid
-            second = 2 * (posterior @ square) - 2 * (weights @ square)
-            second += 2 * (weights @ square**2 - (weights @ square) ** 2) / 2
-            total[0] += (second - variance).sum()
-            deviation = posterior * (centred - mean[:, None])
-            score = answered * (-(deviation @ wrong.T))
-            total[1:] -= score.sum(axis=0) + 0.0 * right.sum(axis=0)
+        mean = weights @ square
+        spread = weights @ square**2 - mean**2
+        curves = self.tables().s
+        total = np.zeros(self.likelihood.n_items + 1)
+        for _, answered, posterior, real in self.posteriors():
+            of_real = posterior[real]
+            deviation = of_real * (square - (of_real @ square)[:, None])
+            total[0] += (2 * (of_real @ square - mean) + spread - deviation @ square).sum()
+            total[1:] += (answered[real] * (deviation @ curves.T)).sum(axis=0)
         return total
 
     def bordered(self) -> _Covariances:
@@ -259,19 +287,18 @@ class _Problem:
         complete = self.likelihood.complete
         mass = {REAL: np.zeros(len(theta)), SYNTHETIC: np.zeros(len(theta))}
         expected = np.zeros((1 if complete else n_items, len(theta)))
-        group = np.asarray(self.blocks.group).ravel()
-        group, first = group[group != PADDING], 0
-        for _, answered, weights in self.posteriors():
-            of_part = group[first : first + len(weights)]
-            first += len(weights)
-            for which, total in mass.items():
-                total += weights[of_part == which].sum(axis=0)
+        spread = np.zeros(len(theta))
+        for _, answered, weights, real in self.posteriors():
+            mass[REAL] += weights[real].sum(axis=0)
+            mass[SYNTHETIC] += weights[~real].sum(axis=0)
+            spread += (weights @ theta**2 - (weights @ theta) ** 2) @ weights
             expected += weights.sum(axis=0) if complete else answered.T @ weights
+        spread /= np.maximum(mass[REAL] + mass[SYNTHETIC], 1e-300)
         shifts, slopes = _shifts(theta)
-        powers = np.stack([theta**2, theta, np.ones_like(theta)], axis=1)
         with_shift = np.concatenate([theta[:, None] * shifts, shifts], axis=1)
         own = np.empty((n_items, size, size))
         cross = np.empty((n_items, size, _N_SHIFTS))
+        noise = np.empty(n_items)
         about_shifts = np.zeros(len(theta))
         step = max(1, _CELLS_AT_ONCE // len(theta))
         for start in range(0, n_items, step):
@@ -280,12 +307,13 @@ class _Problem:
             slope = self.items.slope[some, None]
             share = (expected if complete else expected[some]) * (1 - c) * (1 - s) / p
             weight = share * s**2
-            own[some, :2, :2] = (weight @ powers)[:, [[0, 1], [1, 2]]]
+            own[some, :2, :2] = _outer(weight, theta)
+            noise[some] = weight @ spread
             cross[some, :2] = ((weight * slope) @ with_shift).reshape(-1, 2, _N_SHIFTS)
             about_shifts += (slope**2 * weight).sum(axis=0)
             if size == 3:
                 weight = share * s * c
-                own[some, :2, 2] = own[some, 2, :2] = weight @ powers[:, 1:]
+                own[some, :2, 2] = own[some, 2, :2] = np.stack([weight @ theta, weight.sum(axis=1)], 1)
                 own[some, 2, 2] = (share * c**2).sum(axis=1)
                 cross[some, 2] = (weight * slope) @ shifts
         shared = shifts.T @ (about_shifts[:, None] * shifts)
@@ -301,7 +329,8 @@ class _Problem:
             shared = np.block([[head[None]], [head[1:, None], shared]])
             cross = np.concatenate([own[:, 1:, :1], cross[:, 1:]], axis=2)
             own = own[:, 1:, 1:]
-        return _solved(own, cross, shared)
+            noise[:] = 0.0
+        return _solved(own, cross, shared, noise)
 
     def _prior(self) -> _Covariances:
         """What the prior adds to the information: by item, shared, and between them."""
@@ -332,9 +361,7 @@ def _second_derivatives(
     s, p, c = tables
     rising = s * (1 - s)
     by_logit = expected * rising - right * (rising / p - s * (1 - c) * rising / p**2)
-    powers = np.stack([theta**2, theta, np.ones_like(theta)], axis=1)
-    entries = by_logit @ powers
-    blocks = entries[:, [[0, 1], [1, 2]]]
+    blocks = _outer(by_logit, theta)
     if not c.any():
         return blocks
     mixed = right * s * c * (1 - c) * (1 - s) / p**2
@@ -343,9 +370,15 @@ def _second_derivatives(
     ).sum(axis=1)
     whole = np.empty((len(s), 3, 3))
     whole[:, :2, :2] = blocks
-    whole[:, :2, 2] = whole[:, 2, :2] = mixed @ powers[:, 1:]
+    whole[:, :2, 2] = whole[:, 2, :2] = np.stack([mixed @ theta, mixed.sum(axis=1)], 1)
     whole[:, 2, 2] = by_guessing
     return whole
+
+
+def _outer(weight: Array, theta: Array) -> Array:
+    """Sum over nodes of weight times the outer product of (θ, 1), (n_items, 2, 2)."""
+    entries = weight @ np.stack([theta**2, theta, np.ones_like(theta)], axis=1)
+    return np.asarray(entries[:, [[0, 1], [1, 2]]])
 
 
 def _orthonormal(weights: Array, theta: Array) -> Iterator[Array]:
@@ -377,8 +410,12 @@ def _shifts(theta: Array) -> tuple[Array, Array]:
     return np.column_stack([values, theta]), np.column_stack([slopes, np.ones_like(theta)])
 
 
-def _solved(own: Array, cross: Array, shared: Array) -> _Covariances:
-    """Invert a system with blocks by item and a narrow border."""
+def _solved(own: Array, cross: Array, shared: Array, noise: Array) -> _Covariances:
+    """Invert a system with blocks by item and a narrow border.
+
+    ``noise`` is what an item by itself loses about its slope as abilities follow the chance in
+    its responses; shifts of all abilities lose nothing by it.
+    """
     inverse = np.full_like(own, np.nan)
     diagonal = np.einsum("jkk->jk", own)
     known = (diagonal > 1e-10).all(axis=1)
@@ -386,6 +423,9 @@ def _solved(own: Array, cross: Array, shared: Array) -> _Covariances:
     reach = inverse @ cross
     rest = shared - np.einsum("jkr,jks->rs", cross[known], reach[known])
     common = _inverse(rest)
+    alone = own[known] + 1e-12 * np.eye(own.shape[1])
+    alone[:, 0, 0] -= np.minimum(noise[known], 0.5 * alone[:, 0, 0])
+    inverse[known] = np.linalg.inv(alone)
     return _Covariances(
         inverse + np.einsum("jkr,rs,jls->jkl", reach, common, reach, optimize=True),
         common,
