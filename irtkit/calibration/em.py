@@ -93,6 +93,19 @@ class Climber:
         by_product = likelihood.model == "3PL" or not likelihood.complete
         self.knots_per_node = 0.7 if by_product else 0.5 * (likelihood.n_items >= _MANY_ITEMS)
 
+    def maximise(self, x: jax.Array, grid: tuple[int, float] | None) -> Maximum:
+        """Maximise on a fixed grid (nodes, limit), or on adaptive nodes if there is none."""
+        return self.on_adaptive_nodes(x) if grid is None else self.on_fixed_nodes(x, *grid)
+
+    def near(self, x: jax.Array, grid: tuple[int, float] | None) -> jax.Array:
+        """Go most of the way to the maximum, on a first grid alone."""
+        if grid is None:
+            nodes = self._resolution(x, self._reach(x)).nodes(knots_per_node=self.knots_per_node)
+        else:
+            nodes = quadrature.fixed_nodes(*grid)
+        start = ascent.begin(self._without_synthetic(x, nodes))
+        return self._climb(start, nodes, 4 * _FIRST_STRETCH, _FIRST_TOL).x
+
     def on_fixed_nodes(self, x: jax.Array, n_nodes: int, limit: float) -> Maximum:
         """Maximise on equally spaced nodes from −limit to limit."""
         nodes = quadrature.fixed_nodes(n_nodes, limit)
@@ -118,7 +131,7 @@ class Climber:
             fine = error <= _ERROR_ALLOWED * float(self.n_real) and needed <= reach
             done = state.converged or state.stalled or self.n_iterations >= self.max_iterations
             if fine and tol > self.tol and not self.n_iterations >= self.max_iterations:
-                tol, state = self.tol, state._replace(n_small=np.zeros((), np.int64))
+                tol, state = self.tol, state._replace(n_small=0 * state.n_small)
             elif done and (fine or n_built == _MOST_GRIDS or not state.converged):
                 return self._standardised(self._maximum(state, nodes, posterior, error), reach)
             if not fine and n_built < _MOST_GRIDS:
@@ -165,7 +178,7 @@ class Climber:
         them, noticeably so with very few respondents or slopes beyond its limit. Rescaling items
         and abilities together leaves every probability of a right answer as it is.
         """
-        if self.likelihood.prior is None:
+        if self.likelihood.prior is None or not self.likelihood.prior.learns:
             return maximum
         for _ in range(_MOST_RESCALINGS):
             posterior = maximum.posterior
@@ -201,9 +214,7 @@ class Climber:
         self.n_iterations += int(state.n_evaluations)
         return state.x
 
-    def _climb(
-        self, state: ascent.Ascent, nodes: Nodes, most: int, tol: float
-    ) -> ascent.Ascent:
+    def _climb(self, state: ascent.Ascent, nodes: Nodes, most: int, tol: float) -> ascent.Ascent:
         """Make up to ``most`` evaluations on one grid, reporting between bursts of them."""
         data = Data(self.blocks, nodes, self.n_real)
         n_nodes = quadrature.count_nodes(nodes)
@@ -211,9 +222,7 @@ class Climber:
         while not (state.converged or state.stalled) and self.n_iterations < end:
             began, made = time.perf_counter(), int(state.n_evaluations)
             allowed = min(burst, end - self.n_iterations)
-            state, entries = ascent.advance(
-                self.likelihood, data, state, tol=tol, n_steps=allowed
-            )
+            state, entries = ascent.advance(self.likelihood, data, state, tol=tol, n_steps=allowed)
             log_likelihood, change = map(np.asarray, entries)
             self.trace.extend(
                 (

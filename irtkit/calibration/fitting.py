@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.em import Climber, Maximum
     from irtkit.calibration.likelihood import MarginalLikelihood
-    from irtkit.calibration.priors import WeakPrior
+    from irtkit.calibration.priors import Prior, PriorName
     from irtkit.quadrature import Blocks, ItemArrays
 
 _UNBOUNDED_INFORMATION = 0.05
@@ -35,7 +36,7 @@ def fit(
     model: ModelName = "2PL",
     *,
     method: Literal["em"] = "em",
-    prior: Literal["weak"] | WeakPrior | None = "weak",
+    prior: PriorName | Prior | None = "weak",
     seed: int = 0,
     quadrature: Literal["adaptive"] | tuple[int, float] = "adaptive",
     standard_errors: bool = True,
@@ -63,7 +64,9 @@ def fit(
         "em": marginal maximum likelihood; abilities are posterior means.
     prior
         "weak" (default) keeps every estimate finite and leaves the common scale and location of
-        the items free; None is textbook marginal maximum likelihood; or a prior object.
+        the items free; None is textbook marginal maximum likelihood; or an object:
+        :class:`irtkit.ItemPrior` with densities of your own, or a changed
+        :class:`irtkit.WeakPrior`.
     seed
         Recorded in the settings; "em" draws nothing at random.
     quadrature
@@ -120,7 +123,7 @@ def fit(
 
     from irtkit.calibration.em import Climber
     from irtkit.calibration.likelihood import MarginalLikelihood, starting_values
-    from irtkit.calibration.priors import prior_of
+    from irtkit.calibration.priors import Beta, ItemPrior, described_prior, prior_of
     from irtkit.quadrature import blocks_of
 
     chosen = prior_of(prior)
@@ -137,13 +140,16 @@ def fit(
             complete=not responses.has_repeats and counts.respondent_responses.sum() == n_cells,
         )
         climber = Climber(likelihood, blocks, tol=tol, max_iterations=max_iterations, report=report)
+        grid = None if isinstance(quadrature, str) else (int(quadrature[0]), float(quadrature[1]))
         start = starting_values(likelihood, blocks)
-        if quadrature == "adaptive":
-            maximum = climber.on_adaptive_nodes(start)
-        else:
-            maximum = climber.on_fixed_nodes(start, int(quadrature[0]), float(quadrature[1]))
+        if model == "3PL" and chosen is None:  # from afar, guessing runs off before slopes settle
+            held = replace(likelihood, prior=ItemPrior(guessing=Beta()))
+            start = Climber(
+                held, blocks, tol=tol, max_iterations=max_iterations, report=report
+            ).near(start, grid)
+        maximum = climber.maximise(start, grid)
         settings: dict[str, Any] = {
-            "prior": None if chosen is None else vars(chosen),
+            "prior": described_prior(chosen),
             "seed": seed,
             "quadrature": quadrature if isinstance(quadrature, str) else list(quadrature),
             "standard_errors": standard_errors,
@@ -151,7 +157,7 @@ def fit(
             "tol": tol,
             "max_iterations": max_iterations,
         }
-        result = _result(responses, model, settings, counts, climber, maximum)
+        result = _result(responses, counts, climber, maximum, model=model, settings=settings)
     _warn(result)
     return result
 
@@ -225,11 +231,12 @@ def _counts(responses: ResponseMatrix, blocks: Blocks) -> Counts:
 
 def _result(
     responses: ResponseMatrix,
-    model: ModelName,
-    settings: dict[str, Any],
     counts: Counts,
     climber: Climber,
     maximum: Maximum,
+    *,
+    model: ModelName,
+    settings: dict[str, Any],
 ) -> FitResult:
     """Turn the scale the right way up, set the unit of Rasch, and put labels on."""
     from irtkit.calibration.likelihood import described

@@ -142,9 +142,11 @@ class _Problem:
 
     def tables(self, some: slice = slice(None)) -> _Tables:
         """Curves of some items."""
-        a, d, logit_c = (None if part is None else part[some] for part in self.items)
-        s = expit(np.multiply.outer(a, self.theta) + d[:, None])
-        c = np.zeros((len(a), 1)) if logit_c is None else expit(logit_c)[:, None]
+        a, d = self.items.slope[some], self.items.intercept[some]
+        s = np.asarray(expit(np.multiply.outer(a, self.theta) + d[:, None]))
+        c = np.zeros((len(a), 1))
+        if self.with_guessing:
+            c = np.asarray(expit(self.items.logit_guessing[some]))[:, None]
         return _Tables(s, c + (1 - c) * s, c)
 
     def posteriors(self) -> Iterator[tuple[Array, Array, Array, NDArray[np.bool_]]]:
@@ -244,8 +246,8 @@ class _Problem:
         border[place] = by_prior.cross
         if self.likelihood.common_slope:
             if self.likelihood.model == "Rasch":
-                slope, *with_rest = self._by_latent_sd()
-                with_rest = np.array(with_rest)
+                by_sd = self._by_latent_sd()
+                slope, with_rest = by_sd[0], by_sd[1:]
             else:
                 slope = information[:n_items, :n_items].sum()
                 with_rest = information[n_items:, :n_items].sum(axis=1)
@@ -313,7 +315,9 @@ class _Problem:
             about_shifts += (slope**2 * weight).sum(axis=0)
             if size == 3:
                 weight = share * s * c
-                own[some, :2, 2] = own[some, 2, :2] = np.stack([weight @ theta, weight.sum(axis=1)], 1)
+                own[some, :2, 2] = own[some, 2, :2] = np.stack(
+                    [weight @ theta, weight.sum(axis=1)], 1
+                )
                 own[some, 2, 2] = (share * c**2).sum(axis=1)
                 cross[some, 2] = (weight * slope) @ shifts
         shared = shifts.T @ (about_shifts[:, None] * shifts)
@@ -455,4 +459,5 @@ def _inverse(information: Array) -> Array:
 
 
 def _as_numpy(items: ItemArrays) -> Any:
-    return type(items)(*(None if part is None else np.asarray(part) for part in items))
+    parts: list[Any] = [None if part is None else np.asarray(part) for part in items]
+    return type(items)(*parts)
