@@ -8,6 +8,7 @@ differs; the ascent then goes on from where it is. No step that lowers the objec
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,12 +19,14 @@ import numpy as np
 from irtkit import quadrature
 from irtkit.calibration import ascent
 from irtkit.calibration.likelihood import Data, MarginalLikelihood, described, starting_values
+from irtkit.calibration.priors import Beta, ItemPrior, Normal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from irtkit.calibration.empirical import Sharpened
     from irtkit.quadrature import Blocks, Nodes, Posterior
 
 _REACH = 8.0
@@ -163,6 +166,37 @@ class Climber:
             1 if n_built < _MOST_GRIDS // 2 else 2, knots_per_node=finer_knots, refine_knots=2
         )
 
+    def with_items(self, sharpened: Sharpened, maximum: Maximum) -> tuple[Climber, Maximum]:
+        """Take items that learned from each other, and their distribution as the prior."""
+        guessing = described(self.likelihood, maximum.x).items.logit_guessing
+        parts = [sharpened.slope, sharpened.intercept]
+        if guessing is not None:
+            parts.append(np.asarray(guessing))
+        x = jnp.asarray(np.concatenate(parts))
+        plain = self._sibling(ItemPrior())
+        posterior, reach = plain._dense_posterior(x, self._reach(maximum.x))  # noqa: SLF001
+        log_likelihood = self._log_likelihood(posterior)
+        moved = maximum._replace(x=x, posterior=posterior, log_likelihood=log_likelihood)
+        moved = plain._with_unit_scale(moved, reach)  # noqa: SLF001
+        scale = float(moved.x[0] / x[0])
+        found = sharpened.distribution
+        prior = ItemPrior(
+            Normal(found.slope * scale, found.slope_spread * scale),
+            Normal(found.intercept, found.intercept_spread),
+            Beta(),
+        )
+        return self._sibling(prior), moved
+
+    def _sibling(self, prior: ItemPrior) -> Climber:
+        """A climber of the same responses with another prior."""
+        return Climber(
+            replace(self.likelihood, prior=prior),
+            self.blocks,
+            tol=self.tol,
+            max_iterations=self.max_iterations,
+            report=self.report,
+        )
+
     def data(self, maximum: Maximum) -> Data:
         """What the likelihood is made of, on the nodes of a maximum."""
         return Data(self.blocks, maximum.nodes, self.n_real)
@@ -180,6 +214,10 @@ class Climber:
         """
         if self.likelihood.prior is None or not self.likelihood.prior.learns:
             return maximum
+        return self._with_unit_scale(maximum, reach)
+
+    def _with_unit_scale(self, maximum: Maximum, reach: float) -> Maximum:
+        """Rescale items and abilities together until abilities have mean 0 and SD 1."""
         for _ in range(_MOST_RESCALINGS):
             posterior = maximum.posterior
             ability = np.asarray(posterior.mean)[self.real]

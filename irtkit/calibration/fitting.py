@@ -64,8 +64,10 @@ def fit(
         "em": marginal maximum likelihood; abilities are posterior means.
     prior
         "weak" (default) keeps every estimate finite and leaves the common scale and location of
-        the items free; None is textbook marginal maximum likelihood; or an object:
-        :class:`irtkit.ItemPrior` with densities of your own, or a changed
+        the items free; "empirical" also learns from the matrix how slopes and intercepts are
+        distributed and what share of items is inverted, and gives each item its posterior mean
+        (2PL and 3PL; for few respondents); None is textbook marginal maximum likelihood; or an
+        object: :class:`irtkit.ItemPrior` with densities of your own, or a changed
         :class:`irtkit.WeakPrior`.
     seed
         Recorded in the settings; "em" draws nothing at random.
@@ -122,11 +124,15 @@ def fit(
     import jax
 
     from irtkit.calibration.em import Climber
+    from irtkit.calibration.empirical import sharpen
     from irtkit.calibration.likelihood import MarginalLikelihood, starting_values
     from irtkit.calibration.priors import Beta, ItemPrior, described_prior, prior_of
+    from irtkit.calibration.standard_errors import Problem
     from irtkit.quadrature import blocks_of
 
-    chosen = prior_of(prior)
+    if prior == "empirical" and model not in {"2PL", "3PL"}:
+        raise ValueError(f"prior='empirical' learns about slopes, which {model} has not by item")
+    chosen = prior_of("weak" if prior == "empirical" else prior)
     # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
     as_1pl = model == "Rasch" and quadrature == "adaptive"
     with jax.enable_x64(new_val=True), progress_line(f"fitting {model}", shown=progress) as report:
@@ -148,8 +154,13 @@ def fit(
                 held, blocks, tol=tol, max_iterations=max_iterations, report=report
             ).near(start, grid)
         maximum = climber.maximise(start, grid)
+        about_prior = described_prior(chosen)
+        if prior == "empirical":
+            sharpened = sharpen(Problem(likelihood, climber.data(maximum), maximum.x))
+            about_prior = {"kind": "empirical", **sharpened.distribution._asdict()}
+            climber, maximum = climber.with_items(sharpened, maximum)
         settings: dict[str, Any] = {
-            "prior": described_prior(chosen),
+            "prior": about_prior,
             "seed": seed,
             "quadrature": quadrature if isinstance(quadrature, str) else list(quadrature),
             "standard_errors": standard_errors,

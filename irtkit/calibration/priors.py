@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from irtkit.quadrature import ItemArrays
 
-PriorName = Literal["weak"]
+PriorName = Literal["weak", "empirical"]
 
 
 class Hyper(NamedTuple):
@@ -337,7 +337,9 @@ def prior_of(prior: str | Prior | None) -> Prior | None:
         return WeakPrior()
     if prior is None or isinstance(prior, WeakPrior | ItemPrior):
         return prior
-    raise ValueError(f"prior must be 'weak', None, an ItemPrior or a WeakPrior, got {prior!r}")
+    raise ValueError(
+        f"prior must be 'weak', 'empirical', None, an ItemPrior or a WeakPrior, got {prior!r}"
+    )
 
 
 def described_prior(prior: Prior | None) -> dict[str, Any] | None:

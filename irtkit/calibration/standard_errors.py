@@ -61,7 +61,7 @@ def item_covariances(likelihood: MarginalLikelihood, data: Data, x: jax.Array) -
 
     For 1PL the slope is the common one; for Rasch it has variance NaN.
     """
-    problem = _Problem(likelihood, data, x)
+    problem = Problem(likelihood, data, x)
     size = problem.n_parameters
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         found = problem.dense() if size <= _MOST_DENSE else problem.bordered()
@@ -114,7 +114,7 @@ class _Tables(NamedTuple):
     """Guessing, (n_items, 1)."""
 
 
-class _Problem:
+class Problem:
     """Responses, items and grid of a maximum, as NumPy arrays."""
 
     def __init__(self, likelihood: MarginalLikelihood, data: Data, x: jax.Array) -> None:
@@ -138,6 +138,7 @@ class _Problem:
 
     @property
     def n_parameters(self) -> int:
+        """Parameters of all items together."""
         return self.size * self.likelihood.n_items
 
     def tables(self, some: slice = slice(None)) -> _Tables:
@@ -176,6 +177,53 @@ class _Problem:
             joint += np.where(real[:, None], self.log_weights[REAL], self.log_weights[SYNTHETIC])
             weights = np.exp(joint - joint.max(axis=1, keepdims=True))
             yield right, answered, weights / weights.sum(axis=1, keepdims=True), real
+
+    def expected(self) -> tuple[Array, Array]:
+        """Right responses and responses at each node, expected under the posteriors.
+
+        Shape (n_items, n_nodes); with complete data all items share a row of responses, and
+        without guessing right responses enter through their sums of θ and of 1, (n_items, 2).
+        """
+        theta, complete = self.theta, self.likelihood.complete
+        n_items = self.likelihood.n_items
+        functions = None if self.with_guessing else np.stack([theta, np.ones_like(theta)], axis=1)
+        right_sums = np.zeros((n_items, len(theta) if functions is None else 2))
+        responses = np.zeros((1 if complete else n_items, len(theta)))
+        for right, answered, weights, _ in self.posteriors():
+            right_sums += right.T @ (weights if functions is None else weights @ functions)
+            responses += weights.sum(axis=0) if complete else answered.T @ weights
+        return right_sums, responses
+
+    def local_likelihood(
+        self, slope: Array, intercept: Array, expected: tuple[Array, Array]
+    ) -> tuple[Array, Array]:
+        """Where each item's likelihood would be highest were it normal, and its information.
+
+        Abilities are held at their posteriors. Shapes (n_items, 2) and (n_items, 2, 2).
+        """
+        right, responses = expected
+        theta = self.theta
+        functions = np.stack([theta, np.ones_like(theta)], axis=1)
+        n_items = len(slope)
+        estimates, information = np.empty((n_items, 2)), np.empty((n_items, 2, 2))
+        step = max(1, _CELLS_AT_ONCE // len(theta))
+        for start in range(0, n_items, step):
+            some = slice(start, min(start + step, n_items))
+            s = np.asarray(expit(np.multiply.outer(slope[some], theta) + intercept[some, None]))
+            counts = responses if len(responses) == 1 else responses[some]
+            if self.with_guessing:
+                c = np.asarray(expit(self.items.logit_guessing[some]))[:, None]
+                p = c + (1 - c) * s
+                score = ((right[some] - counts * p) * s / p) @ functions
+                weight = counts * (1 - c) * (1 - s) / p * s**2
+            else:
+                score = right[some] - (counts * s) @ functions
+                weight = counts * s * (1 - s)
+            here = _outer(weight, theta) + 1e-6 * np.eye(2)
+            information[some] = here
+            step_to = np.linalg.solve(here, score[:, :, None])[:, :, 0]
+            estimates[some] = np.stack([slope[some], intercept[some]], axis=1) + step_to
+        return estimates, information
 
     def dense(self) -> _Covariances:
         """Invert the observed information as a whole."""
