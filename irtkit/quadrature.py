@@ -163,7 +163,7 @@ def counted(cells: jax.Array, trials: jax.Array | None, group: jax.Array) -> Blo
         return total + by_item, (right.sum(axis=1), answered.sum(axis=1))
 
     zero = jnp.zeros((2, len(_GROUPS), cells.shape[2]))
-    by_item, by_respondent = jax.lax.scan(add, zero, (cells, trials, group))
+    by_item, by_respondent = scan_parts(add, zero, (cells, trials, group))
     counts: tuple[jax.Array, ...] = (by_item[0], by_item[1], *by_respondent)
     return Blocks(cells, trials, group, *counts)
 
@@ -198,6 +198,19 @@ def right_of(cells: jax.Array) -> jax.Array:
 def answered_of(cells: jax.Array, trials: jax.Array | None) -> jax.Array:
     """Responses of cells, in 64 bits."""
     return (cells >= 0 if trials is None else trials).astype(jnp.float64)
+
+
+def scan_parts(step: Any, start: Any, parts: Any) -> tuple[Any, Any]:
+    """``jax.lax.scan``, without a loop where there is one part only: it compiles faster."""
+    if jax.tree.leaves(parts)[0].shape[0] > 1:
+        scanned: tuple[Any, Any] = jax.lax.scan(step, start, parts)
+        return scanned
+    total, found = step(start, jax.tree.map(lambda part: part[0], parts))
+    return total, jax.tree.map(lambda part: part[None], found)
+
+
+def _map_parts(function: Any, parts: Any) -> Any:
+    return scan_parts(lambda _, part: (None, function(part)), None, parts)[1]
 
 
 def _to_nodes(at_knots: jax.Array, nodes: Nodes) -> jax.Array:
@@ -241,7 +254,8 @@ def log_normaliser(items: ItemArrays, theta: jax.Array) -> jax.Array:
         return total + softplus(z).sum(axis=0), None
 
     n_points = theta.shape[0]
-    return jax.lax.scan(add, jnp.zeros(n_points), _items_in_chunks(items, n_points))[0]
+    sums: jax.Array = scan_parts(add, jnp.zeros(n_points), _items_in_chunks(items, n_points))[0]
+    return sums
 
 
 @jax.custom_jvp
@@ -371,7 +385,8 @@ def moments(blocks: Blocks, items: ItemArrays, grid: Grid, *, complete: bool) ->
         jnp.zeros((2, nodes.theta.shape[0])),
         *nothing,
     )
-    total, (mean, variance) = jax.lax.scan(add, zero, (blocks.cells, blocks.trials, blocks.group))
+    total: Moments
+    total, (mean, variance) = scan_parts(add, zero, (blocks.cells, blocks.trials, blocks.group))
     total = total._replace(mean=mean, variance=variance)
     if with_guessing:
         return total
@@ -435,14 +450,14 @@ def item_score(statistics: Moments, items: ItemArrays, nodes: Nodes) -> ItemScor
     n_chunks = chunks.slope.shape[0]
     expected = jnp.zeros((n_chunks, 1)) if complete else cut(statistics.expected)
     if items.logit_guessing is None:
-        predicted, entries = jax.lax.map(lambda inputs: part(*inputs), (chunks, expected))
+        predicted, entries = _map_parts(lambda inputs: part(*inputs), (chunks, expected))
         gradient = statistics.right - whole(predicted)
         theta_w, one_w, square_w = jnp.moveaxis(whole(entries), 1, 0)
         rows = [[square_w, theta_w], [theta_w, one_w]]
     else:
         if complete:
             expected = jnp.broadcast_to(statistics.expected, (n_chunks, 1, n_knots))
-        gradient, entries = jax.lax.map(
+        gradient, entries = _map_parts(
             lambda inputs: part_with_guessing(*inputs), (chunks, expected, cut(statistics.right))
         )
         gradient = whole(gradient)
@@ -465,7 +480,7 @@ def posterior(blocks: Blocks, items: ItemArrays, grid: Grid, *, complete: bool) 
             log_marginal += right_of(cells) @ items.intercept
         return Posterior(log_marginal, found.mean, jnp.sqrt(found.variance))
 
-    found: Posterior = jax.lax.map(one, (blocks.cells, blocks.trials, blocks.group))
+    found: Posterior = _map_parts(one, (blocks.cells, blocks.trials, blocks.group))
     return Posterior(*(array.ravel() for array in found))
 
 
@@ -503,7 +518,7 @@ def _curves(items: ItemArrays, theta: jax.Array) -> jax.Array:
 
     n_points = theta.shape[0]
     zero = jnp.zeros((2, n_points))
-    information, weighted = jax.lax.scan(add, zero, _items_in_chunks(items, n_points))[0]
+    information, weighted = scan_parts(add, zero, _items_in_chunks(items, n_points))[0]
     return jnp.stack([information, (weighted / (information + 1e-9)) ** 0.125])
 
 

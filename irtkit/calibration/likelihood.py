@@ -313,4 +313,5 @@ def _sums_of_ability(blocks: Blocks, ability: jax.Array, *, complete: bool) -> j
 
     weighted = ability.reshape(blocks.group.shape) * (blocks.group == quadrature.REAL)
     zero = jnp.zeros((2, blocks.cells.shape[2]))
-    return jax.lax.scan(add, zero, (blocks.cells, blocks.trials, weighted))[0]
+    sums: jax.Array = quadrature.scan_parts(add, zero, (blocks.cells, blocks.trials, weighted))[0]
+    return sums
