@@ -9,7 +9,7 @@ For many items no items × items array is formed. There the posteriors are narro
 owes to the others is that all abilities may shift together: θ → θ + ε·φ(θ) for smooth functions
 φ, among them 1 and θ, location and scale. Items and shifts make a system that is block-diagonal in
 the items with a narrow border. A shift has the information of the items about it and that of the
-normal distribution of ability, E[(φ′ − θφ)²] per respondent. Standard errors thus hold the common
+normal distribution of ability, φ² + φ′² of every respondent. Standard errors thus hold the common
 uncertainty of scale and location; left out is the uncertainty of each single ability, of the order
 of one over the number of items.
 """
@@ -318,8 +318,8 @@ class _Problem:
                 cross[some, 2] = (weight * slope) @ shifts
         shared = shifts.T @ (about_shifts[:, None] * shifts)
         for which, sd in self.sds.items():
-            by_density = slopes - theta[:, None] * shifts / sd**2
-            shared += by_density.T @ (mass[which][:, None] * by_density)
+            of_group = mass[which][:, None]
+            shared += shifts.T @ (of_group / sd**2 * shifts) + slopes.T @ (of_group * slopes)
         by_prior = self._prior()
         own += by_prior.own
         shared = _block_diagonal(by_prior.shared, shared)
