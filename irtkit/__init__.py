@@ -17,6 +17,13 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 """
 
 from irtkit.calibration import FitResult, fit, load
+from irtkit.calibration.priors import (
+    Beta,
+    ItemPrior,
+    LogNormal,
+    Normal,
+    WeakPrior,
+)
 from irtkit.datasets import DigitsCrowd, load_digits_crowd
 from irtkit.diagnostics import LikelihoodRatioTest, likelihood_ratio_test
 from irtkit.difficulty import DifficultyComparison, average_error, compare_difficulties
@@ -28,12 +35,17 @@ from irtkit.simulation import add_synthetic, simulate_responses
 __version__ = "0.1.0"
 
 __all__ = [
+    "Beta",
     "DifficultyComparison",
     "DigitsCrowd",
     "FitResult",
     "ItemParameters",
+    "ItemPrior",
     "LikelihoodRatioTest",
+    "LogNormal",
+    "Normal",
     "ResponseMatrix",
+    "WeakPrior",
     "add_synthetic",
     "average_error",
     "compare_difficulties",

@@ -144,11 +144,12 @@ def blocks_of(responses: ResponseMatrix, *, synthetic_is_real: bool) -> Blocks:
     group = np.full(n_blocks * size, PADDING, dtype=np.int8)
     group[:n] = REAL if synthetic_is_real else np.where(responses.synthetic, SYNTHETIC, REAL)
     repeats = responses.has_repeats
-    return counted(
+    blocks: Blocks = counted(
         jnp.asarray(cut(responses.successes if repeats else responses.values)),
         jnp.asarray(cut(responses.trials)) if repeats else None,
         jnp.asarray(group.reshape(n_blocks, size)),
     )
+    return blocks
 
 
 @jax.jit
@@ -163,7 +164,8 @@ def counted(cells: jax.Array, trials: jax.Array | None, group: jax.Array) -> Blo
 
     zero = jnp.zeros((2, len(_GROUPS), cells.shape[2]))
     by_item, by_respondent = jax.lax.scan(add, zero, (cells, trials, group))
-    return Blocks(cells, trials, group, *by_item, *by_respondent)
+    counts: tuple[jax.Array, ...] = (by_item[0], by_item[1], *by_respondent)
+    return Blocks(cells, trials, group, *counts)
 
 
 def regrouped(blocks: Blocks, group: jax.Array) -> Blocks:
@@ -223,13 +225,12 @@ def _in_chunks(table: jax.Array, n_points: int, fill: float = 0.0) -> jax.Array:
 
 def _items_in_chunks(items: ItemArrays, n_points: int) -> ItemArrays:
     """Items cut into chunks; items of the padding are hopeless, and add 0 to every sum."""
-    fills = ItemArrays(0.0, -1e4, -1e4)
-    cut: ItemArrays = jax.tree.map(
-        lambda array, fill: _in_chunks(array, n_points, fill),
-        items,
-        fills if items.logit_guessing is not None else fills._replace(logit_guessing=None),
+    logit = items.logit_guessing
+    return ItemArrays(
+        _in_chunks(items.slope, n_points),
+        _in_chunks(items.intercept, n_points, -1e4),
+        None if logit is None else _in_chunks(logit, n_points, -1e4),
     )
-    return cut
 
 
 def log_normaliser(items: ItemArrays, theta: jax.Array) -> jax.Array:
@@ -471,7 +472,8 @@ def posterior(blocks: Blocks, items: ItemArrays, grid: Grid, *, complete: bool) 
 def normal_log_weights(nodes: Nodes, sd: jax.Array | float) -> jax.Array:
     """Log weights of N(0, sd²) at the nodes, scaled to sum to 1 on the grid (as mirt does)."""
     log_density = -0.5 * (nodes.theta / sd) ** 2 + nodes.log_width
-    return log_density - jax.nn.logsumexp(log_density)
+    total: jax.Array = jax.nn.logsumexp(log_density)
+    return jnp.asarray(log_density - total)
 
 
 def fixed_nodes(n_nodes: int, limit: float) -> Nodes:

@@ -8,6 +8,7 @@ differs; the ascent then goes on from where it is. No step that lowers the objec
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,12 +19,14 @@ import numpy as np
 from irtkit import quadrature
 from irtkit.calibration import ascent
 from irtkit.calibration.likelihood import Data, MarginalLikelihood, described, starting_values
+from irtkit.calibration.priors import Beta, ItemPrior, Normal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from irtkit.calibration.empirical import Sharpened
     from irtkit.quadrature import Blocks, Nodes, Posterior
 
 _REACH = 8.0
@@ -93,6 +96,19 @@ class Climber:
         by_product = likelihood.model == "3PL" or not likelihood.complete
         self.knots_per_node = 0.7 if by_product else 0.5 * (likelihood.n_items >= _MANY_ITEMS)
 
+    def maximise(self, x: jax.Array, grid: tuple[int, float] | None) -> Maximum:
+        """Maximise on a fixed grid (nodes, limit), or on adaptive nodes if there is none."""
+        return self.on_adaptive_nodes(x) if grid is None else self.on_fixed_nodes(x, *grid)
+
+    def near(self, x: jax.Array, grid: tuple[int, float] | None) -> jax.Array:
+        """Go most of the way to the maximum, on a first grid alone."""
+        if grid is None:
+            nodes = self._resolution(x, self._reach(x)).nodes(knots_per_node=self.knots_per_node)
+        else:
+            nodes = quadrature.fixed_nodes(*grid)
+        start = ascent.begin(self._without_synthetic(x, nodes))
+        return self._climb(start, nodes, 4 * _FIRST_STRETCH, _FIRST_TOL).x
+
     def on_fixed_nodes(self, x: jax.Array, n_nodes: int, limit: float) -> Maximum:
         """Maximise on equally spaced nodes from −limit to limit."""
         nodes = quadrature.fixed_nodes(n_nodes, limit)
@@ -118,7 +134,7 @@ class Climber:
             fine = error <= _ERROR_ALLOWED * float(self.n_real) and needed <= reach
             done = state.converged or state.stalled or self.n_iterations >= self.max_iterations
             if fine and tol > self.tol and not self.n_iterations >= self.max_iterations:
-                tol, state = self.tol, state._replace(n_small=np.zeros((), np.int64))
+                tol, state = self.tol, state._replace(n_small=0 * state.n_small)
             elif done and (fine or n_built == _MOST_GRIDS or not state.converged):
                 return self._standardised(self._maximum(state, nodes, posterior, error), reach)
             if not fine and n_built < _MOST_GRIDS:
@@ -150,6 +166,37 @@ class Climber:
             1 if n_built < _MOST_GRIDS // 2 else 2, knots_per_node=finer_knots, refine_knots=2
         )
 
+    def with_items(self, sharpened: Sharpened, maximum: Maximum) -> tuple[Climber, Maximum]:
+        """Take items that learned from each other, and their distribution as the prior."""
+        guessing = described(self.likelihood, maximum.x).items.logit_guessing
+        parts = [sharpened.slope, sharpened.intercept]
+        if guessing is not None:
+            parts.append(np.asarray(guessing))
+        x = jnp.asarray(np.concatenate(parts))
+        plain = self._sibling(ItemPrior())
+        posterior, reach = plain._dense_posterior(x, self._reach(maximum.x))  # noqa: SLF001
+        log_likelihood = self._log_likelihood(posterior)
+        moved = maximum._replace(x=x, posterior=posterior, log_likelihood=log_likelihood)
+        moved = plain._with_unit_scale(moved, reach)  # noqa: SLF001
+        scale = float(moved.x[0] / x[0])
+        found = sharpened.distribution
+        prior = ItemPrior(
+            Normal(found.slope * scale, found.slope_spread * scale),
+            Normal(found.intercept, found.intercept_spread),
+            Beta(),
+        )
+        return self._sibling(prior), moved
+
+    def _sibling(self, prior: ItemPrior) -> Climber:
+        """A climber of the same responses with another prior."""
+        return Climber(
+            replace(self.likelihood, prior=prior),
+            self.blocks,
+            tol=self.tol,
+            max_iterations=self.max_iterations,
+            report=self.report,
+        )
+
     def data(self, maximum: Maximum) -> Data:
         """What the likelihood is made of, on the nodes of a maximum."""
         return Data(self.blocks, maximum.nodes, self.n_real)
@@ -165,8 +212,12 @@ class Climber:
         them, noticeably so with very few respondents or slopes beyond its limit. Rescaling items
         and abilities together leaves every probability of a right answer as it is.
         """
-        if self.likelihood.prior is None:
+        if self.likelihood.prior is None or not self.likelihood.prior.learns:
             return maximum
+        return self._with_unit_scale(maximum, reach)
+
+    def _with_unit_scale(self, maximum: Maximum, reach: float) -> Maximum:
+        """Rescale items and abilities together until abilities have mean 0 and SD 1."""
         for _ in range(_MOST_RESCALINGS):
             posterior = maximum.posterior
             ability = np.asarray(posterior.mean)[self.real]
@@ -201,9 +252,7 @@ class Climber:
         self.n_iterations += int(state.n_evaluations)
         return state.x
 
-    def _climb(
-        self, state: ascent.Ascent, nodes: Nodes, most: int, tol: float
-    ) -> ascent.Ascent:
+    def _climb(self, state: ascent.Ascent, nodes: Nodes, most: int, tol: float) -> ascent.Ascent:
         """Make up to ``most`` evaluations on one grid, reporting between bursts of them."""
         data = Data(self.blocks, nodes, self.n_real)
         n_nodes = quadrature.count_nodes(nodes)
@@ -211,9 +260,7 @@ class Climber:
         while not (state.converged or state.stalled) and self.n_iterations < end:
             began, made = time.perf_counter(), int(state.n_evaluations)
             allowed = min(burst, end - self.n_iterations)
-            state, entries = ascent.advance(
-                self.likelihood, data, state, tol=tol, n_steps=allowed
-            )
+            state, entries = ascent.advance(self.likelihood, data, state, tol=tol, n_steps=allowed)
             log_likelihood, change = map(np.asarray, entries)
             self.trace.extend(
                 (

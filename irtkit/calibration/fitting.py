@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.em import Climber, Maximum
     from irtkit.calibration.likelihood import MarginalLikelihood
-    from irtkit.calibration.priors import WeakPrior
+    from irtkit.calibration.priors import Prior, PriorName
     from irtkit.quadrature import Blocks, ItemArrays
 
 _UNBOUNDED_INFORMATION = 0.05
@@ -35,7 +36,7 @@ def fit(
     model: ModelName = "2PL",
     *,
     method: Literal["em"] = "em",
-    prior: Literal["weak"] | WeakPrior | None = "weak",
+    prior: PriorName | Prior | None = "weak",
     seed: int = 0,
     quadrature: Literal["adaptive"] | tuple[int, float] = "adaptive",
     standard_errors: bool = True,
@@ -63,7 +64,11 @@ def fit(
         "em": marginal maximum likelihood; abilities are posterior means.
     prior
         "weak" (default) keeps every estimate finite and leaves the common scale and location of
-        the items free; None is textbook marginal maximum likelihood; or a prior object.
+        the items free; "empirical" also learns from the matrix how slopes and intercepts are
+        distributed and what share of items is inverted, and gives each item its posterior mean
+        (2PL and 3PL; for few respondents); None is textbook marginal maximum likelihood; or an
+        object: :class:`irtkit.ItemPrior` with densities of your own, or a changed
+        :class:`irtkit.WeakPrior`.
     seed
         Recorded in the settings; "em" draws nothing at random.
     quadrature
@@ -119,11 +124,15 @@ def fit(
     import jax
 
     from irtkit.calibration.em import Climber
+    from irtkit.calibration.empirical import sharpen
     from irtkit.calibration.likelihood import MarginalLikelihood, starting_values
-    from irtkit.calibration.priors import prior_of
+    from irtkit.calibration.priors import Beta, ItemPrior, described_prior, prior_of
+    from irtkit.calibration.standard_errors import Problem
     from irtkit.quadrature import blocks_of
 
-    chosen = prior_of(prior)
+    if prior == "empirical" and model not in {"2PL", "3PL"}:
+        raise ValueError(f"prior='empirical' learns about slopes, which {model} has not by item")
+    chosen = prior_of("weak" if prior == "empirical" else prior)
     # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
     as_1pl = model == "Rasch" and quadrature == "adaptive"
     with jax.enable_x64(new_val=True), progress_line(f"fitting {model}", shown=progress) as report:
@@ -137,13 +146,21 @@ def fit(
             complete=not responses.has_repeats and counts.respondent_responses.sum() == n_cells,
         )
         climber = Climber(likelihood, blocks, tol=tol, max_iterations=max_iterations, report=report)
+        grid = None if isinstance(quadrature, str) else (int(quadrature[0]), float(quadrature[1]))
         start = starting_values(likelihood, blocks)
-        if quadrature == "adaptive":
-            maximum = climber.on_adaptive_nodes(start)
-        else:
-            maximum = climber.on_fixed_nodes(start, int(quadrature[0]), float(quadrature[1]))
+        if model == "3PL" and chosen is None:  # from afar, guessing runs off before slopes settle
+            held = replace(likelihood, prior=ItemPrior(guessing=Beta()))
+            start = Climber(
+                held, blocks, tol=tol, max_iterations=max_iterations, report=report
+            ).near(start, grid)
+        maximum = climber.maximise(start, grid)
+        about_prior = described_prior(chosen)
+        if prior == "empirical":
+            sharpened = sharpen(Problem(likelihood, climber.data(maximum), maximum.x))
+            about_prior = {"kind": "empirical", **sharpened.distribution._asdict()}
+            climber, maximum = climber.with_items(sharpened, maximum)
         settings: dict[str, Any] = {
-            "prior": None if chosen is None else vars(chosen),
+            "prior": about_prior,
             "seed": seed,
             "quadrature": quadrature if isinstance(quadrature, str) else list(quadrature),
             "standard_errors": standard_errors,
@@ -151,7 +168,7 @@ def fit(
             "tol": tol,
             "max_iterations": max_iterations,
         }
-        result = _result(responses, model, settings, counts, climber, maximum)
+        result = _result(responses, counts, climber, maximum, model=model, settings=settings)
     _warn(result)
     return result
 
@@ -225,11 +242,12 @@ def _counts(responses: ResponseMatrix, blocks: Blocks) -> Counts:
 
 def _result(
     responses: ResponseMatrix,
-    model: ModelName,
-    settings: dict[str, Any],
     counts: Counts,
     climber: Climber,
     maximum: Maximum,
+    *,
+    model: ModelName,
+    settings: dict[str, Any],
 ) -> FitResult:
     """Turn the scale the right way up, set the unit of Rasch, and put labels on."""
     from irtkit.calibration.likelihood import described

@@ -25,7 +25,7 @@ import jax.numpy as jnp
 
 from irtkit import quadrature
 from irtkit.calibration.ascent import Evaluation
-from irtkit.calibration.priors import Hyper, WeakPrior
+from irtkit.calibration.priors import Hyper, Prior
 from irtkit.quadrature import Blocks, Grid, ItemArrays, Nodes
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Data(NamedTuple):
 
     blocks: Blocks
     nodes: Nodes
-    n_real: jax.Array
+    n_real: Any
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class MarginalLikelihood:
 
     model: ModelName
     n_items: int
-    prior: WeakPrior | None
+    prior: Prior | None
     complete: bool
 
     @property
@@ -122,7 +122,7 @@ class MarginalLikelihood:
         items = self.items(x)
         if self.model == "Rasch":  # the SD of ability plays the part of the common slope
             items = items._replace(slope=jnp.broadcast_to(jnp.exp(x[0]), (self.n_items,)))
-        return self.prior.log_density(items, self._hyper(x), common_slope=self.common_slope)
+        return self.prior.log_density(items, self.hyper(x), common_slope=self.common_slope)
 
     def evaluate(self, data: Data, x: jax.Array) -> Evaluation:
         """Value, gradient and complete-data information at x."""
@@ -149,7 +149,8 @@ class MarginalLikelihood:
         scale, location = self._tangents(x)
         along_scale = scale * jnp.vdot(scale, v) / (2 * data.n_real)
         along_location = location * jnp.vdot(location, v) / data.n_real
-        return self._local_step(x, curvature, v) + along_scale + along_location
+        step: jax.Array = self._local_step(x, curvature, v) + along_scale + along_location
+        return step
 
     def _tangents(self, x: jax.Array) -> tuple[jax.Array, jax.Array]:
         """How parameters move with a common factor of ability (in log) and a common shift."""
@@ -193,12 +194,15 @@ class MarginalLikelihood:
             raise ValueError("there is no prior")
         items, n_learned = self.items(x), self.split(x)[-1].shape[0]
         blocks, border, corner = self.prior.curvature(
-            items, self._hyper(x), common_slope=self.common_slope
+            items, self.hyper(x), common_slope=self.common_slope
         )
         return blocks, border[:, :, :n_learned], corner[:n_learned, :n_learned]
 
-    def _hyper(self, x: jax.Array) -> Hyper:
+    def hyper(self, x: jax.Array) -> Hyper:
+        """What the prior learns: scale and location of the items."""
         *_, learned = self.split(x)
+        if not learned.size:
+            return Hyper(jnp.zeros(()), jnp.zeros(()))
         return Hyper(jnp.zeros(()) if self.common_slope else learned[1], learned[0])
 
     def _common_slope_step(
@@ -290,7 +294,7 @@ def starting_values(likelihood: MarginalLikelihood, blocks: Blocks) -> jax.Array
         "2PL": [slope, intercept],
         "3PL": [slope, intercept, jnp.full_like(slope, -2.0)],
     }[likelihood.model]
-    if likelihood.prior is not None:
+    if likelihood.prior is not None and likelihood.prior.learns:
         parts.append(jnp.zeros(1))
         if not likelihood.common_slope:
             parts.append(jnp.log(typical))

@@ -63,7 +63,7 @@ def item_covariances(likelihood: MarginalLikelihood, data: Data, x: jax.Array) -
 
     For 1PL the slope is the common one; for Rasch it has variance NaN.
     """
-    problem = _Problem(likelihood, data, x)
+    problem = Problem(likelihood, data, x)
     size = problem.n_parameters
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         found = problem.dense() if size <= _MOST_DENSE else problem.bordered()
@@ -116,7 +116,7 @@ class _Tables(NamedTuple):
     """Guessing, (n_items, 1)."""
 
 
-class _Problem:
+class Problem:
     """Responses, items and grid of a maximum, as NumPy arrays."""
 
     def __init__(self, likelihood: MarginalLikelihood, data: Data, x: jax.Array) -> None:
@@ -140,17 +140,17 @@ class _Problem:
 
     @property
     def n_parameters(self) -> int:
+        """Parameters of all items together."""
         return self.size * self.likelihood.n_items
 
     def tables(self, some: slice = slice(None)) -> _Tables:
         """Curves of some items."""
-        a, d, logit_c = (None if part is None else part[some] for part in self.items)
-        s = expit(np.multiply.outer(a, self.theta) + d[:, None])
-        c = (
-            np.zeros((len(a), 1))
-            if logit_c is None
-            else expit(np.maximum(logit_c, _LEAST_LOGIT))[:, None]
-        )
+        a, d = self.items.slope[some], self.items.intercept[some]
+        s = np.asarray(expit(np.multiply.outer(a, self.theta) + d[:, None]))
+        c = np.zeros((len(a), 1))
+        if self.with_guessing:
+            logit = np.maximum(self.items.logit_guessing[some], _LEAST_LOGIT)
+            c = np.asarray(expit(logit))[:, None]
         return _Tables(s, c + (1 - c) * s, c)
 
     def posteriors(self) -> Iterator[tuple[Array, Array, Array, NDArray[np.bool_]]]:
@@ -180,6 +180,53 @@ class _Problem:
             joint += np.where(real[:, None], self.log_weights[REAL], self.log_weights[SYNTHETIC])
             weights = np.exp(joint - joint.max(axis=1, keepdims=True))
             yield right, answered, weights / weights.sum(axis=1, keepdims=True), real
+
+    def expected(self) -> tuple[Array, Array]:
+        """Right responses and responses at each node, expected under the posteriors.
+
+        Shape (n_items, n_nodes); with complete data all items share a row of responses, and
+        without guessing right responses enter through their sums of θ and of 1, (n_items, 2).
+        """
+        theta, complete = self.theta, self.likelihood.complete
+        n_items = self.likelihood.n_items
+        functions = None if self.with_guessing else np.stack([theta, np.ones_like(theta)], axis=1)
+        right_sums = np.zeros((n_items, len(theta) if functions is None else 2))
+        responses = np.zeros((1 if complete else n_items, len(theta)))
+        for right, answered, weights, _ in self.posteriors():
+            right_sums += right.T @ (weights if functions is None else weights @ functions)
+            responses += weights.sum(axis=0) if complete else answered.T @ weights
+        return right_sums, responses
+
+    def local_likelihood(
+        self, slope: Array, intercept: Array, expected: tuple[Array, Array]
+    ) -> tuple[Array, Array]:
+        """Where each item's likelihood would be highest were it normal, and its information.
+
+        Abilities are held at their posteriors. Shapes (n_items, 2) and (n_items, 2, 2).
+        """
+        right, responses = expected
+        theta = self.theta
+        functions = np.stack([theta, np.ones_like(theta)], axis=1)
+        n_items = len(slope)
+        estimates, information = np.empty((n_items, 2)), np.empty((n_items, 2, 2))
+        step = max(1, _CELLS_AT_ONCE // len(theta))
+        for start in range(0, n_items, step):
+            some = slice(start, min(start + step, n_items))
+            s = np.asarray(expit(np.multiply.outer(slope[some], theta) + intercept[some, None]))
+            counts = responses if len(responses) == 1 else responses[some]
+            if self.with_guessing:
+                c = np.asarray(expit(self.items.logit_guessing[some]))[:, None]
+                p = c + (1 - c) * s
+                score = ((right[some] - counts * p) * s / p) @ functions
+                weight = counts * (1 - c) * (1 - s) / p * s**2
+            else:
+                score = right[some] - (counts * s) @ functions
+                weight = counts * s * (1 - s)
+            here = _outer(weight, theta) + 1e-6 * np.eye(2)
+            information[some] = here
+            step_to = np.linalg.solve(here, score[:, :, None])[:, :, 0]
+            estimates[some] = np.stack([slope[some], intercept[some]], axis=1) + step_to
+        return estimates, information
 
     def dense(self) -> _Covariances:
         """Invert the observed information as a whole."""
@@ -250,8 +297,8 @@ class _Problem:
         border[place] = by_prior.cross
         if self.likelihood.common_slope:
             if self.likelihood.model == "Rasch":
-                slope, *with_rest = self._by_latent_sd()
-                with_rest = np.array(with_rest)
+                by_sd = self._by_latent_sd()
+                slope, with_rest = by_sd[0], by_sd[1:]
             else:
                 slope = information[:n_items, :n_items].sum()
                 with_rest = information[n_items:, :n_items].sum(axis=1)
@@ -490,4 +537,5 @@ def _inverse(information: Array) -> Array:
 
 
 def _as_numpy(items: ItemArrays) -> Any:
-    return type(items)(*(None if part is None else np.asarray(part) for part in items))
+    parts: list[Any] = [None if part is None else np.asarray(part) for part in items]
+    return type(items)(*parts)

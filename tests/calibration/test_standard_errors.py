@@ -125,12 +125,13 @@ def test_dense_covariances_invert_numerical_second_derivatives(
     inverse = np.linalg.inv(information)
     common = len(slopes) == 1
     for j in range(6):
-        place = [0, 1 + j] if common else np.arange(j, n, 6)
-        expected = inverse[np.ix_(place, place)]
+        own_place = np.array([0, 1 + j]) if common else np.arange(j, n, 6)
+        expected = inverse[np.ix_(own_place, own_place)]
         if model == "Rasch":
             expected[0, 0] = np.nan
-        # an entry off the diagonal may be near 0: errors count in units of the diagonal
-        diagonal = np.abs(np.diag(inverse)[place])
+        # an entry off the diagonal may be near 0: errors count in units of
+        # the diagonal, itself below 0 where the information away from a maximum is
+        diagonal = np.abs(np.diag(inverse)[own_place])
         scale = np.sqrt(np.outer(diagonal, diagonal))
         assert found[j] / scale == pytest.approx(expected / scale, abs=1e-4, nan_ok=True)
 
@@ -211,7 +212,7 @@ def test_intervals_without_items_by_items_arrays_hold_the_truth_nineteen_times_i
 
 def test_standard_errors_of_difficulty_and_guessing_follow_those_of_intercept_and_logit() -> None:
     # a = 2, d = −1 (b = 0.5), c = 0.2; ability in units of 0.5 of the fit's, whose slope is 1
-    items = ItemParameters([2.0], [-1.0], [0.2])
+    items = ItemParameters(np.array([2.0]), np.array([-1.0]), np.array([0.2]))
     of_fit = np.array([[[0.01, 0.004, 0.0], [0.004, 0.04, 0.0], [0.0, 0.0, 0.25]]])
     (found,) = standard_errors.of_parameters(items, "3PL", of_fit, 0.5)
     gradient = np.array([-1.0 / 4, -1.0 / 2])  # of b = −d/a by a and d

@@ -1,0 +1,126 @@
+"""Priors as objects, and the distribution of items learned from the matrix."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import irtkit
+from irtkit import Beta, ItemParameters, ItemPrior, LogNormal, Normal, ResponseMatrix, fit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MIRT_GRID = (61, 6.0)
+
+
+def drawn(
+    n_respondents: int, n_items: int, seed: int, negative: float = 0.0
+) -> tuple[ResponseMatrix, ItemParameters]:
+    generator = np.random.default_rng(seed)
+    slope = generator.lognormal(0, 0.3, n_items)
+    slope[generator.random(n_items) < negative] *= -1
+    items = ItemParameters.from_difficulty(slope, generator.normal(size=n_items))
+    return irtkit.simulate_responses(items, generator.normal(size=n_respondents), seed=seed), items
+
+
+@pytest.mark.parametrize("name", ["sat12", "lsat7", "lsat6"])
+def test_3pl_with_a_normal_prior_on_the_logit_of_guessing_is_that_of_mirt(
+    shared_data: Path, name: str
+) -> None:
+    if not (shared_data / f"{name}.csv.gz").exists():
+        pytest.skip("the responses are not among the shared data")
+    responses = irtkit.read_responses(shared_data / f"{name}.csv.gz")
+    expected = json.loads((shared_data / f"{name}_mirt.json").read_text())["models"]["3PLnorm"]
+    prior = ItemPrior(guessing=Normal(-1.1, 0.5))
+    result = fit(responses, "3PL", prior=prior, quadrature=MIRT_GRID)
+    assert result.log_likelihood == pytest.approx(expected["logLik"], abs=0.001)
+    columns = {"discrimination": "a", "intercept": "d", "guessing": "g"}
+    for ours, theirs in columns.items():
+        estimates = np.array([item[theirs] for item in expected["items"]])
+        errors = np.array([item[f"{theirs}_se"] for item in expected["items"]])
+        assert result.items[ours].to_numpy() == pytest.approx(estimates, abs=0.002)
+        assert result.items[f"{ours}_se"].to_numpy() == pytest.approx(errors, rel=0.01)
+
+
+def test_a_narrow_density_pins_its_parameter_and_leaves_the_others_free() -> None:
+    responses, _ = drawn(400, 12, seed=1)
+    free = fit(responses, "2PL", prior=None).items
+    held = fit(responses, "2PL", prior=ItemPrior(intercept=Normal(0.7, 1e-3))).items
+    assert held["intercept"].to_numpy() == pytest.approx(0.7, abs=0.01)
+    assert free["intercept"].std() > 0.3
+    slopes = fit(responses, "2PL", prior=ItemPrior(Normal(0.9, 1e-3))).items["discrimination"]
+    assert slopes.to_numpy() == pytest.approx(0.9, abs=0.01)
+
+
+def test_a_density_of_the_size_of_slopes_leaves_their_sign_free() -> None:
+    responses, items = drawn(400, 30, seed=2, negative=0.3)
+    result = fit(responses, "2PL", prior=ItemPrior(LogNormal(0.0, 0.1)))
+    slopes = result.items["discrimination"].to_numpy()
+    assert (np.sign(slopes) == np.sign(items.discrimination)).all()
+    assert np.abs(slopes) == pytest.approx(1.0, abs=0.3)
+
+
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [
+        (lambda: Normal(0.0, 0.0), "sd of Normal"),
+        (lambda: LogNormal(0.0, -1.0), "sd of LogNormal"),
+        (lambda: Beta(0.0, 1.0), "alpha of Beta"),
+        (lambda: ItemPrior(guessing=LogNormal(0.0, 1.0)), "guessing of ItemPrior"),  # type: ignore[arg-type]
+        (lambda: ItemPrior(discrimination=1.0), "discrimination of ItemPrior"),  # type: ignore[arg-type]
+        (lambda: fit(drawn(20, 5, 1)[0], prior="strong"), "prior must be"),  # type: ignore[arg-type]
+        (lambda: fit(drawn(20, 5, 1)[0], "1PL", prior="empirical"), "empirical"),
+    ],
+)
+def test_what_is_no_prior_is_refused_by_name(make: Any, named: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=named):
+        make()
+
+
+def test_the_learned_distribution_is_that_of_the_items() -> None:
+    responses, items = drawn(60, 1500, seed=3, negative=0.04)
+    learned = fit(responses, prior="empirical", standard_errors=False).settings["prior"]
+    true = items.discrimination
+    assert learned["inverted"] == pytest.approx((true < 0).mean(), abs=0.02)
+    assert learned["slope_spread"] == pytest.approx(np.abs(true).std(), abs=0.1)
+    assert learned["intercept_spread"] == pytest.approx(items.intercept.std(), rel=0.15)
+
+
+def test_learning_from_other_items_sharpens_slopes_of_few_respondents() -> None:
+    gains = []
+    for seed in range(3):
+        responses, items = drawn(20, 1000, seed=10 + seed, negative=0.02)
+        true = items.discrimination
+        error = {}
+        for prior in ("weak", "empirical"):
+            result = fit(responses, prior=prior, standard_errors=False)
+            slopes = result.items["discrimination"].to_numpy()
+            aligned = slopes * (slopes @ true) / (slopes @ slopes)
+            error[prior] = np.sqrt(np.mean((aligned - true) ** 2))
+            assert result.ability.std() == pytest.approx(1, abs=0.03)
+        gains.append(1 - error["empirical"] / error["weak"])
+    assert np.mean(gains) > 0.02
+
+
+def test_learning_changes_next_to_nothing_where_respondents_are_many() -> None:
+    responses, _ = drawn(6000, 40, seed=5)
+    slopes = {
+        prior: fit(responses, prior=prior).items["discrimination"]
+        for prior in ("weak", "empirical")
+    }
+    moved = np.sqrt(((slopes["weak"] - slopes["empirical"]) ** 2).mean())
+    assert moved < 0.01 * slopes["weak"].abs().mean()
+
+
+def test_priors_are_there_without_loading_jax() -> None:
+    code = (
+        "import sys, irtkit; irtkit.ItemPrior(irtkit.LogNormal(0, 1)); print('jax' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
