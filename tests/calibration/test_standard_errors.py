@@ -89,6 +89,18 @@ def second_derivatives(function: Callable[[Array], float], x: Array, step: float
     return (4 * differences(step) - differences(2 * step)) / 3
 
 
+def with_prior(information: Array, own: Array, border: Array, corner: Array) -> Array:
+    """Information of items and of what a prior learns: blocks by item, a border and a corner."""
+    n, n_items = len(information), len(own)
+    place = np.arange(0, n, n_items) + np.arange(n_items)[:, None]
+    whole = np.zeros((n + len(corner), n + len(corner)))
+    whole[:n, :n], whole[n:, n:] = information, corner
+    whole[place[:, :, None], place[:, None, :]] += own
+    whole[place, n:] = border
+    whole[n:, :n] = whole[:n, n:].T
+    return whole
+
+
 @pytest.mark.parametrize("cells", ["complete", "missing", "repeated"])
 @pytest.mark.parametrize(
     ("model", "prior"),
@@ -110,28 +122,19 @@ def test_dense_covariances_invert_numerical_second_derivatives(
         at = jnp.asarray(np.concatenate([x, learned]))
         found = standard_errors.item_covariances(likelihood, data, at)
         by_prior = [np.asarray(part) for part in likelihood.prior_curvature(at)] if prior else None
-    n = len(x)
-    information = np.zeros((n + len(learned), n + len(learned)))
-    information[:n, :n] = -second_derivatives(
+    information = -second_derivatives(
         lambda moved: plain_log_likelihood(responses, model, moved), x
     )
-    if by_prior:
-        own, border, corner = by_prior
-        place = np.arange(0, n, 6) + np.arange(6)[:, None]
-        information[place[:, :, None], place[:, None, :]] += own
-        information[place, n:] += border
-        information[n:, :n] = information[:n, n:].T
-        information[n:, n:] = corner
-    inverse = np.linalg.inv(information)
+    inverse = np.linalg.inv(with_prior(information, *by_prior) if by_prior else information)
     common = len(slopes) == 1
     for j in range(6):
-        own_place = np.array([0, 1 + j]) if common else np.arange(j, n, 6)
-        expected = inverse[np.ix_(own_place, own_place)]
+        place = np.array([0, 1 + j]) if common else np.arange(j, len(x), 6)
+        expected = inverse[np.ix_(place, place)]
         if model == "Rasch":
             expected[0, 0] = np.nan
-        # an entry off the diagonal may be near 0: errors count in units of
-        # the diagonal, itself below 0 where the information away from a maximum is
-        diagonal = np.abs(np.diag(inverse)[own_place])
+        # Entries off the diagonal may be near 0: errors count in units of the diagonal, which,
+        # away from a maximum, may be below 0.
+        diagonal = np.abs(np.diag(inverse)[place])
         scale = np.sqrt(np.outer(diagonal, diagonal))
         assert found[j] / scale == pytest.approx(expected / scale, abs=1e-4, nan_ok=True)
 
