@@ -1,6 +1,6 @@
 # make demo | test | lint | bench | studies: each makes the virtual environment .venv on first use.
 # bench times irtkit beside its peers, which it installs; studies shows how well fits recover
-# what data were drawn from.
+# what data were drawn from, and how often intervals hold it.
 # Needs Python 3.11 or newer; `make PYTHON=/path/to/python test` chooses one.
 
 VENV := .venv
@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 PEERS := $(VENV)/installed-peers
 BENCHMARKS := peers floor scaling
-STUDIES := recovery
+STUDIES := recovery coverage
 CANDIDATES := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 DEMO_OUT :=

@@ -92,6 +92,19 @@ def test_recovery_is_blind_to_the_direction_of_the_scale() -> None:
     assert accuracy.recovery(turned, truth)["rmse_discrimination"] == 0
 
 
+def test_coverage_counts_the_intervals_that_hold_the_truth(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    coverage = load("coverage")
+    study = coverage.Study(coverage.Shape(60, 8), "weak", 3, (0.99999, 1.0))
+    record = coverage.measure(study)
+    for name, row in zip(coverage.PARAMETERS, coverage.rows(study, record), strict=True):
+        assert 0.5 < record[name]["coverage"] <= 1
+        assert record[name]["coverage"] * 24 == pytest.approx(round(record[name]["coverage"] * 24))
+        assert ("missed" in row) == (record[name]["coverage"] < 1)
+
+
 def load(name: str) -> ModuleType:
     """A module of the benchmarks, which are scripts and not a package."""
     spec = spec_from_file_location(f"benchmarks_{name}", BENCHMARKS / f"{name}.py")

@@ -9,7 +9,7 @@ For many items no items × items array is formed. There the posteriors are narro
 owes to the others is that all abilities may shift together: θ → θ + ε·φ(θ) for smooth functions
 φ, among them 1 and θ, location and scale. Items and shifts make a system that is block-diagonal in
 the items with a narrow border. A shift has the information of the items about it and that of the
-normal distribution of ability, E[(φ′ − θφ)²] per respondent. Standard errors thus hold the common
+normal distribution of ability, φ² + φ′² of every respondent. Standard errors thus hold the common
 uncertainty of scale and location; left out is the uncertainty of each single ability, of the order
 of one over the number of items.
 """
@@ -43,6 +43,8 @@ _NEGLIGIBLE = 1e-9
 """Share of the information that a further polynomial must add."""
 _N_SHIFTS = 8
 _CELLS_AT_ONCE = 2**20
+_LEAST_LOGIT = -300.0
+"""Logit of guessing from which on guessing is no number of its own; 0 stands for its absence."""
 
 
 class _Covariances(NamedTuple):
@@ -147,7 +149,8 @@ class Problem:
         s = np.asarray(expit(np.multiply.outer(a, self.theta) + d[:, None]))
         c = np.zeros((len(a), 1))
         if self.with_guessing:
-            c = np.asarray(expit(self.items.logit_guessing[some]))[:, None]
+            logit = np.maximum(self.items.logit_guessing[some], _LEAST_LOGIT)
+            c = np.asarray(expit(logit))[:, None]
         return _Tables(s, c + (1 - c) * s, c)
 
     def posteriors(self) -> Iterator[tuple[Array, Array, Array, NDArray[np.bool_]]]:
@@ -258,7 +261,7 @@ class Problem:
                 lost += step
                 if np.trace(step) < _NEGLIGIBLE * np.trace(lost):
                     break
-        return _second_derivatives(tables, theta, expected, expected_right), lost
+        return _blocks(_curvatures(tables, expected, expected_right), theta), lost
 
     def _parts_of_family(self) -> tuple[Array, Array]:
         """The same for complete data without guessing, where scores are θ·y − θ·P and y − P.
@@ -337,41 +340,39 @@ class Problem:
         complete = self.likelihood.complete
         mass = {REAL: np.zeros(len(theta)), SYNTHETIC: np.zeros(len(theta))}
         expected = np.zeros((1 if complete else n_items, len(theta)))
+        expected_right = np.zeros((n_items if self.with_guessing else 1, len(theta)))
         spread = np.zeros(len(theta))
-        for _, answered, weights, real in self.posteriors():
+        for right, answered, weights, real in self.posteriors():
             mass[REAL] += weights[real].sum(axis=0)
             mass[SYNTHETIC] += weights[~real].sum(axis=0)
             spread += (weights @ theta**2 - (weights @ theta) ** 2) @ weights
             expected += weights.sum(axis=0) if complete else answered.T @ weights
+            if self.with_guessing:
+                expected_right += right.T @ weights
         spread /= np.maximum(mass[REAL] + mass[SYNTHETIC], 1e-300)
         shifts, slopes = _shifts(theta)
         with_shift = np.concatenate([theta[:, None] * shifts, shifts], axis=1)
         own = np.empty((n_items, size, size))
         cross = np.empty((n_items, size, _N_SHIFTS))
-        noise = np.empty(n_items)
+        noise = np.empty((n_items, size, size))
         about_shifts = np.zeros(len(theta))
         step = max(1, _CELLS_AT_ONCE // len(theta))
         for start in range(0, n_items, step):
             some = slice(start, min(start + step, n_items))
-            s, p, c = self.tables(some)
-            slope = self.items.slope[some, None]
-            share = (expected if complete else expected[some]) * (1 - c) * (1 - s) / p
-            weight = share * s**2
-            own[some, :2, :2] = _outer(weight, theta)
-            noise[some] = weight @ spread
-            cross[some, :2] = ((weight * slope) @ with_shift).reshape(-1, 2, _N_SHIFTS)
-            about_shifts += (slope**2 * weight).sum(axis=0)
+            tables, slope = self.tables(some), self.items.slope[some, None]
+            tried = expected if complete else expected[some]
+            curvatures = _curvatures(tables, tried, expected_right[some])
+            own[some] = _blocks(curvatures, theta)
+            noise[some] = _noise(tables, theta, slope, tried * spread)
+            weight = slope * curvatures[0]
+            cross[some, :2] = (weight @ with_shift).reshape(-1, 2, _N_SHIFTS)
+            about_shifts += (slope * weight).sum(axis=0)
             if size == 3:
-                weight = share * s * c
-                own[some, :2, 2] = own[some, 2, :2] = np.stack(
-                    [weight @ theta, weight.sum(axis=1)], 1
-                )
-                own[some, 2, 2] = (share * c**2).sum(axis=1)
-                cross[some, 2] = (weight * slope) @ shifts
+                cross[some, 2] = (slope * curvatures[1]) @ shifts
         shared = shifts.T @ (about_shifts[:, None] * shifts)
         for which, sd in self.sds.items():
-            by_density = slopes - theta[:, None] * shifts / sd**2
-            shared += by_density.T @ (mass[which][:, None] * by_density)
+            of_group = mass[which][:, None]
+            shared += shifts.T @ (of_group / sd**2 * shifts) + slopes.T @ (of_group * slopes)
         by_prior = self._prior()
         own += by_prior.own
         shared = _block_diagonal(by_prior.shared, shared)
@@ -381,7 +382,7 @@ class Problem:
             shared = np.block([[head[None]], [head[1:, None], shared]])
             cross = np.concatenate([own[:, 1:, :1], cross[:, 1:]], axis=2)
             own = own[:, 1:, 1:]
-            noise[:] = 0.0
+            noise = np.zeros_like(own)
         return _solved(own, cross, shared, noise)
 
     def _prior(self) -> _Covariances:
@@ -406,25 +407,53 @@ def _scores(tables: _Tables, theta: Array) -> tuple[list[Array], list[Array]]:
     return by_right, by_response
 
 
-def _second_derivatives(
-    tables: _Tables, theta: Array, expected: Array, right: Array
-) -> NDArray[np.float64]:
-    """Minus the second derivatives by the parameters of each item, abilities known."""
+def _curvatures(tables: _Tables, expected: Array, right: Array) -> list[Array]:
+    """Minus the second derivatives at each node, abilities known.
+
+    By the logit z = aθ + d twice, and with guessing by z and γ and by γ twice; ``expected`` and
+    ``right`` are the responses and the right responses at each node.
+    """
     s, p, c = tables
     rising = s * (1 - s)
-    by_logit = expected * rising - right * (rising / p - s * (1 - c) * rising / p**2)
-    blocks = _outer(by_logit, theta)
     if not c.any():
-        return blocks
-    mixed = right * s * c * (1 - c) * (1 - s) / p**2
-    by_guessing = (expected * c * (1 - c)).sum(axis=1) - (
-        right * (c * (1 - c) / p - c**2 * (1 - c) * (1 - s) / p**2)
-    ).sum(axis=1)
-    whole = np.empty((len(s), 3, 3))
-    whole[:, :2, :2] = blocks
-    whole[:, :2, 2] = whole[:, 2, :2] = np.stack([mixed @ theta, mixed.sum(axis=1)], 1)
-    whole[:, 2, 2] = by_guessing
-    return whole
+        return [expected * rising]
+    by_chance = c * (1 - c)
+    return [
+        expected * rising - right * rising / p * (1 - s * (1 - c) / p),
+        right * rising * by_chance / p**2,
+        expected * by_chance - right * by_chance / p * (1 - c * (1 - s) / p),
+    ]
+
+
+def _blocks(curvatures: list[Array], theta: Array) -> Array:
+    """The same by the parameters of each item, (n_items, k, k)."""
+    by_logit = _outer(curvatures[0], theta)
+    if len(curvatures) == 1:
+        return by_logit
+    _, mixed, by_guessing = curvatures
+    blocks = np.empty((len(mixed), 3, 3))
+    blocks[:, :2, :2] = by_logit
+    blocks[:, :2, 2] = blocks[:, 2, :2] = np.stack([mixed @ theta, mixed.sum(axis=1)], 1)
+    blocks[:, 2, 2] = by_guessing.sum(axis=1)
+    return blocks
+
+
+def _noise(tables: _Tables, theta: Array, slope: Array, spread: Array) -> Array:
+    """What an item by itself loses as abilities follow the chance in its responses, (n, k, k).
+
+    Its score at a response y is (y − P)·v(θ) with v = (θs, s, c)/P less what does not depend on
+    y, and moves by (y − P)·v′(θ) plus what shifts account for. ``spread`` is the sum of posterior
+    variances at each node.
+    """
+    s, p, c = tables
+    weight = spread * p * (1 - p)
+    if not c.any():
+        noise = np.zeros((len(s), 2, 2))
+        noise[:, 0, 0] = weight.sum(axis=1)
+        return noise
+    rising = slope * c * s * (1 - s) / p**2
+    moved = np.stack([s / p + theta * rising, rising, -(1 - c) * rising], axis=1)
+    return np.asarray((moved * weight[:, None]) @ moved.transpose(0, 2, 1))
 
 
 def _outer(weight: Array, theta: Array) -> Array:
@@ -465,19 +494,20 @@ def _shifts(theta: Array) -> tuple[Array, Array]:
 def _solved(own: Array, cross: Array, shared: Array, noise: Array) -> _Covariances:
     """Invert a system with blocks by item and a narrow border.
 
-    ``noise`` is what an item by itself loses about its slope as abilities follow the chance in
-    its responses; shifts of all abilities lose nothing by it.
+    ``noise`` is what an item by itself loses as abilities follow the chance in its responses, held
+    to half of what there is; shifts of all abilities lose nothing by it.
     """
     inverse = np.full_like(own, np.nan)
     diagonal = np.einsum("jkk->jk", own)
     known = (diagonal > 1e-10).all(axis=1)
-    inverse[known] = np.linalg.inv(own[known] + 1e-12 * np.eye(own.shape[1]))
+    some = own[known] + 1e-12 * np.eye(own.shape[1])
+    inverse[known] = np.linalg.inv(some)
     reach = inverse @ cross
     rest = shared - np.einsum("jkr,jks->rs", cross[known], reach[known])
     common = _inverse(rest)
-    alone = own[known] + 1e-12 * np.eye(own.shape[1])
-    alone[:, 0, 0] -= np.minimum(noise[known], 0.5 * alone[:, 0, 0])
-    inverse[known] = np.linalg.inv(alone)
+    share = np.einsum("jkl,jlk->j", inverse[known], noise[known])
+    kept = np.minimum(1.0, 0.5 / np.maximum(share, 1e-300))
+    inverse[known] = np.linalg.inv(some - kept[:, None, None] * noise[known])
     return _Covariances(
         inverse + np.einsum("jkr,rs,jls->jkl", reach, common, reach, optimize=True),
         common,
