@@ -8,24 +8,29 @@ the first step is an EM step (one Newton step for every item), and the pairs tha
 accelerate it, as in quasi-Newton EM (Jamshidian & Jennrich 1997).
 
 Half the directional derivative of a full step is the gain that the quadratic model still expects.
-The ascent has converged when two evaluations in a row expect less than ``tol``, which leaves
-every estimate within about √(2·tol) of its standard error from the optimum.
+The ascent has converged when two evaluations in a row expect less than ``tol`` (or one, next to
+nothing), which leaves every estimate within about √(2·tol) of its standard error from the optimum.
 """
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, NamedTuple, Protocol
+from collections import deque
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-import jax
-import jax.numpy as jnp
 import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
 
 _MEMORY = 8
 _ARMIJO = 1e-4
 _SHRINK = 0.4
 _ROUNDING = 1e-11
 """Relative rounding error of the objective: a drop this small is not one."""
+_SURE = 0.01
+"""Share of the tolerance below which one evaluation is enough."""
 LONGEST_STEP = 3.0
 LEAST_STEP = 1e-8
 
@@ -33,173 +38,105 @@ LEAST_STEP = 1e-8
 class Evaluation(NamedTuple):
     """An objective at a point."""
 
-    value: jax.Array
-    gradient: jax.Array
-    log_likelihood: jax.Array
+    value: float
+    gradient: Array
+    log_likelihood: float
     """What the trace reports, without priors."""
     curvature: Any
     """What the objective's preconditioner needs."""
 
 
 class Objective(Protocol):
-    """A function to maximise; hashable, so that one compiled program serves equal objectives."""
+    """A function to maximise."""
 
-    def evaluate(self, data: Any, x: jax.Array) -> Evaluation:
+    noise: float
+    """How far the value at a point may be off, beyond rounding."""
+
+    def evaluate(self, x: Array) -> Evaluation:
         """Return value and gradient at x."""
 
-    def precondition(self, data: Any, x: jax.Array, curvature: Any, v: jax.Array) -> jax.Array:
+    def precondition(self, x: Array, curvature: Any, v: Array) -> Array:
         """Return an approximate inverse Hessian of −value at x, times v."""
 
-    def __hash__(self) -> int: ...
+
+class _Pair(NamedTuple):
+    """A step taken and how much the gradient fell on it."""
+
+    difference: Array
+    fall: Array
+    inverse_product: float
 
 
-class Ascent(NamedTuple):
-    """State of an ascent between evaluations."""
+class Ascent:
+    """An ascent from ``x``, one evaluation at a time."""
 
-    x: jax.Array
-    value: jax.Array
-    log_likelihood: jax.Array
-    gradient: jax.Array
-    direction: jax.Array
-    slope: jax.Array
-    """Directional derivative along the direction, above 0."""
-    step: jax.Array
-    differences: jax.Array
-    """Last steps, shape (memory, n), newest last."""
-    gradient_differences: jax.Array
-    inverse_products: jax.Array
-    n_evaluations: jax.Array
-    n_small: jax.Array
-    """How many of the last evaluations expected a gain below the tolerance."""
-    change: jax.Array
-    """Largest change of a parameter in a full step."""
+    def __init__(self, x: Array) -> None:
+        self.x = x
+        self.there: Evaluation | None = None
+        """The objective at x; None before the first evaluation, which is always accepted."""
+        self.n_evaluations = 0
+        self.change = np.inf
+        """Largest change of a parameter in a full step."""
+        self._direction = np.zeros_like(x)
+        self._slope = 0.0
+        self._step = 1.0
+        self._pairs: deque[_Pair] = deque(maxlen=_MEMORY)
+        self._n_small = 0
+
+    def begin_again(self) -> None:
+        """Forget the objective, which has changed a little, but not how it curves."""
+        self.there = None
+        self._direction, self._slope, self._step, self._n_small = 0 * self.x, 0.0, 1.0, 0
 
     @property
     def converged(self) -> bool:
         """Whether two evaluations in a row expected next to no gain."""
-        return int(self.n_small) >= 2
+        return self._n_small >= 2
 
     @property
     def stalled(self) -> bool:
         """Whether no step along the direction, however short, raises the objective."""
-        return not float(self.step) >= LEAST_STEP
+        return not self._step >= LEAST_STEP
 
+    def evaluate(self, objective: Objective, tol: float) -> bool:
+        """Make one evaluation; return whether its point was accepted."""
+        self.n_evaluations += 1
+        trial = self.x + self._step * self._direction
+        there = objective.evaluate(trial)
+        before = self.there
+        wanted = -np.inf
+        if before is not None:
+            allowed = objective.noise + _ROUNDING * abs(before.value)
+            wanted = before.value + _ARMIJO * self._step * self._slope - allowed
+        if not np.isfinite(there.value) or there.value < wanted:
+            self._step = 0.0 if before is None else self._step * _SHRINK
+            return False
+        if before is not None:
+            self._remember(trial - self.x, before.gradient - there.gradient)
+        self.x, self.there = trial, there
+        self._direction = self._ahead(objective, there)
+        self._slope = float(self._direction @ there.gradient)
+        self.change = float(np.abs(self._direction).max())
+        self._step = min(1.0, LONGEST_STEP / max(self.change, 1e-300))
+        expected = 0.5 * self._slope
+        self._n_small = self._n_small + (2 if expected < _SURE * tol else 1)
+        if expected >= tol:
+            self._n_small = 0
+        return True
 
-class Trace(NamedTuple):
-    """One entry per accepted point; NaN where an evaluation was not accepted or not made."""
+    def _remember(self, difference: Array, fall: Array) -> None:
+        """Keep a pair of which the curvature is above 0."""
+        product = float(difference @ fall)
+        if product > 1e-10 * np.linalg.norm(difference) * np.linalg.norm(fall):
+            self._pairs.append(_Pair(difference, fall, 1 / product))
 
-    log_likelihood: jax.Array
-    change: jax.Array
-
-
-def begin(x: jax.Array) -> Ascent:
-    """State before the first evaluation, which is always accepted."""
-    n = x.shape[0]
-    # NumPy arrays: every JAX call outside a compiled function is a program of its own.
-    state: Any = {
-        "x": x,
-        "value": np.array(-np.inf),
-        "log_likelihood": np.array(-np.inf),
-        "gradient": np.zeros(n),
-        "direction": np.zeros(n),
-        "slope": np.zeros(()),
-        "step": np.ones(()),
-        "differences": np.zeros((_MEMORY, n)),
-        "gradient_differences": np.zeros((_MEMORY, n)),
-        "inverse_products": np.zeros(_MEMORY),
-        "n_evaluations": np.zeros((), np.int64),
-        "n_small": np.zeros((), np.int64),
-        "change": np.array(np.inf),
-    }
-    return Ascent(**state)
-
-
-@partial(jax.jit, static_argnames=("objective", "most"))
-def advance(
-    objective: Objective, data: Any, ascent: Ascent, *, tol: float, n_steps: int, most: int = 64
-) -> tuple[Ascent, Trace]:
-    """Make up to ``n_steps`` (at most ``most``) evaluations or stop at convergence."""
-    empty = Trace(jnp.full(most, jnp.nan), jnp.full(most, jnp.nan))
-    first = ascent.n_evaluations
-
-    def going_on(carry: tuple[Ascent, Trace]) -> jax.Array:
-        a, _ = carry
-        made = a.n_evaluations - first
-        return (made < jnp.minimum(n_steps, most)) & (a.n_small < 2) & (a.step >= LEAST_STEP)
-
-    def body(carry: tuple[Ascent, Trace]) -> tuple[Ascent, Trace]:
-        before, trace = carry
-        made = before.n_evaluations - first
-        trial = before.x + before.step * before.direction
-        there = objective.evaluate(data, trial)
-        wanted = _ARMIJO * before.step * before.slope - _ROUNDING * jnp.abs(before.value)
-        accepted = jnp.isfinite(there.value) & (there.value - before.value >= wanted)
-        after = jax.lax.cond(
-            accepted,
-            lambda: _accept(objective, data, before, (trial, there), tol),
-            lambda: before._replace(step=_SHRINK * before.step),
-        )._replace(n_evaluations=before.n_evaluations + 1)
-        entry = jnp.where(accepted, jnp.stack([there.log_likelihood, after.change]), jnp.nan)
-        return after, Trace(
-            trace.log_likelihood.at[made].set(entry[0]), trace.change.at[made].set(entry[1])
-        )
-
-    return jax.lax.while_loop(going_on, body, (ascent, empty))
-
-
-def _accept(
-    objective: Objective,
-    data: Any,
-    before: Ascent,
-    accepted: tuple[jax.Array, Evaluation],
-    tol: float,
-) -> Ascent:
-    """State at an accepted point: memory updated, next direction chosen."""
-    trial, there = accepted
-    difference = trial - before.x
-    gradient_difference = before.gradient - there.gradient
-    product = jnp.vdot(difference, gradient_difference)
-    lengths = jnp.linalg.norm(difference) * jnp.linalg.norm(gradient_difference)
-    curved = (product > 1e-10 * lengths) & (before.n_evaluations > 0)
-
-    def push(memory: jax.Array, new: jax.Array) -> jax.Array:
-        return jnp.where(curved, jnp.concatenate([memory[1:], new[None]]), memory)
-
-    after = before._replace(
-        x=trial,
-        value=there.value,
-        log_likelihood=there.log_likelihood,
-        gradient=there.gradient,
-        differences=push(before.differences, difference),
-        gradient_differences=push(before.gradient_differences, gradient_difference),
-        inverse_products=push(before.inverse_products, 1 / jnp.where(curved, product, 1.0)),
-    )
-    direction = _direction(objective, data, after, there.curvature)
-    slope = jnp.vdot(direction, there.gradient)
-    change = jnp.abs(direction).max()
-    return after._replace(
-        direction=direction,
-        slope=slope,
-        step=jnp.minimum(1.0, LONGEST_STEP / change),
-        n_small=jnp.where(0.5 * slope < tol, before.n_small + 1, 0),
-        change=change,
-    )
-
-
-def _direction(objective: Objective, data: Any, at: Ascent, curvature: Any) -> jax.Array:
-    """Two-loop recursion; an unused memory slot has inverse product 0 and changes nothing."""
-    pairs = (at.differences, at.gradient_differences, at.inverse_products)
-
-    def back(v: jax.Array, pair: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
-        difference, gradient_difference, inverse_product = pair
-        weight = inverse_product * jnp.vdot(difference, v)
-        return v - weight * gradient_difference, weight
-
-    def forth(v: jax.Array, pair: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:
-        difference, gradient_difference, inverse_product, weight = pair
-        return v + difference * (weight - inverse_product * jnp.vdot(gradient_difference, v)), None
-
-    v, weights = jax.lax.scan(back, at.gradient, pairs, reverse=True)
-    v = objective.precondition(data, at.x, curvature, v)
-    direction: jax.Array = jax.lax.scan(forth, v, (*pairs, weights))[0]
-    return direction
+    def _ahead(self, objective: Objective, there: Evaluation) -> Array:
+        """Direction by the two-loop recursion."""
+        v, weights = there.gradient, []
+        for pair in reversed(self._pairs):
+            weights.append(pair.inverse_product * float(pair.difference @ v))
+            v = v - weights[-1] * pair.fall
+        v = objective.precondition(self.x, there.curvature, v)
+        for pair, weight in zip(self._pairs, reversed(weights), strict=True):
+            v = v + pair.difference * (weight - pair.inverse_product * float(pair.fall @ v))
+        return v

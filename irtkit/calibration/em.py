@@ -1,50 +1,59 @@
 """Calibration by marginal maximum likelihood: the ascent, grid after grid.
 
 On a fixed grid there is one ascent. On the adaptive grid the nodes are built from the starting
-values, and built anew when the log-likelihood on nodes twice as dense as the items now need
-differs; the ascent then goes on from where it is. No step that lowers the objective is taken.
+values, and built anew when the items have come to need finer ones, or when the log-likelihood on
+nodes twice as dense differs; the ascent then goes on from where it is. No step that lowers the
+objective is taken.
+
+Before all respondents take part, the ascent gets near the maximum of a sample, where there are
+very many, and of the real ones, where there are synthetic ones: from far away an always-right
+row, of any ability, pulls every inverted item round.
 """
 
 from __future__ import annotations
 
 import time
+from copy import copy
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from irtkit import quadrature
-from irtkit.calibration import ascent
-from irtkit.calibration.likelihood import Data, MarginalLikelihood, described, starting_values
-from irtkit.calibration.priors import Beta, ItemPrior, Normal
+from irtkit.calibration.ascent import Ascent
+from irtkit.calibration.likelihood import MarginalLikelihood, grid_of
+from irtkit.calibration.priors import Beta, ItemPrior
+from irtkit.quadrature import Resolution, engine_of, fixed_nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from irtkit.calibration.empirical import Sharpened
-    from irtkit.quadrature import Blocks, Nodes, Posterior
+    from irtkit.calibration.layout import Layout
+    from irtkit.calibration.priors import Prior
+    from irtkit.quadrature import Nodes, Posteriors, Rows
+
+    Array = NDArray[np.float64]
 
 _REACH = 8.0
-_MANY_ITEMS = 4096
+_MANY_ITEMS = 512
 """Items from which on complete data, too, are worth interpolating item curves."""
-_FIRST_TOL = 0.01
-"""Tolerance on interpolated item curves until the first check of the grid."""
-_MOST_PROGRAMS = 40
-_compiled_for: set[tuple[MarginalLikelihood, tuple[int, ...]]] = set()
+_KNOTS_PER_NODE = 0.7
+"""Fewer knots than this are worth interpolating from."""
+_NEAR = 0.01
+"""Tolerance of an ascent that only gets near the maximum."""
+_STEPS_NEAR = 24
 _SAMPLE = 2500
 """Respondents of a sample that is fitted first; used when there are twice as many."""
-_FIRST_STRETCH = 24
-"""Evaluations before the grid is first checked; the stretches after it double."""
+_FIRST_STRETCH = 5
+"""Evaluations before it is looked whether items need finer nodes; the stretches double."""
+_OUTGROWN = 1.25
+"""Factor by which nodes may be too far apart before they are built anew."""
 _MOST_GRIDS = 6
 _MOST_RESCALINGS = 10
 _OFF_SCALE = 0.02
 """Departure from mean 0 and SD 1 that is put right."""
-_ERROR_ALLOWED = 1e-4
+_ERROR_ALLOWED = 1e-5
 """Quadrature error of the log-likelihood per real respondent above which nodes are rebuilt."""
 _SECONDS_BETWEEN_REPORTS = 0.2
 
@@ -52,14 +61,12 @@ _SECONDS_BETWEEN_REPORTS = 0.2
 class Maximum(NamedTuple):
     """Where an ascent ended, and the posterior of every respondent there."""
 
-    x: jax.Array
+    x: Array
     nodes: Nodes
     converged: bool
-    n_iterations: int
-    trace: list[tuple[int, int, float, float]]
-    """Step, number of nodes, log-likelihood of real respondents, change."""
-    posterior: Posterior
+    posteriors: Posteriors
     log_likelihood: float
+    """That of real respondents."""
     quadrature_error: float
     """|log-likelihood on the nodes − on adaptive ones twice as dense|, all real respondents."""
 
@@ -67,288 +74,201 @@ class Maximum(NamedTuple):
 class Climber:
     """Climbs a likelihood on one grid after another, with one budget of evaluations.
 
-    ``report`` is called now and then with the number of evaluations and the log-likelihood.
+    ``grid`` is (nodes, limit), or None for adaptive nodes. ``report`` is called now and then with
+    the number of evaluations and the log-likelihood.
     """
 
     def __init__(
         self,
-        likelihood: MarginalLikelihood,
-        blocks: Blocks,
+        layout: Layout,
+        rows: Rows,
         *,
+        grid: tuple[int, float] | None,
         tol: float,
         max_iterations: int,
         report: Callable[[int, float], None],
     ) -> None:
-        self.likelihood = likelihood
-        self.blocks = blocks
+        self.layout = layout
+        self.rows = rows
+        self.grid = grid
         self.tol = tol
         self.max_iterations = max_iterations
-        self.report = report
-        _remember_program(likelihood, blocks)
         self.n_iterations = 0
         self.trace: list[tuple[int, int, float, float]] = []
-        self.group = np.asarray(blocks.group).ravel()
-        self.real = self.group == quadrature.REAL
-        self.has_synthetic = bool((self.group == quadrature.SYNTHETIC).any())
-        self.n_real = np.array(float(self.real.sum()))
-        responses = np.asarray(blocks.respondent_responses).ravel()
-        self.answered = responses[self.group != quadrature.PADDING].max() / likelihood.n_items
-        by_product = likelihood.model == "3PL" or not likelihood.complete
-        self.knots_per_node = 0.7 if by_product else 0.5 * (likelihood.n_items >= _MANY_ITEMS)
+        """Step, number of nodes, log-likelihood of real respondents, change."""
+        self._report = report
+        self._reported = time.perf_counter()
+        self._engine = engine_of(rows)
+        self._answered = rows.respondent_responses.max() / layout.n_items
 
-    def maximise(self, x: jax.Array, grid: tuple[int, float] | None) -> Maximum:
-        """Maximise on a fixed grid (nodes, limit), or on adaptive nodes if there is none."""
-        return self.on_adaptive_nodes(x) if grid is None else self.on_fixed_nodes(x, *grid)
+    def with_prior(self, prior: Prior | None) -> Climber:
+        """Return the same climber, as far as it has come, with another prior."""
+        other = copy(self)
+        other.layout = replace(self.layout, prior=prior)
+        return other
 
-    def near(self, x: jax.Array, grid: tuple[int, float] | None) -> jax.Array:
-        """Go most of the way to the maximum, on a first grid alone."""
-        if grid is None:
-            nodes = self._resolution(x, self._reach(x)).nodes(knots_per_node=self.knots_per_node)
-        else:
-            nodes = quadrature.fixed_nodes(*grid)
-        start = ascent.begin(self._without_synthetic(x, nodes))
-        return self._climb(start, nodes, 4 * _FIRST_STRETCH, _FIRST_TOL).x
+    def maximise(self, x: Array) -> Maximum:
+        """Go to the maximum from x."""
+        for layout, rows in self._nearer():
+            x = self._near(x, layout, rows)
+        return self._on_adaptive_nodes(x) if self.grid is None else self._on_fixed_nodes(x)
 
-    def on_fixed_nodes(self, x: jax.Array, n_nodes: int, limit: float) -> Maximum:
-        """Maximise on equally spaced nodes from −limit to limit."""
-        nodes = quadrature.fixed_nodes(n_nodes, limit)
-        x = self._without_synthetic(x, nodes)
-        state = self._climb(ascent.begin(x), nodes, self.max_iterations, self.tol)
-        posterior = self._posterior(state.x, nodes)
-        dense, _ = self._dense_posterior(state.x, max(limit, _REACH))
-        error = abs(self._log_likelihood(posterior) - self._log_likelihood(dense))
-        return self._maximum(state, nodes, posterior, error)
-
-    def on_adaptive_nodes(self, x: jax.Array) -> Maximum:
-        """Maximise on nodes that follow the items, rebuilt where denser ones change the result."""
-        x = self._from_sample(x)
-        reach = self._reach(x)
-        nodes = self._resolution(x, reach).nodes(knots_per_node=self.knots_per_node)
-        state = ascent.begin(self._without_synthetic(x, nodes))
-        n_built, most = 1, _FIRST_STRETCH
-        tol = self.tol if nodes.spread is None else max(self.tol, _FIRST_TOL)
-        while True:
-            state = self._climb(state, nodes, most, tol)
-            posterior, needed = self._dense_posterior(state.x, reach)
-            error = abs(float(state.log_likelihood) - self._log_likelihood(posterior))
-            fine = error <= _ERROR_ALLOWED * float(self.n_real) and needed <= reach
-            done = state.converged or state.stalled or self.n_iterations >= self.max_iterations
-            if fine and tol > self.tol and not self.n_iterations >= self.max_iterations:
-                tol, state = self.tol, state._replace(n_small=0 * state.n_small)
-            elif done and (fine or n_built == _MOST_GRIDS or not state.converged):
-                return self._standardised(self._maximum(state, nodes, posterior, error), reach)
-            if not fine and n_built < _MOST_GRIDS:
-                reach, tol = max(reach, needed), self.tol
-                nodes = self._next_nodes(state.x, reach, n_built)
-                state = ascent.begin(state.x)
-                n_built += 1
-            most *= 2
-
-    def _from_sample(self, x: jax.Array) -> jax.Array:
-        """Get near the maximum with every so-manieth respondent, where there are very many."""
-        stride = len(self.group) // _SAMPLE
-        if stride < 2:
-            return x
-        blocks = quadrature.every(self.blocks, stride)
-        n_real = np.array(float((np.asarray(blocks.group) == quadrature.REAL).sum()))
-        nodes = self._resolution(x, self._reach(x)).nodes(knots_per_node=self.knots_per_node)
-        data = Data(blocks, nodes, n_real)
-        state: ascent.Ascent
-        state, _ = ascent.advance(
-            self.likelihood, data, ascent.begin(x), tol=_FIRST_TOL, n_steps=_FIRST_STRETCH
-        )
-        return state.x
-
-    def _next_nodes(self, x: jax.Array, reach: float, n_built: int) -> Nodes:
-        """Nodes after a grid that was not fine enough: from the second on without knots."""
-        finer_knots = 0.7 if n_built == 1 and self.knots_per_node == 0.7 else 0.0
-        return self._resolution(x, reach).nodes(
-            1 if n_built < _MOST_GRIDS // 2 else 2, knots_per_node=finer_knots, refine_knots=2
+    def at(self, x: Array, maximum: Maximum) -> Maximum:
+        """Posteriors at x, which stands for items that were changed after the maximum."""
+        posteriors, _ = self._dense_posteriors(x, self._reach(x))
+        return maximum._replace(
+            x=x, posteriors=posteriors, log_likelihood=self._log_likelihood(posteriors)
         )
 
-    def with_items(self, sharpened: Sharpened, maximum: Maximum) -> tuple[Climber, Maximum]:
-        """Take items that learned from each other, and their distribution as the prior."""
-        guessing = described(self.likelihood, maximum.x).items.logit_guessing
-        parts = [sharpened.slope, sharpened.intercept]
-        if guessing is not None:
-            parts.append(np.asarray(guessing))
-        x = jnp.asarray(np.concatenate(parts))
-        plain = self._sibling(ItemPrior())
-        posterior, reach = plain._dense_posterior(x, self._reach(maximum.x))  # noqa: SLF001
-        log_likelihood = self._log_likelihood(posterior)
-        moved = maximum._replace(x=x, posterior=posterior, log_likelihood=log_likelihood)
-        moved = plain._with_unit_scale(moved, reach)  # noqa: SLF001
-        scale = float(moved.x[0] / x[0])
-        found = sharpened.distribution
-        prior = ItemPrior(
-            Normal(found.slope * scale, found.slope_spread * scale),
-            Normal(found.intercept, found.intercept_spread),
-            Beta(),
-        )
-        return self._sibling(prior), moved
+    def with_unit_scale(self, maximum: Maximum) -> Maximum:
+        """Rescale items and abilities together until abilities have mean 0 and SD 1.
 
-    def _sibling(self, prior: ItemPrior) -> Climber:
-        """A climber of the same responses with another prior."""
-        return Climber(
-            replace(self.likelihood, prior=prior),
-            self.blocks,
-            tol=self.tol,
-            max_iterations=self.max_iterations,
-            report=self.report,
-        )
-
-    def data(self, maximum: Maximum) -> Data:
-        """What the likelihood is made of, on the nodes of a maximum."""
-        return Data(self.blocks, maximum.nodes, self.n_real)
-
-    def information(self, maximum: Maximum) -> NDArray[np.float64]:
-        """ΣP(1 − P) of every item: the expected number of responses that could go either way."""
-        return np.asarray(_intercept_information(self.likelihood, self.data(maximum), maximum.x))
-
-    def _standardised(self, maximum: Maximum, reach: float) -> Maximum:
-        """Give abilities of real respondents mean 0 and SD 1 where the prior has moved them.
-
-        Without a prior they have them at the maximum. A prior that speaks of absolute sizes moves
-        them, noticeably so with very few respondents or slopes beyond its limit. Rescaling items
-        and abilities together leaves every probability of a right answer as it is.
+        Every probability of a right answer stays as it is.
         """
-        if self.likelihood.prior is None or not self.likelihood.prior.learns:
-            return maximum
-        return self._with_unit_scale(maximum, reach)
-
-    def _with_unit_scale(self, maximum: Maximum, reach: float) -> Maximum:
-        """Rescale items and abilities together until abilities have mean 0 and SD 1."""
         for _ in range(_MOST_RESCALINGS):
-            posterior = maximum.posterior
-            ability = np.asarray(posterior.mean)[self.real]
+            ability = maximum.posteriors.mean[self.rows.real]
             mean = float(ability.mean())
-            square = (ability - mean) ** 2 + np.asarray(posterior.sd)[self.real] ** 2
+            square = (ability - mean) ** 2 + maximum.posteriors.sd[self.rows.real] ** 2
             sd = float(np.sqrt(square.mean()))
             if abs(mean) <= _OFF_SCALE and abs(sd - 1) <= _OFF_SCALE:
                 break
-            x = self.likelihood.rescaled(maximum.x, mean, sd)
-            posterior, reach = self._dense_posterior(x, reach)
-            maximum = maximum._replace(
-                x=x, posterior=posterior, log_likelihood=self._log_likelihood(posterior)
-            )
+            maximum = self.at(self.layout.rescaled(maximum.x, mean, sd), maximum)
         return maximum
 
-    def _without_synthetic(self, x: jax.Array, nodes: Nodes) -> jax.Array:
-        """Get near the maximum of the real respondents before synthetic ones take part.
+    def information(self, maximum: Maximum) -> Array:
+        """ΣP(1 − P) of every item: the expected number of responses that could go either way."""
+        grid = grid_of(self.layout, maximum.nodes, maximum.x)
+        found = self._engine.sums(self.layout.items(maximum.x), grid).information
+        return np.asarray(found[:, 1, 1])
 
-        From far away an always-right row, of any ability, pulls every inverted item round.
+    def _nearer(self) -> Iterator[tuple[Layout, Rows]]:
+        """Likelihoods whose maxima are on the way to that of all respondents."""
+        layout, rows = self.layout, self.rows
+        if layout.model == "3PL" and layout.prior is None:
+            # from afar guessing runs off before slopes settle
+            layout = replace(layout, prior=ItemPrior(guessing=Beta()))
+        stride = rows.n_real // _SAMPLE
+        if stride >= 2:
+            yield layout, rows.chosen(np.flatnonzero(rows.real)[::stride])
+        if rows.has_synthetic:
+            yield layout, rows.chosen(rows.real)
+        elif layout is not self.layout:
+            yield layout, rows
+
+    def _near(self, x: Array, layout: Layout, rows: Rows) -> Array:
+        """Get near the maximum of some respondents, with at most half of the budget."""
+        ascent, most = Ascent(x), min(_STEPS_NEAR, self.max_iterations // 2)
+        likelihood = MarginalLikelihood(layout, engine_of(rows), self._nodes(x))
+        while not (ascent.converged or ascent.stalled) and ascent.n_evaluations < most:
+            ascent.evaluate(likelihood, max(self.tol, _NEAR))
+        self.n_iterations = min(self.n_iterations + ascent.n_evaluations, self.max_iterations - 1)
+        return ascent.x
+
+    def _on_fixed_nodes(self, x: Array) -> Maximum:
+        """Maximise on equally spaced nodes from −limit to limit."""
+        nodes = self._nodes(x)
+        ascent = Ascent(x)
+        self._climb(ascent, nodes)
+        posteriors = self._posteriors(ascent.x, nodes)
+        dense, _ = self._dense_posteriors(ascent.x, max(float(nodes.theta[-1]), _REACH))
+        error = abs(self._log_likelihood(posteriors) - self._log_likelihood(dense))
+        return self._maximum(ascent, nodes, posteriors, error)
+
+    def _on_adaptive_nodes(self, x: Array) -> Maximum:
+        """Maximise on nodes that follow the items, built anew where they turn out too coarse."""
+        ascent, reach, finer = Ascent(x), self._reach(x), 1
+        for left in reversed(range(_MOST_GRIDS)):
+            resolution = self._resolution(ascent.x, reach)
+            nodes = self._built(resolution, finer)
+            ascent.begin_again()
+            if self._climb(ascent, nodes, resolution if left else None):
+                continue
+            posteriors, needed = self._dense_posteriors(ascent.x, reach)
+            on_nodes = ascent.there.log_likelihood if ascent.there else -np.inf
+            error = abs(on_nodes - self._log_likelihood(posteriors))
+            fine = error <= _ERROR_ALLOWED * self.rows.n_real and needed <= reach
+            if fine or self.n_iterations >= self.max_iterations:
+                break
+            finer, reach = finer + 1, max(reach, needed)
+        found = self._maximum(ascent, nodes, posteriors, error)
+        # Without a prior abilities have unit scale at the maximum; a prior that speaks of absolute
+        # sizes moves them, noticeably with very few respondents or slopes beyond its limit.
+        learns = self.layout.prior is not None and self.layout.prior.learns
+        return self.with_unit_scale(found) if learns else found
+
+    def _climb(self, ascent: Ascent, nodes: Nodes, resolution: Resolution | None = None) -> bool:
+        """Climb on one grid to the end, or until items need finer nodes than it was built for.
+
+        Return whether they do.
         """
-        if not self.has_synthetic:
-            return x
-        left_out = np.where(self.group == quadrature.SYNTHETIC, quadrature.PADDING, self.group)
-        shaped = left_out.astype(np.int8).reshape(self.blocks.group.shape)
-        blocks = quadrature.regrouped(self.blocks, jnp.asarray(shaped))
-        data = Data(blocks, nodes, self.n_real)
-        steps = min(_FIRST_STRETCH, self.max_iterations // 2)
-        state: ascent.Ascent
-        state, _ = ascent.advance(
-            self.likelihood, data, ascent.begin(x), tol=self.tol, n_steps=steps
-        )
-        self.n_iterations += int(state.n_evaluations)
-        return state.x
+        likelihood = MarginalLikelihood(self.layout, self._engine, nodes)
+        made, look_at = 0, _FIRST_STRETCH
+        while not (ascent.converged or ascent.stalled) and self.n_iterations < self.max_iterations:
+            self.n_iterations, made = self.n_iterations + 1, made + 1
+            if ascent.evaluate(likelihood, self.tol) and ascent.there is not None:
+                entry = (nodes.n_nodes, ascent.there.log_likelihood, ascent.change)
+                self.trace.append((self.n_iterations, *entry))
+            if resolution is not None and made == look_at:
+                needed = self._resolution(ascent.x, float(resolution.theta[-1]))
+                if resolution.outgrown_by(needed, _OUTGROWN):
+                    return True
+                look_at *= 2
+            now = time.perf_counter()
+            if now > self._reported + _SECONDS_BETWEEN_REPORTS and self.trace:
+                self._report(self.n_iterations, self.trace[-1][2])
+                self._reported = now
+        return False
 
-    def _climb(self, state: ascent.Ascent, nodes: Nodes, most: int, tol: float) -> ascent.Ascent:
-        """Make up to ``most`` evaluations on one grid, reporting between bursts of them."""
-        data = Data(self.blocks, nodes, self.n_real)
-        n_nodes = quadrature.count_nodes(nodes)
-        end, burst = min(self.n_iterations + most, self.max_iterations), 8
-        while not (state.converged or state.stalled) and self.n_iterations < end:
-            began, made = time.perf_counter(), int(state.n_evaluations)
-            allowed = min(burst, end - self.n_iterations)
-            state, entries = ascent.advance(self.likelihood, data, state, tol=tol, n_steps=allowed)
-            log_likelihood, change = map(np.asarray, entries)
-            self.trace.extend(
-                (
-                    self.n_iterations + int(k) + 1,
-                    n_nodes,
-                    float(log_likelihood[k]),
-                    float(change[k]),
-                )
-                for k in np.flatnonzero(np.isfinite(log_likelihood))
-            )
-            self.n_iterations += int(state.n_evaluations) - made
-            each = (time.perf_counter() - began) / allowed
-            burst = int(np.clip(_SECONDS_BETWEEN_REPORTS / each, 1, 64))
-            self.report(self.n_iterations, float(state.log_likelihood))
-        return state
-
-    def _reach(self, x: jax.Array) -> float:
+    def _reach(self, x: Array) -> float:
         """How far the grid must go: beyond real abilities, and far into a wide distribution."""
-        if not self.has_synthetic:
+        if not self.rows.has_synthetic:
             return _REACH
-        return max(_REACH, 4 * float(described(self.likelihood, x).synthetic_sd))
+        return max(_REACH, 4 * self.layout.synthetic_sd(x))
 
-    def _resolution(self, x: jax.Array, reach: float) -> quadrature.Resolution:
-        items = described(self.likelihood, x).items
-        return quadrature.Resolution.of(items, reach, self.answered)
+    def _resolution(self, x: Array, reach: float) -> Resolution:
+        return Resolution.of(self.layout.items(x), reach, self._answered)
 
-    def _posterior(self, x: jax.Array, nodes: Nodes) -> Posterior:
-        posterior: Posterior = _posterior(self.likelihood, self.blocks, nodes, x)
-        return posterior
+    def _nodes(self, x: Array) -> Nodes:
+        """Return the fixed grid, or first nodes for x."""
+        if self.grid is not None:
+            return fixed_nodes(*self.grid)
+        return self._built(self._resolution(x, self._reach(x)), 1)
 
-    def _dense_posterior(self, x: jax.Array, reach: float) -> tuple[Posterior, float]:
-        """Posterior on nodes twice as dense as needed, and a reach that holds all of it."""
+    def _built(self, resolution: Resolution, finer: int) -> Nodes:
+        """Nodes, after grids that were not fine enough with finer knots, then without any."""
+        many = self.layout.n_items >= _MANY_ITEMS or not self.rows.complete
+        interpolated = (many or self.layout.model == "3PL") and finer < 3
+        return resolution.nodes(
+            1 if finer < 4 else 2,
+            knots_per_node=_KNOTS_PER_NODE if interpolated else 0.0,
+            refine_knots=finer,
+        )
+
+    def _posteriors(self, x: Array, nodes: Nodes) -> Posteriors:
+        grid = grid_of(self.layout, nodes, x)
+        with np.errstate(under="ignore", divide="ignore"):
+            return self._engine.posteriors(self.layout.items(x), grid)
+
+    def _dense_posteriors(self, x: Array, reach: float) -> tuple[Posteriors, float]:
+        """Posteriors on nodes twice as dense as needed, and a reach that holds all of them."""
         reach = max(reach, self._reach(x))
         for _ in range(_MOST_GRIDS):
             nodes = self._resolution(x, reach).nodes(
-                2, knots_per_node=float(self.knots_per_node == 0.7), refine_knots=2
+                2, knots_per_node=_KNOTS_PER_NODE, refine_knots=2
             )
-            posterior = self._posterior(x, nodes)
-            farthest = np.abs(np.asarray(posterior.mean)) + 7 * np.asarray(posterior.sd)
-            needed = float(farthest[self.real].max())
+            posteriors = self._posteriors(x, nodes)
+            farthest = np.abs(posteriors.mean) + 7 * posteriors.sd
+            needed = float(farthest[self.rows.real].max())
             if needed <= reach:
                 break
             reach = 1.5 * needed
-        return posterior, reach
+        return posteriors, reach
 
-    def _log_likelihood(self, posterior: Posterior) -> float:
-        return float(np.asarray(posterior.log_marginal)[self.real].sum())
+    def _log_likelihood(self, posteriors: Posteriors) -> float:
+        return float(posteriors.log_marginal[self.rows.real].sum())
 
     def _maximum(
-        self, state: ascent.Ascent, nodes: Nodes, posterior: Posterior, error: float
+        self, ascent: Ascent, nodes: Nodes, posteriors: Posteriors, error: float
     ) -> Maximum:
-        return Maximum(
-            state.x,
-            nodes,
-            state.converged,
-            self.n_iterations,
-            self.trace,
-            posterior,
-            self._log_likelihood(posterior),
-            error,
-        )
-
-
-def _remember_program(likelihood: MarginalLikelihood, blocks: Blocks) -> None:
-    """Drop compiled programs once there are many.
-
-    Each shape of matrix is compiled for itself and holds some 400 memory maps, of which Linux
-    grants a process 65,530; without a limit, a study over hundreds of shapes would crash.
-    """
-    key = (likelihood, blocks.cells.shape)
-    if key not in _compiled_for and len(_compiled_for) >= _MOST_PROGRAMS:
-        programs: tuple[Any, ...] = (ascent.advance, starting_values, _posterior)
-        for program in (*programs, _intercept_information):
-            program.clear_cache()
-        _compiled_for.clear()
-    _compiled_for.add(key)
-
-
-@partial(jax.jit, static_argnums=0)
-def _posterior(
-    likelihood: MarginalLikelihood, blocks: Blocks, nodes: Nodes, x: jax.Array
-) -> Posterior:
-    items, grid = likelihood.items(x), likelihood.grid(x, nodes)
-    result: Posterior = quadrature.posterior(blocks, items, grid, complete=likelihood.complete)
-    return result
-
-
-@partial(jax.jit, static_argnums=0)
-def _intercept_information(likelihood: MarginalLikelihood, data: Data, x: jax.Array) -> jax.Array:
-    information: jax.Array = likelihood.evaluate(data, x).curvature
-    return information[:, 1, 1]
+        log_likelihood = self._log_likelihood(posteriors)
+        return Maximum(ascent.x, nodes, ascent.converged, posteriors, log_likelihood, error)

@@ -18,7 +18,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.calibration.standard_errors import Problem
+    from irtkit.calibration.fitted import Fitted
 
     Array = NDArray[np.float64]
 
@@ -41,6 +41,15 @@ class Distribution(NamedTuple):
     inverted: float
     """Share of inverted items."""
 
+    def in_units(self, scale: float, shift: float) -> Distribution:
+        """Return the distribution after a → scale·a and d → d + shift·a."""
+        return self._replace(
+            slope=self.slope * scale,
+            slope_spread=self.slope_spread * scale,
+            intercept=self.intercept + shift * self.slope,
+            intercept_spread=float(np.hypot(self.intercept_spread, shift * self.slope_spread)),
+        )
+
 
 class Sharpened(NamedTuple):
     """Items after learning from each other."""
@@ -59,9 +68,9 @@ class _Normals(NamedTuple):
     """Shape (n_items, 2, 2)."""
 
 
-def sharpen(problem: Problem) -> Sharpened:
+def sharpen(fitted: Fitted) -> Sharpened:
     """Learn the distribution of the items, and give each its posterior mean."""
-    slope, intercept = problem.items.slope.copy(), problem.items.intercept.copy()
+    slope, intercept = fitted.items.slope.copy(), fitted.items.intercept.copy()
     known = np.isfinite(slope)
     distribution = Distribution(
         float(np.median(slope)),
@@ -70,10 +79,10 @@ def sharpen(problem: Problem) -> Sharpened:
         max(float(np.std(intercept)), 0.1),
         0.02,
     )
-    expected = problem.expected()
+    expected = _expected(fitted)
     some = slice(None, None, -(-len(slope) // _ITEMS_LEARNED_FROM))
     for _ in range(_ROUNDS):
-        likelihoods = _Normals(*problem.local_likelihood(slope, intercept, expected))
+        likelihoods = _Normals(*_local_likelihood(fitted, slope, intercept, expected))
         sample = _Normals(likelihoods.estimates[some], likelihoods.information[some])
         distribution = _learned(sample, distribution)
         mean = _posterior(likelihoods, distribution).mean
@@ -82,6 +91,48 @@ def sharpen(problem: Problem) -> Sharpened:
         if moved < _MOVED * abs(distribution.slope):
             break
     return Sharpened(slope, intercept, distribution)
+
+
+def _expected(fitted: Fitted) -> tuple[Array, Array]:
+    """Right responses and responses at each node, expected under the posteriors.
+
+    Shape (n_items, n_nodes); with complete data all items share a row of responses, and
+    without guessing right responses enter through their sums of θ and of 1, (n_items, 2).
+    """
+    theta, n_items = fitted.theta, fitted.layout.n_items
+    functions = None if fitted.with_guessing else np.stack([theta, np.ones_like(theta)], axis=1)
+    right_sums = np.zeros((n_items, len(theta) if functions is None else 2))
+    responses = np.zeros((1 if fitted.complete else n_items, len(theta)))
+    for right, answered, weights, _ in fitted.posteriors():
+        right_sums += right.T @ (weights if functions is None else weights @ functions)
+        responses += weights.sum(axis=0) if fitted.complete else answered.T @ weights
+    return right_sums, responses
+
+
+def _local_likelihood(
+    fitted: Fitted, slope: Array, intercept: Array, expected: tuple[Array, Array]
+) -> tuple[Array, Array]:
+    """Where each item's likelihood would be highest were it normal, and its information.
+
+    Abilities are held at their posteriors. Shapes (n_items, 2) and (n_items, 2, 2).
+    """
+    right, responses = expected
+    functions = np.stack([fitted.theta, np.ones_like(fitted.theta)], axis=1)
+    squares = np.column_stack([fitted.theta**2, functions])
+    estimates = np.stack([slope, intercept], axis=1)
+    information = np.empty((len(slope), 2, 2))
+    for some in fitted.parts_of_items():
+        s, p, c = fitted.tables_of(slope[some], intercept[some], some)
+        counts = responses if len(responses) == 1 else responses[some]
+        weight = counts * (1 - c) * (1 - s) / p * s**2
+        if fitted.with_guessing:
+            score = ((right[some] - counts * p) * s / p) @ functions
+        else:
+            score = right[some] - (counts * s) @ functions
+        entries = weight @ squares
+        information[some] = entries[:, [[0, 1], [1, 2]]] + 1e-6 * np.eye(2)
+        estimates[some] += np.linalg.solve(information[some], score[:, :, None])[:, :, 0]
+    return estimates, information
 
 
 class _Posterior(NamedTuple):

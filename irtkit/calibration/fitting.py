@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -16,13 +15,14 @@ from irtkit.responses import ResponseMatrix
 from irtkit.simulation import check_seed
 
 if TYPE_CHECKING:
-    import jax
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from irtkit.calibration.em import Climber, Maximum
-    from irtkit.calibration.likelihood import MarginalLikelihood
+    from irtkit.calibration.layout import Layout
     from irtkit.calibration.priors import Prior, PriorName
-    from irtkit.quadrature import Blocks, ItemArrays
+    from irtkit.quadrature import ItemArrays, Rows
 
 _UNBOUNDED_INFORMATION = 0.05
 """Expected number of uncertain responses, ΣP(1 − P), below which an item is fitted perfectly."""
@@ -121,56 +121,60 @@ def fit(
     _check_data(responses, model, synthetic)
     _check_settings(method, quadrature, tol, max_iterations)
     check_seed(seed)
-    import jax
-
-    from irtkit.calibration.em import Climber
-    from irtkit.calibration.empirical import sharpen
-    from irtkit.calibration.likelihood import MarginalLikelihood, starting_values
-    from irtkit.calibration.priors import Beta, ItemPrior, described_prior, prior_of
-    from irtkit.calibration.standard_errors import Problem
-    from irtkit.quadrature import blocks_of
-
     if prior == "empirical" and model not in {"2PL", "3PL"}:
         raise ValueError(f"prior='empirical' learns about slopes, which {model} has not by item")
-    chosen = prior_of("weak" if prior == "empirical" else prior)
-    # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
-    as_1pl = model == "Rasch" and quadrature == "adaptive"
-    with jax.enable_x64(new_val=True), progress_line(f"fitting {model}", shown=progress) as report:
-        blocks = blocks_of(responses, synthetic_is_real=synthetic == "ordinary")
-        counts = _counts(responses, blocks)
-        n_cells = responses.n_respondents * responses.n_items
-        likelihood = MarginalLikelihood(
-            model="1PL" if as_1pl else model,
-            n_items=responses.n_items,
-            prior=chosen,
-            complete=not responses.has_repeats and counts.respondent_responses.sum() == n_cells,
-        )
-        climber = Climber(likelihood, blocks, tol=tol, max_iterations=max_iterations, report=report)
-        grid = None if isinstance(quadrature, str) else (int(quadrature[0]), float(quadrature[1]))
-        start = starting_values(likelihood, blocks)
-        if model == "3PL" and chosen is None:  # from afar, guessing runs off before slopes settle
-            held = replace(likelihood, prior=ItemPrior(guessing=Beta()))
-            start = Climber(
-                held, blocks, tol=tol, max_iterations=max_iterations, report=report
-            ).near(start, grid)
-        maximum = climber.maximise(start, grid)
-        about_prior = described_prior(chosen)
-        if prior == "empirical":
-            sharpened = sharpen(Problem(likelihood, climber.data(maximum), maximum.x))
-            about_prior = {"kind": "empirical", **sharpened.distribution._asdict()}
-            climber, maximum = climber.with_items(sharpened, maximum)
-        settings: dict[str, Any] = {
-            "prior": about_prior,
-            "seed": seed,
-            "quadrature": quadrature if isinstance(quadrature, str) else list(quadrature),
-            "standard_errors": standard_errors,
-            "synthetic": synthetic,
-            "tol": tol,
-            "max_iterations": max_iterations,
-        }
-        result = _result(responses, counts, climber, maximum, model=model, settings=settings)
+    settings: dict[str, Any] = {
+        "prior": prior,
+        "seed": seed,
+        "quadrature": quadrature if isinstance(quadrature, str) else list(quadrature),
+        "standard_errors": standard_errors,
+        "synthetic": synthetic,
+        "tol": tol,
+        "max_iterations": max_iterations,
+    }
+    with progress_line(f"fitting {model}", shown=progress) as report:
+        result = _fitted(responses, model, settings, report)
     _warn(result)
     return result
+
+
+def _fitted(
+    responses: ResponseMatrix,
+    model: ModelName,
+    settings: dict[str, Any],
+    report: Callable[[int, float], None],
+) -> FitResult:
+    """Fit with settings that have been checked; the prior among them is then told in full."""
+    from irtkit.calibration.em import Climber
+    from irtkit.calibration.layout import Layout
+    from irtkit.calibration.priors import described_prior, prior_of
+    from irtkit.calibration.starting import starting_values
+    from irtkit.quadrature import rows_of
+
+    rows = rows_of(responses, synthetic_is_real=settings["synthetic"] == "ordinary")
+    counts = _counts(rows)
+    empirical, adaptive = settings["prior"] == "empirical", settings["quadrature"] == "adaptive"
+    # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
+    layout = Layout(
+        "1PL" if model == "Rasch" and adaptive else model,
+        responses.n_items,
+        prior_of("weak" if empirical else settings["prior"]),
+    )
+    climber = Climber(
+        layout,
+        rows,
+        grid=None
+        if adaptive
+        else (int(settings["quadrature"][0]), float(settings["quadrature"][1])),
+        tol=settings["tol"],
+        max_iterations=settings["max_iterations"],
+        report=report,
+    )
+    maximum = climber.maximise(starting_values(layout, rows))
+    settings["prior"] = described_prior(layout.prior)
+    if empirical:
+        settings["prior"], climber, maximum = _sharpened(climber, maximum)
+    return _result(responses, counts, climber, maximum, model=model, settings=settings)
 
 
 def _check_data(responses: ResponseMatrix, model: str, synthetic: str) -> None:
@@ -223,21 +227,44 @@ def _check_fixed_grid(quadrature: object) -> None:
     )
 
 
-def _counts(responses: ResponseMatrix, blocks: Blocks) -> Counts:
+def _counts(rows: Rows) -> Counts:
     """Counts of responses, those by item of real respondents alone."""
-
-    def whole(table: jax.Array) -> NDArray[np.int64]:
-        return np.asarray(table).ravel().astype(np.int64)
-
     counts = Counts(
-        whole(blocks.item_right[0]),
-        whole(blocks.item_responses[0]),
-        whole(blocks.respondent_right)[: responses.n_respondents],
-        whole(blocks.respondent_responses)[: responses.n_respondents],
+        rows.item_right[0].astype(np.int64),
+        rows.item_responses[0].astype(np.int64),
+        rows.respondent_right.astype(np.int64),
+        rows.respondent_responses.astype(np.int64),
     )
     if not counts.item_responses.any():
         raise ValueError("responses holds no response of a real respondent")
     return counts
+
+
+def _sharpened(climber: Climber, maximum: Maximum) -> tuple[dict[str, Any], Climber, Maximum]:
+    """Let items learn from each other; their distribution is then the prior.
+
+    Abilities keep mean 0 and SD 1, and the distribution is told in their units.
+    """
+    from irtkit.calibration.empirical import sharpen
+    from irtkit.calibration.fitted import Fitted
+    from irtkit.calibration.priors import Beta, ItemPrior, Normal
+
+    layout = climber.layout
+    found = sharpen(Fitted(layout, climber.rows, maximum.nodes, maximum.x))
+    plain = climber.with_prior(None)
+    guessing = layout.items(maximum.x).logit_guessing
+    x = plain.layout.joined(found.slope, found.intercept, guessing, np.zeros(0))
+    moved = plain.with_unit_scale(plain.at(x, maximum))
+    steepest = int(np.argmax(np.abs(found.slope)))
+    scale = float(moved.x[steepest] / found.slope[steepest])
+    shift = float(layout.items(moved.x).intercept[steepest] - found.intercept[steepest])
+    learned = found.distribution.in_units(scale, shift / float(found.slope[steepest]))
+    prior = ItemPrior(
+        Normal(learned.slope, learned.slope_spread),
+        Normal(learned.intercept, learned.intercept_spread),
+        Beta(),
+    )
+    return {"kind": "empirical", **learned._asdict()}, climber.with_prior(prior), moved
 
 
 def _result(
@@ -250,31 +277,28 @@ def _result(
     settings: dict[str, Any],
 ) -> FitResult:
     """Turn the scale the right way up, set the unit of Rasch, and put labels on."""
-    from irtkit.calibration.likelihood import described
+    from irtkit.calibration.fitted import Fitted
     from irtkit.calibration.standard_errors import item_covariances, of_parameters
-    from irtkit.quadrature import count_nodes
 
-    likelihood, n = climber.likelihood, responses.n_respondents
+    layout, x = climber.layout, maximum.x
     separate = settings["synthetic"] == "separate"
     synthetic = responses.synthetic if separate else np.zeros_like(responses.synthetic)
-    ability = np.asarray(maximum.posterior.mean)[:n]
-    found = described(likelihood, maximum.x)
-    slope, latent_sd = np.asarray(found.items.slope), float(found.latent_sd)
-    common = float(slope[0]) if likelihood.common_slope else None
+    ability, items, latent_sd = maximum.posteriors.mean, layout.items(x), layout.latent_sd(x)
+    common = float(items.slope[0]) if layout.common_slope else None
     stretch = _orientation(ability, counts, synthetic, common)
-    if common is not None and model == "Rasch" and likelihood.model == "1PL":
+    if common is not None and model == "Rasch" and layout.model == "1PL":
         latent_sd = abs(common)
         stretch *= latent_sd
-    information = climber.information(maximum) if likelihood.prior is None else None
-    status = _status(counts, information, slope)
-    parameters = _parameters(likelihood, found.items, stretch, status)
+    information = climber.information(maximum) if layout.prior is None else None
+    status = _status(counts, information, items.slope)
+    parameters = _parameters(layout, items, stretch, status)
     standard_errors = np.full((responses.n_items, 4), np.nan)
     if settings["standard_errors"]:
-        covariances = item_covariances(likelihood, climber.data(maximum), maximum.x)
+        covariances = item_covariances(Fitted(layout, climber.rows, maximum.nodes, x))
         standard_errors = of_parameters(parameters, model, covariances, stretch)
     if synthetic.any():
-        settings["synthetic_ability_sd"] = float(found.synthetic_sd) * abs(stretch)
-    nodes = np.asarray(maximum.nodes.theta) * abs(stretch)
+        settings["synthetic_ability_sd"] = layout.synthetic_sd(x) * abs(stretch)
+    nodes = maximum.nodes.theta * abs(stretch)
     return FitResult(
         model=model,
         method="em",
@@ -285,17 +309,17 @@ def _result(
         standard_errors=standard_errors,
         status=status,
         ability=ability * stretch,
-        ability_se=np.asarray(maximum.posterior.sd)[:n] * abs(stretch),
+        ability_se=maximum.posteriors.sd * abs(stretch),
         synthetic=synthetic,
         counts=counts,
         latent_sd=latent_sd,
         log_likelihood=maximum.log_likelihood,
         n_parameters=_n_parameters(model, responses.n_items),
         converged=maximum.converged,
-        n_iterations=maximum.n_iterations,
-        trace_rows=np.array(maximum.trace, dtype=np.float64).reshape(-1, 4),
+        n_iterations=climber.n_iterations,
+        trace_rows=np.array(climber.trace, dtype=np.float64).reshape(-1, 4),
         quadrature=Quadrature(
-            n_nodes=count_nodes(maximum.nodes),
+            n_nodes=maximum.nodes.n_nodes,
             lowest=float(nodes.min()),
             highest=float(nodes.max()),
             estimated_error=maximum.quadrature_error,
@@ -305,7 +329,7 @@ def _result(
 
 
 def _parameters(
-    likelihood: MarginalLikelihood, items: ItemArrays, stretch: float, status: tuple[str, ...]
+    layout: Layout, items: ItemArrays, stretch: float, status: tuple[str, ...]
 ) -> ItemParameters:
     """Item parameters in units of ability times ``stretch``; NaN where nothing is known."""
     from scipy.special import expit
@@ -314,10 +338,10 @@ def _parameters(
     guessing = np.zeros_like(slope)
     if items.logit_guessing is not None:
         guessing = np.minimum(expit(np.array(items.logit_guessing)), 1 - 1e-12)
-    if likelihood.prior is None:
+    if layout.prior is None:
         unknown = np.array(status) == "no responses"
         intercept[unknown] = np.nan
-        if not likelihood.common_slope:
+        if not layout.common_slope:
             slope[unknown] = guessing[unknown] = np.nan
     return ItemParameters(slope, intercept, guessing)
 

@@ -13,14 +13,17 @@ want just that, or the numbers of a program that uses it.
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
 
 if TYPE_CHECKING:
-    import jax
+    from numpy.typing import NDArray
 
     from irtkit.quadrature import ItemArrays
+
+    Array = NDArray[np.float64]
 
 PriorName = Literal["weak", "empirical"]
 
@@ -28,18 +31,104 @@ PriorName = Literal["weak", "empirical"]
 class Hyper(NamedTuple):
     """What the weak prior learns: log τ, the scale of slopes, and m, the location of intercepts."""
 
-    log_scale: jax.Array
-    location: jax.Array
+    log_scale: float
+    location: float
 
 
 class _Term(NamedTuple):
-    """A term −½·weight·residual² of a log density, by the residual's derivatives."""
+    """Part of a log density: a function of one residual of every item."""
 
-    weight: jax.Array
-    by_item: list[jax.Array]
-    """By slope, intercept (and logit of guessing)."""
-    by_learned: list[jax.Array]
-    """By m and log τ."""
+    log_density: Array
+    slope: Array
+    """Derivative of the log density by the residual."""
+    weight: Array
+    """Stand-in, at least 0, for minus the second derivative."""
+    by_item: dict[int, Any]
+    """Derivatives of the residual by slope (0), intercept (1) and logit of guessing (2)."""
+    by_learned: dict[int, Any]
+    """Its derivatives by m (0) and log τ (1)."""
+
+
+@dataclass(frozen=True)
+class AtPrior:
+    """A log density at some items: its gradient, and a positive definite stand-in for −∂²."""
+
+    n_items: int
+    size: int
+    """Parameters per item: slope, intercept (and logit of guessing)."""
+    terms: list[_Term]
+    learned: Array
+    """m and log τ, each N(0, 1/precision); shape (2,)."""
+    precision: Array
+
+    @property
+    def log_density(self) -> float:
+        """Log density up to a constant."""
+        own = -0.5 * float(self.precision @ self.learned**2)
+        return own + sum(float(term.log_density.sum()) for term in self.terms)
+
+    def gradient(self) -> Array:
+        """Gradient by item, (n_items, k)."""
+        total = np.zeros((self.n_items, self.size))
+        for term in self.terms:
+            for i, derivative in term.by_item.items():
+                total[:, i] += term.slope * derivative
+        return total
+
+    def by_learned(self) -> Array:
+        """Gradient by m and log τ, (2,)."""
+        total = -self.precision * self.learned
+        for term in self.terms:
+            for i, derivative in term.by_learned.items():
+                total[i] += term.slope @ derivative
+        return total
+
+    def blocks(self) -> Array:
+        """Curvature by item, (n_items, k, k)."""
+        total = np.zeros((self.n_items, self.size, self.size))
+        for term in self.terms:
+            for i, derivative in term.by_item.items():
+                for j, other in term.by_item.items():
+                    total[:, i, j] += term.weight * derivative * other
+        return total
+
+    def border(self) -> Array:
+        """Curvature between items and m, log τ, (n_items, k, 2)."""
+        total = np.zeros((self.n_items, self.size, 2))
+        for term in self.terms:
+            for i, derivative in term.by_item.items():
+                for j, learned in term.by_learned.items():
+                    total[:, i, j] += term.weight * derivative * learned
+        return total
+
+    def along(self, by_item: list[Array], by_learned: Array) -> float:
+        """Curvature along a direction: parts by slope, intercept … and by m and log τ."""
+        total = float(self.precision[: len(by_learned)] @ by_learned**2)
+        for term in self.terms:
+            moved = sum(part * by_item[i] for i, part in term.by_item.items())
+            for i, part in term.by_learned.items():
+                if i < len(by_learned):
+                    moved = moved + part * by_learned[i]
+            total += float(term.weight @ np.square(moved))
+        return total
+
+    def corner(self) -> Array:
+        """Curvature by m and log τ, (2, 2)."""
+        total = np.diag(self.precision)
+        for term in self.terms:
+            for i, learned in term.by_learned.items():
+                for j, other in term.by_learned.items():
+                    total[i, j] += term.weight @ (learned * other)
+        return total
+
+
+def _normal_term(
+    residual: Array, sd: float, by_item: dict[int, Any], by_learned: dict[int, Any] | None = None
+) -> _Term:
+    """Return the term of a residual that is N(0, sd²)."""
+    weight = np.full_like(residual, sd**-2)
+    density = -0.5 * weight * residual**2
+    return _Term(density, -weight * residual, weight, by_item, by_learned or {})
 
 
 def _check_above_zero(of: str, **values: float) -> None:
@@ -95,7 +184,7 @@ class ItemPrior:
     ----------
     discrimination
         :class:`Normal`, :class:`LogNormal` (of its size) or None. A common slope (1PL) has it
-        once; Rasch has no use for it.
+        once; in Rasch the SD of ability takes its place.
     intercept
         :class:`Normal` or None.
     guessing
@@ -116,6 +205,7 @@ class ItemPrior:
     discrimination: Normal | LogNormal | None = None
     intercept: Normal | None = None
     guessing: Beta | Normal | None = None
+    learns: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         allowed: dict[str, tuple[type, ...]] = {
@@ -129,51 +219,21 @@ class ItemPrior:
                 names = " or ".join(kind.__name__ for kind in kinds)
                 raise TypeError(f"{name} of ItemPrior must be {names} or None, got {value!r}")
 
-    learns = False
-
-    def log_density(self, items: ItemArrays, hyper: Hyper, *, common_slope: bool) -> jax.Array:
-        """Log prior density up to a constant."""
-        import jax.numpy as jnp
-
+    def at(self, items: ItemArrays, hyper: Hyper, *, common_slope: bool) -> AtPrior:
+        """Log density of the items, its gradient and its curvature."""
         del hyper
-        value = jnp.zeros(())
-        slope = items.slope[:1] if common_slope else items.slope
-        if self.discrimination is not None:
-            value -= 0.5 * jnp.sum(self._slope_residual(slope) ** 2)
-        if self.intercept is not None:
-            residual = (items.intercept - self.intercept.mean) / self.intercept.sd
-            value -= 0.5 * jnp.sum(residual**2)
-        if items.logit_guessing is not None and self.guessing is not None:
-            value += _log_density_of_guessing(self.guessing, items.logit_guessing)
-        return value
-
-    def _slope_residual(self, slope: jax.Array) -> jax.Array:
-        import jax.numpy as jnp
-
-        density = self.discrimination
-        if isinstance(density, LogNormal):
-            return (jnp.log(jnp.abs(slope) + 1e-12) - density.mean) / density.sd
-        density = density or Normal(0.0, math.inf)
-        return (slope - density.mean) / density.sd
-
-    def curvature(
-        self, items: ItemArrays, hyper: Hyper, *, common_slope: bool
-    ) -> tuple[jax.Array, jax.Array, jax.Array]:
-        """Positive definite stand-in for −∂² log density, as that of the weak prior."""
-        import jax.numpy as jnp
-
-        del hyper
-        zero, one = jnp.zeros_like(items.slope), jnp.ones_like(items.slope)
         terms = []
         if self.discrimination is not None:
-            weight = one * self.discrimination.sd**-2
-            if isinstance(self.discrimination, LogNormal):
-                weight /= items.slope**2 + 1e-6
-            share = items.slope.shape[0] if common_slope else 1
-            terms.append(_Term(weight / share, [one, zero], [zero, zero]))
+            terms.append(_slope_term(self.discrimination, items.slope))
+            if common_slope:
+                terms[0] = _counted_once(terms[0])
         if self.intercept is not None:
-            terms.append(_Term(one * self.intercept.sd**-2, [zero, one], [zero, zero]))
-        return _assembled(terms, items, self.guessing, jnp.zeros(2))
+            residual = items.intercept - self.intercept.mean
+            terms.append(_normal_term(residual, self.intercept.sd, {1: 1.0}))
+        if items.logit_guessing is not None and self.guessing is not None:
+            terms.append(_guessing_term(self.guessing, items.logit_guessing))
+        nothing = np.zeros(2)
+        return AtPrior(len(items.slope), _n_parameters(items), terms, nothing, nothing)
 
 
 @dataclass(frozen=True)
@@ -208,124 +268,86 @@ class WeakPrior:
     guessing_beta: float = 17.0
     log_scale_sd: float = 1.0
     location_sd: float = 5.0
-
-    learns = True
+    learns: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             if not value > 0:
                 raise ValueError(f"{name} of the prior must be above 0, got {value}")
 
-    def log_density(self, items: ItemArrays, hyper: Hyper, *, common_slope: bool) -> jax.Array:
-        """Log prior density up to a constant."""
-        import jax.numpy as jnp
-
-        value = _log_density_of_learned(self, items, hyper, common_slope=common_slope)
-        if not common_slope:
-            standardised, _ = self._standardised(items.slope, hyper)
-            spread = 0.5 * (self.slope_df + 1) * jnp.log1p(standardised**2 / self.slope_df)
-            excess = jnp.log(jnp.maximum(jnp.abs(items.slope) / self.steep, 1.0))
-            value -= jnp.sum(spread + 0.5 * (excess / self.steep_spread) ** 2)
-        residual = (items.intercept - hyper.location * items.slope) / self.intercept_spread
-        value -= 0.5 * jnp.sum(residual**2)
-        if items.logit_guessing is not None:
-            value += _log_density_of_guessing(self._guessing, items.logit_guessing)
-        return value
-
-    def curvature(
-        self, items: ItemArrays, hyper: Hyper, *, common_slope: bool
-    ) -> tuple[jax.Array, jax.Array, jax.Array]:
-        """Positive definite stand-in for −∂² log density, by items and by what is learned.
-
-        Blocks by item (n_items, k, k), a border (n_items, k, 2) and a corner (2, 2), in the order
-        slope, intercept, logit of guessing and m, log τ.
-        """
-        import jax.numpy as jnp
-
-        zero, one = jnp.zeros_like(items.slope), jnp.ones_like(items.slope)
-        terms = [_term_of_intercepts(items, hyper, one * self.intercept_spread**-2)]
-        if not common_slope:
-            standardised, derivative = self._standardised(items.slope, hyper)
-            weight = (self.slope_df + 1) / (self.slope_df + standardised**2)
-            terms.append(_Term(weight, [derivative, zero], [zero, -derivative * items.slope]))
-            size = jnp.maximum(jnp.abs(items.slope), self.steep)
-            steep = (size > self.steep) / (self.steep_spread * size) ** 2
-            terms.append(_Term(steep, [one, zero], [zero, zero]))
-        own = jnp.array([self.location_sd**-2, self.log_scale_sd**-2])
-        return _assembled(terms, items, self._guessing, own)
-
-    @property
-    def _guessing(self) -> Beta:
-        return Beta(self.guessing_alpha, self.guessing_beta)
-
-    def _standardised(self, slope: jax.Array, hyper: Hyper) -> tuple[jax.Array, jax.Array]:
-        """(u(a/τ) − u(1)) / spread and its derivative by a."""
-        import jax.numpy as jnp
-
-        inverse_scale = jnp.exp(-hyper.log_scale)
-        ratio = slope * inverse_scale
-        value = (jnp.arcsinh(ratio) - jnp.arcsinh(1.0)) / self.slope_spread
-        return value, inverse_scale / jnp.sqrt(1 + ratio**2) / self.slope_spread
-
-
-def _log_density_of_learned(
-    prior: WeakPrior, items: ItemArrays, hyper: Hyper, *, common_slope: bool
-) -> jax.Array:
-    """Log density of τ (or of the common slope) and m."""
-    import jax.numpy as jnp
-
-    log_scale = jnp.log(jnp.abs(items.slope[0]) + 1e-12) if common_slope else hyper.log_scale
-    return -0.5 * (
-        (log_scale / prior.log_scale_sd) ** 2 + (hyper.location / prior.location_sd) ** 2
-    )
-
-
-def _log_density_of_guessing(density: Beta | Normal, logit: jax.Array) -> jax.Array:
-    import jax
-    import jax.numpy as jnp
-
-    if isinstance(density, Normal):
-        return -0.5 * jnp.sum(((logit - density.mean) / density.sd) ** 2)
-    return jnp.sum(
-        (density.alpha - 1) * jax.nn.log_sigmoid(logit)
-        + (density.beta - 1) * jax.nn.log_sigmoid(-logit)
-    )
-
-
-def _term_of_intercepts(items: ItemArrays, hyper: Hyper, weight: jax.Array) -> _Term:
-    import jax.numpy as jnp
-
-    zero, one = jnp.zeros_like(items.slope), jnp.ones_like(items.slope)
-    return _Term(weight, [-hyper.location * one, one], [-items.slope, zero])
-
-
-def _assembled(
-    terms: list[_Term], items: ItemArrays, guessing: Beta | Normal | None, own: jax.Array
-) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Blocks, border and corner from the outer products of the terms' derivatives."""
-    import jax
-    import jax.numpy as jnp
-
-    n_items = items.slope.shape[0]
-    size = 2 if items.logit_guessing is None else 3
-    blocks = jnp.zeros((n_items, size, size))
-    border, corner = jnp.zeros((n_items, size, 2)), jnp.zeros((2, 2))
-    for weight, by_item, by_learned in terms:
-        padding = [jnp.zeros_like(items.slope)] * (size - 2)
-        item = jnp.stack([*by_item, *padding], axis=1)
-        learned = jnp.stack(by_learned, axis=1)
-        weighted = weight[:, None] * item
-        blocks += weighted[:, :, None] * item[:, None, :]
-        border += weighted[:, :, None] * learned[:, None, :]
-        corner += (weight[:, None] * learned).T @ learned
-    if items.logit_guessing is not None and guessing is not None:
-        c = jax.nn.sigmoid(items.logit_guessing)
-        if isinstance(guessing, Normal):
-            curved = jnp.full_like(c, guessing.sd**-2)
+    def at(self, items: ItemArrays, hyper: Hyper, *, common_slope: bool) -> AtPrior:
+        """Log density of the items and of m and τ, its gradient and its curvature."""
+        slope = items.slope
+        off_line = items.intercept - hyper.location * slope
+        by_item = {0: -hyper.location, 1: 1.0}
+        terms = [_normal_term(off_line, self.intercept_spread, by_item, {0: -slope})]
+        if common_slope:
+            size = np.abs(slope) + 1e-12
+            common = _normal_term(np.log(size), self.log_scale_sd, {0: np.sign(slope) / size})
+            terms.append(_counted_once(common)._replace(weight=np.zeros_like(slope)))
         else:
-            curved = jnp.maximum(guessing.alpha + guessing.beta - 2, 0.0) * c * (1 - c)
-        blocks = blocks.at[:, 2, 2].add(curved)
-    return blocks, border, corner + jnp.diag(own)
+            terms += [self._spread_term(slope, hyper), self._steep_term(slope)]
+        if items.logit_guessing is not None:
+            density = Beta(self.guessing_alpha, self.guessing_beta)
+            terms.append(_guessing_term(density, items.logit_guessing))
+        learned = np.array([hyper.location, hyper.log_scale])
+        precision = np.array([self.location_sd, self.log_scale_sd]) ** -2.0
+        return AtPrior(len(slope), _n_parameters(items), terms, learned, precision)
+
+    def _spread_term(self, slope: Array, hyper: Hyper) -> _Term:
+        """Student density of u(a/τ) − u(1)."""
+        ratio = slope * np.exp(-hyper.log_scale)
+        residual = (np.arcsinh(ratio) - np.arcsinh(1.0)) / self.slope_spread
+        by_slope = np.exp(-hyper.log_scale) / np.sqrt(1 + ratio**2) / self.slope_spread
+        weight = (self.slope_df + 1) / (self.slope_df + residual**2)
+        log_density = -0.5 * (self.slope_df + 1) * np.log1p(residual**2 / self.slope_df)
+        by_log_scale = -by_slope * slope
+        return _Term(log_density, -weight * residual, weight, {0: by_slope}, {1: by_log_scale})
+
+    def _steep_term(self, slope: Array) -> _Term:
+        """Half-normal density of log |a| beyond log ``steep``."""
+        size = np.maximum(np.abs(slope), self.steep)
+        by_slope = np.where(np.abs(slope) > self.steep, np.sign(slope) / size, 0.0)
+        return _normal_term(np.log(size / self.steep), self.steep_spread, {0: by_slope})
+
+
+def _slope_term(density: Normal | LogNormal, slope: Array) -> _Term:
+    if isinstance(density, Normal):
+        return _normal_term(slope - density.mean, density.sd, {0: 1.0})
+    size = np.abs(slope) + 1e-12
+    by_slope = np.sign(slope) / size
+    term = _normal_term(np.log(size) - density.mean, density.sd, {0: by_slope})
+    bounded = slope**2 / (slope**2 + 1e-6)  # curvature by the slope stays finite at 0
+    return term._replace(weight=term.weight * bounded)
+
+
+def _counted_once(term: _Term) -> _Term:
+    """Return the term of a slope that all items share."""
+    share = 1 / len(term.weight)
+    return term._replace(
+        log_density=term.log_density * share,
+        slope=term.slope * share,
+        weight=term.weight * share,
+    )
+
+
+def _guessing_term(density: Beta | Normal, logit: Array) -> _Term:
+    if isinstance(density, Normal):
+        return _normal_term(logit - density.mean, density.sd, {2: 1.0})
+    right, wrong = density.alpha - 1, density.beta - 1
+    log_c, log_rest = -np.logaddexp(0.0, -logit), -np.logaddexp(0.0, logit)
+    c = np.exp(log_c)
+    return _Term(
+        right * log_c + wrong * log_rest,
+        right * (1 - c) - wrong * c,
+        max(right + wrong, 0.0) * c * (1 - c),
+        {2: 1.0},
+        {},
+    )
+
+
+def _n_parameters(items: ItemArrays) -> int:
+    return 2 if items.logit_guessing is None else 3
 
 
 Prior = WeakPrior | ItemPrior

@@ -16,23 +16,20 @@ of one over the number of items.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logsumexp
 
-from irtkit.calibration.likelihood import described, prior_curvature
-from irtkit.quadrature import PADDING, REAL, SYNTHETIC
+from irtkit.calibration.likelihood import prior_at
+from irtkit.quadrature import REAL, SYNTHETIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import jax
     from numpy.typing import NDArray
 
-    from irtkit.calibration.likelihood import Data, MarginalLikelihood
+    from irtkit.calibration.fitted import Fitted, Tables
     from irtkit.irf import ItemParameters, ModelName
-    from irtkit.quadrature import ItemArrays
 
     Array = NDArray[np.float64]
 
@@ -42,9 +39,6 @@ _MOST_POLYNOMIALS = 16
 _NEGLIGIBLE = 1e-9
 """Share of the information that a further polynomial must add."""
 _N_SHIFTS = 8
-_CELLS_AT_ONCE = 2**20
-_LEAST_LOGIT = -300.0
-"""Logit of guessing from which on guessing is no number of its own; 0 stands for its absence."""
 
 
 class _Covariances(NamedTuple):
@@ -58,20 +52,18 @@ class _Covariances(NamedTuple):
     """Shape (n_items, k, n_shared)."""
 
 
-def item_covariances(likelihood: MarginalLikelihood, data: Data, x: jax.Array) -> Array:
+def item_covariances(fitted: Fitted) -> Array:
     """Covariance of (slope, intercept, logit of guessing) of every item, (n_items, k, k).
 
     For 1PL the slope is the common one; for Rasch it has variance NaN.
     """
-    problem = Problem(likelihood, data, x)
-    size = problem.n_parameters
+    layout, n_items = fitted.layout, fitted.layout.n_items
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        found = problem.dense() if size <= _MOST_DENSE else problem.bordered()
-    if not likelihood.common_slope:
+        found = _dense(fitted) if fitted.n_parameters <= _MOST_DENSE else _bordered(fitted)
+    if not layout.common_slope:
         return found.own
-    n_items = likelihood.n_items
     whole = np.empty((n_items, 2, 2))
-    whole[:, 0, 0] = found.shared[0, 0] if likelihood.model == "1PL" else np.nan
+    whole[:, 0, 0] = found.shared[0, 0] if layout.model == "1PL" else np.nan
     whole[:, 0, 1] = whole[:, 1, 0] = found.cross[:, 0, 0]
     whole[:, 1, 1] = found.own[:, 0, 0]
     return whole
@@ -105,298 +97,180 @@ def of_parameters(
     return np.sqrt(np.where(variances >= 0, variances, np.nan))
 
 
-class _Tables(NamedTuple):
-    """Item curves at the nodes, each (n_items, n_nodes)."""
+def _dense(fitted: Fitted) -> _Covariances:
+    """Invert the observed information as a whole."""
+    n_items, size = fitted.layout.n_items, fitted.size
+    if fitted.complete and not fitted.with_guessing:
+        blocks, lost = _parts_of_family(fitted)
+    else:
+        blocks, lost = _parts(fitted)
+    place = np.arange(size) * n_items + np.arange(n_items)[:, None]
+    information = -lost
+    information[place[:, :, None], place[:, None, :]] += blocks
+    return _inverted(fitted, information, place)
 
-    s: Array
-    """σ(aθ + d)."""
-    p: Array
-    """P(right)."""
-    c: Array
-    """Guessing, (n_items, 1)."""
+
+def _parts(fitted: Fitted) -> tuple[Array, Array]:
+    """Information by item of known abilities, and what is lost as they are not known."""
+    n_items, size, theta = fitted.layout.n_items, fitted.size, fitted.theta
+    tables = fitted.tables()
+    by_right, by_response = _scores(tables, theta)
+    expected_right = np.zeros((n_items, len(theta)))
+    expected = np.zeros_like(expected_right)
+    lost = np.zeros((size * n_items, size * n_items))
+    for right, answered, weights, _ in fitted.posteriors():
+        expected_right += right.T @ weights
+        expected += answered.T @ weights
+        for weighted in _orthonormal(weights, theta):
+            parts = [
+                right * (weighted @ on_right.T) + answered * (weighted @ on_response.T)
+                for on_right, on_response in zip(by_right, by_response, strict=True)
+            ]
+            added = np.concatenate(parts, axis=1)
+            step = added.T @ added
+            lost += step
+            if np.trace(step) < _NEGLIGIBLE * np.trace(lost):
+                break
+    return _blocks(_curvatures(tables, expected, expected_right), theta), lost
 
 
-class Problem:
-    """Responses, items and grid of a maximum, as NumPy arrays."""
+def _parts_of_family(fitted: Fitted) -> tuple[Array, Array]:
+    """The same for complete data without guessing, where scores are θ·y − θ·P and y − P.
 
-    def __init__(self, likelihood: MarginalLikelihood, data: Data, x: jax.Array) -> None:
-        found = described(likelihood, x)
-        self.likelihood = likelihood
-        self.x = x
-        self.blocks = data.blocks
-        self.items = _as_numpy(found.items)
-        self.theta = np.asarray(data.nodes.theta)
-        self.sds = {REAL: float(found.latent_sd), SYNTHETIC: float(found.synthetic_sd)}
-        self.log_weights = {}
-        for group, sd in self.sds.items():
-            log_density = -0.5 * (self.theta / sd) ** 2 + np.asarray(data.nodes.log_width)
-            self.log_weights[group] = log_density - logsumexp(log_density)
-        self.with_guessing = self.items.logit_guessing is not None
+    The sums over respondents of the covariances of θ and of functions of θ need only sums
+    over respondents by node and by pair of nodes.
+    """
+    n_items, theta = fitted.layout.n_items, fitted.theta
+    mass, pairs = np.zeros(len(theta)), np.zeros((len(theta), len(theta)))
+    by_right, by_both = np.zeros((n_items, len(theta))), np.zeros((n_items, n_items))
+    for right, _, weights, _ in fitted.posteriors():
+        centred = weights * (theta - (weights @ theta)[:, None])
+        mass += weights.sum(axis=0)
+        pairs += weights.T @ weights
+        by_right += right.T @ centred
+        by_both += right.T @ ((centred @ theta)[:, None] * right)
+    p = fitted.tables().p
+    curves = np.concatenate([theta * p, p])
+    lost = (curves * mass) @ curves.T - curves @ pairs @ curves.T
+    crossed = by_right @ curves.T
+    lost[:n_items] -= crossed
+    lost[:, :n_items] -= crossed.T
+    lost[:n_items, :n_items] += by_both
+    return _outer(mass * p * (1 - p), theta), lost
 
-    @property
-    def size(self) -> int:
-        """Parameters per item."""
-        return 3 if self.with_guessing else 2
 
-    @property
-    def n_parameters(self) -> int:
-        """Parameters of all items together."""
-        return self.size * self.likelihood.n_items
-
-    def tables(self, some: slice = slice(None)) -> _Tables:
-        """Curves of some items."""
-        a, d = self.items.slope[some], self.items.intercept[some]
-        s = np.asarray(expit(np.multiply.outer(a, self.theta) + d[:, None]))
-        c = np.zeros((len(a), 1))
-        if self.with_guessing:
-            logit = np.maximum(self.items.logit_guessing[some], _LEAST_LOGIT)
-            c = np.asarray(expit(logit))[:, None]
-        return _Tables(s, c + (1 - c) * s, c)
-
-    def posteriors(self) -> Iterator[tuple[Array, Array, Array, NDArray[np.bool_]]]:
-        """Right responses, responses, posterior weights and who is real, part by part."""
-        a, d, _ = self.items
-        tables = self.tables()
-        log_wrong = np.log1p(-np.minimum(tables.p, 1 - 1e-16))
-        log_odds = np.log(tables.p) - log_wrong if self.with_guessing else None
-        total = log_wrong.sum(axis=0)
-        cells = np.asarray(self.blocks.cells).reshape(-1, self.likelihood.n_items)
-        trials = self.blocks.trials
-        tried = None if trials is None else np.asarray(trials).reshape(cells.shape)
-        group = np.asarray(self.blocks.group).ravel()
-        step = max(1, _CELLS_AT_ONCE // max(cells.shape[1], len(self.theta)))
-        for start in range(0, len(cells), step):
-            kept = group[start : start + step] != PADDING
-            some = cells[start : start + step][kept]
-            right = np.maximum(some, 0).astype(np.float64)
-            answered = (some >= 0) if tried is None else tried[start : start + step][kept]
-            answered = answered.astype(np.float64)
-            if log_odds is None:
-                joint = np.multiply.outer(right @ a, self.theta) + (right @ d)[:, None]
-            else:
-                joint = right @ log_odds
-            joint += total if self.likelihood.complete else answered @ log_wrong
-            real = group[start : start + step][kept] == REAL
-            joint += np.where(real[:, None], self.log_weights[REAL], self.log_weights[SYNTHETIC])
-            weights = np.exp(joint - joint.max(axis=1, keepdims=True))
-            yield right, answered, weights / weights.sum(axis=1, keepdims=True), real
-
-    def expected(self) -> tuple[Array, Array]:
-        """Right responses and responses at each node, expected under the posteriors.
-
-        Shape (n_items, n_nodes); with complete data all items share a row of responses, and
-        without guessing right responses enter through their sums of θ and of 1, (n_items, 2).
-        """
-        theta, complete = self.theta, self.likelihood.complete
-        n_items = self.likelihood.n_items
-        functions = None if self.with_guessing else np.stack([theta, np.ones_like(theta)], axis=1)
-        right_sums = np.zeros((n_items, len(theta) if functions is None else 2))
-        responses = np.zeros((1 if complete else n_items, len(theta)))
-        for right, answered, weights, _ in self.posteriors():
-            right_sums += right.T @ (weights if functions is None else weights @ functions)
-            responses += weights.sum(axis=0) if complete else answered.T @ weights
-        return right_sums, responses
-
-    def local_likelihood(
-        self, slope: Array, intercept: Array, expected: tuple[Array, Array]
-    ) -> tuple[Array, Array]:
-        """Where each item's likelihood would be highest were it normal, and its information.
-
-        Abilities are held at their posteriors. Shapes (n_items, 2) and (n_items, 2, 2).
-        """
-        right, responses = expected
-        theta = self.theta
-        functions = np.stack([theta, np.ones_like(theta)], axis=1)
-        n_items = len(slope)
-        estimates, information = np.empty((n_items, 2)), np.empty((n_items, 2, 2))
-        step = max(1, _CELLS_AT_ONCE // len(theta))
-        for start in range(0, n_items, step):
-            some = slice(start, min(start + step, n_items))
-            s = np.asarray(expit(np.multiply.outer(slope[some], theta) + intercept[some, None]))
-            counts = responses if len(responses) == 1 else responses[some]
-            if self.with_guessing:
-                c = np.asarray(expit(self.items.logit_guessing[some]))[:, None]
-                p = c + (1 - c) * s
-                score = ((right[some] - counts * p) * s / p) @ functions
-                weight = counts * (1 - c) * (1 - s) / p * s**2
-            else:
-                score = right[some] - (counts * s) @ functions
-                weight = counts * s * (1 - s)
-            here = _outer(weight, theta) + 1e-6 * np.eye(2)
-            information[some] = here
-            step_to = np.linalg.solve(here, score[:, :, None])[:, :, 0]
-            estimates[some] = np.stack([slope[some], intercept[some]], axis=1) + step_to
-        return estimates, information
-
-    def dense(self) -> _Covariances:
-        """Invert the observed information as a whole."""
-        n_items, size = self.likelihood.n_items, self.size
-        if self.likelihood.complete and not self.with_guessing:
-            blocks, lost = self._parts_of_family()
+def _inverted(fitted: Fitted, information: Array, place: NDArray[np.int64]) -> _Covariances:
+    """Add the prior, make slopes common where they are, and invert."""
+    n_items = fitted.layout.n_items
+    by_prior = _prior(fitted)
+    information[place[:, :, None], place[:, None, :]] += by_prior.own
+    shared = by_prior.shared
+    border = np.zeros((len(information), len(shared)))
+    border[place] = by_prior.cross
+    if fitted.layout.common_slope:
+        if fitted.layout.model == "Rasch":
+            by_sd = _by_latent_sd(fitted)
+            slope, with_rest = by_sd[0], by_sd[1:]
         else:
-            blocks, lost = self._parts()
-        place = np.arange(size) * n_items + np.arange(n_items)[:, None]
-        information = -lost
-        information[place[:, :, None], place[:, None, :]] += blocks
-        return self._inverted(information, place)
+            slope = information[:n_items, :n_items].sum()
+            with_rest = information[n_items:, :n_items].sum(axis=1)
+        head = np.concatenate([[slope], border[:n_items].sum(axis=0)])
+        shared = np.block([[head[None]], [head[1:, None], shared]])
+        information = information[n_items:, n_items:]
+        border = np.concatenate([with_rest[:, None], border[n_items:]], axis=1)
+        place = np.arange(n_items)[:, None]
+    whole = np.block([[information, border], [border.T, shared]])
+    covariance = _inverse(whole)
+    n = len(information)
+    return _Covariances(
+        covariance[place[:, :, None], place[:, None, :]],
+        covariance[n:, n:],
+        covariance[place, n:] if n < len(whole) else np.zeros((*place.shape, 0)),
+    )
 
-    def _parts(self) -> tuple[Array, Array]:
-        """Information by item of known abilities, and what is lost as they are not known."""
-        n_items, size, theta = self.likelihood.n_items, self.size, self.theta
-        tables = self.tables()
-        by_right, by_response = _scores(tables, theta)
-        expected_right = np.zeros((n_items, len(theta)))
-        expected = np.zeros_like(expected_right)
-        lost = np.zeros((size * n_items, size * n_items))
-        for right, answered, weights, _ in self.posteriors():
+
+def _by_latent_sd(fitted: Fitted) -> Array:
+    """Observed information of log σ (Rasch) with itself and with every intercept.
+
+    The log weight of a node has the derivative h(θ) = θ²/σ² less its mean on the grid.
+    """
+    square = (fitted.theta / fitted.sds[REAL]) ** 2
+    weights = np.exp(fitted.log_weights[REAL])
+    mean = weights @ square
+    spread = weights @ square**2 - mean**2
+    curves = fitted.tables().s
+    total = np.zeros(fitted.layout.n_items + 1)
+    for _, answered, posterior, real in fitted.posteriors():
+        of_real = posterior[real]
+        deviation = of_real * (square - (of_real @ square)[:, None])
+        total[0] += (2 * (of_real @ square - mean) + spread - deviation @ square).sum()
+        total[1:] += (answered[real] * (deviation @ curves.T)).sum(axis=0)
+    return total
+
+
+def _bordered(fitted: Fitted) -> _Covariances:
+    """Items beside shifts that all abilities share; no items × items array."""
+    n_items, size, theta = fitted.layout.n_items, fitted.size, fitted.theta
+    complete = fitted.complete
+    mass = {REAL: np.zeros(len(theta)), SYNTHETIC: np.zeros(len(theta))}
+    expected = np.zeros((1 if complete else n_items, len(theta)))
+    expected_right = np.zeros((n_items if fitted.with_guessing else 1, len(theta)))
+    spread = np.zeros(len(theta))
+    for right, answered, weights, real in fitted.posteriors():
+        mass[REAL] += weights[real].sum(axis=0)
+        mass[SYNTHETIC] += weights[~real].sum(axis=0)
+        spread += (weights @ theta**2 - (weights @ theta) ** 2) @ weights
+        expected += weights.sum(axis=0) if complete else answered.T @ weights
+        if fitted.with_guessing:
             expected_right += right.T @ weights
-            expected += answered.T @ weights
-            for weighted in _orthonormal(weights, theta):
-                parts = [
-                    right * (weighted @ on_right.T) + answered * (weighted @ on_response.T)
-                    for on_right, on_response in zip(by_right, by_response, strict=True)
-                ]
-                added = np.concatenate(parts, axis=1)
-                step = added.T @ added
-                lost += step
-                if np.trace(step) < _NEGLIGIBLE * np.trace(lost):
-                    break
-        return _blocks(_curvatures(tables, expected, expected_right), theta), lost
+    spread /= np.maximum(mass[REAL] + mass[SYNTHETIC], 1e-300)
+    shifts, slopes = _shifts(theta)
+    with_shift = np.concatenate([theta[:, None] * shifts, shifts], axis=1)
+    own = np.empty((n_items, size, size))
+    cross = np.empty((n_items, size, _N_SHIFTS))
+    noise = np.empty((n_items, size, size))
+    about_shifts = np.zeros(len(theta))
+    for some in fitted.parts_of_items():
+        tables, slope = fitted.tables(some), fitted.items.slope[some, None]
+        tried = expected if complete else expected[some]
+        curvatures = _curvatures(tables, tried, expected_right[some])
+        own[some] = _blocks(curvatures, theta)
+        noise[some] = _noise(tables, theta, slope, tried * spread)
+        weight = slope * curvatures[0]
+        cross[some, :2] = (weight @ with_shift).reshape(-1, 2, _N_SHIFTS)
+        about_shifts += (slope * weight).sum(axis=0)
+        if size == 3:
+            cross[some, 2] = (slope * curvatures[1]) @ shifts
+    shared = shifts.T @ (about_shifts[:, None] * shifts)
+    for which, sd in fitted.sds.items():
+        of_group = mass[which][:, None]
+        shared += shifts.T @ (of_group / sd**2 * shifts) + slopes.T @ (of_group * slopes)
+    by_prior = _prior(fitted)
+    own += by_prior.own
+    shared = _block_diagonal(by_prior.shared, shared)
+    cross = np.concatenate([by_prior.cross, cross], axis=2)
+    if fitted.layout.common_slope:
+        head = np.concatenate([[own[:, 0, 0].sum()], cross[:, 0].sum(axis=0)])
+        shared = np.block([[head[None]], [head[1:, None], shared]])
+        cross = np.concatenate([own[:, 1:, :1], cross[:, 1:]], axis=2)
+        own = own[:, 1:, 1:]
+        noise = np.zeros_like(own)
+    return _solved(own, cross, shared, noise)
 
-    def _parts_of_family(self) -> tuple[Array, Array]:
-        """The same for complete data without guessing, where scores are θ·y − θ·P and y − P.
 
-        The sums over respondents of the covariances of θ and of functions of θ need only sums
-        over respondents by node and by pair of nodes.
-        """
-        n_items, theta = self.likelihood.n_items, self.theta
-        mass, pairs = np.zeros(len(theta)), np.zeros((len(theta), len(theta)))
-        by_right, by_both = np.zeros((n_items, len(theta))), np.zeros((n_items, n_items))
-        for right, _, weights, _ in self.posteriors():
-            centred = weights * (theta - (weights @ theta)[:, None])
-            mass += weights.sum(axis=0)
-            pairs += weights.T @ weights
-            by_right += right.T @ centred
-            by_both += right.T @ ((centred @ theta)[:, None] * right)
-        p = self.tables().p
-        curves = np.concatenate([theta * p, p])
-        lost = (curves * mass) @ curves.T - curves @ pairs @ curves.T
-        crossed = by_right @ curves.T
-        lost[:n_items] -= crossed
-        lost[:, :n_items] -= crossed.T
-        lost[:n_items, :n_items] += by_both
-        return _outer(mass * p * (1 - p), theta), lost
-
-    def _inverted(self, information: Array, place: NDArray[np.int64]) -> _Covariances:
-        """Add the prior, make slopes common where they are, and invert."""
-        n_items = self.likelihood.n_items
-        by_prior = self._prior()
-        information[place[:, :, None], place[:, None, :]] += by_prior.own
-        shared = by_prior.shared
-        border = np.zeros((len(information), len(shared)))
-        border[place] = by_prior.cross
-        if self.likelihood.common_slope:
-            if self.likelihood.model == "Rasch":
-                by_sd = self._by_latent_sd()
-                slope, with_rest = by_sd[0], by_sd[1:]
-            else:
-                slope = information[:n_items, :n_items].sum()
-                with_rest = information[n_items:, :n_items].sum(axis=1)
-            head = np.concatenate([[slope], border[:n_items].sum(axis=0)])
-            shared = np.block([[head[None]], [head[1:, None], shared]])
-            information = information[n_items:, n_items:]
-            border = np.concatenate([with_rest[:, None], border[n_items:]], axis=1)
-            place = np.arange(n_items)[:, None]
-        whole = np.block([[information, border], [border.T, shared]])
-        covariance = _inverse(whole)
-        n = len(information)
+def _prior(fitted: Fitted) -> _Covariances:
+    """What the prior adds to the information: by item, shared, and between them."""
+    layout, size = fitted.layout, fitted.size
+    if layout.prior is None:
+        n_items = layout.n_items
         return _Covariances(
-            covariance[place[:, :, None], place[:, None, :]],
-            covariance[n:, n:],
-            covariance[place, n:] if n < len(whole) else np.zeros((*place.shape, 0)),
+            np.zeros((n_items, size, size)), np.zeros((0, 0)), np.zeros((n_items, size, 0))
         )
-
-    def _by_latent_sd(self) -> Array:
-        """Observed information of log σ (Rasch) with itself and with every intercept.
-
-        The log weight of a node has the derivative h(θ) = θ²/σ² less its mean on the grid.
-        """
-        square = (self.theta / self.sds[REAL]) ** 2
-        weights = np.exp(self.log_weights[REAL])
-        mean = weights @ square
-        spread = weights @ square**2 - mean**2
-        curves = self.tables().s
-        total = np.zeros(self.likelihood.n_items + 1)
-        for _, answered, posterior, real in self.posteriors():
-            of_real = posterior[real]
-            deviation = of_real * (square - (of_real @ square)[:, None])
-            total[0] += (2 * (of_real @ square - mean) + spread - deviation @ square).sum()
-            total[1:] += (answered[real] * (deviation @ curves.T)).sum(axis=0)
-        return total
-
-    def bordered(self) -> _Covariances:
-        """Items beside shifts that all abilities share; no items × items array."""
-        n_items, size, theta = self.likelihood.n_items, self.size, self.theta
-        complete = self.likelihood.complete
-        mass = {REAL: np.zeros(len(theta)), SYNTHETIC: np.zeros(len(theta))}
-        expected = np.zeros((1 if complete else n_items, len(theta)))
-        expected_right = np.zeros((n_items if self.with_guessing else 1, len(theta)))
-        spread = np.zeros(len(theta))
-        for right, answered, weights, real in self.posteriors():
-            mass[REAL] += weights[real].sum(axis=0)
-            mass[SYNTHETIC] += weights[~real].sum(axis=0)
-            spread += (weights @ theta**2 - (weights @ theta) ** 2) @ weights
-            expected += weights.sum(axis=0) if complete else answered.T @ weights
-            if self.with_guessing:
-                expected_right += right.T @ weights
-        spread /= np.maximum(mass[REAL] + mass[SYNTHETIC], 1e-300)
-        shifts, slopes = _shifts(theta)
-        with_shift = np.concatenate([theta[:, None] * shifts, shifts], axis=1)
-        own = np.empty((n_items, size, size))
-        cross = np.empty((n_items, size, _N_SHIFTS))
-        noise = np.empty((n_items, size, size))
-        about_shifts = np.zeros(len(theta))
-        step = max(1, _CELLS_AT_ONCE // len(theta))
-        for start in range(0, n_items, step):
-            some = slice(start, min(start + step, n_items))
-            tables, slope = self.tables(some), self.items.slope[some, None]
-            tried = expected if complete else expected[some]
-            curvatures = _curvatures(tables, tried, expected_right[some])
-            own[some] = _blocks(curvatures, theta)
-            noise[some] = _noise(tables, theta, slope, tried * spread)
-            weight = slope * curvatures[0]
-            cross[some, :2] = (weight @ with_shift).reshape(-1, 2, _N_SHIFTS)
-            about_shifts += (slope * weight).sum(axis=0)
-            if size == 3:
-                cross[some, 2] = (slope * curvatures[1]) @ shifts
-        shared = shifts.T @ (about_shifts[:, None] * shifts)
-        for which, sd in self.sds.items():
-            of_group = mass[which][:, None]
-            shared += shifts.T @ (of_group / sd**2 * shifts) + slopes.T @ (of_group * slopes)
-        by_prior = self._prior()
-        own += by_prior.own
-        shared = _block_diagonal(by_prior.shared, shared)
-        cross = np.concatenate([by_prior.cross, cross], axis=2)
-        if self.likelihood.common_slope:
-            head = np.concatenate([[own[:, 0, 0].sum()], cross[:, 0].sum(axis=0)])
-            shared = np.block([[head[None]], [head[1:, None], shared]])
-            cross = np.concatenate([own[:, 1:, :1], cross[:, 1:]], axis=2)
-            own = own[:, 1:, 1:]
-            noise = np.zeros_like(own)
-        return _solved(own, cross, shared, noise)
-
-    def _prior(self) -> _Covariances:
-        """What the prior adds to the information: by item, shared, and between them."""
-        n_items, size = self.likelihood.n_items, self.size
-        if self.likelihood.prior is None:
-            return _Covariances(
-                np.zeros((n_items, size, size)), np.zeros((0, 0)), np.zeros((n_items, size, 0))
-            )
-        own, cross, shared = (np.asarray(part) for part in prior_curvature(self.likelihood, self.x))
-        return _Covariances(own, shared, cross)
+    prior, n = prior_at(layout, fitted.x), layout.n_learned
+    return _Covariances(prior.blocks(), prior.corner()[:n, :n], prior.border()[:, :, :n])
 
 
-def _scores(tables: _Tables, theta: Array) -> tuple[list[Array], list[Array]]:
+def _scores(tables: Tables, theta: Array) -> tuple[list[Array], list[Array]]:
     """Score of an item as right · A(θ) + responses · B(θ): A and B by parameter."""
     s, p, c = tables
     odds = s / p
@@ -407,7 +281,7 @@ def _scores(tables: _Tables, theta: Array) -> tuple[list[Array], list[Array]]:
     return by_right, by_response
 
 
-def _curvatures(tables: _Tables, expected: Array, right: Array) -> list[Array]:
+def _curvatures(tables: Tables, expected: Array, right: Array) -> list[Array]:
     """Minus the second derivatives at each node, abilities known.
 
     By the logit z = aθ + d twice, and with guessing by z and γ and by γ twice; ``expected`` and
@@ -438,7 +312,7 @@ def _blocks(curvatures: list[Array], theta: Array) -> Array:
     return blocks
 
 
-def _noise(tables: _Tables, theta: Array, slope: Array, spread: Array) -> Array:
+def _noise(tables: Tables, theta: Array, slope: Array, spread: Array) -> Array:
     """What an item by itself loses as abilities follow the chance in its responses, (n, k, k).
 
     Its score at a response y is (y − P)·v(θ) with v = (θs, s, c)/P less what does not depend on
@@ -534,8 +408,3 @@ def _inverse(information: Array) -> Array:
     except np.linalg.LinAlgError:
         return inverse
     return inverse
-
-
-def _as_numpy(items: ItemArrays) -> Any:
-    parts: list[Any] = [None if part is None else np.asarray(part) for part in items]
-    return type(items)(*parts)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.special import expit, logsumexp
@@ -13,9 +11,11 @@ from scipy.stats import norm
 
 from irtkit import ItemParameters, ResponseMatrix, fit, simulate_responses
 from irtkit.calibration import standard_errors
-from irtkit.calibration.likelihood import Data, MarginalLikelihood
+from irtkit.calibration.fitted import Fitted
+from irtkit.calibration.layout import Layout
+from irtkit.calibration.likelihood import prior_at
 from irtkit.calibration.priors import WeakPrior
-from irtkit.quadrature import blocks_of, fixed_nodes
+from irtkit.quadrature import fixed_nodes, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,14 +114,13 @@ def test_dense_covariances_invert_numerical_second_derivatives(
     slopes = {"1PL": [1.1], "Rasch": [0.1]}.get(model, SIX_ITEMS.discrimination)
     logits = np.log(GUESSING / (1 - GUESSING)) if model == "3PL" else []
     x = np.concatenate([slopes, SIX_ITEMS.intercept, logits])
-    learned = [0.2, 0.1] if prior else []
-    likelihood = MarginalLikelihood(model, 6, prior, complete=cells == "complete")
-    with jax.enable_x64(new_val=True):
-        blocks = blocks_of(responses, synthetic_is_real=False)
-        data = Data(blocks, fixed_nodes(*GRID), jnp.asarray(150.0))
-        at = jnp.asarray(np.concatenate([x, learned]))
-        found = standard_errors.item_covariances(likelihood, data, at)
-        by_prior = [np.asarray(part) for part in likelihood.prior_curvature(at)] if prior else None
+    at = np.concatenate([x, [0.2, 0.1] if prior else []])
+    layout, rows = Layout(model, 6, prior), rows_of(responses, synthetic_is_real=False)
+    found = standard_errors.item_covariances(Fitted(layout, rows, fixed_nodes(*GRID), at))
+    by_prior = None
+    if prior:
+        known = prior_at(layout, at)
+        by_prior = (known.blocks(), known.border(), known.corner())
     information = -second_derivatives(
         lambda moved: plain_log_likelihood(responses, model, moved), x
     )

@@ -1,0 +1,116 @@
+"""Items, grid and posteriors at a maximum, as what comes after the ascent needs them.
+
+Standard errors and learning from other items want the posterior of every respondent itself, once
+or a few times; NumPy gives it without compiling anything.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from irtkit.calibration.likelihood import grid_of
+from irtkit.quadrature import REAL, SYNTHETIC
+from irtkit.quadrature.rows import widened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from irtkit.calibration.layout import Layout
+    from irtkit.quadrature import Nodes, Rows
+
+    Array = NDArray[np.float64]
+
+_CELLS_AT_ONCE = 2**20
+_LEAST_LOGIT = -300.0
+"""Logit of guessing from which on guessing is no number of its own; 0 stands for its absence."""
+
+
+class Tables(NamedTuple):
+    """Item curves at the nodes, each (n_items, n_nodes)."""
+
+    s: Array
+    """σ(aθ + d)."""
+    p: Array
+    """P(right)."""
+    c: Array
+    """Guessing, (n_items, 1)."""
+
+
+class Part(NamedTuple):
+    """Some respondents: right responses and responses by item, posterior by node, who is real."""
+
+    right: Array
+    answered: Array
+    weights: Array
+    """Shape (n, n_nodes), rows summing to 1."""
+    real: NDArray[np.bool_]
+
+
+class Fitted:
+    """Responses, items and grid of a maximum."""
+
+    def __init__(self, layout: Layout, rows: Rows, nodes: Nodes, x: Array) -> None:
+        self.layout = layout
+        self.rows = rows
+        self.x = x
+        self.items = layout.items(x)
+        self.theta = nodes.theta
+        self.sds = {REAL: layout.latent_sd(x), SYNTHETIC: layout.synthetic_sd(x)}
+        self.log_weights = grid_of(layout, nodes, x).log_weights
+        self.with_guessing = self.items.logit_guessing is not None
+        self.complete = rows.complete
+
+    @property
+    def size(self) -> int:
+        """Parameters per item."""
+        return 3 if self.with_guessing else 2
+
+    @property
+    def n_parameters(self) -> int:
+        """Parameters of all items together."""
+        return self.size * self.layout.n_items
+
+    def parts_of_items(self) -> Iterator[slice]:
+        """Slices of the items whose tables are of moderate size."""
+        step = max(1, _CELLS_AT_ONCE // len(self.theta))
+        for start in range(0, self.layout.n_items, step):
+            yield slice(start, min(start + step, self.layout.n_items))
+
+    def tables(self, some: slice = slice(None)) -> Tables:
+        """Curves of some items."""
+        return self.tables_of(self.items.slope[some], self.items.intercept[some], some)
+
+    def tables_of(self, slope: Array, intercept: Array, some: slice = slice(None)) -> Tables:
+        """Curves of some items, had they other slopes and intercepts."""
+        s = np.asarray(expit(np.multiply.outer(slope, self.theta) + intercept[:, None]))
+        c = np.zeros((len(slope), 1))
+        if self.with_guessing:
+            logit = np.maximum(self.items.logit_guessing[some], _LEAST_LOGIT)
+            c = np.asarray(expit(logit))[:, None]
+        return Tables(s, c + (1 - c) * s, c)
+
+    def posteriors(self) -> Iterator[Part]:
+        """Posteriors of all respondents, part by part."""
+        tables = self.tables()
+        log_wrong = np.log1p(-np.minimum(tables.p, 1 - 1e-16))
+        log_odds = np.log(tables.p) - log_wrong if self.with_guessing else None
+        total = log_wrong.sum(axis=0)
+        rows, most = self.rows, _CELLS_AT_ONCE
+        if len(self.theta) > self.layout.n_items:
+            most = most * self.layout.n_items // len(self.theta)
+        for some, right, given in widened(rows.cells, rows.trials, most, complete=self.complete):
+            answered = np.ones_like(right) if given is None else given
+            if log_odds is None:
+                joint = np.multiply.outer(right @ self.items.slope, self.theta)
+            else:
+                joint = right @ log_odds
+            joint += total if self.complete else answered @ log_wrong
+            real = rows.real[some]
+            joint += np.where(real[:, None], self.log_weights[REAL], self.log_weights[SYNTHETIC])
+            weights = np.exp(joint - joint.max(axis=1, keepdims=True))
+            yield Part(right, answered, weights / weights.sum(axis=1, keepdims=True), real)

@@ -1,0 +1,129 @@
+"""The response matrix as plain arrays, with respondents in groups, and its counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from irtkit.responses import ResponseMatrix
+
+    Array = NDArray[np.float64]
+
+REAL, SYNTHETIC, PADDING = 0, 1, 2
+"""Groups of respondents; each has an ability distribution of its own, padding has none."""
+GROUPS = (REAL, SYNTHETIC)
+_CELLS_AT_ONCE = 2**14
+
+
+class Rows(NamedTuple):
+    """Responses of respondents in groups."""
+
+    cells: NDArray[Any]
+    """Shape (n, n_items): 1, 0 or −1 (missing) in one byte, or successes."""
+    trials: NDArray[Any] | None
+    """Where trials were repeated, how many; same shape."""
+    group: NDArray[np.int8]
+    """Shape (n,): REAL or SYNTHETIC."""
+    item_right: Array
+    """Shape (2, n_items): right responses of real and of synthetic respondents."""
+    item_responses: Array
+    """Shape (2, n_items): their responses."""
+    respondent_right: Array
+    """Shape (n,): right responses of every respondent."""
+    respondent_responses: Array
+    complete: bool
+    """Whether every respondent answered every item once."""
+
+    @property
+    def real(self) -> NDArray[np.bool_]:
+        """Which respondents are real."""
+        return np.asarray(self.group == REAL)
+
+    @property
+    def n_real(self) -> int:
+        """Number of real respondents."""
+        return int(self.real.sum())
+
+    @property
+    def has_synthetic(self) -> bool:
+        """Whether any respondent is synthetic."""
+        return bool((self.group == SYNTHETIC).any())
+
+    def sums_of(self, weights: Array) -> tuple[Array, Array]:
+        """Sums over respondents of a weight times right responses, and times responses."""
+        right_sum, answered_sum = np.zeros((2, self.cells.shape[1]))
+        for some, right, answered in widened(self.cells, self.trials, complete=self.complete):
+            right_sum += weights[some] @ right
+            answered_sum += weights[some].sum() if answered is None else weights[some] @ answered
+        return right_sum, answered_sum
+
+    def chosen(self, which: NDArray[Any]) -> Rows:
+        """Return some of the respondents."""
+        trials = None if self.trials is None else self.trials[which]
+        return counted(self.cells[which], trials, self.group[which])
+
+
+def rows_of(responses: ResponseMatrix, *, synthetic_is_real: bool) -> Rows:
+    """Rows of a response matrix."""
+    group = np.full(responses.n_respondents, REAL, dtype=np.int8)
+    if not synthetic_is_real:
+        group[responses.synthetic] = SYNTHETIC
+    if responses.has_repeats:
+        return counted(responses.successes, responses.trials, group)
+    return counted(responses.values, None, group)
+
+
+def counted(cells: NDArray[Any], trials: NDArray[Any] | None, group: NDArray[np.int8]) -> Rows:
+    """Rows with the counts that go with them."""
+    n, n_items = cells.shape
+    complete = trials is None and bool(cells.min() >= 0)
+    item_right, item_responses = np.zeros((2, n_items)), np.zeros((2, n_items))
+    respondent_right, respondent_responses = np.zeros(n), np.full(n, float(n_items))
+    in_group = (group == np.array(GROUPS)[:, None]).astype(np.float64)
+    for some, right, answered in widened(cells, trials, complete=complete):
+        item_right += in_group[:, some] @ right
+        respondent_right[some] = right @ np.ones(n_items)
+        if answered is None:
+            item_responses += in_group[:, some].sum(axis=1, keepdims=True)
+        else:
+            item_responses += in_group[:, some] @ answered
+            respondent_responses[some] = answered @ np.ones(n_items)
+    return Rows(
+        *(cells, trials, group, item_right, item_responses),
+        *(respondent_right, respondent_responses, complete),
+    )
+
+
+def widened(
+    cells: NDArray[Any],
+    trials: NDArray[Any] | None,
+    most_cells: int = _CELLS_AT_ONCE,
+    *,
+    complete: bool = False,
+) -> Iterator[tuple[slice, Array, Array | None]]:
+    """Right responses and responses (None if complete) in 64 bits, some rows at a time."""
+    step = max(1, most_cells // cells.shape[1])
+    for start in range(0, len(cells), step):
+        some = slice(start, start + step)
+        tried = None if trials is None else trials[some]
+        yield (
+            some,
+            right_of(np, cells[some], complete=complete),
+            None if complete else answered_of(np, cells[some], tried),
+        )
+
+
+def right_of(xp: Any, cells: Any, *, complete: bool = False) -> Any:
+    """Right responses of cells, in 64 bits; ``xp`` is NumPy or its counterpart in JAX."""
+    return (cells if complete else xp.maximum(cells, 0)).astype(xp.float64)
+
+
+def answered_of(xp: Any, cells: Any, trials: Any) -> Any:
+    """Responses of cells, in 64 bits."""
+    return (cells >= 0 if trials is None else trials).astype(xp.float64)

@@ -1,0 +1,162 @@
+"""Both engines against the definition, against each other, and on adaptive nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from scipy.stats import norm
+
+from irtkit import ItemParameters, ResponseMatrix, add_synthetic, simulate_responses
+from irtkit.quadrature import Grid, ItemArrays, Resolution, engines, fixed_nodes, rows_of
+from irtkit.quadrature.compiled import JaxEngine
+from irtkit.quadrature.engines import NumpyEngine, engine_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from irtkit.quadrature import Nodes
+
+    Array = NDArray[np.float64]
+
+ENGINES = [NumpyEngine, JaxEngine]
+CELLS = [("2PL", 0.0, 1), ("2PL", 0.3, 1), ("3PL", 0.0, 1), ("3PL", 0.3, 1), ("2PL", 0.2, 3)]
+WIDE = 3.0
+
+
+def drawn(
+    model: str, missing: float, trials: int = 1, n_items: int = 12
+) -> tuple[ResponseMatrix, ItemParameters]:
+    generator = np.random.default_rng(3)
+    items = ItemParameters(
+        generator.normal(0.8, 0.8, n_items),
+        generator.normal(0, 1, n_items),
+        np.full(n_items, 0.2 if model == "3PL" else 0.0),
+    )
+    abilities = generator.normal(size=40)
+    return simulate_responses(items, abilities, missing=missing, trials=trials, seed=5), items
+
+
+def as_arrays(items: ItemParameters) -> ItemArrays:
+    c = items.guessing
+    logit = np.log(c / (1 - c)) if c.any() else None
+    return ItemArrays(items.discrimination, items.intercept, logit)
+
+
+def grid_of(nodes: Nodes) -> Grid:
+    return Grid(nodes, np.stack([nodes.normal_log_weights(sd) for sd in (1.0, WIDE)]))
+
+
+def plain_log_likelihood(responses: ResponseMatrix, items: ItemParameters, theta: Array) -> Array:
+    """Log-likelihood of every respondent at every ability, written as the definition says."""
+    p = items.probability(theta)
+    right = responses.successes.astype(float)
+    wrong = responses.trials - right
+    return np.asarray(right @ np.log(p).T + wrong @ np.log1p(-p).T)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("model", "missing", "trials"), CELLS)
+def test_posteriors_are_what_the_definition_gives(
+    engine: Any, model: str, missing: float, trials: int
+) -> None:
+    responses, items = drawn(model, missing, trials)
+    theta = np.linspace(-6, 6, 61)
+    weights = norm.logpdf(theta) - logsumexp(norm.logpdf(theta))
+    joint = plain_log_likelihood(responses, items, theta) + weights
+    marginal = logsumexp(joint, axis=1)
+    mean = np.exp(joint - marginal[:, None]) @ theta
+
+    rows = rows_of(responses, synthetic_is_real=False)
+    found = engine(rows).posteriors(as_arrays(items), grid_of(fixed_nodes(61, 6.0)))
+    assert found.log_marginal == pytest.approx(marginal, abs=1e-10)
+    assert found.mean == pytest.approx(mean, abs=1e-10)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("model", "missing", "trials"), CELLS)
+def test_sums_are_those_of_the_posteriors_and_the_gradient_their_derivative(
+    engine: Any, model: str, missing: float, trials: int
+) -> None:
+    responses, items = drawn(model, missing, trials)
+    crowd = responses
+    if trials == 1:
+        crowd = add_synthetic(responses, ("always-right", "always-wrong"))
+    computed = engine(rows_of(crowd, synthetic_is_real=False))
+    arrays, grid = as_arrays(items), grid_of(fixed_nodes(41, 6.0))
+    sums, exact = computed.sums(arrays, grid), computed.posteriors(arrays, grid)
+    by_group = [exact.log_marginal[crowd.synthetic == group].sum() for group in (False, True)]
+    assert sums.log_marginal == pytest.approx(np.array(by_group), abs=1e-4)
+    assert sums.node_mass.sum(axis=1) == pytest.approx([40, crowd.synthetic.sum()], abs=1e-4)
+
+    def log_likelihood(arrays: ItemArrays) -> float:
+        return float(computed.posteriors(arrays, grid).log_marginal.sum())
+
+    step = 1e-5
+    for k, name in enumerate(arrays._fields[: sums.gradient.shape[1]]):
+        for item in (0, 7):
+            moved = []
+            for sign in (1, -1):
+                values = getattr(arrays, name).copy()
+                values[item] += sign * step
+                moved.append(log_likelihood(arrays._replace(**{name: values})))
+            expected = (moved[0] - moved[1]) / (2 * step)
+            assert sums.gradient[item, k] == pytest.approx(expected, abs=2e-4)
+
+
+@pytest.mark.parametrize(("model", "missing", "trials"), CELLS)
+@pytest.mark.parametrize("synthetic", [False, True])
+@pytest.mark.parametrize("interpolated", [False, True])
+def test_engines_agree(
+    model: str, missing: float, trials: int, synthetic: bool, interpolated: bool
+) -> None:
+    responses, items = drawn(model, missing, trials, n_items=150)
+    if synthetic and trials == 1:
+        responses = add_synthetic(responses, ("always-right", "always-wrong"))
+    rows = rows_of(responses, synthetic_is_real=False)
+    arrays = as_arrays(items)
+    nodes = Resolution.of(arrays, 8.0, 1.0).nodes(2, knots_per_node=float(interpolated))
+    assert (nodes.spread is not None) == interpolated
+    one, other = NumpyEngine(rows), JaxEngine(rows)
+    for name, value in one.sums(arrays, grid_of(nodes))._asdict().items():
+        assert getattr(other.sums(arrays, grid_of(nodes)), name) == pytest.approx(value, abs=1e-3)
+    for name, value in one.posteriors(arrays, grid_of(nodes))._asdict().items():
+        expected = getattr(other.posteriors(arrays, grid_of(nodes)), name)
+        assert expected == pytest.approx(value, abs=1e-9)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("model", ["2PL", "3PL"])
+def test_parts_and_padding_change_nothing(
+    engine: Any, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    responses, items = drawn(model, 0.1)
+    rows, grid = rows_of(responses, synthetic_is_real=False), grid_of(fixed_nodes(41, 6.0))
+    whole = engine(rows).sums(as_arrays(items), grid)
+    monkeypatch.setattr(f"{engine.__module__}._TABLE", 7 * 41)
+    cut = engine(rows).sums(as_arrays(items), grid)
+    for one, other in zip(whole, cut, strict=True):
+        assert other == pytest.approx(one, abs=1e-4)
+
+
+def test_large_matrices_are_for_the_compiled_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = rows_of(drawn("2PL", 0.0)[0], synthetic_is_real=False)
+    assert isinstance(engine_of(rows), NumpyEngine)
+    monkeypatch.setattr(engines, "_MANY_CELLS", 100)
+    assert isinstance(engine_of(rows), JaxEngine)
+
+
+@pytest.mark.parametrize("n_items", [5, 100, 2000])
+def test_adaptive_nodes_integrate_as_a_grid_four_times_as_fine_and_twice_as_wide(
+    n_items: int,
+) -> None:
+    responses, items = drawn("2PL", 0.0, n_items=n_items)
+    extreme = np.vstack([responses.values, np.ones(n_items), np.zeros(n_items)])
+    engine = NumpyEngine(rows_of(ResponseMatrix(extreme), synthetic_is_real=False))
+    arrays = as_arrays(items)
+    nodes = Resolution.of(arrays, 12.0, 1.0).nodes(knots_per_node=0.7)
+    fine = fixed_nodes(int(48 / (np.diff(nodes.theta).min() / 4)), 24.0)
+    found, expected = (engine.posteriors(arrays, grid_of(at)).log_marginal for at in (nodes, fine))
+    assert np.abs(found - expected).max() < 1e-3

@@ -1,0 +1,106 @@
+"""Nodes that follow the items, and item curves carried from knots to nodes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit, logsumexp
+from scipy.stats import norm
+
+from irtkit.quadrature import ItemArrays, Nodes, Resolution, fixed_nodes
+
+REACH = 8.0
+
+
+def drawn(n_items: int, steep: float | None = None) -> ItemArrays:
+    generator = np.random.default_rng(n_items)
+    slope = generator.lognormal(0, 0.3, n_items)
+    if steep is not None:
+        slope[0] = steep
+    return ItemArrays(slope, -slope * generator.normal(size=n_items))
+
+
+def integral(nodes: Nodes, log_values: np.ndarray) -> float:
+    return float(logsumexp(log_values + nodes.log_width))
+
+
+@pytest.mark.parametrize("n_items", [1, 4, 40, 300, 5000])
+@pytest.mark.parametrize("refine", [1, 2])
+def test_the_normal_distribution_keeps_its_moments(n_items: int, refine: int) -> None:
+    nodes = Resolution.of(drawn(n_items), REACH, 1.0).nodes(refine)
+    assert integral(nodes, norm.logpdf(nodes.theta)) == pytest.approx(0.0, abs=1e-9)
+    weights = np.exp(nodes.normal_log_weights(1.0))
+    assert weights.sum() == pytest.approx(1.0, abs=1e-12)
+    assert weights @ nodes.theta == pytest.approx(0.0, abs=1e-9)
+    assert weights @ nodes.theta**2 == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("n_items", "steep", "tolerance"), [(12, None, 1e-9), (300, None, 1e-6), (12, 20.0, 1e-3)]
+)
+def test_any_posterior_is_integrated_as_by_a_fine_grid(
+    n_items: int, steep: float | None, tolerance: float
+) -> None:
+    items = drawn(n_items, steep)
+    nodes = Resolution.of(items, REACH, 1.0).nodes()
+    fine = fixed_nodes(20001, REACH)
+    width = np.log(2 * REACH / 20000)
+    generator = np.random.default_rng(0)
+
+    def log_joint(theta: np.ndarray, right: np.ndarray) -> np.ndarray:
+        z = np.multiply.outer(items.slope, theta) + items.intercept[:, None]
+        return right @ z - np.logaddexp(0, z).sum(axis=0) + norm.logpdf(theta)
+
+    for ability in (-3.0, -1.0, 0.0, 2.0):
+        p = expit(items.slope * ability + items.intercept)
+        right = (generator.random(n_items) < p).astype(float)
+        expected = integral(fine, log_joint(fine.theta, right)) + width
+        found = integral(nodes, log_joint(nodes.theta, right))
+        assert found == pytest.approx(expected, abs=tolerance)
+
+
+def test_more_items_make_nodes_denser_where_they_measure() -> None:
+    few, many = (Resolution.of(drawn(n), REACH, 1.0).nodes() for n in (20, 2000))
+    assert many.n_nodes > 2 * few.n_nodes
+    middle = np.abs(many.theta) < 1
+    assert np.diff(many.theta[middle]).max() < 1.3 * np.diff(many.theta[middle]).min()
+    assert np.diff(many.theta).max() > 5 * np.diff(many.theta).min()
+
+
+def test_answering_fewer_items_asks_for_fewer_nodes() -> None:
+    items = drawn(2000)
+    assert (
+        Resolution.of(items, REACH, 0.1).nodes().n_nodes
+        < Resolution.of(items, REACH, 1.0).nodes().n_nodes
+    )
+
+
+@pytest.mark.parametrize("n_items", [300, 3000])
+def test_item_curves_come_from_knots_as_if_computed_at_the_nodes(n_items: int) -> None:
+    items = drawn(n_items)
+    nodes = Resolution.of(items, REACH, 1.0).nodes(2, knots_per_node=0.7)
+    assert nodes.spread is not None
+    assert len(nodes.knots) < len(nodes.theta)
+
+    def curves(theta: np.ndarray) -> np.ndarray:
+        return np.logaddexp(
+            0, np.multiply.outer(items.slope, theta) + items.intercept[:, None]
+        ).sum(axis=0)
+
+    # relative to a posterior, of which the log is off by this much: far less than 1e-3
+    assert nodes.spread @ curves(nodes.knots) == pytest.approx(curves(nodes.theta), abs=1e-4)
+    assert nodes.spread.sum(axis=1) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_steeper_items_outgrow_a_grid_and_the_same_ones_do_not() -> None:
+    items = drawn(100)
+    built = Resolution.of(items, REACH, 1.0)
+    steeper = items._replace(slope=2 * items.slope, intercept=2 * items.intercept)
+    assert built.outgrown_by(Resolution.of(steeper, REACH, 1.0), 1.25)
+    assert not built.outgrown_by(Resolution.of(items, REACH, 1.0), 1.25)
+
+
+def test_weights_of_a_fixed_grid_sum_to_one() -> None:
+    for nodes in (fixed_nodes(7, 2.0), fixed_nodes(64, 6.0)):
+        assert np.exp(nodes.normal_log_weights(2.0)).sum() == pytest.approx(1.0, abs=1e-14)
+        assert nodes.n_nodes in {7, 64}

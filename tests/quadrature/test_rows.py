@@ -1,0 +1,57 @@
+"""The matrix as arrays: counts by group, and rows chosen from it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from irtkit import ResponseMatrix, add_synthetic
+from irtkit.quadrature import REAL, SYNTHETIC, rows_of
+
+
+def matrix(*, missing: bool) -> ResponseMatrix:
+    generator = np.random.default_rng(2)
+    values = generator.integers(0, 2, (30, 7))
+    if missing:
+        values[generator.random(values.shape) < 0.3] = -1
+    return ResponseMatrix(values)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_counts_are_by_group_and_by_respondent(missing: bool) -> None:
+    crowd = add_synthetic(matrix(missing=missing), ("always-right", "always-wrong"))
+    rows = rows_of(crowd, synthetic_is_real=False)
+    right, answered = crowd.values == 1, crowd.values >= 0
+    for group, kept in ((REAL, ~crowd.synthetic), (SYNTHETIC, crowd.synthetic)):
+        assert np.array_equal(rows.item_right[group], right[kept].sum(axis=0))
+        assert np.array_equal(rows.item_responses[group], answered[kept].sum(axis=0))
+    assert np.array_equal(rows.respondent_right, right.sum(axis=1))
+    assert np.array_equal(rows.respondent_responses, answered.sum(axis=1))
+    assert rows.complete == (not missing)
+    assert (rows.n_real, rows.has_synthetic) == (30, True)
+
+
+def test_repeated_trials_are_counted_each() -> None:
+    successes, trials = np.array([[2, 0], [1, 3]]), np.array([[3, 1], [1, 4]])
+    rows = rows_of(ResponseMatrix.from_counts(successes, trials), synthetic_is_real=False)
+    assert np.array_equal(rows.item_right[REAL], [3, 3])
+    assert np.array_equal(rows.respondent_responses, [4, 5])
+    assert not rows.complete
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_sums_weigh_respondents(missing: bool) -> None:
+    responses = matrix(missing=missing)
+    weights = np.random.default_rng(0).normal(size=30)
+    right, answered = rows_of(responses, synthetic_is_real=False).sums_of(weights)
+    assert right == pytest.approx(weights @ (responses.values == 1))
+    assert answered == pytest.approx(weights @ (responses.values >= 0))
+
+
+def test_synthetic_rows_may_count_as_real_and_real_ones_be_chosen() -> None:
+    crowd = add_synthetic(matrix(missing=False), "always-right")
+    assert rows_of(crowd, synthetic_is_real=True).n_real == 31
+    rows = rows_of(crowd, synthetic_is_real=False)
+    chosen = rows.chosen(rows.real)
+    assert (len(chosen.cells), chosen.has_synthetic) == (30, False)
+    assert np.array_equal(chosen.item_right[REAL], rows.item_right[REAL])
