@@ -83,8 +83,10 @@ class Ascent:
         self._pairs: deque[_Pair] = deque(maxlen=_MEMORY)
         self._n_small = 0
 
-    def begin_again(self) -> None:
-        """Forget the objective, which has changed a little, but not how it curves."""
+    def begin_again(self, *, anew: bool = False) -> None:
+        """Forget the objective, which has changed a little, but not how it curves, unless anew."""
+        if anew:
+            self._pairs.clear()
         self.there = None
         self._direction, self._slope, self._step, self._n_small = 0 * self.x, 0.0, 1.0, 0
 
@@ -92,6 +94,11 @@ class Ascent:
     def converged(self) -> bool:
         """Whether two evaluations in a row expected next to no gain."""
         return self._n_small >= 2
+
+    @property
+    def expected(self) -> float:
+        """Gain that the quadratic model expects of a full step."""
+        return 0.5 * self._slope
 
     @property
     def stalled(self) -> bool:
@@ -118,9 +125,8 @@ class Ascent:
         self._slope = float(self._direction @ there.gradient)
         self.change = float(np.abs(self._direction).max())
         self._step = min(1.0, LONGEST_STEP / max(self.change, 1e-300))
-        expected = 0.5 * self._slope
-        self._n_small = self._n_small + (2 if expected < _SURE * tol else 1)
-        if expected >= tol:
+        self._n_small = self._n_small + (2 if self.expected < _SURE * tol else 1)
+        if self.expected >= tol:
             self._n_small = 0
         return True
 

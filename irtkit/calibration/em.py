@@ -49,7 +49,10 @@ _FIRST_STRETCH = 5
 """Evaluations before it is looked whether items need finer nodes; the stretches double."""
 _OUTGROWN = 1.25
 """Factor by which nodes may be too far apart before they are built anew."""
-_MOST_GRIDS = 6
+_SMALL_GAIN = 0.1
+"""A step that promises less and fails shows that 32 bits are no longer enough."""
+_MOST_GRIDS, _GRIDS_FOR_ERROR = 12, 5
+"""Grids in all, and the last ones that are left for errors found at the end."""
 _MOST_RESCALINGS = 10
 _OFF_SCALE = 0.02
 """Departure from mean 0 and SD 1 that is put right."""
@@ -181,7 +184,7 @@ class Climber:
             resolution = self._resolution(ascent.x, reach)
             nodes = self._built(resolution, finer)
             ascent.begin_again()
-            if self._climb(ascent, nodes, resolution if left else None):
+            if self._climb(ascent, nodes, resolution if left >= _GRIDS_FOR_ERROR else None):
                 continue
             posteriors, needed = self._dense_posteriors(ascent.x, reach)
             on_nodes = ascent.there.log_likelihood if ascent.there else -np.inf
@@ -205,7 +208,11 @@ class Climber:
         made, look_at = 0, _FIRST_STRETCH
         while not (ascent.converged or ascent.stalled) and self.n_iterations < self.max_iterations:
             self.n_iterations, made = self.n_iterations + 1, made + 1
-            if ascent.evaluate(likelihood, self.tol) and ascent.there is not None:
+            accepted = ascent.evaluate(likelihood, self.tol)
+            if not accepted and ascent.expected < _SMALL_GAIN and not likelihood.exact:
+                likelihood = MarginalLikelihood(self.layout, self._engine, nodes, exact=True)
+                ascent.begin_again(anew=True)
+            if accepted and ascent.there is not None:
                 entry = (nodes.n_nodes, ascent.there.log_likelihood, ascent.change)
                 self.trace.append((self.n_iterations, *entry))
             if resolution is not None and made == look_at:
@@ -252,7 +259,7 @@ class Climber:
     def _dense_posteriors(self, x: Array, reach: float) -> tuple[Posteriors, float]:
         """Posteriors on nodes twice as dense as needed, and a reach that holds all of them."""
         reach = max(reach, self._reach(x))
-        for _ in range(_MOST_GRIDS):
+        for _ in range(_GRIDS_FOR_ERROR):
             nodes = self._resolution(x, reach).nodes(
                 2, knots_per_node=_KNOTS_PER_NODE, refine_knots=2
             )

@@ -50,19 +50,19 @@ class JaxEngine:
         self._arrays = RowArrays(cut(rows.cells), cut(rows.trials), cut(rows.group, PADDING))
         _remember_program((self._kind, self._arrays.cells.shape))
 
-    def sums(self, items: ItemArrays, grid: Grid) -> Sums:
-        """Marginal log-likelihood and its derivatives."""
-        return Sums(*self._run(_sums, items, grid))
+    def sums(self, items: ItemArrays, grid: Grid, *, exact: bool = False) -> Sums:
+        """Marginal log-likelihood and its derivatives, in 64 bits throughout if exact."""
+        return Sums(*self._run(_sums, self._kind._replace(exact=exact), items, grid))
 
     def posteriors(self, items: ItemArrays, grid: Grid) -> Posteriors:
         """Posterior of every respondent."""
         n = len(self.rows.group)
-        return Posteriors(*(part[:n] for part in self._run(_posteriors, items, grid)))
+        return Posteriors(*(part[:n] for part in self._run(_posteriors, self._kind, items, grid)))
 
-    def _run(self, program: Any, items: ItemArrays, grid: Grid) -> Iterator[Any]:
+    def _run(self, program: Any, kind: Kind, items: ItemArrays, grid: Grid) -> Iterator[Any]:
         inputs = Inputs(self._arrays, self.rows.item_right, items, grid)
         with jax.enable_x64(new_val=True), jax.default_matmul_precision("highest"):
-            return map(np.asarray, program(_PARTS, self._kind, inputs))
+            return map(np.asarray, program(_PARTS, kind, inputs))
 
 
 class _Parts:

@@ -32,8 +32,8 @@ class Engine(Protocol):
 
     rows: Rows
 
-    def sums(self, items: ItemArrays, grid: Grid) -> Sums:
-        """Marginal log-likelihood and its derivatives."""
+    def sums(self, items: ItemArrays, grid: Grid, *, exact: bool = False) -> Sums:
+        """Marginal log-likelihood and its derivatives, in 64 bits throughout if exact."""
 
     def posteriors(self, items: ItemArrays, grid: Grid) -> Posteriors:
         """Posterior of every respondent."""
@@ -58,9 +58,9 @@ class NumpyEngine:
         self._kind = Kind(rows.complete, rows.has_synthetic, padded=False)
         self._arrays = RowArrays(rows.cells, rows.trials, rows.group)
 
-    def sums(self, items: ItemArrays, grid: Grid) -> Sums:
-        """Marginal log-likelihood and its derivatives."""
-        return formulas.sums(self, self._kind, self._inputs(items, grid))
+    def sums(self, items: ItemArrays, grid: Grid, *, exact: bool = False) -> Sums:
+        """Marginal log-likelihood and its derivatives, in 64 bits throughout if exact."""
+        return formulas.sums(self, self._kind._replace(exact=exact), self._inputs(items, grid))
 
     def posteriors(self, items: ItemArrays, grid: Grid) -> Posteriors:
         """Posterior of every respondent."""

@@ -8,9 +8,10 @@ last term is shared by all respondents, and one evaluation costs two passes over
 Each function takes a *backend*: the array module, and how to go over an array part by part, so
 that only one part of the matrix at a time is widened from one byte a cell. Tables are by node
 first, respondents last. In the climb posterior weights are taken in 32 bits, relative to the
-largest of each respondent: that moves a respondent's log-likelihood by 1e-7 and estimates by far
-less than one over a million of their standard errors. What is reported comes from
-:func:`posteriors`, in 64 bits.
+largest of each respondent: that moves a respondent's log-likelihood by 1e-7 and estimates, where
+they are well determined, by far less than a millionth of their standard errors; where they are
+not, the climb ends with *exact* sums in 64 bits. What is reported comes from :func:`posteriors`,
+which is always exact.
 """
 
 from __future__ import annotations
@@ -75,6 +76,8 @@ class Kind(NamedTuple):
     has_synthetic: bool
     padded: bool
     """Whether there are rows that only fill a part up."""
+    exact: bool = False
+    """Whether posterior weights are taken in 64 bits when summed."""
 
 
 class Grid(NamedTuple):
@@ -163,25 +166,26 @@ def sums(backend: Backend, kind: Kind, inputs: Inputs) -> Sums:
     shared = curves(backend, items, nodes, complete=kind.complete)
     with_guessing = shared.log_odds is not None
     by_product = with_guessing or not kind.complete
-    moments = xp.stack([xp.ones(n_nodes), nodes.theta]).astype(xp.float32)
+    dtype = xp.float64 if kind.exact else xp.float32
+    moments = xp.stack([xp.ones(n_nodes), nodes.theta]).astype(dtype)
 
     def step(total: tuple[Any, ...], part: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[()]]:
         some = _widened(xp, kind, part)
         joint = _log_joint(xp, some, inputs, shared)
         peak = joint.max(axis=0)
-        weights = xp.exp(xp.maximum(joint - peak, _LEAST_LOG_WEIGHT).astype(xp.float32))
+        weights = xp.exp(xp.maximum(joint - peak, _LEAST_LOG_WEIGHT).astype(dtype))
         mass, first = moments @ weights
         log_marginal = peak + xp.log(mass.astype(xp.float64))
-        kept = (part[2] != PADDING).astype(xp.float32) if kind.padded else 1
+        kept = (part[2] != PADDING).astype(dtype) if kind.padded else 1
         scaled = weights * (kept / mass)
         node_mass = _by_group(xp, some.group, scaled, dtype=xp.float64)
         by_item: tuple[Any, ...] = ()
         if by_product:
             by_knot = _to_knots(scaled, nodes)
         if some.answered is not None:
-            by_item += (by_knot @ some.answered.astype(xp.float32),)
+            by_item += (by_knot @ some.answered.astype(dtype),)
         if with_guessing:
-            by_item += (by_knot @ some.right.astype(xp.float32),)
+            by_item += (by_knot @ some.right.astype(dtype),)
         else:
             by_item += ((kept * (first / mass)).astype(xp.float64) @ some.right,)
         found = (_by_group(xp, some.group, kept * log_marginal), node_mass, *by_item)
