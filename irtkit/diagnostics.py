@@ -132,7 +132,7 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
     (3, True)
     >>> print(test)
     2PL fits better than 1PL by more than chance explains at the 5% level (likelihood ratio
-    statistic 45.4... with 3 degrees of freedom, p < 0.001; AIC falls by 39.4, BIC falls by 26.8).
+    statistic 45.44 with 3 degrees of freedom, p < 0.001; AIC falls by 39.4, BIC falls by 26.8).
     """
     _check_models(smaller, larger)
     _check_responses(smaller, larger)

@@ -8,8 +8,9 @@ the first step is an EM step (one Newton step for every item), and the pairs tha
 accelerate it, as in quasi-Newton EM (Jamshidian & Jennrich 1997).
 
 Half the directional derivative of a full step is the gain that the quadratic model still expects.
-The ascent has converged when two evaluations in a row expect less than ``tol`` (or one, next to
-nothing), which leaves every estimate within about √(2·tol) of its standard error from the optimum.
+The ascent has converged when two evaluations in a row expect less than ``tol``, or one does and
+far less than the one before (in a slow drift it would not fall so fast). That leaves every
+estimate within about √(2·tol) of its standard error from the optimum.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ _ARMIJO = 1e-4
 _SHRINK = 0.4
 _ROUNDING = 1e-11
 """Relative rounding error of the objective: a drop this small is not one."""
-_SURE = 0.01
-"""Share of the tolerance below which one evaluation is enough."""
+_FAST = 0.1
+"""Share of the last expected gain below which one small one is enough."""
 LONGEST_STEP = 3.0
 LEAST_STEP = 1e-8
 
@@ -80,19 +81,26 @@ class Ascent:
         self._direction = np.zeros_like(x)
         self._slope = 0.0
         self._step = 1.0
+        self._another = False
         self._pairs: deque[_Pair] = deque(maxlen=_MEMORY)
         self._n_small = 0
 
-    def begin_again(self, *, anew: bool = False) -> None:
-        """Forget the objective, which has changed a little, but not how it curves, unless anew."""
-        if anew:
-            self._pairs.clear()
+    def continue_with_another(self) -> None:
+        """Go on with an objective a little different; where full steps fit, from the next point."""
+        if self._step < 1:
+            self.begin_again(forget=False)
+        self._another, self._n_small = True, 0
+
+    def begin_again(self, *, forget: bool = True) -> None:
+        """Evaluate the objective at x anew, and forget how it curves."""
         self.there = None
+        if forget:
+            self._pairs.clear()
         self._direction, self._slope, self._step, self._n_small = 0 * self.x, 0.0, 1.0, 0
 
     @property
     def converged(self) -> bool:
-        """Whether two evaluations in a row expected next to no gain."""
+        """Whether evaluations expect next to no gain."""
         return self._n_small >= 2
 
     @property
@@ -114,20 +122,23 @@ class Ascent:
         wanted = -np.inf
         if before is not None:
             allowed = objective.noise + _ROUNDING * abs(before.value)
+            allowed += self.expected if self._another else 0.0
             wanted = before.value + _ARMIJO * self._step * self._slope - allowed
         if not np.isfinite(there.value) or there.value < wanted:
             self._step = 0.0 if before is None else self._step * _SHRINK
+            if self._another:
+                self.begin_again(forget=False)
             return False
         if before is not None:
             self._remember(trial - self.x, before.gradient - there.gradient)
-        self.x, self.there = trial, there
+        self.x, self.there, self._another = trial, there, False
+        expected_before = self.expected
         self._direction = self._ahead(objective, there)
         self._slope = float(self._direction @ there.gradient)
         self.change = float(np.abs(self._direction).max())
         self._step = min(1.0, LONGEST_STEP / max(self.change, 1e-300))
-        self._n_small = self._n_small + (2 if self.expected < _SURE * tol else 1)
-        if self.expected >= tol:
-            self._n_small = 0
+        falls_fast = self.expected < _FAST * expected_before
+        self._n_small = (self._n_small + 1 + falls_fast) * (self.expected < tol)
         return True
 
     def _remember(self, difference: Array, fall: Array) -> None:

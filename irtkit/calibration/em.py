@@ -45,14 +45,15 @@ _NEAR = 0.01
 _STEPS_NEAR = 24
 _SAMPLE = 2500
 """Respondents of a sample that is fitted first; used when there are twice as many."""
-_FIRST_STRETCH = 5
+_FIRST_STRETCH, _LONGEST_STRETCH = 3, 24
 """Evaluations before it is looked whether items need finer nodes; the stretches double."""
 _OUTGROWN = 1.25
 """Factor by which nodes may be too far apart before they are built anew."""
 _SMALL_GAIN = 0.1
 """A step that promises less and fails shows that 32 bits are no longer enough."""
-_MOST_GRIDS, _GRIDS_FOR_ERROR = 12, 5
-"""Grids in all, and the last ones that are left for errors found at the end."""
+_MOST_GRIDS, _FINEST = 40, 5
+"""Grids that may be outgrown, and how often one may be made finer for its error at the end."""
+_MOST_REACHES = 5
 _MOST_RESCALINGS = 10
 _OFF_SCALE = 0.02
 """Departure from mean 0 and SD 1 that is put right."""
@@ -101,7 +102,8 @@ class Climber:
         """Step, number of nodes, log-likelihood of real respondents, change."""
         self._report = report
         self._reported = time.perf_counter()
-        self._engine = engine_of(rows)
+        self._exact = False
+        self._engine = engine_of(rows, with_guessing=layout.model == "3PL")
         self._answered = rows.respondent_responses.max() / layout.n_items
 
     def with_prior(self, prior: Prior | None) -> Climber:
@@ -160,8 +162,9 @@ class Climber:
 
     def _near(self, x: Array, layout: Layout, rows: Rows) -> Array:
         """Get near the maximum of some respondents, with at most half of the budget."""
+        engine = engine_of(rows, with_guessing=layout.model == "3PL")
         ascent, most = Ascent(x), min(_STEPS_NEAR, self.max_iterations // 2)
-        likelihood = MarginalLikelihood(layout, engine_of(rows), self._nodes(x))
+        likelihood = MarginalLikelihood(layout, engine, self._nodes(x))
         while not (ascent.converged or ascent.stalled) and ascent.n_evaluations < most:
             ascent.evaluate(likelihood, max(self.tol, _NEAR))
         self.n_iterations = min(self.n_iterations + ascent.n_evaluations, self.max_iterations - 1)
@@ -179,18 +182,18 @@ class Climber:
 
     def _on_adaptive_nodes(self, x: Array) -> Maximum:
         """Maximise on nodes that follow the items, built anew where they turn out too coarse."""
-        ascent, reach, finer = Ascent(x), self._reach(x), 1
-        for left in reversed(range(_MOST_GRIDS)):
+        ascent, reach, finer, n_built = Ascent(x), self._reach(x), 1, 0
+        while True:
             resolution = self._resolution(ascent.x, reach)
-            nodes = self._built(resolution, finer)
-            ascent.begin_again()
-            if self._climb(ascent, nodes, resolution if left >= _GRIDS_FOR_ERROR else None):
+            nodes, n_built = self._built(resolution, finer), n_built + 1
+            ascent.continue_with_another()
+            if self._climb(ascent, nodes, resolution if n_built < _MOST_GRIDS else None):
                 continue
             posteriors, needed = self._dense_posteriors(ascent.x, reach)
             on_nodes = ascent.there.log_likelihood if ascent.there else -np.inf
             error = abs(on_nodes - self._log_likelihood(posteriors))
             fine = error <= _ERROR_ALLOWED * self.rows.n_real and needed <= reach
-            if fine or self.n_iterations >= self.max_iterations:
+            if fine or finer == _FINEST or self.n_iterations >= self.max_iterations:
                 break
             finer, reach = finer + 1, max(reach, needed)
         found = self._maximum(ascent, nodes, posteriors, error)
@@ -204,14 +207,15 @@ class Climber:
 
         Return whether they do.
         """
-        likelihood = MarginalLikelihood(self.layout, self._engine, nodes)
+        likelihood = MarginalLikelihood(self.layout, self._engine, nodes, exact=self._exact)
         made, look_at = 0, _FIRST_STRETCH
         while not (ascent.converged or ascent.stalled) and self.n_iterations < self.max_iterations:
             self.n_iterations, made = self.n_iterations + 1, made + 1
             accepted = ascent.evaluate(likelihood, self.tol)
-            if not accepted and ascent.expected < _SMALL_GAIN and not likelihood.exact:
+            if not accepted and ascent.expected < _SMALL_GAIN and not self._exact:
+                self._exact = True
                 likelihood = MarginalLikelihood(self.layout, self._engine, nodes, exact=True)
-                ascent.begin_again(anew=True)
+                ascent.begin_again()
             if accepted and ascent.there is not None:
                 entry = (nodes.n_nodes, ascent.there.log_likelihood, ascent.change)
                 self.trace.append((self.n_iterations, *entry))
@@ -219,7 +223,7 @@ class Climber:
                 needed = self._resolution(ascent.x, float(resolution.theta[-1]))
                 if resolution.outgrown_by(needed, _OUTGROWN):
                     return True
-                look_at *= 2
+                look_at += min(look_at, _LONGEST_STRETCH)
             now = time.perf_counter()
             if now > self._reported + _SECONDS_BETWEEN_REPORTS and self.trace:
                 self._report(self.n_iterations, self.trace[-1][2])
@@ -259,7 +263,7 @@ class Climber:
     def _dense_posteriors(self, x: Array, reach: float) -> tuple[Posteriors, float]:
         """Posteriors on nodes twice as dense as needed, and a reach that holds all of them."""
         reach = max(reach, self._reach(x))
-        for _ in range(_GRIDS_FOR_ERROR):
+        for _ in range(_MOST_REACHES):
             nodes = self._resolution(x, reach).nodes(
                 2, knots_per_node=_KNOTS_PER_NODE, refine_knots=2
             )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _UNBOUNDED_INFORMATION = 0.05
 """Expected number of uncertain responses, ΣP(1 − P), below which an item is fitted perfectly."""
-_UNBOUNDED_SLOPE = 25.0
+_UNBOUNDED_SLOPE = 20.0
 """Slope beyond which an item is a step, in logits per SD of ability."""
 _NAMED_IN_WARNINGS = 5
 

@@ -115,7 +115,7 @@ class MarginalLikelihood:
 
     def _along(self, tangent: Array, prior: AtPrior | None) -> float:
         """Curvature of the prior along a common change of the items."""
-        if prior is None:
+        if prior is None or self.layout.n_learned:  # what is learned follows the items
             return 0.0
         slopes, intercepts, guessing, learned = self.layout.split(tangent)
         by_item = [np.broadcast_to(slopes, intercepts.shape), intercepts]

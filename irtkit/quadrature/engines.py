@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from irtkit.quadrature import formulas
+from irtkit.quadrature import formulas, tabulated
 from irtkit.quadrature.formulas import Inputs, Kind, RowArrays
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 _MANY_CELLS = 2**20
 """Cells from which on JAX computes."""
-_TABLE = 2**14
+_ROWS_PER_ITEM = 10
+"""Respondents per item from which on a table of scores is worth making."""
+_TABLE = 2**15
 """Numbers in a table that NumPy works on at once: what fits the processor's cache."""
 
 
@@ -39,9 +41,9 @@ class Engine(Protocol):
         """Posterior of every respondent."""
 
 
-def engine_of(rows: Rows) -> Engine:
+def engine_of(rows: Rows, *, with_guessing: bool) -> Engine:
     """Return the engine that suits the size of the matrix."""
-    if rows.cells.size < _MANY_CELLS:
+    if rows.cells.size < _MANY_CELLS or _tabulates(rows, with_guessing=with_guessing):
         return NumpyEngine(rows)
     from irtkit.quadrature.compiled import JaxEngine
 
@@ -60,11 +62,20 @@ class NumpyEngine:
 
     def sums(self, items: ItemArrays, grid: Grid, *, exact: bool = False) -> Sums:
         """Marginal log-likelihood and its derivatives, in 64 bits throughout if exact."""
-        return formulas.sums(self, self._kind._replace(exact=exact), self._inputs(items, grid))
+        inputs = self._inputs(items, grid)
+        if _tabulates(self.rows, with_guessing=items.logit_guessing is not None):
+            shared = formulas.curves(self, items, grid.nodes, complete=True)
+            totals = tabulated.summed(inputs, tabulated.Table(inputs, shared))
+            return formulas.finished(self, inputs, shared, totals)
+        return formulas.sums(self, self._kind._replace(exact=exact), inputs)
 
     def posteriors(self, items: ItemArrays, grid: Grid) -> Posteriors:
         """Posterior of every respondent."""
-        return formulas.posteriors(self, self._kind, self._inputs(items, grid))
+        inputs = self._inputs(items, grid)
+        if _tabulates(self.rows, with_guessing=items.logit_guessing is not None):
+            shared = formulas.curves(self, items, grid.nodes, complete=True)
+            return tabulated.posteriors(inputs, tabulated.Table(inputs, shared, fine=True))
+        return formulas.posteriors(self, self._kind, inputs)
 
     def _inputs(self, items: ItemArrays, grid: Grid) -> Inputs:
         return Inputs(self._arrays, self.rows.item_right, items, grid)
@@ -86,6 +97,12 @@ class NumpyEngine:
         """Go over slices of the items; the last may be smaller."""
         del fills
         return _over_slices(step, start, arrays, n_points)
+
+
+def _tabulates(rows: Rows, *, with_guessing: bool) -> bool:
+    """Whether respondents are many and their posteriors depend on their scores alone."""
+    only_scores = rows.complete and not with_guessing and not rows.has_synthetic
+    return only_scores and len(rows.cells) > _ROWS_PER_ITEM * rows.cells.shape[1]
 
 
 def _over_slices(

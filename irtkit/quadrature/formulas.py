@@ -196,16 +196,36 @@ def sums(backend: Backend, kind: Kind, inputs: Inputs) -> Sums:
     zeros += [(n_knots, n_items) if with_guessing else (n_items,)]
     total, _ = backend.over_rows(step, tuple(map(xp.zeros, zeros)), inputs.rows, n_nodes)
     log_marginal, node_mass, *by_item = total
-    if kind.complete:
-        expected = _to_knots(node_mass.sum(axis=0)[:, None], nodes)[:, 0]
-    else:
-        expected = by_item.pop(0).T
-    right = by_item[0].T
-    if not with_guessing:
-        log_marginal = log_marginal + inputs.item_right @ items.intercept
-        right = xp.stack([right, inputs.item_right.sum(axis=0)], axis=1)
+    expected = None if kind.complete else by_item.pop(0).T
+    return finished(
+        backend, inputs, shared, Totals(log_marginal, node_mass, by_item[0].T, expected)
+    )
+
+
+class Totals(NamedTuple):
+    """What a pass over respondents adds up."""
+
+    log_marginal: Any
+    """Shape (2,); for models without guessing without Σⱼ yⱼdⱼ."""
+    node_mass: Any
+    """Shape (2, n_nodes)."""
+    right: Any
+    """Σ over right responses of E[θ], (n_items,), or with guessing of posteriors at the knots."""
+    responses: Any
+    """Σ over responses of posteriors at the knots, (n_items, n_knots); None if complete."""
+
+
+def finished(backend: Backend, inputs: Inputs, shared: Curves, totals: Totals) -> Sums:
+    """From sums over respondents to derivatives by item."""
+    nodes, right, expected = inputs.grid.nodes, totals.right, totals.responses
+    if expected is None:
+        expected = _to_knots(totals.node_mass.sum(axis=0)[:, None], nodes)[:, 0]
+    log_marginal = totals.log_marginal
+    if shared.log_odds is None:
+        log_marginal = log_marginal + inputs.item_right @ inputs.items.intercept
+        right = backend.xp.stack([right, inputs.item_right.sum(axis=0)], axis=1)
     gradient, information = _score(backend, inputs, shared.s, expected, right)
-    return Sums(log_marginal, node_mass, gradient, information)
+    return Sums(log_marginal, totals.node_mass, gradient, information)
 
 
 def _score(backend: Backend, inputs: Inputs, s: Any, expected: Any, right: Any) -> tuple[Any, Any]:
@@ -228,8 +248,7 @@ def _score(backend: Backend, inputs: Inputs, s: Any, expected: Any, right: Any) 
             else:
                 predicted, functions = s, shared[:, None] * powers
             gradient = right - predicted @ functions[:, :2]
-            theta_w, one_w, square_w = ((predicted * (1 - s)) @ functions).T
-            rows = [[square_w, theta_w], [theta_w, one_w]]
+            entries, place = (predicted * (1 - s)) @ functions, [[2, 0], [0, 1]]
         else:
             tried = shared if own is None else own
             c = 1 / (1 + xp.exp(-xp.maximum(logit, -700.0)))[:, None]
@@ -239,11 +258,10 @@ def _score(backend: Backend, inputs: Inputs, s: Any, expected: Any, right: Any) 
                 [(residual * s) @ powers[:, :2], (residual * c).sum(axis=1, keepdims=True)], axis=1
             )
             weight = tried * (1 - c) * (1 - s) / p
-            theta_ss, ss, square_ss = ((weight * s * s) @ powers).T
-            theta_sc, sc = ((weight * s * c) @ powers[:, :2]).T
-            cc = (weight * c * c).sum(axis=1)
-            rows = [[square_ss, theta_ss, theta_sc], [theta_ss, ss, sc], [theta_sc, sc, cc]]
-        return None, (gradient, xp.stack([xp.stack(row, axis=1) for row in rows], axis=1))
+            by_c = [(weight * s * c) @ powers[:, :2], (weight * c * c).sum(axis=1, keepdims=True)]
+            entries = xp.concatenate([(weight * s * s) @ powers, *by_c], axis=1)
+            place = [[2, 0, 3], [0, 1, 4], [3, 4, 5]]
+        return None, (gradient, entries[:, xp.array(place)])
 
     parts = (inputs.items.logit_guessing, s, right, None if shared is not None else expected)
     found: tuple[Any, Any] = backend.over_items(step, None, parts, (0.0,) * len(parts), n_knots)[1]

@@ -41,6 +41,8 @@ _NODE_COUNTS = (32, 48, *(k * 2**power for power in range(4, 12) for k in (4, 5,
 """Node counts in use: few, so that compiled programs are shared, and divisible by 16."""
 _CURVE_STEP, _MOST_CURVE_POINTS, _CURVE_ITEMS = 0.05, 1024, 512
 """Steps of ability of the resolution curves, and most items that they are computed from."""
+_STEEP = 0.5
+"""Logits between two points of the resolution curves from which on more are needed."""
 _CELLS_AT_ONCE = 2**15
 _RATE = 0.2
 """Most that the wanted width rises per unit of ability."""
@@ -105,10 +107,9 @@ class Resolution:
 
         Of very many items, every so-manieth is enough.
         """
-        n_points = min(int(2 * reach / _CURVE_STEP) + 1, _MOST_CURVE_POINTS)
-        theta = np.linspace(-reach, reach, n_points)
         stride = -(-len(items.slope) // _CURVE_ITEMS)
         some = ItemArrays(*(None if part is None else part[::stride] for part in items))
+        theta = _curve_points(some, reach)
         information, steepness = _curves(some, theta)
         information *= answered * len(items.slope) / len(some.slope)
         width = np.stack(
@@ -163,6 +164,19 @@ class Resolution:
         theta = passed + np.convolve(rough, ndtr(offset), mode="valid")
         middle = (theta[0] + theta[-1]) / 2
         return theta - middle, np.log(smooth)
+
+
+def _curve_points(items: ItemArrays, reach: float) -> Array:
+    """Equal steps over [−reach, reach], and points around items steeper than these can show."""
+    n_points = min(int(2 * reach / _CURVE_STEP) + 1, _MOST_CURVE_POINTS)
+    even = np.linspace(-reach, reach, n_points)
+    steep = np.abs(items.slope) * (even[1] - even[0]) > _STEEP
+    if not steep.any():
+        return even
+    slope, intercept = items.slope[steep], items.intercept[steep]
+    around = np.multiply.outer(np.array([-4.0, -1.5, 0.0, 1.5, 4.0]), 1 / slope) - intercept / slope
+    extra = np.unique(around[np.abs(around) < reach])
+    return np.union1d(even, extra[:: -(-len(extra) // _MOST_CURVE_POINTS)] if len(extra) else [])
 
 
 def _curves(items: ItemArrays, theta: Array) -> Array:

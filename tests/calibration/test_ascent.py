@@ -77,11 +77,11 @@ def test_stopping_early_is_not_called_convergence_and_going_on_ends_at_the_same_
     assert np.array_equal(half.x, whole.x)
 
 
-def test_beginning_again_keeps_the_place_and_finds_the_top_of_the_new_function() -> None:
+def test_an_ascent_goes_on_with_a_changed_function_and_finds_the_top_of_the_new_function() -> None:
     ascent = Ascent(np.array([-1.2, 1.0]))
     climb(ascent, "rosenbrock", 10)
     place = ascent.x
-    ascent.begin_again()
+    ascent.continue_with_another()
     assert np.array_equal(ascent.x, place)
     assert not ascent.converged
     climb(ascent, "quadratic")

@@ -40,7 +40,8 @@ def setting(
         responses = add_synthetic(responses, ("always-right", "always-wrong"))
     rows = rows_of(responses, synthetic_is_real=False)
     layout = Layout(model, 6, prior)
-    likelihood = MarginalLikelihood(layout, engine_of(rows), fixed_nodes(81, 20.0))
+    engine = engine_of(rows, with_guessing=model == "3PL")
+    likelihood = MarginalLikelihood(layout, engine, fixed_nodes(81, 20.0))
     return likelihood, starting_values(layout, rows)
 
 

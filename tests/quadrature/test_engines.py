@@ -143,9 +143,9 @@ def test_parts_and_padding_change_nothing(
 
 def test_large_matrices_are_for_the_compiled_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = rows_of(drawn("2PL", 0.0)[0], synthetic_is_real=False)
-    assert isinstance(engine_of(rows), NumpyEngine)
+    assert isinstance(engine_of(rows, with_guessing=False), NumpyEngine)
     monkeypatch.setattr(engines, "_MANY_CELLS", 100)
-    assert isinstance(engine_of(rows), JaxEngine)
+    assert isinstance(engine_of(rows, with_guessing=False), JaxEngine)
 
 
 @pytest.mark.parametrize("n_items", [5, 100, 2000])
