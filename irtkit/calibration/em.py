@@ -57,7 +57,7 @@ _MOST_REACHES = 5
 _MOST_RESCALINGS = 10
 _OFF_SCALE = 0.02
 """Departure from mean 0 and SD 1 that is put right."""
-_ERROR_ALLOWED = 1e-5
+_ERROR_ALLOWED = 1e-4
 """Quadrature error of the log-likelihood per real respondent above which nodes are rebuilt."""
 _SECONDS_BETWEEN_REPORTS = 0.2
 
@@ -114,9 +114,13 @@ class Climber:
 
     def maximise(self, x: Array) -> Maximum:
         """Go to the maximum from x."""
+        ascent = Ascent(x)
         for layout, rows in self._nearer():
-            x = self._near(x, layout, rows)
-        return self._on_adaptive_nodes(x) if self.grid is None else self._on_fixed_nodes(x)
+            self._go_near(ascent, layout, rows)
+            ascent.begin_again()
+        if self.grid is None:
+            return self._on_adaptive_nodes(ascent)
+        return self._on_fixed_nodes(ascent)
 
     def at(self, x: Array, maximum: Maximum) -> Maximum:
         """Posteriors at x, which stands for items that were changed after the maximum."""
@@ -160,29 +164,27 @@ class Climber:
         elif layout is not self.layout:
             yield layout, rows
 
-    def _near(self, x: Array, layout: Layout, rows: Rows) -> Array:
+    def _go_near(self, ascent: Ascent, layout: Layout, rows: Rows) -> None:
         """Get near the maximum of some respondents, with at most half of the budget."""
         engine = engine_of(rows, with_guessing=layout.model == "3PL")
-        ascent, most = Ascent(x), min(_STEPS_NEAR, self.max_iterations // 2)
-        likelihood = MarginalLikelihood(layout, engine, self._nodes(x))
-        while not (ascent.converged or ascent.stalled) and ascent.n_evaluations < most:
+        likelihood = MarginalLikelihood(layout, engine, self._nodes(ascent.x))
+        end = min(self.n_iterations + _STEPS_NEAR, self.max_iterations // 2)
+        while not (ascent.converged or ascent.stalled) and self.n_iterations < end:
             ascent.evaluate(likelihood, max(self.tol, _NEAR))
-        self.n_iterations = min(self.n_iterations + ascent.n_evaluations, self.max_iterations - 1)
-        return ascent.x
+            self.n_iterations += 1
 
-    def _on_fixed_nodes(self, x: Array) -> Maximum:
+    def _on_fixed_nodes(self, ascent: Ascent) -> Maximum:
         """Maximise on equally spaced nodes from −limit to limit."""
-        nodes = self._nodes(x)
-        ascent = Ascent(x)
+        nodes = self._nodes(ascent.x)
         self._climb(ascent, nodes)
         posteriors = self._posteriors(ascent.x, nodes)
         dense, _ = self._dense_posteriors(ascent.x, max(float(nodes.theta[-1]), _REACH))
         error = abs(self._log_likelihood(posteriors) - self._log_likelihood(dense))
         return self._maximum(ascent, nodes, posteriors, error)
 
-    def _on_adaptive_nodes(self, x: Array) -> Maximum:
+    def _on_adaptive_nodes(self, ascent: Ascent) -> Maximum:
         """Maximise on nodes that follow the items, built anew where they turn out too coarse."""
-        ascent, reach, finer, n_built = Ascent(x), self._reach(x), 1, 0
+        reach, finer, n_built = self._reach(ascent.x), 1, 0
         while True:
             resolution = self._resolution(ascent.x, reach)
             nodes, n_built = self._built(resolution, finer), n_built + 1

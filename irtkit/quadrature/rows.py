@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 REAL, SYNTHETIC, PADDING = 0, 1, 2
 """Groups of respondents; each has an ability distribution of its own, padding has none."""
 GROUPS = (REAL, SYNTHETIC)
-_CELLS_AT_ONCE = 2**14
+_CELLS_AT_ONCE = 2**18
 
 
 class Rows(NamedTuple):

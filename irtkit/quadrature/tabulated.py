@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _STEP, _FINE_STEP = 0.3, 0.1
 """Steps of s, in units of one over the largest posterior SD, in the climb and at its end."""
 _COARSE = 17
-_CELLS_AT_ONCE = 2**17
+_CELLS_AT_ONCE = 2**18
 # Quintic Hermite: coefficients of 1, t, … t⁵ by f, h·f′, h²·f″ on the left and on the right.
 _HERMITE = np.array(
     [
@@ -122,7 +122,7 @@ def summed(inputs: Inputs, table: Table) -> Totals:
     """Sums over all respondents, who are real."""
     moments = np.zeros((6, table.n_steps))
     by_right = np.zeros(inputs.rows.cells.shape[1])
-    for _, right in _parts(inputs):
+    for right in _parts(inputs):
         step, t = table.locate(right @ inputs.items.slope)
         power = np.ones_like(t)
         for order in range(len(moments)):
@@ -136,19 +136,15 @@ def summed(inputs: Inputs, table: Table) -> Totals:
 
 def posteriors(inputs: Inputs, table: Table) -> Posteriors:
     """Posterior of every respondent."""
-    n = len(inputs.rows.cells)
-    scores, constant = np.empty(n), np.empty(n)
-    for some, right in _parts(inputs):
-        scores[some] = right @ inputs.items.slope
-        constant[some] = right @ inputs.items.intercept
-    step, t = table.locate(scores)
+    by_item = np.stack(inputs.items[:2], axis=1)
+    sums = np.concatenate([right @ by_item for right in _parts(inputs)])
+    step, t = table.locate(sums[:, 0])
     f, mean, variance = (table.derivative(order, step, t) for order in range(3))
-    return Posteriors(f + constant, mean, np.sqrt(np.maximum(variance, 0.0)))
+    return Posteriors(f + sums[:, 1], mean, np.sqrt(np.maximum(variance, 0.0)))
 
 
-def _parts(inputs: Inputs) -> Iterator[tuple[slice, Array]]:
+def _parts(inputs: Inputs) -> Iterator[Array]:
     cells = inputs.rows.cells
     size = max(1, _CELLS_AT_ONCE // cells.shape[1])
     for first in range(0, len(cells), size):
-        some = slice(first, first + size)
-        yield some, right_of(np, cells[some], complete=True)
+        yield right_of(np, cells[first : first + size], complete=True)
