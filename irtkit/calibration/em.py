@@ -102,7 +102,7 @@ class Climber:
         """Step, number of nodes, log-likelihood of real respondents, change."""
         self._report = report
         self._reported = time.perf_counter()
-        self._exact = False
+        self._exact = 10 * len(rows.cells) < layout.n_items  # where it costs next to nothing
         self._engine = engine_of(rows, with_guessing=layout.model == "3PL")
         self._answered = rows.respondent_responses.max() / layout.n_items
 

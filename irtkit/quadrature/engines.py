@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from irtkit.quadrature.grid import ItemArrays
     from irtkit.quadrature.rows import Rows
 
-_MANY_CELLS = 2**20
-"""Cells from which on JAX computes."""
+_MANY_CELLS, _MANY_BY_PRODUCT = 2**22, 2**20
+"""Cells from which on JAX computes: complete data without guessing, and all else."""
 _ROWS_PER_ITEM = 10
 """Respondents per item from which on a table of scores is worth making."""
 _TABLE = 2**15
@@ -43,7 +43,8 @@ class Engine(Protocol):
 
 def engine_of(rows: Rows, *, with_guessing: bool) -> Engine:
     """Return the engine that suits the size of the matrix."""
-    if rows.cells.size < _MANY_CELLS or _tabulates(rows, with_guessing=with_guessing):
+    many = _MANY_CELLS if rows.complete and not with_guessing else _MANY_BY_PRODUCT
+    if rows.cells.size < many or _tabulates(rows, with_guessing=with_guessing):
         return NumpyEngine(rows)
     from irtkit.quadrature.compiled import JaxEngine
 
@@ -84,7 +85,7 @@ class NumpyEngine:
         self, step: Callable[..., Any], start: Any, rows: RowArrays, n_nodes: int
     ) -> tuple[Any, Any]:
         """Go over slices of the matrix."""
-        return _over_slices(step, start, tuple(rows), max(n_nodes, rows.cells.shape[1] // 8))
+        return _over_slices(step, start, tuple(rows), max(n_nodes, rows.cells.shape[1] // 2))
 
     def over_items(
         self,

@@ -127,7 +127,9 @@ class Curves(NamedTuple):
     log_odds: Any
     """log P/(1 − P), (n_items, n_knots); None without guessing, where it is z = aθ + d."""
     log_wrong: Any
-    """log(1 − P): (n_items, n_knots), or with complete data its sum over items, (n_nodes,)."""
+    """log(1 − P), (n_items, n_knots); None with complete data."""
+    all_wrong: Any
+    """Its sum over items, (n_nodes,)."""
 
 
 def curves(backend: Backend, items: ItemArrays, nodes: Nodes, *, complete: bool) -> Curves:
@@ -143,20 +145,19 @@ def curves(backend: Backend, items: ItemArrays, nodes: Nodes, *, complete: bool)
         if logit is None and complete:
             softplus = xp.maximum(z, 0.0).sum(axis=0) + _sum_of_logs(xp, 1 + decay)
             return total - softplus, (s, None, None)
-        log_wrong = -xp.maximum(z, 0.0) - xp.log1p(decay)
+        log_wrong = -xp.maximum(z, 0.0) - xp.log(1 + decay)
         log_odds = None
         if logit is not None:
             log_c = -_softplus(xp, -logit)[:, None]
             log_wrong = log_wrong - _softplus(xp, logit)[:, None]
             log_odds = xp.logaddexp(log_c, z + log_wrong) - log_wrong
-        if complete:
-            return total + log_wrong.sum(axis=0), (s, log_odds, None)
-        return total, (s, log_odds, log_wrong)
+        kept = None if complete else log_wrong
+        return total + log_wrong.sum(axis=0), (s, log_odds, kept)
 
     total, (s, log_odds, log_wrong) = backend.over_items(
         step, xp.zeros(n_knots), tuple(items), _NO_ITEM, n_knots
     )
-    return Curves(s, log_odds, _to_nodes(total, nodes) if complete else log_wrong)
+    return Curves(s, log_odds, log_wrong, _to_nodes(total, nodes))
 
 
 def sums(backend: Backend, kind: Kind, inputs: Inputs) -> Sums:
@@ -171,7 +172,7 @@ def sums(backend: Backend, kind: Kind, inputs: Inputs) -> Sums:
 
     def step(total: tuple[Any, ...], part: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[()]]:
         some = _widened(xp, kind, part)
-        joint = _log_joint(xp, some, inputs, shared)
+        joint = _log_joint(xp, some, inputs, shared, dtype)
         peak = joint.max(axis=0)
         weights = xp.exp(xp.maximum(joint - peak, _LEAST_LOG_WEIGHT).astype(dtype))
         mass, first = moments @ weights
@@ -182,8 +183,8 @@ def sums(backend: Backend, kind: Kind, inputs: Inputs) -> Sums:
         by_item: tuple[Any, ...] = ()
         if by_product:
             by_knot = _to_knots(scaled, nodes)
-        if some.answered is not None:
-            by_item += (by_knot @ some.answered.astype(dtype),)
+        if some.extra is not None:
+            by_item += (by_knot @ some.extra.astype(dtype),)
         if with_guessing:
             by_item += (by_knot @ some.right.astype(dtype),)
         else:
@@ -211,15 +212,16 @@ class Totals(NamedTuple):
     """Shape (2, n_nodes)."""
     right: Any
     """Σ over right responses of E[θ], (n_items,), or with guessing of posteriors at the knots."""
-    responses: Any
-    """Σ over responses of posteriors at the knots, (n_items, n_knots); None if complete."""
+    extra: Any
+    """Σ of posteriors at the knots over responses less one each, (n_items, n_knots), or None."""
 
 
 def finished(backend: Backend, inputs: Inputs, shared: Curves, totals: Totals) -> Sums:
     """From sums over respondents to derivatives by item."""
-    nodes, right, expected = inputs.grid.nodes, totals.right, totals.responses
-    if expected is None:
-        expected = _to_knots(totals.node_mass.sum(axis=0)[:, None], nodes)[:, 0]
+    nodes, right = inputs.grid.nodes, totals.right
+    expected = _to_knots(totals.node_mass.sum(axis=0)[:, None], nodes)[:, 0]
+    if totals.extra is not None:
+        expected = expected + totals.extra
     log_marginal = totals.log_marginal
     if shared.log_odds is None:
         log_marginal = log_marginal + inputs.item_right @ inputs.items.intercept
@@ -276,7 +278,7 @@ def posteriors(backend: Backend, kind: Kind, inputs: Inputs) -> Posteriors:
 
     def step(_: None, part: tuple[Any, ...]) -> tuple[None, tuple[Any, ...]]:
         some = _widened(xp, kind, part)
-        joint = _log_joint(xp, some, inputs, shared)
+        joint = _log_joint(xp, some, inputs, shared, xp.float64)
         peak = joint.max(axis=0)
         mass, first, second = moments @ xp.exp(joint - peak)
         mean = first / mass
@@ -294,8 +296,8 @@ class _Some(NamedTuple):
     group: Any
     """None if all are real."""
     right: Any
-    answered: Any
-    """None if complete."""
+    extra: Any
+    """Responses less 1, −1 where one is missing; None if complete."""
 
 
 def _widened(xp: Any, kind: Kind, part: tuple[Any, ...]) -> _Some:
@@ -303,28 +305,30 @@ def _widened(xp: Any, kind: Kind, part: tuple[Any, ...]) -> _Some:
     return _Some(
         group if kind.has_synthetic else None,
         right_of(xp, cells, complete=kind.complete),
-        None if kind.complete else answered_of(xp, cells, trials),
+        None if kind.complete else answered_of(xp, cells, trials) - 1,
     )
 
 
-def _log_joint(xp: Any, some: _Some, inputs: Inputs, shared: Curves) -> Any:
+def _log_joint(xp: Any, some: _Some, inputs: Inputs, shared: Curves, dtype: Any) -> Any:
     """Log of likelihood times prior of some respondents at each node, (n_nodes, n).
 
-    For models without guessing Σⱼ yⱼdⱼ, which is the same at every node, is left out.
+    For models without guessing Σⱼ yⱼdⱼ, which is the same at every node, is left out. What
+    missing or repeated responses change is the smaller part of the sum over items, so that
+    ``dtype`` may be narrow.
     """
-    group, right, answered = some
-    grid = inputs.grid
-    nodes = grid.nodes
-    at_nodes = grid.log_weights[REAL][:, None]
-    if group is not None:
-        at_nodes = xp.where(group == SYNTHETIC, grid.log_weights[SYNTHETIC][:, None], at_nodes)
-    if answered is None:
-        at_nodes = at_nodes + shared.log_wrong[:, None]
+    grid, theta = inputs.grid, inputs.grid.nodes.theta
+    joint = (grid.log_weights[REAL] + shared.all_wrong)[:, None]
+    if some.group is not None:
+        wide = (grid.log_weights[SYNTHETIC] + shared.all_wrong)[:, None]
+        joint = xp.where(some.group == SYNTHETIC, wide, joint)
     if shared.log_odds is None:
-        at_nodes = at_nodes + nodes.theta[:, None] * (right @ inputs.items.slope)
-    by_knot = [] if shared.log_odds is None else [shared.log_odds.T @ right.T]
-    by_knot += [] if answered is None else [shared.log_wrong.T @ answered.T]
-    return at_nodes + _to_nodes(sum(by_knot), nodes) if by_knot else at_nodes
+        joint = joint + theta[:, None] * (some.right @ inputs.items.slope)
+    else:
+        joint = joint + _to_nodes(shared.log_odds.T @ some.right.T, grid.nodes)
+    if some.extra is not None:
+        product = shared.log_wrong.T.astype(dtype) @ some.extra.T.astype(dtype)
+        joint = joint + _to_nodes(product, grid.nodes)
+    return joint
 
 
 def _by_group(xp: Any, group: Any, table: Any, dtype: Any = None) -> Any:
@@ -351,7 +355,9 @@ def _sum_of_logs(xp: Any, factors: Any) -> Any:
 
 def _to_nodes(at_knots: Any, nodes: Nodes) -> Any:
     """Interpolate values at knots (first axis) to the nodes."""
-    return at_knots if nodes.spread is None else nodes.spread @ at_knots
+    if nodes.spread is None:
+        return at_knots
+    return nodes.spread.astype(at_knots.dtype) @ at_knots
 
 
 def _to_knots(at_nodes: Any, nodes: Nodes) -> Any:

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 _SPACING = 1.1
 """Spacing of adaptive nodes in units of the posterior SD."""
-_KNOT_SPACING = 0.55
-"""Spacing of knots in units of one over the steepness of the items."""
+_KNOT_SPACING, _AT_ITEMS = 0.55, 5000
+"""Spacing of knots in units of one over the steepness of the items, at so many items."""
 _LEAST_STEEPNESS = 0.6
 _STENCIL = 12
 """Knots that an interpolated value is made of."""
-_NODE_COUNTS = (32, 48, *(k * 2**power for power in range(4, 12) for k in (4, 5, 6, 7)))
-"""Node counts in use: few, so that compiled programs are shared, and divisible by 16."""
+_NODE_COUNTS = (32, 40, 48, 56, *(k * 2**p for p in range(4, 12) for k in (4, 5, 6, 7)))
+"""Node counts in use: few, so that compiled programs are shared, and divisible by 8."""
 _CURVE_STEP, _MOST_CURVE_POINTS, _CURVE_ITEMS = 0.05, 1024, 512
 """Steps of ability of the resolution curves, and most items that they are computed from."""
 _STEEP = 0.5
@@ -100,6 +100,7 @@ class Resolution:
     theta: Array
     width: Array
     """Shape (2, n_points)."""
+    n_items: int
 
     @classmethod
     def of(cls, items: ItemArrays, reach: float, answered: float) -> Resolution:
@@ -119,7 +120,7 @@ class Resolution:
         for towards in (1, -1):  # the width may not rise faster, to the right and to the left
             along = (width - towards * rise)[:, ::towards]
             width = np.minimum.accumulate(along, axis=1)[:, ::towards] + towards * rise
-        return cls(theta, width)
+        return cls(theta, width, len(items.slope))
 
     def outgrown_by(self, needed: Resolution, factor: float) -> bool:
         """Whether nodes or knots would have to be closer by a factor than these."""
@@ -135,7 +136,9 @@ class Resolution:
         """
         theta, log_width = self._placed(0, _SPACING / refine, refine)
         if knots_per_node:
-            knots, _ = self._placed(1, _KNOT_SPACING / refine_knots, refine_knots)
+            # the error of interpolation grows with the twelfth power of the spacing
+            spacing = _KNOT_SPACING * (_AT_ITEMS / self.n_items) ** (1 / _STENCIL)
+            knots, _ = self._placed(1, spacing / refine_knots, refine_knots)
             if len(knots) <= knots_per_node * len(theta):
                 return Nodes(theta, log_width, knots, _local_interpolation(theta, knots))
         return Nodes(theta, log_width, theta, None)

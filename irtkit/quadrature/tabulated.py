@@ -60,7 +60,7 @@ class Table:
     def __init__(self, inputs: Inputs, shared: Curves, *, fine: bool = False) -> None:
         slope = inputs.items.slope
         self.theta = inputs.grid.nodes.theta
-        self._log_weights = inputs.grid.log_weights[REAL] + shared.log_wrong
+        self._log_weights = inputs.grid.log_weights[REAL] + shared.all_wrong
         self.lowest, highest = np.minimum(slope, 0).sum(), np.maximum(slope, 0).sum()
         reach = max(float(highest - self.lowest), 1e-3)
         largest = self._cumulants(self.lowest + reach * np.linspace(0, 1, _COARSE)).variance.max()
