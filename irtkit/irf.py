@@ -66,7 +66,15 @@ class ItemParameters:
     def from_difficulty(
         cls, discrimination: ArrayLike, difficulty: ArrayLike, guessing: ArrayLike | float = 0.0
     ) -> ItemParameters:
-        """Item parameters from discrimination a, difficulty b and guessing c (d = −ab)."""
+        """Item parameters from discrimination a, difficulty b and guessing c (d = −ab).
+
+        Raises
+        ------
+        TypeError
+            If guessing is None; 0 stands for no guessing.
+        """
+        if guessing is None:
+            raise TypeError("guessing must be a number, or one per item; 0 stands for none")
         slope = np.asarray(discrimination, dtype=np.float64)
         location = np.asarray(difficulty, dtype=np.float64)
         asymptote = np.asarray(guessing, dtype=np.float64)

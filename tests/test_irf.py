@@ -51,3 +51,8 @@ def test_impossible_parameters_are_refused_by_name(
 ) -> None:
     with pytest.raises(ValueError, match=named):
         ItemParameters(np.array(slope), np.array(intercept), np.array(guessing))
+
+
+def test_guessing_of_none_is_refused_rather_than_unknown() -> None:
+    with pytest.raises(TypeError, match="guessing must be a number"):
+        ItemParameters.from_difficulty([1.0], [0.0], None)  # type: ignore[arg-type]

@@ -104,7 +104,7 @@ class Fitted:
         if len(self.theta) > self.layout.n_items:
             most = most * self.layout.n_items // len(self.theta)
         for some, right, given in widened(rows.cells, rows.trials, most, complete=self.complete):
-            answered = np.ones_like(right) if given is None else given
+            answered = np.broadcast_to(1.0, right.shape) if given is None else given
             if log_odds is None:
                 joint = np.multiply.outer(right @ self.items.slope, self.theta)
             else:

@@ -216,6 +216,52 @@ def test_the_log_likelihood_never_drops_within_a_grid(quadrature: Any) -> None:
         ).all()
 
 
+@pytest.mark.parametrize("synthetic", [False, True])
+def test_getting_near_with_some_respondents_changes_nothing_about_the_maximum(
+    synthetic: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    responses, _, _ = two_parameter_data(800, 20, seed=16)
+    if synthetic:
+        responses = add_synthetic(responses, ("always-right", "always-wrong"))
+    direct = fit(responses, "2PL")
+    monkeypatch.setattr("irtkit.calibration.em._SAMPLE", 200)
+    sampled = fit(responses, "2PL")
+    assert sampled.trace["step"].iloc[0] > direct.trace["step"].iloc[0]
+    assert sampled.log_likelihood == pytest.approx(direct.log_likelihood, abs=1e-3)
+    assert sampled.items["discrimination"].to_numpy() == pytest.approx(
+        direct.items["discrimination"], abs=1e-3
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "model"),
+    [((1000, 5), "2PL"), ((200, 1000), "2PL"), ((12, 3000), "2PL"), ((500, 50), "3PL")],
+)
+@pytest.mark.parametrize("synthetic", [False, True])
+def test_quadrature_is_exact_to_a_thousandth_per_respondent(
+    shape: tuple[int, int], model: ModelName, synthetic: bool
+) -> None:
+    responses, _, _ = two_parameter_data(*shape, negative=0.07, seed=17)
+    if synthetic:
+        responses = add_synthetic(responses, ("always-right", "always-wrong"))
+    result = fit(responses, model, standard_errors=False)
+    spacing = np.diff(np.linspace(result.quadrature.lowest, result.quadrature.highest, 3))[0]
+    narrowest = result.respondents["ability_se"].min()
+    reach = 2 * spacing
+    theta = np.linspace(-reach, reach, int(8 * reach / narrowest))  # a quarter of a posterior SD
+    real = responses.values[~responses.synthetic]
+    items = result.parameters
+    log_prior = -0.5 * theta**2 - 0.5 * np.log(2 * np.pi) + np.log(theta[1] - theta[0])
+    total = np.full(len(real), -np.inf)
+    for some in np.array_split(np.arange(len(theta)), 1 + len(theta) * shape[1] // 2**22):
+        p = np.clip(items.probability(theta[some]), 1e-300, 1 - 1e-16)
+        joint = np.where(real == 1, 1.0, 0.0) @ (np.log(p) - np.log1p(-p)).T
+        joint += np.log1p(-p).sum(axis=1) + log_prior[some]
+        total = np.logaddexp(total, np.logaddexp.reduce(joint, axis=1))
+    assert abs(result.log_likelihood - total.sum()) < 1e-3 * shape[0]
+    assert result.quadrature.estimated_error < 1e-3 * shape[0]
+
+
 def test_missing_responses_are_left_out_of_the_likelihood() -> None:
     responses, items, _ = two_parameter_data(1000, 30, seed=9)
     holes = np.random.default_rng(0).random(responses.values.shape) < 0.3

@@ -145,7 +145,28 @@ def test_large_matrices_are_for_the_compiled_engine(monkeypatch: pytest.MonkeyPa
     rows = rows_of(drawn("2PL", 0.0)[0], synthetic_is_real=False)
     assert isinstance(engine_of(rows, with_guessing=False), NumpyEngine)
     monkeypatch.setattr(engines, "_MANY_CELLS", 100)
+    monkeypatch.setattr(engines, "_ROWS_PER_ITEM", 1000)
     assert isinstance(engine_of(rows, with_guessing=False), JaxEngine)
+
+
+@pytest.mark.parametrize("negative", [False, True])
+def test_a_table_of_scores_gives_what_every_respondent_by_themselves_gives(
+    negative: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generator = np.random.default_rng(11)
+    slope = generator.lognormal(0, 0.5, 9) * np.where(np.arange(9) % 3 == 0, -1, 1) ** negative
+    items = ItemParameters.from_difficulty(slope, generator.normal(size=9))
+    responses = simulate_responses(items, generator.normal(size=400), seed=2)
+    engine = NumpyEngine(rows_of(responses, synthetic_is_real=False))
+    arrays = as_arrays(items)
+    grid = grid_of(Resolution.of(arrays, 8.0, 1.0).nodes())
+    by_table = engine.sums(arrays, grid), engine.posteriors(arrays, grid)
+    monkeypatch.setattr(engines, "_ROWS_PER_ITEM", 1000)
+    one_by_one = engine.sums(arrays, grid, exact=True), engine.posteriors(arrays, grid)
+    for found, expected in zip(by_table[0], one_by_one[0], strict=True):
+        assert found == pytest.approx(expected, abs=1e-6)
+    for found, expected in zip(by_table[1], one_by_one[1], strict=True):
+        assert found == pytest.approx(expected, abs=1e-8)
 
 
 @pytest.mark.parametrize("n_items", [5, 100, 2000])
