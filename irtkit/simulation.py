@@ -64,7 +64,7 @@ def simulate_responses(
     Raises
     ------
     ValueError
-        If an ability is not finite, `missing` is not in [0, 1), `trials` are no such numbers, or
+        If an ability is not finite or an item unknown (NaN), `missing` is not in [0, 1), `trials` are no such numbers, or
         every cell came out missing.
 
     Examples
@@ -83,6 +83,12 @@ def simulate_responses(
         raise ValueError("abilities must be one finite number per respondent")
     if not 0 <= missing < 1:
         raise ValueError(f"missing must be a probability in [0, 1), got {missing!r}")
+    unknown = np.isnan(items.probability([0.0])[0])
+    if unknown.any():
+        raise ValueError(
+            "items must all have known parameters: those of item "
+            f"{int(np.argmax(unknown))} (counted from 0) are NaN"
+        )
     generator = _generator(seed)
     tried = _trials(trials, (len(theta), items.n_items))
     successes = np.empty_like(tried)

@@ -229,3 +229,9 @@ def test_add_synthetic_refuses(
 def test_a_label_that_is_taken_is_refused(real: ResponseMatrix) -> None:
     with pytest.raises(ValueError, match="'always-right', a label that is taken"):
         add_synthetic(add_synthetic(real), "always-right")
+
+
+def test_nothing_is_drawn_from_unknown_items() -> None:
+    items = ItemParameters(np.array([1.0, np.nan]), np.zeros(2), np.zeros(2))
+    with pytest.raises(ValueError, match=r"item 1 \(counted from 0\) are NaN"):
+        simulate_responses(items, [0.0])
