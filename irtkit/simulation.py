@@ -64,8 +64,8 @@ def simulate_responses(
     Raises
     ------
     ValueError
-        If an ability is not finite or an item unknown (NaN), `missing` is not in [0, 1), `trials` are no such numbers, or
-        every cell came out missing.
+        If an ability is not finite or an item unknown (NaN), `missing` is not in [0, 1), `trials`
+        are no such numbers, or every cell came out missing.
 
     Examples
     --------
