@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from irtkit.quadrature.rows import Rows
 
 _TYPICAL_NODES = 48
-_TABLE = 2**18
-"""Numbers in a table that is worked on at once."""
+_TABLE, _CELLS = 2**18, 2**20
+"""Numbers in a table, and cells of the matrix, that are worked on at once."""
 _MOST_PROGRAMS = 40
 _compiled_for: set[tuple[Any, ...]] = set()
 
@@ -36,7 +36,8 @@ class JaxEngine:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         n, n_items = rows.cells.shape
-        size = -(-n // -(-n * max(n_items, _TYPICAL_NODES) // _TABLE))
+        n_parts = max(-(-n * n_items // _CELLS), -(-n * _TYPICAL_NODES // _TABLE))
+        size = -(-n // n_parts)
         padding = -n % size
         self._kind = Kind(rows.complete, rows.has_synthetic, padded=padding > 0)
 
