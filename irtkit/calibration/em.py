@@ -49,6 +49,7 @@ _FIRST_STRETCH, _LONGEST_STRETCH = 3, 24
 """Evaluations before it is looked whether items need finer nodes; the stretches double."""
 _OUTGROWN = 1.25
 """Factor by which nodes may be too far apart before they are built anew."""
+_FEW_RESPONDENTS = 256
 _SMALL_GAIN = 0.1
 """A step that promises less and fails shows that 32 bits are no longer enough."""
 _MOST_GRIDS, _FINEST = 40, 5
@@ -102,7 +103,8 @@ class Climber:
         """Step, number of nodes, log-likelihood of real respondents, change."""
         self._report = report
         self._reported = time.perf_counter()
-        self._exact = 10 * len(rows.cells) < layout.n_items  # where it costs next to nothing
+        # 64 bits from the start where posteriors cost next to nothing
+        self._exact = len(rows.cells) < max(_FEW_RESPONDENTS, layout.n_items / 10)
         self._engine = engine_of(rows, with_guessing=layout.model == "3PL")
         self._answered = rows.respondent_responses.max() / layout.n_items
 

@@ -77,7 +77,7 @@ def fit(
     standard_errors
         Whether to compute standard errors, from the observed information. They are exact up to
         150 items (100 for the 3PL); for more they hold each item's own uncertainty and the common
-        one of scale and location, and are within some 2 % of exact ones.
+        one of scale and location, and are within 2 to 3 % of exact ones.
     synthetic
         "separate" (default) as described above; "ordinary" treats synthetic respondents like any
         other row.

@@ -93,10 +93,11 @@ class Table:
         powers = self.polynomials
         for _ in range(order):
             powers = powers[1:] * (np.arange(1.0, len(powers))[:, None] / self.width)
-        total = powers[-1][step]
+        total = powers[-1].take(step)
         for coefficient in powers[-2::-1]:
-            total = total * t + coefficient[step]
-        return np.asarray(total)
+            total *= t
+            total += coefficient.take(step)
+        return total
 
     def node_mass(self, moments: Array) -> Array:
         """Expected respondents at each node, from Σ tᵖ of those in each step, (6, n_steps)."""
