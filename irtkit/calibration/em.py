@@ -5,9 +5,8 @@ values, and built anew when the items have come to need finer ones, or when the 
 nodes twice as dense differs; the ascent then goes on from where it is. No step that lowers the
 objective is taken.
 
-Before all respondents take part, the ascent gets near the maximum of a sample, where there are
-very many, and of the real ones, where there are synthetic ones: from far away an always-right
-row, of any ability, pulls every inverted item round.
+Before synthetic respondents take part, the ascent gets near the maximum of the real ones: from far
+away an always-right row, of any ability, pulls every inverted item round.
 """
 
 from __future__ import annotations
@@ -43,8 +42,6 @@ _KNOTS_PER_NODE = 0.7
 _NEAR = 0.01
 """Tolerance of an ascent that only gets near the maximum."""
 _STEPS_NEAR = 24
-_SAMPLE = 2500
-"""Respondents of a sample that is fitted first; used when there are twice as many."""
 _FIRST_STRETCH, _LONGEST_STRETCH = 3, 24
 """Evaluations before it is looked whether items need finer nodes; the stretches double."""
 _OUTGROWN = 1.25
@@ -158,9 +155,6 @@ class Climber:
         if layout.model == "3PL" and layout.prior is None:
             # from afar guessing runs off before slopes settle
             layout = replace(layout, prior=ItemPrior(guessing=Beta()))
-        stride = rows.n_real // _SAMPLE
-        if stride >= 2:
-            yield layout, rows.chosen(np.flatnonzero(rows.real)[::stride])
         if rows.has_synthetic:
             yield layout, rows.chosen(rows.real)
         elif layout is not self.layout:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from irtkit.quadrature.grid import ItemArrays
     from irtkit.quadrature.rows import Rows
 
-_MANY_CELLS, _MANY_BY_PRODUCT = 2**22, 2**20
+_MANY_CELLS, _MANY_BY_PRODUCT = 2**21, 2**20
 """Cells from which on JAX computes: complete data without guessing, and all else."""
 _ROWS_PER_ITEM = 10
 """Respondents per item from which on a table of scores is worth making."""
@@ -85,7 +85,9 @@ class NumpyEngine:
         self, step: Callable[..., Any], start: Any, rows: RowArrays, n_nodes: int
     ) -> tuple[Any, Any]:
         """Go over slices of the matrix."""
-        return _over_slices(step, start, tuple(rows), max(n_nodes, rows.cells.shape[1] // 2))
+        # rows of the matrix are widened once if complete, and come into products if not
+        cells = rows.cells.shape[1] // (8 if self._kind.complete else 2)
+        return _over_slices(step, start, tuple(rows), max(n_nodes, cells))
 
     def over_items(
         self,

@@ -97,7 +97,7 @@ class Table:
         for coefficient in powers[-2::-1]:
             total *= t
             total += coefficient.take(step)
-        return total
+        return np.asarray(total)
 
     def node_mass(self, moments: Array) -> Array:
         """Expected respondents at each node, from Σ tᵖ of those in each step, (6, n_steps)."""

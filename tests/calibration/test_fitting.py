@@ -216,23 +216,6 @@ def test_the_log_likelihood_never_drops_within_a_grid(quadrature: Any) -> None:
         ).all()
 
 
-@pytest.mark.parametrize("synthetic", [False, True])
-def test_getting_near_with_some_respondents_changes_nothing_about_the_maximum(
-    synthetic: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    responses, _, _ = two_parameter_data(800, 20, seed=16)
-    if synthetic:
-        responses = add_synthetic(responses, ("always-right", "always-wrong"))
-    direct = fit(responses, "2PL")
-    monkeypatch.setattr("irtkit.calibration.em._SAMPLE", 200)
-    sampled = fit(responses, "2PL")
-    assert sampled.trace["step"].iloc[0] > direct.trace["step"].iloc[0]
-    assert sampled.log_likelihood == pytest.approx(direct.log_likelihood, abs=1e-3)
-    assert sampled.items["discrimination"].to_numpy() == pytest.approx(
-        direct.items["discrimination"], abs=1e-3
-    )
-
-
 @pytest.mark.parametrize(
     ("shape", "model"),
     [((1000, 5), "2PL"), ((200, 1000), "2PL"), ((12, 3000), "2PL"), ((500, 50), "3PL")],
