@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _STEP, _FINE_STEP = 0.3, 0.1
 """Steps of s, in units of one over the largest posterior SD, in the climb and at its end."""
-_COARSE = 17
+_COARSE, _MOST_STEPS = 16, 2**14
 _CELLS_AT_ONCE = 2**18
 # Quintic Hermite: coefficients of 1, t, … t⁵ by f, h·f′, h²·f″ on the left and on the right.
 _HERMITE = np.array(
@@ -63,11 +63,16 @@ class Table:
         self._log_weights = inputs.grid.log_weights[REAL] + shared.all_wrong
         self.lowest, highest = np.minimum(slope, 0).sum(), np.maximum(slope, 0).sum()
         reach = max(float(highest - self.lowest), 1e-3)
-        largest = self._cumulants(self.lowest + reach * np.linspace(0, 1, _COARSE)).variance.max()
-        wanted = reach * np.sqrt(largest) / (_FINE_STEP if fine else _STEP)
-        self.n_steps = int(np.ceil(wanted)) + 1
-        self.width = reach / self.n_steps
-        self.at = self._cumulants(self.lowest + self.width * np.arange(self.n_steps + 1))
+        self.n_steps, wanted = 0, _COARSE
+        while (
+            self.n_steps < wanted <= _MOST_STEPS
+        ):  # steep items make the posterior wide in between
+            self.n_steps = int(wanted)
+            self.width = reach / self.n_steps
+            self.at = self._cumulants(self.lowest + self.width * np.arange(self.n_steps + 1))
+            widest = float(np.sqrt(self.at.variance.max()))
+            wanted = int(reach * widest / (_FINE_STEP if fine else _STEP)) + 2
+            wanted = min(wanted, _MOST_STEPS)
         f, mean, variance = self.at[:3]
         ends = np.stack([f, self.width * mean, self.width**2 * variance])
         self.polynomials = _HERMITE @ np.concatenate([ends[:, :-1], ends[:, 1:]])
