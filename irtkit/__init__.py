@@ -6,7 +6,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``files``, ``progress``: writing whole files, showing progress
 - ``trials``, ``responses``: repeated trials, the response matrix
 - ``irf``: the item response function and item parameters
-- ``quadrature``: the ability grid and posteriors on it
+- ``quadrature``: the ability grid, the marginal likelihood, posteriors
 - ``simulation``: simulated responses, synthetic respondents
 - ``calibration``: fitting the models, and what a fit returns
 - ``diagnostics``: nested models compared

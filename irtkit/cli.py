@@ -90,10 +90,10 @@ def _reading_and_fitting(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--method", type=click.Choice(["em"]), default="em", show_default=True),
         click.option(
             "--prior",
-            type=click.Choice(["weak", "none"]),
+            type=click.Choice(["weak", "empirical", "none"]),
             default="weak",
             show_default=True,
-            help="Prior of the items; none is textbook maximum likelihood.",
+            help="Prior of the items: weak, learned from them, or none (textbook maximum likelihood).",
         ),
         click.option(
             "--quadrature",
@@ -239,7 +239,7 @@ def _fit(responses: ResponseMatrix, options: dict[str, Any], *, standard_errors:
         responses,
         options["model"],
         method=options["method"],
-        prior=None if options["prior"] == "none" else "weak",
+        prior=None if options["prior"] == "none" else options["prior"],
         seed=options["seed"],
         quadrature=_quadrature(options["quadrature"]),
         standard_errors=standard_errors,

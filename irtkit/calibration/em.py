@@ -51,6 +51,8 @@ _SMALL_GAIN = 0.1
 """A step that promises less and fails shows that 32 bits are no longer enough."""
 _MOST_GRIDS, _FINEST = 40, 5
 """Grids that may be outgrown, and how often one may be made finer for its error at the end."""
+_RUN_AWAY, _PATIENCE = 100.0, 48
+"""Slope, and evaluations, beyond which a fit without a prior is given up: slopes grow for ever."""
 _MOST_REACHES = 5
 _MOST_RESCALINGS = 10
 _OFF_SCALE = 0.02
@@ -219,6 +221,8 @@ class Climber:
                 self.trace.append((self.n_iterations, *entry))
             if resolution is not None and made == look_at:
                 needed = self._resolution(ascent.x, float(resolution.theta[-1]))
+                if self._runs_away(ascent.x):
+                    return False
                 if resolution.outgrown_by(needed, _OUTGROWN):
                     return True
                 look_at += min(look_at, _LONGEST_STRETCH)
@@ -227,6 +231,11 @@ class Climber:
                 self._report(self.n_iterations, self.trace[-1][2])
                 self._reported = now
         return False
+
+    def _runs_away(self, x: Array) -> bool:
+        """Whether the likelihood has no maximum at finite slopes, as far as one can tell."""
+        steepest = float(np.abs(self.layout.items(x).slope).max()) * self.layout.latent_sd(x)
+        return self.layout.prior is None and steepest > _RUN_AWAY and self.n_iterations > _PATIENCE
 
     def _reach(self, x: Array) -> float:
         """How far the grid must go: beyond real abilities, and far into a wide distribution."""

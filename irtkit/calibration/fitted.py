@@ -12,7 +12,9 @@ import numpy as np
 from scipy.special import expit
 
 from irtkit.calibration.likelihood import grid_of
-from irtkit.quadrature import REAL, SYNTHETIC
+from irtkit.quadrature import REAL, SYNTHETIC, Nodes
+from irtkit.quadrature.engines import NumpyEngine
+from irtkit.quadrature.formulas import curves
 from irtkit.quadrature.rows import widened
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.layout import Layout
-    from irtkit.quadrature import Nodes, Rows
+    from irtkit.quadrature import Rows
 
     Array = NDArray[np.float64]
 
@@ -96,10 +98,9 @@ class Fitted:
 
     def posteriors(self) -> Iterator[Part]:
         """Posteriors of all respondents, part by part."""
-        tables = self.tables()
-        log_wrong = np.log1p(-np.minimum(tables.p, 1 - 1e-16))
-        log_odds = np.log(tables.p) - log_wrong if self.with_guessing else None
-        total = log_wrong.sum(axis=0)
+        nodes = Nodes(self.theta, np.zeros_like(self.theta), self.theta, None)
+        shared = curves(NumpyEngine(self.rows), self.items, nodes, complete=self.complete)
+        log_odds, log_wrong = shared.log_odds, shared.log_wrong
         rows, most = self.rows, _CELLS_AT_ONCE
         if len(self.theta) > self.layout.n_items:
             most = most * self.layout.n_items // len(self.theta)
@@ -109,7 +110,7 @@ class Fitted:
                 joint = np.multiply.outer(right @ self.items.slope, self.theta)
             else:
                 joint = right @ log_odds
-            joint += total if self.complete else answered @ log_wrong
+            joint += shared.all_wrong if self.complete else answered @ log_wrong
             real = rows.real[some]
             joint += np.where(real[:, None], self.log_weights[REAL], self.log_weights[SYNTHETIC])
             weights = np.exp(joint - joint.max(axis=1, keepdims=True))

@@ -66,9 +66,10 @@ def fit(
         "weak" (default) keeps every estimate finite and leaves the common scale and location of
         the items free; "empirical" also learns from the matrix how slopes and intercepts are
         distributed and what share of items is inverted, and gives each item its posterior mean
-        (2PL and 3PL; for few respondents); None is textbook marginal maximum likelihood; or an
-        object: :class:`irtkit.ItemPrior` with densities of your own, or a changed
-        :class:`irtkit.WeakPrior`.
+        (2PL and 3PL; for few respondents and many items: standard errors take what was learned as
+        known, and are too small where few items taught it); None is textbook marginal maximum
+        likelihood; or an object: :class:`irtkit.ItemPrior` with densities of your own, or a
+        changed :class:`irtkit.WeakPrior`.
     seed
         Recorded in the settings; "em" draws nothing at random.
     quadrature
@@ -296,6 +297,7 @@ def _result(
     if settings["standard_errors"]:
         covariances = item_covariances(Fitted(layout, climber.rows, maximum.nodes, x))
         standard_errors = of_parameters(parameters, model, covariances, stretch)
+        standard_errors[np.isnan(parameters.intercept)] = np.nan
     if synthetic.any():
         settings["synthetic_ability_sd"] = layout.synthetic_sd(x) * abs(stretch)
     nodes = maximum.nodes.theta * abs(stretch)
@@ -384,17 +386,7 @@ def _status(
 
 
 def _warn(result: FitResult) -> None:
-    """Say in one warning each what did not converge and which items have no finite estimate."""
-    if not result.converged:
-        last = result.trace_rows[-1]
-        exhausted = result.n_iterations >= result.settings["max_iterations"]
-        warnings.warn(
-            f"the fit did not converge in {result.n_iterations} iterations "
-            f"(log-likelihood {last[2]:.4f}, last change of a parameter {last[3]:.2g}); "
-            + ("raise max_iterations" if exhausted else "no further step raises the likelihood")
-            + ("" if result.settings["prior"] else ", or use prior='weak'"),
-            stacklevel=3,
-        )
+    """Say in one warning which items have no finite estimate, or that the fit did not converge."""
     unbounded = [
         name for name, s in zip(result.item_labels, result.status, strict=True) if s == "unbounded"
     ]
@@ -405,6 +397,19 @@ def _warn(result: FitResult) -> None:
             f"{len(unbounded)} of {len(result.item_labels)} items have no finite maximum of the "
             f"likelihood and keep the last value reached: {named}"
             + (f" and {more} more" if more > 0 else "")
+            + ("" if result.converged else "; the fit did not converge for it")
             + "; prior='weak' gives finite estimates",
+            stacklevel=3,
+        )
+    elif not result.converged:
+        last = result.trace_rows[-1]
+        exhausted = result.n_iterations >= result.settings["max_iterations"]
+        advice = ["raise max_iterations"] if exhausted else []
+        advice += [] if result.settings["prior"] else ["use prior='weak'"]
+        warnings.warn(
+            f"the fit did not converge in {result.n_iterations} iterations "
+            f"(log-likelihood {last[2]:.4f}, last change of a parameter {last[3]:.2g})"
+            + ("" if exhausted else ", no further step raises the likelihood")
+            + (f"; {' or '.join(advice)}" if advice else ""),
             stacklevel=3,
         )

@@ -108,8 +108,12 @@ class Resolution:
 
         Of very many items, every so-manieth is enough.
         """
-        stride = -(-len(items.slope) // _CURVE_ITEMS)
-        some = ItemArrays(*(None if part is None else part[::stride] for part in items))
+        some = items
+        if len(items.slope) > _CURVE_ITEMS:  # in an order of their own, not that of the columns
+            order = np.lexsort((items.intercept, items.slope))[
+                :: -(-len(items.slope) // _CURVE_ITEMS)
+            ]
+            some = ItemArrays(*(None if part is None else part[order] for part in items))
         theta = _curve_points(some, reach)
         information, steepness = _curves(some, theta)
         information *= answered * len(items.slope) / len(some.slope)

@@ -268,6 +268,7 @@ def test_rows_and_columns_without_a_response_are_kept_and_marked(
     assert result.items["status"].drop(result.item_labels[5]).isin(["ok", "unbounded"]).all()
     assert np.isnan(result.items["average_error"].iloc[5])
     assert np.isnan(result.items["difficulty"].iloc[5]) == (prior is None)
+    assert np.isnan(result.items["intercept_se"].iloc[5]) == (prior is None)
     unseen = result.respondents.iloc[3]
     # a step item without a maximum roughens the grid that the prior is integrated on
     tolerance = 0.01 if (result.items["status"] == "unbounded").any() else 1e-6
@@ -284,6 +285,15 @@ def test_perfectly_separable_items_are_called_unbounded(quadrature: Any) -> None
         result = fit(ResponseMatrix(steps.astype(int)), "2PL", prior=None, quadrature=quadrature)
     assert (result.items["status"] == "unbounded").all()
     assert np.isfinite(result.items["discrimination"]).all()
+
+
+def test_a_likelihood_without_a_maximum_ends_soon_and_in_one_warning() -> None:
+    responses, _, _ = two_parameter_data(200, 1, seed=1)
+    eight = ResponseMatrix(np.repeat(responses.values, 8, axis=1))
+    with pytest.warns(UserWarning, match="8 of 8 items have no finite maximum") as caught:
+        result = fit(eight, "1PL", prior=None, standard_errors=False)
+    assert len(caught) == 1
+    assert result.n_iterations < 200
 
 
 @pytest.mark.filterwarnings("ignore:the fit did not converge")
@@ -340,10 +350,11 @@ def test_real_matrices_give_finite_estimates(
             assert result.respondents["ability"].idxmin() == "always-wrong", path.name
 
 
-def test_the_order_of_rows_and_columns_does_not_matter() -> None:
-    responses, _, _ = two_parameter_data(100, 20, seed=13)
+@pytest.mark.parametrize("n_items", [20, 700])
+def test_the_order_of_rows_and_columns_does_not_matter(n_items: int) -> None:
+    responses, _, _ = two_parameter_data(100, n_items, seed=13)
     generator = np.random.default_rng(1)
-    rows, columns = generator.permutation(100), generator.permutation(20)
+    rows, columns = generator.permutation(100), generator.permutation(n_items)
     shuffled = ResponseMatrix(
         responses.values[rows][:, columns],
         [responses.respondents[k] for k in rows],

@@ -11,7 +11,16 @@ import numpy as np
 import pytest
 
 import irtkit
-from irtkit import Beta, ItemParameters, ItemPrior, LogNormal, Normal, ResponseMatrix, fit
+from irtkit import (
+    Beta,
+    ItemParameters,
+    ItemPrior,
+    LogNormal,
+    Normal,
+    ResponseMatrix,
+    fit,
+    load_digits_crowd,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,3 +133,12 @@ def test_priors_are_there_without_loading_jax() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_the_empirical_prior_fits_real_answers() -> None:
+    responses = load_digits_crowd().responses
+    weak, empirical = (fit(responses, "2PL", prior=prior) for prior in ("weak", "empirical"))
+    assert np.isfinite(empirical.items["discrimination"]).all()
+    slopes = [result.items["discrimination"] for result in (weak, empirical)]
+    assert np.corrcoef(*slopes)[0, 1] > 0.9
+    assert empirical.log_likelihood > weak.log_likelihood - 0.05 * abs(weak.log_likelihood)

@@ -154,6 +154,38 @@ def test_standard_errors_of_a_fit_are_those_of_second_derivatives_by_slope_and_d
     assert items["difficulty_se"].to_numpy() == pytest.approx(expected[6:], rel=1e-4)
 
 
+def exact_errors(responses: ResponseMatrix, items: ItemParameters) -> Array:
+    """Standard errors of slopes and intercepts of complete data by Louis' identity, spelled out."""
+    theta = np.linspace(-9, 9, 1601)
+    a, d, n = items.discrimination, items.intercept, items.n_items
+    z = np.multiply.outer(a, theta) + d[:, None]
+    p, right = expit(z), responses.values.astype(float)
+    joint = -right @ np.logaddexp(0, -z) - (1 - right) @ np.logaddexp(0, z) - theta**2 / 2
+    weights = np.exp(joint - logsumexp(joint, axis=1)[:, None])
+    by_power = (p * (1 - p) * weights.sum(axis=0)) @ np.stack([theta**2, theta, theta**0], axis=1)
+    information, item = np.zeros((2 * n, 2 * n)), np.arange(n)
+    information[item, item], information[n + item, n + item] = by_power[:, 0], by_power[:, 2]
+    information[item, n + item] = information[n + item, item] = by_power[:, 1]
+    for answers, weight in zip(right, weights, strict=True):
+        residual = answers[:, None] - p
+        score = np.concatenate([residual * theta, residual])
+        score -= (score @ weight)[:, None]
+        information -= (score * weight) @ score.T
+    return np.sqrt(np.diag(np.linalg.inv(information)))
+
+
+@pytest.mark.parametrize("slope", [1.0, 8.0])
+def test_standard_errors_are_exact_beside_steep_items_too(slope: float) -> None:
+    generator = np.random.default_rng(3)
+    slopes = generator.lognormal(0, 0.3, 10)
+    slopes[:2] = slope, -slope
+    items = ItemParameters.from_difficulty(slopes, generator.normal(size=10) / 2)
+    responses = simulate_responses(items, generator.normal(size=600), seed=4)
+    result = fit(responses, "2PL", prior=None)
+    found = result.items[["discrimination_se", "intercept_se"]].to_numpy().T.ravel()
+    assert found == pytest.approx(exact_errors(responses, result.parameters), rel=2e-3)
+
+
 @pytest.mark.parametrize(
     ("model", "shape", "negative"),
     [
