@@ -93,7 +93,7 @@ def _reading_and_fitting(command: Callable[..., None]) -> Callable[..., None]:
             type=click.Choice(["weak", "empirical", "none"]),
             default="weak",
             show_default=True,
-            help="Prior of the items: weak, learned from them, or none (textbook maximum likelihood).",
+            help="Prior of the items: weak, learned from them, or none (maximum likelihood).",
         ),
         click.option(
             "--quadrature",

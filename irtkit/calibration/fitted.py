@@ -6,7 +6,7 @@ or a few times; NumPy gives it without compiling anything.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _CELLS_AT_ONCE = 2**20
+_LEAST_LOG_WEIGHT = -80.0
 _LEAST_LOGIT = -300.0
 """Logit of guessing from which on guessing is no number of its own; 0 stands for its absence."""
 
@@ -96,8 +97,8 @@ class Fitted:
             c = np.asarray(expit(logit))[:, None]
         return Tables(s, c + (1 - c) * s, c)
 
-    def posteriors(self) -> Iterator[Part]:
-        """Posteriors of all respondents, part by part."""
+    def posteriors(self, dtype: Any = np.float64) -> Iterator[Part]:
+        """Posteriors of all respondents, part by part; responses and weights of a ``dtype``."""
         nodes = Nodes(self.theta, np.zeros_like(self.theta), self.theta, None)
         shared = curves(NumpyEngine(self.rows), self.items, nodes, complete=self.complete)
         log_odds, log_wrong = shared.log_odds, shared.log_wrong
@@ -113,5 +114,7 @@ class Fitted:
             joint += shared.all_wrong if self.complete else answered @ log_wrong
             real = rows.real[some]
             joint += np.where(real[:, None], self.log_weights[REAL], self.log_weights[SYNTHETIC])
-            weights = np.exp(joint - joint.max(axis=1, keepdims=True))
-            yield Part(right, answered, weights / weights.sum(axis=1, keepdims=True), real)
+            joint -= joint.max(axis=1, keepdims=True)
+            weights = np.exp(np.maximum(joint, _LEAST_LOG_WEIGHT).astype(dtype, copy=False))
+            weights /= weights.sum(axis=1, keepdims=True)
+            yield Part(right.astype(dtype, copy=False), answered, weights, real)
