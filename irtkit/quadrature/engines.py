@@ -60,13 +60,14 @@ class NumpyEngine:
         self.rows = rows
         self._kind = Kind(rows.complete, rows.has_synthetic, padded=False)
         self._arrays = RowArrays(rows.cells, rows.trials, rows.group)
+        self._room = tabulated.workspace(*rows.cells.shape)
 
     def sums(self, items: ItemArrays, grid: Grid, *, exact: bool = False) -> Sums:
         """Marginal log-likelihood and its derivatives, in 64 bits throughout if exact."""
         inputs = self._inputs(items, grid)
         if _tabulates(self.rows, with_guessing=items.logit_guessing is not None):
             shared = formulas.curves(self, items, grid.nodes, complete=True)
-            totals = tabulated.summed(inputs, tabulated.Table(inputs, shared))
+            totals = tabulated.summed(inputs, tabulated.Table(inputs, shared), self._room)
             return formulas.finished(self, inputs, shared, totals)
         return formulas.sums(self, self._kind._replace(exact=exact), inputs)
 
@@ -75,7 +76,8 @@ class NumpyEngine:
         inputs = self._inputs(items, grid)
         if _tabulates(self.rows, with_guessing=items.logit_guessing is not None):
             shared = formulas.curves(self, items, grid.nodes, complete=True)
-            return tabulated.posteriors(inputs, tabulated.Table(inputs, shared, fine=True))
+            table = tabulated.Table(inputs, shared, fine=True)
+            return tabulated.posteriors(inputs, table, self._room)
         return formulas.posteriors(self, self._kind, inputs)
 
     def _inputs(self, items: ItemArrays, grid: Grid) -> Inputs:

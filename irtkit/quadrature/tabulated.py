@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.quadrature.formulas import Posteriors, Totals
-from irtkit.quadrature.rows import REAL, right_of
+from irtkit.quadrature.rows import REAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,11 +124,11 @@ class Table:
         return np.asarray((by_power * powers).sum(axis=1))
 
 
-def summed(inputs: Inputs, table: Table) -> Totals:
+def summed(inputs: Inputs, table: Table, room: Array) -> Totals:
     """Sums over all respondents, who are real."""
     moments = np.zeros((6, table.n_steps))
     by_right = np.zeros(inputs.rows.cells.shape[1])
-    for right in _parts(inputs):
+    for right in _parts(inputs, room):
         step, t = table.locate(right @ inputs.items.slope)
         power = np.ones_like(t)
         for order in range(len(moments)):
@@ -140,17 +140,27 @@ def summed(inputs: Inputs, table: Table) -> Totals:
     return Totals(log_marginal, np.stack([mass, np.zeros_like(mass)]), by_right, None)
 
 
-def posteriors(inputs: Inputs, table: Table) -> Posteriors:
+def posteriors(inputs: Inputs, table: Table, room: Array) -> Posteriors:
     """Posterior of every respondent."""
     by_item = np.stack(inputs.items[:2], axis=1)
-    sums = np.concatenate([right @ by_item for right in _parts(inputs)])
+    sums = np.concatenate([right @ by_item for right in _parts(inputs, room)])
     step, t = table.locate(sums[:, 0])
     f, mean, variance = (table.derivative(order, step, t) for order in range(3))
     return Posteriors(f + sums[:, 1], mean, np.sqrt(np.maximum(variance, 0.0)))
 
 
-def _parts(inputs: Inputs) -> Iterator[Array]:
-    cells = inputs.rows.cells
-    size = max(1, _CELLS_AT_ONCE // cells.shape[1])
+def workspace(n_rows: int, n_items: int) -> Array:
+    """Return room for the part of the matrix that is widened at a time.
+
+    Made once for all evaluations: fresh memory of this size would cost more than the arithmetic.
+    """
+    return np.empty((min(n_rows, max(1, _CELLS_AT_ONCE // n_items)), n_items))
+
+
+def _parts(inputs: Inputs, room: Array) -> Iterator[Array]:
+    cells, size = inputs.rows.cells, len(room)
     for first in range(0, len(cells), size):
-        yield right_of(np, cells[first : first + size], complete=True)
+        part = cells[first : first + size]
+        right = room[: len(part)]
+        np.copyto(right, part)
+        yield right
