@@ -75,7 +75,6 @@ class Ascent:
         self.x = x
         self.there: Evaluation | None = None
         """The objective at x; None before the first evaluation, which is always accepted."""
-        self.n_evaluations = 0
         self.change = np.inf
         """Largest change of a parameter in a full step."""
         self._direction = np.zeros_like(x)
@@ -115,7 +114,6 @@ class Ascent:
 
     def evaluate(self, objective: Objective, tol: float) -> bool:
         """Make one evaluation; return whether its point was accepted."""
-        self.n_evaluations += 1
         trial = self.x + self._step * self._direction
         there = objective.evaluate(trial)
         before = self.there

@@ -2,8 +2,8 @@
 
 On a fixed grid there is one ascent. On the adaptive grid the nodes are built from the starting
 values, and built anew when the items have come to need finer ones, or when the log-likelihood on
-nodes twice as dense differs; the ascent then goes on from where it is. No step that lowers the
-objective is taken.
+nodes twice as dense differs; the ascent then goes on from where it is. On one grid no step is taken
+that lowers the objective by more than rounding.
 
 Before synthetic respondents take part, the ascent gets near the maximum of the real ones: from far
 away an always-right row, of any ability, pulls every inverted item round.

@@ -12,9 +12,16 @@ import numpy as np
 from scipy.special import expit
 
 from irtkit.calibration.likelihood import grid_of
-from irtkit.quadrature import REAL, SYNTHETIC, Nodes
+from irtkit.quadrature import REAL, SYNTHETIC, Grid, Nodes
 from irtkit.quadrature.engines import NumpyEngine
-from irtkit.quadrature.formulas import curves
+from irtkit.quadrature.formulas import (
+    LEAST_LOG_WEIGHT,
+    Answers,
+    Inputs,
+    RowArrays,
+    curves,
+    log_joint,
+)
 from irtkit.quadrature.rows import widened
 
 if TYPE_CHECKING:
@@ -28,7 +35,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _CELLS_AT_ONCE = 2**20
-_LEAST_LOG_WEIGHT = -80.0
 _LEAST_LOGIT = -300.0
 """Logit of guessing from which on guessing is no number of its own; 0 stands for its absence."""
 
@@ -99,22 +105,20 @@ class Fitted:
 
     def posteriors(self, dtype: Any = np.float64) -> Iterator[Part]:
         """Posteriors of all respondents, part by part; responses and weights of a ``dtype``."""
-        nodes = Nodes(self.theta, np.zeros_like(self.theta), self.theta, None)
-        shared = curves(NumpyEngine(self.rows), self.items, nodes, complete=self.complete)
-        log_odds, log_wrong = shared.log_odds, shared.log_wrong
         rows, most = self.rows, _CELLS_AT_ONCE
+        nodes = Nodes(self.theta, np.zeros_like(self.theta), self.theta, None)
+        shared = curves(NumpyEngine(rows), self.items, nodes, complete=self.complete)
+        arrays = RowArrays(rows.cells, rows.trials, rows.group)
+        inputs = Inputs(arrays, rows.item_right, self.items, Grid(nodes, self.log_weights))
         if len(self.theta) > self.layout.n_items:
             most = most * self.layout.n_items // len(self.theta)
         for some, right, given in widened(rows.cells, rows.trials, most, complete=self.complete):
             answered = np.broadcast_to(1.0, right.shape) if given is None else given
-            if log_odds is None:
-                joint = np.multiply.outer(right @ self.items.slope, self.theta)
-            else:
-                joint = right @ log_odds
-            joint += shared.all_wrong if self.complete else answered @ log_wrong
-            real = rows.real[some]
-            joint += np.where(real[:, None], self.log_weights[REAL], self.log_weights[SYNTHETIC])
-            joint -= joint.max(axis=1, keepdims=True)
-            weights = np.exp(np.maximum(joint, _LEAST_LOG_WEIGHT).astype(dtype, copy=False))
-            weights /= weights.sum(axis=1, keepdims=True)
-            yield Part(right.astype(dtype, copy=False), answered, weights, real)
+            group = rows.group[some] if rows.has_synthetic else None
+            answers = Answers(group, right, None if given is None else given - 1)
+            joint = log_joint(np, answers, inputs, shared, np.float64)
+            joint -= joint.max(axis=0)
+            weights = np.exp(np.maximum(joint, LEAST_LOG_WEIGHT).astype(dtype, copy=False))
+            weights /= weights.sum(axis=0)
+            of_dtype = right.astype(dtype, copy=False)
+            yield Part(of_dtype, answered, weights.T, rows.real[some])

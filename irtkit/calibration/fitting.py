@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _UNBOUNDED_INFORMATION = 0.05
 """Expected number of uncertain responses, ΣP(1 − P), below which an item is fitted perfectly."""
 _UNBOUNDED_SLOPE = 20.0
-"""Slope beyond which an item is a step, in logits per SD of ability."""
+"""Slope beyond which an item is a step, in logits per SD of ability, as for the weak prior."""
 _NAMED_IN_WARNINGS = 5
 
 

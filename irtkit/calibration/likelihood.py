@@ -59,15 +59,15 @@ class MarginalLikelihood:
         n, n_items = engine.rows.cells.shape
         sums_of_items = 0.0 if engine.rows.complete else n_items / _ITEMS_PER_NOISE
         self.noise = 0.0 if exact else _NOISE * n * (1 + sums_of_items)
-        self._weights: Grid | None = None
+        self._grid: Grid | None = None
         """The grid, if it is the same at every x."""
         if layout.model != "Rasch" and not engine.rows.has_synthetic:
             weights = nodes.normal_log_weights(1.0)
-            self._weights = Grid(nodes, np.stack([weights, weights]))
+            self._grid = Grid(nodes, np.stack([weights, weights]))
 
     def grid(self, x: Array) -> Grid:
         """Nodes with the prior weights of real and of synthetic respondents."""
-        return grid_of(self.layout, self.nodes, x) if self._weights is None else self._weights
+        return grid_of(self.layout, self.nodes, x) if self._grid is None else self._grid
 
     def evaluate(self, x: Array) -> Evaluation:
         """Value, gradient and complete-data information at x."""
@@ -91,7 +91,7 @@ class MarginalLikelihood:
             by_slope = by_slope + by_prior[:, 0] * layout.latent_sd(x)
             rest = [part + by_prior[:, k] for k, part in enumerate(rest, 1)]
         slopes = by_slope.sum(keepdims=True) if layout.common_slope else by_slope
-        if self._weights is None:
+        if self._grid is None:
             slopes = slopes + self._through_sds(x, grid, sums.node_mass)
         guessing = rest[1] if len(rest) > 1 else None
         gradient = layout.joined(slopes, rest[0], guessing, learned)
@@ -121,9 +121,9 @@ class MarginalLikelihood:
         """Curvature of the prior along a common change of the items."""
         if prior is None or self.layout.n_learned:  # what is learned follows the items
             return 0.0
-        slopes, intercepts, guessing, learned = self.layout.split(tangent)
+        slopes, intercepts, guessing, _ = self.layout.split(tangent)
         by_item = [np.broadcast_to(slopes, intercepts.shape), intercepts]
-        return prior.along(by_item if guessing is None else [*by_item, guessing], learned)
+        return prior.along(by_item if guessing is None else [*by_item, guessing])
 
     def _local_step(self, curvature: Curvature, v: Array) -> Array:
         """Newton step of every item by itself, and of what the prior learns."""

@@ -101,16 +101,10 @@ class AtPrior:
                     total[:, i, j] += term.weight * derivative * learned
         return total
 
-    def along(self, by_item: list[Array], by_learned: Array) -> float:
-        """Curvature along a direction: parts by slope, intercept … and by m and log τ."""
-        total = float(self.precision[: len(by_learned)] @ by_learned**2)
-        for term in self.terms:
-            moved = sum(part * by_item[i] for i, part in term.by_item.items())
-            for i, part in term.by_learned.items():
-                if i < len(by_learned):
-                    moved = moved + part * by_learned[i]
-            total += float(term.weight @ np.square(moved))
-        return total
+    def along(self, by_item: list[Array]) -> float:
+        """Curvature along a direction of slopes, intercepts (and logits of guessing) alone."""
+        moved = [sum(part * by_item[i] for i, part in t.by_item.items()) for t in self.terms]
+        return sum(float(t.weight @ m**2) for t, m in zip(self.terms, moved, strict=True))
 
     def corner(self) -> Array:
         """Curvature by m and log τ, (2, 2)."""

@@ -1,8 +1,8 @@
 """Two ways to compute: NumPy for ordinary matrices, compiled JAX programs for large ones.
 
-A JAX program takes seconds to compile for each shape of matrix, and then runs a few times as fast
+A JAX program takes seconds to compile for each shape of matrix, and then runs about twice as fast
 as NumPy, on all cores or on an accelerator. A fit to an ordinary matrix is over in NumPy before
-JAX would have been loaded.
+a program would have been compiled.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from irtkit.quadrature.grid import ItemArrays, Nodes
 
-_LEAST_LOG_WEIGHT = -80.0
+LEAST_LOG_WEIGHT = -80.0
 """Log weight, relative to the largest, below which 32 bits would lose speed and then the number."""
 _LOGARITHMS_SHARED = 8
 """Items whose log(1 + e^−|z|) are taken as one logarithm of their product."""
@@ -172,9 +172,9 @@ def sums(backend: Backend, kind: Kind, inputs: Inputs) -> Sums:
 
     def step(total: tuple[Any, ...], part: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[()]]:
         some = _widened(xp, kind, part)
-        joint = _log_joint(xp, some, inputs, shared, dtype)
+        joint = log_joint(xp, some, inputs, shared, dtype)
         peak = joint.max(axis=0)
-        weights = xp.exp(xp.maximum(joint - peak, _LEAST_LOG_WEIGHT).astype(dtype))
+        weights = xp.exp(xp.maximum(joint - peak, LEAST_LOG_WEIGHT).astype(dtype))
         mass, first = moments @ weights
         log_marginal = peak + xp.log(mass.astype(xp.float64))
         kept = (part[2] != PADDING).astype(dtype) if kind.padded else 1
@@ -278,7 +278,7 @@ def posteriors(backend: Backend, kind: Kind, inputs: Inputs) -> Posteriors:
 
     def step(_: None, part: tuple[Any, ...]) -> tuple[None, tuple[Any, ...]]:
         some = _widened(xp, kind, part)
-        joint = _log_joint(xp, some, inputs, shared, xp.float64)
+        joint = log_joint(xp, some, inputs, shared, xp.float64)
         peak = joint.max(axis=0)
         mass, first, second = moments @ xp.exp(joint - peak)
         mean = first / mass
@@ -290,7 +290,7 @@ def posteriors(backend: Backend, kind: Kind, inputs: Inputs) -> Posteriors:
     return Posteriors(*backend.over_rows(step, None, inputs.rows, theta.shape[0])[1])
 
 
-class _Some(NamedTuple):
+class Answers(NamedTuple):
     """Some respondents, their responses widened to 64 bits."""
 
     group: Any
@@ -300,16 +300,16 @@ class _Some(NamedTuple):
     """Responses less 1, −1 where one is missing; None if complete."""
 
 
-def _widened(xp: Any, kind: Kind, part: tuple[Any, ...]) -> _Some:
+def _widened(xp: Any, kind: Kind, part: tuple[Any, ...]) -> Answers:
     cells, trials, group = part
-    return _Some(
+    return Answers(
         group if kind.has_synthetic else None,
         right_of(xp, cells, complete=kind.complete),
         None if kind.complete else answered_of(xp, cells, trials) - 1,
     )
 
 
-def _log_joint(xp: Any, some: _Some, inputs: Inputs, shared: Curves, dtype: Any) -> Any:
+def log_joint(xp: Any, some: Answers, inputs: Inputs, shared: Curves, dtype: Any) -> Any:
     """Log of likelihood times prior of some respondents at each node, (n_nodes, n).
 
     For models without guessing Σⱼ yⱼdⱼ, which is the same at every node, is left out. What
