@@ -11,14 +11,17 @@ likelihoods taken anew around these, until nothing moves.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from irtkit.calibration.fitted import Fitted
+from irtkit.calibration.priors import Beta, ItemPrior, Normal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.calibration.fitted import Fitted
+    from irtkit.calibration.em import Climber, Maximum
 
     Array = NDArray[np.float64]
 
@@ -51,7 +54,7 @@ class Distribution(NamedTuple):
         )
 
 
-class Sharpened(NamedTuple):
+class _Sharpened(NamedTuple):
     """Items after learning from each other."""
 
     slope: Array
@@ -68,7 +71,30 @@ class _Normals(NamedTuple):
     """Shape (n_items, 2, 2)."""
 
 
-def sharpen(fitted: Fitted) -> Sharpened:
+def sharpened(climber: Climber, maximum: Maximum) -> tuple[dict[str, Any], Climber, Maximum]:
+    """Let items learn from each other; their distribution is then the prior.
+
+    Abilities keep mean 0 and SD 1, and the distribution is told in their units.
+    """
+    layout = climber.layout
+    found = _learn(Fitted(layout, climber.rows, maximum.nodes, maximum.x))
+    plain = climber.with_prior(None)
+    guessing = layout.items(maximum.x).logit_guessing
+    x = plain.layout.joined(found.slope, found.intercept, guessing, np.zeros(0))
+    moved = plain.with_unit_scale(plain.at(x, maximum))
+    steepest = int(np.argmax(np.abs(found.slope)))
+    scale = float(moved.x[steepest] / found.slope[steepest])
+    shift = float(layout.items(moved.x).intercept[steepest] - found.intercept[steepest])
+    learned = found.distribution.in_units(scale, shift / float(found.slope[steepest]))
+    prior = ItemPrior(
+        Normal(learned.slope, learned.slope_spread),
+        Normal(learned.intercept, learned.intercept_spread),
+        Beta(),
+    )
+    return {"kind": "empirical", **learned._asdict()}, climber.with_prior(prior), moved
+
+
+def _learn(fitted: Fitted) -> _Sharpened:
     """Learn the distribution of the items, and give each its posterior mean."""
     slope, intercept = fitted.items.slope.copy(), fitted.items.intercept.copy()
     known = np.isfinite(slope)
@@ -90,7 +116,7 @@ def sharpen(fitted: Fitted) -> Sharpened:
         slope, intercept = mean[:, 0], mean[:, 1]
         if moved < _MOVED * abs(distribution.slope):
             break
-    return Sharpened(slope, intercept, distribution)
+    return _Sharpened(slope, intercept, distribution)
 
 
 def _expected(fitted: Fitted) -> tuple[Array, Array]:

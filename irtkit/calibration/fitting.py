@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from irtkit.calibration.checks import check_data, check_settings
 from irtkit.calibration.result import Counts, FitResult, Quadrature
-from irtkit.irf import MODELS, ItemParameters, ModelName
+from irtkit.irf import ItemParameters, ModelName
 from irtkit.progress import progress_line
-from irtkit.responses import ResponseMatrix
 from irtkit.simulation import check_seed
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from irtkit.calibration.layout import Layout
     from irtkit.calibration.priors import Prior, PriorName
     from irtkit.quadrature import ItemArrays, Rows
+    from irtkit.responses import ResponseMatrix
 
 _UNBOUNDED_INFORMATION = 0.05
 """Expected number of uncertain responses, ΣP(1 − P), below which an item is fitted perfectly."""
@@ -119,8 +119,8 @@ def fit(
     >>> result.converged, [bool(a < 0) for a in result.items["discrimination"]]
     (True, [False, False, True])
     """
-    _check_data(responses, model, synthetic)
-    _check_settings(method, quadrature, tol, max_iterations)
+    check_data(responses, model, synthetic)
+    check_settings(method, quadrature, tol, max_iterations)
     check_seed(seed)
     if prior == "empirical" and model not in {"2PL", "3PL"}:
         raise ValueError(f"prior='empirical' learns about slopes, which {model} has not by item")
@@ -147,6 +147,7 @@ def _fitted(
 ) -> FitResult:
     """Fit with settings that have been checked; the prior among them is then told in full."""
     from irtkit.calibration.em import Climber
+    from irtkit.calibration.empirical import sharpened
     from irtkit.calibration.layout import Layout
     from irtkit.calibration.priors import described_prior, prior_of
     from irtkit.calibration.starting import starting_values
@@ -174,58 +175,8 @@ def _fitted(
     maximum = climber.maximise(starting_values(layout, rows))
     settings["prior"] = described_prior(layout.prior)
     if empirical:
-        settings["prior"], climber, maximum = _sharpened(climber, maximum)
+        settings["prior"], climber, maximum = sharpened(climber, maximum)
     return _result(responses, counts, climber, maximum, model=model, settings=settings)
-
-
-def _check_data(responses: ResponseMatrix, model: str, synthetic: str) -> None:
-    """Refuse what cannot be fitted, before anything heavy is loaded."""
-    if not isinstance(responses, ResponseMatrix):
-        raise TypeError(
-            f"responses must be an irtkit.ResponseMatrix, got {type(responses).__name__}; "
-            "ResponseMatrix.from_frame takes a DataFrame, read_responses a file"
-        )
-    _check_one_of("model", model, MODELS)
-    _check_one_of("synthetic", synthetic, ("separate", "ordinary"))
-    if synthetic == "separate" and responses.synthetic.all():
-        raise ValueError(
-            "responses holds synthetic respondents only; real ones set the scale "
-            "(synthetic='ordinary' treats all rows alike)"
-        )
-
-
-def _check_settings(method: str, quadrature: object, tol: float, max_iterations: int) -> None:
-    _check_one_of("method", method, ("em",))
-    if not _is_number(tol) or not 0 < tol < math.inf:
-        raise ValueError(f"tol must be a number above 0, got {tol!r}")
-    if not _is_whole(max_iterations) or max_iterations < 1:
-        raise ValueError(f"max_iterations must be a whole number from 1, got {max_iterations!r}")
-    if not isinstance(quadrature, str) or quadrature != "adaptive":
-        _check_fixed_grid(quadrature)
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _is_number(value: object) -> bool:
-    return _is_whole(value) or isinstance(value, float | np.floating)
-
-
-def _check_one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
-
-
-def _check_fixed_grid(quadrature: object) -> None:
-    if isinstance(quadrature, tuple | list) and len(quadrature) == 2:
-        nodes, limit = quadrature
-        if _is_whole(nodes) and nodes >= 3 and _is_number(limit) and 0 < limit < math.inf:
-            return
-    raise ValueError(
-        "quadrature must be 'adaptive' or (nodes, limit), a whole number from 3 and a number "
-        f"above 0; got {quadrature!r}"
-    )
 
 
 def _counts(rows: Rows) -> Counts:
@@ -239,33 +190,6 @@ def _counts(rows: Rows) -> Counts:
     if not counts.item_responses.any():
         raise ValueError("responses holds no response of a real respondent")
     return counts
-
-
-def _sharpened(climber: Climber, maximum: Maximum) -> tuple[dict[str, Any], Climber, Maximum]:
-    """Let items learn from each other; their distribution is then the prior.
-
-    Abilities keep mean 0 and SD 1, and the distribution is told in their units.
-    """
-    from irtkit.calibration.empirical import sharpen
-    from irtkit.calibration.fitted import Fitted
-    from irtkit.calibration.priors import Beta, ItemPrior, Normal
-
-    layout = climber.layout
-    found = sharpen(Fitted(layout, climber.rows, maximum.nodes, maximum.x))
-    plain = climber.with_prior(None)
-    guessing = layout.items(maximum.x).logit_guessing
-    x = plain.layout.joined(found.slope, found.intercept, guessing, np.zeros(0))
-    moved = plain.with_unit_scale(plain.at(x, maximum))
-    steepest = int(np.argmax(np.abs(found.slope)))
-    scale = float(moved.x[steepest] / found.slope[steepest])
-    shift = float(layout.items(moved.x).intercept[steepest] - found.intercept[steepest])
-    learned = found.distribution.in_units(scale, shift / float(found.slope[steepest]))
-    prior = ItemPrior(
-        Normal(learned.slope, learned.slope_spread),
-        Normal(learned.intercept, learned.intercept_spread),
-        Beta(),
-    )
-    return {"kind": "empirical", **learned._asdict()}, climber.with_prior(prior), moved
 
 
 def _result(

@@ -141,4 +141,5 @@ def test_the_empirical_prior_fits_real_answers() -> None:
     assert np.isfinite(empirical.items["discrimination"]).all()
     slopes = [result.items["discrimination"] for result in (weak, empirical)]
     assert np.corrcoef(*slopes)[0, 1] > 0.9
-    assert empirical.log_likelihood > weak.log_likelihood - 0.05 * abs(weak.log_likelihood)
+    # posterior means lie near the maximum, which the weak prior hardly moves: −60,287 and −60,812
+    assert empirical.log_likelihood > 1.02 * weak.log_likelihood

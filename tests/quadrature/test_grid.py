@@ -90,8 +90,8 @@ def test_item_curves_come_from_knots_as_if_computed_at_the_nodes(
             0, np.multiply.outer(items.slope, theta) + items.intercept[:, None]
         ).sum(axis=0)
 
-    # What is asked of a log-likelihood is 1e-3; twice the knots are off by a four-thousandth of
-    # that. Stencils are one-sided at the ends, where no respondent is.
+    # What is asked of a log-likelihood is 1e-3; with twice the knots the error, of twelfth order,
+    # is next to nothing. Stencils are one-sided at the ends, where no respondent is.
     middle = np.abs(nodes.theta) < 6
     found, expected = nodes.spread @ curves(nodes.knots), curves(nodes.theta)
     assert found[middle] == pytest.approx(expected[middle], abs=tolerance, rel=0)
