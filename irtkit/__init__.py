@@ -10,12 +10,14 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``simulation``: simulated responses, synthetic respondents
 - ``calibration``: fitting the models, and what a fit returns
 - ``diagnostics``: nested models compared
+- ``audit``: suspect items, and what noise alone would look like
 - ``difficulty``: average error, and difficulty measures compared
 - ``datasets``: the digits crowd, real answers of 130 classifiers
 - ``io``: reading response matrices, reading and writing tables
 - ``cli``: the command line
 """
 
+from irtkit.audit import ShuffleControl, flag_items, shuffle_control, similar_respondents
 from irtkit.calibration import FitResult, fit, load
 from irtkit.calibration.priors import (
     Beta,
@@ -45,16 +47,20 @@ __all__ = [
     "LogNormal",
     "Normal",
     "ResponseMatrix",
+    "ShuffleControl",
     "WeakPrior",
     "add_synthetic",
     "average_error",
     "compare_difficulties",
     "fit",
+    "flag_items",
     "likelihood_ratio_test",
     "load",
     "load_digits_crowd",
     "read_responses",
     "read_table",
+    "shuffle_control",
+    "similar_respondents",
     "simulate_responses",
     "write_table",
 ]

@@ -8,7 +8,7 @@ import zlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -89,6 +89,15 @@ class Counts:
         return share
 
 
+class Verdict(NamedTuple):
+    """How likely items are inverted, each of shape (n_items,)."""
+
+    p_negative: NDArray[np.float64]
+    """Probability that the slope is below 0."""
+    wrong_key: NDArray[np.float64]
+    """Log of how many times likelier the responses are if the item is inverted than if not."""
+
+
 @dataclass(frozen=True, eq=False)
 class FitResult:
     """A fitted item response model; made by :func:`irtkit.fit`.
@@ -140,6 +149,8 @@ class FitResult:
     quadrature: Quadrature
     responses: ResponseMatrix | None = field(repr=False)
     """The matrix the model was fitted to; None if it was left out when saving."""
+    saved_verdict: Verdict | None = field(default=None, repr=False)
+    """The verdict of a result that was read from a file."""
 
     @property
     def items(self) -> pd.DataFrame:
@@ -149,7 +160,11 @@ class FitResult:
         (``_se``, NaN if not asked for); average_error (share of observed real respondents that
         got the item wrong, NaN without any); n_responses (by real respondents, every repeated
         trial counts here as in average_error); p_negative (probability that the slope is below 0,
-        NaN without standard errors); status.
+        NaN without a response); status.
+
+        p_negative is told by the trend of an item's responses with how strong respondents are by
+        all their responses, and by what all items of the matrix teach about slopes
+        (:func:`irtkit.flag_items`); it is the same for every model.
         """
         return self._items.copy()
 
@@ -179,7 +194,7 @@ class FitResult:
             columns[f"{name}_se"] = self.standard_errors[:, k]
         columns["average_error"] = self.counts.average_error
         columns["n_responses"] = self.counts.item_responses
-        columns["p_negative"] = self._p_negative()
+        columns["p_negative"] = self.verdict.p_negative
         columns["status"] = np.array(self.status, dtype=object)
         return pd.DataFrame(columns, index=pd.Index(self.item_labels, name="item"))
 
@@ -283,6 +298,7 @@ class FitResult:
             "synthetic": self.synthetic,
             "trace_rows": self.trace_rows,
             **vars(self.counts),
+            **self.verdict._asdict(),
         }
         if include_responses and self.responses is not None:
             if self.responses.has_repeats:
@@ -294,19 +310,23 @@ class FitResult:
         with replacing(path) as temporary, temporary.open("wb") as handle:
             np.savez_compressed(handle, allow_pickle=False, **arrays)
 
-    def _p_negative(self) -> NDArray[np.float64]:
-        """Φ(−a / SE(a)): normal approximation to the posterior of the slope."""
-        from scipy.special import ndtr
+    @cached_property
+    def verdict(self) -> Verdict:
+        """How likely each item is inverted; NaN if the result was saved without it."""
+        if self.saved_verdict is not None or self.responses is None:
+            nothing = np.full(len(self.item_labels), np.nan)
+            return self.saved_verdict or Verdict(nothing, nothing)
+        from irtkit.calibration.evidence import evidence_of
+        from irtkit.calibration.inversion import inversion
+        from irtkit.quadrature import rows_of
 
-        if self.model == "Rasch":  # the slope is 1 by definition
-            return np.zeros(len(self.item_labels))
-        error = self.standard_errors[:, 0]
-        known = np.isfinite(error) & (error > 0)
-        ratio = np.divide(
-            -self.parameters.discrimination, error, out=np.full(len(error), np.nan), where=known
+        ordinary = self.settings["synthetic"] == "ordinary"
+        found = inversion(evidence_of(rows_of(self.responses, synthetic_is_real=ordinary)))
+        answered = self.counts.item_responses > 0
+        return Verdict(
+            np.where(answered, found.p_negative, np.nan),
+            np.where(answered, found.wrong_key, np.nan),
         )
-        probability: NDArray[np.float64] = ndtr(ratio)
-        return probability
 
     def __str__(self) -> str:
         from irtkit.calibration.summary import summarise
@@ -352,6 +372,7 @@ def _from_parts(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> FitR
     items, respondents = tuple(header["items"]), tuple(header["respondents"])
     expected = {
         **dict.fromkeys(("discrimination", "item_right", "item_responses"), len(items)),
+        **dict.fromkeys(Verdict._fields, len(items)),
         **dict.fromkeys(("ability", "ability_se", "synthetic"), len(respondents)),
         **dict.fromkeys(("respondent_right", "respondent_responses"), len(respondents)),
     }
@@ -381,5 +402,6 @@ def _from_parts(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> FitR
         trace_rows=arrays["trace_rows"],
         quadrature=Quadrature(**header["quadrature"]),
         responses=responses,
+        saved_verdict=Verdict(arrays["p_negative"], arrays["wrong_key"]),
         **{name: header[name] for name in _IN_HEADER},
     )

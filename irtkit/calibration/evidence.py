@@ -1,0 +1,120 @@
+"""What responses say about the slope of each item, before any model is fitted.
+
+**Strength** of a respondent is the logit of the share right, of x right out of n
+log((x + ½)/(n − x + ½)); where cells are missing, plus the mean difficulty of the items that were
+answered, difficulties being told by the same rule (Cohen 1979). It takes no model: with several
+dimensions in a matrix the fitted ability may follow one that has little to do with being right,
+and noise always looks like a dimension of its own.
+
+**Evidence** of an item is the score of its slope at 0, U = Σ (yᵢ − p)(θᵢ − θ̄), with its variance
+V under no slope (Rao 1948), so that log L(a) ≈ aU − a²V/2. An item raises the strength of those
+who get it right; that part of U, Σ (yᵢ − p)² ∂θᵢ/∂xᵢ, is taken out, or else noise would have
+slopes above 0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from irtkit.quadrature.rows import widened
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from irtkit.quadrature import Rows
+
+    Array = NDArray[np.float64]
+
+_ADJUSTMENTS = 20
+_ADJUSTED = 0.01
+"""Change of a mean difficulty, in logits, below which strength is settled."""
+_NO_VARIANCE = 1e-9
+
+
+class Strength(NamedTuple):
+    """How strong the respondents are, without a model."""
+
+    logit: Array
+    """Standardised among the respondents kept, 0 for the others; (n_respondents,)."""
+    gain: Array
+    """Derivative of the logit by the number right; 0 for those not kept."""
+    kept: NDArray[np.bool_]
+    """Real respondents with a response."""
+
+
+class Evidence(NamedTuple):
+    """What the responses to each item say about its slope, in logits per SD of strength."""
+
+    score: Array
+    """U, (n_items,)."""
+    information: Array
+    """V, (n_items,); 0 where all responses are alike."""
+
+    @property
+    def trend(self) -> Array:
+        """U/√V, standard normal where there is no slope; NaN where all responses are alike."""
+        root = np.sqrt(self.information)
+        trend = np.full_like(root, np.nan)
+        np.divide(self.score, root, out=trend, where=root > 0)
+        return trend
+
+    def weighted(self, share: float) -> Evidence:
+        """Return the evidence of a ``share`` of the respondents."""
+        return Evidence(share * self.score, share * self.information)
+
+
+def evidence_of(rows: Rows) -> Evidence:
+    """What the responses of real respondents say about the slope of every item."""
+    strength = strength_of(rows)
+    responses = np.maximum(rows.item_responses[0], 1)
+    share = rows.item_right[0] / responses
+    right, answered = rows.sums_of(strength.logit)
+    spread = rows.sums_of(strength.logit**2)[1] - answered**2 / responses
+    information = share * (1 - share) * np.maximum(spread, 0)
+    score = right - share * answered - _own_part(rows, strength.gain, share)
+    varied = information > _NO_VARIANCE
+    return Evidence(np.where(varied, score, 0.0), np.where(varied, information, 0.0))
+
+
+def strength_of(rows: Rows) -> Strength:
+    """Strength of all respondents."""
+    kept = rows.real & (rows.respondent_responses > 0)
+    right = rows.respondent_right + 0.5
+    wrong = rows.respondent_responses - rows.respondent_right + 0.5
+    logit = np.where(kept, np.log(right / wrong), 0.0)
+    if not rows.complete:
+        logit += _difficulty_met(rows, logit, kept)
+    logit[kept] -= logit[kept].mean()
+    spread = max(float(logit[kept].std()), _NO_VARIANCE)
+    return Strength(logit / spread, np.where(kept, (1 / right + 1 / wrong) / spread, 0.0), kept)
+
+
+def _difficulty_met(rows: Rows, logit: Array, kept: NDArray[np.bool_]) -> Array:
+    """Mean difficulty of the items that each respondent answered, 0 for those not kept."""
+    responses = np.maximum(rows.item_responses[0], 1)
+    right = rows.item_right[0] + 0.5
+    ease = np.log(right / (rows.item_responses[0] - rows.item_right[0] + 0.5))
+    met = np.zeros_like(logit)
+    for _ in range(_ADJUSTMENTS):
+        difficulty = rows.sums_of((logit + met) * kept)[1] / responses - ease
+        before, met = met, np.zeros(len(met))
+        for some, _, answered in widened(rows.cells, rows.trials, complete=rows.complete):
+            met[some] = difficulty.sum() if answered is None else answered @ difficulty
+        met = np.where(kept, met / np.maximum(rows.respondent_responses, 1), 0.0)
+        met[kept] -= met[kept].mean()
+        if np.abs(met - before).max() < _ADJUSTED:
+            break
+    return met
+
+
+def _own_part(rows: Rows, gain: Array, share: Array) -> Array:
+    """Part of each item's score that comes from the item's own place in strength."""
+    if rows.trials is None:
+        right_gain, gain_sum = rows.sums_of(gain)
+        return (1 - 2 * share) * right_gain + share**2 * gain_sum
+    total = np.zeros_like(share)
+    for some, right, answered in widened(rows.cells, rows.trials):
+        total += gain[some] @ (right - share * (1.0 if answered is None else answered)) ** 2
+    return total
