@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.irf import ItemParameters
-from irtkit.quadrature import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,5 +65,7 @@ def rows_of_fit(result: FitResult, needed_by: str) -> Rows:
     """
     if result.responses is None:
         raise ValueError(f"{needed_by} needs the responses, which were not saved with this result")
+    from irtkit.quadrature import rows_of
+
     ordinary = result.settings["synthetic"] == "ordinary"
     return rows_of(result.responses, synthetic_is_real=ordinary)

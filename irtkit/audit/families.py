@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.audit.expected import expected, rows_of_fit
-from irtkit.calibration.evidence import strength_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,6 +24,8 @@ def clustered_share(result: FitResult, groups: Any) -> float:
     variance between families is Σ (sum within the family)² (Liang & Zeger 1986), pooled over the
     items, which share their respondents.
     """
+    from irtkit.calibration.evidence import strength_of
+
     strength = strength_of(rows_of_fit(result, "groups"))
     family = _family_codes(groups, result)[strength.kept]
     apart = together = 0.0

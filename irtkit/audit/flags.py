@@ -15,8 +15,6 @@ import numpy as np
 from irtkit.audit.answers import strong_answers
 from irtkit.audit.expected import rows_of_fit
 from irtkit.audit.families import clustered_share
-from irtkit.calibration.evidence import evidence_of, strength_of
-from irtkit.calibration.inversion import inversion
 from irtkit.calibration.result import FitResult, Verdict
 
 if TYPE_CHECKING:
@@ -147,6 +145,9 @@ class _Judged(NamedTuple):
 def _judged(result: FitResult, groups: Groups | None) -> _Judged:
     if result.responses is None and groups is None:
         return _Judged(result.verdict, None, None)
+    from irtkit.calibration.evidence import evidence_of
+    from irtkit.calibration.inversion import inversion
+
     evidence = evidence_of(rows_of_fit(result, "groups"))
     if groups is not None:
         evidence = evidence.weighted(clustered_share(result, groups))
@@ -295,6 +296,8 @@ def respondents_needed(
 
 def _agreement_with_strength(result: FitResult) -> float:
     """Correlation of ability with strength among real respondents."""
+    from irtkit.calibration.evidence import strength_of
+
     strength = strength_of(rows_of_fit(result, "flag_items"))
     logit, ability = strength.logit[strength.kept], result.ability[strength.kept]
     if logit.std() == 0 or ability.std() == 0:

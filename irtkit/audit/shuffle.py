@@ -16,8 +16,6 @@ from irtkit.audit.expected import expected, rows_of_fit
 from irtkit.audit.flags import NEGATIVE, check_thresholds, flag_items, respondents_needed
 from irtkit.calibration import fit
 from irtkit.calibration.checks import check_data
-from irtkit.calibration.evidence import evidence_of
-from irtkit.calibration.inversion import inversion
 from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix
 from irtkit.simulation import check_seed
@@ -250,6 +248,9 @@ def _left_over(result: FitResult, chosen: NDArray[np.bool_]) -> Iterator[Array]:
 
 def _power(result: FitResult, fdr: float) -> tuple[float, int]:
     """Probability that a typical inverted item is found, and respondents that would do."""
+    from irtkit.calibration.evidence import evidence_of
+    from irtkit.calibration.inversion import inversion
+
     evidence = evidence_of(rows_of_fit(result, "shuffle_control"))
     found = inversion(evidence)
     if found.structure < 0.5:

@@ -60,6 +60,10 @@ class Evidence(NamedTuple):
         np.divide(self.score, root, out=trend, where=root > 0)
         return trend
 
+    def chosen(self, some: slice) -> Evidence:
+        """Return the evidence of some items."""
+        return Evidence(self.score[some], self.information[some])
+
     def weighted(self, share: float) -> Evidence:
         """Return the evidence of a ``share`` of the respondents."""
         return Evidence(share * self.score, share * self.information)

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.evidence import Evidence
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from irtkit.calibration.evidence import Evidence
 
     Array = NDArray[np.float64]
 
@@ -46,6 +46,7 @@ _LEARNING_STEPS = 100
 _LEARNED = 1e-4
 """Gain in log-likelihood below which nothing more is learned."""
 _ITEMS_LEARNED_FROM = 4000
+_CELLS_AT_ONCE = 2**21
 _PRIOR_ITEMS = 10.0
 """Items' worth of weight on the shares of inverted and of flat items."""
 _PRIOR_SHARE = 0.05
@@ -110,20 +111,24 @@ def inversion(evidence: Evidence) -> Inversion:
 
     slopes, width = _grid(float(evidence.information.max()))
     every = -(-len(evidence.score) // _ITEMS_LEARNED_FROM)
-    some = Evidence(evidence.score[::every], evidence.information[::every])
-    kinds = _learned(_log_likelihood(some, slopes), slopes, width)
+    sample = evidence.chosen(slice(None, None, every))
+    kinds = _learned(_log_likelihood(sample, slopes), slopes, width)
     densities = kinds.densities(slopes) * width
     mixture, inverted, falls = kinds.shares @ densities, densities[1], slopes < 0
     not_inverted = (mixture - kinds.inverted * inverted) / (1 - kinds.inverted)
-    log_likelihood = _log_likelihood(evidence, slopes)
-    gain = float(_log_mean(log_likelihood, mixture).sum())
-    structure = float(expit(gain - _LOG_ODDS_OF_NOISE))
-    falling = _log_mean(log_likelihood[:, falls], mixture[falls])
-    rising = _log_mean(log_likelihood[:, ~falls], mixture[~falls])
-    wrong_key = _log_mean(log_likelihood[:, falls], inverted[falls])
-    wrong_key -= _log_mean(log_likelihood, not_inverted)
+    log_odds, wrong_key, gain = np.zeros((3, len(evidence.score)))
+    step = max(1, _CELLS_AT_ONCE // len(slopes))
+    for start in range(0, len(log_odds), step):
+        some = slice(start, start + step)
+        log_likelihood = _log_likelihood(evidence.chosen(some), slopes)
+        falling, rising = log_likelihood[:, falls], log_likelihood[:, ~falls]
+        log_odds[some] = _log_mean(falling, mixture[falls]) - _log_mean(rising, mixture[~falls])
+        wrong_key[some] = _log_mean(falling, inverted[falls])
+        wrong_key[some] -= _log_mean(log_likelihood, not_inverted)
+        gain[some] = _log_mean(log_likelihood, mixture)
+    structure = float(expit(gain.sum() - _LOG_ODDS_OF_NOISE))
     return Inversion(
-        structure * expit(_damped(falling - rising)) + (1 - structure) / 2,
+        structure * expit(_damped(log_odds)) + (1 - structure) / 2,
         np.where(evidence.information > 0, wrong_key, 0.0),
         kinds,
         structure,
