@@ -1,0 +1,219 @@
+"""The commands, and how they end."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from irtkit.audit import flag_items, shuffle_control, similar_respondents
+from irtkit.audit.flags import NEGATIVE
+from irtkit.calibration import fit
+from irtkit.cli import audit
+from irtkit.cli.inputs import fitted, folder_out, read, reading_and_fitting
+from irtkit.cli.outputs import prepare, write_comparison, write_fit
+from irtkit.datasets import load_digits_crowd
+from irtkit.difficulty import compare_difficulties
+from irtkit.io import write_table
+from irtkit.irf import MODELS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from irtkit.calibration import FitResult
+
+_LISTED = 10
+
+
+def main() -> None:
+    """Run the command line.
+
+    Exit codes: 0, 1 (``audit --fail-on`` found what it was told to), 2 (bad input), 130
+    (interrupted).
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = _show_warning  # type: ignore[assignment]  # fewer names, same use
+        try:
+            sys.exit(cli.main(prog_name="irtkit", standalone_mode=False))
+        except click.exceptions.Exit as request:
+            sys.exit(request.exit_code)
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message())
+        except BrokenPipeError:  # the reader of our output has left; the files are written
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except (click.Abort, KeyboardInterrupt):
+            click.echo("irtkit: interrupted", err=True)
+            sys.exit(130)
+        except click.ClickException as error:
+            _fail(error.format_message())
+        except (ValueError, TypeError, OSError, ImportError, EOFError) as error:
+            _fail(str(error))
+
+
+def _fail(message: str) -> NoReturn:
+    click.echo(f"irtkit: error: {' '.join(message.split())}", err=True)
+    sys.exit(2)
+
+
+def _show_warning(message: Warning | str, *_: Any) -> None:
+    click.echo(f"irtkit: warning: {message}", err=True)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="irtkit")
+def cli() -> None:
+    """Item response theory for evaluations of AI systems.
+
+    RESPONSES is a file of right and wrong answers: a wide table (a row per respondent, a column
+    per item, cells 1, 0 or empty), a long table (respondent, item, response), Parquet, or py-irt
+    JSON lines; gzip is fine, and the format is recognised from the content.
+    """
+
+
+@cli.command("fit")
+@reading_and_fitting
+@folder_out
+@click.option("--standard-errors", is_flag=True, help="Compute standard errors (slow if large).")
+def fit_command(*, out: Path | None, standard_errors: bool, **options: Any) -> None:
+    """Fit a model: difficulty and discrimination of items, ability of respondents."""
+    responses = read(options)
+    prepare(out)
+    result = fitted(responses, options, standard_errors=standard_errors)
+    written = write_fit(result, out, source=str(options["responses"]))
+    click.echo(f"{result}{written}")
+
+
+@cli.command("compare")
+@reading_and_fitting
+@folder_out
+def compare_command(*, out: Path | None, **options: Any) -> None:
+    """Set average error beside IRT difficulty and say whether they order the items alike."""
+    responses = read(options)
+    prepare(out)
+    comparison = compare_difficulties(
+        fitted(responses, options, standard_errors=False), seed=options["seed"]
+    )
+    written = write_comparison(comparison, out)
+    click.echo(f"{comparison}{written}")
+
+
+@cli.command("audit")
+@reading_and_fitting
+@click.option("--fdr", default=0.05, show_default=True, help="False-discovery rate of negatives.")
+@click.option(
+    "--flat-information",
+    default=0.1,
+    show_default=True,
+    help="Share of the median item's information below which an item is flat.",
+)
+@click.option(
+    "--extreme-difficulty",
+    default=6.0,
+    show_default=True,
+    help="Difficulty, in SDs of ability, beyond which an item is extreme.",
+)
+@click.option("--chance", type=float, help="3PL: probability of guessing right, such as 0.25.")
+@click.option(
+    "--groups",
+    type=click.Path(path_type=Path),
+    help="A CSV with the respondent and its family in two columns; evidence counts by family.",
+)
+@click.option(
+    "--predictions",
+    type=click.Path(path_type=Path),
+    help="A wide CSV of what each respondent answered; names the answer the strong agree on.",
+)
+@click.option("--shuffles", default=0, show_default=True, help="Fits of shuffled responses.")
+@click.option("--top", default=20, show_default=True, help="Suspect items to show.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["negative", "any"]),
+    help="Exit with code 1 if items have negative discrimination, or are suspect at all.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="File for all suspect items, .csv or .json.",
+)
+def audit_command(
+    *,
+    out: Path | None,
+    groups: Path | None,
+    predictions: Path | None,
+    shuffles: int,
+    top: int,
+    fail_on: str | None,
+    **options: Any,
+) -> int:
+    """List suspect items: negative or flat discrimination, no variance, extreme difficulty."""
+    names = ("fdr", "flat_information", "extreme_difficulty", "chance")
+    thresholds = {name: options.pop(name) for name in names}
+    if out is not None:
+        audit.check_out(out)
+    responses = read(options)
+    answers = None if predictions is None else audit.read_labelled(predictions, "--predictions")
+    families = None if groups is None else audit.read_labelled(groups, "--groups").iloc[:, 0]
+    result = fitted(responses, options, standard_errors=True)
+    suspects = flag_items(result, groups=families, predictions=answers, **thresholds)
+    if out is not None:
+        write_table(suspects, out)
+    click.echo(audit.headline(suspects, responses.n_items))
+    if len(suspects):
+        audit.print_suspects(suspects, top)
+    for line in (
+        audit.similar_line(similar_respondents(result)),
+        _shuffled(result, shuffles, thresholds),
+    ):
+        if line:
+            click.echo(f"\n{line}")
+    if out is not None:
+        click.echo(f"\nwrote {out}")
+    negative = suspects["reasons"].str.contains(NEGATIVE, regex=False).any()
+    return int((fail_on == "any" and len(suspects) > 0) or (fail_on == "negative" and negative))
+
+
+@cli.command("demo")
+@click.option("--model", type=click.Choice(MODELS), default="2PL", show_default=True)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("irtkit-demo"),
+    show_default=True,
+    help="Folder to write the tables to.",
+)
+def demo_command(*, model: Any, out: Path) -> None:
+    """Fit the carried example: 130 classifiers on 1,797 handwritten digits."""
+    crowd = load_digits_crowd()
+    prepare(out)
+    result = fit(crowd.responses, model)
+    comparison = compare_difficulties(result)
+    written = write_fit(result, out, source="irtkit.datasets.load_digits_crowd()")
+    written += write_comparison(comparison, out)
+    click.echo(result)
+    negative = result.items[result.items["discrimination"] < 0].sort_values("discrimination")
+    columns = ["discrimination", "difficulty", "average_error"]
+    shown = negative.head(_LISTED)[columns].assign(label=crowd.labels, crowd_says=_vote(crowd))
+    click.echo(
+        f"\n{len(negative)} digits that weak systems read better than strong ones "
+        "(negative discrimination):"
+    )
+    click.echo(shown.to_string(float_format="%.3f", index_names=False))
+    click.echo(f"\n{comparison}{written}")
+
+
+def _shuffled(result: FitResult, shuffles: int, thresholds: dict[str, Any]) -> str:
+    """What shuffled responses give, if asked for."""
+    if shuffles <= 0 or result.responses is None:
+        return ""
+    return str(shuffle_control(result.responses, result.model, seeds=range(shuffles), **thresholds))
+
+
+def _vote(crowd: Any) -> pd.Series[int]:
+    """The class most systems chose, by item; the smallest of several."""
+    votes: pd.Series[int] = crowd.predictions.mode().iloc[0].astype(int)
+    return votes

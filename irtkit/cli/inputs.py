@@ -1,0 +1,139 @@
+"""Options of the commands that read responses and fit them, and what they stand for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from irtkit.calibration import fit
+from irtkit.io import read_responses
+from irtkit.irf import MODELS
+from irtkit.responses import REPEATS
+from irtkit.simulation import add_synthetic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from irtkit.calibration import FitResult
+    from irtkit.responses import ResponseMatrix
+
+
+folder_out = click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder to write the tables to."
+)
+
+
+def reading_and_fitting(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that every command on a file of responses takes."""
+    options = [
+        click.argument("responses", type=click.Path(path_type=Path)),
+        click.option("--model", type=click.Choice(MODELS), default="2PL", show_default=True),
+        click.option("--method", type=click.Choice(["em"]), default="em", show_default=True),
+        click.option(
+            "--prior",
+            type=click.Choice(["weak", "empirical", "none"]),
+            default="weak",
+            show_default=True,
+            help="Prior of the items: weak, learned from them, or none (maximum likelihood).",
+        ),
+        click.option(
+            "--quadrature",
+            metavar="NODES,LIMIT",
+            help="A fixed grid, 61,6 as in R's mirt.  [default: adaptive]",
+        ),
+        click.option(
+            "--synthetic",
+            metavar="KINDS",
+            help="Synthetic respondents to add: always-right,always-wrong,class-prior,coin.",
+        ),
+        click.option(
+            "--labels",
+            type=click.Path(path_type=Path),
+            help="For class-prior: a CSV with the item and its true class in two columns.",
+        ),
+        click.option("--draws", default=1, show_default=True, help="Rows per random kind."),
+        click.option("--seed", default=0, show_default=True),
+        click.option("--format", "form", help="Force the format: wide, long, parquet or py-irt."),
+        click.option("--respondent", help="Long table: the column of respondents."),
+        click.option("--item", help="Long table: the column of items."),
+        click.option("--response", help="Long table: the column of responses."),
+        click.option(
+            "--threshold", type=float, help="Count graded scores at or above this as right."
+        ),
+        click.option(
+            "--repeats",
+            type=click.Choice(REPEATS),
+            default="error",
+            show_default=True,
+            help="Several rows of one respondent and item: an error, or trials to count.",
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def read(options: dict[str, Any]) -> ResponseMatrix:
+    """Read the responses and add the synthetic respondents asked for."""
+    responses = read_responses(
+        options["responses"],
+        format=options["form"],
+        respondent=options["respondent"],
+        item=options["item"],
+        response=options["response"],
+        threshold=options["threshold"],
+        repeats=options["repeats"],
+    )
+    if not options["synthetic"]:
+        if options["labels"] is not None:
+            raise ValueError("--labels is for --synthetic class-prior, which was not asked for")
+        return responses
+    kinds: Any = tuple(kind.strip() for kind in options["synthetic"].split(","))
+    labels = None if options["labels"] is None else _read_labels(options["labels"])
+    return add_synthetic(
+        responses, kinds, labels=labels, draws=options["draws"], seed=options["seed"]
+    )
+
+
+def _read_labels(path: Path) -> dict[Hashable, Hashable]:
+    """True class by item, from a CSV whose first two columns hold them."""
+    import pandas as pd
+
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"--labels {path.name}: cannot be read as a CSV ({error})") from error
+    if table.shape[1] < 2:
+        raise ValueError(f"{path.name}: labels need two columns, the item and its true class")
+    items, classes = table.iloc[:, 0], table.iloc[:, 1]
+    repeated = items[items.duplicated()]
+    if len(repeated):
+        raise ValueError(f"{path.name}: item {repeated.iloc[0]!r} has two labels")
+    return dict(zip(items, classes, strict=True))
+
+
+def fitted(
+    responses: ResponseMatrix, options: dict[str, Any], *, standard_errors: bool
+) -> FitResult:
+    """Fit as the options say."""
+    return fit(
+        responses,
+        options["model"],
+        method=options["method"],
+        prior=None if options["prior"] == "none" else options["prior"],
+        seed=options["seed"],
+        quadrature=_quadrature(options["quadrature"]),
+        standard_errors=standard_errors,
+    )
+
+
+def _quadrature(text: str | None) -> Any:
+    if text is None or text == "adaptive":
+        return "adaptive"
+    try:
+        nodes, limit = text.split(",")
+        return int(nodes), float(limit)
+    except ValueError as error:
+        raise ValueError(f"--quadrature must be NODES,LIMIT such as 61,6; got {text!r}") from error

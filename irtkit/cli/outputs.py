@@ -1,0 +1,86 @@
+"""Files that the commands write."""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from irtkit.files import replacing
+from irtkit.io import write_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from irtkit.calibration import FitResult
+    from irtkit.difficulty import DifficultyComparison
+
+_FIT_FILES = ("items.csv", "respondents.csv", "summary.json")
+_COMPARISON_FILES = ("difficulties.csv", "difficulty_pairs.csv")
+_VERSIONS_OF = ("irtkit", "numpy", "scipy", "jax", "pandas")
+
+
+def prepare(out: Path | None) -> None:
+    """Make the output folder before the long work, so that a bad one is known at once."""
+    if out is not None:
+        if out.exists() and not out.is_dir():
+            raise NotADirectoryError(f"--out {out}: exists and is not a folder")
+        out.mkdir(parents=True, exist_ok=True)
+        for name in (*_FIT_FILES, *_COMPARISON_FILES):
+            if (out / name).is_dir():
+                raise IsADirectoryError(f"--out {out}: {name} in it is a folder")
+
+
+def write_fit(result: FitResult, out: Path | None, *, source: str) -> str:
+    """Write the tables of a fit and return the line that says so."""
+    if out is None:
+        return ""
+    items, respondents, summary = (out / name for name in _FIT_FILES)
+    write_table(result.items, items)
+    write_table(result.respondents, respondents)
+    with replacing(summary) as temporary:
+        text = json.dumps(_summary(result, source), indent=2, ensure_ascii=False, allow_nan=False)
+        temporary.write_text(text + "\n", encoding="utf-8")
+    return f"\n\nwrote {', '.join(_FIT_FILES)} to {out}"
+
+
+def _summary(result: FitResult, source: str) -> dict[str, Any]:
+    """What summary.json holds."""
+    items = result.items
+    return {
+        "source": source,
+        "model": result.model,
+        "method": result.method,
+        "settings": result.settings,
+        "converged": result.converged,
+        "n_iterations": result.n_iterations,
+        "log_likelihood": result.log_likelihood,
+        "aic": result.aic,
+        "bic": result.bic,
+        "n_parameters": result.n_parameters,
+        "latent_sd": result.latent_sd,
+        "quadrature": vars(result.quadrature),
+        "counts": {
+            "respondents": result.n_real,
+            "synthetic_respondents": int(result.synthetic.sum()),
+            "items": len(items),
+            "responses": int(items["n_responses"].sum()),
+            "negative_discrimination": int((items["discrimination"] < 0).sum()),
+            "status": {str(k): int(n) for k, n in items["status"].value_counts().items()},
+        },
+        "versions": {
+            "python": sys.version.split()[0],
+            **{name: version(name) for name in _VERSIONS_OF},
+        },
+    }
+
+
+def write_comparison(comparison: DifficultyComparison, out: Path | None) -> str:
+    """Write the tables of a comparison and return the line that says so."""
+    if out is None:
+        return ""
+    table, pairs = (out / name for name in _COMPARISON_FILES)
+    write_table(comparison.table, table)
+    write_table(comparison.pairs, pairs)
+    return f"\n\nwrote {', '.join(_COMPARISON_FILES)} to {out}"
