@@ -79,7 +79,7 @@ def print_suspects(suspects: pd.DataFrame, top: int) -> None:
         plain = pd.DataFrame(texts, index=shown.index).assign(reasons=shown["reasons"])
         print(plain.to_string(index_names=False))  # noqa: T201  # the answer of the command
     if len(suspects) > top:
-        print(f"… and {len(suspects) - top} more (--top, --out)")  # noqa: T201
+        print(f"… and {len(suspects) - top} more")  # noqa: T201
 
 
 def _cell(value: object) -> str:

@@ -22,8 +22,6 @@ from irtkit.io import write_table
 from irtkit.irf import MODELS
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from irtkit.calibration import FitResult
 
 _LISTED = 10
@@ -195,14 +193,9 @@ def demo_command(*, model: Any, out: Path) -> None:
     written = write_fit(result, out, source="irtkit.datasets.load_digits_crowd()")
     written += write_comparison(comparison, out)
     click.echo(result)
-    negative = result.items[result.items["discrimination"] < 0].sort_values("discrimination")
-    columns = ["discrimination", "difficulty", "average_error"]
-    shown = negative.head(_LISTED)[columns].assign(label=crowd.labels, crowd_says=_vote(crowd))
-    click.echo(
-        f"\n{len(negative)} digits that weak systems read better than strong ones "
-        "(negative discrimination):"
-    )
-    click.echo(shown.to_string(float_format="%.3f", index_names=False))
+    suspects = flag_items(result, predictions=crowd.predictions)
+    click.echo(f"\n{audit.headline(suspects, len(result.items))}; likely wrong labels first:")
+    audit.print_suspects(suspects.sort_values("wrong_key", ascending=False), _LISTED)
     click.echo(f"\n{comparison}{written}")
 
 
@@ -211,9 +204,3 @@ def _shuffled(result: FitResult, shuffles: int, thresholds: dict[str, Any]) -> s
     if shuffles <= 0 or result.responses is None:
         return ""
     return str(shuffle_control(result.responses, result.model, seeds=range(shuffles), **thresholds))
-
-
-def _vote(crowd: Any) -> pd.Series[int]:
-    """The class most systems chose, by item; the smallest of several."""
-    votes: pd.Series[int] = crowd.predictions.mode().iloc[0].astype(int)
-    return votes
