@@ -1,12 +1,12 @@
 # %% [markdown]
-# # Which digits are labelled wrongly?
+# # Which test items deserve a second look?
 #
-# Every test has an answer key, and some keys have mistakes. This notebook looks for them in a
-# real test: 130 classifiers read the 1,797 handwritten digits that come with scikit-learn. No
-# classifier trained on a digit that it reads here.
+# Every test has an answer key, and some keys have mistakes. Some questions cannot be answered at
+# all. This notebook looks for both in a real test: 130 classifiers read the 1,797 handwritten
+# digits that come with scikit-learn. No classifier trained on a digit that it reads here.
 #
-# The idea is simple. On a sound question, strong systems do better than weak ones. Where the
-# weak are right and the strong are wrong, the question itself deserves a look.
+# The idea is simple. On a sound question, strong systems do better than weak ones. Where they do
+# not, the question itself deserves a look.
 #
 # To run it: `pip install "irtkit[datasets,plots]"`. It takes some seconds.
 
@@ -18,7 +18,8 @@ from sklearn.datasets import load_digits
 
 import irtkit
 
-pd.set_option("display.width", 120, "display.max_columns", 20, "display.precision", 2)
+pd.set_option("display.width", 120, "display.max_columns", 20)
+pd.set_option("display.float_format", "{:.2f}".format)
 
 crowd = irtkit.load_digits_crowd()
 images = load_digits().images
@@ -26,61 +27,69 @@ right = crowd.predictions.eq(crowd.labels, axis="columns")  # True where the ans
 
 print(crowd.responses)
 print(crowd.systems.sample(5, random_state=0))
-print("\nshare of digits that a system reads as labelled:")
+print("\nshare of the digits that a system reads as labelled:")
 print(right.mean(axis="columns").describe()[["min", "25%", "50%", "75%", "max"]].to_string())
 
 # %% [markdown]
-# The systems are very different: some hardly read at all, some are almost perfect. That is what
-# we need. If all were equally good, there would be no strong and no weak to compare.
+# The systems differ a lot, from guessing to almost perfect. That is what we need: if all were
+# equally good, there would be no strong and no weak to compare.
 #
 # ## Fit the model
 #
 # The model is called 2PL. It gives every system one number and every digit two:
 #
-# - **ability** of a system: 0 is average, 1 is one standard deviation above it;
-# - **difficulty** of a digit: the ability at which half the systems read it as labelled;
-# - **discrimination** of a digit, its slope: how fast the chance of a right answer rises with
-#   ability. At 0 it does not rise at all. Below 0 it falls.
+# - **ability** of a system: 0 is the average system, 1 is one standard deviation above it;
+# - **difficulty** of a digit: the ability at which the chance of a right answer is one half;
+# - **discrimination** of a digit, its slope: how steeply that chance rises with ability. At 0 it
+#   does not rise. Below 0 it falls.
 
 # %%
 result = irtkit.fit(crowd.responses, "2PL")
 print(result)
 
 # %% [markdown]
-# Some slopes come out below 0. A slope is an estimate, though, and a slope near 0 can land on the
-# wrong side by chance. So we do not stop at the sign.
+# Some slopes come out below 0. But a slope is an estimate, and one that is truly near 0 can land
+# on the wrong side by chance. So we do not go by the sign alone.
 #
 # ## List the suspects
 #
-# `flag_items` lists the digits that something is wrong with, and says what:
+# `flag_items` lists the digits that look wrong, and says why:
 #
-# - *negative discrimination*: the weak do better than the strong, beyond reasonable doubt;
-# - *flat discrimination*: being strong neither clearly helps nor clearly hurts;
-# - *extreme difficulty*: what follows from a flat slope, or from nobody being right.
+# - *negative discrimination*: the weak do better than the strong. A few such calls may be false;
+#   by default one in twenty is expected to be;
+# - *flat discrimination*: the slope may well be 0, so the digit says little about who is strong;
+# - *no variance*: all systems are right, or all are wrong;
+# - *extreme difficulty*: the ability at which the chance is one half lies further from the
+#   average than six standard deviations. A flat slope often does that.
 #
-# We sort by `wrong_key`. It compares two stories: the digit is inverted, so that the weak do
-# better, or it is not. The number is the logarithm of how many times likelier the answers are in
-# the first story. Above 3 is strong evidence. At 0 the answers do not tell the stories apart.
-# `p_negative` is the probability that the slope is below 0.
+# Two columns weigh the evidence:
 #
-# We also hand over what each system answered. So the list says what the ablest quarter of the
-# systems see (`strong_answer`), how many of them agree (`strong_share`), and what the key says
-# (`marked_right`; None where nobody gave the answer of the key).
+# - `wrong_key` compares two stories: the digit is inverted, so that the weak do better, or it is
+#   not. It is the logarithm of how many times likelier the answers are in the first story. Above
+#   3 is strong evidence. Near 0 the answers cannot tell, and far below 0 they say that it is not
+#   inverted. We sort by this column.
+# - `p_negative` is the probability that the slope is below 0. It also counts how rare negative
+#   slopes are among all the digits, and so is slower to accuse.
+#
+# We hand over what each system answered as well. So the list also says what most of the ablest
+# quarter of the systems see (`strong_answer`), how many of them (`strong_share`), and which
+# answer counts as right (`marked_right`, None if nobody gave it).
 
 # %%
 suspects = irtkit.flag_items(result, predictions=crowd.predictions)
 suspects = suspects.sort_values("wrong_key", ascending=False)
+worst = suspects.index[0]
 
 print(suspects["reasons"].value_counts().to_string())
-print("\nwrong_key above 3:", ", ".join(suspects.index[suspects["wrong_key"] > 3]))
-shown = ["p_negative", "wrong_key", "discrimination", "average_error"]
-print(suspects[[*shown, "strong_answer", "strong_share", "marked_right"]])
+print("\nwrong_key above 3:", ", ".join(suspects.index[suspects["wrong_key"] > 3]), "\n")
+weighed = ["p_negative", "wrong_key", "discrimination", "average_error"]
+print(suspects[[*weighed, "strong_answer", "strong_share", "marked_right"]])
 
 # %% [markdown]
 # ## Look at them
 #
-# Numbers only say where to look. Here are the first twelve of the list. Beside each image are the
-# votes of the 130 systems: dark for the ablest quarter, light for all others. The orange stripe
+# Numbers only say where to look. Here are the first twelve of the list. Beside each image stand
+# the votes of the systems: black for the ablest quarter, grey for all others. The orange stripe
 # is the label.
 
 # %%
@@ -90,30 +99,185 @@ weakest = ability <= ability.quantile(0.25)
 
 
 def draw(items: pd.Index, title: str) -> None:
-    """Draw digits with their labels and the votes of the crowd, four in a row."""
+    """Draw digits and the votes of the crowd, four in a row."""
     rows = -(-len(items) // 4)
-    figure = plt.figure(figsize=(13, 2.1 * rows + 0.8), layout="constrained")
-    figure.suptitle(title, fontsize=13)
-    places = figure.subfigures(rows, 4, squeeze=False).flat
-    for place, item in zip(places, items, strict=False):
-        answers = crowd.predictions[item]
-        label, most, best = crowd.labels[item], answers.mode()[0], answers[ablest].mode()[0]
-        place.suptitle(f"{item}: label {label}, most say {most}, ablest {best}", fontsize=9)
-        image, votes = place.subplots(1, 2, width_ratios=[1, 1.3])
+    figure = plt.figure(figsize=(13, 2.2 * rows + 0.6), layout="constrained")
+    figure.suptitle(title, fontsize=14)
+    for place, item in zip(figure.subfigures(rows, 4).flat, items, strict=False):
+        label, answers = crowd.labels[item], crowd.predictions[item]
+        most, best = answers.mode()[0], answers[ablest].mode()[0]
+        place.suptitle(f"{item}, label {label}\nmost say {most}, ablest {best}", fontsize=10)
+        image, votes = place.subplots(1, 2, width_ratios=[1, 1.1])
         image.imshow(images[crowd.labels.index.get_loc(item)], cmap="gray_r")
         image.set(xticks=[], yticks=[])
-        kinds = np.arange(10)
-        strong = answers[ablest].value_counts().reindex(kinds, fill_value=0)
-        others = answers[~ablest].value_counts().reindex(kinds, fill_value=0)
+        strong, others = (
+            answers[group].value_counts().reindex(range(10), fill_value=0)
+            for group in (ablest, ~ablest)
+        )
         votes.axvspan(label - 0.5, label + 0.5, color="orange", alpha=0.4, linewidth=0)
-        votes.bar(kinds, strong, color="black")
-        votes.bar(kinds, others, bottom=strong, color="lightgray")
-        votes.set(xticks=kinds, ylim=(0, 130), yticks=[0, 65, 130])
-        votes.tick_params(labelsize=7)
+        votes.bar(strong.index, strong, color="black")
+        votes.bar(others.index, others, bottom=strong, color="silver")
+        votes.set(xticks=range(10), ylim=(0, len(answers)), yticks=[0, 50, 100])
+        votes.tick_params(labelsize=8)
         votes.spines[["top", "right"]].set_visible(False)
     plt.show()
 
 
-draw(suspects.index[:12], "Suspect digits, the worst first")
+draw(suspects.index[:12], "Suspect digits, worst first")
+
+# %% [markdown]
+# A suspect is not a verdict. Some of these digits look more like what the crowd says than like
+# their label. Some could be anything: an image has only 8 × 8 pixels. And in some the label looks
+# right, and nearly all systems are wrong. A person has to decide, but about a handful of digits
+# and not about all of them.
+#
+# ## What average error would list
+#
+# The usual way to find bad items is to look at those that most systems get wrong. Let us take
+# as many of the hardest digits as there are suspects. The last two columns show how many of the
+# weakest and of the ablest quarter are right.
+
+# %%
 hardest = result.items.nlargest(len(suspects), "average_error")
-draw(hardest.index.difference(suspects.index,sort=False)[:12], "Hard")
+hardest["suspect"] = hardest.index.isin(suspects.index)
+hardest["weakest_right"] = right.loc[weakest, hardest.index].mean()
+hardest["ablest_right"] = right.loc[ablest, hardest.index].mean()
+sound = hardest[~hardest["suspect"]]
+
+shown = ["average_error", "discrimination", "p_negative", "suspect"]
+print(hardest[[*shown, "weakest_right", "ablest_right"]])
+
+helped = (sound["ablest_right"] > sound["weakest_right"]).sum()
+print(f"\nnot suspect: {len(sound)} of the {len(hardest)} hardest")
+print(f"of these with a slope above 0: {(sound['discrimination'] > 0).sum()}")
+print(f"of these better read by the ablest than by the weakest: {helped}")
+print(f"suspects that are not among the hardest: {len(suspects.index.difference(hardest.index))}")
+rank = result.items["average_error"].rank(ascending=False, method="min").astype(int)
+print("\nrank by average error of those with wrong_key above 3:")
+print(rank[suspects.index[suspects["wrong_key"] > 3]].to_string())
+
+# %% [markdown]
+# In the next picture every point is a digit. Average error sees only how far right a point lies:
+# it would list all that is right of the dashed line. What sets the suspects apart is the other
+# direction: their slopes are near 0 or below.
+
+# %%
+figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
+others = result.items.drop(suspects.index)
+for digits, name, color, size in (
+    (others, "others", "silver", 8),
+    (suspects, "suspects", "crimson", 28),
+):
+    axes.scatter(digits["average_error"], digits["discrimination"], size, color, label=name)
+at = suspects.loc[worst, ["average_error", "discrimination"]]
+axes.annotate(worst, at, (0, 8), textcoords="offset points", ha="center")
+axes.axhline(0, color="black", linewidth=0.8)
+axes.axvline(hardest["average_error"].min(), color="black", linewidth=0.8, linestyle="--")
+axes.set(xlabel="average error", ylabel="discrimination (slope)")
+axes.legend(frameon=False)
+axes.spines[["top", "right"]].set_visible(False)
+plt.show()
+
+# %% [markdown]
+# These are the hardest digits that are not suspect. Many are odd, too, but a person can read
+# most of them, and the label is what one reads. They are hard, and they are sound.
+
+# %%
+draw(sound.index[:8], "Hard but not suspect, hardest first")
+
+# %% [markdown]
+# ## What a negative slope looks like
+#
+# Left is the worst suspect, right the steepest of those hard but sound digits. The systems are
+# sorted by ability and cut into ten bins of the same size. A dot is the share of a bin that is
+# right, the line is the fitted curve. The small marks are single systems: at the top if they are
+# right, at the bottom if they are wrong.
+
+# %%
+grid = np.linspace(ability.min(), ability.max(), 200)
+curves = result.probability(grid)
+tenth = pd.qcut(ability, 10, labels=False)
+
+figure, panels = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True, layout="constrained")
+for panel, item in zip(panels, [worst, sound["discrimination"].idxmax()], strict=True):
+    hit = right[item]
+    panel.plot(grid, curves[item], color="crimson")
+    panel.plot(ability.groupby(tenth).mean(), hit.groupby(tenth).mean(), "o", color="black")
+    panel.plot(ability, np.where(hit, 1.04, -0.04), "|", color="gray", alpha=0.6)
+    slope, error = result.items.loc[item, ["discrimination", "discrimination_se"]]
+    panel.set_title(f"{item}: slope {slope:.1f}, standard error {error:.1f}")
+    panel.set(xlabel="ability", ylabel="share right" if item == worst else "")
+    panel.spines[["top", "right"]].set_visible(False)
+plt.show()
+
+winners = pd.DataFrame({"ability": ability, "accuracy": right.mean(axis="columns")})
+print(f"systems that are right about {worst}:")
+print(winners[right[worst]].sort_values("ability"))
+print("\nan average system:")
+print(winners.mean().to_string())
+
+# %% [markdown]
+# On the right, the strong get what the weak miss. On the left, only some weak systems give the
+# answer of the key, and no strong one does. They are few, so the slope itself is not known well:
+# look at its standard error. Its sign is what the list is about.
+#
+# ## Could it be noise?
+#
+# With so many digits, something will always look odd. `shuffle_control` shows how much. It hands
+# the right answers to each digit out to the systems at random. So each digit stays as hard as it
+# was, but who is strong no longer matters. Then it fits and flags again.
+
+# %%
+control = irtkit.shuffle_control(crowd.responses, seeds=[0, 1])
+print(control)
+
+# %% [markdown]
+# The column to compare is `negative`: what the data have beyond the shuffled rows is not what
+# noise makes. (`flagged` counts flat digits as well. After shuffling nearly every digit is flat,
+# so there it is large, and should be.)
+#
+# The column `dimension` says how much of the answers a single ability explains at most. It is
+# far above that of the shuffled rows, so it makes sense to call systems strong and weak.
+# `residual` is the same for what the fit leaves over. That is above noise, too: some systems have
+# more in common than their ability.
+#
+# ## Who answers alike?
+#
+# That matters, because systems that repeat each other's answers are not independent witnesses.
+# `similar_respondents` lists the pairs that agree far more than their abilities explain.
+
+# %%
+pairs = irtkit.similar_respondents(result)
+print(pairs.head(10))
+
+one, other = crowd.systems.loc[pairs["respondent"]], crowd.systems.loc[pairs["other"]]
+print(f"\npairs: {len(pairs)}")
+for trait in ("family", "training_size"):
+    print(f"with the same {trait}: {(one[trait].to_numpy() == other[trait].to_numpy()).sum()}")
+
+# %% [markdown]
+# Systems with the same training size trained on the same digits. More of these pairs share that
+# than share the kind of classifier (`family`). To be careful, we put systems that answer alike
+# into one group and judge again. With `groups=`, evidence counts for less where groups agree.
+
+# %%
+groups = pd.Series(ability.index, index=ability.index)
+for name, partner in pairs[["respondent", "other"]].to_numpy():
+    groups = groups.replace(groups[partner], groups[name])
+again = irtkit.flag_items(result, groups=groups)
+negative = again.index[again["reasons"].str.contains("negative")]
+
+print(f"{groups.nunique()} groups, the largest of {groups.value_counts().max()} systems")
+print("negative discrimination:", ", ".join(negative) or "none")
+print(suspects[weighed[:2]].join(again[weighed[:2]].add_suffix("_in_groups")).head())
+
+# %% [markdown]
+# ## What to take away
+#
+# - A high average error says that an item is hard. A slope near or below 0 says that something
+#   may be wrong with it.
+# - Sort by `wrong_key`, look at the first few, and let a person decide.
+# - Check against shuffled responses, and against systems that answer alike.
+#
+# With your own data the first lines are `responses = irtkit.read_responses("results.csv")` and
+# `result = irtkit.fit(responses, "2PL")`. All the rest stays.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,17 +10,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import pandas as pd
+    from numpy.typing import NDArray
 
     from irtkit.calibration.result import FitResult
 
 _STRONG = 0.75
 """Quantile of ability from which on a respondent is strong."""
+_AGREED = 0.75
+"""Share of the strong that makes an answer theirs."""
 
 
-def strong_answers(
-    result: FitResult, predictions: pd.DataFrame, items: pd.Index[str]
-) -> pd.DataFrame:
-    """Answer most of the strong gave to some items, their share, and the answer marked right.
+def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame:
+    """Answer most of the strong gave, their share, and the answer marked right; index "item".
+
+    Column "another" says whether the strong agree on an answer that is not marked right. Of
+    answers given equally often, the one met first among the respondents is named.
 
     Raises
     ------
@@ -38,34 +42,45 @@ def strong_answers(
     labels = np.array(result.respondent_labels, dtype=object)[~result.synthetic]
     _check("respondent", answers.index, labels)
     _check("item", answers.columns, result.item_labels)
-    answers = answers.loc[list(labels), list(items)]
+    answers = answers.loc[list(labels), list(result.item_labels)]
+    flat, kinds = pd.factorize(answers.to_numpy(dtype=object).ravel())
+    codes = flat.reshape(len(answers), -1)
     ability = result.ability[~result.synthetic]
-    strong = answers[ability >= np.quantile(ability, _STRONG)]
-    votes = [column.value_counts() for _, column in strong.items()]
-    return pd.DataFrame(
-        {
-            "strong_answer": pd.Series(
-                [count.index[0] if len(count) else None for count in votes], dtype=object
-            ),
-            "strong_share": [
-                count.iloc[0] / count.sum() if len(count) else np.nan for count in votes
-            ],
-            "marked_right": pd.Series(_marked(result, answers), dtype=object),
-        }
-    ).set_axis(items, axis=0)
+    strong = codes[ability >= np.quantile(ability, _STRONG)]
+    right = _right(result)
+    rows = []
+    for j in range(codes.shape[1]):
+        answer, share = _most_frequent(strong[:, j])
+        marked = np.unique(codes[right[:, j] & (codes[:, j] >= 0), j])
+        key = int(marked[0]) if len(marked) == 1 else -1
+        another = share >= _AGREED and answer not in marked
+        rows.append((_named(answer, kinds), share, _named(key, kinds), another))
+    return pd.DataFrame.from_records(
+        rows,
+        columns=["strong_answer", "strong_share", "marked_right", "another"],
+        index=pd.Index(result.item_labels, name="item"),
+    ).astype({"strong_answer": object, "marked_right": object, "another": bool})
 
 
-def _marked(result: FitResult, answers: pd.DataFrame) -> list[object]:
-    """The answer that counts as right by item, None where none or several do."""
+def _right(result: FitResult) -> NDArray[np.bool_]:
+    """Which responses of real respondents are right; none if they were not saved."""
+    real = ~result.synthetic
     if result.responses is None:
-        return [None] * answers.shape[1]
-    right = result.responses.successes[~result.synthetic] > 0
-    place = {label: j for j, label in enumerate(result.item_labels)}
-    marked = []
-    for item, column in answers.items():
-        kinds = column[right[:, place[str(item)]]].dropna().unique()
-        marked.append(kinds[0] if len(kinds) == 1 else None)
-    return marked
+        return np.zeros((int(real.sum()), len(result.item_labels)), dtype=np.bool_)
+    return np.asarray(result.responses.successes[real] > 0)
+
+
+def _most_frequent(codes: NDArray[Any]) -> tuple[int, float]:
+    """The most frequent code and its share; −1 and NaN without any."""
+    given = codes[codes >= 0]
+    if not len(given):
+        return -1, float("nan")
+    counts = np.bincount(given)
+    return int(counts.argmax()), float(counts.max() / len(given))
+
+
+def _named(code: int, kinds: Any) -> object:
+    return kinds[code] if code >= 0 else None
 
 
 def _check(kind: str, have: pd.Index[str], needed: Iterable[str]) -> None:

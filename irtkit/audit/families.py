@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.audit.expected import expected, rows_of_fit
+from irtkit.audit.similar import similar_respondents
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,31 +17,58 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+SIMILAR = "similar"
+
 
 def clustered_share(result: FitResult, groups: Any) -> float:
-    """Variance of item scores if respondents were independent, over that between families.
+    """Variance of item slopes if respondents were independent, over that between families.
 
-    At most 1. The scores are those of slopes, Σ (y − P)(θ − θ̄), with P of the fitted model; the
-    variance between families is Σ (sum within the family)² (Liang & Zeger 1986), pooled over the
+    At most 1. Both are jackknife variances of the slope of responses on strength, Σ (b₍g₎ − b)²
+    (G − 1)/G over the G slopes b₍g₎ without one family, or without one respondent (cluster-robust
+    in the form that is safe with few clusters: Bell & McCaffrey 2002). They are pooled over the
     items, which share their respondents.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two families, or a respondent has none.
     """
     from irtkit.calibration.evidence import strength_of
 
     strength = strength_of(rows_of_fit(result, "groups"))
     family = _family_codes(groups, result)[strength.kept]
+    family = np.unique(family, return_inverse=True)[1]
+    if family.max(initial=0) < 1:
+        raise ValueError("groups must name at least two families")
+    theta, alone = strength.value[strength.kept], np.arange(len(family))
     apart = together = 0.0
     for part in expected(result, strength.kept):
-        score = part.residual * strength.logit[strength.kept, None]
-        sums = np.zeros((int(family.max()) + 1, score.shape[1]))
-        np.add.at(sums, family, score)
-        apart += float((score**2).sum())
-        together += float((sums**2).sum())
+        apart += _jackknife(alone, theta, part.right, part.trials)
+        together += _jackknife(family, theta, part.right, part.trials)
     return min(1.0, apart / together) if together > 0 else 1.0
+
+
+def _jackknife(family: NDArray[np.int64], theta: Array, right: Array, trials: Array) -> float:
+    """Sum over items of the jackknife variance of their slopes, each leaving out one family."""
+    at = theta[:, None]
+    by_family = np.zeros((5, int(family.max()) + 1, right.shape[1]))
+    terms = (trials, trials * at, trials * at**2, right, right * at)
+    for sums, term in zip(by_family, terms, strict=True):
+        np.add.at(sums, family, term)
+    n, first, second, n_right, crossed = by_family.sum(axis=1)[:, None] - by_family
+    n = np.maximum(n, 1)
+    spread = second - first**2 / n
+    slope = np.zeros_like(spread)
+    np.divide(crossed - n_right * first / n, spread, out=slope, where=spread > 1e-9)
+    size = len(slope)
+    return float(((slope - slope.mean(axis=0)) ** 2).sum() * (size - 1) / size)
 
 
 def _family_codes(groups: Any, result: FitResult) -> NDArray[np.int64]:
     """Number of the family of every respondent; synthetic ones may be left out of a mapping."""
     labels = result.respondent_labels
+    if isinstance(groups, str):
+        return _alike(result, groups)
     if isinstance(groups, Mapping) or hasattr(groups, "items"):  # a Series has items too
         by_label = {str(label): family for label, family in groups.items()}
         missing = [
@@ -63,3 +91,18 @@ def _family_codes(groups: Any, result: FitResult) -> NDArray[np.int64]:
             raise ValueError(f"groups has no family for respondent {label!r}")
         codes.setdefault(str(value), len(codes))
     return np.array([codes[str(value)] for value in values], dtype=np.int64)
+
+
+def _alike(result: FitResult, word: str) -> NDArray[np.int64]:
+    """Families of respondents that are linked by answering alike."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    if word != SIMILAR:
+        raise ValueError(f"groups must be families by respondent, or {SIMILAR!r}; got {word!r}")
+    pairs = similar_respondents(result)
+    place = {label: k for k, label in enumerate(result.respondent_labels)}
+    ends = [[place[label] for label in pairs[name]] for name in ("respondent", "other")]
+    n = len(place)
+    links = coo_array((np.ones(len(pairs)), (ends[0], ends[1])), shape=(n, n))
+    return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)

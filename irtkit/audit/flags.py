@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from irtkit.calibration.inversion import Inversion
 
     Array = NDArray[np.float64]
-    Groups = Mapping[Hashable, Hashable] | Sequence[Hashable] | pd.Series[str]
+    Groups = Mapping[Hashable, Hashable] | Sequence[Hashable] | pd.Series[str] | str
 
 NEGATIVE = "negative discrimination"
 _INTERVAL = 1.96
@@ -35,7 +35,7 @@ _ABILITIES = 201
 _WANTED_POWER = 0.8
 _LEAST_POWER = 0.5
 _ANOTHER_DIMENSION = 0.8
-"""Correlation of ability with strength under which the model follows something else."""
+"""Rank correlation of ability with strength under which the model follows something else."""
 
 
 def flag_items(
@@ -58,8 +58,9 @@ def flag_items(
         False-discovery rate of the decision that a slope is negative: the share of the items so
         called that is expected to be called so wrongly.
     flat_information
-        An item is flat if the 95 % interval of its discrimination holds 0 and its information,
-        averaged over the respondents, is less than this share of the median item's (2PL, 3PL).
+        An item is flat if the 95 % interval of its discrimination holds 0, its trend is not above
+        0 beyond doubt, and its information, averaged over the respondents, is less than this share
+        of the median item's (2PL and 3PL, with standard errors).
     extreme_difficulty
         An item is extreme if its difficulty lies further than this from 0, in SDs of ability.
     chance
@@ -67,13 +68,14 @@ def flag_items(
         whose guessing (3PL) lies above it by more than 1.96 standard errors.
     groups
         Family of every respondent, when some are versions of one another: a mapping or Series from
-        label to family, or a list in the order of the respondents. The evidence on slopes then
-        counts for as much less as responses agree within families beyond what the model says
-        (a cluster-robust variance, the same factor for all items). See
-        :func:`irtkit.similar_respondents`.
+        label to family, or a list in the order of the respondents; "similar" joins the pairs of
+        :func:`irtkit.similar_respondents`. The evidence on slopes then counts for less, by the
+        variance of slopes between respondents over that between families (cluster-robust, the
+        same factor for all items).
     predictions
         What each respondent answered, index = respondents, columns = items, missing cells allowed.
-        Adds which answer the strong agree on.
+        Adds which answer the strong agree on, and lists the items where three quarters of them
+        give one that is not marked right.
 
     Returns
     -------
@@ -115,23 +117,24 @@ def flag_items(
     {'strong_answer': 3, 'marked_right': 9}
     """
     _check(result, fdr, flat_information, extreme_difficulty, chance)
+    answers = None if predictions is None else strong_answers(result, predictions)
     judged = _judged(result, groups)
     negative = _discoveries(judged.verdict.p_negative, fdr)
     if judged.found is not None and judged.evidence is not None:
         _warn(result, judged.found, judged.evidence, fdr)
     reasons = {
         NEGATIVE: negative,
-        "flat discrimination": _flat(result, flat_information) & ~negative,
+        "flat discrimination": _flat(result, flat_information, judged.evidence) & ~negative,
         "no variance: all right": _alike(result, right=True),
         "no variance: all wrong": _alike(result, right=False),
         "no responses": np.array(result.status) == "no responses",
         "extreme difficulty": _extreme(result, extreme_difficulty),
         "guessing above chance": _guessed(result, chance),
     }
+    if answers is not None:
+        reasons["the strong agree on another answer"] = answers.pop("another").to_numpy()
     table = _table(result, judged, reasons)
-    if predictions is not None:
-        table = table.join(strong_answers(result, predictions, table.index))
-    return table
+    return table if answers is None else table.join(answers)
 
 
 class _Judged(NamedTuple):
@@ -190,7 +193,7 @@ def _discoveries(p_negative: Array, fdr: float) -> NDArray[np.bool_]:
     return found
 
 
-def _flat(result: FitResult, least: float) -> NDArray[np.bool_]:
+def _flat(result: FitResult, least: float, evidence: Evidence | None) -> NDArray[np.bool_]:
     """Items with a slope of their own that may be 0 and little information."""
     nothing = np.zeros(len(result.item_labels), dtype=np.bool_)
     if result.model not in {"2PL", "3PL"}:
@@ -204,7 +207,8 @@ def _flat(result: FitResult, least: float) -> NDArray[np.bool_]:
     if not answered.any():
         return nothing
     little = information < least * np.median(information[answered])
-    return np.asarray(answered & little & (np.abs(slope) < _INTERVAL * error))
+    flat = answered & little & (np.abs(slope) < _INTERVAL * error)
+    return np.asarray(flat if evidence is None else flat & ~(evidence.trend > _INTERVAL))
 
 
 def _alike(result: FitResult, *, right: bool) -> NDArray[np.bool_]:
@@ -266,8 +270,8 @@ def _warn(result: FitResult, found: Inversion, evidence: Evidence, fdr: float) -
     agreement = _agreement_with_strength(result)
     if agreement < _ANOTHER_DIMENSION:
         warnings.warn(
-            f"the ability of the {result.model} has a correlation of only {agreement:.2f} with "
-            "how much respondents get right: the matrix holds more than one dimension, and "
+            f"the ability of the {result.model} hardly follows how much respondents get right (rank "
+            f"correlation {agreement:.2f}): the matrix holds more than one dimension, and "
             "negative items are told by what respondents get right, not by that ability",
             stacklevel=3,
         )
@@ -295,11 +299,13 @@ def respondents_needed(
 
 
 def _agreement_with_strength(result: FitResult) -> float:
-    """Correlation of ability with strength among real respondents."""
+    """Rank correlation of ability with strength among real respondents."""
+    from scipy.stats import spearmanr
+
     from irtkit.calibration.evidence import strength_of
 
     strength = strength_of(rows_of_fit(result, "flag_items"))
-    logit, ability = strength.logit[strength.kept], result.ability[strength.kept]
-    if logit.std() == 0 or ability.std() == 0:
+    value, ability = strength.value[strength.kept], result.ability[strength.kept]
+    if np.ptp(value) == 0 or np.ptp(ability) == 0:
         return 1.0
-    return float(np.corrcoef(logit, ability)[0, 1])
+    return float(spearmanr(value, ability).statistic)

@@ -45,9 +45,9 @@ class ShuffleControl:
 
     table: pd.DataFrame
     """Index "responses": "data", then "shuffled, seed 0" and so on. Columns: flagged (suspect
-    items), negative (those with negative discrimination), dimension (share of the variance of
-    responses, given how hard each item is, that one dimension explains at most), residual
-    (the same share of what the fit leaves over)."""
+    items; nearly all where responses are shuffled, for being flat), negative (those with negative
+    discrimination), dimension (share of the variance of responses, given how hard each item is,
+    that one dimension explains at most), residual (the same share of what the fit leaves over)."""
     power: float
     """Probability that an inverted item of typical discrimination is found; NaN without any
     structure in the data."""
@@ -75,7 +75,7 @@ class ShuffleControl:
         counts = self.table["negative"]
         noise = ", ".join(str(count) for count in counts.drop(_DATA))
         sentences = [
-            f"{counts[_DATA]} items have negative discrimination; in shuffled responses {noise} do."
+            f"Items with negative discrimination: {counts[_DATA]} in the data; shuffled: {noise}."
         ]
         shares, noisy = self.table.loc[_DATA], self.table.drop(_DATA).max()
         between = (
@@ -146,7 +146,7 @@ def shuffle_control(
     >>> crowd = irtkit.load_digits_crowd()
     >>> control = irtkit.shuffle_control(crowd.responses, seeds=[0])
     >>> print(control.summary[0])
-    1 items have negative discrimination; in shuffled responses 0 do.
+    Items with negative discrimination: 1 in the data; shuffled: 0.
     """
     import pandas as pd
 

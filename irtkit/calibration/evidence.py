@@ -1,8 +1,8 @@
 """What responses say about the slope of each item, before any model is fitted.
 
-**Strength** of a respondent is the logit of the share right, of x right out of n
-log((x + ½)/(n − x + ½)); where cells are missing, plus the mean difficulty of the items that were
-answered, difficulties being told by the same rule (Cohen 1979). It takes no model: with several
+**Strength** of a respondent is the share of responses that are right; where cells are missing,
+less how easy the items were that were answered, an item's ease being its share right less how
+strong those were who answered it (additive effects, by turns). It takes no model: with several
 dimensions in a matrix the fitted ability may follow one that has little to do with being right,
 and noise always looks like a dimension of its own.
 
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _ADJUSTMENTS = 20
-_ADJUSTED = 0.01
-"""Change of a mean difficulty, in logits, below which strength is settled."""
+_ADJUSTED = 1e-3
+"""Change of a share below which strength is settled."""
 _NO_VARIANCE = 1e-9
 
 
 class Strength(NamedTuple):
     """How strong the respondents are, without a model."""
 
-    logit: Array
+    value: Array
     """Standardised among the respondents kept, 0 for the others; (n_respondents,)."""
     gain: Array
-    """Derivative of the logit by the number right; 0 for those not kept."""
+    """Derivative of the value by the number right; 0 for those not kept."""
     kept: NDArray[np.bool_]
     """Real respondents with a response."""
 
@@ -74,8 +74,8 @@ def evidence_of(rows: Rows) -> Evidence:
     strength = strength_of(rows)
     responses = np.maximum(rows.item_responses[0], 1)
     share = rows.item_right[0] / responses
-    right, answered = rows.sums_of(strength.logit)
-    spread = rows.sums_of(strength.logit**2)[1] - answered**2 / responses
+    right, answered = rows.sums_of(strength.value)
+    spread = rows.sums_of(strength.value**2)[1] - answered**2 / responses
     information = share * (1 - share) * np.maximum(spread, 0)
     score = right - share * answered - _own_part(rows, strength.gain, share)
     varied = information > _NO_VARIANCE
@@ -85,28 +85,29 @@ def evidence_of(rows: Rows) -> Evidence:
 def strength_of(rows: Rows) -> Strength:
     """Strength of all respondents."""
     kept = rows.real & (rows.respondent_responses > 0)
-    right = rows.respondent_right + 0.5
-    wrong = rows.respondent_responses - rows.respondent_right + 0.5
-    logit = np.where(kept, np.log(right / wrong), 0.0)
+    share = np.where(kept, 1 / np.maximum(rows.respondent_responses, 1), 0.0)
+    value = share * rows.respondent_right
     if not rows.complete:
-        logit += _difficulty_met(rows, logit, kept)
-    logit[kept] -= logit[kept].mean()
-    spread = max(float(logit[kept].std()), _NO_VARIANCE)
-    return Strength(logit / spread, np.where(kept, (1 / right + 1 / wrong) / spread, 0.0), kept)
+        value -= _ease_met(rows, value, share)
+    value[kept] -= value[kept].mean()
+    spread = max(float(value[kept].std()), _NO_VARIANCE)
+    return Strength(value / spread, share / spread, kept)
 
 
-def _difficulty_met(rows: Rows, logit: Array, kept: NDArray[np.bool_]) -> Array:
-    """Mean difficulty of the items that each respondent answered, 0 for those not kept."""
+def _ease_met(rows: Rows, right: Array, share: Array) -> Array:
+    """Mean ease of the items that each respondent answered, 0 for those not kept.
+
+    ``right`` is the share right of every respondent, ``share`` that of one response.
+    """
     responses = np.maximum(rows.item_responses[0], 1)
-    right = rows.item_right[0] + 0.5
-    ease = np.log(right / (rows.item_responses[0] - rows.item_right[0] + 0.5))
-    met = np.zeros_like(logit)
+    item_share, kept = rows.item_right[0] / responses, share > 0
+    met = np.zeros_like(right)
     for _ in range(_ADJUSTMENTS):
-        difficulty = rows.sums_of((logit + met) * kept)[1] / responses - ease
+        ease = item_share - rows.sums_of((right - met) * kept)[1] / responses
         before, met = met, np.zeros(len(met))
         for some, _, answered in widened(rows.cells, rows.trials, complete=rows.complete):
-            met[some] = difficulty.sum() if answered is None else answered @ difficulty
-        met = np.where(kept, met / np.maximum(rows.respondent_responses, 1), 0.0)
+            met[some] = ease.sum() if answered is None else answered @ ease
+        met *= share
         met[kept] -= met[kept].mean()
         if np.abs(met - before).max() < _ADJUSTED:
             break

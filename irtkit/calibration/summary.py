@@ -28,7 +28,10 @@ def summarise(result: FitResult) -> str:
         lines.append(f"SD of ability {result.latent_sd:.3f}")
     negative = int((items["discrimination"] < 0).sum())
     if result.model in {"2PL", "3PL"}:
-        lines.append(f"{negative} of {len(items)} items have negative discrimination")
+        lines.append(
+            f"discrimination is estimated below 0 for {negative} of {len(items)} items "
+            "(irtkit.flag_items says which are to be believed)"
+        )
     counts = items["status"].value_counts()
     unusual = [f"{n} {status}" for status, n in counts.items() if status != "ok"]
     if unusual:

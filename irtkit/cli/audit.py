@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from irtkit.audit.families import SIMILAR
 
+if TYPE_CHECKING:
     import pandas as pd
 
 TABLE_FORMATS = (".csv", ".json")
@@ -34,6 +35,13 @@ def read_labelled(path: Path, option: str) -> pd.DataFrame:
         repeated = table.index[table.index.duplicated()][0]
         raise ValueError(f"{option} {path.name}: {repeated!r} occurs twice")
     return table
+
+
+def read_families(groups: str | None) -> pd.Series[str] | str | None:
+    """What --groups stands for."""
+    if groups is None or groups == SIMILAR:
+        return groups
+    return read_labelled(Path(groups), "--groups").iloc[:, 0]
 
 
 def check_out(out: Path) -> None:

@@ -118,8 +118,9 @@ def compare_command(*, out: Path | None, **options: Any) -> None:
 @click.option("--chance", type=float, help="3PL: probability of guessing right, such as 0.25.")
 @click.option(
     "--groups",
-    type=click.Path(path_type=Path),
-    help="A CSV with the respondent and its family in two columns; evidence counts by family.",
+    metavar="FILE",
+    help="A CSV with the respondent and its family in two columns, or the word 'similar' for "
+    "families of those who answer alike; evidence then counts by family.",
 )
 @click.option(
     "--predictions",
@@ -141,7 +142,7 @@ def compare_command(*, out: Path | None, **options: Any) -> None:
 def audit_command(
     *,
     out: Path | None,
-    groups: Path | None,
+    groups: str | None,
     predictions: Path | None,
     shuffles: int,
     top: int,
@@ -155,7 +156,7 @@ def audit_command(
         audit.check_out(out)
     responses = read(options)
     answers = None if predictions is None else audit.read_labelled(predictions, "--predictions")
-    families = None if groups is None else audit.read_labelled(groups, "--groups").iloc[:, 0]
+    families = audit.read_families(groups)
     result = fitted(responses, options, standard_errors=True)
     suspects = flag_items(result, groups=families, predictions=answers, **thresholds)
     if out is not None:

@@ -1,0 +1,195 @@
+"""What models say about responses they have not seen, beside what average error says.
+
+Cells are held out at random, fold by fold; each predictor is made from the rest and gives the
+probability that a held-out response is right. The predictor behind average error is additive on
+the logit scale: how easy the item is plus how strong the respondent is, both told by shares right.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.calibration import fit
+from irtkit.progress import progress_line
+from irtkit.responses import ResponseMatrix
+from irtkit.simulation import check_seed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from irtkit.calibration import FitResult
+    from irtkit.irf import ModelName
+
+    Array = NDArray[np.float64]
+
+AVERAGE_ERROR = "average error"
+_LEAST = 1e-6
+"""Predictions are kept this far from 0 and 1, so that one surprise is not everything."""
+_SPREAD = np.array([-1.7320508075688772, 0.0, 1.7320508075688772])
+_WEIGHTS = np.array([1, 4, 1]) / 6
+"""Gauss–Hermite rule of three nodes for the posterior of ability."""
+_CELLS_AT_ONCE = 2**22
+
+
+def held_out_predictions(
+    responses: ResponseMatrix,
+    models: Sequence[ModelName] = ("1PL", "2PL", "3PL"),
+    *,
+    folds: int = 5,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Predict responses left out at random, by average error and by item response models.
+
+    Parameters
+    ----------
+    responses
+        Respondents (rows) × items; synthetic respondents are left out. Repeated trials of one
+        cell are held out together.
+    models
+        Models to fit, each with its default prior; every fold fits each of them.
+    folds
+        Parts into which the observed cells are divided at random; each is held out once.
+    seed
+        The same number divides the cells the same way.
+    progress
+        Whether to show progress; by default on a terminal only.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index "predictor": "average error" and the models. Columns: log_likelihood (natural, mean
+        per held-out response; higher is better), accuracy (share of responses on the likelier
+        side), gain (of log_likelihood over average error), gain_se (its standard error, from the
+        spread between items) and n_responses.
+
+    Raises
+    ------
+    TypeError
+        If ``responses`` is not a ResponseMatrix.
+    ValueError
+        If ``folds`` is not a whole number from 2, there are fewer observed cells than folds, or
+        ``seed`` is no whole number from 0.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> from irtkit.difficulty import held_out_predictions
+    >>> items = irtkit.ItemParameters.from_difficulty([1.0, -1.0, 1.5, 0.7] * 10, [0.0] * 40)
+    >>> responses = irtkit.simulate_responses(items, [k / 25 - 2 for k in range(100)], seed=1)
+    >>> table = held_out_predictions(responses, ["1PL", "2PL"])
+    >>> bool(table.loc["2PL", "gain"] > 3 * table.loc["2PL", "gain_se"])
+    True
+    """
+    import pandas as pd
+
+    if not isinstance(responses, ResponseMatrix):
+        raise TypeError(f"responses must be a ResponseMatrix, got {type(responses).__name__}")
+    if not isinstance(folds, int | np.integer) or isinstance(folds, bool) or folds < 2:
+        raise ValueError(f"folds must be a whole number, 2 or more; got {folds!r}")
+    check_seed(seed)
+    real = np.flatnonzero(~responses.synthetic)
+    right, trials = responses.successes[real], responses.trials[real]
+    if np.count_nonzero(trials) < folds:
+        raise ValueError(f"responses has {np.count_nonzero(trials)} cells for {folds} folds")
+    scores = {name: np.zeros((2, right.shape[1])) for name in (AVERAGE_ERROR, *models)}
+    with progress_line("predicting held-out responses", shown=progress) as report:
+        step = 0
+        for held in _folds(trials, folds, seed):
+            seen = np.where(held, 0, trials)
+            training = ResponseMatrix.from_counts(np.where(held, 0, right), seen)
+            for name, score in scores.items():
+                step += 1
+                fitted = None if name == AVERAGE_ERROR else _fit(training, name)
+                for some, p in _predictions(fitted, training):
+                    out = np.where(held[:, some], trials[:, some], 0).astype(np.float64)
+                    score[:, some] += _scores(p, right[:, some], out)
+                report(step, float(score[0].sum()))
+    n = trials.sum(axis=0, dtype=np.int64)
+    base = scores[AVERAGE_ERROR][0]
+    rows = {name: _row(score, score[0] - base, n) for name, score in scores.items()}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("predictor")
+
+
+def _folds(trials: NDArray[Any], folds: int, seed: int) -> Iterator[NDArray[np.bool_]]:
+    """Which cells are held out, fold by fold; each observed cell once."""
+    observed = np.flatnonzero(trials)
+    generator = np.random.default_rng(seed)
+    fold = np.full(trials.size, -1, dtype=np.int8 if folds < 128 else np.int64)
+    fold[observed] = generator.permutation(np.arange(len(observed)) % folds)
+    for k in range(folds):
+        yield (fold == k).reshape(trials.shape)
+
+
+def _fit(training: ResponseMatrix, model: Any) -> FitResult:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of folds; the whole was fitted aloud
+        return fit(training, model, standard_errors=False, progress=False)
+
+
+def _predictions(
+    fitted: FitResult | None, training: ResponseMatrix
+) -> Iterator[tuple[slice, Array]]:
+    """P(right) of all respondents on some items at a time."""
+    n, n_items = training.n_respondents, training.n_items
+    step = max(1, _CELLS_AT_ONCE // max(n, 1))
+    strength, ease = _additive(training) if fitted is None else (np.zeros(0), np.zeros(0))
+    for start in range(0, n_items, step):
+        some = slice(start, start + step)
+        if fitted is None:
+            yield some, 1 / (1 + np.exp(-(strength[:, None] + ease[some])))
+        else:
+            yield some, _of_model(fitted, some)
+
+
+def _of_model(fitted: FitResult, some: slice) -> Array:
+    """P(right), averaged over the posterior of ability as a normal one."""
+    from irtkit.irf import ItemParameters
+
+    items = ItemParameters(*(values[some] for values in vars(fitted.parameters).values()))
+    total = np.zeros((len(fitted.ability), items.n_items))
+    for weight, shift in zip(_WEIGHTS, _SPREAD, strict=True):
+        total += weight * items.probability(fitted.ability + shift * fitted.ability_se)
+    return total
+
+
+def _additive(training: ResponseMatrix) -> tuple[Array, Array]:
+    """Strength of respondents and ease of items, logits that add up."""
+    right, trials = training.successes, training.trials
+
+    def logit(axis: int | None) -> Array:
+        n_right = right.sum(axis=axis, dtype=np.int64) + 0.5
+        n_wrong = trials.sum(axis=axis, dtype=np.int64) - n_right + 1
+        return np.asarray(np.log(n_right / n_wrong))
+
+    return logit(1) - logit(None), logit(0)
+
+
+def _scores(p: Array, right: NDArray[Any], trials: Array) -> Array:
+    """Log-likelihood and responses predicted rightly, by item; ``trials`` are those held out."""
+    p = np.clip(p, _LEAST, 1 - _LEAST)
+    n_right = np.where(trials > 0, right, 0)
+    n_wrong = trials - n_right
+    log_likelihood = n_right * np.log(p) + n_wrong * np.log1p(-p)
+    hit = np.where(p == 0.5, (n_right + n_wrong) / 2, np.where(p > 0.5, n_right, n_wrong))
+    return np.stack([log_likelihood.sum(axis=0), hit.sum(axis=0)])
+
+
+def _row(score: Array, gain: Array, n: NDArray[np.int64]) -> dict[str, float]:
+    """Means per response, and the gain with its standard error as a ratio of sums over items."""
+    total = int(n.sum())
+    mean = gain.sum() / total
+    spread = np.sqrt(((gain - mean * n) ** 2).sum() * len(n) / max(len(n) - 1, 1)) / total
+    return {
+        "log_likelihood": score[0].sum() / total,
+        "accuracy": score[1].sum() / total,
+        "gain": mean,
+        "gain_se": spread,
+        "n_responses": total,
+    }
