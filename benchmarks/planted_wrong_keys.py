@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 SHARE = 0.02
 SIMULATED = (12, 30, 60, 100, 200)
 SIMULATED_DATA_SETS = 20
-REAL_DATA_SETS = 10
+REAL_DATA_SETS = 30
 RANKINGS = ("irtkit", "item–total", "average error", "mirt")
 PEER_SECONDS = 120.0
 

@@ -14,6 +14,7 @@ from irtkit.audit import flag_items, shuffle_control, similar_respondents
 from irtkit.audit.flags import NEGATIVE
 from irtkit.calibration import fit
 from irtkit.cli import audit
+from irtkit.cli.impact import impact_command
 from irtkit.cli.inputs import fitted, folder_out, read, reading_and_fitting
 from irtkit.cli.outputs import prepare, write_comparison, write_fit
 from irtkit.datasets import load_digits_crowd
@@ -73,6 +74,9 @@ def cli() -> None:
     """
 
 
+cli.add_command(impact_command)
+
+
 @cli.command("fit")
 @reading_and_fitting
 @folder_out
@@ -89,12 +93,18 @@ def fit_command(*, out: Path | None, standard_errors: bool, **options: Any) -> N
 @cli.command("compare")
 @reading_and_fitting
 @folder_out
-def compare_command(*, out: Path | None, **options: Any) -> None:
+@click.option(
+    "--folds",
+    default=5,
+    show_default=True,
+    help="Parts of the responses to leave out and predict; 0 leaves that out.",
+)
+def compare_command(*, out: Path | None, folds: int, **options: Any) -> None:
     """Set average error beside IRT difficulty and say whether they order the items alike."""
     responses = read(options)
     prepare(out)
     comparison = compare_difficulties(
-        fitted(responses, options, standard_errors=False), seed=options["seed"]
+        fitted(responses, options, standard_errors=False), folds=folds, seed=options["seed"]
     )
     written = write_comparison(comparison, out)
     click.echo(f"{comparison}{written}")
@@ -190,7 +200,7 @@ def demo_command(*, model: Any, out: Path) -> None:
     crowd = load_digits_crowd()
     prepare(out)
     result = fit(crowd.responses, model)
-    comparison = compare_difficulties(result)
+    comparison = compare_difficulties(result, folds=2)
     written = write_fit(result, out, source="irtkit.datasets.load_digits_crowd()")
     written += write_comparison(comparison, out)
     click.echo(result)

@@ -2,12 +2,34 @@
 
 - ``average_error``: share of real respondents that got the item wrong;
 - ``expected_error``: the same share as the item response model expects it;
+- ``quality_standard``: several metrics of every answer on one scale (Kolena's difficulty score);
 - ``comparison``: measures side by side, with rank correlations and plain sentences;
-- ``rank_agreement``: the rank correlations, and whether two orders contradict each other.
+- ``rank_agreement``: the rank correlations, and whether two orders contradict each other;
+- ``spearman_score``: how well a predictor orders the items, and what its ties do to the score.
 """
 
 from irtkit.difficulty.average_error import average_error
 from irtkit.difficulty.comparison import DifficultyComparison, compare_difficulties
 from irtkit.difficulty.expected_error import expected_error
+from irtkit.difficulty.quality_standard import (
+    QualityStandard,
+    absolute_error,
+    detection_score,
+    misclassifications,
+    quality_standard,
+)
+from irtkit.difficulty.spearman_score import SpearmanScore, spearman_score
 
-__all__ = ["DifficultyComparison", "average_error", "compare_difficulties", "expected_error"]
+__all__ = [
+    "DifficultyComparison",
+    "QualityStandard",
+    "SpearmanScore",
+    "absolute_error",
+    "average_error",
+    "compare_difficulties",
+    "detection_score",
+    "expected_error",
+    "misclassifications",
+    "quality_standard",
+    "spearman_score",
+]

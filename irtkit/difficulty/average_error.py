@@ -49,3 +49,52 @@ def average_error(responses: ResponseMatrix) -> pd.Series[float]:
 
     share = Counts.of(responses, responses.synthetic).average_error
     return pd.Series(share, index=pd.Index(responses.items, name="item"), name="average_error")
+
+
+def average_error_interval(responses: ResponseMatrix, *, level: float = 0.95) -> pd.DataFrame:
+    """Average error with its binomial interval, by item.
+
+    The score interval (Wilson 1927): with z the normal quantile and p the share wrong of n, centre
+    (p + z²/2n) / (1 + z²/n) and half-width z √(p(1 − p)/n + z²/4n²) / (1 + z²/n). It takes the
+    respondents as drawn at random and repeated trials as independent.
+
+    Parameters
+    ----------
+    responses
+        As for :func:`average_error`.
+    level
+        Share of such intervals that hold the true share.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index ``item``; columns ``average_error``, ``low``, ``high``, ``n_responses``; NaN for an
+        item that no real respondent answered.
+
+    Raises
+    ------
+    ValueError
+        If ``level`` is not between 0 and 1.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> from irtkit.difficulty import average_error_interval
+    >>> responses = irtkit.ResponseMatrix([[1], [0], [0], [0]], items=["a"])
+    >>> average_error_interval(responses).round(3).loc["a", ["low", "high"]].tolist()
+    [0.301, 0.954]
+    """
+    import numpy as np
+    import pandas as pd
+    from scipy.special import ndtri
+
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+    error = average_error(responses)
+    n = Counts.of(responses, responses.synthetic).item_responses
+    tried, z = np.maximum(n, 1), float(ndtri((1 + level) / 2))
+    centre = (error + z**2 / (2 * tried)) / (1 + z**2 / tried)
+    inside = error * (1 - error) / tried + z**2 / (4 * tried**2)
+    half = z * np.sqrt(inside) / (1 + z**2 / tried)
+    columns = {"average_error": error, "low": centre - half, "high": centre + half}
+    return pd.DataFrame(columns).assign(n_responses=n)

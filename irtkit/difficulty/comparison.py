@@ -24,15 +24,25 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from irtkit.difficulty.expected_error import expected_error
+from irtkit.difficulty.held_out import held_out_predictions
 from irtkit.difficulty.rank_agreement import n_tied, rank_agreement
-from irtkit.difficulty.sentences import agreement_sentence, moves_sentence, negative_sentence
-from irtkit.irf import ItemParameters
+from irtkit.difficulty.sentences import (
+    agreement_sentence,
+    held_out_sentence,
+    moves_sentence,
+    negative_sentence,
+)
+from irtkit.irf import MODELS, ItemParameters
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
     from irtkit.difficulty.rank_agreement import RankAgreement
+    from irtkit.irf import ModelName
 
+_FEW_CELLS = 100_000
 _NEEDED = (
     *("discrimination", "difficulty", "guessing", "intercept"),
     *("average_error", "n_responses", "status"),
@@ -68,18 +78,30 @@ class DifficultyComparison:
     ``ties_2``, the items that share their value with another."""
     summary: list[str]
     """Sentences: how far the orders agree, and which items move most and why."""
+    held_out: pd.DataFrame | None
+    """What `held_out_predictions` gives; None if nothing was held out."""
     model: str
     draws: int
     seed: int
 
     def __str__(self) -> str:
-        pairs = self.pairs.to_string(index=False, float_format="{:.3f}".format)
-        sentences = "\n".join(f"- {sentence}" for sentence in self.summary)
-        return f"Difficulty of {len(self.table)} items, {self.model}\n\n{pairs}\n\n{sentences}"
+        parts = [f"Difficulty of {len(self.table)} items, {self.model}"]
+        parts.append(self.pairs.to_string(index=False, float_format="{:.3f}".format))
+        if self.held_out is not None:
+            table = self.held_out.to_string(float_format="{:.4f}".format, index_names=False)
+            parts.append(f"Responses left out at random, predicted:\n{table}")
+        parts.append("\n".join(f"- {sentence}" for sentence in self.summary))
+        return "\n\n".join(parts)
 
 
 def compare_difficulties(
-    result: CalibratedItems, *, draws: int = 200, seed: int = 0
+    result: CalibratedItems,
+    *,
+    folds: int = 5,
+    models: Sequence[ModelName] | None = None,
+    draws: int = 200,
+    seed: int = 0,
+    progress: bool | None = None,
 ) -> DifficultyComparison:
     """Compare average error, difficulty and expected error as orders of the items.
 
@@ -87,18 +109,27 @@ def compare_difficulties(
     ----------
     result
         A fit, or anything with its `items`, `model` and `latent_sd`.
+    folds
+        Parts into which the observed cells are divided to see whether models predict responses
+        that they have not seen better than average error does: every fold fits each model. 0
+        leaves that out, and so does a result without its responses.
+    models
+        Models to predict with: by default the 1PL, the 2PL and the model of the result, and the
+        3PL up to 100,000 cells.
     draws
         Bootstrap draws of items behind each interval.
     seed
-        The same number gives the same intervals.
+        The same number gives the same intervals and folds.
+    progress
+        Whether to show progress; by default on a terminal only.
 
     Returns
     -------
     DifficultyComparison
-        `table`, `pairs` and `summary`; printing it shows the last two. An item whose difficulty
-        is infinite ranks first or last; one without a value (NaN) is left out of that pair and
-        counted. For an item with negative discrimination a high `difficulty` means easy, so such
-        items lower the agreement even in perfect data.
+        `table`, `pairs`, `held_out` and `summary`; printing it shows the last three. An item whose
+        difficulty is infinite ranks first or last; one without a value (NaN) is left out of that
+        pair and counted. For an item with negative discrimination a high `difficulty` means easy,
+        so such items lower the agreement even in perfect data.
 
     Raises
     ------
@@ -112,7 +143,7 @@ def compare_difficulties(
     >>> items = irtkit.ItemParameters.from_difficulty([1.0] * 4, [-1.0, -0.3, 0.3, 1.0])
     >>> abilities = [-1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5] * 20
     >>> result = irtkit.fit(irtkit.simulate_responses(items, abilities), "1PL")
-    >>> irtkit.compare_difficulties(result).pairs["spearman"].tolist()
+    >>> irtkit.compare_difficulties(result, folds=0).pairs["spearman"].tolist()
     [1.0, 1.0, 1.0]
     """
     import pandas as pd
@@ -131,14 +162,37 @@ def compare_difficulties(
         sentences.append(agreement_sentence(names, agreement, n_left_out))
         if names[0] == "average_error":
             sentences.append(moves_sentence(names, agreement, items.loc[both.index], items))
+    held_out = _held_out(result, folds, models, seed, progress=progress)
+    if held_out is not None:
+        sentences.append(held_out_sentence(held_out))
     return DifficultyComparison(
         table=table,
         pairs=pd.DataFrame(rows),
         summary=[sentence for sentence in (*sentences, negative_sentence(items)) if sentence],
+        held_out=held_out,
         model=result.model,
         draws=draws,
         seed=seed,
     )
+
+
+def _held_out(
+    result: CalibratedItems,
+    folds: int,
+    models: Sequence[ModelName] | None,
+    seed: int,
+    *,
+    progress: bool | None,
+) -> pd.DataFrame | None:
+    """Predictions of responses left out, where the responses are there."""
+    responses = getattr(result, "responses", None)
+    if folds == 0 or responses is None:
+        return None
+    if models is None:
+        small = responses.n_respondents * responses.n_items <= _FEW_CELLS
+        wanted = {"1PL", "2PL", *(["3PL"] if small else []), result.model} - {"Rasch"}
+        models = [name for name in MODELS if name in wanted]
+    return held_out_predictions(responses, models, folds=folds, seed=seed, progress=progress)
 
 
 def _measures(items: pd.DataFrame, latent_sd: float) -> pd.DataFrame:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.difficulty.held_out import AVERAGE_ERROR
 from irtkit.difficulty.rank_agreement import ranks
 
 if TYPE_CHECKING:
@@ -78,6 +79,25 @@ def moves_sentence(
     if not named:
         return f"No item moves by more than a tenth of the ranks {between}."
     return f"The largest moves {between}, of {len(moves)} ranks (1 = easiest): {'; '.join(named)}."
+
+
+def held_out_sentence(held_out: pd.DataFrame) -> str:
+    """Say whether a model predicts responses it has not seen better than average error does."""
+    models = held_out.drop(AVERAGE_ERROR)
+    best = models["gain"].idxmax()
+    gain, error = models.loc[best, ["gain", "gain_se"]]
+    numbers = (
+        f"log-likelihood per response {models.loc[best, 'log_likelihood']:.4f} against "
+        f"{held_out.loc[AVERAGE_ERROR, 'log_likelihood']:.4f}, gain {gain:.4f} ± {2 * error:.4f}; "
+        f"accuracy {models.loc[best, 'accuracy']:.1%} against "
+        f"{held_out.loc[AVERAGE_ERROR, 'accuracy']:.1%}"
+    )
+    if gain > 2 * error:
+        return f"Responses left out at random are predicted better by the {best} ({numbers})."
+    return (
+        "IRT adds nothing sure to the prediction of responses left out at random: at best the "
+        f"{best} ({numbers})."
+    )
 
 
 def negative_sentence(items: pd.DataFrame) -> str:
