@@ -23,15 +23,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Sequence
 
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
+
+    RatingsTable: TypeAlias = ArrayLike | pd.DataFrame | Sequence[Sequence[Hashable]]
 
 Missing = Literal["error", "omit"]
 
@@ -81,7 +83,7 @@ class FleissKappa:
         )
 
 
-def fleiss_kappa(ratings: ArrayLike | pd.DataFrame, *, missing: Missing = "error") -> FleissKappa:
+def fleiss_kappa(ratings: RatingsTable, *, missing: Missing = "error") -> FleissKappa:
     """Fleiss' kappa of a table of ratings.
 
     Parameters
@@ -207,34 +209,18 @@ def _codes(frame: pd.DataFrame) -> tuple[NDArray[np.intp], tuple[str, ...]]:
 
 
 def _result(counts: NDArray[Any], categories: tuple[str, ...], argument: str) -> FleissKappa:
-    import pandas as pd
-
     rated = counts[counts.sum(axis=1) > 0].astype(np.float64)
     ratings = rated.sum(axis=1)
     if ratings.max(initial=0) < 2:
         raise ValueError(f"{argument} needs at least one item with two ratings")
     whole = _Agreement.of(rated)
-    error, half_width = _sampling_error(rated, whole), math.nan
-    if len(rated) > 1:
-        from scipy.special import stdtrit
-
-        half_width = error * float(stdtrit(len(rated) - 1, 0.975))
-    against_others = [
-        _Agreement.of(np.column_stack([column, ratings - column])) for column in rated.T
-    ]
-    by_category = pd.DataFrame(
-        {
-            "share": whole.shares,
-            "kappa": [one.kappa for one in against_others],
-            "standard_error": [one.standard_error for one in against_others],
-        },
-        index=pd.Index(categories, name="category"),
-    )
+    error = _sampling_error(rated, whole)
+    low, high = _interval(whole.kappa, error, len(rated))
     return FleissKappa(
         kappa=whole.kappa,
         standard_error=whole.standard_error,
-        kappa_low=whole.kappa - half_width,
-        kappa_high=min(whole.kappa + half_width, 1.0) if half_width >= 0 else math.nan,
+        kappa_low=low,
+        kappa_high=high,
         interval_standard_error=error,
         observed_agreement=whole.observed,
         expected_agreement=whole.expected,
@@ -242,7 +228,35 @@ def _result(counts: NDArray[Any], categories: tuple[str, ...], argument: str) ->
         n_raters=int(ratings.max()),
         n_ratings=int(ratings.sum()),
         categories=categories,
-        by_category=by_category,
+        by_category=_by_category(rated, categories, whole.shares),
+    )
+
+
+def _interval(kappa: float, error: float, n_items: int) -> tuple[float, float]:
+    """95 % interval by Student's t, as in Gwet's programs; no kappa is above 1."""
+    if math.isnan(error):
+        return math.nan, math.nan
+    from scipy.special import stdtrit
+
+    half_width = error * float(stdtrit(n_items - 1, 0.975))
+    return kappa - half_width, min(kappa + half_width, 1.0)
+
+
+def _by_category(
+    counts: NDArray[np.float64], categories: tuple[str, ...], shares: NDArray[np.float64]
+) -> pd.DataFrame:
+    """Kappa of each category against all others together."""
+    import pandas as pd
+
+    n = counts.sum(axis=1)
+    each = [_Agreement.of(np.column_stack([column, n - column])) for column in counts.T]
+    return pd.DataFrame(
+        {
+            "share": shares,
+            "kappa": [one.kappa for one in each],
+            "standard_error": [one.standard_error for one in each],
+        },
+        index=pd.Index(categories, name="category"),
     )
 
 
@@ -270,8 +284,8 @@ class _Agreement(NamedTuple):
 def _pair_agreement(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Share of pairs of ratings that agree, by item; 0 where there is no pair."""
     n = counts.sum(axis=1)
-    agreeing: NDArray[np.float64] = (counts * (counts - 1)).sum(axis=1)
-    return agreeing / np.maximum(n * (n - 1), 1)
+    agreeing = (counts * (counts - 1)).sum(axis=1)
+    return np.asarray(agreeing / np.maximum(n * (n - 1), 1))
 
 
 def _chance_error(n: NDArray[np.float64], shares: NDArray[np.float64]) -> float:

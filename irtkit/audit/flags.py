@@ -270,8 +270,8 @@ def _warn(result: FitResult, found: Inversion, evidence: Evidence, fdr: float) -
     agreement = _agreement_with_strength(result)
     if agreement < _ANOTHER_DIMENSION:
         warnings.warn(
-            f"the ability of the {result.model} hardly follows how much respondents get right (rank "
-            f"correlation {agreement:.2f}): the matrix holds more than one dimension, and "
+            f"the ability of the {result.model} hardly follows how much respondents get right "
+            f"(rank correlation {agreement:.2f}): the matrix holds more than one dimension, and "
             "negative items are told by what respondents get right, not by that ability",
             stacklevel=3,
         )

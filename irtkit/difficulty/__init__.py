@@ -3,14 +3,16 @@
 - ``average_error``: share of real respondents that got the item wrong;
 - ``expected_error``: the same share as the item response model expects it;
 - ``quality_standard``: several metrics of every answer on one scale (Kolena's difficulty score);
+- ``held_out``: what models and average error say about responses they have not seen;
 - ``comparison``: measures side by side, with rank correlations and plain sentences;
 - ``rank_agreement``: the rank correlations, and whether two orders contradict each other;
 - ``spearman_score``: how well a predictor orders the items, and what its ties do to the score.
 """
 
-from irtkit.difficulty.average_error import average_error
+from irtkit.difficulty.average_error import average_error, average_error_interval
 from irtkit.difficulty.comparison import DifficultyComparison, compare_difficulties
 from irtkit.difficulty.expected_error import expected_error
+from irtkit.difficulty.held_out import held_out_predictions
 from irtkit.difficulty.quality_standard import (
     QualityStandard,
     absolute_error,
@@ -26,9 +28,11 @@ __all__ = [
     "SpearmanScore",
     "absolute_error",
     "average_error",
+    "average_error_interval",
     "compare_difficulties",
     "detection_score",
     "expected_error",
+    "held_out_predictions",
     "misclassifications",
     "quality_standard",
     "spearman_score",

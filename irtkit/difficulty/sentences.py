@@ -83,20 +83,19 @@ def moves_sentence(
 
 def held_out_sentence(held_out: pd.DataFrame) -> str:
     """Say whether a model predicts responses it has not seen better than average error does."""
-    models = held_out.drop(AVERAGE_ERROR)
-    best = models["gain"].idxmax()
-    gain, error = models.loc[best, ["gain", "gain_se"]]
+    usual = held_out.loc[AVERAGE_ERROR]
+    best = held_out.drop(AVERAGE_ERROR).sort_values("gain").iloc[-1]
+    gain, error = best["gain"], best["gain_se"]
     numbers = (
-        f"log-likelihood per response {models.loc[best, 'log_likelihood']:.4f} against "
-        f"{held_out.loc[AVERAGE_ERROR, 'log_likelihood']:.4f}, gain {gain:.4f} ± {2 * error:.4f}; "
-        f"accuracy {models.loc[best, 'accuracy']:.1%} against "
-        f"{held_out.loc[AVERAGE_ERROR, 'accuracy']:.1%}"
+        f"log-likelihood per response {best['log_likelihood']:.4f} against "
+        f"{usual['log_likelihood']:.4f}, gain {gain:.4f} ± {2 * error:.4f}; "
+        f"accuracy {best['accuracy']:.1%} against {usual['accuracy']:.1%}"
     )
     if gain > 2 * error:
-        return f"Responses left out at random are predicted better by the {best} ({numbers})."
+        return f"Responses left out at random are predicted better by the {best.name} ({numbers})."
     return (
         "IRT adds nothing sure to the prediction of responses left out at random: at best the "
-        f"{best} ({numbers})."
+        f"{best.name} ({numbers})."
     )
 
 

@@ -86,6 +86,27 @@ def test_a_saved_result_comes_back_equal(result: FitResult, tmp_path: Path, incl
     assert [p.name for p in tmp_path.iterdir()] == ["fit.irt"]
 
 
+@pytest.mark.parametrize("include", [True, False])
+def test_the_verdict_comes_back_from_a_file(
+    result: FitResult, tmp_path: Path, include: bool
+) -> None:
+    result.save(tmp_path / "fit", include_responses=include)
+    back = load(tmp_path / "fit")
+    for name in ("p_negative", "wrong_key"):
+        there, here = (getattr(each.verdict, name) for each in (result, back))
+        np.testing.assert_array_equal(here, there)
+        assert np.isfinite(here).all()
+    back.save(tmp_path / "again", include_responses=include)
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "fit").read_bytes()
+
+
+def test_without_responses_or_a_saved_verdict_there_is_none(result: FitResult) -> None:
+    bare = replace(result, responses=None)
+    assert np.isnan(bare.verdict.p_negative).all()
+    assert np.isnan(bare.verdict.wrong_key).all()
+    assert bare.items["p_negative"].isna().all()
+
+
 def test_the_same_fit_gives_the_same_bytes(result: FitResult, tmp_path: Path) -> None:
     assert result.responses is not None
     again = fit(result.responses, "2PL", standard_errors=True)

@@ -1,0 +1,184 @@
+"""Annotations as they come in: tables or lists, of one sample or of many.
+
+Types are kept as text (1 and 1.0 are both ``1``). The annotations of a sample are put in order of
+start, end and type, so that nothing depends on the order of the rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from irtkit.agreement import category_name
+from irtkit.annotation.rules import as_number
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    AnnotationTable: TypeAlias = pd.DataFrame | Iterable[Sequence[Any]]
+    """A DataFrame with the columns type, start and end, or (type, start, end) tuples."""
+    AnnotationsBySample: TypeAlias = Mapping[Hashable, AnnotationTable] | AnnotationTable
+    """Annotations by sample, or a long table with one more column, the sample."""
+
+
+class Annotation(NamedTuple):
+    """A type with a start and an end, both in one unit (seconds, characters)."""
+
+    type: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, eq=False)
+class Annotations:
+    """The annotations of a sample, in order of start, end and type."""
+
+    rows: tuple[Hashable, ...]
+    """Where each was in the input: the label of its row, or its position from 0."""
+    types: NDArray[np.object_]
+    """Shape (n,)."""
+    times: NDArray[np.float64]
+    """Start and end, shape (n, 2)."""
+
+    @classmethod
+    def of(cls, annotations: Iterable[tuple[Hashable, Annotation]]) -> Annotations:
+        """Put annotations and the labels of their rows in order."""
+        ordered = sorted(annotations, key=lambda one: (one[1].start, one[1].end, one[1].type))
+        return cls(
+            tuple(row for row, _ in ordered),
+            np.array([one.type for _, one in ordered], dtype=object),
+            np.array([one[1:] for _, one in ordered], dtype=np.float64).reshape(-1, 2),
+        )
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+NO_ANNOTATIONS = Annotations.of([])
+
+
+def annotation(type: Hashable, start: object, end: object) -> Annotation:  # noqa: A002 - its name
+    """Check one annotation.
+
+    Raises
+    ------
+    ValueError
+        If the type is missing, a time is no finite number, or the end is before the start.
+
+    Examples
+    --------
+    >>> from irtkit.annotation.annotations import annotation
+    >>> annotation("serve", 7, 7.5)
+    Annotation(type='serve', start=7.0, end=7.5)
+    """
+    name = category_name(type)
+    if not name:
+        raise ValueError("type is missing")
+    first, last = _time(start, "start"), _time(end, "end")
+    if last < first:
+        raise ValueError(f"end must not be before start, but end {last} is before start {first}")
+    return Annotation(name, first, last)
+
+
+def one_sample(table: AnnotationTable, argument: str) -> Annotations:
+    """Check the annotations of one sample."""
+    return Annotations.of(
+        (row, _at(f"{argument}, row {row!r}", values))
+        for row, *values in _rows(table, Annotation._fields, argument)
+    )
+
+
+def by_sample(tables: AnnotationsBySample, sample: str, argument: str) -> dict[str, Annotations]:
+    """Check the annotations of many samples, in the order in which they first occur."""
+    found: dict[str, list[tuple[Hashable, Annotation]]] = {}
+    for name, row, place, values in _rows_with_samples(tables, sample, argument, found):
+        found[name].append((row, _at(place, values)))
+    return {name: Annotations.of(annotations) for name, annotations in found.items()}
+
+
+def _rows_with_samples(
+    tables: AnnotationsBySample, sample: str, argument: str, found: dict[str, list[Any]]
+) -> Iterator[tuple[str, Hashable, str, list[Any]]]:
+    """Sample, row, place and values of every annotation; every sample gets its list in `found`."""
+    if isinstance(tables, Mapping):
+        for label, table in tables.items():
+            name = _sample_name(label, argument)
+            if name in found:
+                raise ValueError(f"{argument} has the sample {name!r} twice")
+            found[name] = []
+            for row, *values in _rows(table, Annotation._fields, f"{argument}, sample {name!r}"):
+                yield name, row, f"{argument}, sample {name!r}, row {row!r}", values
+        return
+    for row, label, *values in _rows(tables, (sample, *Annotation._fields), argument):
+        name = _sample_name(label, f"{argument}, row {row!r}")
+        found.setdefault(name, [])
+        yield name, row, f"{argument}, row {row!r} (sample {name!r})", values
+
+
+def _rows(
+    table: AnnotationTable, columns: tuple[str, ...], argument: str
+) -> Iterator[tuple[Any, ...]]:
+    """Label of every row, followed by its values in the order of the columns."""
+    if not hasattr(table, "columns"):
+        return _rows_of_list(table, columns, argument)
+    frame: Any = table
+    _check_columns(list(frame.columns), columns, argument)
+    cells = (frame[name].tolist() for name in columns)
+    return zip(frame.index.tolist(), *cells, strict=True)
+
+
+def _rows_of_list(
+    table: Iterable[Sequence[Any]], columns: tuple[str, ...], argument: str
+) -> Iterator[tuple[Any, ...]]:
+    expected = f"a DataFrame or tuples of {', '.join(columns)}"
+    if isinstance(table, str | Mapping) or not hasattr(table, "__iter__"):
+        raise TypeError(f"{argument} must be {expected}, got {type(table).__name__}")
+    for row, values in enumerate(table):
+        if isinstance(values, str | Mapping) or not hasattr(values, "__len__"):
+            raise TypeError(f"{argument}, row {row}: must be {expected}, got {values!r}")
+        if len(values) != len(columns):
+            raise ValueError(f"{argument}, row {row}: must be {expected}, got {values!r}")
+        yield row, *values
+
+
+def _check_columns(given: list[Any], columns: tuple[str, ...], argument: str) -> None:
+    listed = ", ".join(columns)
+    for name in columns:
+        if given.count(name) != 1:
+            times = "twice" if name in given else "not at all"
+            raise ValueError(
+                f"{argument} must have the columns {listed}; {name!r} is {times} there"
+            )
+    unknown = [name for name in given if name not in columns]
+    if unknown:
+        raise ValueError(
+            f"{argument} has the unknown column {unknown[0]!r}; the columns are {listed}"
+        )
+
+
+def _sample_name(label: Hashable, place: str) -> str:
+    name = category_name(label)
+    if not name:
+        raise ValueError(f"{place}: sample is missing")
+    return name
+
+
+def _at(place: str, values: Sequence[Any]) -> Annotation:
+    try:
+        return annotation(*values)
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from error
+
+
+def _time(value: object, field: str) -> float:
+    number = as_number(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{field} must be a finite number, got {value!r}")
+    return number

@@ -1,0 +1,210 @@
+"""The impact of predicted annotations on one sample.
+
+    impact = penalty / scratch,
+    penalty = fix × changed fields + delete × predictions left over + add × annotations left over,
+    scratch = add × manual annotations,
+
+with fix 1, delete 2 and add 3 by default, so that scratch is what annotating from nothing costs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from irtkit.annotation.annotations import one_sample
+from irtkit.annotation.matching import FIELDS, Matching, match
+from irtkit.annotation.rules import Rules, check_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Mapping
+
+    import pandas as pd
+
+    from irtkit.annotation.annotations import Annotations, AnnotationTable
+    from irtkit.annotation.summary import ImpactSummary
+
+
+@dataclass(frozen=True, eq=False)
+class Impact:
+    """Impact on one sample, made by `impact`; ``print(result)`` says it in one sentence."""
+
+    impact: float
+    """penalty / scratch. Without manual annotations 0 if there are no predictions, else NaN."""
+    penalty: float
+    scratch: float
+    cost: float
+    """Total cost of the assignment, in the units of the weights and times."""
+    fixes: int
+    """Changed fields of pairs, up to three each."""
+    deletes: int
+    adds: int
+    n_predicted: int
+    n_manual: int
+    edits: pd.DataFrame
+    """What to do, a row per pair and per annotation left over: ``action`` ("keep", "fix",
+    "delete", "add"), ``fields`` (to fix, such as "type; end"), ``penalty``, ``predicted`` and
+    ``manual`` (the label of the row, or its position from 0 in a list; missing where there is
+    none), and type, start and end of both."""
+    rules: Rules
+    duration: float | None
+
+    def __str__(self) -> str:
+        work = work_in_words(self)
+        if math.isnan(self.impact):
+            return f"Impact is undefined, there are no manual annotations ({work})."
+        return f"Impact {self.impact:.3f}: {in_words(self.impact)} ({work})."
+
+
+def impact(
+    predicted: AnnotationTable,
+    manual: AnnotationTable,
+    *,
+    weights: Mapping[str, float] | None = None,
+    penalties: Mapping[str, float] | None = None,
+    duration: float | None = None,
+    tolerance: float = 0.0,
+    unpair: bool = False,
+) -> Impact:
+    """Impact of predicted annotations on the work of annotating one sample.
+
+    Parameters
+    ----------
+    predicted, manual
+        DataFrames with the columns type, start and end, or lists of (type, start, end) tuples;
+        both may be empty. Types are compared as text. The order of rows does not matter.
+    weights
+        Of the cost that decides which annotations are paired: a mapping with "type", "start" and
+        "end", 1 each where it does not say. Times count in their own unit: with seconds, an end
+        one second off weighs as much as a wrong type.
+    penalties
+        Of the work that is left: "fix" (1, for each field), "delete" (2) and "add" (3).
+    duration
+        Of the sample, in the unit of the times; the cost then counts times as shares of it. It
+        decides which annotations are paired and nothing else.
+    tolerance
+        Starts or ends no further apart than this, in the unit of the times, need no fixing. Short
+        of a tie it does not change which annotations are paired.
+    unpair
+        Leave a pair unmatched when fixing it costs more than deleting one and adding the other.
+        With the penalties above it never does: three fixes cost 3, deleting and adding 5.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing or unknown, a type is missing, a time is not finite, an end is
+        before its start, or a setting is negative; the message names the argument and the row.
+    TypeError
+        If an argument is of another kind altogether.
+
+    Examples
+    --------
+    >>> from irtkit.annotation import impact
+    >>> predicted = [("serve", 0, 2), ("rally", 7, 12), ("rally", 20, 24)]
+    >>> manual = [("serve", 0, 3), ("rally", 7, 12)]
+    >>> result = impact(predicted, manual)
+    >>> print(result)
+    Impact 0.500: predictions save work (1 fix, 1 delete, 0 adds; penalty 3, 6 from scratch).
+    >>> result.edits[["action", "fields", "predicted", "manual"]]
+       action fields  predicted  manual
+    0     fix    end          0     0.0
+    1    keep                 1     1.0
+    2  delete                 2     NaN
+    """
+    import pandas as pd
+
+    rules = Rules.of(weights, penalties, tolerance, unpair)
+    check_duration(duration)
+    first, second = one_sample(predicted, "predicted"), one_sample(manual, "manual")
+    matching = match(first, second, rules, duration)
+    edits = pd.DataFrame(edit_rows(first, second, matching, rules), columns=EDIT_COLUMNS)
+    return Impact(
+        **measures(matching, len(first), len(second), rules),
+        edits=edits,
+        rules=rules,
+        duration=duration,
+    )
+
+
+def measures(matching: Matching, n_predicted: int, n_manual: int, rules: Rules) -> dict[str, Any]:
+    """Impact, penalty, scratch and the counts that they are made of."""
+    fix, delete, add = rules.penalties
+    fixes, deletes = int(matching.changed.sum()), len(matching.deleted)
+    adds = len(matching.added)
+    penalty = fix * fixes + delete * deletes + add * adds
+    scratch = add * n_manual
+    return {
+        "impact": share_of_scratch(penalty, scratch),
+        "penalty": penalty,
+        "scratch": scratch,
+        "cost": matching.cost,
+        "fixes": fixes,
+        "deletes": deletes,
+        "adds": adds,
+        "n_predicted": n_predicted,
+        "n_manual": n_manual,
+    }
+
+
+def share_of_scratch(penalty: float, scratch: float) -> float:
+    """Penalty / scratch; without scratch 0 if there is no penalty either, else NaN."""
+    if scratch == 0:
+        return 0.0 if penalty == 0 else math.nan
+    return penalty / scratch
+
+
+def work_in_words(done: Impact | ImpactSummary) -> str:
+    """What is left to do, and what starting from nothing would take."""
+    counts = {"fix": done.fixes, "delete": done.deletes, "add": done.adds}
+    plurals = {"fix": "fixes", "delete": "deletes", "add": "adds"}
+    listed = ", ".join(f"{n} {name if n == 1 else plurals[name]}" for name, n in counts.items())
+    return f"{listed}; penalty {done.penalty:g}, {done.scratch:g} from scratch"
+
+
+def in_words(value: float) -> str:
+    """What an impact means."""
+    if value == 0:
+        return "predictions need no work"
+    if value == 1:
+        return "predictions cost as much work as starting from nothing"
+    return "predictions save work" if value < 1 else "predictions cost more than they save"
+
+
+EDIT_COLUMNS = (
+    *("action", "fields", "penalty", "predicted", "manual", "predicted_type", "manual_type"),
+    *("predicted_start", "manual_start", "predicted_end", "manual_end"),
+)
+
+
+def edit_rows(
+    predicted: Annotations, manual: Annotations, matching: Matching, rules: Rules
+) -> Iterator[tuple[Any, ...]]:
+    """Rows of a table of edits: pairs, then what to delete, then what to add."""
+    for (i, j), changed in zip(matching.pairs, matching.changed, strict=True):
+        penalty = rules.penalties.fix * int(changed.sum())
+        action = "fix" if changed.any() else "keep"
+        yield _edit(action, penalty, _one(predicted, i), _one(manual, j), FIELDS[changed])
+    for i in matching.deleted:
+        yield _edit("delete", rules.penalties.delete, _one(predicted, i), _NOTHING)
+    for j in matching.added:
+        yield _edit("add", rules.penalties.add, _NOTHING, _one(manual, j))
+
+
+_NOTHING = (None, None, math.nan, math.nan)
+
+
+def _one(annotations: Annotations, k: int) -> tuple[Hashable, str | None, float, float]:
+    start, end = annotations.times[k].tolist()
+    return annotations.rows[k], annotations.types[k], start, end
+
+
+def _edit(
+    action: str,
+    penalty: float,
+    predicted: tuple[Any, ...],
+    manual: tuple[Any, ...],
+    fields: Any = (),
+) -> tuple[Any, ...]:
+    both = (value for pair in zip(predicted, manual, strict=True) for value in pair)
+    return action, "; ".join(fields), penalty, *both

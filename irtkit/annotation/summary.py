@@ -1,0 +1,195 @@
+"""The impact of predicted annotations over the samples of a data set."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from irtkit.agreement import category_name
+from irtkit.annotation.annotations import NO_ANNOTATIONS, by_sample
+from irtkit.annotation.matching import match
+from irtkit.annotation.rules import Rules, check_duration, check_number
+from irtkit.annotation.scoring import (
+    EDIT_COLUMNS,
+    edit_rows,
+    measures,
+    share_of_scratch,
+    work_in_words,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import pandas as pd
+
+    from irtkit.annotation.annotations import AnnotationsBySample
+
+    Durations: TypeAlias = float | Mapping[Any, float] | pd.Series[float] | None
+
+_ROUNDING = 1e-12
+_SHOWN = 3
+
+
+@dataclass(frozen=True, eq=False)
+class ImpactSummary:
+    """Impact over a data set, made by `impact_summary`; ``print(summary)`` says it in sentences."""
+
+    table: pd.DataFrame
+    """Index ``sample``, extremes first: highest impact to lowest, then samples without one.
+    Columns ``impact``, ``penalty``, ``scratch``, ``cost``, ``fixes``, ``deletes``, ``adds``,
+    ``n_predicted``, ``n_manual``, as in `irtkit.annotation.Impact`."""
+    edits: pd.DataFrame
+    """The edits of all samples, as in `irtkit.annotation.Impact`, with a column ``sample``."""
+    mean: float
+    """Mean impact, every sample that has one counting the same; NaN if none has."""
+    pooled: float
+    """Total penalty / total scratch: samples count by their manual annotations, and predictions
+    on samples without any count too."""
+    fixes: int
+    deletes: int
+    adds: int
+    penalty: float
+    scratch: float
+    n_undefined: int
+    """Samples with predictions and no manual annotations; they have no impact."""
+    rules: Rules
+
+    def exceeds(self, maximum: float) -> bool:
+        """Whether the mean impact is above a threshold (by more than rounding).
+
+        Raises
+        ------
+        ValueError
+            If the threshold is no finite number from 0, or no sample has an impact.
+        """
+        check_number(maximum, "maximum")
+        if math.isnan(self.mean):
+            raise ValueError("no sample has manual annotations: there is no mean impact to compare")
+        return self.mean > maximum + _ROUNDING
+
+    def __str__(self) -> str:
+        lines = [self._headline(), f"Work left: {work_in_words(self)}."]
+        if self.n_undefined:
+            counted = (
+                "1 sample has" if self.n_undefined == 1 else f"{self.n_undefined} samples have"
+            )
+            lines.append(
+                f"{counted} predictions and no manual annotations: no impact, not in the mean."
+            )
+        return "\n".join(lines)
+
+    def _headline(self) -> str:
+        defined = self.table["impact"].dropna()
+        if defined.empty:
+            return "Impact is undefined: no sample has manual annotations."
+        worst = _listed(defined.head(_SHOWN))
+        best = _listed(defined.iloc[_SHOWN:].tail(_SHOWN).iloc[::-1])
+        return (
+            f"Highest impact {worst}{f'; lowest {best}' if best else ''}.\n"
+            f"Mean impact {self.mean:.3f} over {_counted(len(defined))}, {self.pooled:.3f} pooled; "
+            f"{int((defined > 1).sum())} above 1 (worse than starting from nothing)."
+        )
+
+
+def impact_summary(
+    predicted: AnnotationsBySample,
+    manual: AnnotationsBySample,
+    *,
+    sample: str = "sample",
+    weights: Mapping[str, float] | None = None,
+    penalties: Mapping[str, float] | None = None,
+    duration: Durations = None,
+    tolerance: float = 0.0,
+    unpair: bool = False,
+) -> ImpactSummary:
+    """Impact of predicted annotations over a data set.
+
+    Parameters
+    ----------
+    predicted, manual
+        Long tables with the columns sample, type, start and end (or such tuples), or mappings
+        from a sample to its annotations. A sample that only one of them holds has no annotations
+        in the other; one without annotations in both can be given as an empty list in a mapping,
+        and has impact 0.
+    sample
+        The column of a long table that names the sample; samples are kept as text.
+    duration
+        One number for all samples, or a mapping from the sample.
+    weights, penalties, tolerance, unpair
+        As for `irtkit.annotation.impact`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `irtkit.annotation.impact`, or if there is no sample, or one without a duration.
+
+    Examples
+    --------
+    >>> from irtkit.annotation import impact_summary
+    >>> predicted = {"clip-1": [("serve", 0, 2)], "clip-2": [("serve", 5, 6), ("rally", 6, 9)]}
+    >>> manual = {"clip-1": [("serve", 0, 2)], "clip-2": [("rally", 6, 8)]}
+    >>> summary = impact_summary(predicted, manual)
+    >>> print(summary)
+    Highest impact clip-2 1.000, clip-1 0.000.
+    Mean impact 0.500 over 2 samples, 0.500 pooled; 0 above 1 (worse than starting from nothing).
+    Work left: 1 fix, 1 delete, 0 adds; penalty 3, 6 from scratch.
+    >>> summary.exceeds(0.6)
+    False
+    """
+    import pandas as pd
+
+    rules = Rules.of(weights, penalties, tolerance, unpair)
+    first = by_sample(predicted, sample, "predicted")
+    second = by_sample(manual, sample, "manual")
+    names = tuple(dict.fromkeys((*second, *first)))
+    if not names:
+        raise ValueError("predicted and manual hold no sample")
+    rows, edits = [], []
+    for name, own_duration in zip(names, _durations(duration, names), strict=True):
+        one, other = first.get(name, NO_ANNOTATIONS), second.get(name, NO_ANNOTATIONS)
+        matching = match(one, other, rules, own_duration)
+        rows.append(measures(matching, len(one), len(other), rules))
+        edits += [(name, *edit) for edit in edit_rows(one, other, matching, rules)]
+    table = pd.DataFrame(rows, index=pd.Index(names, name="sample"))
+    return _summary(table, pd.DataFrame(edits, columns=["sample", *EDIT_COLUMNS]), rules)
+
+
+def _durations(duration: Durations, names: Iterable[str]) -> list[float | None]:
+    """Duration of every sample, checked."""
+    if duration is None or not hasattr(duration, "items"):
+        check_duration(duration)
+        return [duration for _ in names]
+    given = {category_name(label): value for label, value in duration.items()}
+    for name in names:
+        if name not in given:
+            raise ValueError(f"duration has no value for the sample {name!r}")
+        check_duration(given[name], f"duration of the sample {name!r}")
+    return [given[name] for name in names]
+
+
+def _summary(table: pd.DataFrame, edits: pd.DataFrame, rules: Rules) -> ImpactSummary:
+    impacts = table["impact"].dropna()
+    extremes_first = table.sort_values(["impact", "penalty"], ascending=False, kind="stable")
+    penalty, scratch = float(table["penalty"].sum()), float(table["scratch"].sum())
+    return ImpactSummary(
+        table=extremes_first,
+        edits=edits,
+        mean=math.fsum(impacts) / len(impacts) if len(impacts) else math.nan,
+        pooled=share_of_scratch(penalty, scratch),
+        fixes=int(table["fixes"].sum()),
+        deletes=int(table["deletes"].sum()),
+        adds=int(table["adds"].sum()),
+        penalty=penalty,
+        scratch=scratch,
+        n_undefined=len(table) - len(impacts),
+        rules=rules,
+    )
+
+
+def _listed(impacts: pd.Series[float]) -> str:
+    return ", ".join(f"{sample} {value:.3f}" for sample, value in impacts.items())
+
+
+def _counted(n: int) -> str:
+    return "1 sample" if n == 1 else f"{n} samples"

@@ -1,0 +1,236 @@
+"""Annotations in files, for the impact metric, and durations of samples.
+
+A CSV has the columns ``sample``, ``type``, ``start`` and ``end``, in any order::
+
+    sample,type,start,end
+    clip-1,serve,0,2.5
+    clip-1,rally,7,12
+    clip-2,,,
+
+A row with nothing but the sample, as the last, says that the sample has no annotations. JSON is
+a list of such records, or an object from the sample to its list of records::
+
+    [{"sample": "clip-1", "type": "serve", "start": 0, "end": 2.5}]
+    {"clip-1": [{"type": "serve", "start": 0, "end": 2.5}], "clip-2": []}
+
+Nothing else may stand there: a column or key by another name is an error. Starts and ends are
+numbers in one unit. Files are UTF-8, plain or gzip, and the content says which of the two it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import io
+import json
+import math
+import zlib
+from pathlib import Path
+from reprlib import repr as short
+from typing import TYPE_CHECKING, Any
+
+from irtkit.annotation.annotations import Annotation, annotation
+from irtkit.files import open_text
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+_COLUMNS = ("sample", *Annotation._fields)
+
+
+def read_annotations(path: str | os.PathLike[str]) -> dict[str, list[Annotation]]:
+    r"""Read the annotations of many samples from a CSV or JSON file.
+
+    Parameters
+    ----------
+    path
+        The file; this module's docstring has the formats.
+
+    Returns
+    -------
+    dict
+        From each sample to its annotations, in the order of the file, as
+        `irtkit.annotation.impact_summary` takes them. Samples and types are text.
+
+    Raises
+    ------
+    ValueError
+        If the content is not as it should be; the message begins with the name of the file and
+        the line or record.
+    OSError
+        If there is no such file, or it is a folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from irtkit.io.annotations import read_annotations
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "manual.csv")
+    ...     _ = path.write_text("sample,type,start,end\nclip-1,serve,0,2.5\nclip-2,,,\n")
+    ...     read_annotations(path)
+    {'clip-1': [Annotation(type='serve', start=0.0, end=2.5)], 'clip-2': []}
+    """
+    found: dict[str, list[Annotation]] = {}
+    with _naming(Path(path)):
+        text = _content(path)
+        records = _json_records if text.lstrip().startswith(("[", "{")) else _csv_records
+        for place, sample, values in records(text):
+            of_sample = found.setdefault(_sample(sample, place), [])
+            if values is not None:
+                of_sample.append(_annotation(place, values))
+    return found
+
+
+def read_durations(path: str | os.PathLike[str]) -> dict[str, float]:
+    """Read a CSV with the columns ``sample`` and ``duration``.
+
+    Raises
+    ------
+    ValueError
+        If the columns are others, a sample occurs twice or a duration is no number.
+    OSError
+        If there is no such file, or it is a folder.
+    """
+    durations: dict[str, float] = {}
+    with _naming(Path(path)):
+        for line, (label, duration) in _csv_rows(_content(path), ("sample", "duration")):
+            sample = _sample(label, f"line {line}")
+            if sample in durations:
+                raise ValueError(f"line {line}: the sample {sample!r} occurs twice")
+            durations[sample] = _number(duration, f"line {line}: duration")
+    return durations
+
+
+@contextlib.contextmanager
+def _naming(file: Path) -> Iterator[None]:
+    """Begin every message about the content with the file's name."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file.name}: the text is not UTF-8") from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"{file.name}: the gzip data are damaged: {error}") from error
+    except ValueError as error:
+        raise ValueError(f"{file.name}: {error}") from error
+
+
+def _content(path: str | os.PathLike[str]) -> str:
+    with open_text(path) as handle:
+        text = handle.read()
+    if not text.strip():
+        raise ValueError("the file is empty")
+    return text
+
+
+def _csv_records(text: str) -> Iterator[tuple[str, Any, tuple[Any, ...] | None]]:
+    """Place, sample and type, start, end of every row; None where the row has only a sample."""
+    for line, (sample, *values) in _csv_rows(text, _COLUMNS):
+        if not any(map(str.strip, values)):
+            yield f"line {line}", sample, None
+        else:
+            kind, start, end = values
+            times = (_number(start, f"line {line}: start"), _number(end, f"line {line}: end"))
+            yield f"line {line}", sample, (kind, *times)
+
+
+def _csv_rows(text: str, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
+    """Line and cells of every row, the cells in the order of the columns; no blank lines."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        header = next(filter(None, reader))
+        _check_names(header, columns, "the header")
+        positions = [header.index(name) for name in columns]
+        for row in reader:
+            if row and len(row) != len(columns):
+                raise ValueError(
+                    f"line {reader.line_num} has {len(row)} cells, the header {len(columns)}"
+                )
+            if row:
+                yield reader.line_num, [row[position] for position in positions]
+    except csv.Error as error:
+        raise ValueError(f"line {reader.line_num}: {error}") from error
+
+
+def _json_records(text: str) -> Iterator[tuple[str, Any, tuple[Any, ...] | None]]:
+    """Place, sample and type, start, end of every record; None for a sample without any."""
+    try:
+        content = json.loads(text, object_pairs_hook=_without_repeats)
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"line {error.lineno} is not JSON: {error.msg} at column {error.colno}"
+        ) from error
+    except RecursionError as error:
+        raise ValueError("the JSON is nested too deeply") from error
+    if isinstance(content, list):
+        yield from _json_list(content)
+        return
+    for sample, records in content.items():
+        if not isinstance(records, list):
+            raise ValueError(f"sample {sample!r} must have a list of records, got {short(records)}")
+        yield f"sample {sample!r}", sample, None
+        for number, record in enumerate(records, start=1):
+            place = f"sample {sample!r}, record {number}"
+            yield place, sample, _json_values(record, Annotation._fields, place)
+
+
+def _json_list(records: list[Any]) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
+    for number, record in enumerate(records, start=1):
+        sample, *values = _json_values(record, _COLUMNS, f"record {number}")
+        yield f"record {number}", sample, tuple(values)
+
+
+def _json_values(record: Any, names: tuple[str, ...], place: str) -> tuple[Any, ...]:
+    if not isinstance(record, dict):
+        raise ValueError(f"{place} must be an object with {', '.join(names)}, got {short(record)}")
+    _check_names(list(record), names, place)
+    for name in {"sample", "type"} & record.keys():
+        if isinstance(record[name], bool) or not isinstance(record[name], str | int):
+            raise ValueError(f"{place}: {name} must be text, got {short(record[name])}")
+    return tuple(record[name] for name in names)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for k, name in enumerate(names) if name in names[:k])
+        raise ValueError(f"{repeated!r} occurs twice in one object")
+    return record
+
+
+def _check_names(given: list[str], names: tuple[str, ...], place: str) -> None:
+    listed = ", ".join(names)
+    for name in names:
+        if name not in given:
+            raise ValueError(f"{place} has no {name!r}; there must be {listed}")
+    for name in given:
+        if name not in names:
+            raise ValueError(f"{place} has the unknown name {name!r}; there must be only {listed}")
+        if given.count(name) > 1:
+            raise ValueError(f"{place} has {name!r} twice")
+
+
+def _sample(label: Any, place: str) -> str:
+    if not str(label).strip():
+        raise ValueError(f"{place}: sample is missing")
+    return str(label)
+
+
+def _annotation(place: str, values: tuple[Any, ...]) -> Annotation:
+    try:
+        return annotation(*values)
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from error
+
+
+def _number(text: str, what: str) -> float:
+    try:
+        number = math.nan if "_" in text else float(text)  # Python would read 1_0 as 10
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{what} must be a finite number, got {text!r}")
+    return number

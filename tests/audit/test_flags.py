@@ -1,0 +1,341 @@
+"""Claims about which items are suspect, for what reasons, and what is warned of."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from irtkit import (
+    FitResult,
+    ItemParameters,
+    ResponseMatrix,
+    add_synthetic,
+    fit,
+    flag_items,
+    load,
+    simulate_responses,
+)
+from irtkit.audit.flags import _discoveries, respondents_needed
+from irtkit.calibration.evidence import evidence_of
+from irtkit.calibration.inversion import inversion
+from irtkit.quadrature import rows_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from irtkit.calibration.evidence import Evidence
+    from irtkit.calibration.inversion import Inversion
+
+COLUMNS = [
+    *("reasons", "p_negative", "wrong_key", "trend", "discrimination", "discrimination_se"),
+    *("difficulty", "average_error", "n_responses"),
+]
+
+
+def planted(
+    n_respondents: int, n_items: int, seed: int, share: float = 0.02
+) -> tuple[ResponseMatrix, NDArray[np.bool_]]:
+    """Responses to 2PL items a share of which is inverted, and which those are."""
+    generator = np.random.default_rng(seed)
+    slopes = generator.lognormal(0, 0.35, n_items)
+    wrong = generator.permutation(n_items) < round(share * n_items)
+    items = ItemParameters.from_difficulty(
+        np.where(wrong, -slopes, slopes), generator.normal(size=n_items)
+    )
+    return simulate_responses(items, generator.normal(size=n_respondents), seed=generator), wrong
+
+
+def judged(responses: ResponseMatrix) -> tuple[Inversion, Evidence]:
+    evidence = evidence_of(rows_of(responses, synthetic_is_real=False))
+    return inversion(evidence), evidence
+
+
+def changed(result: FitResult, item: str, **parameters: float) -> FitResult:
+    """The same fit with other parameters of one item."""
+    arrays = {name: values.copy() for name, values in vars(result.parameters).items()}
+    for name, value in parameters.items():
+        arrays[name][result.item_labels.index(item)] = value
+    return replace(result, parameters=ItemParameters(**arrays))
+
+
+@pytest.fixture(scope="module")
+def responses() -> ResponseMatrix:
+    """60 items of 300 respondents, 55 of them as they should be."""
+    generator = np.random.default_rng(0)
+    slopes = generator.lognormal(0, 0.3, 60)
+    slopes[:2] = -1.0, 0.0
+    items = ItemParameters(slopes, generator.normal(size=60), np.zeros(60))
+    drawn = simulate_responses(items, generator.normal(size=300), seed=generator)
+    values = drawn.values.copy()
+    values[:, 2], values[:, 3], values[:, 4] = 1, 0, -1
+    names = ["inverted", "flat", "all right", "all wrong", "empty", *drawn.items[5:]]
+    return ResponseMatrix(values, items=names)
+
+
+@pytest.fixture(scope="module")
+def result(responses: ResponseMatrix) -> FitResult:
+    return fit(responses, "2PL")
+
+
+# Reasons
+
+
+@pytest.mark.parametrize(
+    ("item", "reason"),
+    [
+        ("inverted", "negative discrimination"),
+        ("flat", "flat discrimination"),
+        ("all right", "no variance: all right"),
+        ("all wrong", "no variance: all wrong"),
+        ("empty", "no responses"),
+    ],
+)
+def test_an_item_is_listed_for_what_it_was_made_to_be(
+    result: FitResult, item: str, reason: str
+) -> None:
+    flagged = flag_items(result, extreme_difficulty=100)
+    assert flagged.loc[item, "reasons"] == reason
+    assert (flagged["reasons"] == reason).sum() == 1
+
+
+def test_an_item_is_extreme_if_its_difficulty_is_further_out_than_asked(result: FitResult) -> None:
+    far = changed(result, "item-9", discrimination=1.0, intercept=-7.0)
+    assert "item-9" in flag_items(far, extreme_difficulty=6.9).index
+    assert "item-9" not in flag_items(far, extreme_difficulty=7.1).index
+    assert flag_items(far).loc["item-9", "reasons"] == "extreme difficulty"
+
+
+def test_reasons_are_joined_in_one_text(result: FitResult) -> None:
+    both = changed(result, "inverted", intercept=50.0)
+    reasons = flag_items(both).loc["inverted", "reasons"]
+    assert reasons == "negative discrimination; extreme difficulty"
+
+
+def test_extreme_difficulty_is_in_units_of_ability_under_every_model() -> None:
+    items = ItemParameters(np.full(20, 3.0), np.append(np.zeros(19), -5), np.zeros(20))
+    made = simulate_responses(items, np.linspace(-2, 2, 200), seed=1)
+    rasch, one = fit(made, "Rasch"), fit(made, "1PL")
+    furthest = one.items["difficulty"].abs().max() - 0.01
+    assert rasch.latent_sd > 2
+    for result in (rasch, one):
+        assert flag_items(result, extreme_difficulty=furthest).index.tolist() == ["item-20"]
+        assert flag_items(result, extreme_difficulty=furthest + 0.02).empty
+
+
+@pytest.mark.parametrize(("model", "error", "listed"), [
+    ("3PL", 0.05, True), ("3PL", 0.15, False), ("2PL", 0.05, False),
+])  # fmt: skip
+def test_guessing_is_above_chance_if_its_interval_is(
+    result: FitResult, model: Any, error: float, *, listed: bool
+) -> None:
+    errors = np.full_like(result.standard_errors, error)
+    guessed = replace(changed(result, "item-9", guessing=0.5), model=model, standard_errors=errors)
+    found = flag_items(guessed, chance=0.25)["reasons"].str.contains("guessing above chance")
+    assert found[found].index.tolist() == ["item-9"] * listed
+    assert not flag_items(guessed)["reasons"].str.contains("guessing").any()
+
+
+@pytest.mark.parametrize(("threshold", "listed"), [(0.0, False), (0.1, True)])
+def test_a_flat_item_has_less_information_than_asked(
+    result: FitResult, threshold: float, *, listed: bool
+) -> None:
+    flagged = flag_items(result, flat_information=threshold)
+    assert flagged["reasons"].str.contains("flat discrimination").any() == listed
+
+
+def test_a_common_discrimination_makes_no_item_flat(responses: ResponseMatrix) -> None:
+    flagged = flag_items(fit(responses, "1PL"))
+    assert not flagged["reasons"].str.contains("flat").any()
+    assert flagged.loc["inverted", "reasons"] == "negative discrimination"
+
+
+# The table
+
+
+def test_the_table_has_the_columns_of_the_contract(result: FitResult) -> None:
+    flagged = flag_items(result)
+    assert (list(flagged.columns), flagged.index.name) == (COLUMNS, "item")
+    of_items = result.items.loc[flagged.index]
+    for column in COLUMNS[4:]:
+        pd.testing.assert_series_equal(flagged[column], of_items[column], check_exact=True)
+    assert flagged["p_negative"].equals(of_items["p_negative"])
+
+
+def test_items_come_in_the_order_of_p_negative_and_those_without_responses_last(
+    result: FitResult,
+) -> None:
+    flagged = flag_items(result, flat_information=1.0)
+    assert len(flagged) > 4
+    assert flagged["p_negative"].iloc[:-1].is_monotonic_decreasing
+    assert flagged.index[[0, -1]].tolist() == ["inverted", "empty"]
+    assert np.isnan(flagged.loc["empty", ["p_negative", "wrong_key", "trend"]].astype(float)).all()
+
+
+def test_the_inverted_item_has_a_strong_wrong_key_and_a_trend_below_0(result: FitResult) -> None:
+    flagged = flag_items(result)
+    assert flagged["wrong_key"].idxmax() == "inverted"
+    assert flagged.loc["inverted", "wrong_key"] > 3
+    assert flagged.loc["inverted", "trend"] < -5
+    assert flagged.loc["all right", "wrong_key"] == 0
+
+
+def test_where_nothing_is_suspect_the_table_is_empty_with_its_columns() -> None:
+    items = ItemParameters(np.ones(30), np.linspace(-1, 1, 30), np.zeros(30))
+    clean = fit(simulate_responses(items, np.linspace(-2, 2, 200), seed=2), "2PL")
+    flagged = flag_items(
+        clean, predictions=pd.DataFrame("A", clean.respondent_labels, list(clean.item_labels))
+    )
+    assert len(flagged) == 0
+    assert list(flagged.columns) == [*COLUMNS, "strong_answer", "strong_share", "marked_right"]
+    assert flagged.index.name == "item"
+
+
+def test_synthetic_respondents_do_not_count(responses: ResponseMatrix, result: FitResult) -> None:
+    crowd = add_synthetic(responses, ("always-wrong", "coin"), draws=30)
+    among = flag_items(fit(crowd, "2PL"), extreme_difficulty=100)
+    alone = flag_items(result, extreme_difficulty=100)
+    assert among["reasons"].to_dict() == alone["reasons"].to_dict()
+    columns = ["p_negative", "wrong_key", "trend"]
+    pd.testing.assert_frame_equal(among[columns], alone[columns], rtol=1e-9)
+
+
+# The decision
+
+
+@pytest.mark.parametrize("fdr", [0.01, 0.05, 0.2])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_mean_doubt_over_the_items_called_negative_stays_within_the_rate(
+    seed: int, fdr: float
+) -> None:
+    p = np.random.default_rng(seed).beta(0.2, 0.2, 300)
+    p[:3] = np.nan
+    called = _discoveries(p, fdr)
+    assert 1 - p[called].mean() <= fdr
+    assert called[p > 1 - fdr].all()
+    assert p[called].min() >= np.nanmax(p[~called])
+    assert not called[:3].any()
+
+
+def test_nothing_is_called_negative_where_nothing_is_likely() -> None:
+    assert not _discoveries(np.full(10, 0.5), 0.05).any()
+    assert not _discoveries(np.full(10, np.nan), 0.05).any()
+
+
+@pytest.mark.parametrize(("n_respondents", "least_found"), [(200, 0.98), (60, 0.85)])
+def test_planted_inversions_are_found_at_the_rate_asked(
+    n_respondents: int, least_found: float
+) -> None:
+    false, found = [], []
+    for seed in range(8):
+        made, wrong = planted(n_respondents, 1000, seed)
+        called = _discoveries(judged(made)[0].p_negative, 0.05)
+        false.append((called & ~wrong).sum() / max(called.sum(), 1))
+        found.append(called[wrong].mean())
+    # 7.5 %, and two standard errors of a share of some 160 items: 2 √(0.05 · 0.95 / 160)
+    assert np.mean(false) < 0.075 + 0.034
+    assert np.mean(found) >= least_found
+
+
+def test_no_coin_flip_is_called_negative() -> None:
+    for seed in range(20):
+        flips = np.random.default_rng(seed).integers(0, 2, (200, 400))
+        found, _ = judged(ResponseMatrix(flips))
+        assert not _discoveries(found.p_negative, 0.05).any()
+
+
+def test_a_stricter_rate_calls_fewer_items_negative() -> None:
+    made, _ = planted(60, 300, seed=0, share=0.1)
+    result = fit(made, "1PL")
+    called = [set(flag_items(result, fdr=fdr).index) for fdr in (0.01, 0.1, 0.3)]
+    assert called[0] < called[1] < called[2]
+
+
+# Warnings
+
+
+def test_coin_flips_are_warned_of_and_none_is_called_negative() -> None:
+    flips = ResponseMatrix(np.random.default_rng(0).integers(0, 2, (60, 100)))
+    result = fit(flips, "2PL")
+    with pytest.warns(UserWarning, match="no more common structure than noise"):
+        flagged = flag_items(result)
+    assert not flagged["reasons"].str.contains("negative").any()
+
+
+def test_too_few_respondents_are_warned_of_with_a_number_that_would_do() -> None:
+    result = fit(planted(15, 300, seed=0, share=0.05)[0], "1PL")
+    with pytest.warns(UserWarning, match="with 15 respondents an inverted item") as caught:
+        flag_items(result)
+    text = str(caught[0].message)
+    enough = int(re.findall(r"about (\d+) respondents would find 80% of them", text)[0])
+    found = []
+    for seed in range(20, 28):
+        made, wrong = planted(enough, 300, seed, share=0.05)
+        found.append(_discoveries(judged(made)[0].p_negative, 0.05)[wrong].mean())
+    # the number rests on the slopes that 15 respondents teach
+    assert 0.65 < np.mean(found) < 0.95
+
+
+def test_more_respondents_find_more_and_as_many_are_needed_whoever_asks() -> None:
+    answers = [respondents_needed(*judged(planted(n, 1000, 3)[0]), 0.05, n) for n in (30, 100, 300)]
+    power, needed = np.array(answers).T
+    assert (np.diff(power) > 0).all()
+    assert needed.max() / needed.min() < 2
+
+
+def test_an_ability_that_does_not_follow_how_much_is_right_is_warned_of() -> None:
+    generator = np.random.default_rng(0)
+    one, two = generator.normal(size=(2, 150))
+    steep = ItemParameters(np.tile([2.0, -2.0], 25), np.zeros(50), np.zeros(50))
+    shallow = ItemParameters(np.full(60, 0.8), np.zeros(60), np.zeros(60))
+    blocks = [
+        simulate_responses(items, abilities, seed=generator).values
+        for items, abilities in ((steep, one), (shallow, two))
+    ]
+    result = fit(ResponseMatrix(np.hstack(blocks)), "2PL")
+    with pytest.warns(UserWarning, match="ability of the 2PL .* more than one dimension"):
+        flag_items(result)
+
+
+# Saved results, and what is refused
+
+
+def test_a_saved_result_without_responses_is_judged_as_before(
+    result: FitResult, tmp_path: Path
+) -> None:
+    result.save(tmp_path / "fit", include_responses=False)
+    back = load(tmp_path / "fit")
+    there, here = flag_items(result), flag_items(back)
+    assert here["trend"].isna().all()
+    unchanged = [name for name in COLUMNS if name != "trend"]
+    pd.testing.assert_frame_equal(here[unchanged], there[unchanged], check_exact=True)
+    with pytest.raises(ValueError, match="groups needs the responses, which were not saved"):
+        flag_items(back, groups=dict.fromkeys(back.respondent_labels, "one"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("fdr", value) for value in (0, 1, -0.1, np.nan)),
+        *(("flat_information", value) for value in (-0.1, np.nan)),
+        *(("extreme_difficulty", value) for value in (0, -1, np.nan)),
+        *(("chance", value) for value in (-0.1, 1, np.nan)),
+    ],
+)
+def test_a_threshold_out_of_range_is_refused_by_name(
+    result: FitResult, name: str, value: float
+) -> None:
+    with pytest.raises(ValueError, match=f"^{name} must .* got {value}"):
+        flag_items(result, **{name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", [None, "2PL", pd.DataFrame()])
+def test_what_is_no_fit_is_refused(wrong: object) -> None:
+    with pytest.raises(TypeError, match=f"result must be .* got {type(wrong).__name__}"):
+        flag_items(wrong)  # type: ignore[arg-type]

@@ -1,0 +1,247 @@
+"""Claims about shuffled responses, and about what they say of the data."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from irtkit import (
+    ItemParameters,
+    ResponseMatrix,
+    ShuffleControl,
+    add_synthetic,
+    fit,
+    flag_items,
+    shuffle_control,
+    simulate_responses,
+)
+from irtkit.audit import shuffle
+from irtkit.audit.shuffle import shuffled
+
+SHAPE = (100, 40)
+NAMES = ["data", "shuffled, seed 0", "shuffled, seed 1", "shuffled, seed 2"]
+
+
+def made(*, seed: int, missing: float = 0.0, trials: int = 1) -> ResponseMatrix:
+    """Responses to items of one dimension, the first of them inverted."""
+    generator = np.random.default_rng(seed)
+    slopes = generator.lognormal(0.3, 0.3, SHAPE[1])
+    slopes[0] *= -1
+    items = ItemParameters.from_difficulty(slopes, generator.normal(size=SHAPE[1]))
+    abilities = generator.normal(size=SHAPE[0])
+    return simulate_responses(items, abilities, missing=missing, trials=trials, seed=generator)
+
+
+def two_dimensions() -> ResponseMatrix:
+    """Two blocks of items, with abilities that have nothing to do with each other."""
+    half = SHAPE[1] // 2
+    blocks = [made(seed=1).values[:, :half], made(seed=2).values[:, half:]]
+    return ResponseMatrix(np.hstack(blocks))
+
+
+@pytest.fixture(scope="module")
+def control() -> ShuffleControl:
+    return shuffle_control(made(seed=7), seeds=[0, 1, 2])
+
+
+# Shuffling
+
+
+@pytest.mark.parametrize(("missing", "trials"), [(0.0, 1), (0.3, 1), (0.3, 5)])
+def test_shuffling_keeps_totals_and_what_is_missing(missing: float, trials: int) -> None:
+    given = made(seed=3, missing=missing, trials=trials)
+    moved = shuffled(given, seed=1)
+    assert (moved.respondents, moved.items) == (given.respondents, given.items)
+    np.testing.assert_array_equal(moved.successes.sum(axis=0), given.successes.sum(axis=0))
+    np.testing.assert_array_equal(moved.trials > 0, given.trials > 0)
+    assert moved != given
+
+
+def test_shuffling_moves_trials_together_with_their_successes() -> None:
+    tried = np.random.default_rng(4).integers(0, 6, SHAPE)
+    given = ResponseMatrix.from_counts(np.minimum(tried, 2), tried)
+    moved = shuffled(given, seed=0)
+    for j in range(given.n_items):
+        there, here = (
+            sorted(zip(each.successes[:, j].tolist(), each.trials[:, j].tolist(), strict=True))
+            for each in (given, moved)
+        )
+        assert here == there
+
+
+def test_shuffling_takes_away_what_items_have_in_common() -> None:
+    given = made(seed=5)
+    agreement = [
+        np.corrcoef(each.values.T)[np.triu_indices(SHAPE[1], 1)].mean()
+        for each in (given, shuffled(given, seed=0))
+    ]
+    assert agreement[0] > 0.1
+    # five standard errors of the mean of 780 correlations with an SD of 1 / √100
+    assert agreement[1] == pytest.approx(0, abs=0.018)
+
+
+def test_the_same_seed_shuffles_the_same_way_and_another_otherwise() -> None:
+    given = made(seed=6)
+    assert shuffled(given, seed=1) == shuffled(given, seed=1)
+    assert shuffled(given, seed=1) != shuffled(given, seed=2)
+    before = given.values.copy()
+    np.testing.assert_array_equal(given.values, before)
+
+
+# The control
+
+
+def test_the_table_has_a_row_for_the_data_and_for_every_seed(control: ShuffleControl) -> None:
+    assert (list(control.table.index), control.table.index.name) == (NAMES, "responses")
+    assert list(control.table.columns) == ["flagged", "negative", "dimension", "residual"]
+    assert control.table[["dimension", "residual"]].to_numpy().min() > 1 / SHAPE[0]
+    assert control.table[["dimension", "residual"]].to_numpy().max() < 1
+    assert control.n_respondents == SHAPE[0]
+
+
+def test_the_first_row_says_what_flag_items_says(control: ShuffleControl) -> None:
+    flagged = flag_items(fit(made(seed=7), "2PL"))
+    negative = flagged["reasons"].str.contains("negative discrimination")
+    assert control.table.loc["data", "flagged"] == len(flagged)
+    assert control.table.loc["data", "negative"] == negative.sum() >= 1
+    assert (control.table["negative"].iloc[1:] == 0).all()
+
+
+def test_the_same_seeds_give_the_same_table(control: ShuffleControl) -> None:
+    again = shuffle_control(made(seed=7), seeds=[0, 1, 2])
+    pd.testing.assert_frame_equal(again.table, control.table, check_exact=True)
+    assert str(again) == str(control)
+
+
+def test_the_dimension_of_the_data_is_its_leading_share_of_variance(
+    control: ShuffleControl,
+) -> None:
+    values = np.linalg.eigvalsh(np.corrcoef(made(seed=7).values.T))
+    share = values[-1] / values.sum()
+    assert control.table.loc["data", "dimension"] == pytest.approx(share, rel=1e-9)
+
+
+def test_items_with_a_common_ability_have_a_dimension(control: ShuffleControl) -> None:
+    assert control.has_dimension
+    assert not control.has_second_dimension
+    assert (control.power > 0.9, control.respondents_needed < 100) == (True, True)
+
+
+def test_two_independent_blocks_of_items_have_a_second_dimension() -> None:
+    control = shuffle_control(two_dimensions(), seeds=[0, 1, 2])
+    assert control.has_dimension
+    assert control.has_second_dimension
+    assert "One dimension is not all they have in common" in str(control)
+
+
+def test_coin_flips_have_no_dimension() -> None:
+    # Of four draws of the same noise the first is the largest once in four; here it is far from it.
+    flips = ResponseMatrix(np.random.default_rng(1).integers(0, 2, SHAPE))
+    control = shuffle_control(flips, seeds=[0, 1, 2])
+    assert not control.has_dimension
+    assert not control.has_second_dimension
+    assert (np.isnan(control.power), control.respondents_needed) == (True, 0)
+    assert "flags mean nothing" in control.summary[-1]
+
+
+def test_missing_cells_and_repeated_trials_are_controlled_too() -> None:
+    control = shuffle_control(made(seed=8, missing=0.3, trials=3), "1PL", seeds=[0])
+    assert control.has_dimension
+    assert list(control.table.index) == NAMES[:2]
+
+
+def test_synthetic_respondents_are_left_out(control: ShuffleControl) -> None:
+    crowd = add_synthetic(made(seed=7), ("always-right", "coin"), draws=5)
+    among = shuffle_control(crowd, seeds=[0, 1, 2])
+    pd.testing.assert_frame_equal(among.table, control.table, rtol=1e-9)
+    assert among.n_respondents == SHAPE[0]
+
+
+def test_of_many_respondents_some_are_drawn_for_shares_of_variance(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = made(seed=7)
+    whole = shuffle._leading_share(given, None)
+    monkeypatch.setattr(shuffle, "_MOST_RESPONDENTS", 60)
+    some = [shuffle._leading_share(given, None) for _ in range(2)]
+    assert some[0] == some[1] != whole
+    assert some[0] == pytest.approx(whole, rel=0.2)
+
+
+def test_thresholds_are_those_of_flag_items() -> None:
+    strict = shuffle_control(made(seed=7), seeds=[0], extreme_difficulty=1e-6, flat_information=0)
+    assert strict.table["flagged"].tolist() == [SHAPE[1]] * 2
+
+
+# Sentences
+
+
+def said(values: dict[str, list[float]], **changes: Any) -> list[str]:
+    numbers = {"flagged": [3, 9], "negative": [2, 0], **values}
+    table = pd.DataFrame(numbers, index=pd.Index(NAMES[:2], name="responses"))
+    settings = {"power": 0.9, "respondents_needed": 50, "n_respondents": 60, **changes}
+    return ShuffleControl(table, **settings).summary
+
+
+def test_sentences_tell_one_dimension_from_two_and_from_none() -> None:
+    one = said({"dimension": [0.2, 0.03], "residual": [0.02, 0.03]})
+    two = said({"dimension": [0.2, 0.03], "residual": [0.1, 0.03]})
+    none = said({"dimension": [0.02, 0.03], "residual": [0.1, 0.03]})
+    assert "common dimension (20.0% of the variance, at most 3.0% when shuffled)" in one[1]
+    assert one[2].startswith("Beyond it there is no more than noise (2.0%")
+    assert two[:2] == one[:2]
+    assert two[2].startswith("One dimension is not all they have in common (10.0%")
+    assert [len(each) for each in (one, two, none)] == [3, 3, 2]
+    assert "no more in common than noise" in none[1]
+
+
+def test_too_few_respondents_are_told_with_how_many_would_do() -> None:
+    values = {"dimension": [0.2, 0.03], "residual": [0.02, 0.03]}
+    few = said(values, n_respondents=20, power=0.123)
+    assert few[-1].startswith("20 respondents are few")
+    assert "0.12; about 50 would find 80 %" in few[-1]
+    assert not any("are few" in sentence for sentence in said(values))
+
+
+def test_printing_shows_the_sentences_and_the_table(control: ShuffleControl) -> None:
+    text = str(control)
+    assert text.startswith("\n".join(control.summary))
+    assert all(name in text for name in (*NAMES, *control.table.columns))
+
+
+def test_a_control_is_frozen(control: ShuffleControl) -> None:
+    with pytest.raises(FrozenInstanceError):
+        control.power = 1.0  # type: ignore[misc]
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("settings", "rule"),
+    [
+        ({"seeds": []}, "seeds must name at least one shuffle"),
+        ({"seeds": [0, -1]}, "seed must be a whole number"),
+        ({"seeds": [0.5]}, "seed must be a whole number"),
+        ({"fdr": 0}, "fdr must lie between 0 and 1"),
+        ({"flat_information": -1}, "flat_information must be at least 0"),
+        ({"extreme_difficulty": 0}, "extreme_difficulty must be above 0"),
+        ({"chance": 1}, "chance must be a probability"),
+        ({"model": "4PL"}, "model must be"),
+    ],
+)
+def test_settings_out_of_range_are_refused_by_name(settings: dict[str, Any], rule: str) -> None:
+    with pytest.raises(ValueError, match=rule):
+        shuffle_control(made(seed=7), **settings)
+
+
+def test_what_is_no_matrix_of_real_responses_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"responses must be .* got list"):
+        shuffle_control([[1, 0]])  # type: ignore[arg-type]
+    only = ResponseMatrix([[1, 0], [0, 1]], synthetic=[True, True])
+    with pytest.raises(ValueError, match="synthetic respondents only"):
+        shuffle_control(only)

@@ -1,0 +1,195 @@
+"""Claims about Fleiss' kappa, with published examples and simulation as referees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as st_numpy
+
+from irtkit.agreement import fleiss_kappa, fleiss_kappa_from_counts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CATEGORIES = ["depression", "personality", "schizophrenia", "neurosis", "other"]
+# Fleiss (1971), table 1: 30 patients diagnosed by 6 psychiatrists each
+DIAGNOSES = """
+00060 03003 01401 00006 03030 20400 00402 20310 20040 00006
+10050 11040 03300 10050 02031 00501 30012 51000 02040 10203
+00006 01050 02013 20040 10041 05010 40002 02040 10500 00006
+"""
+FLEISS = [[int(count) for count in item] for item in DIAGNOSES.split()]
+# Krippendorff (2011), also cac.raw4raters of R's irrCAC: a rating missing here and there, and
+# one item rated once
+UNEVEN = """11-1 2232 3333 3333 2222 1234 4444 1121 2222 -555 --11 --3-"""
+RATINGS = [[None if mark == "-" else int(mark) for mark in item] for item in UNEVEN.split()]
+
+counts_tables = st_numpy.arrays(
+    np.int64,
+    st.tuples(st.integers(2, 6), st.integers(2, 4)),
+    elements=st.integers(0, 4),
+).filter(lambda counts: (counts.sum(axis=1) >= 2).any() and (counts.sum(axis=0) > 0).sum() > 1)
+
+
+def test_kappa_is_that_of_fleiss_1971() -> None:
+    result = fleiss_kappa_from_counts(FLEISS)
+    assert result.kappa == pytest.approx(0.430, abs=5e-4)
+    assert result.observed_agreement == pytest.approx(0.556, abs=5e-4)
+    assert result.expected_agreement == pytest.approx(0.220, abs=5e-4)
+    assert (result.n_items, result.n_raters, result.n_ratings) == (30, 6, 180)
+
+
+def test_standard_errors_are_those_of_the_r_package_irr() -> None:
+    # kappam.fleiss(diagnoses, detail = TRUE), digits as printed by its port pyirr
+    result = fleiss_kappa_from_counts(FLEISS)
+    table = result.by_category
+    assert result.kappa / result.standard_error == pytest.approx(17.652, abs=5e-4)
+    np.testing.assert_allclose(table["kappa"], [0.245, 0.245, 0.520, 0.471, 0.566], atol=5e-4)
+    z = table["kappa"] / table["standard_error"]
+    np.testing.assert_allclose(z, [5.192, 5.192, 11.031, 9.994, 12.009], atol=5e-4)
+
+
+def test_the_interval_is_that_of_the_r_package_irrcac() -> None:
+    # fleiss.kappa.dist(distrib.6raters) in irrCAC's vignette: the first 15 patients
+    result = fleiss_kappa_from_counts(FLEISS[:15])
+    assert result.kappa == pytest.approx(0.4139265, abs=5e-8)
+    assert result.interval_standard_error == pytest.approx(0.08119291, abs=5e-9)
+    assert (round(result.kappa_low, 3), round(result.kappa_high, 3)) == (0.240, 0.588)
+
+
+def test_unequal_numbers_of_ratings_are_those_of_the_r_package_irrcac() -> None:
+    result = fleiss_kappa(RATINGS, missing="omit")  # fleiss.kappa.raw(cac.raw4raters)
+    assert result.observed_agreement == pytest.approx(0.8181818, abs=5e-8)
+    assert result.expected_agreement == pytest.approx(0.2387153, abs=5e-8)
+    assert result.kappa == pytest.approx(0.76117, abs=5e-6)
+    assert result.interval_standard_error == pytest.approx(0.15302, abs=5e-6)
+    assert (round(result.kappa_low, 3), result.kappa_high) == (0.424, 1)
+    assert (result.n_items, result.n_raters, result.n_ratings) == (12, 4, 41)
+
+
+def test_kappa_of_the_sst_ratings_is_the_published_one(shared_data: Path) -> None:
+    right = pd.read_csv(shared_data / "lalor2018_sst_human.csv.gz", index_col=0)
+    truth = pd.read_csv(shared_data / "lalor2018_sst_human_items.csv", index_col=0)["gold"]
+    ratings = right.T.eq(1).eq(truth[right.columns].eq(1), axis=0)  # what each worker answered
+    result = fleiss_kappa(ratings)
+    assert (result.n_items, result.n_raters) == (131, 999)
+    assert round(result.kappa, 4) == 0.5198
+
+
+def test_the_standard_error_is_the_spread_of_kappa_by_chance() -> None:
+    # the standard deviation of 500 draws is known to 3.2 %; the formula is for many items
+    generator = np.random.default_rng(0)
+    n_ratings = np.repeat([1, 2, 5], [40, 30, 30])
+    draws = [generator.multinomial(n_ratings, [0.6, 0.3, 0.1]) for _ in range(500)]
+    kappas = [naive_kappa(counts) for counts in draws]
+    errors = [fleiss_kappa_from_counts(counts).standard_error for counts in draws[:20]]
+    assert np.mean(errors) == pytest.approx(np.std(kappas), rel=0.1)
+
+
+def naive_kappa(counts: Any) -> float:
+    """Kappa pair by pair of ratings."""
+    agree, shares = [], []
+    for row in counts[counts.sum(axis=1) > 0]:
+        ratings = np.repeat(np.arange(len(row)), row)
+        shares.append(row / row.sum())
+        if len(ratings) > 1:
+            same = ratings[:, np.newaxis] == ratings
+            agree.append((same.sum() - len(ratings)) / (len(ratings) * (len(ratings) - 1)))
+    expected = (np.mean(shares, axis=0) ** 2).sum()
+    return float((np.mean(agree) - expected) / (1 - expected))
+
+
+@settings(max_examples=50)
+@given(counts_tables)
+def test_kappa_is_that_of_counting_pairs(counts: Any) -> None:
+    assert fleiss_kappa_from_counts(counts).kappa == pytest.approx(naive_kappa(counts), abs=1e-12)
+
+
+@settings(max_examples=50)
+@given(counts_tables)
+def test_kappa_is_the_weighted_mean_of_those_of_the_categories(counts: Any) -> None:
+    result = fleiss_kappa_from_counts(counts)
+    table = result.by_category[result.by_category["kappa"].notna()]
+    weights = table["share"] * (1 - table["share"])
+    assert (weights * table["kappa"]).sum() / weights.sum() == pytest.approx(result.kappa)
+    assert result.kappa <= 1
+
+
+@settings(max_examples=50)
+@given(counts_tables)
+def test_ratings_and_their_counts_have_the_same_kappa(counts: Any) -> None:
+    width = counts.sum(axis=1).max()
+    rows = [np.repeat(np.arange(len(row)), row).tolist() for row in counts]
+    ratings = [row + [None] * (width - len(row)) for row in rows]
+    one, other = fleiss_kappa(ratings, missing="omit"), fleiss_kappa_from_counts(counts)
+    assert one.kappa == pytest.approx(other.kappa, abs=1e-12)
+    assert one.standard_error == pytest.approx(other.standard_error, abs=1e-12)
+
+
+def test_the_order_of_items_and_raters_changes_nothing() -> None:
+    frame = pd.DataFrame(RATINGS).sample(frac=1, random_state=1)[[2, 0, 3, 1]]
+    one, other = fleiss_kappa(RATINGS, missing="omit"), fleiss_kappa(frame, missing="omit")
+    assert other.kappa == pytest.approx(one.kappa, abs=1e-14)
+    pd.testing.assert_frame_equal(one.by_category, other.by_category)
+
+
+def test_full_agreement_is_kappa_1_with_an_interval_of_no_width() -> None:
+    result = fleiss_kappa([["a", "a"], ["b", "b"], ["b", "b"]])
+    assert (result.kappa, result.kappa_low, result.kappa_high) == (1, 1, 1)
+
+
+def test_categories_are_compared_as_text_whatever_their_type() -> None:
+    frame = pd.DataFrame({"first": [1, 0, 1], "second": [1.0, 0.0, 0.0], "third": ["1", "0", "1"]})
+    assert fleiss_kappa(frame).categories == ("0", "1")
+
+
+def test_one_category_leaves_kappa_undefined_and_says_so() -> None:
+    result = fleiss_kappa([["yes", "yes"], ["yes", "yes"]])
+    assert np.isnan([result.kappa, result.standard_error, result.kappa_low]).all()
+    assert "undefined: all 4 ratings" in str(result)
+    assert "'yes'" in str(result)
+
+
+def test_one_item_has_a_kappa_and_no_interval() -> None:
+    result = fleiss_kappa([["yes", "no", "no"]])
+    assert result.kappa == pytest.approx(-0.5)
+    assert np.isnan([result.kappa_low, result.kappa_high]).all()
+    assert "interval" not in str(result)
+
+
+@pytest.mark.parametrize("nothing", [None, np.nan, pd.NA, " "])
+def test_a_missing_rating_is_an_error_that_names_item_and_rater(nothing: Any) -> None:
+    frame = pd.DataFrame({"ann": ["x", "y"], "bob": ["x", nothing]}, index=["q1", "q2"])
+    with pytest.raises(ValueError, match=r"ratings has no rating of item 'q2' by rater 'bob'"):
+        fleiss_kappa(frame)
+    assert fleiss_kappa(frame, missing="omit").n_ratings == 3
+
+
+@pytest.mark.parametrize("wrong", [-1, 0.5, np.nan, "many", None, np.inf])
+def test_a_count_that_is_none_is_named(wrong: Any) -> None:
+    frame = pd.DataFrame({"cat": [1, 2], "dog": [wrong, 1]}, index=["q1", "q2"])
+    with pytest.raises(ValueError, match=r"counts must be whole.*item 'q1', category 'dog'"):
+        fleiss_kappa_from_counts(frame)
+
+
+def test_tables_without_pairs_of_ratings_are_refused() -> None:
+    with pytest.raises(ValueError, match="ratings needs at least one item with two ratings"):
+        fleiss_kappa([["a"], ["b"]])
+    with pytest.raises(ValueError, match="counts needs at least one item with two ratings"):
+        fleiss_kappa_from_counts([[1, 0], [0, 1]])
+    with pytest.raises(ValueError, match="counts needs"):
+        fleiss_kappa_from_counts([])
+
+
+def test_impossible_arguments_are_refused() -> None:
+    with pytest.raises(ValueError, match='missing must be "error" or "omit"'):
+        fleiss_kappa([["a", "b"]], missing="drop")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="ratings must be a table"):
+        fleiss_kappa("abc")
+    with pytest.raises(ValueError, match="unique categories: 'cat' occurs twice"):
+        fleiss_kappa_from_counts(pd.DataFrame([[2, 0]], columns=["cat", "cat"]))
