@@ -55,11 +55,14 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
         key = int(marked[0]) if len(marked) == 1 else -1
         another = share >= _AGREED and answer not in marked
         rows.append((_named(answer, kinds), share, _named(key, kinds), another))
-    return pd.DataFrame.from_records(
-        rows,
-        columns=["strong_answer", "strong_share", "marked_right", "another"],
-        index=pd.Index(result.item_labels, name="item"),
-    ).astype({"strong_answer": object, "marked_right": object, "another": bool})
+    named, shares, marked_right, other = zip(*rows, strict=True)
+    columns = {
+        "strong_answer": pd.Series(named, dtype=object),
+        "strong_share": shares,
+        "marked_right": pd.Series(marked_right, dtype=object),
+        "another": other,
+    }
+    return pd.DataFrame(columns).set_axis(pd.Index(result.item_labels, name="item"), axis=0)
 
 
 def _right(result: FitResult) -> NDArray[np.bool_]:

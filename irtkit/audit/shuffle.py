@@ -146,7 +146,7 @@ def shuffle_control(
     >>> crowd = irtkit.load_digits_crowd()
     >>> control = irtkit.shuffle_control(crowd.responses, seeds=[0])
     >>> print(control.summary[0])
-    Items with negative discrimination: 1 in the data; shuffled: 0.
+    Items with negative discrimination: 2 in the data; shuffled: 0.
     """
     import pandas as pd
 
