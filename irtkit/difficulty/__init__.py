@@ -3,6 +3,7 @@
 - ``average_error``: share of real respondents that got the item wrong;
 - ``expected_error``: the same share as the item response model expects it;
 - ``quality_standard``: several metrics of every answer on one scale (Kolena's difficulty score);
+- ``task_signals``: metrics of single answers from predictions and truths;
 - ``held_out``: what models and average error say about responses they have not seen;
 - ``comparison``: measures side by side, with rank correlations and plain sentences;
 - ``rank_agreement``: the rank correlations, and whether two orders contradict each other;
@@ -13,14 +14,9 @@ from irtkit.difficulty.average_error import average_error, average_error_interva
 from irtkit.difficulty.comparison import DifficultyComparison, compare_difficulties
 from irtkit.difficulty.expected_error import expected_error
 from irtkit.difficulty.held_out import held_out_predictions
-from irtkit.difficulty.quality_standard import (
-    QualityStandard,
-    absolute_error,
-    detection_score,
-    misclassifications,
-    quality_standard,
-)
+from irtkit.difficulty.quality_standard import QualityStandard, quality_standard
 from irtkit.difficulty.spearman_score import SpearmanScore, spearman_score
+from irtkit.difficulty.task_signals import absolute_error, detection_score, misclassifications
 
 __all__ = [
     "DifficultyComparison",

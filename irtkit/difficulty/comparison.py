@@ -1,7 +1,7 @@
 """Measures of difficulty side by side, and whether they put the items in the same order.
 
 Average error is the habit of the field; the difficulty of an item response model is what should
-replace it where that changes something. Three measures are compared:
+replace it where that changes something. The measures:
 
 - ``average_error``: share of real respondents that got the item wrong;
 - ``difficulty``: location b, the ability at which the response curve turns. With unequal slopes
@@ -9,7 +9,9 @@ replace it where that changes something. Three measures are compared:
   discrimination b is still a location, but its meaning flips: P(right) is above one half *below*
   b, so a high b means that most respondents get it right;
 - ``expected_error``: what the model expects the average error to be in its population, on one
-  footing for all slopes, guessing and missing responses.
+  footing for all slopes, guessing and missing responses;
+- ``quality_standard``: Kolena's score of further metrics, where there are any. From right and
+  wrong alone it has the ranks of average error, and is left out.
 
 In a 1PL or Rasch model of a complete matrix all three say the same. They part where slopes
 differ, items can be guessed, or respondents answered different items.
@@ -25,24 +27,28 @@ import numpy as np
 
 from irtkit.difficulty.expected_error import expected_error
 from irtkit.difficulty.held_out import held_out_predictions
-from irtkit.difficulty.rank_agreement import n_tied, rank_agreement
+from irtkit.difficulty.quality_standard import QualityStandard, quality_standard
+from irtkit.difficulty.rank_agreement import levels, n_tied, rank_agreement, ranks
 from irtkit.difficulty.sentences import (
     agreement_sentence,
     held_out_sentence,
     moves_sentence,
     negative_sentence,
 )
+from irtkit.difficulty.spearman_score import jittered_correlations
 from irtkit.irf import MODELS, ItemParameters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
+    from numpy.typing import NDArray
 
     from irtkit.difficulty.rank_agreement import RankAgreement
     from irtkit.irf import ModelName
 
 _FEW_CELLS = 100_000
+_JITTER_RUNS, _JITTER = 50, 0.01
 _NEEDED = (
     *("discrimination", "difficulty", "guessing", "intercept"),
     *("average_error", "n_responses", "status"),
@@ -74,7 +80,8 @@ class DifficultyComparison:
     pairs: pd.DataFrame
     """A row per pair of measures: ``measure_1``, ``measure_2``; ``spearman`` with the 95 %
     bootstrap interval over items ``spearman_low``, ``spearman_high``; ``kendall`` (τ-b);
-    ``n_items`` compared and ``n_left_out`` because a measure has no value; ``ties_1``,
+    ``jitter_mean``, ``jitter_sd``, ``jitter_low``, ``jitter_high``, ρ over runs in which small
+    noise breaks the ties of ``measure_1`` at random; ``n_items`` compared and ``n_left_out`` because a measure has no value; ``ties_1``,
     ``ties_2``, the items that share their value with another."""
     summary: list[str]
     """Sentences: how far the orders agree, and which items move most and why."""
@@ -86,7 +93,8 @@ class DifficultyComparison:
 
     def __str__(self) -> str:
         parts = [f"Difficulty of {len(self.table)} items, {self.model}"]
-        parts.append(self.pairs.to_string(index=False, float_format="{:.3f}".format))
+        shown = self.pairs.drop(columns=["jitter_sd", "jitter_low", "jitter_high"])
+        parts.append(shown.to_string(index=False, float_format="{:.3f}".format))
         if self.held_out is not None:
             table = self.held_out.to_string(float_format="{:.4f}".format, index_names=False)
             parts.append(f"Responses left out at random, predicted:\n{table}")
@@ -96,6 +104,7 @@ class DifficultyComparison:
 
 def compare_difficulties(
     result: CalibratedItems,
+    metrics: QualityStandard | pd.DataFrame | None = None,
     *,
     folds: int = 5,
     models: Sequence[ModelName] | None = None,
@@ -109,6 +118,11 @@ def compare_difficulties(
     ----------
     result
         A fit, or anything with its `items`, `model` and `latent_sd`.
+    metrics
+        Further metrics of the answers, such as cost or time: a
+        :class:`irtkit.difficulty.QualityStandard`, or a table for
+        :func:`irtkit.difficulty.quality_standard` of metrics that are all better when lower. Its
+        score of every item becomes the measure ``quality_standard``.
     folds
         Parts into which the observed cells are divided to see whether models predict responses
         that they have not seen better than average error does: every fold fits each model. 0
@@ -134,8 +148,8 @@ def compare_difficulties(
     Raises
     ------
     ValueError
-        If a column is missing from `result.items`, or `draws` or `seed` is not a whole number in
-        range.
+        If a column is missing from `result.items`, `metrics` scores none of the items, or `draws`,
+        `folds` or `seed` is not a whole number in range.
 
     Examples
     --------
@@ -152,13 +166,13 @@ def compare_difficulties(
     if absent := [name for name in _NEEDED if name not in items.columns]:
         raise ValueError(f"result.items must have the column {absent[0]!r}")
     table = _measures(items, result.latent_sd)
-    rows = []
-    sentences = []
+    rows: list[dict[str, Any]] = []
+    sentences = [] if metrics is None else _add_quality_standard(table, metrics)
     for names in combinations(table.columns, 2):
         both = table[list(names)].dropna()
         agreement = rank_agreement(both[names[0]], both[names[1]], draws=draws, seed=seed)
         n_left_out = len(table) - len(both)
-        rows.append(_pair(names, agreement, n_left_out))
+        rows.append(_pair(names, agreement, n_left_out, seed))
         sentences.append(agreement_sentence(names, agreement, n_left_out))
         if names[0] == "average_error":
             sentences.append(moves_sentence(names, agreement, items.loc[both.index], items))
@@ -206,8 +220,27 @@ def _measures(items: pd.DataFrame, latent_sd: float) -> pd.DataFrame:
     return table.mask(items["n_responses"] == 0)
 
 
-def _pair(names: tuple[str, str], agreement: RankAgreement, n_left_out: int) -> dict[str, Any]:
+def _add_quality_standard(
+    table: pd.DataFrame, metrics: QualityStandard | pd.DataFrame
+) -> list[str]:
+    """Add the column ``quality_standard``, or say why it is left out."""
+    standard = metrics if isinstance(metrics, QualityStandard) else quality_standard(metrics, [])
+    scores = standard.items.reindex(table.index)
+    if scores.isna().all():
+        raise ValueError("metrics has a score for no item of result.items")
+    both = table.assign(score=scores)[["average_error", "score"]].dropna()
+    one, other = (levels(both[name]) for name in both)
+    if np.array_equal(one, other):
+        return ["quality_standard has the ranks of average_error, and is left out."]
+    table["quality_standard"] = scores
+    return []
+
+
+def _pair(
+    names: tuple[str, str], agreement: RankAgreement, n_left_out: int, seed: int
+) -> dict[str, Any]:
     """Return one row of `DifficultyComparison.pairs`."""
+    jittered = _jittered(agreement, seed)
     return {
         "measure_1": names[0],
         "measure_2": names[1],
@@ -215,8 +248,20 @@ def _pair(names: tuple[str, str], agreement: RankAgreement, n_left_out: int) -> 
         "spearman_low": agreement.spearman_low,
         "spearman_high": agreement.spearman_high,
         "kendall": agreement.kendall,
+        "jitter_mean": jittered.mean(),
+        "jitter_sd": jittered.std(ddof=1),
+        "jitter_low": jittered.min(),
+        "jitter_high": jittered.max(),
         "n_items": len(agreement.first),
         "n_left_out": n_left_out,
         "ties_1": n_tied(agreement.first),
         "ties_2": n_tied(agreement.second),
     }
+
+
+def _jittered(agreement: RankAgreement, seed: int) -> NDArray[np.float64]:
+    """ρ in runs with noise on the ranks of the first measure, of 1 % of their spread."""
+    if np.isnan(agreement.spearman):
+        return np.full(_JITTER_RUNS, np.nan)
+    first, second = ranks(agreement.first), ranks(agreement.second)
+    return jittered_correlations(first, second, runs=_JITTER_RUNS, jitter=_JITTER, seed=seed)

@@ -11,19 +11,21 @@ sums; and min and max are taken over the items of one respondent, as on the page
 everybody (``scale="pooled"``), without which scores of two respondents cannot be compared.
 
 The metrics may be anything that was measured per answer: cost, time, recall, or the task signals
-of this module (`absolute_error`, `misclassifications`, `detection_score`).
+of `irtkit.difficulty.task_signals`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from irtkit.difficulty.metric_tables import LABELS, cube, first_names, long_table
+
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable
+    from collections.abc import Collection
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -31,9 +33,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 Scale = Literal["respondent", "pooled"]
-_LABELS = ("respondent", "item", "metric")
 _ROUNDING = 1e-12
-_SHOWN = 5  # items and names that are printed
+_SHOWN = 5  # items that are printed
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +110,7 @@ class QualityStandard:
             lines.append(f"Missing values: {self.n_missing} of {n_values}")
         constant = [f"{', '.join(names)} ({who})" for who, names in self.constant.items()]
         if constant:
-            lines.append(f"Left out as constant: {_first(constant, '; ')}")
+            lines.append(f"Left out as constant: {first_names(constant, '; ')}")
         hardest = self.items.dropna().sort_values(ascending=False, kind="stable")
         shown = [f"{item} {score:.3f}" for item, score in hardest.head(_SHOWN).items()]
         lines.append(f"Hardest items: {', '.join(shown) or 'no item has a score'}")
@@ -188,7 +189,7 @@ def quality_standard(
 
     if scale not in get_args(Scale):
         raise ValueError(f"scale must be one of {get_args(Scale)}, got {scale!r}")
-    values, (respondents, items, names) = _cube(_long(metrics, respondent, item, metric, value))
+    values, (respondents, items, names) = cube(long_table(metrics, respondent, item, metric, value))
     directions = _directions(higher_is_better, names)
     shares = _weights(weights, names)
     z = scale_metrics(values, np.array(list(directions.values())), pooled=scale == "pooled")
@@ -243,138 +244,12 @@ def weigh(scaled: Array, weights: Array) -> Array:
     return score / np.where(total > 0, total, np.nan)
 
 
-def absolute_error(
-    answers: pd.DataFrame,
-    *,
-    prediction: str = "prediction",
-    truth: str = "truth",
-    respondent: str = "respondent",
-    item: str = "item",
-) -> pd.DataFrame:
-    """|prediction − truth|, the signal of regression and of binary classification.
-
-    Lower is better. In binary classification the prediction is the probability of class 1 and the
-    truth is 0 or 1.
-
-    Parameters
-    ----------
-    answers
-        A row per answer, with these four columns.
-    prediction, truth, respondent, item
-        Names of the columns.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A long table for `quality_standard` (``respondent``, ``item``, ``metric``, ``value``) of the
-        metric ``absolute_error``, to be joined with others by ``pandas.concat``.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from irtkit.difficulty import absolute_error
-    >>> answers = {"respondent": "A", "item": ["a", "b"], "prediction": [0.2, 8], "truth": [1, 6]}
-    >>> absolute_error(pd.DataFrame(answers))["value"].tolist()
-    [0.8, 2.0]
-    """
-    _check_columns(answers, respondent, item, prediction, truth)
-    rows = _labelled(answers[respondent], answers[item], "absolute_error")
-    error = np.abs(_numbers(answers[prediction], rows) - _numbers(answers[truth], rows))
-    return rows.assign(value=error)
-
-
-def misclassifications(
-    answers: pd.DataFrame,
-    *,
-    prediction: str = "prediction",
-    truth: str = "truth",
-    respondent: str = "respondent",
-    item: str = "item",
-) -> pd.DataFrame:
-    """Number of respondents that put the item into a wrong class, the signal of multiclass tasks.
-
-    Lower is better. It belongs to the item: the same number stands beside each of its answers. An
-    answer without prediction or truth is not counted, and its value is NaN. Parameters and result
-    are as for `absolute_error`; classes are numbers or text, the same in both columns.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from irtkit.difficulty import misclassifications
-    >>> answers = pd.DataFrame({
-    ...     "respondent": ["A", "B", "A", "B"], "item": ["a", "a", "b", "b"],
-    ...     "prediction": ["cat", "dog", "cow", "cat"], "truth": ["cat", "cat", "dog", "dog"],
-    ... })
-    >>> misclassifications(answers)["value"].tolist()
-    [1.0, 1.0, 2.0, 2.0]
-    """
-    from pandas.api.types import is_numeric_dtype
-
-    _check_columns(answers, respondent, item, prediction, truth)
-    rows = _labelled(answers[respondent], answers[item], "misclassifications")
-    known = answers[[prediction, truth]].notna().all(axis=1).to_numpy()
-    given, right = (answers.loc[known, name].infer_objects() for name in (prediction, truth))
-    if is_numeric_dtype(given) != is_numeric_dtype(right):
-        raise ValueError(
-            f"{prediction} and {truth} must both be numbers or both be text, "
-            f"got {given.iloc[0]!r} and {right.iloc[0]!r}"
-        )
-    wrong = np.full(len(rows), np.nan)
-    wrong[known] = given.to_numpy(dtype=object) != right.to_numpy(dtype=object)
-    counts = rows.assign(value=wrong).groupby("item")["value"].transform("sum")
-    return rows.assign(value=counts.where(known))
-
-
-def detection_score(
-    counts: pd.DataFrame,
-    measure: Literal["F1", "recall"] = "F1",
-    *,
-    respondent: str = "respondent",
-    item: str = "item",
-) -> pd.DataFrame:
-    """F1 = TP / (TP + (FP + FN)/2) or recall = TP / (TP + FN), the signals of object detection.
-
-    *Higher* is better, so name the metric in `higher_is_better` (the page forgets to). Where there
-    was nothing to detect and nothing was detected the value is 0/0, thus NaN: missing.
-
-    Parameters
-    ----------
-    counts
-        A row per answer, with labels and the columns ``TP``, ``FN`` and, for F1, ``FP``.
-    measure
-        ``"F1"`` or ``"recall"``; the metric is called the same.
-    respondent, item
-        Names of the columns of labels.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As for `absolute_error`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from irtkit.difficulty import detection_score
-    >>> counts = pd.DataFrame({"respondent": "A", "item": [1], "TP": [3], "FP": [2], "FN": [0]})
-    >>> detection_score(counts)["value"].tolist()
-    [0.75]
-    """
-    if measure not in {"F1", "recall"}:
-        raise ValueError(f'measure must be "F1" or "recall", got {measure!r}')
-    needed = ["TP", "FN", *(["FP"] if measure == "F1" else [])]
-    _check_columns(counts, respondent, item, *needed)
-    rows = _labelled(counts[respondent], counts[item], measure)
-    hit, missed, *false = (_numbers(counts[name], rows, least=0) for name in needed)
-    total = hit + ((missed + false[0]) / 2 if false else missed)
-    return rows.assign(value=hit / np.where(total > 0, total, np.nan))
-
-
 def _scaled(z: Array, *labels: list[str]) -> pd.DataFrame:
     """`QualityStandard.scaled`, from the array and the labels of its axes."""
     import pandas as pd
 
     known = np.nonzero(~np.isnan(z))
-    columns = zip(_LABELS, labels, known, strict=True)
+    columns = zip(LABELS, labels, known, strict=True)
     table = pd.DataFrame({kind: pd.Index(of)[k] for kind, of, k in columns})
     return table.assign(value=z[known])
 
@@ -388,97 +263,6 @@ def _constant(
         respondents[k]: tuple(name for name, out in zip(names, dropped[k], strict=True) if out)
         for k in np.flatnonzero(dropped.any(axis=1))
     }
-
-
-def _long(
-    metrics: pd.DataFrame | Mapping[str, pd.DataFrame],
-    respondent: str,
-    item: str,
-    metric: str,
-    value: str,
-) -> pd.DataFrame:
-    """Any layout as a table of text labels ``respondent``, ``item``, ``metric`` and ``value``."""
-    import pandas as pd
-
-    if isinstance(metrics, Mapping):
-        wide = [_of_respondent(table, name, respondent, item) for name, table in metrics.items()]
-    else:
-        _check_columns(metrics)
-        if metrics.index.nlevels == 2:
-            first, second = metrics.index.names
-            swapped = first == item or second == respondent
-            names = [item, respondent] if swapped else [respondent, item]
-            metrics = metrics.reset_index(names=names)
-        if metric in metrics:
-            _check_columns(metrics, respondent, item, value)
-            rows = _labelled(metrics[respondent], metrics[item], metrics[metric])
-            return rows.assign(value=_numbers(metrics[value], rows))
-        wide = [metrics]
-    blocks = []
-    for table in wide:
-        _check_columns(table, respondent, item)
-        for name, values in table.drop(columns=[respondent, item]).items():
-            rows = _labelled(table[respondent], table[item], name)
-            blocks.append(rows.assign(value=_numbers(values, rows)))
-    if not blocks:
-        raise ValueError("metrics holds no metric")
-    return pd.concat(blocks)
-
-
-def _of_respondent(table: pd.DataFrame, name: str, respondent: str, item: str) -> pd.DataFrame:
-    """A table of items × metrics with both labels in columns."""
-    _check_columns(table)
-    own = table if item in table else table.rename_axis(item).reset_index()
-    return own.assign(**{respondent: name})
-
-
-def _labelled(respondents: pd.Series[Any], items: pd.Series[Any], metrics: Any) -> pd.DataFrame:
-    """Label columns as text, rows numbered from 0."""
-    import pandas as pd
-
-    columns = dict(zip(_LABELS, (respondents, items, metrics), strict=True))
-    rows = pd.DataFrame(columns).reset_index(drop=True)
-    text = rows.astype(object).map(str)
-    for kind in _LABELS:
-        absent = (rows[kind].isna() | (text[kind].str.strip() == "")).to_numpy()
-        if absent.any():
-            raise ValueError(f"row {int(absent.argmax()) + 1} of the table has no {kind}")
-    return text
-
-
-def _numbers(values: pd.Series[Any], rows: pd.DataFrame, least: float = -np.inf) -> Array:
-    """Values as floats, NaN where missing; the labels in `rows` say whose value is wrong."""
-    import pandas as pd
-
-    plain = values if pd.api.types.is_numeric_dtype(values) else values.astype(object)
-    numbers = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    wrong = (np.isnan(numbers) & values.notna().to_numpy()) | np.isinf(numbers) | (numbers < least)
-    if wrong.any():
-        k = int(wrong.argmax())
-        where = ", ".join(f"{kind} {rows[kind].iloc[k]!r}" for kind in _LABELS)
-        rule = "a finite number" if least < 0 else f"a finite number from {least}"
-        raise ValueError(
-            f"{values.name} must be {rule}, got {values.astype(object).iloc[k]!r} at {where}"
-        )
-    return numbers
-
-
-def _cube(rows: pd.DataFrame) -> tuple[Array, list[list[str]]]:
-    """Values of shape (n_respondents, n_items, n_metrics) and the labels of the three axes."""
-    import pandas as pd
-
-    twice = rows.duplicated(list(_LABELS)).to_numpy()
-    if twice.any():
-        first = rows.iloc[int(twice.argmax())]
-        where = ", ".join(f"{kind} {first[kind]!r}" for kind in _LABELS)
-        more = f" (and {twice.sum() - 1} more repeats)" if twice.sum() > 1 else ""
-        raise ValueError(f"each value must occur once, but this occurs twice: {where}{more}")
-    codes, labels = zip(*(pd.factorize(rows[kind]) for kind in _LABELS), strict=True)
-    values = np.full([len(of) for of in labels], np.nan)
-    values[codes] = rows["value"]
-    if np.isnan(values).all():
-        raise ValueError("metrics holds no value: all are missing")
-    return values, [list(of) for of in labels]
 
 
 def _directions(given: Mapping[str, bool] | Collection[str], names: list[str]) -> dict[str, bool]:
@@ -517,26 +301,12 @@ def _check_names(
     """Refuse metrics that do not exist and, in a complete argument, metrics without an entry."""
     for name in given:
         if name not in names:
-            raise ValueError(f"{argument} names {name!r}, but the metrics are {_first(names)}")
+            raise ValueError(f"{argument} names {name!r}, but the metrics are {first_names(names)}")
     for name in names:
         if complete and name not in given:
             raise ValueError(f"{argument} must name every metric, but {name!r} is absent")
 
 
-def _check_columns(table: pd.DataFrame, *needed: str) -> None:
-    if not hasattr(table, "columns"):
-        raise TypeError(f"a table must be a pandas DataFrame, got {type(table).__name__}")
-    for name in needed:
-        if name not in table:
-            raise ValueError(f"the table must have a column {name!r}, it has {_first(table)}")
-
-
 def _check_fraction(number: float, argument: str) -> None:
     if not 0 <= number <= 1:
         raise ValueError(f"{argument} must be from 0 to 1, got {number!r}")
-
-
-def _first(labels: Collection[Hashable], separator: str = ", ") -> str:
-    """The first labels, and how many more there are."""
-    more = [f"{len(labels) - _SHOWN} more"] if len(labels) > _SHOWN else []
-    return separator.join([*(str(label) for label in list(labels)[:_SHOWN]), *more])

@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _LARGEST = 1e100  # beyond it a variance would overflow
-_STREAM = (
-    4  # noise from default_rng(0) itself could be the very draws of somebody's simulated labels
-)
+_STREAM = 4
+"""Noise from default_rng(0) itself could be the very draws of somebody's simulated labels."""
 
 
 @dataclass(frozen=True, eq=False)

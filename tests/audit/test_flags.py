@@ -150,6 +150,26 @@ def test_a_flat_item_has_less_information_than_asked(
     assert flagged["reasons"].str.contains("flat discrimination").any() == listed
 
 
+@pytest.mark.parametrize(("error", "listed"), [(0.06, True), (0.04, False)])
+def test_an_item_is_flat_only_if_its_interval_holds_0(
+    result: FitResult, error: float, *, listed: bool
+) -> None:
+    slope = changed(result, "flat", discrimination=0.1)
+    errors = np.full_like(result.standard_errors, error)
+    flagged = flag_items(replace(slope, standard_errors=errors), extreme_difficulty=1000)
+    assert ("flat" in flagged.index) == listed
+
+
+def test_an_item_that_falls_is_not_called_flat_as_well(result: FitResult) -> None:
+    shallow = changed(result, "inverted", discrimination=-0.01, intercept=0.0)
+    assert flag_items(shallow).loc["inverted", "reasons"] == "negative discrimination"
+
+
+def test_an_item_whose_trend_rises_beyond_doubt_is_not_flat(result: FitResult) -> None:
+    shallow = changed(result, "item-9", discrimination=0.01, intercept=0.0)
+    assert "item-9" not in flag_items(shallow).index
+
+
 def test_a_common_discrimination_makes_no_item_flat(responses: ResponseMatrix) -> None:
     flagged = flag_items(fit(responses, "1PL"))
     assert not flagged["reasons"].str.contains("flat").any()
@@ -226,6 +246,10 @@ def test_the_mean_doubt_over_the_items_called_negative_stays_within_the_rate(
 def test_nothing_is_called_negative_where_nothing_is_likely() -> None:
     assert not _discoveries(np.full(10, 0.5), 0.05).any()
     assert not _discoveries(np.full(10, np.nan), 0.05).any()
+
+
+def test_a_mean_doubt_at_the_rate_is_within_it() -> None:
+    assert _discoveries(np.array([0.75, 0.1]), 0.25).tolist() == [True, False]
 
 
 @pytest.mark.parametrize(("n_respondents", "least_found"), [(200, 0.98), (60, 0.85)])

@@ -175,6 +175,22 @@ def test_kinds_of_slopes_have_a_mass_of_1_on_the_grid(information: float) -> Non
     assert mass == pytest.approx(1, abs=0.01)
 
 
+def test_verdicts_are_ratios_of_integrals_over_the_kinds_of_slopes() -> None:
+    generator = np.random.default_rng(2)
+    trend = np.concatenate([generator.normal(6, 2, 250), generator.normal(0, 1.7, 60), [-4.0]])
+    found = inversion(Evidence(trend * 4, np.full(311, 16.0)))
+    slopes = np.linspace(-8, 8, 320_000)  # 0 lies between two of them
+    regular, inverted, flat = found.kinds.shares[:, None] * found.kinds.densities(slopes)
+    for j in (260, 280, 300, 310):  # log odds beyond 10 would be damped
+        likelihood = np.exp(trend[j] * 4 * slopes - 16 * slopes**2 / 2)
+        joint = likelihood * (regular + inverted + flat)
+        below = joint[slopes < 0].sum() / joint.sum()
+        p = found.structure * below + (1 - found.structure) / 2
+        assert found.p_negative[j] == pytest.approx(p, rel=0.05)
+        means = [likelihood @ kind / kind.sum() for kind in (inverted, regular + flat)]
+        assert found.wrong_key[j] == pytest.approx(np.log(means[0] / means[1]), abs=0.05)
+
+
 def test_regular_slopes_are_above_0_and_inverted_ones_their_mirror_image() -> None:
     slopes = np.array([-2.0, -0.5, 0.5, 2.0])
     regular, inverted, flat = Kinds(0.3, 0.5, 0.2, 0.1, 0.1).densities(slopes)

@@ -1,0 +1,125 @@
+"""Metrics of answers in any layout, as one checked table or array."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Hashable
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+LABELS = ("respondent", "item", "metric")
+_SHOWN = 5  # names that a message lists
+
+
+def long_table(
+    metrics: pd.DataFrame | Mapping[str, pd.DataFrame],
+    respondent: str,
+    item: str,
+    metric: str,
+    value: str,
+) -> pd.DataFrame:
+    """Any layout as a table of text labels ``respondent``, ``item``, ``metric`` and ``value``."""
+    import pandas as pd
+
+    if isinstance(metrics, Mapping):
+        wide = [_of_respondent(table, name, respondent, item) for name, table in metrics.items()]
+    else:
+        check_columns(metrics)
+        if metrics.index.nlevels == 2:
+            first, second = metrics.index.names
+            swapped = first == item or second == respondent
+            names = [item, respondent] if swapped else [respondent, item]
+            metrics = metrics.reset_index(names=names)
+        if metric in metrics:
+            check_columns(metrics, respondent, item, value)
+            rows = labelled(metrics[respondent], metrics[item], metrics[metric])
+            return rows.assign(value=numbers(metrics[value], rows))
+        wide = [metrics]
+    blocks = []
+    for table in wide:
+        check_columns(table, respondent, item)
+        for name, values in table.drop(columns=[respondent, item]).items():
+            rows = labelled(table[respondent], table[item], name)
+            blocks.append(rows.assign(value=numbers(values, rows)))
+    if not blocks:
+        raise ValueError("metrics holds no metric")
+    return pd.concat(blocks)
+
+
+def _of_respondent(table: pd.DataFrame, name: str, respondent: str, item: str) -> pd.DataFrame:
+    """A table of items × metrics with both labels in columns."""
+    check_columns(table)
+    own = table if item in table else table.rename_axis(item).reset_index()
+    return own.assign(**{respondent: name})
+
+
+def labelled(respondents: pd.Series[Any], items: pd.Series[Any], metrics: Any) -> pd.DataFrame:
+    """Label columns as text, rows numbered from 0."""
+    import pandas as pd
+
+    columns = dict(zip(LABELS, (respondents, items, metrics), strict=True))
+    rows = pd.DataFrame(columns).reset_index(drop=True)
+    text = rows.astype(object).map(str)
+    for kind in LABELS:
+        absent = (rows[kind].isna() | (text[kind].str.strip() == "")).to_numpy()
+        if absent.any():
+            raise ValueError(f"row {int(absent.argmax()) + 1} of the table has no {kind}")
+    return text
+
+
+def numbers(values: pd.Series[Any], rows: pd.DataFrame, least: float = -np.inf) -> Array:
+    """Values as floats, NaN where missing; the labels in `rows` say whose value is wrong."""
+    import pandas as pd
+
+    plain = values if pd.api.types.is_numeric_dtype(values) else values.astype(object)
+    numbers = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    wrong = (np.isnan(numbers) & values.notna().to_numpy()) | np.isinf(numbers) | (numbers < least)
+    if wrong.any():
+        k = int(wrong.argmax())
+        where = ", ".join(f"{kind} {rows[kind].iloc[k]!r}" for kind in LABELS)
+        rule = "a finite number" if least < 0 else f"a finite number from {least}"
+        raise ValueError(
+            f"{values.name} must be {rule}, got {values.astype(object).iloc[k]!r} at {where}"
+        )
+    return numbers
+
+
+def cube(rows: pd.DataFrame) -> tuple[Array, list[list[str]]]:
+    """Values of shape (n_respondents, n_items, n_metrics) and the labels of the three axes."""
+    import pandas as pd
+
+    twice = rows.duplicated(list(LABELS)).to_numpy()
+    if twice.any():
+        first = rows.iloc[int(twice.argmax())]
+        where = ", ".join(f"{kind} {first[kind]!r}" for kind in LABELS)
+        more = f" (and {twice.sum() - 1} more repeats)" if twice.sum() > 1 else ""
+        raise ValueError(f"each value must occur once, but this occurs twice: {where}{more}")
+    codes, labels = zip(*(pd.factorize(rows[kind]) for kind in LABELS), strict=True)
+    values = np.full([len(of) for of in labels], np.nan)
+    values[codes] = rows["value"]
+    if np.isnan(values).all():
+        raise ValueError("metrics holds no value: all are missing")
+    return values, [list(of) for of in labels]
+
+
+def check_columns(table: pd.DataFrame, *needed: str) -> None:
+    """Refuse what is no table, or lacks a column."""
+    if not hasattr(table, "columns"):
+        raise TypeError(f"a table must be a pandas DataFrame, got {type(table).__name__}")
+    for name in needed:
+        if name not in table:
+            raise ValueError(f"the table must have a column {name!r}, it has {first_names(table)}")
+
+
+def first_names(labels: Collection[Hashable], separator: str = ", ") -> str:
+    """The first labels, and how many more there are."""
+    more = [f"{len(labels) - _SHOWN} more"] if len(labels) > _SHOWN else []
+    return separator.join([*(str(label) for label in list(labels)[:_SHOWN]), *more])
