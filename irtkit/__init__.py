@@ -12,11 +12,14 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``diagnostics``: nested models compared
 - ``audit``: suspect items, and what noise alone would look like
 - ``difficulty``: average error, and difficulty measures compared
+- ``agreement``, ``annotation``: Fleiss' kappa; what it costs to mend predicted annotations
 - ``datasets``: the digits crowd, real answers of 130 classifiers
 - ``io``: reading response matrices, reading and writing tables
 - ``cli``: the command line
 """
 
+from irtkit.agreement import fleiss_kappa
+from irtkit.annotation import impact, impact_summary
 from irtkit.audit import ShuffleControl, flag_items, shuffle_control, similar_respondents
 from irtkit.calibration import FitResult, fit, load
 from irtkit.calibration.priors import (
@@ -54,6 +57,9 @@ __all__ = [
     "compare_difficulties",
     "fit",
     "flag_items",
+    "fleiss_kappa",
+    "impact",
+    "impact_summary",
     "likelihood_ratio_test",
     "load",
     "load_digits_crowd",

@@ -80,9 +80,10 @@ class DifficultyComparison:
     pairs: pd.DataFrame
     """A row per pair of measures: ``measure_1``, ``measure_2``; ``spearman`` with the 95 %
     bootstrap interval over items ``spearman_low``, ``spearman_high``; ``kendall`` (τ-b);
-    ``jitter_mean``, ``jitter_sd``, ``jitter_low``, ``jitter_high``, ρ over runs in which small
-    noise breaks the ties of ``measure_1`` at random; ``n_items`` compared and ``n_left_out`` because a measure has no value; ``ties_1``,
-    ``ties_2``, the items that share their value with another."""
+    ``jitter_mean``, ``jitter_sd``, ``jitter_low``, ``jitter_high``: ρ over 50 runs in which small
+    noise breaks the ties of ``measure_1`` at random; ``n_items`` compared and ``n_left_out``
+    because a measure has no value; ``ties_1``, ``ties_2``, the items that share their value with
+    another."""
     summary: list[str]
     """Sentences: how far the orders agree, and which items move most and why."""
     held_out: pd.DataFrame | None

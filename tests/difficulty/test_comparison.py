@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import irtkit
 from irtkit.difficulty import DifficultyComparison, compare_difficulties, expected_error
 from irtkit.irf import ItemParameters
 
@@ -189,3 +190,64 @@ def test_a_table_without_a_needed_column_is_refused(mixed_slopes: Calibrated) ->
     lacking = Calibrated(mixed_slopes.items.drop(columns="status"))
     with pytest.raises(ValueError, match="must have the column 'status'"):
         compare_difficulties(lacking)
+
+
+def metrics_of(result: Calibrated, values: np.ndarray) -> pd.DataFrame:
+    names = {"respondent": "A", "metric": "cost"}
+    return pd.DataFrame({"item": result.items.index, "value": values}).assign(**names)
+
+
+def test_a_further_metric_becomes_a_measure(mixed_slopes: Calibrated) -> None:
+    costs = np.random.default_rng(3).gamma(2, size=40)
+    comparison = compare_difficulties(mixed_slopes, metrics_of(mixed_slopes, costs))
+    scaled = (costs - costs.min()) / np.ptp(costs)
+    np.testing.assert_allclose(comparison.table["quality_standard"], scaled)
+    assert len(comparison.pairs) == 6
+
+
+def test_a_metric_with_the_ranks_of_average_error_is_left_out_and_said(
+    mixed_slopes: Calibrated,
+) -> None:
+    same = metrics_of(mixed_slopes, 3 * mixed_slopes.items["average_error"].to_numpy() + 1)
+    comparison = compare_difficulties(mixed_slopes, same)
+    assert "quality_standard" not in comparison.table
+    assert comparison.summary[0].startswith("quality_standard has the ranks of average_error")
+
+
+def test_metrics_of_other_items_are_refused(mixed_slopes: Calibrated) -> None:
+    other = metrics_of(mixed_slopes, np.arange(40.0)).assign(item=[f"z{k}" for k in range(40)])
+    with pytest.raises(ValueError, match="metrics"):
+        compare_difficulties(mixed_slopes, other)
+
+
+def test_jitter_breaks_ties_and_nothing_else(equal_slopes: Calibrated) -> None:
+    untied = pair(compare_difficulties(equal_slopes), "average_error", "difficulty")
+    assert untied["jitter_low"] > 0.999
+    halves = np.repeat([0.2, 0.8], 10)
+    coarse = Calibrated(equal_slopes.items.assign(average_error=halves))
+    row = pair(compare_difficulties(coarse), "average_error", "difficulty")
+    # ρ · SD of average ranks / SD of untied ranks, √(3 p (1 − p)) for two halves
+    assert row["jitter_mean"] == pytest.approx(row["spearman"] * np.sqrt(0.75), abs=0.05)
+    assert row["jitter_low"] < row["jitter_mean"] < row["jitter_high"]
+
+
+def test_a_fit_is_compared_on_responses_it_has_not_seen() -> None:
+    generator = np.random.default_rng(8)
+    slope = np.where(np.arange(60) < 6, -1.0, 1.0)
+    items = ItemParameters.from_difficulty(slope, generator.normal(size=60))
+    responses = irtkit.simulate_responses(items, generator.normal(size=150), seed=9)
+    comparison = compare_difficulties(irtkit.fit(responses, "2PL"), models=["1PL", "2PL"], folds=3)
+    assert comparison.held_out is not None
+    assert comparison.held_out["gain"].idxmax() == "2PL"
+    assert any("predicted better by the 2PL" in sentence for sentence in comparison.summary)
+    assert "left out at random, predicted:" in str(comparison)
+
+
+def test_a_complete_1pl_changes_nothing_and_says_so() -> None:
+    items = ItemParameters.from_difficulty(np.ones(15), np.linspace(-2, 2, 15))
+    abilities = np.random.default_rng(2).normal(size=200)
+    result = irtkit.fit(irtkit.simulate_responses(items, abilities, seed=1), "1PL")
+    comparison = compare_difficulties(result, folds=0)
+    assert pair(comparison, "average_error", "difficulty")["spearman"] == 1
+    assert "nothing changes" in comparison.summary[0]
+    assert comparison.held_out is None

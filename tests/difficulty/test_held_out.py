@@ -1,0 +1,92 @@
+"""Claims about the prediction of responses left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import irtkit
+from irtkit.difficulty import held_out_predictions
+
+
+def simulated(n_respondents: int, n_items: int, negative: float) -> irtkit.ResponseMatrix:
+    generator = np.random.default_rng(5)
+    slope = generator.lognormal(0, 0.3, n_items)
+    slope[: round(negative * n_items)] *= -1
+    items = irtkit.ItemParameters.from_difficulty(slope, generator.normal(size=n_items))
+    return irtkit.simulate_responses(items, generator.normal(size=n_respondents), seed=generator)
+
+
+@pytest.fixture(scope="module")
+def responses() -> irtkit.ResponseMatrix:
+    return simulated(120, 100, 0.1)
+
+
+def test_slopes_below_0_are_what_only_the_2pl_predicts(responses: irtkit.ResponseMatrix) -> None:
+    table = held_out_predictions(responses, ["1PL", "2PL"])
+    assert table.loc["2PL", "gain"] > 3 * table.loc["2PL", "gain_se"]
+    assert abs(table.loc["1PL", "gain"]) < 0.01
+    assert table.loc["2PL", "accuracy"] > table.loc["average error", "accuracy"]
+
+
+def test_nothing_is_gained_where_all_slopes_are_equal() -> None:
+    items = irtkit.ItemParameters.from_difficulty(np.ones(60), np.linspace(-2, 2, 60))
+    abilities = np.random.default_rng(1).normal(size=80)
+    table = held_out_predictions(irtkit.simulate_responses(items, abilities, seed=2), ["2PL"])
+    assert table.loc["2PL", "gain"] < 3 * table.loc["2PL", "gain_se"] + 0.005
+
+
+def test_every_observed_response_is_predicted_once(responses: irtkit.ResponseMatrix) -> None:
+    cells = responses.values.copy()
+    cells[::3, ::2] = -1
+    table = held_out_predictions(irtkit.ResponseMatrix(cells), ["1PL"], folds=3)
+    assert (table["n_responses"] == (cells >= 0).sum()).all()
+
+
+def test_the_additive_predictor_is_that_of_plain_counting() -> None:
+    cells = np.random.default_rng(3).integers(0, 2, (30, 20))
+    table = held_out_predictions(irtkit.ResponseMatrix(cells), [], folds=2, seed=4)
+    fold = np.random.default_rng(4).permutation(np.arange(600) % 2).reshape(30, 20)
+    total = 0.0
+    for k in range(2):
+        seen = fold != k
+
+        def logit(axis: int | None, seen: np.ndarray = seen) -> np.ndarray:
+            right = (cells * seen).sum(axis=axis) + 0.5
+            return np.log(right / (seen.sum(axis=axis) - right + 1))
+
+        z = logit(1)[:, None] + logit(0) - logit(None)
+        p = 1 / (1 + np.exp(-z))
+        total += np.log(np.where(cells == 1, p, 1 - p))[~seen].sum()
+    assert table.loc["average error", "log_likelihood"] == pytest.approx(total / 600, abs=1e-12)
+
+
+def test_synthetic_respondents_are_left_out(responses: irtkit.ResponseMatrix) -> None:
+    with_synthetic = irtkit.add_synthetic(responses, ("always-right", "always-wrong"))
+    one, other = (held_out_predictions(r, [], folds=2) for r in (responses, with_synthetic))
+    np.testing.assert_array_equal(one, other)
+
+
+def test_the_same_seed_gives_the_same_numbers(responses: irtkit.ResponseMatrix) -> None:
+    tables = [held_out_predictions(responses, ["1PL"], folds=2, seed=s) for s in (1, 1, 2)]
+    assert tables[0].equals(tables[1])
+    assert not tables[0].equals(tables[2])
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [({"folds": 1}, "folds"), ({"seed": -1}, "seed"), ({"folds": 2.5}, "folds")],
+)
+def test_settings_out_of_range_are_refused(settings: dict[str, object], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        held_out_predictions(irtkit.ResponseMatrix([[1, 0], [0, 1]]), [], **settings)
+
+
+def test_more_folds_than_cells_are_refused() -> None:
+    with pytest.raises(ValueError, match="4 cells for 5 folds"):
+        held_out_predictions(irtkit.ResponseMatrix([[1, 0], [0, 1]]), [])
+
+
+def test_what_is_no_response_matrix_is_refused() -> None:
+    with pytest.raises(TypeError, match="ResponseMatrix"):
+        held_out_predictions([[1, 0]])  # type: ignore[arg-type]
