@@ -53,7 +53,7 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
         answer, share = _most_frequent(strong[:, j])
         marked = np.unique(codes[right[:, j] & (codes[:, j] >= 0), j])
         key = int(marked[0]) if len(marked) == 1 else -1
-        another = share >= _AGREED and answer not in marked
+        another = result.responses is not None and share >= _AGREED and answer not in marked
         rows.append((_named(answer, kinds), share, _named(key, kinds), another))
     named, shares, marked_right, other = zip(*rows, strict=True)
     columns = {

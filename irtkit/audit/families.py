@@ -66,18 +66,13 @@ def _jackknife(family: NDArray[np.int64], theta: Array, right: Array, trials: Ar
 
 def _family_codes(groups: Any, result: FitResult) -> NDArray[np.int64]:
     """Number of the family of every respondent; synthetic ones may be left out of a mapping."""
+    import pandas as pd
+
     labels = result.respondent_labels
     if isinstance(groups, str):
         return _alike(result, groups)
     if isinstance(groups, Mapping) or hasattr(groups, "items"):  # a Series has items too
         by_label = {str(label): family for label, family in groups.items()}
-        missing = [
-            label
-            for label, synthetic in zip(labels, result.synthetic, strict=True)
-            if label not in by_label and not synthetic
-        ]
-        if missing:
-            raise ValueError(f"groups has no family for respondent {missing[0]!r}")
         values = [by_label.get(label) for label in labels]
     else:
         values = list(groups)
@@ -86,8 +81,11 @@ def _family_codes(groups: Any, result: FitResult) -> NDArray[np.int64]:
                 f"groups must have one family per respondent; got {len(values)} for {len(labels)}"
             )
     codes: dict[str, int] = {}
-    for label, value, synthetic in zip(labels, values, result.synthetic, strict=True):
-        if not synthetic and (value is None or (isinstance(value, float) and np.isnan(value))):
+    unknown = pd.isna(pd.array(values, dtype=object))
+    for label, value, missing, synthetic in zip(
+        labels, values, unknown, result.synthetic, strict=True
+    ):
+        if missing and not synthetic:
             raise ValueError(f"groups has no family for respondent {label!r}")
         codes.setdefault(str(value), len(codes))
     return np.array([codes[str(value)] for value in values], dtype=np.int64)

@@ -1,8 +1,9 @@
 """Suspect items, worst first, each with the reasons.
 
 Which slopes are called negative is a decision at a false-discovery rate: items are taken in the
-order of the probability that their slope is below 0, as long as the mean of the remaining doubt,
-1 − p, over those taken stays at or under the rate (Newton, Noueiry, Sarkar & Ahlquist 2004).
+order of the probability that their slope is below 0, as long as that is above ½ and the mean of
+the remaining doubt, 1 − p, over those taken stays at or under the rate (Newton, Noueiry, Sarkar &
+Ahlquist 2004).
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def flag_items(
         An item is extreme if its difficulty lies further than this from 0, in SDs of ability.
     chance
         Probability of guessing right, such as 0.25 for four choices. With it, items are listed
-        whose guessing (3PL) lies above it by more than 1.96 standard errors.
+        whose guessing (3PL, with standard errors) lies above it by more than 1.96 of them.
     groups
         Family of every respondent, when some are versions of one another: a mapping or Series from
         label to family, or a list in the order of the respondents; "similar" joins the pairs of
@@ -190,7 +191,7 @@ def _discoveries(p_negative: Array, fdr: float) -> NDArray[np.bool_]:
     doubt = np.cumsum(1 - np.nan_to_num(p_negative[order])) / np.arange(1, len(order) + 1)
     found = np.zeros(len(p_negative), dtype=np.bool_)
     found[order[: np.searchsorted(doubt, fdr, side="right")]] = True
-    return found
+    return found & (np.nan_to_num(p_negative) > 0.5)
 
 
 def _flat(result: FitResult, least: float, evidence: Evidence | None) -> NDArray[np.bool_]:
@@ -224,8 +225,9 @@ def _extreme(result: FitResult, furthest: float) -> NDArray[np.bool_]:
 def _guessed(result: FitResult, chance: float | None) -> NDArray[np.bool_]:
     if chance is None or result.model != "3PL":
         return np.zeros(len(result.item_labels), dtype=np.bool_)
-    error = np.nan_to_num(result.standard_errors[:, 2])
-    return np.asarray(result.parameters.guessing - _INTERVAL * error > chance)
+    return np.asarray(
+        result.parameters.guessing - _INTERVAL * result.standard_errors[:, 2] > chance
+    )
 
 
 def _table(

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 
 _MOST_RESPONDENTS = 2000
 """Respondents, drawn at random, from which shares of variance are computed."""
+_FEW_SHUFFLES, _MARGIN = 4, 0.2
+"""With fewer shuffles, the share by which data must lie above their mean."""
+_SPREADS = 4.0
+"""With more, how many of their standard deviations."""
 _DATA = "data"
 
 
@@ -47,7 +51,8 @@ class ShuffleControl:
     """Index "responses": "data", then "shuffled, seed 0" and so on. Columns: flagged (suspect
     items; nearly all where responses are shuffled, for being flat), negative (those with negative
     discrimination), dimension (share of the variance of responses, given how hard each item is,
-    that one dimension explains at most), residual (the same share of what the fit leaves over)."""
+    that one dimension explains at most), residual (the same share of what the fit of the data
+    leaves over; beside it, that of the same with signs drawn at random)."""
     power: float
     """Probability that an inverted item of typical discrimination is found; NaN without any
     structure in the data."""
@@ -66,8 +71,10 @@ class ShuffleControl:
         return self.has_dimension and self._beyond_noise("residual")
 
     def _beyond_noise(self, column: str) -> bool:
-        values = self.table[column]
-        return bool(values[_DATA] > values.drop(_DATA).max())
+        """Whether the data lie above what shuffles give, by more than these differ."""
+        noise = self.table[column].drop(_DATA)
+        margin = _SPREADS * noise.std() if len(noise) >= _FEW_SHUFFLES else _MARGIN * noise.mean()
+        return bool(self.table[column][_DATA] > max(noise.max(), noise.mean() + margin))
 
     @property
     def summary(self) -> list[str]:
@@ -158,31 +165,49 @@ def shuffle_control(
         "chance": chance,
     }
     check_thresholds(**thresholds)
+    seeds = list(seeds)
     if not seeds:
         raise ValueError("seeds must name at least one shuffle")
     for seed in seeds:
         check_seed(seed)
     real = _real(responses)
+    chosen = _chosen(real.n_respondents)
     table: dict[str, dict[str, float]] = {}
     with progress_line("shuffling", shown=progress) as report:
-        for step, (name, matrix) in enumerate(_matrices(real, seeds)):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # noise is expected to warn
-                result = fit(matrix, model, progress=False)
-                flags = flag_items(result, **thresholds)
-            negative = flags["reasons"].str.contains(NEGATIVE, regex=False)
-            table[name] = {
-                "flagged": len(flags),
-                "negative": int(negative.sum()),
-                "dimension": _leading_share(matrix, None),
-                "residual": _leading_share(matrix, result),
-            }
-            report(step, result.log_likelihood)
-            if name == _DATA:
-                power, needed = _power(result, fdr)
+        fitted = _row(table, _DATA, real, model, thresholds)
+        table[_DATA]["residual"] = _leading_share(_left_over(fitted, chosen))
+        report(0, fitted.log_likelihood)
+        for step, seed in enumerate(seeds):
+            name = f"shuffled, seed {seed}"
+            result = _row(table, name, shuffled(real, seed), model, thresholds)
+            signs = np.random.default_rng(seed)
+            table[name]["residual"] = _leading_share(_left_over(fitted, chosen, signs))
+            report(step + 1, result.log_likelihood)
     frame = pd.DataFrame.from_dict(table, orient="index").rename_axis("responses")
     whole = {"flagged": int, "negative": int}
-    return ShuffleControl(frame.astype(whole), power, needed, real.n_respondents)
+    return ShuffleControl(frame.astype(whole), *_power(fitted, fdr), real.n_respondents)
+
+
+def _row(
+    table: dict[str, dict[str, float]],
+    name: str,
+    responses: ResponseMatrix,
+    model: ModelName,
+    thresholds: dict[str, Any],
+) -> FitResult:
+    """Fit and flag, and add the row that says what was found."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # noise is expected to warn
+        result = fit(responses, model, progress=False)
+        flags = flag_items(result, **thresholds)
+    negative = flags["reasons"].str.contains(NEGATIVE, regex=False)
+    chosen = _chosen(responses.n_respondents)
+    table[name] = {
+        "flagged": len(flags),
+        "negative": int(negative.sum()),
+        "dimension": _leading_share(_standardised(responses, chosen)),
+    }
+    return result
 
 
 def _real(responses: ResponseMatrix) -> ResponseMatrix:
@@ -192,13 +217,6 @@ def _real(responses: ResponseMatrix) -> ResponseMatrix:
     return ResponseMatrix.from_counts(
         responses.successes[kept], responses.trials[kept], names, responses.items
     )
-
-
-def _matrices(real: ResponseMatrix, seeds: Sequence[int]) -> Iterator[tuple[str, ResponseMatrix]]:
-    """Name the data and the shuffled data."""
-    yield _DATA, real
-    for seed in seeds:
-        yield f"shuffled, seed {seed}", shuffled(real, seed)
 
 
 def shuffled(responses: ResponseMatrix, seed: int) -> ResponseMatrix:
@@ -212,38 +230,45 @@ def shuffled(responses: ResponseMatrix, seed: int) -> ResponseMatrix:
     return ResponseMatrix.from_counts(right, trials, responses.respondents, responses.items)
 
 
-def _leading_share(responses: ResponseMatrix, result: FitResult | None) -> float:
-    """Largest eigenvalue over the sum of all, of standardised responses or of residuals."""
-    chosen = np.ones(responses.n_respondents, dtype=np.bool_)
-    if responses.n_respondents > _MOST_RESPONDENTS:
-        drawn = np.random.default_rng(0).permutation(responses.n_respondents)
+def _chosen(n_respondents: int) -> NDArray[np.bool_]:
+    """All respondents, or some drawn at random where they are many."""
+    chosen = np.ones(n_respondents, dtype=np.bool_)
+    if n_respondents > _MOST_RESPONDENTS:
+        drawn = np.random.default_rng(0).permutation(n_respondents)
         chosen[drawn[_MOST_RESPONDENTS:]] = False
-    blocks = _residuals(responses, chosen) if result is None else _left_over(result, chosen)
-    n = int(chosen.sum())
-    product = np.zeros((n, n))
-    for residual in blocks:
-        spread = np.sqrt((residual**2).sum(axis=0))
-        scaled = np.divide(residual, spread, out=np.zeros_like(residual), where=spread > 1e-9)
-        product += scaled @ scaled.T
-    total = float(np.trace(product))
-    if total <= 0:
-        return 0.0
+    return chosen
+
+
+def _leading_share(parts: Iterator[Array]) -> float:
+    """Largest eigenvalue over the sum of all, of columns brought to the same variance."""
     from scipy.linalg import eigh
 
+    product = np.zeros(())
+    for columns in parts:
+        spread = np.sqrt((columns**2).sum(axis=0))
+        scaled = np.divide(columns, spread, out=np.zeros_like(columns), where=spread > 1e-9)
+        product = product + scaled @ scaled.T
+    total, n = float(np.trace(product)), len(product)
+    if total <= 0:
+        return 0.0
     largest = eigh(product, eigvals_only=True, subset_by_index=[n - 1, n - 1])
     return float(largest[0]) / total
 
 
-def _residuals(responses: ResponseMatrix, chosen: NDArray[np.bool_]) -> Iterator[Array]:
+def _standardised(responses: ResponseMatrix, chosen: NDArray[np.bool_]) -> Iterator[Array]:
     """Responses less the share right of their item, 0 where missing."""
     right = responses.successes[chosen].astype(np.float64)
     trials = responses.trials[chosen].astype(np.float64)
     yield right - trials * (right.sum(axis=0) / np.maximum(trials.sum(axis=0), 1))
 
 
-def _left_over(result: FitResult, chosen: NDArray[np.bool_]) -> Iterator[Array]:
-    """Responses less what the fit expects, 0 where missing."""
-    return (part.residual for part in expected(result, chosen))
+def _left_over(
+    result: FitResult, chosen: NDArray[np.bool_], signs: np.random.Generator | None = None
+) -> Iterator[Array]:
+    """Responses less what the fit expects, 0 where missing; with signs drawn at random."""
+    for part in expected(result, chosen):
+        residual = part.residual
+        yield residual if signs is None else residual * signs.choice([-1.0, 1.0], residual.shape)
 
 
 def _power(result: FitResult, fdr: float) -> tuple[float, int]:

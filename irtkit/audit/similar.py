@@ -6,7 +6,7 @@ evidence look stronger than it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -73,7 +73,7 @@ def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFra
     least_z = float(-ndtri(_FALSE_PAIRS / n_pairs))
     labels = np.array(result.respondent_labels, dtype=object)[where]
     kept = np.isin(np.arange(len(rows.group)), where)
-    found = []
+    found: list[tuple[NDArray[Any], ...]] = []
     for start in range(0, len(where), _RESPONDENTS_AT_ONCE):
         some = slice(start, start + _RESPONDENTS_AT_ONCE)
         both, observed, chance, variance = _agreements(result, kept, some)
@@ -84,19 +84,19 @@ def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFra
         later = np.arange(len(where)) > np.arange(len(where))[some, None]
         one, other = np.nonzero(unlikely & later & (share >= excess) & (both > 0))
         at = one, other
-        found.append(
-            pd.DataFrame(
-                {
-                    "respondent": labels[some][one],
-                    "other": labels[other],
-                    "agreement": observed[at],
-                    "expected": chance[at],
-                    "excess": share[at],
-                    "n_items": both[at].astype(np.int64),
-                }
-            )
-        )
-    return pd.concat(found).sort_values("excess", ascending=False, kind="stable", ignore_index=True)
+        found.append((one + start, other, observed[at], chance[at], share[at], both[at]))
+    one, other, observed, chance, share, both = map(np.concatenate, zip(*found, strict=True))
+    table = pd.DataFrame(
+        {
+            "respondent": labels[one],
+            "other": labels[other],
+            "agreement": observed,
+            "expected": chance,
+            "excess": share,
+            "n_items": both.astype(np.int64),
+        }
+    )
+    return table.sort_values("excess", ascending=False, kind="stable", ignore_index=True)
 
 
 def _agreements(result: FitResult, kept: NDArray[np.bool_], some: slice) -> Array:

@@ -7,9 +7,12 @@ dimensions in a matrix the fitted ability may follow one that has little to do w
 and noise always looks like a dimension of its own.
 
 **Evidence** of an item is the score of its slope at 0, U = Σ (yᵢ − p)(θᵢ − θ̄), with its variance
-V under no slope (Rao 1948), so that log L(a) ≈ aU − a²V/2. An item raises the strength of those
+V under no slope (Rao 1948; that of a permutation, which n respondents make n/(n − 1) times
+larger), so that log L(a) ≈ aU − a²V/2. An item raises the strength of those
 who get it right; that part of U, Σ (yᵢ − p)² ∂θᵢ/∂xᵢ, is taken out, or else noise would have
-slopes above 0.
+slopes above 0. Repeated trials of one respondent may all but repeat each other; their evidence
+counts for less, by Σ (y − p)²(θᵢ − θ̄)² over single trials against the same with the trials of a
+respondent added up first, pooled over the items.
 """
 
 from __future__ import annotations
@@ -77,9 +80,15 @@ def evidence_of(rows: Rows) -> Evidence:
     right, answered = rows.sums_of(strength.value)
     spread = rows.sums_of(strength.value**2)[1] - answered**2 / responses
     information = share * (1 - share) * np.maximum(spread, 0)
-    score = right - share * answered - _own_part(rows, strength.gain, share)
+    information *= responses / np.maximum(responses - 1, 1)
+    score = right - share * answered - _squares(rows, strength.gain, share)
     varied = information > _NO_VARIANCE
-    return Evidence(np.where(varied, score, 0.0), np.where(varied, information, 0.0))
+    found = Evidence(np.where(varied, score, 0.0), np.where(varied, information, 0.0))
+    if rows.trials is None or not varied.any():
+        return found
+    together = _squares(rows, strength.value**2, share)[varied].sum()
+    apart = _squares_of_trials(rows, strength.value**2, share)[varied].sum()
+    return found.weighted(min(1.0, float(apart / together)))
 
 
 def strength_of(rows: Rows) -> Strength:
@@ -114,12 +123,18 @@ def _ease_met(rows: Rows, right: Array, share: Array) -> Array:
     return met
 
 
-def _own_part(rows: Rows, gain: Array, share: Array) -> Array:
-    """Part of each item's score that comes from the item's own place in strength."""
+def _squares(rows: Rows, weights: Array, share: Array) -> Array:
+    """Sum over respondents of a weight times (right − share · responses)², by item."""
     if rows.trials is None:
-        right_gain, gain_sum = rows.sums_of(gain)
-        return (1 - 2 * share) * right_gain + share**2 * gain_sum
+        return _squares_of_trials(rows, weights, share)
     total = np.zeros_like(share)
     for some, right, answered in widened(rows.cells, rows.trials):
-        total += gain[some] @ (right - share * (1.0 if answered is None else answered)) ** 2
+        tried = np.ones_like(right) if answered is None else answered
+        total += weights[some] @ (right - share * tried) ** 2
     return total
+
+
+def _squares_of_trials(rows: Rows, weights: Array, share: Array) -> Array:
+    """The same, each trial by itself: y² = y for a response of 0 or 1."""
+    right, answered = rows.sums_of(weights)
+    return (1 - 2 * share) * right + share**2 * answered

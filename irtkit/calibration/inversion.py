@@ -61,7 +61,7 @@ _FLATNESS = 1 / 3
 _LOG_ODDS_OF_NOISE = 7.0
 """Prior log odds of no slope at all; the mixture gains up to 4 nats on coin flips, and 14 on five
 items that 500 respondents answered."""
-_DAMPED_FROM, _DAMPING = 10.0, 4.0
+_DAMPED_FROM, _DAMPING = 10.0, 3.0
 
 
 class Kinds(NamedTuple):
@@ -113,7 +113,7 @@ def inversion(evidence: Evidence) -> Inversion:
     every = -(-len(evidence.score) // _ITEMS_LEARNED_FROM)
     sample = evidence.chosen(slice(None, None, every))
     kinds = _learned(_log_likelihood(sample, slopes), slopes, width)
-    densities = kinds.densities(slopes) * width
+    densities = _weights(kinds, slopes, width)
     mixture, inverted, falls = kinds.shares @ densities, densities[1], slopes < 0
     not_inverted = (mixture - kinds.inverted * inverted) / (1 - kinds.inverted)
     log_odds, wrong_key, gain = np.zeros((3, len(evidence.score)))
@@ -148,6 +148,12 @@ def _grid(information: float) -> tuple[Array, Array]:
     at = turn * (near + np.maximum(u, 0))
     slopes, width = _BEND * np.sinh(at), _BEND * np.cosh(at) * turn * near * _STEP
     return np.concatenate([-slopes[::-1], slopes]), np.concatenate([width[::-1], width])
+
+
+def _weights(kinds: Kinds, slopes: Array, width: Array) -> Array:
+    """Weight of every slope within each kind, (3, n_slopes), rows summing to 1."""
+    weights = kinds.densities(slopes) * width
+    return np.asarray(weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300))
 
 
 def _log_likelihood(evidence: Evidence, slopes: Array) -> Array:
@@ -190,7 +196,7 @@ def _learned(log_likelihood: Array, slopes: Array, width: Array) -> Kinds:
 
 def _better(kinds: Kinds, likelihood: Array, slopes: Array, width: Array) -> tuple[Kinds, float]:
     """One step of EM, and the log-likelihood before it."""
-    joint = kinds.shares[:, None] * kinds.densities(slopes) * width
+    joint = kinds.shares[:, None] * _weights(kinds, slopes, width)
     of_item = np.maximum(likelihood @ joint.sum(axis=0), 1e-300)
     regular, inverted, flat = joint * ((1 / of_item) @ likelihood)
     folded, log_size = regular + inverted, np.log(np.abs(slopes))

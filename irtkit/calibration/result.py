@@ -372,7 +372,7 @@ def _from_parts(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> FitR
     items, respondents = tuple(header["items"]), tuple(header["respondents"])
     expected = {
         **dict.fromkeys(("discrimination", "item_right", "item_responses"), len(items)),
-        **dict.fromkeys(Verdict._fields, len(items)),
+        **dict.fromkeys(set(Verdict._fields) & arrays.keys(), len(items)),
         **dict.fromkeys(("ability", "ability_se", "synthetic"), len(respondents)),
         **dict.fromkeys(("respondent_right", "respondent_responses"), len(respondents)),
     }
@@ -402,6 +402,8 @@ def _from_parts(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> FitR
         trace_rows=arrays["trace_rows"],
         quadrature=Quadrature(**header["quadrature"]),
         responses=responses,
-        saved_verdict=Verdict(arrays["p_negative"], arrays["wrong_key"]),
+        saved_verdict=Verdict(arrays["p_negative"], arrays["wrong_key"])
+        if "p_negative" in arrays
+        else None,
         **{name: header[name] for name in _IN_HEADER},
     )

@@ -69,6 +69,7 @@ def test_several_right_answers_or_none_are_not_named(
     several = predictions.copy()
     right = np.flatnonzero(result.responses.values[:, 0] == 1)
     several.iloc[right[0], 0] = "a"
+    several.iloc[np.flatnonzero(result.responses.values[:, 2] == 1)[0], 2] = None
     several.iloc[np.flatnonzero(result.responses.values[:, 1] == 1), 1] = None
     table = strong_answers(result, several).loc[ITEMS[:3]]
     assert table["marked_right"].isna().tolist() == [True, True, False]

@@ -180,11 +180,22 @@ def test_thresholds_are_those_of_flag_items() -> None:
 # Sentences
 
 
-def said(values: dict[str, list[float]], **changes: Any) -> list[str]:
+def stated(values: dict[str, list[float]], **changes: Any) -> ShuffleControl:
     numbers = {"flagged": [3, 9], "negative": [2, 0], **values}
     table = pd.DataFrame(numbers, index=pd.Index(NAMES[:2], name="responses"))
     settings = {"power": 0.9, "respondents_needed": 50, "n_respondents": 60, **changes}
-    return ShuffleControl(table, **settings).summary
+    return ShuffleControl(table, **settings)
+
+
+def said(values: dict[str, list[float]], **changes: Any) -> list[str]:
+    return stated(values, **changes).summary
+
+
+def test_without_a_first_dimension_there_is_no_second() -> None:
+    none = stated({"dimension": [0.02, 0.03], "residual": [0.1, 0.03]})
+    two = stated({"dimension": [0.2, 0.03], "residual": [0.1, 0.03]})
+    assert (none.has_dimension, none.has_second_dimension) == (False, False)
+    assert (two.has_dimension, two.has_second_dimension) == (True, True)
 
 
 def test_sentences_tell_one_dimension_from_two_and_from_none() -> None:

@@ -10,7 +10,6 @@ from irtkit import (
     FitResult,
     ItemParameters,
     ResponseMatrix,
-    add_synthetic,
     fit,
     load,
     similar_respondents,
@@ -123,12 +122,10 @@ def test_blocks_without_a_pair_make_an_empty_table(
 
 def test_synthetic_respondents_and_those_without_responses_are_no_pair() -> None:
     values = made(40, seed=3).values.copy()
-    values[7:9] = -1
-    crowd = add_synthetic(
-        ResponseMatrix(values), ("always-right", "class-prior"), labels=["a"] * 100
-    )
-    assert (crowd.values[-1] == crowd.values[-2]).all()  # two that are always right
-    assert similar_respondents(fit(crowd, "2PL")).empty
+    values[6], values[7:9] = values[5], -1
+    marks = np.arange(40) == 6
+    assert len(similar_respondents(fit(ResponseMatrix(values), "2PL"))) == 1
+    assert similar_respondents(fit(ResponseMatrix(values, synthetic=marks), "2PL")).empty
 
 
 def test_what_is_no_fit_with_its_responses_is_refused(
