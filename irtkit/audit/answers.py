@@ -31,29 +31,40 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
     TypeError
         If ``predictions`` is not a DataFrame.
     ValueError
-        If it has not a row for every real respondent and a column for every item.
+        If it has not a row for every real respondent and a column for every item, or the responses
+        are not saved with the result.
     """
     import pandas as pd
 
     if not isinstance(predictions, pd.DataFrame):
         raise TypeError(f"predictions must be a DataFrame, got {type(predictions).__name__}")
+    if result.responses is None:
+        raise ValueError(
+            "predictions needs the responses, which were not saved with this result, to know which "
+            "answers are marked right"
+        )
     answers = predictions.set_axis([str(label) for label in predictions.index], axis=0)
     answers = answers.set_axis([str(label) for label in predictions.columns], axis=1)
     labels = np.array(result.respondent_labels, dtype=object)[~result.synthetic]
     _check("respondent", answers.index, labels)
     _check("item", answers.columns, result.item_labels)
     answers = answers.loc[list(labels), list(result.item_labels)]
-    flat, kinds = pd.factorize(answers.to_numpy(dtype=object).ravel())
+    try:
+        flat, kinds = pd.factorize(answers.to_numpy(dtype=object).ravel())
+    except TypeError as error:
+        raise TypeError(
+            f"predictions must hold answers such as text or numbers: {error}"
+        ) from error
     codes = flat.reshape(len(answers), -1)
     ability = result.ability[~result.synthetic]
     strong = codes[ability >= np.quantile(ability, _STRONG)]
-    right = _right(result)
+    right = result.responses.successes[~result.synthetic] > 0
     rows = []
     for j in range(codes.shape[1]):
         answer, share = _most_frequent(strong[:, j])
         marked = np.unique(codes[right[:, j] & (codes[:, j] >= 0), j])
         key = int(marked[0]) if len(marked) == 1 else -1
-        another = result.responses is not None and share >= _AGREED and answer not in marked
+        another = share >= _AGREED and answer not in marked
         rows.append((_named(answer, kinds), share, _named(key, kinds), another))
     named, shares, marked_right, other = zip(*rows, strict=True)
     columns = {
@@ -63,14 +74,6 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
         "another": other,
     }
     return pd.DataFrame(columns).set_axis(pd.Index(result.item_labels, name="item"), axis=0)
-
-
-def _right(result: FitResult) -> NDArray[np.bool_]:
-    """Which responses of real respondents are right; none if they were not saved."""
-    real = ~result.synthetic
-    if result.responses is None:
-        return np.zeros((int(real.sum()), len(result.item_labels)), dtype=np.bool_)
-    return np.asarray(result.responses.successes[real] > 0)
 
 
 def _most_frequent(codes: NDArray[Any]) -> tuple[int, float]:

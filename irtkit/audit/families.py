@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,6 +48,11 @@ def clustered_share(result: FitResult, groups: Any) -> float:
     return min(1.0, apart / together) if together > 0 else 1.0
 
 
+def count_families(groups: Any, result: FitResult) -> int:
+    """Number of families of real respondents."""
+    return len(np.unique(_family_codes(groups, result)[~result.synthetic]))
+
+
 def _jackknife(family: NDArray[np.int64], theta: Array, right: Array, trials: Array) -> float:
     """Sum over items of the jackknife variance of their slopes, each leaving out one family."""
     at = theta[:, None]
@@ -71,7 +76,15 @@ def _family_codes(groups: Any, result: FitResult) -> NDArray[np.int64]:
     labels = result.respondent_labels
     if isinstance(groups, str):
         return _alike(result, groups)
-    if isinstance(groups, Mapping) or hasattr(groups, "items"):  # a Series has items too
+    if isinstance(groups, pd.DataFrame) or not isinstance(groups, Iterable):
+        raise TypeError(
+            "groups must be a mapping or Series from respondent to family, or a list of families, "
+            f"got {type(groups).__name__}"
+        )
+    if isinstance(groups, pd.Series) and groups.index.has_duplicates:
+        twice = groups.index[groups.index.duplicated()][0]
+        raise ValueError(f"groups has respondent {twice!r} twice")
+    if isinstance(groups, Mapping | pd.Series):
         by_label = {str(label): family for label, family in groups.items()}
         values = [by_label.get(label) for label in labels]
     else:

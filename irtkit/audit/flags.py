@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.audit.answers import strong_answers
+from irtkit.audit.checks import check_thresholds
 from irtkit.audit.expected import rows_of_fit
-from irtkit.audit.families import clustered_share
+from irtkit.audit.families import clustered_share, count_families
 from irtkit.calibration.result import FitResult, Verdict
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ _INTERVAL = 1.96
 _ABILITIES = 201
 _WANTED_POWER = 0.8
 _LEAST_POWER = 0.5
-_ANOTHER_DIMENSION = 0.8
+_ITEMS_FOR_DIMENSIONS = 20
+_ANOTHER_DIMENSION = 0.9
 """Rank correlation of ability with strength under which the model follows something else."""
 
 
@@ -96,17 +98,17 @@ def flag_items(
     Raises
     ------
     TypeError
-        If ``result`` is not a FitResult.
+        If ``result`` is not a FitResult, or an argument is of another kind altogether.
     ValueError
-        If a threshold is out of range, groups or predictions do not go with the respondents, or
-        the responses that they need are not saved with the result.
+        If a threshold is out of range or has no meaning for the model, groups or predictions do
+        not go with the respondents, or the responses that they need are not saved with the result.
 
     Warns
     -----
     UserWarning
         If there are too few respondents to find most inverted items (with the number that would
         do), if the matrix holds no more structure than noise, or if the fitted ability has little
-        to do with how much respondents get right.
+        to do with how much respondents get right. A result without its responses cannot tell.
 
     Examples
     --------
@@ -122,7 +124,8 @@ def flag_items(
     judged = _judged(result, groups)
     negative = _discoveries(judged.verdict.p_negative, fdr)
     if judged.found is not None and judged.evidence is not None:
-        _warn(result, judged.found, judged.evidence, fdr)
+        n_families = None if groups is None else count_families(groups, result)
+        _warn(result, judged.found, judged.evidence, fdr, n_families)
     reasons = {
         NEGATIVE: negative,
         "flat discrimination": _flat(result, flat_information, judged.evidence) & ~negative,
@@ -169,20 +172,8 @@ def _check(
             f"result must be what irtkit.fit or irtkit.load return, got {type(result).__name__}"
         )
     check_thresholds(fdr=fdr, flat_information=flat, extreme_difficulty=extreme, chance=chance)
-
-
-def check_thresholds(
-    *, fdr: float, flat_information: float, extreme_difficulty: float, chance: float | None
-) -> None:
-    """Refuse thresholds out of range."""
-    if not 0 < fdr < 1:
-        raise ValueError(f"fdr must lie between 0 and 1, got {fdr}")
-    if not flat_information >= 0:
-        raise ValueError(f"flat_information must be at least 0, got {flat_information}")
-    if not extreme_difficulty > 0:
-        raise ValueError(f"extreme_difficulty must be above 0, got {extreme_difficulty}")
-    if chance is not None and not 0 <= chance < 1:
-        raise ValueError(f"chance must be a probability below 1, got {chance}")
+    if chance is not None and result.model != "3PL":
+        raise ValueError(f"chance is for the 3PL, which has guessing; this is a {result.model}")
 
 
 def _discoveries(p_negative: Array, fdr: float) -> NDArray[np.bool_]:
@@ -251,26 +242,33 @@ def _table(
     return table[kept].assign(**added)[[*added, *kept]]
 
 
-def _warn(result: FitResult, found: Inversion, evidence: Evidence, fdr: float) -> None:
+def _warn(
+    result: FitResult,
+    found: Inversion,
+    evidence: Evidence,
+    fdr: float,
+    n_families: int | None,
+) -> None:
     """Say what keeps the decision from being sharp."""
     if found.structure < 0.5:
         warnings.warn(
-            "the matrix holds no more common structure than noise: nothing can be said about "
-            "negative discrimination",
+            "the responses have no more in common than noise, or there are too few respondents to "
+            "tell: nothing can be said about negative discrimination",
             stacklevel=3,
         )
         return
-    n = result.n_real
+    unit = "respondents" if n_families is None else "families"
+    n = result.n_real if n_families is None else n_families
     power, enough = respondents_needed(found, evidence, fdr, n)
     if power < _LEAST_POWER:
+        share = "less than 1 %" if power < 0.01 else f"{power:.0%}"
         warnings.warn(
-            f"with {n} respondents an inverted item of typical discrimination is found with a "
-            f"probability of {power:.2g} only; about {enough} respondents would find "
-            f"{_WANTED_POWER:.0%} of them",
+            f"{n} {unit} are few: {share} of inverted items of typical discrimination are found; "
+            f"about {enough} {unit} would find {_WANTED_POWER:.0%} of them",
             stacklevel=3,
         )
     agreement = _agreement_with_strength(result)
-    if agreement < _ANOTHER_DIMENSION:
+    if agreement < _ANOTHER_DIMENSION and len(result.item_labels) >= _ITEMS_FOR_DIMENSIONS:
         warnings.warn(
             f"the ability of the {result.model} hardly follows how much respondents get right "
             f"(rank correlation {agreement:.2f}): the matrix holds more than one dimension, and "

@@ -7,13 +7,15 @@ item is and takes away all that respondents have in common.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.audit.checks import check_thresholds
 from irtkit.audit.expected import expected, rows_of_fit
-from irtkit.audit.flags import NEGATIVE, check_thresholds, flag_items, respondents_needed
+from irtkit.audit.flags import NEGATIVE, flag_items, respondents_needed
 from irtkit.calibration import fit
 from irtkit.calibration.checks import check_data
 from irtkit.progress import progress_line
@@ -103,9 +105,9 @@ class ShuffleControl:
         )
         if self.respondents_needed > self.n_respondents:
             sentences.append(
-                f"{self.n_respondents} respondents are few: an inverted item of typical "
-                f"discrimination is found with a probability of {self.power:.2g}; about "
-                f"{self.respondents_needed} would find 80 % of them."
+                f"{self.n_respondents} respondents are few: {self.power:.0%} of inverted items of "
+                f"typical discrimination are found; about {self.respondents_needed} respondents "
+                "would find 80 % of them."
             )
         return sentences
 
@@ -165,11 +167,7 @@ def shuffle_control(
         "chance": chance,
     }
     check_thresholds(**thresholds)
-    seeds = list(seeds)
-    if not seeds:
-        raise ValueError("seeds must name at least one shuffle")
-    for seed in seeds:
-        check_seed(seed)
+    seeds = _checked(seeds)
     real = _real(responses)
     chosen = _chosen(real.n_respondents)
     table: dict[str, dict[str, float]] = {}
@@ -186,6 +184,20 @@ def shuffle_control(
     frame = pd.DataFrame.from_dict(table, orient="index").rename_axis("responses")
     whole = {"flagged": int, "negative": int}
     return ShuffleControl(frame.astype(whole), *_power(fitted, fdr), real.n_respondents)
+
+
+def _checked(seeds: Any) -> list[int]:
+    """Return the seeds, each of which is a whole number and there once."""
+    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
+        raise TypeError(f"seeds must be a list of whole numbers, got {seeds!r}")
+    listed = list(seeds)
+    if not listed:
+        raise ValueError("seeds must name at least one shuffle")
+    for seed in listed:
+        check_seed(seed)
+    if len(set(listed)) < len(listed):
+        raise ValueError(f"seeds must be different from each other, got {listed}")
+    return listed
 
 
 def _row(

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.audit.expected import Part, expected, rows_of_fit
+from irtkit.audit.checks import as_number
+from irtkit.audit.expected import expected, rows_of_fit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 
 _FALSE_PAIRS = 0.01
 """Pairs expected by chance, were the model true."""
+_MIXED = 5
+"""Right and wrong responses that identical respondents need to be listed without further ado."""
 _RESPONDENTS_AT_ONCE = 1024
+_CELLS_AT_ONCE = 2**22
 
 
 def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFrame:
@@ -35,7 +39,8 @@ def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFra
     excess
         Least share of the agreement left over by the model that a pair must have:
         (observed − expected) / (1 − expected), 1 for identical answers. Pairs must also agree more
-        than chance explains (one false pair in a hundred tables, were the model true).
+        than chance explains (one false pair in a hundred tables, were the model true). Identical
+        ones, with five right and five wrong responses or more, are always listed.
 
     Returns
     -------
@@ -65,63 +70,74 @@ def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFra
 
     if not isinstance(result, FitResult):
         raise TypeError(f"result must be a FitResult, got {type(result).__name__}")
-    if not 0 <= excess <= 1:
+    if not 0 <= as_number("excess", excess) <= 1:
         raise ValueError(f"excess must lie between 0 and 1, got {excess}")
     rows = rows_of_fit(result, "similar_respondents")
-    where = np.flatnonzero(rows.real & (rows.respondent_responses > 0))
-    n_pairs = max(len(where) * (len(where) - 1) / 2, 1.0)
-    least_z = float(-ndtri(_FALSE_PAIRS / n_pairs))
-    labels = np.array(result.respondent_labels, dtype=object)[where]
-    kept = np.isin(np.arange(len(rows.group)), where)
+    kept = rows.real & (rows.respondent_responses > 0)
+    labels = np.array(result.respondent_labels, dtype=object)[kept]
+    counts = {"right": rows.respondent_right[kept], "all": rows.respondent_responses[kept]}
+    mixed = np.minimum(counts["right"], counts["all"] - counts["right"]) >= _MIXED
+    least_z = float(-ndtri(_FALSE_PAIRS / max(len(labels) * (len(labels) - 1) / 2, 1.0)))
     found: list[tuple[NDArray[Any], ...]] = []
-    for start in range(0, len(where), _RESPONDENTS_AT_ONCE):
+    for start in range(0, len(labels), _RESPONDENTS_AT_ONCE):
         some = slice(start, start + _RESPONDENTS_AT_ONCE)
-        both, observed, chance, variance = _agreements(result, kept, some)
-        shared = np.maximum(both, 1)
-        observed, chance = observed / shared, chance / shared
-        share = (observed - chance) / np.maximum(1 - chance, 1e-12)
-        unlikely = (observed - chance) * shared > least_z * np.sqrt(np.maximum(variance, 1e-12))
-        later = np.arange(len(where)) > np.arange(len(where))[some, None]
-        one, other = np.nonzero(unlikely & later & (share >= excess) & (both > 0))
+        both, agreed, chance = _agreements(result, kept, some)
+        later = np.arange(len(labels)) > np.arange(len(labels))[some, None]
+        identical = (agreed > both - 0.5) & mixed[some, None]
+        likely = (agreed - chance >= excess * (both - chance)) & (agreed > chance)
+        one, other = np.nonzero(later & (both > 0) & (likely | identical))
         at = one, other
-        found.append((one + start, other, observed[at], chance[at], share[at], both[at]))
-    one, other, observed, chance, share, both = map(np.concatenate, zip(*found, strict=True))
+        exact, variance = _expected_of_pairs(result, kept, one + start, other)
+        kept_pairs = identical[at] | (agreed[at] - exact > least_z * np.sqrt(variance))
+        pairs = (one + start, other, both[at], agreed[at], exact)
+        found.append(tuple(values[kept_pairs] for values in pairs))
+    one, other, both, agreed, chance = map(np.concatenate, zip(*found, strict=True))
     table = pd.DataFrame(
         {
             "respondent": labels[one],
             "other": labels[other],
-            "agreement": observed,
-            "expected": chance,
-            "excess": share,
+            "agreement": agreed / both,
+            "expected": chance / both,
+            "excess": (agreed - chance) / np.maximum(both - chance, 1e-9),
             "n_items": both.astype(np.int64),
         }
     )
     return table.sort_values("excess", ascending=False, kind="stable", ignore_index=True)
 
 
-def _agreements(result: FitResult, kept: NDArray[np.bool_], some: slice) -> Array:
-    """Of some respondents with all: items both answered, agreements, expected ones, variance.
+def _agreements(result: FitResult, kept: NDArray[np.bool_], some: slice) -> tuple[Array, ...]:
+    """Of some respondents with all: items both answered, agreements, and roughly those expected.
 
-    Two respondents agree on an item with probability e = PP′ + QQ′, independently by item.
+    Two respondents agree on an item with probability e = PP′ + QQ′.
     """
-    total = np.zeros(())
+    total: Any = np.zeros(3)[:, None, None]
     for part in expected(result, kept):
-        total = total + _agreements_of(part, some)
-    return total
+        answered = (part.trials > 0).astype(np.float32)
+        right = (part.right / np.maximum(part.trials, 1)).astype(np.float32)
+        p = (part.probability * answered).astype(np.float32)
+        total = total + np.stack(
+            [
+                answered[some] @ answered.T,
+                right[some] @ right.T + (answered - right)[some] @ (answered - right).T,
+                p[some] @ p.T + (answered - p)[some] @ (answered - p).T,
+            ]
+        )
+    both, agreed, chance = np.asarray(total, dtype=np.float64)
+    return both, agreed, chance
 
 
-def _agreements_of(part: Part, some: slice) -> Array:
-    answered = (part.trials > 0).astype(np.float64)
-    right = part.right / np.maximum(part.trials, 1)
-    p, q = part.probability * answered, (1 - part.probability) * answered
-    wrong = answered - right
-    chance = p[some] @ p.T + q[some] @ q.T
-    square = (q**2)[some] @ (q**2).T + 2 * (p * q)[some] @ (p * q).T + (p**2)[some] @ (p**2).T
-    return np.stack(
-        [
-            answered[some] @ answered.T,
-            right[some] @ right.T + wrong[some] @ wrong.T,
-            chance,
-            chance - square,
-        ]
-    )
+def _expected_of_pairs(
+    result: FitResult, kept: NDArray[np.bool_], one: NDArray[Any], other: NDArray[Any]
+) -> tuple[Array, Array]:
+    """Agreements of pairs that the model expects, Σ e, and their variance, Σ e(1 − e)."""
+    chance, variance = np.zeros((2, len(one)))
+    for part in expected(result, kept):
+        answered, p = part.trials > 0, part.probability
+        step = max(1, _CELLS_AT_ONCE // p.shape[1])
+        for start in range(0, len(one), step):
+            some = slice(start, start + step)
+            i, j = one[some], other[some]
+            e = (p[i] * p[j] + (1 - p[i]) * (1 - p[j])) * (answered[i] & answered[j])
+            chance[some] += e.sum(axis=1)
+            variance[some] += (e * (1 - e)).sum(axis=1)
+    return chance, np.maximum(variance, 1e-12)

