@@ -60,7 +60,9 @@ print(result)
 # - *flat discrimination*: the slope may well be 0, so the digit says little about who is strong;
 # - *no variance*: all systems are right, or all are wrong;
 # - *extreme difficulty*: the ability at which the chance is one half lies further from the
-#   average than six standard deviations. A flat slope often does that.
+#   average than six standard deviations. A flat slope often does that;
+# - *the strong agree on another answer*: three quarters of the ablest give one that is not the
+#   key. (This one needs to know what each system answered.)
 #
 # Two columns weigh the evidence:
 #
@@ -258,16 +260,12 @@ for trait in ("family", "training_size"):
 # %% [markdown]
 # Systems with the same training size trained on the same digits. More of these pairs share that
 # than share the kind of classifier (`family`). To be careful, we put systems that answer alike
-# into one group and judge again. With `groups=`, evidence counts for less where groups agree.
+# into one group and judge again: `groups="similar"` does that, and evidence then counts for less.
 
 # %%
-groups = pd.Series(ability.index, index=ability.index)
-for name, partner in pairs[["respondent", "other"]].to_numpy():
-    groups = groups.replace(groups[partner], groups[name])
-again = irtkit.flag_items(result, groups=groups)
+again = irtkit.flag_items(result, groups="similar")
 negative = again.index[again["reasons"].str.contains("negative")]
 
-print(f"{groups.nunique()} groups, the largest of {groups.value_counts().max()} systems")
 print("negative discrimination:", ", ".join(negative) or "none")
 print(suspects[weighed[:2]].join(again[weighed[:2]].add_suffix("_in_groups")).head())
 
