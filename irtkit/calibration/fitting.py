@@ -205,7 +205,7 @@ def _result(
     from irtkit.calibration.fitted import Fitted
     from irtkit.calibration.standard_errors import item_covariances, of_parameters
 
-    layout, x = climber.layout, maximum.x
+    layout, x = climber.layout, _equal_where_totals_are(climber, maximum.x)
     separate = settings["synthetic"] == "separate"
     synthetic = responses.synthetic if separate else np.zeros_like(responses.synthetic)
     ability, items, latent_sd = maximum.posteriors.mean, layout.items(x), layout.latent_sd(x)
@@ -252,6 +252,21 @@ def _result(
         ),
         responses=responses,
     )
+
+
+def _equal_where_totals_are(climber: Climber, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Intercepts with a common slope: the same where complete responses have the same totals.
+
+    They are at the maximum, where no other number of the data bears on them; an ascent stops
+    with a difference of the size of its tolerance, which would pass for an order.
+    """
+    layout, rows = climber.layout, climber.rows
+    if not (layout.common_slope and rows.complete):
+        return x
+    slopes, intercepts, guessing, learned = layout.split(x)
+    group = np.unique(rows.item_right, axis=1, return_inverse=True)[1].ravel()
+    mean = np.bincount(group, intercepts) / np.bincount(group)
+    return layout.joined(slopes, mean[group], guessing, learned)
 
 
 def _parameters(

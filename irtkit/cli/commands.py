@@ -190,7 +190,7 @@ def audit_command(
     names = ("fdr", "flat_information", "extreme_difficulty", "chance")
     thresholds = {name: options.pop(name) for name in names}
     if out is not None:
-        audit.check_out(out)
+        audit.check_out(out, options["responses"])
     responses = read(options)
     answers = None if predictions is None else audit.read_labelled(predictions, "--predictions")
     families = audit.read_families(groups)

@@ -59,7 +59,7 @@ def impact_command(
     end, or JSON, a list of such records or an object from the sample to its records.
     """
     if out is not None:
-        check_out(out)
+        check_out(out, predicted, manual)
     summary = impact_summary(
         read_annotations(predicted),
         read_annotations(manual),

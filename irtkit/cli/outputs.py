@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from irtkit.difficulty import DifficultyComparison
 
 _FIT_FILES = ("items.csv", "respondents.csv", "summary.json")
-_COMPARISON_FILES = ("difficulties.csv", "difficulty_pairs.csv")
+_COMPARISON_FILES = (
+    *("difficulties.csv", "difficulty_pairs.csv", "difficulty_summary.txt"),
+    "held_out.csv",
+)
 _VERSIONS_OF = ("irtkit", "numpy", "scipy", "jax", "pandas")
 
 
@@ -80,7 +83,13 @@ def write_comparison(comparison: DifficultyComparison, out: Path | None) -> str:
     """Write the tables of a comparison and return the line that says so."""
     if out is None:
         return ""
-    table, pairs = (out / name for name in _COMPARISON_FILES)
+    table, pairs, summary, held_out = (out / name for name in _COMPARISON_FILES)
     write_table(comparison.table, table)
     write_table(comparison.pairs, pairs)
-    return f"\n\nwrote {', '.join(_COMPARISON_FILES)} to {out}"
+    with replacing(summary) as temporary:
+        temporary.write_text("\n".join(comparison.summary) + "\n", encoding="utf-8")
+    written = list(_COMPARISON_FILES[:3])
+    if comparison.held_out is not None:
+        write_table(comparison.held_out, held_out)
+        written.append(held_out.name)
+    return f"\n\nwrote {', '.join(written)} to {out}"

@@ -33,6 +33,11 @@ def average_error(responses: ResponseMatrix) -> pd.Series[float]:
         Called ``average_error``, index ``item``; from 0 (all right) to 1 (all wrong), NaN for an
         item that no real respondent answered.
 
+    Raises
+    ------
+    TypeError
+        If ``responses`` is not a ResponseMatrix.
+
     Examples
     --------
     >>> import irtkit
@@ -47,6 +52,10 @@ def average_error(responses: ResponseMatrix) -> pd.Series[float]:
     """
     import pandas as pd
 
+    from irtkit.responses import ResponseMatrix
+
+    if not isinstance(responses, ResponseMatrix):
+        raise TypeError(f"responses must be a ResponseMatrix, got {type(responses).__name__}")
     share = Counts.of(responses, responses.synthetic).average_error
     return pd.Series(share, index=pd.Index(responses.items, name="item"), name="average_error")
 

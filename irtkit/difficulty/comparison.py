@@ -31,6 +31,7 @@ from irtkit.difficulty.quality_standard import QualityStandard, quality_standard
 from irtkit.difficulty.rank_agreement import levels, n_tied, rank_agreement, ranks
 from irtkit.difficulty.sentences import (
     agreement_sentence,
+    few_sentence,
     held_out_sentence,
     moves_sentence,
     negative_sentence,
@@ -148,6 +149,8 @@ def compare_difficulties(
 
     Raises
     ------
+    TypeError
+        If ``result`` is no fit.
     ValueError
         If a column is missing from `result.items`, `metrics` scores none of the items, or `draws`,
         `folds` or `seed` is not a whole number in range.
@@ -163,12 +166,19 @@ def compare_difficulties(
     """
     import pandas as pd
 
-    items = result.items
+    items = getattr(result, "items", None)
+    if not isinstance(items, pd.DataFrame) or not hasattr(result, "latent_sd"):
+        raise TypeError(
+            f"result must be what irtkit.fit or irtkit.load return, got {type(result).__name__}"
+        )
+    if models is not None and not models:
+        raise ValueError("models must name at least one model; folds=0 predicts nothing")
     if absent := [name for name in _NEEDED if name not in items.columns]:
         raise ValueError(f"result.items must have the column {absent[0]!r}")
     table = _measures(items, result.latent_sd)
     rows: list[dict[str, Any]] = []
-    sentences = [] if metrics is None else _add_quality_standard(table, metrics)
+    told = _add_quality_standard(table, metrics)
+    sentences = []
     for names in combinations(table.columns, 2):
         both = table[list(names)].dropna()
         agreement = rank_agreement(both[names[0]], both[names[1]], draws=draws, seed=seed)
@@ -183,7 +193,11 @@ def compare_difficulties(
     return DifficultyComparison(
         table=table,
         pairs=pd.DataFrame(rows),
-        summary=[sentence for sentence in (*sentences, negative_sentence(items)) if sentence],
+        summary=[
+            sentence
+            for sentence in (*sentences, negative_sentence(items), few_sentence(items), told)
+            if sentence
+        ],
         held_out=held_out,
         model=result.model,
         draws=draws,
@@ -222,19 +236,29 @@ def _measures(items: pd.DataFrame, latent_sd: float) -> pd.DataFrame:
 
 
 def _add_quality_standard(
-    table: pd.DataFrame, metrics: QualityStandard | pd.DataFrame
-) -> list[str]:
+    table: pd.DataFrame, metrics: QualityStandard | pd.DataFrame | None
+) -> str:
     """Add the column ``quality_standard``, or say why it is left out."""
+    if metrics is None:
+        return (
+            "Kolena's score of right and wrong alone has the ranks of average_error; metrics= "
+            "brings in what else was measured."
+        )
     standard = metrics if isinstance(metrics, QualityStandard) else quality_standard(metrics, [])
     scores = standard.items.reindex(table.index)
     if scores.isna().all():
-        raise ValueError("metrics has a score for no item of result.items")
+        raise ValueError(
+            "metrics has a score for no item of result.items: its labels are others, such as "
+            f"{standard.items.index[0]!r}, or all its metrics are constant"
+        )
+    n_without = int(scores.isna().sum())
+    without = f" {n_without} of {len(scores)} items have no score." if n_without else ""
     both = table.assign(score=scores)[["average_error", "score"]].dropna()
     one, other = (levels(both[name]) for name in both)
     if np.array_equal(one, other):
-        return ["quality_standard has the ranks of average_error, and is left out."]
+        return f"quality_standard has the ranks of average_error, and is left out.{without}"
     table["quality_standard"] = scores
-    return []
+    return without.strip()
 
 
 def _pair(

@@ -116,7 +116,9 @@ def check_columns(table: pd.DataFrame, *needed: str) -> None:
         raise TypeError(f"a table must be a pandas DataFrame, got {type(table).__name__}")
     for name in needed:
         if name not in table:
-            raise ValueError(f"the table must have a column {name!r}, it has {first_names(table)}")
+            raise ValueError(
+                f"the table must have a column {name!r}, it has {first_names(list(table.columns))}"
+            )
 
 
 def first_names(labels: Collection[Hashable], separator: str = ", ") -> str:

@@ -16,7 +16,7 @@ of `irtkit.difficulty.task_signals`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -268,7 +268,7 @@ def _constant(
 def _directions(given: Mapping[str, bool] | Collection[str], names: list[str]) -> dict[str, bool]:
     """Whether higher is better, for every metric."""
     if not isinstance(given, Mapping):
-        if isinstance(given, str):
+        if isinstance(given, str) or not isinstance(given, Iterable):
             raise ValueError(f"higher_is_better must be a collection of names, got {given!r}")
         better = {str(name) for name in given}
         _check_names("higher_is_better", better, names)
@@ -285,6 +285,8 @@ def _weights(given: Mapping[str, float] | None, names: list[str]) -> dict[str, f
     """Weight of every metric, checked."""
     if given is None:
         return dict.fromkeys(names, 1 / len(names))
+    if not isinstance(given, Mapping):
+        raise TypeError(f"weights must be a mapping from metric to weight, got {given!r}")
     stated = {str(name): float(weight) for name, weight in given.items()}
     _check_names("weights", stated, names, complete=True)
     for name, weight in stated.items():

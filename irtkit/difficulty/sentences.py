@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 _SHOWN = 3  # items that a sentence names
 _LARGE_MOVE = 0.1  # of all ranks
+_SAME = 0.999
+_SURE = 0.95  # p_negative
+_FEW_RESPONSES = 30
 _UNUSUAL_GUESSING = 0.05  # away from the median
 _UNUSUAL_SLOPE = 2.0  # times the median, or the median times the slope
 _MANY_RESPONSES = 0.9  # of the most that an item has
@@ -45,7 +48,12 @@ def agreement_sentence(names: tuple[str, str], agreement: RankAgreement, n_left_
         f"{agreement.spearman_low:.3f} to {agreement.spearman_high:.3f}{without}"
     )
     if agreement.same_order:
-        return f"{both} put the items in the same order, up to ties: nothing changes ({numbers})."
+        if agreement.spearman > _SAME:
+            return f"{both} put the items in the same order: nothing changes ({numbers})."
+        return (
+            f"{both}: no two items change places, nothing changes but ties, which one of them "
+            f"has and the other has not ({numbers})."
+        )
     words = next(words for least, words in _WORDS if agreement.spearman >= least)
     return f"{both} {words} ({numbers})."
 
@@ -101,13 +109,27 @@ def held_out_sentence(held_out: pd.DataFrame) -> str:
 
 def negative_sentence(items: pd.DataFrame) -> str:
     """Say how many items have a negative discrimination, and how to read their difficulty."""
-    n = int((items["discrimination"] < 0).sum())
+    below = items["discrimination"] < 0
+    sure = below if "p_negative" not in items else items["p_negative"] > _SURE
+    n, unsure = int(sure.sum()), int((below & ~sure).sum())
+    more = f" {unsure} more slopes are estimated below 0, but may not be." if unsure else ""
     if not n:
-        return ""
-    have = "items have" if n > 1 else "item has"
+        return more.strip().replace("more slopes are", "slopes are")
+    have = "have" if n > 1 else "has"
     return (
-        f"{n} of {len(items)} {have} a negative discrimination: the able get such an item wrong, "
-        "and the higher its difficulty, the more respondents get it right."
+        f"{n} of {len(items)} items {have} a negative discrimination: the able get such an item wrong, "
+        f"and the higher its difficulty, the more respondents get it right.{more}"
+    )
+
+
+def few_sentence(items: pd.DataFrame) -> str:
+    """Say how uncertain average errors are where responses are few."""
+    n = float(items["n_responses"].median())
+    if not 0 < n < _FEW_RESPONSES:
+        return ""
+    return (
+        f"Few respondents: half of the items have {n:g} responses or less, so that an average "
+        f"error of one half is uncertain by ±{0.98 / np.sqrt(n):.2f}, and so is the order of items."
     )
 
 
@@ -115,7 +137,7 @@ def _reasons(item: pd.Series[Any], items: pd.DataFrame) -> str:
     """What sets an item apart from the others and can move its rank."""
     reasons = [f"status {item['status']}"] if item["status"] != "ok" else []
     slope, usual_slope = item["discrimination"], items["discrimination"].median()
-    if slope < 0:
+    if slope < 0 and item.get("p_negative", 1.0) > 0.5:
         reasons.append(f"negative discrimination {slope:.2f}")
     elif slope * _UNUSUAL_SLOPE < usual_slope:
         reasons.append(f"low discrimination {slope:.2f}, median {usual_slope:.2f}")

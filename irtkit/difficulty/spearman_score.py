@@ -14,6 +14,7 @@ uses.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _LARGEST = 1e100  # beyond it a variance would overflow
+_MOST_PERMUTED = 7
 _STREAM = 4
 """Noise from default_rng(0) itself could be the very draws of somebody's simulated labels."""
 
@@ -40,8 +42,8 @@ class SpearmanScore:
     """Spearman's ρ with average ranks for ties; NaN where predictions or labels are constant, as
     are the numbers below."""
     p_value: float
-    """Two-sided, of no association, by Student's t: rough below some 50 predictions, and NaN
-    below 3."""
+    """Two-sided, of no association: over all permutations up to 7 predictions, and by Student's t
+    beyond, which is rough below some 50."""
     jittered: Array
     """ρ of each run with jittered predictions, shape (jitter_runs,)."""
     n: int
@@ -190,7 +192,12 @@ def _correlation(predictions: Array, labels: Array) -> tuple[float, float]:
     from scipy import stats
 
     found = stats.spearmanr(predictions, labels)
-    return float(found.statistic), float(found.pvalue)
+    if len(labels) > _MOST_PERMUTED:
+        return float(found.statistic), float(found.pvalue)
+    x, y = (values - values.mean() for values in map(stats.rankdata, (predictions, labels)))
+    orders = np.array(list(permutations(range(len(x)))))
+    as_far = np.abs(x[orders] @ y) >= np.abs(x @ y) - 1e-9
+    return float(found.statistic), float(as_far.mean())
 
 
 def _undefined(predictions: Array, labels: Array) -> str:

@@ -67,8 +67,9 @@ def test_nothing_changes_where_slopes_are_equal(equal_slopes: Calibrated) -> Non
     comparison = compare_difficulties(equal_slopes)
     columns = ["spearman", "spearman_low", "spearman_high", "kendall"]
     np.testing.assert_allclose(comparison.pairs[columns], 1)
-    assert len(comparison.summary) == 3
-    assert all("nothing changes" in sentence for sentence in comparison.summary)
+    assert len(comparison.summary) == 4
+    assert all("nothing changes" in sentence for sentence in comparison.summary[:3])
+    assert comparison.summary[3].startswith("Kolena's score of right and wrong alone has the ranks")
 
 
 def test_ties_do_not_pass_for_a_change(equal_slopes: Calibrated) -> None:
@@ -77,7 +78,7 @@ def test_ties_do_not_pass_for_a_change(equal_slopes: Calibrated) -> None:
     row = pair(comparison, "average_error", "difficulty")
     assert row["spearman"] < 1
     assert (row["ties_1"] > 0, row["ties_2"]) == (True, 0)
-    assert all("nothing changes" in sentence for sentence in comparison.summary)
+    assert "nothing changes but ties" in comparison.summary[0]
 
 
 def test_the_table_has_a_column_per_measure(mixed_slopes: Calibrated) -> None:
@@ -162,14 +163,39 @@ def test_small_moves_name_no_item(equal_slopes: Calibrated) -> None:
 
 def test_negative_discrimination_is_counted_and_explained() -> None:
     slopes = np.where(np.arange(20) < 3, -1.0, 1.0)
-    summary = compare_difficulties(calibrated(slopes, np.linspace(-2, 2, 20))).summary
-    assert summary[-1].startswith("3 of 20 items have a negative discrimination")
+    result = calibrated(slopes, np.linspace(-2, 2, 20))
+    summary = compare_difficulties(result).summary
+    assert summary[-2].startswith("3 of 20 items have a negative discrimination")
+    doubtful = Calibrated(result.items.assign(p_negative=np.where(np.arange(20) < 1, 0.99, 0.6)))
+    told = compare_difficulties(doubtful).summary[-2]
+    assert told.startswith("1 of 20 items has a negative discrimination")
+    assert told.endswith("2 more slopes are estimated below 0, but may not be.")
+
+
+def test_few_responses_are_told(equal_slopes: Calibrated) -> None:
+    few = Calibrated(equal_slopes.items.assign(n_responses=12))
+    assert any("Few respondents: half of the" in told for told in compare_difficulties(few).summary)
+
+
+def test_what_is_no_fit_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"result must be what irtkit\.fit"):
+        compare_difficulties(None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("model", ["1PL", "Rasch"])
+def test_equal_totals_tie_in_difficulty_as_they_do_in_average_error(model: str) -> None:
+    for seed in range(6):
+        generator = np.random.default_rng(seed)
+        items = ItemParameters.from_difficulty(np.ones(40), generator.normal(size=40))
+        made = irtkit.simulate_responses(items, generator.normal(size=50), seed=generator)
+        comparison = compare_difficulties(irtkit.fit(made, model), folds=0)
+        assert pair(comparison, "average_error", "difficulty")["spearman"] == 1
 
 
 def test_a_matrix_without_differences_has_no_order() -> None:
     comparison = compare_difficulties(calibrated(np.ones(5), np.zeros(5)))
     assert comparison.pairs["spearman"].isna().all()
-    assert all("no order to compare" in sentence for sentence in comparison.summary)
+    assert all("no order to compare" in sentence for sentence in comparison.summary[:3])
 
 
 def test_printing_shows_pairs_and_sentences(mixed_slopes: Calibrated) -> None:
@@ -211,7 +237,7 @@ def test_a_metric_with_the_ranks_of_average_error_is_left_out_and_said(
     same = metrics_of(mixed_slopes, 3 * mixed_slopes.items["average_error"].to_numpy() + 1)
     comparison = compare_difficulties(mixed_slopes, same)
     assert "quality_standard" not in comparison.table
-    assert comparison.summary[0].startswith("quality_standard has the ranks of average_error")
+    assert comparison.summary[-1].startswith("quality_standard has the ranks of average_error")
 
 
 def test_metrics_of_other_items_are_refused(mixed_slopes: Calibrated) -> None:

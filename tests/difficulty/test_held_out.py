@@ -43,22 +43,28 @@ def test_every_observed_response_is_predicted_once(responses: irtkit.ResponseMat
     assert (table["n_responses"] == (cells >= 0).sum()).all()
 
 
-def test_the_additive_predictor_is_that_of_plain_counting() -> None:
-    cells = np.random.default_rng(3).integers(0, 2, (30, 20))
-    table = held_out_predictions(irtkit.ResponseMatrix(cells), [], folds=2, seed=4)
-    fold = np.random.default_rng(4).permutation(np.arange(600) % 2).reshape(30, 20)
-    total = 0.0
-    for k in range(2):
-        seen = fold != k
+@pytest.mark.parametrize("shape", [(30, 12), (100, 20)])
+def test_coin_flips_are_predicted_better_by_nothing(shape: tuple[int, int]) -> None:
+    for seed in range(4):
+        flips = irtkit.ResponseMatrix(np.random.default_rng(seed).integers(0, 2, shape))
+        table = held_out_predictions(flips, ["1PL"], folds=3)
+        assert table.loc["average error", "log_likelihood"] == pytest.approx(-np.log(2), abs=0.02)
+        assert not table.loc["1PL", "gain"] > 2 * table.loc["1PL", "gain_se"]
 
-        def logit(axis: int | None, seen: np.ndarray = seen) -> np.ndarray:
-            right = (cells * seen).sum(axis=axis) + 0.5
-            return np.log(right / (seen.sum(axis=axis) - right + 1))
 
-        z = logit(1)[:, None] + logit(0) - logit(None)
-        p = 1 / (1 + np.exp(-z))
-        total += np.log(np.where(cells == 1, p, 1 - p))[~seen].sum()
-    assert table.loc["average error", "log_likelihood"] == pytest.approx(total / 600, abs=1e-12)
+def test_average_error_predicts_no_worse_than_the_rate_of_each_item() -> None:
+    generator = np.random.default_rng(2)
+    items = irtkit.ItemParameters.from_difficulty(np.full(6, 0.7), np.linspace(-2, 2, 6))
+    made = irtkit.simulate_responses(items, generator.normal(size=400), seed=generator)
+    rate = made.values.mean(axis=0)
+    known = np.log(np.where(made.values == 1, rate, 1 - rate)).mean()
+    table = held_out_predictions(made, [], folds=5)
+    assert table.loc["average error", "log_likelihood"] > known - 0.005
+
+
+def test_responses_that_are_all_right_are_predicted_right() -> None:
+    table = held_out_predictions(irtkit.ResponseMatrix(np.ones((10, 5), dtype=int)), [], folds=2)
+    assert table.loc["average error", "accuracy"] == 1
 
 
 def test_synthetic_respondents_are_left_out(responses: irtkit.ResponseMatrix) -> None:
@@ -83,8 +89,14 @@ def test_settings_out_of_range_are_refused(settings: dict[str, object], said: st
 
 
 def test_more_folds_than_cells_are_refused() -> None:
-    with pytest.raises(ValueError, match="4 cells for 5 folds"):
+    with pytest.raises(ValueError, match=r"number of observed cells, 4; got 5"):
         held_out_predictions(irtkit.ResponseMatrix([[1, 0], [0, 1]]), [])
+
+
+def test_one_item_shows_no_standard_error() -> None:
+    column = np.random.default_rng(0).integers(0, 2, (40, 1))
+    table = held_out_predictions(irtkit.ResponseMatrix(column), ["1PL"], folds=2)
+    assert np.isnan(table.loc["1PL", "gain_se"])
 
 
 def test_what_is_no_response_matrix_is_refused() -> None:
