@@ -117,8 +117,8 @@ def negative_sentence(items: pd.DataFrame) -> str:
         return more.strip().replace("more slopes are", "slopes are")
     have = "have" if n > 1 else "has"
     return (
-        f"{n} of {len(items)} items {have} a negative discrimination: the able get such an item wrong, "
-        f"and the higher its difficulty, the more respondents get it right.{more}"
+        f"{n} of {len(items)} items {have} a negative discrimination: the able get such an item "
+        f"wrong, and the higher its difficulty, the more respondents get it right.{more}"
     )
 
 
