@@ -233,13 +233,13 @@ def _result(counts: NDArray[Any], categories: tuple[str, ...], argument: str) ->
 
 
 def _interval(kappa: float, error: float, n_items: int) -> tuple[float, float]:
-    """95 % interval by Student's t, as in Gwet's programs; no kappa is above 1."""
+    """95 % interval by Student's t, as in Gwet's programs; no kappa is beyond −1 or 1."""
     if math.isnan(error):
         return math.nan, math.nan
     from scipy.special import stdtrit
 
     half_width = error * float(stdtrit(n_items - 1, 0.975))
-    return kappa - half_width, min(kappa + half_width, 1.0)
+    return max(kappa - half_width, -1.0), min(kappa + half_width, 1.0)
 
 
 def _by_category(

@@ -324,3 +324,9 @@ def test_samples_that_do_not_fit_are_named() -> None:
 
 def test_an_annotation_is_a_plain_tuple() -> None:
     assert annotation("a", np.int64(1), np.float32(2)) == ("a", 1.0, 2.0)
+
+
+def test_samples_that_are_called_differently_are_warned_of() -> None:
+    one, other = {"Clip1": [("a", 0, 1)]}, {"clip1": [("a", 0, 1)]}
+    with pytest.warns(UserWarning, match="no sample in common: 'Clip1'"):
+        impact_summary(one, other)

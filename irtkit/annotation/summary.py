@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -124,6 +125,11 @@ def impact_summary(
     ValueError, TypeError
         As for `irtkit.annotation.impact`, or if there is no sample, or one without a duration.
 
+    Warns
+    -----
+    UserWarning
+        If no sample is in both.
+
     Examples
     --------
     >>> from irtkit.annotation import impact_summary
@@ -145,6 +151,12 @@ def impact_summary(
     names = tuple(dict.fromkeys((*second, *first)))
     if not names:
         raise ValueError("predicted and manual hold no sample")
+    if first and second and not first.keys() & second.keys():
+        warnings.warn(
+            f"predicted and manual have no sample in common: {next(iter(first))!r} and others "
+            f"there, {next(iter(second))!r} and others here; are they called alike?",
+            stacklevel=2,
+        )
     rows, edits = [], []
     for name, own_duration in zip(names, _durations(duration, names), strict=True):
         one, other = first.get(name, NO_ANNOTATIONS), second.get(name, NO_ANNOTATIONS)

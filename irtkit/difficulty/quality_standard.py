@@ -76,6 +76,7 @@ class QualityStandard:
                 'quality_standard(..., scale="pooled")'
             )
         _check_fraction(margin, "margin")
+        before, after = str(before), str(after)  # labels are text
         for name in (before, after):
             if name not in self.scores.columns:
                 raise ValueError(f"there is no respondent {name!r} among the scores")
