@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from irtkit.calibration.result import Counts
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from irtkit.responses import ResponseMatrix
 
 
-def average_error(responses: ResponseMatrix) -> pd.Series[float]:
+def average_error(responses: ResponseMatrix, *, synthetic: bool = False) -> pd.Series[float]:
     """Share of wrong among the observed responses of real respondents, by item.
 
     AvE = wrong / n, where n counts the observed responses of real respondents; every trial of a
@@ -25,7 +27,9 @@ def average_error(responses: ResponseMatrix) -> pd.Series[float]:
     Parameters
     ----------
     responses
-        Synthetic respondents and missing cells are not counted.
+        Missing cells are not counted.
+    synthetic
+        Whether to count synthetic respondents as well.
 
     Returns
     -------
@@ -56,7 +60,8 @@ def average_error(responses: ResponseMatrix) -> pd.Series[float]:
 
     if not isinstance(responses, ResponseMatrix):
         raise TypeError(f"responses must be a ResponseMatrix, got {type(responses).__name__}")
-    share = Counts.of(responses, responses.synthetic).average_error
+    left_out = np.zeros_like(responses.synthetic) if synthetic else responses.synthetic
+    share = Counts.of(responses, left_out).average_error
     return pd.Series(share, index=pd.Index(responses.items, name="item"), name="average_error")
 
 
@@ -93,7 +98,6 @@ def average_error_interval(responses: ResponseMatrix, *, level: float = 0.95) ->
     >>> average_error_interval(responses).round(3).loc["a", ["low", "high"]].tolist()
     [0.301, 0.954]
     """
-    import numpy as np
     import pandas as pd
     from scipy.special import ndtri
 

@@ -59,3 +59,9 @@ def test_the_interval_of_an_item_without_responses_is_nan() -> None:
 def test_a_level_out_of_range_is_refused() -> None:
     with pytest.raises(ValueError, match="level"):
         average_error_interval(ResponseMatrix([[1, 0]]), level=1.0)
+
+
+def test_synthetic_respondents_count_when_asked_for() -> None:
+    crowd = add_synthetic(RESPONSES, ("always-right", "always-wrong"))
+    np.testing.assert_array_equal(average_error(crowd), average_error(RESPONSES))
+    assert average_error(crowd, synthetic=True)["a"] == (1 + 1) / 6
