@@ -9,7 +9,7 @@ scaling constant.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -79,6 +79,10 @@ class ItemParameters:
         location = np.asarray(difficulty, dtype=np.float64)
         asymptote = np.asarray(guessing, dtype=np.float64)
         return cls(slope, -slope * location, np.broadcast_to(asymptote, slope.shape))
+
+    def chosen(self, some: slice | NDArray[Any]) -> ItemParameters:
+        """Return the parameters of some items."""
+        return ItemParameters(self.discrimination[some], self.intercept[some], self.guessing[some])
 
     @property
     def n_items(self) -> int:

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.irf import ItemParameters
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -47,11 +45,10 @@ def expected(result: FitResult, kept: NDArray[np.bool_]) -> Iterator[Part]:
     step = max(1, _CELLS_AT_ONCE // max(len(where), 1))
     for start in range(0, parameters.n_items, step):
         some = slice(start, start + step)
-        items = ItemParameters(*(values[some] for values in vars(parameters).values()))
         yield Part(
             successes[where, some].astype(np.float64),
             trials[where, some].astype(np.float64),
-            np.nan_to_num(items.probability(result.ability[where])),
+            np.nan_to_num(parameters.chosen(some).probability(result.ability[where])),
         )
 
 

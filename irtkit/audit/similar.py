@@ -75,8 +75,8 @@ def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFra
     rows = rows_of_fit(result, "similar_respondents")
     kept = rows.real & (rows.respondent_responses > 0)
     labels = np.array(result.respondent_labels, dtype=object)[kept]
-    counts = {"right": rows.respondent_right[kept], "all": rows.respondent_responses[kept]}
-    mixed = np.minimum(counts["right"], counts["all"] - counts["right"]) >= _MIXED
+    right = rows.respondent_right[kept]
+    mixed = np.minimum(right, rows.respondent_responses[kept] - right) >= _MIXED
     least_z = float(-ndtri(_FALSE_PAIRS / max(len(labels) * (len(labels) - 1) / 2, 1.0)))
     found: list[tuple[NDArray[Any], ...]] = []
     for start in range(0, len(labels), _RESPONDENTS_AT_ONCE):

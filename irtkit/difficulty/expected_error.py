@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.irf import ItemParameters
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from irtkit.irf import ItemParameters
 
 _NODES = np.linspace(-8.5, 8.5, 851)  # in standard deviations
 _ITEMS_PER_BLOCK = 1024
@@ -60,8 +60,5 @@ def expected_error(items: ItemParameters, *, latent_sd: float = 1.0) -> NDArray[
     error = np.empty(items.n_items)
     for start in range(0, items.n_items, _ITEMS_PER_BLOCK):
         block = slice(start, start + _ITEMS_PER_BLOCK)
-        part = ItemParameters(
-            items.discrimination[block], items.intercept[block], items.guessing[block]
-        )
-        error[block] = weights @ (1 - part.probability(latent_sd * _NODES))
+        error[block] = weights @ (1 - items.chosen(block).probability(latent_sd * _NODES))
     return error

@@ -157,9 +157,7 @@ def _predictions(
 
 def _of_model(fitted: FitResult, some: slice) -> Array:
     """P(right), averaged over the posterior of ability as a normal one."""
-    from irtkit.irf import ItemParameters
-
-    items = ItemParameters(*(values[some] for values in vars(fitted.parameters).values()))
+    items = fitted.parameters.chosen(some)
     total = np.zeros((len(fitted.ability), items.n_items))
     for weight, shift in zip(_WEIGHTS, _SPREAD, strict=True):
         total += weight * items.probability(fitted.ability + shift * fitted.ability_se)

@@ -59,6 +59,7 @@ def test_average_error_predicts_no_worse_than_the_rate_of_each_item() -> None:
     rate = made.values.mean(axis=0)
     known = np.log(np.where(made.values == 1, rate, 1 - rate)).mean()
     table = held_out_predictions(made, [], folds=5)
+    # the rates are told by the very responses: 6 of them gain 6 / 2,400 over rates of others
     assert table.loc["average error", "log_likelihood"] > known - 0.005
 
 
