@@ -59,8 +59,8 @@ slopes look less spread than they are; false discoveries would be too many below
 _FLATNESS = 1 / 3
 """Spread of flat slopes, at most, relative to a typical regular slope."""
 _LOG_ODDS_OF_NOISE = 7.0
-"""Prior log odds of no slope at all; the mixture gains up to 4 nats on coin flips, and 14 on five
-items that 500 respondents answered."""
+"""Prior log odds of no slope at all; the mixture gains some 4 nats at most on coin flips, and 17 or
+more on five items that 500 respondents answered."""
 _DAMPED_FROM, _DAMPING = 10.0, 3.0
 
 
