@@ -5,13 +5,9 @@ The observed information is that of known abilities minus what not knowing them 
 θ. For ordinary numbers of items the whole matrix is formed: sᵢ is expanded in polynomials that are
 orthonormal under the posterior, until a further one adds nothing, so that the result is exact.
 
-For many items no items × items array is formed. There the posteriors are narrow, and what one item
-owes to the others is that all abilities may shift together: θ → θ + ε·φ(θ) for smooth functions
-φ, among them 1 and θ, location and scale. Items and shifts make a system that is block-diagonal in
-the items with a narrow border. A shift has the information of the items about it and that of the
-normal distribution of ability, φ² + φ′² of every respondent. Standard errors thus hold the common
-uncertainty of scale and location; left out is the uncertainty of each single ability, of the order
-of one over the number of items.
+For many items no items × items array is formed: items and shifts that all abilities share make a
+system that is block-diagonal in the items with a narrow border (:mod:`.information`). Standard
+errors thus hold the common uncertainty of scale and location.
 """
 
 from __future__ import annotations
@@ -20,8 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from irtkit.calibration.information import blocks, curvatures, less_noise, outer, system_of
 from irtkit.calibration.likelihood import prior_at
-from irtkit.quadrature import REAL, SYNTHETIC
+from irtkit.quadrature import REAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +36,6 @@ _MANY_RESPONDENTS = 1500
 _MOST_POLYNOMIALS = 16
 _NEGLIGIBLE = 1e-9
 """Share of the information that a further polynomial must add."""
-_N_SHIFTS = 8
 
 
 class _Covariances(NamedTuple):
@@ -102,12 +98,12 @@ def _dense(fitted: Fitted) -> _Covariances:
     """Invert the observed information as a whole."""
     n_items, size = fitted.layout.n_items, fitted.size
     if fitted.complete and not fitted.with_guessing:
-        blocks, lost = _parts_of_family(fitted)
+        known, lost = _parts_of_family(fitted)
     else:
-        blocks, lost = _parts(fitted)
+        known, lost = _parts(fitted)
     place = np.arange(size) * n_items + np.arange(n_items)[:, None]
     information = -lost
-    information[place[:, :, None], place[:, None, :]] += blocks
+    information[place[:, :, None], place[:, None, :]] += known
     return _inverted(fitted, information, place)
 
 
@@ -132,7 +128,7 @@ def _parts(fitted: Fitted) -> tuple[Array, Array]:
             lost += step
             if np.trace(step) < _NEGLIGIBLE * np.trace(lost):
                 break
-    return _blocks(_curvatures(tables, expected, expected_right), theta), lost
+    return blocks(curvatures(tables, expected, expected_right), theta), lost
 
 
 def _parts_of_family(fitted: Fitted) -> tuple[Array, Array]:
@@ -160,7 +156,7 @@ def _parts_of_family(fitted: Fitted) -> tuple[Array, Array]:
     lost[:n_items] -= crossed
     lost[:, :n_items] -= crossed.T
     lost[:n_items, :n_items] += by_both
-    return _outer(mass * p * (1 - p), theta), lost
+    return outer(mass * p * (1 - p), theta), lost
 
 
 def _inverted(fitted: Fitted, information: Array, place: NDArray[np.int64]) -> _Covariances:
@@ -214,41 +210,7 @@ def _by_latent_sd(fitted: Fitted) -> Array:
 
 def _bordered(fitted: Fitted) -> _Covariances:
     """Items beside shifts that all abilities share; no items × items array."""
-    n_items, size, theta = fitted.layout.n_items, fitted.size, fitted.theta
-    complete = fitted.complete
-    mass = {REAL: np.zeros(len(theta)), SYNTHETIC: np.zeros(len(theta))}
-    expected = np.zeros((1 if complete else n_items, len(theta)))
-    expected_right = np.zeros((n_items if fitted.with_guessing else 1, len(theta)))
-    spread = np.zeros(len(theta))
-    for right, answered, weights, real in fitted.posteriors():
-        mass[REAL] += weights[real].sum(axis=0)
-        mass[SYNTHETIC] += weights[~real].sum(axis=0)
-        spread += (weights @ theta**2 - (weights @ theta) ** 2) @ weights
-        expected += weights.sum(axis=0) if complete else answered.T @ weights
-        if fitted.with_guessing:
-            expected_right += right.T @ weights
-    spread /= np.maximum(mass[REAL] + mass[SYNTHETIC], 1e-300)
-    shifts, slopes = _shifts(theta)
-    with_shift = np.concatenate([theta[:, None] * shifts, shifts], axis=1)
-    own = np.empty((n_items, size, size))
-    cross = np.empty((n_items, size, _N_SHIFTS))
-    noise = np.empty((n_items, size, size))
-    about_shifts = np.zeros(len(theta))
-    for some in fitted.parts_of_items():
-        tables, slope = fitted.tables(some), fitted.items.slope[some, None]
-        tried = expected if complete else expected[some]
-        curvatures = _curvatures(tables, tried, expected_right[some])
-        own[some] = _blocks(curvatures, theta)
-        noise[some] = _noise(tables, theta, slope, tried * spread)
-        weight = slope * curvatures[0]
-        cross[some, :2] = (weight @ with_shift).reshape(-1, 2, _N_SHIFTS)
-        about_shifts += (slope * weight).sum(axis=0)
-        if size == 3:
-            cross[some, 2] = (slope * curvatures[1]) @ shifts
-    shared = shifts.T @ (about_shifts[:, None] * shifts)
-    for which, sd in fitted.sds.items():
-        of_group = mass[which][:, None]
-        shared += shifts.T @ (of_group / sd**2 * shifts) + slopes.T @ (of_group * slopes)
+    own, noise, cross, shared = system_of(fitted)
     by_prior = _prior(fitted)
     own += by_prior.own
     shared = _block_diagonal(by_prior.shared, shared)
@@ -285,61 +247,6 @@ def _scores(tables: Tables, theta: Array) -> tuple[list[Array], list[Array]]:
     return by_right, by_response
 
 
-def _curvatures(tables: Tables, expected: Array, right: Array) -> list[Array]:
-    """Minus the second derivatives at each node, abilities known.
-
-    By the logit z = aθ + d twice, and with guessing by z and γ and by γ twice; ``expected`` and
-    ``right`` are the responses and the right responses at each node.
-    """
-    s, p, c = tables
-    rising = s * (1 - s)
-    if not c.any():
-        return [expected * rising]
-    by_chance = c * (1 - c)
-    return [
-        expected * rising - right * rising / p * (1 - s * (1 - c) / p),
-        right * rising * by_chance / p**2,
-        expected * by_chance - right * by_chance / p * (1 - c * (1 - s) / p),
-    ]
-
-
-def _blocks(curvatures: list[Array], theta: Array) -> Array:
-    """The same by the parameters of each item, (n_items, k, k)."""
-    by_logit = _outer(curvatures[0], theta)
-    if len(curvatures) == 1:
-        return by_logit
-    _, mixed, by_guessing = curvatures
-    blocks = np.empty((len(mixed), 3, 3))
-    blocks[:, :2, :2] = by_logit
-    blocks[:, :2, 2] = blocks[:, 2, :2] = np.stack([mixed @ theta, mixed.sum(axis=1)], 1)
-    blocks[:, 2, 2] = by_guessing.sum(axis=1)
-    return blocks
-
-
-def _noise(tables: Tables, theta: Array, slope: Array, spread: Array) -> Array:
-    """What an item by itself loses as abilities follow the chance in its responses, (n, k, k).
-
-    Its score at a response y is (y − P)·v(θ) with v = (θs, s, c)/P less what does not depend on
-    y, and moves by (y − P)·v′(θ) plus what shifts account for. ``spread`` is the sum of posterior
-    variances at each node.
-    """
-    s, p, c = tables
-    weight = spread * p * (1 - p)
-    if not c.any():
-        noise = np.zeros((len(s), 2, 2))
-        noise[:, 0, 0] = weight.sum(axis=1)
-        return noise
-    rising = slope * c * s * (1 - s) / p**2
-    moved = np.stack([s / p + theta * rising, rising, -(1 - c) * rising], axis=1)
-    return np.asarray((moved * weight[:, None]) @ moved.transpose(0, 2, 1))
-
-
-def _outer(weight: Array, theta: Array) -> Array:
-    """Sum over nodes of weight times the outer product of (θ, 1), (n_items, 2, 2)."""
-    entries = weight @ np.stack([theta**2, theta, np.ones_like(theta)], axis=1)
-    return np.asarray(entries[:, [[0, 1], [1, 2]]])
-
-
 def _orthonormal(weights: Array, theta: Array) -> Iterator[Array]:
     """Weights times polynomials 1, 2, … of θ, orthonormal under each row of weights."""
     mean = weights @ theta
@@ -353,20 +260,6 @@ def _orthonormal(weights: Array, theta: Array) -> Iterator[Array]:
         kept = norm > 1e-12
         before, now, scale = now, after / np.where(kept, norm, np.inf)[:, None], norm
         yield weights * now
-
-
-def _shifts(theta: Array) -> tuple[Array, Array]:
-    """Smooth functions of ability and their derivatives, (n_nodes, _N_SHIFTS)."""
-    bounded = np.tanh(theta / 2)
-    values = np.polynomial.legendre.legvander(bounded, _N_SHIFTS - 2)
-    slopes = np.stack(
-        [
-            np.polynomial.legendre.Legendre.basis(k).deriv()(bounded) * (1 - bounded**2) / 2
-            for k in range(_N_SHIFTS - 1)
-        ],
-        axis=1,
-    )
-    return np.column_stack([values, theta]), np.column_stack([slopes, np.ones_like(theta)])
 
 
 def _solved(own: Array, cross: Array, shared: Array, noise: Array) -> _Covariances:
@@ -383,9 +276,7 @@ def _solved(own: Array, cross: Array, shared: Array, noise: Array) -> _Covarianc
     reach = inverse @ cross
     rest = shared - np.einsum("jkr,jks->rs", cross[known], reach[known])
     common = _inverse(rest)
-    share = np.einsum("jkl,jlk->j", inverse[known], noise[known])
-    kept = np.minimum(1.0, 0.5 / np.maximum(share, 1e-300))
-    inverse[known] = np.linalg.inv(some - kept[:, None, None] * noise[known])
+    inverse[known] = np.linalg.inv(less_noise(some, inverse[known], noise[known]))
     return _Covariances(
         inverse + np.einsum("jkr,rs,jls->jkl", reach, common, reach, optimize=True),
         common,
