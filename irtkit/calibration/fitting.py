@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from irtkit.calibration.checks import check_data, check_settings
-from irtkit.calibration.result import Counts, FitResult, Quadrature
-from irtkit.irf import ItemParameters, ModelName
 from irtkit.progress import progress_line
 from irtkit.simulation import check_seed
 
@@ -18,16 +16,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from irtkit.calibration.em import Climber, Maximum
-    from irtkit.calibration.layout import Layout
+    from irtkit.calibration.em import Climber
     from irtkit.calibration.priors import Prior, PriorName
-    from irtkit.quadrature import ItemArrays, Rows
+    from irtkit.calibration.result import FitResult
+    from irtkit.calibration.solution import Solution
+    from irtkit.irf import ModelName
     from irtkit.responses import ResponseMatrix
 
-_UNBOUNDED_INFORMATION = 0.05
-"""Expected number of uncertain responses, ΣP(1 − P), below which an item is fitted perfectly."""
-_UNBOUNDED_SLOPE = 20.0
-"""Slope beyond which an item is a step, in logits per SD of ability, as for the weak prior."""
 _NAMED_IN_WARNINGS = 5
 
 
@@ -147,20 +142,19 @@ def _fitted(
 ) -> FitResult:
     """Fit with settings that have been checked; the prior among them is then told in full."""
     from irtkit.calibration.em import Climber
-    from irtkit.calibration.empirical import sharpened
     from irtkit.calibration.layout import Layout
-    from irtkit.calibration.priors import described_prior, prior_of
-    from irtkit.calibration.starting import starting_values
+    from irtkit.calibration.priors import prior_of
+    from irtkit.calibration.solution import counts_of, result_of
     from irtkit.quadrature import rows_of
 
     rows = rows_of(responses, synthetic_is_real=settings["synthetic"] == "ordinary")
-    counts = _counts(rows)
-    empirical, adaptive = settings["prior"] == "empirical", settings["quadrature"] == "adaptive"
+    counts = counts_of(rows)
+    adaptive = settings["quadrature"] == "adaptive"
     # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
     layout = Layout(
         "1PL" if model == "Rasch" and adaptive else model,
         responses.n_items,
-        prior_of("weak" if empirical else settings["prior"]),
+        prior_of("weak" if settings["prior"] == "empirical" else settings["prior"]),
     )
     climber = Climber(
         layout,
@@ -172,85 +166,43 @@ def _fitted(
         max_iterations=settings["max_iterations"],
         report=report,
     )
-    maximum = climber.maximise(starting_values(layout, rows))
-    settings["prior"] = described_prior(layout.prior)
+    solution = _by_em(climber, settings)
+    return result_of(solution, responses, counts, model=model, method="em", settings=settings)
+
+
+def _by_em(climber: Climber, settings: dict[str, Any]) -> Solution:
+    """Maximise the likelihood; standard errors are those of the observed information."""
+    from irtkit.calibration.empirical import sharpened
+    from irtkit.calibration.fitted import Fitted
+    from irtkit.calibration.priors import described_prior
+    from irtkit.calibration.solution import Solution
+    from irtkit.calibration.standard_errors import item_covariances
+    from irtkit.calibration.starting import starting_values
+
+    maximum = climber.maximise(starting_values(climber.layout, climber.rows))
+    empirical = settings["prior"] == "empirical"
+    settings["prior"] = described_prior(climber.layout.prior)
     if empirical:
         settings["prior"], climber, maximum = sharpened(climber, maximum)
-    return _result(responses, counts, climber, maximum, model=model, settings=settings)
-
-
-def _counts(rows: Rows) -> Counts:
-    """Counts of responses, those by item of real respondents alone."""
-    counts = Counts(
-        rows.item_right[0].astype(np.int64),
-        rows.item_responses[0].astype(np.int64),
-        rows.respondent_right.astype(np.int64),
-        rows.respondent_responses.astype(np.int64),
-    )
-    if not counts.item_responses.any():
-        raise ValueError("responses holds no response of a real respondent")
-    return counts
-
-
-def _result(
-    responses: ResponseMatrix,
-    counts: Counts,
-    climber: Climber,
-    maximum: Maximum,
-    *,
-    model: ModelName,
-    settings: dict[str, Any],
-) -> FitResult:
-    """Turn the scale the right way up, set the unit of Rasch, and put labels on."""
-    from irtkit.calibration.fitted import Fitted
-    from irtkit.calibration.standard_errors import item_covariances, of_parameters
-
     layout, x = climber.layout, _equal_where_totals_are(climber, maximum.x)
-    separate = settings["synthetic"] == "separate"
-    synthetic = responses.synthetic if separate else np.zeros_like(responses.synthetic)
-    ability, items, latent_sd = maximum.posteriors.mean, layout.items(x), layout.latent_sd(x)
-    common = float(items.slope[0]) if layout.common_slope else None
-    stretch = _orientation(ability, counts, synthetic, common)
-    if common is not None and model == "Rasch" and layout.model == "1PL":
-        latent_sd = abs(common)
-        stretch *= latent_sd
-    information = climber.information(maximum) if layout.prior is None else None
-    status = _status(counts, information, items.slope)
-    parameters = _parameters(layout, items, stretch, status)
-    standard_errors = np.full((responses.n_items, 4), np.nan)
+    covariances = None
     if settings["standard_errors"]:
         covariances = item_covariances(Fitted(layout, climber.rows, maximum.nodes, x))
-        standard_errors = of_parameters(parameters, model, covariances, stretch)
-        standard_errors[np.isnan(parameters.intercept)] = np.nan
-    if synthetic.any():
-        settings["synthetic_ability_sd"] = layout.synthetic_sd(x) * abs(stretch)
-    nodes = maximum.nodes.theta * abs(stretch)
-    return FitResult(
-        model=model,
-        method="em",
-        settings=settings,
-        item_labels=responses.items,
-        respondent_labels=responses.respondents,
-        parameters=parameters,
-        standard_errors=standard_errors,
-        status=status,
-        ability=ability * stretch,
-        ability_se=maximum.posteriors.sd * abs(stretch),
-        synthetic=synthetic,
-        counts=counts,
-        latent_sd=latent_sd,
+    return Solution(
+        items=layout.items(x),
+        covariances=covariances,
+        information=climber.information(maximum) if layout.prior is None else None,
+        common_slope=layout.common_slope,
+        ability=maximum.posteriors.mean,
+        ability_se=maximum.posteriors.sd,
+        latent_sd=layout.latent_sd(x) if layout.model == "Rasch" else None,
+        synthetic_sd=layout.synthetic_sd(x),
         log_likelihood=maximum.log_likelihood,
-        n_parameters=_n_parameters(model, responses.n_items),
         converged=maximum.converged,
         n_iterations=climber.n_iterations,
         trace_rows=np.array(climber.trace, dtype=np.float64).reshape(-1, 4),
-        quadrature=Quadrature(
-            n_nodes=maximum.nodes.n_nodes,
-            lowest=float(nodes.min()),
-            highest=float(nodes.max()),
-            estimated_error=maximum.quadrature_error,
-        ),
-        responses=responses,
+        nodes=maximum.nodes,
+        quadrature_error=maximum.quadrature_error,
     )
 
 
@@ -267,61 +219,6 @@ def _equal_where_totals_are(climber: Climber, x: NDArray[np.float64]) -> NDArray
     group = np.unique(rows.item_right, axis=1, return_inverse=True)[1].ravel()
     mean = np.bincount(group, intercepts) / np.bincount(group)
     return layout.joined(slopes, mean[group], guessing, learned)
-
-
-def _parameters(
-    layout: Layout, items: ItemArrays, stretch: float, status: tuple[str, ...]
-) -> ItemParameters:
-    """Item parameters in units of ability times ``stretch``; NaN where nothing is known."""
-    from scipy.special import expit
-
-    slope, intercept = np.array(items.slope) / stretch, np.array(items.intercept)
-    guessing = np.zeros_like(slope)
-    if items.logit_guessing is not None:
-        guessing = np.minimum(expit(np.array(items.logit_guessing)), 1 - 1e-12)
-    if layout.prior is None:
-        unknown = np.array(status) == "no responses"
-        intercept[unknown] = np.nan
-        if not layout.common_slope:
-            slope[unknown] = guessing[unknown] = np.nan
-    return ItemParameters(slope, intercept, guessing)
-
-
-def _n_parameters(model: ModelName, n_items: int) -> int:
-    return {"Rasch": n_items + 1, "1PL": n_items + 1, "2PL": 2 * n_items, "3PL": 3 * n_items}[model]
-
-
-def _orientation(
-    ability: NDArray[np.float64],
-    counts: Counts,
-    synthetic: NDArray[np.bool_],
-    common_slope: float | None,
-) -> float:
-    """1.0, or −1.0 if ability falls with the proportion right among real respondents."""
-    if common_slope is not None:  # the proportions right may all be equal
-        return -1.0 if common_slope < 0 else 1.0
-    kept = ~synthetic & (counts.respondent_responses > 0)
-    share = counts.respondent_right[kept] / counts.respondent_responses[kept]
-    agreement = float((share - share.mean()) @ ability[kept])
-    return -1.0 if agreement < 0 else 1.0
-
-
-def _status(
-    counts: Counts, information: NDArray[np.float64] | None, slope: NDArray[np.float64]
-) -> tuple[str, ...]:
-    """Status of every item; ``information`` is the expected number of uncertain responses.
-
-    It is None with a prior, under which no item is unbounded. ``slope`` is that in units of the
-    SD of ability.
-    """
-    status = np.full(len(counts.item_right), "ok", dtype=object)
-    wrong = counts.item_responses - counts.item_right
-    status[(counts.item_right == 0) | (wrong == 0)] = "no variance"
-    if information is not None:
-        perfect = information < _UNBOUNDED_INFORMATION
-        status[perfect | (np.abs(slope) > _UNBOUNDED_SLOPE)] = "unbounded"
-    status[counts.item_responses == 0] = "no responses"
-    return tuple(status)
 
 
 def _warn(result: FitResult) -> None:

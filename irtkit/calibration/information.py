@@ -43,20 +43,25 @@ class System(NamedTuple):
     """Shape (n_shifts, n_shifts): of the shifts."""
 
 
-def system_of(fitted: Fitted) -> System:
-    """Items beside shifts that all abilities share; no items × items array."""
+def system_of(fitted: Fitted, *, observed: bool = True) -> System:
+    """Items beside shifts that all abilities share; no items × items array.
+
+    With guessing the observed information of an item need not be positive definite; the expected
+    one is.
+    """
     n_items, size, theta = fitted.layout.n_items, fitted.size, fitted.theta
     complete = fitted.complete
     mass = {REAL: np.zeros(len(theta)), SYNTHETIC: np.zeros(len(theta))}
     expected = np.zeros((1 if complete else n_items, len(theta)))
-    expected_right = np.zeros((n_items if fitted.with_guessing else 1, len(theta)))
+    counts_right = fitted.with_guessing and observed
+    expected_right = np.zeros((n_items if counts_right else 1, len(theta)))
     spread = np.zeros(len(theta))
     for right, answered, weights, real in fitted.posteriors():
         mass[REAL] += weights[real].sum(axis=0)
         mass[SYNTHETIC] += weights[~real].sum(axis=0)
         spread += (weights @ theta**2 - (weights @ theta) ** 2) @ weights
         expected += weights.sum(axis=0) if complete else answered.T @ weights
-        if fitted.with_guessing:
+        if counts_right:
             expected_right += right.T @ weights
     spread /= np.maximum(mass[REAL] + mass[SYNTHETIC], 1e-300)
     values, slopes = shifts(theta)
@@ -68,7 +73,9 @@ def system_of(fitted: Fitted) -> System:
     for some in fitted.parts_of_items():
         tables, slope = fitted.tables(some), fitted.items.slope[some, None]
         tried = expected if complete else expected[some]
-        bends = curvatures(tables, tried, expected_right[some])
+        bends = curvatures(
+            tables, tried, expected_right[some] if counts_right else tried * tables.p
+        )
         own[some] = blocks(bends, theta)
         noise[some] = _noise(tables, theta, slope, tried * spread)
         weight = slope * bends[0]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
+    from irtkit.calibration.variational.posterior import Posterior
     from irtkit.irf import ModelName
 
 _FORMAT = "irtkit result"
@@ -149,6 +150,8 @@ class FitResult:
     quadrature: Quadrature
     responses: ResponseMatrix | None = field(repr=False)
     """The matrix the model was fitted to; None if it was left out when saving."""
+    posterior: Posterior | None = field(default=None, repr=False)
+    """The posterior of a variational fit, to draw from; None for EM."""
     saved_verdict: Verdict | None = field(default=None, repr=False)
     """The verdict of a result that was read from a file."""
 

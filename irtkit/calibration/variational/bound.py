@@ -1,0 +1,115 @@
+"""The evidence lower bound: what one evaluation of it takes, and what it gives.
+
+ELBO(q) = E_q[log p(y | items) + log p(items)] + H[q], the abilities integrated out of p(y | items)
+by quadrature, exactly. It is therefore no lower than that of any guide that also factorises over
+abilities. Expectations of the likelihood are means over the guide's points; those of the prior,
+but for the common location, are one-dimensional integrals.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from irtkit.calibration.fitted import Fitted
+from irtkit.calibration.information import System, system_of
+from irtkit.calibration.layout import Layout
+from irtkit.calibration.likelihood import MarginalLikelihood, grid_of
+from irtkit.calibration.variational.coordinates import Point
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from irtkit.calibration.variational.coordinates import Coordinates
+    from irtkit.calibration.variational.guide import Guide
+    from irtkit.calibration.variational.target import Target
+    from irtkit.quadrature import Engine, Nodes, Posteriors
+
+    Array = NDArray[np.float64]
+
+
+class Likelihood:
+    """Marginal likelihood of some respondents, as a share of all of them."""
+
+    def __init__(self, coordinates: Coordinates, engine: Engine, nodes: Nodes, n: int) -> None:
+        self.nodes = nodes
+        self._engine = engine
+        self._factor = n / len(engine.rows.group)
+        # every item its own slope: a common one is a matter of coordinates
+        self._layout = Layout(
+            "3PL" if coordinates.model == "3PL" else "2PL", coordinates.n_items, None
+        )
+        self._marginal = MarginalLikelihood(self._layout, engine, nodes)
+
+    def evaluate(self, parameters: Array) -> tuple[float, Array]:
+        """Log-likelihood and its gradient by slope, intercept (and logit of guessing)."""
+        found = self._marginal.evaluate(parameters.T.ravel())
+        by_parameter = found.gradient.reshape(parameters.shape[1], -1).T
+        return self._factor * found.value, self._factor * by_parameter
+
+    def system(self, parameters: Array) -> System:
+        """Information about items and about shifts that all abilities share."""
+        x = parameters.T.ravel()
+        found = system_of(Fitted(self._layout, self._engine.rows, self.nodes, x), observed=False)
+        return System(*(self._factor * part for part in found))
+
+    def posteriors(self, parameters: Array) -> Posteriors:
+        """Posterior of every respondent."""
+        x = parameters.T.ravel()
+        grid = grid_of(self._layout, self.nodes, x)
+        with np.errstate(under="ignore", divide="ignore"):
+            return self._engine.posteriors(self._layout.items(x), grid)
+
+    def synthetic_sd(self, parameters: Array) -> float:
+        """SD of ability among synthetic respondents."""
+        return self._layout.synthetic_sd(parameters.T.ravel())
+
+
+class Evaluated(NamedTuple):
+    """The bound at a guide, estimated from its points."""
+
+    elbo: float
+    log_likelihood: float
+    """Expected log-likelihood of all responses."""
+    gradient: Point
+    """By the means of the guide."""
+    by_slope: Array
+    """Expected gradient of the likelihood, and of the prior of the location, by slopes."""
+    by_prior: Array
+    """Minus the expected second derivative of the prior by own coordinates."""
+    residual_square: float
+    """Mean of (d − m·a)²."""
+
+
+def evaluate(
+    target: Target, guide: Guide, likelihood: Likelihood, generator: np.random.Generator
+) -> Evaluated:
+    """Evaluate the bound and its gradient at points of the guide drawn from a generator."""
+    coordinates = target.coordinates
+    own, shared = np.zeros_like(guide.own), np.zeros_like(guide.shared)
+    by_slope = np.zeros(len(own))
+    log_likelihood = elbo = square = 0.0
+    n_points = 2 * guide.n_directions
+    for deviates in guide.deviates(generator):
+        point = guide.at(*deviates)
+        parameters = coordinates.parameters(point)
+        value, gradient = likelihood.evaluate(parameters)
+        by_own, by_shared = coordinates.jacobian(point)
+        prior, by_prior = target.location_prior(point)
+        own += np.einsum("jpk,jp->jk", by_own, gradient) + by_prior.own
+        shared += np.einsum("jpn,jp->n", by_shared, gradient) + by_prior.shared
+        by_slope += gradient[:, 0]
+        log_likelihood += value / n_points
+        elbo += (value + prior) / n_points
+        location = point.shared[0] if coordinates.learns else 0.0
+        square += float(np.mean((parameters[:, 1] - location * parameters[:, 0]) ** 2)) / n_points
+    expected = target.expected_prior(guide.own, guide.sds())
+    return Evaluated(
+        elbo + expected.value + guide.entropy(),
+        log_likelihood,
+        Point(own / n_points + expected.gradient, shared / n_points),
+        by_slope / n_points,
+        expected.curvature,
+        square,
+    )

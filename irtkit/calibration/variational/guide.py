@@ -1,0 +1,207 @@
+"""The guide: a normal distribution over the coordinates of all items at once.
+
+Given what all items share, items are independent; what they share are the shared coordinates and
+shifts of all abilities, of which there are a dozen together. So own coordinates are
+mean − reach·s + L·e with s ~ N(0, common) and e ~ N(0, 1), a covariance of blocks plus low rank,
+made, drawn from and inverted in time linear in the items. Abilities are not part of the guide:
+given the items their posterior is known, and the bound integrates over it.
+
+Its covariance is the inverse of the information about all of this (Louis 1982; see
+:mod:`irtkit.calibration.information`) plus minus the expected second derivative of the prior,
+which is where a normal approximation is stationary (Opper & Archambeau 2009).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from irtkit.calibration.information import System, less_noise
+from irtkit.calibration.variational.coordinates import Point
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from irtkit.calibration.variational.target import Target
+
+    Array = NDArray[np.float64]
+
+_LEAST_PAIRS = 2
+_BENT_AT_MOST = 0.7
+"""Share of an item's information that the bend of a coordinate may take away."""
+_LEAST_INFORMATION = 1e-3
+"""Least eigenvalue of the information of an item, relative to its diagonal."""
+_ROUNDING = 1e-12
+
+
+class Guide(NamedTuple):
+    """A normal distribution of items; all of it arrays, to be stored as they are."""
+
+    own: Array
+    """Means of own coordinates, (n_items, k)."""
+    shared: Array
+    """Means of shared coordinates, (n,)."""
+    factor: Array
+    """Cholesky factors L of the covariances of items, given what is shared, (n_items, k, k)."""
+    reach: Array
+    """How items follow shared coordinates and shifts, (n_items, k, r)."""
+    common: Array
+    """Covariance of shared coordinates (the first n) and shifts, (r, r)."""
+
+    @property
+    def mean(self) -> Point:
+        """The point in the middle."""
+        return Point(self.own, self.shared)
+
+    @property
+    def n_directions(self) -> int:
+        """How many pairs of points the expectation of a function of one item needs."""
+        return max(int(self.own.shape[1]), _LEAST_PAIRS)
+
+    def at(self, own: Array, common: Array) -> Point:
+        """Point at standard normal deviates e, (n_items, k), and those of what is shared, (r,)."""
+        s = self.common_root() @ common
+        moved = np.einsum("jkl,jl->jk", self.factor, own) - self.reach @ s
+        return Point(self.own + moved, self.shared + s[: len(self.shared)])
+
+    def deviates(self, generator: np.random.Generator) -> Iterator[tuple[Array, Array]]:
+        """Pairs of opposite deviates for :meth:`at`.
+
+        Those of each item are ±√k times the axes of a system turned at random: over the pairs, the
+        mean of any cubic of one item is that under the guide, while items move independently.
+        """
+        n_items, k = self.own.shape
+        n_pairs, r = self.n_directions, len(self.common)
+        turned = _rotations(generator, n_items, k) * math.sqrt(k)
+        axes = np.linalg.qr(generator.normal(size=(r, r)))[0] * math.sqrt(r)
+        for pair in range(n_pairs):
+            own = turned[:, :, pair % k]
+            if pair >= k:  # one coordinate by item: signs drawn anew
+                own = own * generator.choice((-1.0, 1.0), size=(n_items, 1))
+            for side in (1.0, -1.0):
+                yield side * own, side * axes[:, pair % r]
+
+    def common_root(self) -> Array:
+        """Symmetric square root of the covariance of what is shared."""
+        values, vectors = np.linalg.eigh(self.common)
+        return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
+
+    def own_covariance(self) -> Array:
+        """Covariance of own coordinates of every item, (n_items, k, k)."""
+        shared = (self.reach @ self.common) @ self.reach.transpose(0, 2, 1)
+        return np.asarray(self.factor @ self.factor.transpose(0, 2, 1) + shared)
+
+    def sds(self) -> Array:
+        """SDs of own coordinates, (n_items, k)."""
+        return np.asarray(np.sqrt(np.einsum("jkk->jk", self.own_covariance())))
+
+    def entropy(self) -> float:
+        """Differential entropy in nats."""
+        n, k = len(self.shared), self.own.shape[1]
+        diagonal = np.einsum("jkk->jk", self.factor)
+        total = 0.5 * (self.own.size + n) * (1 + math.log(2 * math.pi)) + np.log(diagonal).sum()
+        rest = self.common
+        if n:
+            head, side = self.common[:n, :n], self.common[:n, n:]
+            total += 0.5 * np.linalg.slogdet(head)[1]
+            rest = self.common[n:, n:] - side.T @ np.linalg.solve(head, side)
+        inner = np.linalg.solve(self.factor, self.reach[:, :, n:]).reshape(len(self.own) * k, -1)
+        total += 0.5 * np.linalg.slogdet(np.eye(len(rest)) + rest @ (inner.T @ inner))[1]
+        return float(total)
+
+    def natural(self, gradient: Point) -> Point:
+        """Covariance times a gradient: the step of natural-gradient ascent."""
+        pull = -np.einsum("jkr,jk->r", self.reach, gradient.own)
+        pull[: len(self.shared)] += gradient.shared
+        s = self.common @ pull
+        along = np.einsum("jlk,jl->jk", self.factor, gradient.own)
+        own = np.einsum("jkl,jl->jk", self.factor, along) - self.reach @ s
+        return Point(own, s[: len(self.shared)])
+
+
+def guide_at(
+    target: Target, mean: Point, system: System, by_slope: Array, by_prior: Array
+) -> Guide:
+    """Return the guide around a mean.
+
+    Parameters
+    ----------
+    system
+        Information about the items there, by slope, intercept and logit of guessing.
+    by_slope
+        Gradient of the likelihood by the slope of every item, which bends coordinates.
+    by_prior
+        Minus the expected second derivative of the prior by own coordinates, (n_items, k).
+    """
+    coordinates = target.coordinates
+    n, k = coordinates.n_shared, coordinates.n_own
+    by_own, by_shared = coordinates.jacobian(mean)
+    back = by_own.transpose(0, 2, 1)
+    prior_own, prior_cross, prior_shared = target.location_curvature(mean)
+    shared_items = system.own @ by_shared
+    corner = np.einsum("jkr,jks->rs", by_shared, shared_items) + prior_shared
+    beside = np.einsum("jkr,jks->rs", by_shared, system.cross)
+    shared = np.block([[corner, beside], [beside.T, system.shared]])
+    cross = back @ np.concatenate([shared_items, system.cross], axis=2)
+    cross[:, :, :n] += prior_cross
+    own = back @ system.own @ by_own + prior_own
+    own[:, np.arange(k), np.arange(k)] += by_prior + _ROUNDING
+    own = _positive(own)
+    reach = _inverses(own) @ cross
+    rest = shared - np.einsum("jkr,jks->rs", cross, reach)
+    if not coordinates.common_slope:
+        own = _bent(own, -by_slope * coordinates.slopes(mean)[2])
+    own = less_noise(own, _inverses(own), back @ system.noise @ by_own)
+    factor = np.linalg.cholesky(_inverses(_positive(own)))
+    return Guide(mean.own, mean.shared, np.asarray(factor), reach, _inverse(rest))
+
+
+def _bent(own: Array, bend: Array) -> Array:
+    """Add to the information about the first coordinate, and take away at most a share of it."""
+    free = 1 / _inverses(own)[:, 0, 0]
+    bent = own.copy()
+    bent[:, 0, 0] += np.maximum(bend, -_BENT_AT_MOST * free)
+    return bent
+
+
+def _positive(own: Array) -> Array:
+    """Information of each item, where that of guessing may be below 0 held above it."""
+    scale = np.sqrt(np.maximum(np.einsum("jkk->jk", own), _ROUNDING))
+    values, vectors = np.linalg.eigh(_symmetric(own / (scale[:, :, None] * scale[:, None, :])))
+    if values.min() > _LEAST_INFORMATION:
+        return own
+    kept = np.maximum(values, _LEAST_INFORMATION)[:, None, :]
+    return np.asarray(
+        ((vectors * kept) @ vectors.transpose(0, 2, 1)) * scale[:, :, None] * scale[:, None, :]
+    )
+
+
+def _rotations(generator: np.random.Generator, n_items: int, k: int) -> Array:
+    """Return a random orthogonal matrix for every item, (n_items, k, k)."""
+    if k == 1:
+        return np.asarray(generator.choice((-1.0, 1.0), size=(n_items, 1, 1)))
+    if k == 2:
+        angle = generator.uniform(0.0, 2 * math.pi, n_items)
+        cos, sin = np.cos(angle), np.sin(angle)
+        return np.stack([np.stack([cos, -sin], 1), np.stack([sin, cos], 1)], 1)
+    return np.asarray(np.linalg.qr(generator.normal(size=(n_items, k, k)))[0])
+
+
+def _inverses(matrices: Array) -> Array:
+    return _symmetric(np.asarray(np.linalg.inv(matrices), dtype=np.float64))
+
+
+def _symmetric(matrices: Array) -> Array:
+    return np.asarray((matrices + np.swapaxes(matrices, -1, -2)) / 2)
+
+
+def _inverse(matrix: Array) -> Array:
+    """Inverse of a positive definite matrix, where rounding makes it so."""
+    scale = np.sqrt(np.maximum(np.diag(matrix), _ROUNDING))
+    values, vectors = np.linalg.eigh(_symmetric(matrix / np.outer(scale, scale)))
+    kept = vectors / np.sqrt(np.maximum(values, _ROUNDING))
+    return np.asarray((kept @ kept.T) / np.outer(scale, scale))

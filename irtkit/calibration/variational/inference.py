@@ -1,0 +1,258 @@
+"""The ascent of the evidence lower bound.
+
+Each step evaluates the bound at a handful of points of the guide and moves its means by the natural
+gradient, which for a normal guide is a Newton step. There are two stages. In the *approach* steps
+are full and the guide's covariance is made anew at every mean. Once steps no longer shrink, they
+are the noise of the points; the *averaging* stage then takes steps of 1/k, whose result is the mean
+of where k full steps would have led, until its Monte-Carlo error is small beside the posterior and
+the smoothed bound has stopped rising.
+
+With minibatches each step sees some respondents only, as a share of all, and the information about
+the items is averaged over the steps as well. All randomness of a step follows from the seed and the
+number of the step, so that a run that is taken up again goes on as if it had not been interrupted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import optax
+
+from irtkit.calibration.information import System
+from irtkit.calibration.variational.bound import Evaluated, Likelihood, evaluate
+from irtkit.calibration.variational.coordinates import Point
+from irtkit.calibration.variational.guide import Guide, guide_at
+from irtkit.calibration.variational.posterior import Abilities
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from irtkit.calibration.variational.target import Target
+
+    Array = NDArray[np.float64]
+
+_FEWEST, _MOST = 3, 40
+"""Steps of the approach."""
+_SHRINKS = 0.5
+"""Share of the last step's gain below which full steps still get nearer."""
+_LEAST_AVERAGED = 16
+_WEIGHT_OF_APPROACH = 8
+"""Steps that the mean at the end of the approach counts for. From fewer, averaging would amplify
+noise where the spread of items, which it holds fixed, is stiffer than their means."""
+_SMOOTHING = 0.2
+_LONGEST_STEP = 2.0
+"""Longest step of a coordinate: slopes and intercepts in logits, scales in log."""
+_FIRST_SD = 0.1
+_ABILITY_DRAWS = 4
+"""Sets of points from which the posterior of abilities and the final bound are computed."""
+
+
+class Settings(NamedTuple):
+    """When to stop, and where randomness comes from."""
+
+    seed: int
+    tol: float
+    """Monte-Carlo error of posterior means, in posterior SDs, below which the ascent may stop."""
+    min_steps: int
+    max_steps: int
+
+
+class TraceRow(NamedTuple):
+    """One step."""
+
+    step: int
+    nodes: int
+    log_likelihood: float
+    """Expected under the guide."""
+    change: float
+    """Root mean square step of the means, in posterior SDs."""
+    elbo: float
+    smoothed: float
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything that the next step depends on besides the responses and the settings."""
+
+    target: Target
+    guide: Guide
+    system: System
+    evaluated: Evaluated | None = None
+    step: int = 0
+    averaged: int = 0
+    """Steps of the averaging stage so far; 0 in the approach."""
+    trace: tuple[TraceRow, ...] = ()
+    converged: bool = False
+
+
+class Source:
+    """Gives the likelihood that a step sees: of all respondents, or of some."""
+
+    batched = False
+
+    def __init__(self, whole: Likelihood) -> None:
+        self._whole = whole
+
+    def likelihood(self, step: int) -> Likelihood:
+        """Likelihood for a step."""
+        del step
+        return self._whole
+
+
+def first_state(target: Target, mean: Point, likelihood: Likelihood) -> State:
+    """Return the state before the first step, around a mean."""
+    coordinates = target.coordinates
+    system = likelihood.system(coordinates.parameters(mean))
+    start = np.full_like(mean.own, _FIRST_SD)
+    nothing = np.zeros(coordinates.n_items)
+    by_prior = target.expected_prior(mean.own, start).curvature
+    return State(target, guide_at(target, mean, system, nothing, by_prior), system)
+
+
+def ascend(
+    state: State,
+    source: Source,
+    settings: Settings,
+    *,
+    report: Callable[[int, float], None],
+    keep: Callable[[State], None],
+) -> State:
+    """Take steps until the bound has settled, or there are too many of them.
+
+    ``keep`` is called with the state after every step, and may store it.
+    """
+    while not state.converged and state.step < settings.max_steps:
+        state = _stepped(state, source, settings)
+        state = replace(state, converged=_settled(state, settings))
+        report(state.step, state.trace[-1].smoothed)
+        keep(state)
+    return state
+
+
+def _stepped(state: State, source: Source, settings: Settings) -> State:
+    """Return the state after one more step."""
+    likelihood = source.likelihood(state.step)
+    generator = np.random.default_rng([settings.seed, state.step, 0])
+    found = evaluate(state.target, state.guide, likelihood, generator)
+    direction = state.guide.natural(found.gradient)
+    gain = 0.5 * float(
+        (direction.own * found.gradient.own).sum() + direction.shared @ found.gradient.shared
+    )
+    change = math.sqrt(2 * max(gain, 0.0) / (direction.own.size + direction.shared.size))
+    averaged = state.averaged
+    if source.batched or averaged or _approached(state, change):
+        averaged += 1
+    mean = _updated(state.guide.mean, direction, averaged + _WEIGHT_OF_APPROACH if averaged else 0)
+    row = TraceRow(
+        state.step + 1,
+        likelihood.nodes.n_nodes,
+        found.log_likelihood,
+        change,
+        found.elbo,
+        _smoothed(state, found.elbo, averaged),
+    )
+    after = replace(
+        state,
+        guide=state.guide._replace(own=mean.own, shared=mean.shared),
+        evaluated=found,
+        step=state.step + 1,
+        averaged=averaged,
+        trace=(*state.trace, row),
+    )
+    if source.batched:
+        return refreshed(after, likelihood, 1 / averaged)
+    return after if averaged else refreshed(after, likelihood)
+
+
+def _updated(mean: Point, direction: Point, n_averaged: int) -> Point:
+    """Take a step of 1/(1 + n), none of a coordinate longer than what is safe."""
+    import jax
+
+    optimiser: Any = optax.chain(optax.clip(_LONGEST_STEP), optax.scale(1 / (1 + n_averaged)))
+    with jax.enable_x64(new_val=True):
+        updates, _ = optimiser.update(direction, optimiser.init(mean))
+        moved = optax.apply_updates(mean, updates)
+    return Point(np.asarray(moved.own), np.asarray(moved.shared))
+
+
+def refreshed(state: State, likelihood: Likelihood, rate: float = 1.0) -> State:
+    """Make the guide's covariance, and what the prior learns, anew at its mean.
+
+    ``rate`` is the weight of the respondents of this step in the information about the items.
+    """
+    target, guide, found = state.target, state.guide, state.evaluated
+    if found is None:
+        return state
+    learned = target.learned(guide.mean, guide.sds(), found.residual_square)
+    if learned is not None:
+        target = replace(target, prior=learned)
+    seen = likelihood.system(target.coordinates.parameters(guide.mean))
+    system = System(
+        *(old + rate * (new - old) for old, new in zip(state.system, seen, strict=True))
+    )
+    by_prior = target.expected_prior(guide.own, guide.sds()).curvature
+    renewed = guide_at(target, guide.mean, system, found.by_slope, by_prior)
+    return replace(state, target=target, guide=renewed, system=system)
+
+
+def _approached(state: State, change: float) -> bool:
+    """Whether steps have become noise, and what the prior learns has settled."""
+    if state.step < _FEWEST or state.step >= _MOST:
+        return state.step >= _MOST
+    return change > _SHRINKS * state.trace[-1].change
+
+
+def _smoothed(state: State, elbo: float, averaged: int) -> float:
+    """Exponential average of the bound, begun anew with the averaging stage."""
+    if averaged <= 1 or not state.trace:
+        return elbo
+    weight = max(_SMOOTHING, 1 / averaged)
+    return state.trace[-1].smoothed + weight * (elbo - state.trace[-1].smoothed)
+
+
+def _settled(state: State, settings: Settings) -> bool:
+    """Whether means are known well enough and the smoothed bound has stopped rising."""
+    rows = state.trace[-_LEAST_AVERAGED:]
+    if state.averaged < _LEAST_AVERAGED or state.step < settings.min_steps:
+        return False
+    noise = math.sqrt(sum(row.change**2 for row in rows) / len(rows) / state.averaged)
+    half = len(rows) // 2
+    bounds = np.array([row.elbo for row in rows])
+    rise = bounds[half:].mean() - bounds[:half].mean()
+    error = float(np.std(bounds)) * math.sqrt(4 / len(rows))
+    return noise < settings.tol and rise < 2 * error + 1e-9 * abs(float(bounds.mean()))
+
+
+def abilities_of(
+    state: State, likelihood: Likelihood, real: NDArray[np.bool_], settings: Settings
+) -> tuple[Abilities, float]:
+    """Posteriors of abilities over points of the guide, and the bound at the guide."""
+    target, guide = state.target, state.guide
+    n = len(real)
+    mean, square, within, population, given = np.zeros((5, n))
+    bound, n_points = 0.0, 0
+    for draw in range(_ABILITY_DRAWS):
+        generator = np.random.default_rng([settings.seed, draw, 1])
+        for deviates in guide.deviates(generator):
+            point = guide.at(*deviates)
+            found = likelihood.posteriors(target.coordinates.parameters(point))
+            bound += float(found.log_marginal.sum()) + target.location_prior(point)[0]
+            centre = float(found.mean[real].mean())
+            spread = math.sqrt(
+                float(np.mean((found.mean[real] - centre) ** 2 + found.sd[real] ** 2))
+            )
+            scaled = (found.mean - centre) / spread
+            mean, square = mean + scaled, square + scaled**2
+            within += (found.sd / spread) ** 2
+            population, given = population + found.mean, given + found.sd**2
+            n_points += 1
+    mean, square, within = mean / n_points, square / n_points, within / n_points
+    sd = np.sqrt(within + np.maximum(square - mean**2, 0.0))
+    expected = target.expected_prior(guide.own, guide.sds())
+    elbo = bound / n_points + expected.value + guide.entropy()
+    return Abilities(mean, sd, population / n_points, np.sqrt(given / n_points)), elbo

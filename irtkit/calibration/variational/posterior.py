@@ -1,0 +1,270 @@
+"""The posterior of a variational fit: draws, intervals, and the form other tools read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from irtkit.calibration.information import shifts
+from irtkit.calibration.variational.coordinates import Point
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from irtkit.calibration.variational.coordinates import Coordinates
+    from irtkit.calibration.variational.guide import Guide
+
+    Array = NDArray[np.float64]
+
+Scale = Literal["population", "sample"]
+_ITEMS_AT_ONCE = 2048
+_ROTATIONS = 24
+
+
+class Abilities(NamedTuple):
+    """Posterior of abilities, items and all; each of shape (n_respondents,)."""
+
+    mean: Array
+    """On the scale of the sample, on which real respondents have mean 0 and SD 1."""
+    sd: Array
+    population_mean: Array
+    """On the scale of the population, N(0, 1)."""
+    given_items: Array
+    """SD of ability were the items known, on the scale of the population."""
+
+
+class Moments(NamedTuple):
+    """Means and covariances of slope, intercept (and guessing) of every item."""
+
+    mean: Array
+    """Shape (n_items, 2 or 3)."""
+    covariance: Array
+    """Shape (n_items, 2 or 3, 2 or 3)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Posterior distribution of items and abilities; ``result.posterior`` of a variational fit.
+
+    Items are normal in coordinates of their own, jointly with what they share. Given the items,
+    the posterior of each ability is taken as normal; abilities also move with what the items
+    share, which keeps every probability of a right answer in its place.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> items = irtkit.ItemParameters.from_difficulty([1.0, 1.5, 0.8], [-1.0, 0.0, 1.0])
+    >>> responses = irtkit.simulate_responses(items, [k / 50 - 2 for k in range(200)], seed=1)
+    >>> posterior = irtkit.fit(responses, method="vi").posterior
+    >>> posterior.draws(100, seed=0)["discrimination"].shape
+    (100, 3)
+    >>> bool((posterior.item_intervals(0.9)["discrimination_low"] < 1.5).all())
+    True
+    """
+
+    item_labels: tuple[str, ...]
+    respondent_labels: tuple[str, ...]
+    synthetic: NDArray[np.bool_]
+    coordinates: Coordinates
+    guide: Guide
+    abilities: Abilities
+    elbo: float
+    """Evidence lower bound in nats, abilities integrated out; constants of the priors included."""
+    stretch: float = 1.0
+    """Factor from ability here to ability in the result: −1 turns the scale round."""
+
+    def stretched(self, factor: float) -> Posterior:
+        """The same in units in which ability is ``factor`` times as large."""
+        return replace(self, stretch=self.stretch * factor)
+
+    def draws(self, n: int = 1000, *, seed: int = 0, scale: Scale = "population") -> dict[str, Any]:
+        """Draw items and abilities together.
+
+        Parameters
+        ----------
+        n
+            Number of draws.
+        seed
+            The same seed gives the same draws.
+        scale
+            "population" (default): abilities of the population are N(0, 1), as the model says, so
+            that draws differ in where this sample lies in it. "sample": every draw is rescaled so
+            that the real respondents have mean 0 and SD 1, items with them; ability and ability_se
+            of the result are the mean and SD of these.
+
+        Returns
+        -------
+        dict
+            "discrimination", "difficulty", "intercept" (and "guessing" for the 3PL), each of shape
+            (n, n_items), and "ability", (n, n_respondents).
+
+        Raises
+        ------
+        ValueError
+            If n is below 1 or the scale is unknown.
+        """
+        if n < 1:
+            raise ValueError(f"n must be a whole number from 1, got {n!r}")
+        if scale not in {"population", "sample"}:
+            raise ValueError(f"scale must be 'population' or 'sample', got {scale!r}")
+        generator = np.random.default_rng(seed)
+        common = self._common(generator, n)
+        drawn = [part for _, part in self._items(generator, common)]
+        slope, intercept, *guessing = np.moveaxis(np.concatenate(drawn, axis=1), 2, 0)
+        mean, sd = self.abilities.population_mean, self.abilities.given_items
+        moved, _ = shifts(mean)
+        ability = mean + common[:, len(self.guide.shared) :] @ moved.T
+        ability = ability + sd * generator.normal(size=ability.shape)
+        if scale == "sample":
+            real = ability[:, ~self.synthetic]
+            centre, spread = real.mean(axis=1, keepdims=True), real.std(axis=1, keepdims=True)
+            ability = (ability - centre) / spread
+            intercept = intercept + slope * centre
+            slope = slope * spread
+        slope, ability = self._in_units(slope, ability)
+        found = {"discrimination": slope, "difficulty": -intercept / slope, "intercept": intercept}
+        if guessing:
+            found["guessing"] = guessing[0]
+        return {**found, "ability": ability}
+
+    def item_intervals(
+        self, probability: float = 0.9, *, n: int = 2000, seed: int = 0
+    ) -> pd.DataFrame:
+        """Central intervals of item parameters, from quantiles of ``n`` draws.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Index "item"; columns discrimination_low, discrimination_high, and so on for
+            difficulty, intercept and (3PL) guessing, on the scale of the population. An interval
+            of difficulty is wide where the discrimination may be 0.
+        """
+        import pandas as pd
+
+        ends = _ends(probability)
+        generator = np.random.default_rng(seed)
+        found = []
+        for _, drawn in self._items(generator, self._common(generator, n)):
+            slope, intercept = drawn[:, :, 0], drawn[:, :, 1]
+            slope, _ = self._in_units(slope, np.zeros((n, 1)))
+            with np.errstate(divide="ignore"):
+                parts = [slope, -intercept / slope, intercept]
+            parts += [drawn[:, :, 2]] if drawn.shape[2] == 3 else []
+            found.append(np.concatenate([np.quantile(part, ends, axis=0) for part in parts]))
+        names = ["discrimination", "difficulty", "intercept", "guessing"]
+        columns = [f"{name}_{end}" for name in names for end in ("low", "high")]
+        table = np.concatenate(found, axis=1).T
+        index = pd.Index(self.item_labels, name="item")
+        return pd.DataFrame(table, index=index, columns=columns[: table.shape[1]])
+
+    def respondent_intervals(self, probability: float = 0.9) -> pd.DataFrame:
+        """Central intervals of ability: ability_low and ability_high, on the sample's scale."""
+        import pandas as pd
+        from scipy.special import ndtri
+
+        low, high = (float(ndtri(end)) for end in _ends(probability))
+        mean = self.abilities.mean * self.stretch
+        sd = self.abilities.sd * abs(self.stretch)
+        return pd.DataFrame(
+            {"ability_low": mean + low * sd, "ability_high": mean + high * sd},
+            index=pd.Index(self.respondent_labels, name="respondent"),
+        )
+
+    def to_arviz(self, n: int = 1000, *, seed: int = 0, scale: Scale = "population") -> Any:
+        """Draws as an ArviZ object, one chain, with the labels as coordinates.
+
+        Raises
+        ------
+        ImportError
+            If ArviZ is not installed (the extra ``irtkit[arviz]``).
+        """
+        try:
+            import arviz
+        except ImportError as error:
+            raise ImportError("to_arviz needs ArviZ: pip install 'irtkit[arviz]'") from error
+        drawn = {name: part[None] for name, part in self.draws(n, seed=seed, scale=scale).items()}
+        dims = {name: ["respondent" if name == "ability" else "item"] for name in drawn}
+        coords = {"item": list(self.item_labels), "respondent": list(self.respondent_labels)}
+        return arviz.from_dict(posterior=drawn, dims=dims, coords=coords)
+
+    def _common(self, generator: np.random.Generator, n: int) -> Array:
+        """Draws of shared coordinates and shifts, (n, r)."""
+        r = len(self.guide.common)
+        return np.asarray(generator.normal(size=(n, r)) @ self.guide.common_root())
+
+    def _items(
+        self, generator: np.random.Generator, common: Array
+    ) -> Iterator[tuple[slice, Array]]:
+        """Slope, intercept (and guessing) of some items at a time, (n, n_some, 2 or 3)."""
+        from scipy.special import expit
+
+        guide, n_shared = self.guide, len(self.guide.shared)
+        shared = guide.shared + common[:, :n_shared]
+        for first in range(0, len(guide.own), _ITEMS_AT_ONCE):
+            some = slice(first, min(first + _ITEMS_AT_ONCE, len(guide.own)))
+            part = self.coordinates.some(some)
+            deviates = generator.normal(size=(len(common), *guide.own[some].shape))
+            own = guide.own[some] + np.einsum("jkl,njl->njk", guide.factor[some], deviates)
+            own -= np.einsum("jkr,nr->njk", guide.reach[some], common)
+            drawn = np.stack(
+                [part.parameters(Point(o, s)) for o, s in zip(own, shared, strict=True)]
+            )
+            if drawn.shape[2] == 3:
+                drawn[:, :, 2] = expit(drawn[:, :, 2])
+            yield some, drawn
+
+    def _in_units(self, slope: Array, ability: Array) -> tuple[Array, Array]:
+        """Slopes and abilities in units of the result; for Rasch every slope is 1."""
+        if self.coordinates.model == "Rasch":
+            return np.ones_like(slope), ability * slope[:, :1]
+        return slope / self.stretch, ability * self.stretch
+
+
+def moments_of(coordinates: Coordinates, guide: Guide) -> Moments:
+    """Posterior moments of slope, intercept and guessing of every item.
+
+    Means over points ±√D times the axes of systems turned at random, the same for all items, D
+    being the coordinates that an item depends on: exact for cubics, and nearly so beyond.
+    """
+    from scipy.special import expit
+
+    n, k = len(guide.shared), guide.own.shape[1]
+    cross = -guide.reach @ guide.common[:, :n]
+    whole = np.zeros((len(guide.own), k + n, k + n))
+    whole[:, :k, :k] = guide.own_covariance()
+    whole[:, :k, k:], whole[:, k:, :k] = cross, cross.transpose(0, 2, 1)
+    whole[:, k:, k:] = guide.common[:n, :n]
+    whole[:, np.arange(k + n), np.arange(k + n)] *= 1 + 1e-10
+    root = np.linalg.cholesky(whole) * np.sqrt(k + n)
+    generator = np.random.default_rng(0)
+    centre = coordinates.parameters(guide.mean)
+    if centre.shape[1] == 3:
+        centre[:, 2] = expit(centre[:, 2])
+    total, square, n_points = np.zeros_like(centre), np.zeros((*centre.shape, centre.shape[1])), 0
+    for _ in range(_ROTATIONS):
+        axes = np.linalg.qr(generator.normal(size=(k + n, k + n)))[0]
+        for axis in np.concatenate([axes.T, -axes.T]):
+            moved = root @ axis
+            found = coordinates.parameters(
+                Point(guide.own + moved[:, :k], guide.shared + moved[:, k:])
+            )
+            if found.shape[1] == 3:
+                found[:, 2] = expit(found[:, 2])
+            off = found - centre
+            total += off
+            square += off[:, :, None] * off[:, None, :]
+            n_points += 1
+    mean = total / n_points
+    covariance = square / n_points - mean[:, :, None] * mean[:, None, :]
+    return Moments(centre + mean, covariance)
+
+
+def _ends(probability: float) -> tuple[float, float]:
+    if not 0 < probability < 1:
+        raise ValueError(f"probability must lie between 0 and 1, got {probability!r}")
+    return (1 - probability) / 2, (1 + probability) / 2
