@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from irtkit.calibration.checks import check_data, check_settings
+from irtkit.calibration.checks import check_data, check_mesh, check_settings
 from irtkit.calibration.result import Counts, FitResult, Quadrature
 from irtkit.irf import ItemParameters, ModelName
 from irtkit.progress import progress_line
@@ -16,6 +16,7 @@ from irtkit.simulation import check_seed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from jax.sharding import Mesh
     from numpy.typing import NDArray
 
     from irtkit.calibration.em import Climber, Maximum
@@ -44,6 +45,7 @@ def fit(
     tol: float = 1e-7,
     max_iterations: int = 1000,
     progress: bool | None = None,
+    mesh: Mesh | None = None,
 ) -> FitResult:
     """Fit an item response model: difficulty, discrimination, guessing, and abilities.
 
@@ -91,6 +93,13 @@ def fit(
         ``converged=False`` and a warning.
     progress
         Whether to show progress; by default on a terminal only.
+    mesh
+        Devices among which respondents are shared out, as in
+        ``jax.make_mesh((jax.device_count(),), ("respondents",))``; axes and their names do not
+        matter. Standard errors are still computed by the processor. By default the size of the
+        matrix decides between NumPy and JAX's default device. With a mesh over several processes
+        (after ``jax.distributed.initialize``) each of them calls ``fit`` with the same arguments,
+        on machines of one kind, and gets the same result.
 
     Returns
     -------
@@ -100,9 +109,10 @@ def fit(
     Raises
     ------
     TypeError
-        If ``responses`` is not a ResponseMatrix.
+        If ``responses`` is not a ResponseMatrix, or ``mesh`` not a mesh.
     ValueError
-        If an argument is outside what is named above, or all respondents are synthetic.
+        If an argument is outside what is named above, all respondents are synthetic, or
+        processes that share a mesh are given different responses.
 
     Warns
     -----
@@ -121,6 +131,7 @@ def fit(
     """
     check_data(responses, model, synthetic)
     check_settings(method, quadrature, tol, max_iterations)
+    check_mesh(mesh)
     check_seed(seed)
     if prior == "empirical" and model not in {"2PL", "3PL"}:
         raise ValueError(f"prior='empirical' learns about slopes, which {model} has not by item")
@@ -132,9 +143,10 @@ def fit(
         "synthetic": synthetic,
         "tol": tol,
         "max_iterations": max_iterations,
+        **({} if mesh is None else {"devices": mesh.size}),
     }
     with progress_line(f"fitting {model}", shown=progress) as report:
-        result = _fitted(responses, model, settings, report)
+        result = _fitted(responses, model, settings, report, mesh)
     _warn(result)
     return result
 
@@ -144,6 +156,7 @@ def _fitted(
     model: ModelName,
     settings: dict[str, Any],
     report: Callable[[int, float], None],
+    mesh: Mesh | None,
 ) -> FitResult:
     """Fit with settings that have been checked; the prior among them is then told in full."""
     from irtkit.calibration.em import Climber
@@ -171,6 +184,7 @@ def _fitted(
         tol=settings["tol"],
         max_iterations=settings["max_iterations"],
         report=report,
+        mesh=mesh,
     )
     maximum = climber.maximise(starting_values(layout, rows))
     settings["prior"] = described_prior(layout.prior)
