@@ -46,7 +46,9 @@ def check_mesh(mesh: object) -> None:
     if not isinstance(mesh, Mesh):
         raise TypeError(f"mesh must be a jax.sharding.Mesh or None, got {type(mesh).__name__}")
     if not mesh.local_devices:
-        raise ValueError("mesh must hold a device of this process at least")
+        raise ValueError("mesh must hold at least one device of this process")
+    if len(set(mesh.devices.flat)) < mesh.size:
+        raise ValueError("mesh must hold every device once only")
 
 
 def _is_whole(value: object) -> bool:

@@ -94,12 +94,12 @@ def fit(
     progress
         Whether to show progress; by default on a terminal only.
     mesh
-        Devices among which respondents are shared out, as in
-        ``jax.make_mesh((jax.device_count(),), ("respondents",))``; axes and their names do not
-        matter. Standard errors are still computed by the processor. By default the size of the
-        matrix decides between NumPy and JAX's default device. With a mesh over several processes
-        (after ``jax.distributed.initialize``) each of them calls ``fit`` with the same arguments,
-        on machines of one kind, and gets the same result.
+        Devices that share the respondents out among them, for instance
+        ``jax.make_mesh((jax.device_count(),), ("all",))``; the layout and names of its axes do
+        not matter. Of several processes (after ``jax.distributed.initialize``) each calls ``fit``
+        with the same arguments, the whole matrix among them, and gets the same result; their
+        machines have to be of one kind. Standard errors are computed in NumPy, by every process.
+        None (default): NumPy or the default device of JAX, as the size of the matrix suggests.
 
     Returns
     -------

@@ -35,8 +35,9 @@ _TABLE, _CELLS = 2**18, 2**20
 """Numbers in a table, and cells of the matrix, that are worked on at once."""
 _AXIS = "respondents"
 _untyped: Any = jax
-_SHARED_OUT = _untyped.P(_AXIS)
-_EVERYWHERE = _untyped.P()
+"""For those of its functions that have no types."""
+_SHARED_OUT, _EVERYWHERE = _untyped.P(_AXIS), _untyped.P()
+"""How arrays lie on a mesh: respondents by first axis, all else whole on every device."""
 _MOST_PROGRAMS = 40
 _compiled_for: set[tuple[Any, ...]] = set()
 
@@ -54,7 +55,7 @@ class JaxEngine:
         self._parts = _Parts(None if mesh is None else Mesh(mesh.devices.ravel(), (_AXIS,)))
         n_devices = 1 if mesh is None else mesh.size
         n_items = rows.cells.shape[1]
-        n = -(-len(rows.cells) // n_devices)
+        n = -(-len(rows.cells) // n_devices)  # by device
         n_parts = max(-(-n * n_items // _CELLS), -(-n * _TYPICAL_NODES // _TABLE))
         size = -(-n // n_parts)
         n_parts = n_devices * -(-n // size)
@@ -125,7 +126,8 @@ class _Parts:
         counts = (rows.item_right, rows.respondent_right, rows.respondent_responses)
         mark = np.full(1, zlib.crc32(b"".join(map(np.ndarray.tobytes, counts))), dtype=np.uint32)
         marks = self.placed((self.mesh.size,), lambda _: mark)
-        spread = jax.jit(jnp.ptp, out_shardings=NamedSharding(self.mesh, _EVERYWHERE))(marks)
+        with self.in_use():
+            spread = jax.jit(jnp.ptp, out_shardings=NamedSharding(self.mesh, _EVERYWHERE))(marks)
         if int(spread) != 0:
             raise ValueError("responses must be the same on every process of the mesh")
 
