@@ -1,4 +1,4 @@
-"""One fit by several processes, on one host or on many: do all come to the same result?
+"""One fit by several processes, on one host or on many, and whether all come to the same items.
 
 Start it once per process, every time with the same arguments but for ``--process``; the address is
 that of process 0. Every process draws (or reads) the whole matrix, holds its share of the
