@@ -37,6 +37,20 @@ def check_settings(method: str, quadrature: object, tol: float, max_iterations: 
         _check_fixed_grid(quadrature)
 
 
+def check_mesh(mesh: object) -> None:
+    """Refuse what holds no device to compute on; jax is loaded only where there is a mesh."""
+    if mesh is None:
+        return
+    from jax.sharding import Mesh
+
+    if not isinstance(mesh, Mesh):
+        raise TypeError(f"mesh must be a jax.sharding.Mesh or None, got {type(mesh).__name__}")
+    if not mesh.local_devices:
+        raise ValueError("mesh must hold at least one device of this process")
+    if len(set(mesh.devices.flat)) < mesh.size:
+        raise ValueError("mesh must hold every device once only")
+
+
 def _is_whole(value: object) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 

@@ -26,6 +26,7 @@ from irtkit.quadrature import Resolution, engine_of, fixed_nodes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from jax.sharding import Mesh
     from numpy.typing import NDArray
 
     from irtkit.calibration.layout import Layout
@@ -79,7 +80,8 @@ class Climber:
     """Climbs a likelihood on one grid after another, with one budget of evaluations.
 
     ``grid`` is (nodes, limit), or None for adaptive nodes. ``report`` is called now and then with
-    the number of evaluations and the log-likelihood.
+    the number of evaluations and the log-likelihood. ``mesh`` holds the devices that compute, if
+    they are chosen.
     """
 
     def __init__(
@@ -91,6 +93,7 @@ class Climber:
         tol: float,
         max_iterations: int,
         report: Callable[[int, float], None],
+        mesh: Mesh | None = None,
     ) -> None:
         self.layout = layout
         self.rows = rows
@@ -102,9 +105,12 @@ class Climber:
         """Step, number of nodes, log-likelihood of real respondents, change."""
         self._report = report
         self._reported = time.perf_counter()
-        # 64 bits from the start where posteriors cost next to nothing
-        self._exact = len(rows.cells) < max(_FEW_RESPONDENTS, layout.n_items / 10)
-        self._engine = engine_of(rows, with_guessing=layout.model == "3PL")
+        self._mesh = mesh
+        # 64 bits from the start where posteriors cost next to nothing, and on a mesh: rounding to
+        # 32 would make the end of the climb depend on how many devices share the respondents
+        few = len(rows.cells) < max(_FEW_RESPONDENTS, layout.n_items / 10)
+        self._exact = few or mesh is not None
+        self._engine = engine_of(rows, with_guessing=layout.model == "3PL", mesh=mesh)
         self._answered = rows.respondent_responses.max() / layout.n_items
 
     def with_prior(self, prior: Prior | None) -> Climber:
@@ -164,8 +170,9 @@ class Climber:
 
     def _go_near(self, ascent: Ascent, layout: Layout, rows: Rows) -> None:
         """Get near the maximum of some respondents, with at most half of the budget."""
-        engine = engine_of(rows, with_guessing=layout.model == "3PL")
-        likelihood = MarginalLikelihood(layout, engine, self._nodes(ascent.x))
+        engine = engine_of(rows, with_guessing=layout.model == "3PL", mesh=self._mesh)
+        nodes, on_mesh = self._nodes(ascent.x), self._mesh is not None
+        likelihood = MarginalLikelihood(layout, engine, nodes, exact=on_mesh)
         end = min(self.n_iterations + _STEPS_NEAR, self.max_iterations // 2)
         while not (ascent.converged or ascent.stalled) and self.n_iterations < end:
             ascent.evaluate(likelihood, max(self.tol, _NEAR))

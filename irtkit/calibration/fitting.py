@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from irtkit.calibration.checks import check_data, check_settings
+from irtkit.calibration.checks import check_data, check_mesh, check_settings
 from irtkit.progress import progress_line
 from irtkit.simulation import check_seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from jax.sharding import Mesh
     from numpy.typing import NDArray
 
     from irtkit.calibration.em import Climber
@@ -39,6 +40,7 @@ def fit(
     tol: float = 1e-7,
     max_iterations: int = 1000,
     progress: bool | None = None,
+    mesh: Mesh | None = None,
 ) -> FitResult:
     """Fit an item response model: difficulty, discrimination, guessing, and abilities.
 
@@ -86,6 +88,13 @@ def fit(
         ``converged=False`` and a warning.
     progress
         Whether to show progress; by default on a terminal only.
+    mesh
+        Devices that share the respondents out among them, for instance
+        ``jax.make_mesh((jax.device_count(),), ("all",))``; the layout and names of its axes do
+        not matter. Of several processes (after ``jax.distributed.initialize``) each calls ``fit``
+        with the same arguments, the whole matrix among them, and gets the same result; their
+        machines have to be of one kind. Standard errors are computed in NumPy, by every process.
+        None (default): NumPy or the default device of JAX, as the size of the matrix suggests.
 
     Returns
     -------
@@ -95,9 +104,10 @@ def fit(
     Raises
     ------
     TypeError
-        If ``responses`` is not a ResponseMatrix.
+        If ``responses`` is not a ResponseMatrix, or ``mesh`` not a mesh.
     ValueError
-        If an argument is outside what is named above, or all respondents are synthetic.
+        If an argument is outside what is named above, all respondents are synthetic, or
+        processes that share a mesh are given different responses.
 
     Warns
     -----
@@ -116,6 +126,7 @@ def fit(
     """
     check_data(responses, model, synthetic)
     check_settings(method, quadrature, tol, max_iterations)
+    check_mesh(mesh)
     check_seed(seed)
     if prior == "empirical" and model not in {"2PL", "3PL"}:
         raise ValueError(f"prior='empirical' learns about slopes, which {model} has not by item")
@@ -127,9 +138,10 @@ def fit(
         "synthetic": synthetic,
         "tol": tol,
         "max_iterations": max_iterations,
+        **({} if mesh is None else {"devices": mesh.size}),
     }
     with progress_line(f"fitting {model}", shown=progress) as report:
-        result = _fitted(responses, model, settings, report)
+        result = _fitted(responses, model, settings, report, mesh)
     _warn(result)
     return result
 
@@ -139,6 +151,7 @@ def _fitted(
     model: ModelName,
     settings: dict[str, Any],
     report: Callable[[int, float], None],
+    mesh: Mesh | None,
 ) -> FitResult:
     """Fit with settings that have been checked; the prior among them is then told in full."""
     from irtkit.calibration.em import Climber
@@ -165,6 +178,7 @@ def _fitted(
         tol=settings["tol"],
         max_iterations=settings["max_iterations"],
         report=report,
+        mesh=mesh,
     )
     solution = _by_em(climber, settings)
     return result_of(solution, responses, counts, model=model, method="em", settings=settings)

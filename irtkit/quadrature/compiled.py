@@ -1,13 +1,22 @@
-"""The formulas as compiled JAX programs, for large matrices and accelerators."""
+"""The formulas as compiled JAX programs, for large matrices, accelerators and several devices.
+
+On a mesh each device holds its share of the respondents and goes over it by itself; sums over
+respondents are then added up over all devices, and posteriors gathered, so that every device, and
+every process, comes by the same numbers. Items and grid are on every device.
+"""
 
 from __future__ import annotations
 
+import zlib
+from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh, NamedSharding
 
 from irtkit.quadrature import formulas
 from irtkit.quadrature.formulas import Inputs, Kind, Posteriors, RowArrays, Sums
@@ -15,6 +24,7 @@ from irtkit.quadrature.rows import PADDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from irtkit.quadrature.formulas import Grid
     from irtkit.quadrature.grid import ItemArrays
@@ -23,6 +33,11 @@ if TYPE_CHECKING:
 _TYPICAL_NODES = 48
 _TABLE, _CELLS = 2**18, 2**20
 """Numbers in a table, and cells of the matrix, that are worked on at once."""
+_AXIS = "respondents"
+_untyped: Any = jax
+"""For those of its functions that have no types."""
+_SHARED_OUT, _EVERYWHERE = _untyped.P(_AXIS), _untyped.P()
+"""How arrays lie on a mesh: respondents by first axis, all else whole on every device."""
 _MOST_PROGRAMS = 40
 _compiled_for: set[tuple[Any, ...]] = set()
 
@@ -30,26 +45,42 @@ _compiled_for: set[tuple[Any, ...]] = set()
 class JaxEngine:
     """Computes with JAX, in 64 bits set locally.
 
-    The matrix is kept on the device in one byte a cell, its rows padded to whole parts.
+    The matrix is kept on the device in one byte a cell, its rows padded to whole parts; on the
+    devices of a mesh, of whatever shape, in equal shares. Of several processes each has the whole
+    matrix, and puts what belongs there on its own devices.
     """
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, mesh: Mesh | None = None) -> None:
         self.rows = rows
-        n, n_items = rows.cells.shape
+        self._parts = _Parts(None if mesh is None else Mesh(mesh.devices.ravel(), (_AXIS,)))
+        n_devices = 1 if mesh is None else mesh.size
+        n_items = rows.cells.shape[1]
+        n = -(-len(rows.cells) // n_devices)  # by device
         n_parts = max(-(-n * n_items // _CELLS), -(-n * _TYPICAL_NODES // _TABLE))
         size = -(-n // n_parts)
-        padding = -n % size
-        self._kind = Kind(rows.complete, rows.has_synthetic, padded=padding > 0)
+        n_parts = n_devices * -(-n // size)
+        padded = n_parts * size > len(rows.cells)
+        self._kind = Kind(rows.complete, rows.has_synthetic, padded=padded)
 
-        def cut(table: Any, fill: int = 0) -> Any:
+        def placed(table: Any, fill: int = 0) -> Any:
             if table is None:
                 return None
-            widths = [(0, padding)] + [(0, 0)] * (table.ndim - 1)
-            padded = np.pad(table, widths, constant_values=fill) if padding else table
-            return jnp.asarray(padded.reshape(-1, size, *table.shape[1:]))
 
-        self._arrays = RowArrays(cut(rows.cells), cut(rows.trials), cut(rows.group, PADDING))
-        _remember_program((self._kind, self._arrays.cells.shape))
+            def cut(index: tuple[slice, ...]) -> Any:
+                first, last, _ = index[0].indices(n_parts)
+                some = table[first * size : last * size]
+                if padding := (last - first) * size - len(some):
+                    widths = [(0, padding)] + [(0, 0)] * (table.ndim - 1)
+                    some = np.pad(some, widths, constant_values=fill)
+                return some.reshape(-1, size, *table.shape[1:])
+
+            return self._parts.placed((n_parts, size, *table.shape[1:]), cut)
+
+        self._parts.check_alike(rows)
+        self._arrays = RowArrays(
+            placed(rows.cells), placed(rows.trials), placed(rows.group, PADDING)
+        )
+        _remember_program((self._parts, self._kind, self._arrays.cells.shape))
 
     def sums(self, items: ItemArrays, grid: Grid, *, exact: bool = False) -> Sums:
         """Marginal log-likelihood and its derivatives, in 64 bits throughout if exact."""
@@ -62,21 +93,54 @@ class JaxEngine:
 
     def _run(self, program: Any, kind: Kind, items: ItemArrays, grid: Grid) -> Iterator[Any]:
         inputs = Inputs(self._arrays, self.rows.item_right, items, grid)
-        with jax.enable_x64(new_val=True), jax.default_matmul_precision("highest"):
-            return map(np.asarray, program(_PARTS, kind, inputs))
+        with (
+            jax.enable_x64(new_val=True),
+            jax.default_matmul_precision("highest"),
+            self._parts.in_use(),
+        ):
+            return map(np.asarray, program(self._parts, kind, inputs))
 
 
+@dataclass(frozen=True)
 class _Parts:
-    """Goes over parts by ``jax.lax.scan``."""
+    """Goes over parts by ``jax.lax.scan``, on every device of a mesh over its own."""
 
+    mesh: Mesh | None
+    """A mesh with one axis, or None for the default device."""
     xp: Any = jnp
+
+    def in_use(self) -> AbstractContextManager[Any]:
+        """Context in which programs run on the mesh, whichever the caller may have set."""
+        return nullcontext() if self.mesh is None else jax.set_mesh(self.mesh)
+
+    def placed(self, shape: tuple[int, ...], cut: Callable[..., Any]) -> Any:
+        """Return an array whose first axis is shared out; ``cut`` gives what an index takes."""
+        if self.mesh is None:
+            return jnp.asarray(cut((slice(None),)))
+        return jax.make_array_from_callback(shape, NamedSharding(self.mesh, _SHARED_OUT), cut)
+
+    def check_alike(self, rows: Rows) -> None:
+        """Refuse other responses on other processes: shares of them would not make one matrix."""
+        if self.mesh is None or not self.mesh.is_multi_process:
+            return
+        counts = (rows.item_right, rows.respondent_right, rows.respondent_responses)
+        mark = np.full(1, zlib.crc32(b"".join(map(np.ndarray.tobytes, counts))), dtype=np.uint32)
+        marks = self.placed((self.mesh.size,), lambda _: mark)
+        with self.in_use():
+            spread = jax.jit(jnp.ptp, out_shardings=NamedSharding(self.mesh, _EVERYWHERE))(marks)
+        if int(spread) != 0:
+            raise ValueError("responses must be the same on every process of the mesh")
 
     def over_rows(
         self, step: Callable[..., Any], start: Any, rows: RowArrays, n_nodes: int
     ) -> tuple[Any, Any]:
         """Go over the parts that the matrix was cut into."""
         del n_nodes
-        return _scan(step, start, tuple(rows))
+        total, found = _scan(step, start, tuple(rows))
+        if self.mesh is None:
+            return total, found
+        added = _untyped.lax.psum(total, _AXIS)
+        return added, jax.lax.all_gather(found, _AXIS, tiled=True)
 
     def over_items(
         self,
@@ -103,9 +167,6 @@ class _Parts:
         return total, jax.tree.map(lambda table: table[:n], found)
 
 
-_PARTS = _Parts()
-
-
 def _scan(step: Callable[..., Any], start: Any, parts: tuple[Any, ...]) -> tuple[Any, Any]:
     """Scan, without a loop where there is one part only: it compiles faster."""
     if jax.tree.leaves(parts)[0].shape[0] == 1:
@@ -128,5 +189,20 @@ def _remember_program(key: tuple[Any, ...]) -> None:
     _compiled_for.add(key)
 
 
-_sums: Any = partial(jax.jit, static_argnums=(0, 1))(formulas.sums)
-_posteriors: Any = partial(jax.jit, static_argnums=(0, 1))(formulas.posteriors)
+def _program(formula: Callable[..., Any]) -> Any:
+    """Compile a formula; on a mesh every device has all inputs, and respondents of its own."""
+
+    def on_all_devices(parts: _Parts, kind: Kind, inputs: Inputs) -> Any:
+        on_one = partial(formula, parts, kind)
+        if parts.mesh is None:
+            return on_one(inputs)
+        given = Inputs(_SHARED_OUT, _EVERYWHERE, _EVERYWHERE, _EVERYWHERE)
+        return jax.shard_map(
+            on_one, mesh=parts.mesh, in_specs=(given,), out_specs=_EVERYWHERE, check_vma=False
+        )(inputs)
+
+    return jax.jit(on_all_devices, static_argnums=(0, 1))
+
+
+_sums = _program(formulas.sums)
+_posteriors = _program(formulas.posteriors)

@@ -17,6 +17,8 @@ from irtkit.quadrature.formulas import Inputs, Kind, RowArrays
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from jax.sharding import Mesh
+
     from irtkit.quadrature.formulas import Grid, Posteriors, Sums
     from irtkit.quadrature.grid import ItemArrays
     from irtkit.quadrature.rows import Rows
@@ -41,14 +43,15 @@ class Engine(Protocol):
         """Posterior of every respondent."""
 
 
-def engine_of(rows: Rows, *, with_guessing: bool) -> Engine:
-    """Return the engine that suits the size of the matrix."""
+def engine_of(rows: Rows, *, with_guessing: bool, mesh: Mesh | None = None) -> Engine:
+    """Return the engine that suits the size of the matrix, or computes on the devices of a mesh."""
     many = _MANY_CELLS if rows.complete and not with_guessing else _MANY_BY_PRODUCT
-    if rows.cells.size < many or _tabulates(rows, with_guessing=with_guessing):
+    few = rows.cells.size < many or _tabulates(rows, with_guessing=with_guessing)
+    if few and mesh is None:
         return NumpyEngine(rows)
     from irtkit.quadrature.compiled import JaxEngine
 
-    return JaxEngine(rows)
+    return JaxEngine(rows, mesh)
 
 
 class NumpyEngine:

@@ -43,8 +43,8 @@ class Backend(Protocol):
     ) -> tuple[Any, Any]:
         """Go over respondents part by part.
 
-        ``step`` takes a running total and a part, and returns the new total and arrays found for
-        this part, which come back put together.
+        ``step`` takes a running total, zero at the ``start``, and a part, and returns the new total
+        and arrays found for this part, which come back put together.
         """
 
     def over_items(

@@ -1,0 +1,177 @@
+"""Fits on one device and on many, by one process and by two.
+
+JAX has one device on a processor unless told otherwise before it starts: this file, run as a
+script in a fresh process, fits on four and prints what comes out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from irtkit import (
+    ItemParameters,
+    ResponseMatrix,
+    add_synthetic,
+    fit,
+    load,
+    simulate_responses,
+)
+
+if TYPE_CHECKING:
+    from irtkit.irf import ModelName
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "two_processes.py"
+CASES: dict[str, tuple[ModelName, dict[str, Any]]] = {
+    "2PL": ("2PL", {}),
+    "missing responses": ("2PL", {"missing": 0.2}),
+    "3PL": ("3PL", {}),
+    "synthetic respondents": ("2PL", {}),
+    "repeated trials": ("2PL", {"trials": 3}),
+}
+DEVICES = (1, 2, 4)
+LIMIT = 120.0
+"""Seconds after which processes are ended."""
+
+
+def drawn(name: str) -> ResponseMatrix:
+    """301 respondents, which no mesh shares out evenly, and too many for 64 bits without one."""
+    generator = np.random.default_rng(7)
+    guessing = 0.2 if name == "3PL" else 0.0
+    slopes, difficulties = generator.lognormal(0, 0.3, 15), generator.normal(size=15)
+    items = ItemParameters.from_difficulty(slopes, difficulties, guessing)
+    responses = simulate_responses(items, generator.normal(size=301), seed=1, **CASES[name][1])
+    if name == "synthetic respondents":
+        return add_synthetic(responses, ("always-right", "always-wrong"))
+    return responses
+
+
+def log_likelihoods(name: str) -> list[float]:
+    """Log-likelihood by number of devices."""
+    import jax
+    from jax.sharding import Mesh
+
+    found = []
+    for n_devices in DEVICES:
+        mesh = Mesh(np.array(jax.devices()[:n_devices]), ("x",))
+        result = fit(drawn(name), CASES[name][0], mesh=mesh, standard_errors=False)
+        found.append(result.log_likelihood)
+    return found
+
+
+@pytest.fixture(scope="module")
+def by_devices() -> dict[str, list[float]]:
+    environment = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
+    command = [sys.executable, "-W", "error", __file__]
+    done = subprocess.run(
+        command, env=environment, check=True, stdout=subprocess.PIPE, timeout=LIMIT
+    )
+    found: dict[str, list[float]] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_number_of_devices_does_not_move_a_fit(
+    name: str, by_devices: dict[str, list[float]]
+) -> None:
+    one, *others = by_devices[name]
+    assert others == pytest.approx([one] * len(others), rel=1e-12)
+    # without a mesh sums are in 32 bits, and the climb ends within √(2·tol) standard errors
+    assert one == pytest.approx(fit(drawn(name), CASES[name][0]).log_likelihood, abs=1e-3)
+
+
+def run_together(*by_process: tuple[str, ...]) -> list[subprocess.CompletedProcess[str]]:
+    """Run the documented script once per process on a free port, with a limit on time."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    command = [sys.executable, "-W", "error", str(SCRIPT), "--coordinator", address]
+    running = [
+        subprocess.Popen(
+            [*command, "--of", str(len(by_process)), "--process", str(k), *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for k, options in enumerate(by_process)
+    ]
+    try:
+        said = [process.communicate(timeout=LIMIT) for process in running]
+    finally:
+        for process in running:
+            process.kill()
+            process.communicate()
+    return [
+        subprocess.CompletedProcess(process.args, process.returncode, *streams)
+        for process, streams in zip(running, said, strict=True)
+    ]
+
+
+def outcome(done: subprocess.CompletedProcess[str]) -> tuple[float, str]:
+    """Log-likelihood and digest of the items."""
+    assert done.returncode == 0, done.stderr
+    found = re.search(r"log-likelihood (\S+), items (\w+)$", done.stdout, re.MULTILINE)
+    assert found is not None, done.stdout
+    return float(found[1]), found[2]
+
+
+def test_two_processes_come_to_the_same_items_and_to_the_fit_of_one() -> None:
+    options = ("--shape", "301x12")
+    one, other = map(outcome, run_together(options, options))
+    assert one == other
+    (alone,) = map(outcome, run_together(options))
+    assert one[0] == pytest.approx(alone[0], rel=1e-9)
+
+
+def test_processes_with_different_responses_are_refused(tmp_path: Path) -> None:
+    files = [tmp_path / f"{k}.csv" for k in range(2)]
+    for file, last in zip(files, "01", strict=True):
+        file.write_text(f"respondent,q,r\na,1,0\nb,0,1\nc,1,{last}\n", encoding="utf-8")
+    for done in run_together(*(("--responses", str(file)) for file in files)):
+        assert done.returncode != 0
+        assert "the same on every process" in done.stderr
+
+
+def test_the_settings_tell_the_number_of_devices_and_can_be_stored(tmp_path: Path) -> None:
+    import jax
+
+    responses = drawn("2PL")
+    result = fit(responses, mesh=jax.make_mesh((1,), ("x",)), standard_errors=False)
+    result.save(tmp_path / "fit.zip")
+    assert load(tmp_path / "fit.zip").settings["devices"] == 1
+    assert "devices" not in fit(responses, standard_errors=False).settings
+
+
+@pytest.mark.parametrize("mesh", ["cpu", 4, ["cpu"]])
+def test_what_is_no_mesh_is_refused_by_name(mesh: Any) -> None:
+    with pytest.raises(TypeError, match=r"mesh must be a jax\.sharding\.Mesh or None, got"):
+        fit(drawn("2PL"), mesh=mesh)
+
+
+@pytest.mark.parametrize(("n", "rule"), [(0, "at least one device"), (2, "every device once")])
+def test_a_mesh_holds_devices_of_this_process_once_each(n: int, rule: str) -> None:
+    import jax
+    from jax.sharding import Mesh
+
+    with pytest.raises(ValueError, match=f"mesh must hold {rule}"):
+        fit(drawn("2PL"), mesh=Mesh(np.array(jax.devices()[:1] * n), ("x",)))
+
+
+def test_an_ordinary_fit_does_not_load_jax() -> None:
+    code = "import sys, irtkit; irtkit.fit(irtkit.ResponseMatrix([[1, 0], [0, 1], [1, 1]]))"
+    command = [sys.executable, "-c", f"{code}; print('jax' in sys.modules)"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+if __name__ == "__main__":
+    print(json.dumps({name: log_likelihoods(name) for name in CASES}))  # noqa: T201
