@@ -12,19 +12,21 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def progress_line(
-    description: str, *, shown: bool | None = None
+    description: str, quantity: str = "log-likelihood", *, shown: bool | None = None
 ) -> Iterator[Callable[[int, float], None]]:
-    """Give a function to call with the step and the log-likelihood reached.
+    """Give a function to call with the step and the value reached.
 
     Parameters
     ----------
     description
         What is going on, in a few words.
+    quantity
+        What the value is.
     shown
         True or False; None (default) shows it if standard error is a terminal.
     """
     if not (sys.stderr.isatty() if shown is None else shown):
-        yield lambda _step, _log_likelihood: None
+        yield lambda _step, _value: None
         return
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -39,7 +41,7 @@ def progress_line(
     with Progress(*columns, console=console, transient=console.is_terminal) as progress:
         task = progress.add_task(description, total=None, state="")
 
-        def report(step: int, log_likelihood: float) -> None:
-            progress.update(task, state=f"step {step}, log-likelihood {log_likelihood:.3f}")
+        def report(step: int, value: float) -> None:
+            progress.update(task, state=f"step {step}, {quantity} {value:.3f}")
 
         yield report

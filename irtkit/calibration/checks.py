@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def check_data(responses: ResponseMatrix, model: str, synthetic: str) -> None:
 
 def check_settings(method: str, quadrature: object, tol: float, max_iterations: int) -> None:
     """Refuse settings outside what the documentation names."""
-    _check_one_of("method", method, ("em",))
+    _check_one_of("method", method, ("em", "vi"))
     if not _is_number(tol) or not 0 < tol < math.inf:
         raise ValueError(f"tol must be a number above 0, got {tol!r}")
     if not _is_whole(max_iterations) or max_iterations < 1:
@@ -49,6 +50,27 @@ def check_mesh(mesh: object) -> None:
         raise ValueError("mesh must hold at least one device of this process")
     if len(set(mesh.devices.flat)) < mesh.size:
         raise ValueError("mesh must hold every device once only")
+
+
+def check_variational(
+    method: str, prior: object, *, batch: int | None, checkpoint: object, every: int
+) -> None:
+    """Refuse settings of the variational path where it is not asked for, and wrong ones."""
+    if method != "vi":
+        for name, value in (("batch", batch), ("checkpoint", checkpoint)):
+            if value is not None:
+                raise ValueError(f"{name} is for method='vi'; method is {method!r}")
+    elif prior is None:
+        raise ValueError(
+            "prior must not be None for method='vi': a posterior needs one; prior='weak' leaves "
+            "scale and location free"
+        )
+    if batch is not None and not (_is_whole(batch) and batch >= 1):
+        raise ValueError(f"batch must be a whole number from 1, or None; got {batch!r}")
+    if not (_is_whole(every) and every >= 1):
+        raise ValueError(f"every must be a whole number from 1, got {every!r}")
+    if checkpoint is not None and not isinstance(checkpoint, str | os.PathLike):
+        raise TypeError(f"checkpoint must be a path or None, got {type(checkpoint).__name__}")
 
 
 def _is_whole(value: object) -> bool:

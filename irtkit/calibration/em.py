@@ -105,12 +105,12 @@ class Climber:
         """Step, number of nodes, log-likelihood of real respondents, change."""
         self._report = report
         self._reported = time.perf_counter()
-        self._mesh = mesh
+        self.mesh = mesh
         # 64 bits from the start where posteriors cost next to nothing, and on a mesh: rounding to
         # 32 would make the end of the climb depend on how many devices share the respondents
         few = len(rows.cells) < max(_FEW_RESPONDENTS, layout.n_items / 10)
         self._exact = few or mesh is not None
-        self._engine = engine_of(rows, with_guessing=layout.model == "3PL", mesh=mesh)
+        self.engine = engine_of(rows, with_guessing=layout.model == "3PL", mesh=mesh)
         self._answered = rows.respondent_responses.max() / layout.n_items
 
     def with_prior(self, prior: Prior | None) -> Climber:
@@ -154,7 +154,7 @@ class Climber:
     def information(self, maximum: Maximum) -> Array:
         """ΣP(1 − P) of every item: the expected number of responses that could go either way."""
         grid = grid_of(self.layout, maximum.nodes, maximum.x)
-        found = self._engine.sums(self.layout.items(maximum.x), grid).information
+        found = self.engine.sums(self.layout.items(maximum.x), grid).information
         return np.asarray(found[:, 1, 1])
 
     def _nearer(self) -> Iterator[tuple[Layout, Rows]]:
@@ -170,8 +170,8 @@ class Climber:
 
     def _go_near(self, ascent: Ascent, layout: Layout, rows: Rows) -> None:
         """Get near the maximum of some respondents, with at most half of the budget."""
-        engine = engine_of(rows, with_guessing=layout.model == "3PL", mesh=self._mesh)
-        nodes, on_mesh = self._nodes(ascent.x), self._mesh is not None
+        engine = engine_of(rows, with_guessing=layout.model == "3PL", mesh=self.mesh)
+        nodes, on_mesh = self._nodes(ascent.x), self.mesh is not None
         likelihood = MarginalLikelihood(layout, engine, nodes, exact=on_mesh)
         end = min(self.n_iterations + _STEPS_NEAR, self.max_iterations // 2)
         while not (ascent.converged or ascent.stalled) and self.n_iterations < end:
@@ -214,14 +214,14 @@ class Climber:
 
         Return whether they do.
         """
-        likelihood = MarginalLikelihood(self.layout, self._engine, nodes, exact=self._exact)
+        likelihood = MarginalLikelihood(self.layout, self.engine, nodes, exact=self._exact)
         made, look_at = 0, _FIRST_STRETCH
         while not (ascent.converged or ascent.stalled) and self.n_iterations < self.max_iterations:
             self.n_iterations, made = self.n_iterations + 1, made + 1
             accepted = ascent.evaluate(likelihood, self.tol)
             if not accepted and ascent.expected < _SMALL_GAIN and not self._exact:
                 self._exact = True
-                likelihood = MarginalLikelihood(self.layout, self._engine, nodes, exact=True)
+                likelihood = MarginalLikelihood(self.layout, self.engine, nodes, exact=True)
                 ascent.begin_again()
             if accepted and ascent.there is not None:
                 entry = (nodes.n_nodes, ascent.there.log_likelihood, ascent.change)
@@ -269,18 +269,21 @@ class Climber:
             refine_knots=finer,
         )
 
+    def dense_nodes(self, x: Array, reach: float = 0.0) -> Nodes:
+        """Nodes twice as dense as needed."""
+        resolution = self._resolution(x, max(reach, self._reach(x)))
+        return resolution.nodes(2, knots_per_node=_KNOTS_PER_NODE, refine_knots=2)
+
     def _posteriors(self, x: Array, nodes: Nodes) -> Posteriors:
         grid = grid_of(self.layout, nodes, x)
         with np.errstate(under="ignore", divide="ignore"):
-            return self._engine.posteriors(self.layout.items(x), grid)
+            return self.engine.posteriors(self.layout.items(x), grid)
 
     def _dense_posteriors(self, x: Array, reach: float) -> tuple[Posteriors, float]:
         """Posteriors on nodes twice as dense as needed, and a reach that holds all of them."""
         reach = max(reach, self._reach(x))
         for _ in range(_MOST_REACHES):
-            nodes = self._resolution(x, reach).nodes(
-                2, knots_per_node=_KNOTS_PER_NODE, refine_knots=2
-            )
+            nodes = self.dense_nodes(x, reach)
             posteriors = self._posteriors(x, nodes)
             farthest = np.abs(posteriors.mean) + 7 * posteriors.sd
             needed = float(farthest[self.rows.real].max())

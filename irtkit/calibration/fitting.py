@@ -3,44 +3,57 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.checks import check_data, check_mesh, check_settings
+from irtkit.calibration.checks import (
+    check_data,
+    check_mesh,
+    check_settings,
+    check_variational,
+)
 from irtkit.progress import progress_line
 from irtkit.simulation import check_seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from os import PathLike
 
     from jax.sharding import Mesh
     from numpy.typing import NDArray
 
     from irtkit.calibration.em import Climber
+    from irtkit.calibration.layout import Layout
     from irtkit.calibration.priors import Prior, PriorName
     from irtkit.calibration.result import FitResult
     from irtkit.calibration.solution import Solution
     from irtkit.irf import ModelName
+    from irtkit.quadrature import Rows
     from irtkit.responses import ResponseMatrix
 
 _NAMED_IN_WARNINGS = 5
+_TOLERANCES = {"em": 1e-7, "vi": 0.03}
 
 
 def fit(
     responses: ResponseMatrix,
     model: ModelName = "2PL",
     *,
-    method: Literal["em"] = "em",
+    method: Literal["em", "vi"] = "em",
     prior: PriorName | Prior | None = "weak",
     seed: int = 0,
     quadrature: Literal["adaptive"] | tuple[int, float] = "adaptive",
     standard_errors: bool = True,
     synthetic: Literal["separate", "ordinary"] = "separate",
-    tol: float = 1e-7,
+    tol: float | None = None,
     max_iterations: int = 1000,
     progress: bool | None = None,
     mesh: Mesh | None = None,
+    batch: int | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    every: int = 10,
 ) -> FitResult:
     """Fit an item response model: difficulty, discrimination, guessing, and abilities.
 
@@ -58,17 +71,20 @@ def fit(
         "1PL" (one common discrimination), "Rasch" (discrimination 1, SD of ability estimated),
         "2PL" or "3PL" (with guessing). In 2PL and 3PL discrimination is free in sign.
     method
-        "em": marginal maximum likelihood; abilities are posterior means.
+        "em": marginal maximum likelihood; abilities are posterior means. "vi": a variational
+        posterior of items and abilities under the same priors. Items are then posterior means,
+        ``_se`` columns posterior SDs, and ``result.posterior`` gives draws and intervals;
+        ability_se holds what is not known of the items as well, on the scale of this sample.
     prior
         "weak" (default) keeps every estimate finite and leaves the common scale and location of
         the items free; "empirical" also learns from the matrix how slopes and intercepts are
         distributed and what share of items is inverted, and gives each item its posterior mean
         (2PL and 3PL; for few respondents and many items: standard errors take what was learned as
         known, and are too small where few items taught it); None is textbook marginal maximum
-        likelihood; or an object: :class:`irtkit.ItemPrior` with densities of your own, or a
-        changed :class:`irtkit.WeakPrior`.
+        likelihood ("em" only); or an object: :class:`irtkit.ItemPrior` with densities of your
+        own, or a changed :class:`irtkit.WeakPrior`.
     seed
-        Recorded in the settings; "em" draws nothing at random.
+        The same seed gives the same bytes. "em" draws nothing at random.
     quadrature
         "adaptive" (default): nodes that follow the posteriors. Or a fixed grid (nodes, limit),
         equally spaced on [−limit, limit]: (61, 6.0) is the grid of R's mirt.
@@ -80,12 +96,14 @@ def fit(
         "separate" (default) as described above; "ordinary" treats synthetic respondents like any
         other row.
     tol
-        The fit has converged when a full step promises to raise the log-likelihood (with prior) by
-        less than this, twice in a row: estimates are then within about √(2·tol) of a standard
-        error from the optimum.
+        For "em" (default 1e-7), the fit has converged when a full step promises to raise the
+        log-likelihood (with prior) by less than this, twice in a row: estimates are then within
+        about √(2·tol) of a standard error from the optimum. For "vi" (default 0.03), when the
+        smoothed evidence lower bound has stopped rising and the Monte-Carlo error of posterior
+        means is below this many posterior SDs.
     max_iterations
-        Most evaluations of the likelihood. A fit that needs more is returned with
-        ``converged=False`` and a warning.
+        Most evaluations of the likelihood ("em"), or steps of a handful of them ("vi"). A fit
+        that needs more is returned with ``converged=False`` and a warning.
     progress
         Whether to show progress; by default on a terminal only.
     mesh
@@ -95,6 +113,13 @@ def fit(
         with the same arguments, the whole matrix among them, and gets the same result; their
         machines have to be of one kind. Standard errors are computed in NumPy, by every process.
         None (default): NumPy or the default device of JAX, as the size of the matrix suggests.
+    batch
+        For "vi": how many respondents a step sees, drawn without replacement in passes through
+        all of them; None (default) for all.
+    checkpoint, every
+        For "vi": a file that holds the state of the ascent, written whole after every so many
+        steps. If it exists, the ascent goes on from there and ends with the numbers of one that
+        was not interrupted; the file stays.
 
     Returns
     -------
@@ -106,8 +131,9 @@ def fit(
     TypeError
         If ``responses`` is not a ResponseMatrix, or ``mesh`` not a mesh.
     ValueError
-        If an argument is outside what is named above, all respondents are synthetic, or
-        processes that share a mesh are given different responses.
+        If an argument is outside what is named above, all respondents are synthetic, processes
+        that share a mesh are given different responses, or a checkpoint is of other responses or
+        settings.
 
     Warns
     -----
@@ -125,8 +151,10 @@ def fit(
     (True, [False, False, True])
     """
     check_data(responses, model, synthetic)
+    tol = _TOLERANCES.get(method, 1.0) if tol is None else tol
     check_settings(method, quadrature, tol, max_iterations)
     check_mesh(mesh)
+    check_variational(method, prior, batch=batch, checkpoint=checkpoint, every=every)
     check_seed(seed)
     if prior == "empirical" and model not in {"2PL", "3PL"}:
         raise ValueError(f"prior='empirical' learns about slopes, which {model} has not by item")
@@ -139,52 +167,82 @@ def fit(
         "tol": tol,
         "max_iterations": max_iterations,
         **({} if mesh is None else {"devices": mesh.size}),
+        **({} if batch is None else {"batch": batch}),
     }
-    with progress_line(f"fitting {model}", shown=progress) as report:
-        result = _fitted(responses, model, settings, report, mesh)
+    file = None if checkpoint is None else Path(checkpoint)
+    quantity = "ELBO" if method == "vi" else "log-likelihood"
+    with progress_line(f"fitting {model}", quantity, shown=progress) as report:
+        run = _Run(responses, model, method, settings, report, mesh, file, every)
+        result = _fitted(run)
     _warn(result)
     return result
 
 
-def _fitted(
-    responses: ResponseMatrix,
-    model: ModelName,
-    settings: dict[str, Any],
-    report: Callable[[int, float], None],
-    mesh: Mesh | None,
-) -> FitResult:
-    """Fit with settings that have been checked; the prior among them is then told in full."""
-    from irtkit.calibration.em import Climber
+class _Run(NamedTuple):
+    """A fit with settings that have been checked."""
+
+    responses: ResponseMatrix
+    model: ModelName
+    method: str
+    settings: dict[str, Any]
+    report: Callable[[int, float], None]
+    mesh: Mesh | None
+    checkpoint: Path | None
+    every: int
+
+
+def _fitted(run: _Run) -> FitResult:
+    """Fit; the prior among the settings is then told in full."""
     from irtkit.calibration.layout import Layout
     from irtkit.calibration.priors import prior_of
     from irtkit.calibration.solution import counts_of, result_of
     from irtkit.quadrature import rows_of
 
+    responses, model, settings = run.responses, run.model, run.settings
     rows = rows_of(responses, synthetic_is_real=settings["synthetic"] == "ordinary")
     counts = counts_of(rows)
-    adaptive = settings["quadrature"] == "adaptive"
     # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
+    same_as_1pl = settings["quadrature"] == "adaptive" or run.method == "vi"
     layout = Layout(
-        "1PL" if model == "Rasch" and adaptive else model,
+        "1PL" if model == "Rasch" and same_as_1pl else model,
         responses.n_items,
         prior_of("weak" if settings["prior"] == "empirical" else settings["prior"]),
     )
-    climber = Climber(
+    find = _by_vi if run.method == "vi" else _by_em
+    solution = find(run, layout, rows)
+    return result_of(solution, responses, counts, model=model, method=run.method, settings=settings)
+
+
+def _climber(run: _Run, layout: Layout, rows: Rows, tol: float) -> Climber:
+    from irtkit.calibration.em import Climber
+
+    grid = run.settings["quadrature"]
+    return Climber(
         layout,
         rows,
-        grid=None
-        if adaptive
-        else (int(settings["quadrature"][0]), float(settings["quadrature"][1])),
-        tol=settings["tol"],
-        max_iterations=settings["max_iterations"],
-        report=report,
-        mesh=mesh,
+        grid=None if grid == "adaptive" else (int(grid[0]), float(grid[1])),
+        tol=tol,
+        max_iterations=run.settings["max_iterations"],
+        report=run.report if run.method == "em" else lambda _step, _value: None,
+        mesh=run.mesh,
     )
-    solution = _by_em(climber, settings)
-    return result_of(solution, responses, counts, model=model, method="em", settings=settings)
 
 
-def _by_em(climber: Climber, settings: dict[str, Any]) -> Solution:
+def _by_vi(run: _Run, layout: Layout, rows: Rows) -> Solution:
+    """Approximate the posterior; the ascent of the bound starts near a maximum."""
+    from irtkit.calibration.variational.solving import NEAR, Options, Variational, start_rows
+
+    options = Options(run.settings.get("batch"), run.checkpoint, run.every)
+    climber = _climber(run, layout, start_rows(rows, options, run.settings["seed"]), NEAR)
+    return Variational(
+        *(climber, rows, run.responses, run.model),
+        settings=run.settings,
+        options=options,
+        report=run.report,
+    ).solve()
+
+
+def _by_em(run: _Run, layout: Layout, rows: Rows) -> Solution:
     """Maximise the likelihood; standard errors are those of the observed information."""
     from irtkit.calibration.empirical import sharpened
     from irtkit.calibration.fitted import Fitted
@@ -193,7 +251,9 @@ def _by_em(climber: Climber, settings: dict[str, Any]) -> Solution:
     from irtkit.calibration.standard_errors import item_covariances
     from irtkit.calibration.starting import starting_values
 
-    maximum = climber.maximise(starting_values(climber.layout, climber.rows))
+    settings = run.settings
+    climber = _climber(run, layout, rows, settings["tol"])
+    maximum = climber.maximise(starting_values(layout, rows))
     empirical = settings["prior"] == "empirical"
     settings["prior"] = described_prior(climber.layout.prior)
     if empirical:
@@ -249,6 +309,12 @@ def _warn(result: FitResult) -> None:
             + (f" and {more} more" if more > 0 else "")
             + ("" if result.converged else "; the fit did not converge for it")
             + "; prior='weak' gives finite estimates",
+            stacklevel=3,
+        )
+    elif not result.converged and result.method == "vi":
+        warnings.warn(
+            f"the evidence lower bound has not settled in {result.n_iterations} steps (smoothed "
+            f"{result.trace_rows[-1][5]:.4f}); raise max_iterations",
             stacklevel=3,
         )
     elif not result.converged:

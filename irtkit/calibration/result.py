@@ -146,7 +146,8 @@ class FitResult:
     n_iterations: int
     """Evaluations of the likelihood, each of the cost of one EM step."""
     trace_rows: NDArray[np.float64] = field(repr=False)
-    """Shape (n, 4): step, nodes, log-likelihood, largest change of a parameter."""
+    """Shape (n, 4): step, nodes, log-likelihood, largest change of a parameter; (n, 6) for a
+    variational fit, see :attr:`trace`."""
     quadrature: Quadrature
     responses: ResponseMatrix | None = field(repr=False)
     """The matrix the model was fitted to; None if it was left out when saving."""
@@ -222,11 +223,22 @@ class FitResult:
 
     @cached_property
     def trace(self) -> pd.DataFrame:
-        """One row per accepted step: step, nodes, log_likelihood, change."""
+        """One row per accepted step: step, nodes, log_likelihood, change.
+
+        Of a variational fit the log-likelihood is that expected under the posterior, of all
+        responses, change is the root mean square step of the posterior means in posterior SDs,
+        and elbo and elbo_smoothed follow, in nats.
+        """
         import pandas as pd
 
-        frame = pd.DataFrame(self.trace_rows, columns=["step", "nodes", "log_likelihood", "change"])
+        columns = ["step", "nodes", "log_likelihood", "change", "elbo", "elbo_smoothed"]
+        frame = pd.DataFrame(self.trace_rows, columns=columns[: self.trace_rows.shape[1]])
         return frame.astype({"step": int, "nodes": int})
+
+    @property
+    def elbo(self) -> float | None:
+        """Evidence lower bound of a variational fit, in nats; None for EM."""
+        return None if self.posterior is None else self.posterior.elbo
 
     @property
     def n_real(self) -> int:

@@ -30,9 +30,14 @@ if TYPE_CHECKING:
 
 
 class Likelihood:
-    """Marginal likelihood of some respondents, as a share of all of them."""
+    """Marginal likelihood of some respondents, as a share of all ``n`` of them.
 
-    def __init__(self, coordinates: Coordinates, engine: Engine, nodes: Nodes, n: int) -> None:
+    ``exact`` computes all of it in 64 bits.
+    """
+
+    def __init__(
+        self, coordinates: Coordinates, engine: Engine, nodes: Nodes, n: int, *, exact: bool
+    ) -> None:
         self.nodes = nodes
         self._engine = engine
         self._factor = n / len(engine.rows.group)
@@ -40,7 +45,7 @@ class Likelihood:
         self._layout = Layout(
             "3PL" if coordinates.model == "3PL" else "2PL", coordinates.n_items, None
         )
-        self._marginal = MarginalLikelihood(self._layout, engine, nodes)
+        self._marginal = MarginalLikelihood(self._layout, engine, nodes, exact=exact)
 
     def evaluate(self, parameters: Array) -> tuple[float, Array]:
         """Log-likelihood and its gradient by slope, intercept (and logit of guessing)."""

@@ -7,22 +7,23 @@ are the noise of the points; the *averaging* stage then takes steps of 1/k, whos
 of where k full steps would have led, until its Monte-Carlo error is small beside the posterior and
 the smoothed bound has stopped rising.
 
-With minibatches each step sees some respondents only, as a share of all, and the information about
-the items is averaged over the steps as well. All randomness of a step follows from the seed and the
-number of the step, so that a run that is taken up again goes on as if it had not been interrupted.
+With batches each step sees some respondents only, as a share of all, and the information about the
+items is averaged over the steps as well; the first pass through them is the approach. All
+randomness of a step follows from the seed and the number of the step, so that a run that is taken
+up again goes on as if it had not been interrupted.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import optax
 
 from irtkit.calibration.information import System
-from irtkit.calibration.variational.bound import Evaluated, Likelihood, evaluate
+from irtkit.calibration.variational.bound import Likelihood, evaluate
 from irtkit.calibration.variational.coordinates import Point
 from irtkit.calibration.variational.guide import Guide, guide_at
 from irtkit.calibration.variational.posterior import Abilities
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.variational.target import Target
+    from irtkit.quadrature import Nodes, Posteriors
 
     Array = NDArray[np.float64]
 
@@ -40,7 +42,9 @@ _FEWEST, _MOST = 3, 40
 """Steps of the approach."""
 _SHRINKS = 0.5
 """Share of the last step's gain below which full steps still get nearer."""
-_LEAST_AVERAGED = 16
+_LEAST_AVERAGED, _LEAST_PASSES = 16, 3
+_SETTLED = 0.01
+"""Relative change of what a prior learns below which it is settled."""
 _WEIGHT_OF_APPROACH = 8
 """Steps that the mean at the end of the approach counts for. From fewer, averaging would amplify
 noise where the spread of items, which it holds fixed, is stiffer than their means."""
@@ -58,7 +62,8 @@ class Settings(NamedTuple):
     seed: int
     tol: float
     """Monte-Carlo error of posterior means, in posterior SDs, below which the ascent may stop."""
-    min_steps: int
+    per_pass: int
+    """Steps that see every respondent once."""
     max_steps: int
 
 
@@ -82,7 +87,12 @@ class State:
     target: Target
     guide: Guide
     system: System
-    evaluated: Evaluated | None = None
+    by_slope: Array
+    """Expected gradient of the likelihood by slopes at the last step."""
+    residual_square: float = 1.0
+    """Mean of (d − m·a)² at the last step."""
+    learning: float = 0.0
+    """Largest relative change of what the prior learns at the last step."""
     step: int = 0
     averaged: int = 0
     """Steps of the averaging stage so far; 0 in the approach."""
@@ -90,18 +100,17 @@ class State:
     converged: bool = False
 
 
-class Source:
+class Source(Protocol):
     """Gives the likelihood that a step sees: of all respondents, or of some."""
-
-    batched = False
-
-    def __init__(self, whole: Likelihood) -> None:
-        self._whole = whole
 
     def likelihood(self, step: int) -> Likelihood:
         """Likelihood for a step."""
-        del step
-        return self._whole
+
+    def posteriors(self, parameters: Array) -> Posteriors:
+        """Posterior of every respondent."""
+
+    def on(self, nodes: Nodes) -> Source:
+        """The same on other nodes."""
 
 
 def first_state(target: Target, mean: Point, likelihood: Likelihood) -> State:
@@ -111,7 +120,7 @@ def first_state(target: Target, mean: Point, likelihood: Likelihood) -> State:
     start = np.full_like(mean.own, _FIRST_SD)
     nothing = np.zeros(coordinates.n_items)
     by_prior = target.expected_prior(mean.own, start).curvature
-    return State(target, guide_at(target, mean, system, nothing, by_prior), system)
+    return State(target, guide_at(target, mean, system, nothing, by_prior), system, nothing)
 
 
 def ascend(
@@ -126,6 +135,7 @@ def ascend(
 
     ``keep`` is called with the state after every step, and may store it.
     """
+    state = replace(state, converged=_settled(state, settings))
     while not state.converged and state.step < settings.max_steps:
         state = _stepped(state, source, settings)
         state = replace(state, converged=_settled(state, settings))
@@ -145,7 +155,9 @@ def _stepped(state: State, source: Source, settings: Settings) -> State:
     )
     change = math.sqrt(2 * max(gain, 0.0) / (direction.own.size + direction.shared.size))
     averaged = state.averaged
-    if source.batched or averaged or _approached(state, change):
+    if state.step == settings.per_pass > 1:  # the first pass is the approach of batches
+        averaged = 0
+    if settings.per_pass > 1 or averaged or _approached(state, change):
         averaged += 1
     mean = _updated(state.guide.mean, direction, averaged + _WEIGHT_OF_APPROACH if averaged else 0)
     row = TraceRow(
@@ -159,13 +171,14 @@ def _stepped(state: State, source: Source, settings: Settings) -> State:
     after = replace(
         state,
         guide=state.guide._replace(own=mean.own, shared=mean.shared),
-        evaluated=found,
+        by_slope=found.by_slope,
+        residual_square=found.residual_square,
         step=state.step + 1,
         averaged=averaged,
         trace=(*state.trace, row),
     )
-    if source.batched:
-        return refreshed(after, likelihood, 1 / averaged)
+    if settings.per_pass > 1:
+        return refreshed(after, likelihood, 1 / (1 + _WEIGHT_OF_APPROACH + averaged))
     return after if averaged else refreshed(after, likelihood)
 
 
@@ -185,26 +198,25 @@ def refreshed(state: State, likelihood: Likelihood, rate: float = 1.0) -> State:
 
     ``rate`` is the weight of the respondents of this step in the information about the items.
     """
-    target, guide, found = state.target, state.guide, state.evaluated
-    if found is None:
-        return state
-    learned = target.learned(guide.mean, guide.sds(), found.residual_square)
+    target, guide = state.target, state.guide
+    learned, learning = target.learned(guide.mean, guide.sds(), state.residual_square), 0.0
     if learned is not None:
+        learning = learned.change_from(target.prior)
         target = replace(target, prior=learned)
     seen = likelihood.system(target.coordinates.parameters(guide.mean))
     system = System(
         *(old + rate * (new - old) for old, new in zip(state.system, seen, strict=True))
     )
     by_prior = target.expected_prior(guide.own, guide.sds()).curvature
-    renewed = guide_at(target, guide.mean, system, found.by_slope, by_prior)
-    return replace(state, target=target, guide=renewed, system=system)
+    renewed = guide_at(target, guide.mean, system, state.by_slope, by_prior)
+    return replace(state, target=target, guide=renewed, system=system, learning=learning)
 
 
 def _approached(state: State, change: float) -> bool:
     """Whether steps have become noise, and what the prior learns has settled."""
     if state.step < _FEWEST or state.step >= _MOST:
         return state.step >= _MOST
-    return change > _SHRINKS * state.trace[-1].change
+    return change > _SHRINKS * state.trace[-1].change and state.learning < _SETTLED
 
 
 def _smoothed(state: State, elbo: float, averaged: int) -> float:
@@ -216,20 +228,28 @@ def _smoothed(state: State, elbo: float, averaged: int) -> float:
 
 
 def _settled(state: State, settings: Settings) -> bool:
-    """Whether means are known well enough and the smoothed bound has stopped rising."""
-    rows = state.trace[-_LEAST_AVERAGED:]
-    if state.averaged < _LEAST_AVERAGED or state.step < settings.min_steps:
+    """Whether means are known well enough and the smoothed bound has stopped rising.
+
+    A pass through batches sees every respondent once, so that passes are compared.
+    """
+    window = max(settings.per_pass, _LEAST_AVERAGED // 2)
+    bounds = np.array([row.elbo for row in state.trace[-2 * window :]])
+    if state.averaged < _LEAST_AVERAGED or state.step < _LEAST_PASSES * settings.per_pass:
         return False
-    noise = math.sqrt(sum(row.change**2 for row in rows) / len(rows) / state.averaged)
-    half = len(rows) // 2
-    bounds = np.array([row.elbo for row in rows])
-    rise = bounds[half:].mean() - bounds[:half].mean()
-    error = float(np.std(bounds)) * math.sqrt(4 / len(rows))
-    return noise < settings.tol and rise < 2 * error + 1e-9 * abs(float(bounds.mean()))
+    if settings.per_pass > 1 and state.step % settings.per_pass:
+        return False
+    n_parameters = state.guide.own.size + len(state.guide.shared)
+    rise = float(bounds[window:].mean() - bounds[:window].mean())
+    worth = 0.5 * n_parameters * settings.tol**2
+    if settings.per_pass > 1:
+        return rise < worth
+    changes = np.array([row.change for row in state.trace[-2 * window :]])
+    noise = math.sqrt(float(np.mean(changes**2)) / state.averaged)
+    return noise < settings.tol and rise < worth + 2 * float(np.std(bounds)) / math.sqrt(window)
 
 
 def abilities_of(
-    state: State, likelihood: Likelihood, real: NDArray[np.bool_], settings: Settings
+    state: State, source: Source, real: NDArray[np.bool_], settings: Settings
 ) -> tuple[Abilities, float]:
     """Posteriors of abilities over points of the guide, and the bound at the guide."""
     target, guide = state.target, state.guide
@@ -240,7 +260,7 @@ def abilities_of(
         generator = np.random.default_rng([settings.seed, draw, 1])
         for deviates in guide.deviates(generator):
             point = guide.at(*deviates)
-            found = likelihood.posteriors(target.coordinates.parameters(point))
+            found = source.posteriors(target.coordinates.parameters(point))
             bound += float(found.log_marginal.sum()) + target.location_prior(point)[0]
             centre = float(found.mean[real].mean())
             spread = math.sqrt(

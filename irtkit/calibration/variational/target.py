@@ -56,6 +56,13 @@ class LearnedPrior:
     log_scale_sd: float = 1.0
     location_sd: float = 5.0
 
+    def change_from(self, before: object) -> float:
+        """Largest relative change of the spreads since another one."""
+        if not isinstance(before, LearnedPrior):
+            return math.inf
+        spreads = (self.spread / before.spread, self.intercept_spread / before.intercept_spread)
+        return max(abs(math.log(ratio)) for ratio in spreads)
+
     def described(self) -> dict[str, Any]:
         """Return what was learned, for the settings of a result."""
         return {"kind": "empirical", **asdict(self)}
@@ -215,6 +222,22 @@ def target_of(
     if coordinates.common_slope and isinstance(prior, ItemPrior):
         _of_common_slope(prior)
     return target
+
+
+def proper(prior: WeakPrior | ItemPrior | None) -> WeakPrior | ItemPrior:
+    """Return the prior if there is one.
+
+    Raises
+    ------
+    ValueError
+        If there is none: the posterior of a separable item would have no finite spread.
+    """
+    if prior is None:
+        raise ValueError(
+            "method='vi' needs a prior, and prior is None; prior='weak' leaves scale and "
+            "location free"
+        )
+    return prior
 
 
 def _steep(prior: WeakPrior, slope: Array) -> tuple[float, Array]:

@@ -1,0 +1,150 @@
+"""The state of an ascent in a file, to go on from after an interruption.
+
+The file is a NumPy archive without pickled objects that appears whole or not at all. It holds what
+the next step depends on, and a fingerprint of responses and settings, so that a run is never taken
+up with others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.calibration.information import System
+from irtkit.calibration.variational.coordinates import Coordinates
+from irtkit.calibration.variational.guide import Guide
+from irtkit.calibration.variational.inference import State, TraceRow
+from irtkit.calibration.variational.target import LearnedPrior, Target
+from irtkit.files import replacing
+from irtkit.quadrature import Nodes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from irtkit.quadrature import Rows
+
+_FORMAT, _VERSION = "irtkit variational checkpoint", 1
+
+
+@dataclass
+class Checkpoint:
+    """A file that holds the state of every so-manieth step, of the first and of the last."""
+
+    path: Path
+    every: int
+    fingerprint: dict[str, Any]
+
+    def keep(self, state: State, nodes: Nodes) -> None:
+        """Store a state if it is time to."""
+        if state.converged or state.step % self.every == 0:
+            self.store(state, nodes)
+
+    def store(self, state: State, nodes: Nodes) -> None:
+        """Store a state."""
+        coordinates = state.target.coordinates
+        shape = {
+            name: getattr(coordinates, name)
+            for name in ("model", "n_items", "curve", "learns", "intercepts_move")
+        }
+        prior = state.target.prior
+        header = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "fingerprint": self.fingerprint,
+            "coordinates": shape,
+            "learned": asdict(prior) if isinstance(prior, LearnedPrior) else None,
+            "step": state.step,
+            "averaged": state.averaged,
+            "residual_square": state.residual_square,
+            "learning": state.learning,
+        }
+        parts = {
+            "guide": state.guide._asdict(),
+            "system": state.system._asdict(),
+            "nodes": nodes._asdict(),
+        }
+        arrays = {
+            f"{kind}_{name}": array
+            for kind, found in parts.items()
+            for name, array in found.items()
+            if array is not None
+        }
+        if coordinates.sign is not None:
+            arrays["sign"] = coordinates.sign
+        with replacing(self.path) as temporary, temporary.open("wb") as handle:
+            np.savez(
+                handle,
+                allow_pickle=False,
+                header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
+                by_slope=state.by_slope,
+                trace=np.array(state.trace, dtype=np.float64).reshape(-1, len(TraceRow._fields)),
+                **arrays,
+            )
+
+    def resumed(self, prior: Any) -> tuple[State, Nodes] | None:
+        """State and nodes that were stored, or None where there is no file yet.
+
+        ``prior`` is that of the fit; what it has learned since comes from the file.
+
+        Raises
+        ------
+        ValueError
+            If the file is no checkpoint, is damaged, or is of other responses or settings.
+        """
+        if not self.path.exists():
+            return None
+        try:
+            with self.path.open("rb") as handle, np.load(handle, allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in archive.files}
+            header = json.loads(bytes(arrays["header"]))
+            known = (header["format"], header["version"]) == (_FORMAT, _VERSION)
+        except (zipfile.BadZipFile, EOFError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"checkpoint {self.path} is not one that this irtkit wrote: {error}"
+            ) from error
+        if not known:
+            raise ValueError(f"checkpoint {self.path} is not one that this irtkit wrote")
+        for name, wanted in self.fingerprint.items():
+            if header["fingerprint"].get(name) != wanted:
+                raise ValueError(
+                    f"checkpoint {self.path} was made with other {name}; "
+                    "choose another path, or delete it to begin anew"
+                )
+        return _state_from(header, arrays, prior)
+
+
+def _state_from(header: dict[str, Any], arrays: dict[str, Any], prior: Any) -> tuple[State, Nodes]:
+    def part(kind: Any) -> Any:
+        return kind(*(arrays.get(f"{kind.__name__.lower()}_{name}") for name in kind._fields))
+
+    coordinates = Coordinates(**header["coordinates"], sign=arrays.get("sign"))
+    if header["learned"] is not None:
+        prior = LearnedPrior(**header["learned"])
+    state = State(
+        Target(coordinates, prior),
+        part(Guide),
+        part(System),
+        arrays["by_slope"],
+        header["residual_square"],
+        header["learning"],
+        header["step"],
+        header["averaged"],
+        tuple(TraceRow(int(row[0]), int(row[1]), *map(float, row[2:])) for row in arrays["trace"]),
+    )
+    return state, part(Nodes)
+
+
+def digest_of(rows: Rows) -> str:
+    """Return a digest of the responses, from their counts by item and by respondent."""
+    found = hashlib.sha256()
+    for counts in (
+        *(rows.item_right, rows.item_responses),
+        *(rows.respondent_right, rows.respondent_responses, rows.group),
+    ):
+        found.update(np.ascontiguousarray(counts).tobytes())
+    return found.hexdigest()

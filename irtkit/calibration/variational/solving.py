@@ -1,0 +1,202 @@
+"""From a response matrix to a solution by the variational path.
+
+The ascent starts near the maximum of the penalised likelihood, which an EM ascent with a coarse
+tolerance finds in a dozen evaluations; with batches, that of as many respondents as a few batches
+hold.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.special import logit
+
+from irtkit.calibration.priors import described_prior
+from irtkit.calibration.solution import Solution
+from irtkit.calibration.starting import starting_values
+from irtkit.calibration.variational import inference
+from irtkit.calibration.variational.bound import Likelihood
+from irtkit.calibration.variational.checkpoint import Checkpoint, digest_of
+from irtkit.calibration.variational.posterior import Posterior, moments_of
+from irtkit.calibration.variational.sources import Batches, Whole
+from irtkit.calibration.variational.target import LearnedPrior, proper, target_of
+from irtkit.quadrature import SYNTHETIC, ItemArrays
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from irtkit.calibration.em import Climber
+    from irtkit.calibration.priors import ItemPrior, WeakPrior
+    from irtkit.calibration.variational.coordinates import Coordinates
+    from irtkit.calibration.variational.inference import Source, State
+    from irtkit.irf import ModelName
+    from irtkit.quadrature import Nodes, Rows
+    from irtkit.responses import ResponseMatrix
+
+    Array = NDArray[np.float64]
+
+NEAR = 1e-3
+"""Tolerance of the ascent that finds the start."""
+_BATCHES_AT_START = 4
+
+
+class Options(NamedTuple):
+    """What concerns the variational path alone."""
+
+    batch: int | None
+    """Respondents of a step, or None for all."""
+    checkpoint: Path | None
+    every: int
+
+
+def start_rows(rows: Rows, options: Options, seed: int) -> Rows:
+    """Rows that the start is found from: all, or as many as a few batches hold."""
+    n = len(rows.group)
+    if options.batch is None or _BATCHES_AT_START * options.batch >= n:
+        return rows
+    order = np.random.default_rng([seed, 0, 3]).permutation(n)
+    return rows.chosen(np.sort(order[: _BATCHES_AT_START * options.batch]))
+
+
+class Variational:
+    """One variational fit."""
+
+    def __init__(
+        self,
+        climber: Climber,
+        rows: Rows,
+        responses: ResponseMatrix,
+        model: ModelName,
+        *,
+        settings: dict[str, Any],
+        options: Options,
+        report: Callable[[int, float], None],
+    ) -> None:
+        self._climber = climber
+        self._rows = rows
+        self._labels = responses.items, responses.respondents
+        self._model = model
+        self._settings = settings
+        self._options = options
+        self._report = report
+        empirical = settings["prior"] == "empirical"
+        self._prior = LearnedPrior() if empirical else proper(climber.layout.prior)
+        per_pass = 1 if options.batch is None else -(-len(rows.group) // options.batch)
+        self._stopping = inference.Settings(
+            settings["seed"], settings["tol"], per_pass, settings["max_iterations"]
+        )
+
+    def solve(self) -> Solution:
+        """Start, ascend, and find what the guide says of items and abilities."""
+        file = self._checkpoint()
+        found = None if file is None else file.resumed(self._prior)
+        state, nodes = self._start() if found is None else found
+        source = self._source(state.target.coordinates, nodes)
+        if file is not None and found is None:
+            file.store(state, nodes)
+
+        def keep(now: State) -> None:
+            if file is not None:
+                file.keep(now, nodes)
+
+        state = inference.ascend(state, source, self._stopping, report=self._report, keep=keep)
+        if self._options.batch is None:
+            state = inference.refreshed(state, source.likelihood(0))
+        return self._solution(state, source, nodes)
+
+    def _start(self) -> tuple[State, Nodes]:
+        """State near the maximum of the penalised likelihood."""
+        climber = self._climber
+        layout = climber.layout
+        maximum = climber.maximise(starting_values(layout, climber.rows))
+        items, hyper = layout.items(maximum.x), layout.hyper(maximum.x)
+        n = len(self._rows.group)
+        target = target_of(self._model, self._prior, items.slope, n)
+        mean = target.coordinates.point(items, hyper.location, hyper.log_scale)
+        likelihood = Likelihood(
+            target.coordinates, climber.engine, maximum.nodes, n, exact=climber.mesh is not None
+        )
+        return inference.first_state(target, mean, likelihood), maximum.nodes
+
+    def _source(self, coordinates: Coordinates, nodes: Nodes) -> Source:
+        rows, climber = self._rows, self._climber
+        if self._options.batch is None:
+            return Whole(coordinates, climber.engine, nodes, exact=climber.mesh is not None)
+        size, seed = self._options.batch, self._stopping.seed
+        return Batches(coordinates, rows, nodes, size, seed, climber.mesh)
+
+    def _checkpoint(self) -> Checkpoint | None:
+        path = self._options.checkpoint
+        if path is None:
+            return None
+        fingerprint = {
+            "model": self._model,
+            "prior": self._described(self._prior),
+            "seed": self._stopping.seed,
+            "batch": self._options.batch,
+            "quadrature": self._settings["quadrature"],
+            "responses": digest_of(self._rows),
+        }
+        return Checkpoint(path, self._options.every, fingerprint)
+
+    def _solution(self, state: State, source: Source, nodes: Nodes) -> Solution:
+        """Posterior means and SDs, and the likelihood at the means."""
+        rows, target = self._rows, state.target
+        abilities, elbo = inference.abilities_of(state, source, rows.real, self._stopping)
+        coordinates, guide = target.coordinates, state.guide
+        mean, covariance = moments_of(coordinates, guide)
+        parameters = mean.copy()
+        if mean.shape[1] == 3:
+            slope = mean[:, 2] * (1 - mean[:, 2])  # of guessing by its logit
+            parameters[:, 2] = logit(mean[:, 2])
+            covariance[:, 2, :] /= slope[:, None]
+            covariance[:, :, 2] /= slope[:, None]
+        log_likelihood, error = self._log_likelihood(parameters, source)
+        self._settings["prior"] = self._described(target.prior)
+        return Solution(
+            items=ItemArrays(*parameters.T),
+            covariances=covariance if self._settings["standard_errors"] else None,
+            information=None,
+            common_slope=coordinates.common_slope,
+            ability=abilities.mean,
+            ability_se=abilities.sd,
+            latent_sd=None,
+            synthetic_sd=source.likelihood(0).synthetic_sd(parameters),
+            log_likelihood=log_likelihood,
+            converged=state.converged,
+            n_iterations=state.step,
+            trace_rows=np.array(state.trace, dtype=np.float64).reshape(-1, 6),
+            nodes=nodes,
+            quadrature_error=error,
+            posterior=Posterior(
+                item_labels=self._labels[0],
+                respondent_labels=self._labels[1],
+                synthetic=rows.group == SYNTHETIC,
+                coordinates=coordinates,
+                guide=guide,
+                abilities=abilities,
+                elbo=elbo,
+            ),
+        )
+
+    def _log_likelihood(self, parameters: Array, source: Source) -> tuple[float, float]:
+        """Log-likelihood of real respondents on dense nodes, and how far that on the nodes is off.
+
+        The nodes reach as far as the posteriors do.
+        """
+        layout, real = self._climber.layout, self._rows.real
+        slopes, *rest = parameters.T
+        guessing = rest[1] if len(rest) > 1 else None
+        x = layout.joined(slopes[: layout.n_slopes], rest[0], guessing, np.zeros(2))
+        found = source.posteriors(parameters)
+        farthest = float((np.abs(found.mean) + 7 * found.sd)[real].max())
+        dense = source.on(self._climber.dense_nodes(x, farthest)).posteriors(parameters)
+        log_likelihood = float(dense.log_marginal[real].sum())
+        return log_likelihood, abs(log_likelihood - float(found.log_marginal[real].sum()))
+
+    def _described(self, prior: WeakPrior | ItemPrior | LearnedPrior) -> dict[str, Any] | None:
+        return prior.described() if isinstance(prior, LearnedPrior) else described_prior(prior)
