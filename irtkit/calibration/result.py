@@ -302,8 +302,12 @@ class FitResult:
             "quadrature": vars(self.quadrature),
             **{name: getattr(self, name) for name in _IN_HEADER},
         }
+        of_posterior: dict[str, NDArray[Any]] = {}
+        if self.posterior is not None:
+            header["posterior"], of_posterior = self.posterior.stored()
         arrays = {
             "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
+            **of_posterior,
             "discrimination": self.parameters.discrimination,
             "intercept": self.parameters.intercept,
             "guessing": self.parameters.guessing,
@@ -402,6 +406,17 @@ def _from_parts(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> FitR
             arrays["successes"], arrays["trials"], respondents, items, synthetic=marks
         )
     counts = {name: arrays[name] for name in Counts.__dataclass_fields__}
+    posterior = None
+    if "posterior" in header:
+        from irtkit.calibration.variational.posterior import Posterior
+
+        posterior = Posterior.restored(
+            header["posterior"],
+            arrays,
+            item_labels=items,
+            respondent_labels=respondents,
+            synthetic=arrays["synthetic"],
+        )
     return FitResult(
         item_labels=items,
         respondent_labels=respondents,
@@ -417,6 +432,7 @@ def _from_parts(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> FitR
         trace_rows=arrays["trace_rows"],
         quadrature=Quadrature(**header["quadrature"]),
         responses=responses,
+        posterior=posterior,
         saved_verdict=Verdict(arrays["p_negative"], arrays["wrong_key"])
         if "p_negative" in arrays
         else None,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration.information import System
-from irtkit.calibration.variational.coordinates import Coordinates
+from irtkit.calibration.variational.coordinates import STORED, Coordinates
 from irtkit.calibration.variational.guide import Guide
 from irtkit.calibration.variational.inference import State, TraceRow
 from irtkit.calibration.variational.target import LearnedPrior, Target
@@ -47,10 +47,7 @@ class Checkpoint:
     def store(self, state: State, nodes: Nodes) -> None:
         """Store a state."""
         coordinates = state.target.coordinates
-        shape = {
-            name: getattr(coordinates, name)
-            for name in ("model", "n_items", "curve", "learns", "intercepts_move")
-        }
+        shape = {name: getattr(coordinates, name) for name in STORED}
         prior = state.target.prior
         header = {
             "format": _FORMAT,

@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_FEWEST, _MOST = 3, 40
+_FEWEST, _MOST = 3, 80
 """Steps of the approach."""
 _SHRINKS = 0.5
 """Share of the last step's gain below which full steps still get nearer."""
 _LEAST_AVERAGED, _LEAST_PASSES = 16, 3
-_SETTLED = 0.01
+_SETTLED = 0.02
 """Relative change of what a prior learns below which it is settled."""
 _WEIGHT_OF_APPROACH = 8
 """Steps that the mean at the end of the approach counts for. From fewer, averaging would amplify

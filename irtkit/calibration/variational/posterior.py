@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from irtkit.calibration.information import shifts
-from irtkit.calibration.variational.coordinates import Point
+from irtkit.calibration.variational.coordinates import STORED, Coordinates, Point
+from irtkit.calibration.variational.guide import Guide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,14 +17,12 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from irtkit.calibration.variational.coordinates import Coordinates
-    from irtkit.calibration.variational.guide import Guide
-
     Array = NDArray[np.float64]
 
 Scale = Literal["population", "sample"]
 _ITEMS_AT_ONCE = 2048
 _ROTATIONS = 24
+_PREFIX = "posterior_"
 
 
 class Abilities(NamedTuple):
@@ -191,6 +190,41 @@ class Posterior:
         dims = {name: ["respondent" if name == "ability" else "item"] for name in drawn}
         coords = {"item": list(self.item_labels), "respondent": list(self.respondent_labels)}
         return arviz.from_dict(posterior=drawn, dims=dims, coords=coords)
+
+    def stored(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Plain values and arrays that :meth:`restored` makes a posterior of again."""
+        shape = {name: getattr(self.coordinates, name) for name in STORED}
+        arrays = {**self.guide._asdict(), **self.abilities._asdict()}
+        if self.coordinates.sign is not None:
+            arrays["sign"] = self.coordinates.sign
+        plain = {"coordinates": shape, "elbo": self.elbo, "stretch": self.stretch}
+        return plain, {f"{_PREFIX}{name}": array for name, array in arrays.items()}
+
+    @classmethod
+    def restored(
+        cls,
+        plain: dict[str, Any],
+        arrays: dict[str, Array],
+        *,
+        item_labels: tuple[str, ...],
+        respondent_labels: tuple[str, ...],
+        synthetic: NDArray[np.bool_],
+    ) -> Posterior:
+        """Make a posterior of what was stored."""
+
+        def part(kind: Any) -> Any:
+            return kind(*(arrays[f"{_PREFIX}{name}"] for name in kind._fields))
+
+        return cls(
+            item_labels=item_labels,
+            respondent_labels=respondent_labels,
+            synthetic=synthetic,
+            coordinates=Coordinates(**plain["coordinates"], sign=arrays.get(f"{_PREFIX}sign")),
+            guide=part(Guide),
+            abilities=part(Abilities),
+            elbo=float(plain["elbo"]),
+            stretch=float(plain["stretch"]),
+        )
 
     def _common(self, generator: np.random.Generator, n: int) -> Array:
         """Draws of shared coordinates and shifts, (n, r)."""

@@ -7,11 +7,13 @@ hold.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import logit
 
+from irtkit.calibration.empirical import sharpened
 from irtkit.calibration.priors import described_prior
 from irtkit.calibration.solution import Solution
 from irtkit.calibration.starting import starting_values
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from irtkit.calibration.em import Climber
+    from irtkit.calibration.em import Climber, Maximum
     from irtkit.calibration.priors import ItemPrior, WeakPrior
     from irtkit.calibration.variational.coordinates import Coordinates
     from irtkit.calibration.variational.inference import Source, State
@@ -113,10 +115,12 @@ class Variational:
         climber = self._climber
         layout = climber.layout
         maximum = climber.maximise(starting_values(layout, climber.rows))
-        items, hyper = layout.items(maximum.x), layout.hyper(maximum.x)
+        items, (log_scale, location) = layout.items(maximum.x), layout.hyper(maximum.x)
+        if isinstance(self._prior, LearnedPrior):
+            items, location, log_scale, self._prior = _learned_start(climber, maximum)
         n = len(self._rows.group)
         target = target_of(self._model, self._prior, items.slope, n)
-        mean = target.coordinates.point(items, hyper.location, hyper.log_scale)
+        mean = target.coordinates.point(items, location, log_scale)
         likelihood = Likelihood(
             target.coordinates, climber.engine, maximum.nodes, n, exact=climber.mesh is not None
         )
@@ -200,3 +204,19 @@ class Variational:
 
     def _described(self, prior: WeakPrior | ItemPrior | LearnedPrior) -> dict[str, Any] | None:
         return prior.described() if isinstance(prior, LearnedPrior) else described_prior(prior)
+
+
+def _learned_start(
+    climber: Climber, maximum: Maximum
+) -> tuple[ItemArrays, float, float, LearnedPrior]:
+    """Items that have learned from each other, m, log τ and the distribution they learned."""
+    told, plain, moved = sharpened(climber, maximum)
+    items = plain.layout.items(moved.x)
+    turned = -1.0 if told["slope"] < 0 else 1.0
+    scale, location = abs(told["slope"]), told["intercept"] / abs(told["slope"])
+    prior = LearnedPrior(
+        spread=told["slope_spread"] / scale,
+        inverted=told["inverted"],
+        intercept_spread=told["intercept_spread"],
+    )
+    return items._replace(slope=turned * items.slope), location, math.log(scale), prior

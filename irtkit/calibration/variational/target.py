@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 _HERMITE = 15
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(_HERMITE)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
-_LEAST_SPREAD = 0.02
+_LEAST_SPREAD, _LEAST_TOLD, _LONGEST_STEP = 0.02, 0.05, 0.3
+"""Of a learned spread: its least value, the least share told, the longest step of its logarithm."""
 _ITEMS_PER_RESPONDENT = 2
 """Items per respondent from which on intercepts are measured from m·a."""
 
@@ -181,21 +182,34 @@ class Target:
         return whole[:, :k, :k], whole[:, :k, k:], shared
 
     def learned(self, mean: Point, sd: Array, residual_square: float) -> LearnedPrior | None:
-        """Return the prior under which the guide is likeliest, where the prior is learned.
+        """Return a likelier prior, where the prior is learned.
 
         ``residual_square`` is the mean of (d − m·a)².
         """
         prior = self.prior
         if not isinstance(prior, LearnedPrior):
             return None
-        intercepts = max(math.sqrt(residual_square), _LEAST_SPREAD)
+        intercepts = _likelier(prior.intercept_spread, math.sqrt(residual_square), sd[:, 1])
         at = mean.own[:, 0, None] + sd[:, 0, None] * _NODES
         turned = TwoSidedDensity(prior.spread, prior.inverted).share_inverted(at)
         square = (1 - turned) * (at - 1) ** 2 + turned * (at + 1) ** 2
         spread = math.sqrt(float((square @ _WEIGHTS).mean()))
+        spread = _likelier(prior.spread, spread, sd[:, 0])
         share = float((turned @ _WEIGHTS).mean())
         least = 0.5 / self.coordinates.n_items
-        return LearnedPrior(max(spread, _LEAST_SPREAD), min(max(share, least), 0.5), intercepts)
+        return LearnedPrior(spread, min(max(share, least), 0.5), intercepts)
+
+
+def _likelier(before: float, step: float, sd: Array) -> float:
+    """Spread of a normal prior after a Fisher-scoring step in its logarithm.
+
+    ``step`` is where an EM step leads. What an item with a normal likelihood and posterior SD v
+    tells of a spread s is the share (1 − v²/s²)² of what it would were it known, so that EM steps
+    are too short by that factor (Dempster, Laird & Rubin 1977).
+    """
+    told = float(np.mean(np.maximum(1 - (sd / before) ** 2, 0.0) ** 2))
+    change = math.log(step / before) / max(told, _LEAST_TOLD)
+    return max(before * math.exp(min(max(change, -_LONGEST_STEP), _LONGEST_STEP)), _LEAST_SPREAD)
 
 
 def target_of(
