@@ -246,6 +246,11 @@ def test_wrong_arguments_are_refused_by_name(
         getattr(posterior_of(result), method)(**arguments)
 
 
+@pytest.mark.parametrize(
+    "target",
+    ["1PL weak, moving", "2PL weak", "2PL learned", "2PL lognormal", "3PL weak, moving"],
+    indirect=True,
+)
 def test_moments_are_those_of_many_draws(target: Target, guide: Guide) -> None:
     # items of half the width of the fixture, of the order that some dozen respondents leave
     guide = guide._replace(factor=0.5 * guide.factor, own=0.5 * guide.own)

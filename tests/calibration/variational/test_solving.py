@@ -286,7 +286,7 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "3PL, missing responses": Case("3PL", {"guessing": 0.2, "missing": 0.2}, {}, (1, 2, 4)),
+    "2PL, missing responses": Case("2PL", {"missing": 0.2}, {}, (1, 2, 4)),
     "2PL, batches": Case("2PL", {}, {"batch": 101}, (1, 4)),
 }
 
