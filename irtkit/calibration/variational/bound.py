@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.variational.coordinates import Coordinates
     from irtkit.calibration.variational.guide import Guide
+    from irtkit.calibration.variational.inference import Seen
     from irtkit.calibration.variational.target import Target
     from irtkit.quadrature import Engine, Nodes, Posteriors
 
@@ -66,9 +67,11 @@ class Likelihood:
         with np.errstate(under="ignore", divide="ignore"):
             return self._engine.posteriors(self._layout.items(x), grid)
 
-    def synthetic_sd(self, parameters: Array) -> float:
-        """SD of ability among synthetic respondents."""
-        return self._layout.synthetic_sd(parameters.T.ravel())
+
+def synthetic_sd_of(parameters: Array) -> float:
+    """SD of ability among synthetic respondents."""
+    layout = Layout("3PL" if parameters.shape[1] == 3 else "2PL", len(parameters), None)
+    return layout.synthetic_sd(parameters.T.ravel())
 
 
 class Evaluated(NamedTuple):
@@ -88,7 +91,7 @@ class Evaluated(NamedTuple):
 
 
 def evaluate(
-    target: Target, guide: Guide, likelihood: Likelihood, generator: np.random.Generator
+    target: Target, guide: Guide, likelihood: Seen, generator: np.random.Generator
 ) -> Evaluated:
     """Evaluate the bound and its gradient at points of the guide drawn from a generator."""
     coordinates = target.coordinates

@@ -17,6 +17,7 @@ import numpy as np
 
 from irtkit.calibration.information import System
 from irtkit.calibration.variational.coordinates import STORED, Coordinates
+from irtkit.calibration.variational.encoder import Encoder
 from irtkit.calibration.variational.guide import Guide
 from irtkit.calibration.variational.inference import State, TraceRow
 from irtkit.calibration.variational.target import LearnedPrior, Target
@@ -39,13 +40,13 @@ class Checkpoint:
     every: int
     fingerprint: dict[str, Any]
 
-    def keep(self, state: State, nodes: Nodes) -> None:
+    def keep(self, state: State, nodes: Nodes, encoder: Encoder | None) -> None:
         """Store a state if it is time to."""
         if state.converged or state.step % self.every == 0:
-            self.store(state, nodes)
+            self.store(state, nodes, encoder)
 
-    def store(self, state: State, nodes: Nodes) -> None:
-        """Store a state."""
+    def store(self, state: State, nodes: Nodes, encoder: Encoder | None) -> None:
+        """Store a state, the nodes of its grid, and the encoder, if there is one."""
         coordinates = state.target.coordinates
         shape = {name: getattr(coordinates, name) for name in STORED}
         prior = state.target.prior
@@ -73,6 +74,10 @@ class Checkpoint:
         }
         if coordinates.sign is not None:
             arrays["sign"] = coordinates.sign
+        if state.round_from is not None:
+            arrays["round_from"] = state.round_from
+        if encoder is not None:
+            arrays |= encoder.arrays()
         with replacing(self.path) as temporary, temporary.open("wb") as handle:
             np.savez(
                 handle,
@@ -83,8 +88,8 @@ class Checkpoint:
                 **arrays,
             )
 
-    def resumed(self, prior: Any) -> tuple[State, Nodes] | None:
-        """State and nodes that were stored, or None where there is no file yet.
+    def resumed(self, prior: Any) -> tuple[State, Nodes, Encoder | None] | None:
+        """State, nodes and encoder that were stored, or None where there is no file yet.
 
         ``prior`` is that of the fit; what it has learned since comes from the file.
 
@@ -115,7 +120,9 @@ class Checkpoint:
         return _state_from(header, arrays, prior)
 
 
-def _state_from(header: dict[str, Any], arrays: dict[str, Any], prior: Any) -> tuple[State, Nodes]:
+def _state_from(
+    header: dict[str, Any], arrays: dict[str, Any], prior: Any
+) -> tuple[State, Nodes, Encoder | None]:
     def part(kind: Any) -> Any:
         return kind(*(arrays.get(f"{kind.__name__.lower()}_{name}") for name in kind._fields))
 
@@ -128,12 +135,13 @@ def _state_from(header: dict[str, Any], arrays: dict[str, Any], prior: Any) -> t
         part(System),
         arrays["by_slope"],
         header["residual_square"],
+        arrays.get("round_from"),
         header["learning"],
         header["step"],
         header["averaged"],
         tuple(TraceRow(int(row[0]), int(row[1]), *map(float, row[2:])) for row in arrays["trace"]),
     )
-    return state, part(Nodes)
+    return state, part(Nodes), Encoder.from_arrays(arrays)
 
 
 def digest_of(rows: Rows) -> str:

@@ -23,7 +23,7 @@ import numpy as np
 import optax
 
 from irtkit.calibration.information import System
-from irtkit.calibration.variational.bound import Likelihood, evaluate
+from irtkit.calibration.variational.bound import evaluate
 from irtkit.calibration.variational.coordinates import Point
 from irtkit.calibration.variational.guide import Guide, guide_at
 from irtkit.calibration.variational.posterior import Abilities
@@ -91,6 +91,8 @@ class State:
     """Expected gradient of the likelihood by slopes at the last step."""
     residual_square: float = 1.0
     """Mean of (d − m·a)² at the last step."""
+    round_from: Array | None = None
+    """Means of own coordinates when the last round of batches began."""
     learning: float = 0.0
     """Largest relative change of what the prior learns at the last step."""
     step: int = 0
@@ -100,11 +102,27 @@ class State:
     converged: bool = False
 
 
+class Seen(Protocol):
+    """A likelihood, or a bound on it."""
+
+    nodes: Nodes
+
+    def evaluate(self, parameters: Array) -> tuple[float, Array]:
+        """Value, and gradient by slope, intercept (and logit of guessing)."""
+
+    def system(self, parameters: Array) -> System:
+        """Information about items and about shifts that all abilities share."""
+
+
 class Source(Protocol):
     """Gives the likelihood that a step sees: of all respondents, or of some."""
 
-    def likelihood(self, step: int) -> Likelihood:
-        """Likelihood for a step."""
+    @property
+    def amortised(self) -> bool:
+        """Whether an encoder tells the posteriors of respondents."""
+
+    def likelihood(self, step: int) -> Seen:
+        """What a step sees."""
 
     def posteriors(self, parameters: Array) -> Posteriors:
         """Posterior of every respondent."""
@@ -113,7 +131,7 @@ class Source(Protocol):
         """The same on other nodes."""
 
 
-def first_state(target: Target, mean: Point, likelihood: Likelihood) -> State:
+def first_state(target: Target, mean: Point, likelihood: Seen) -> State:
     """Return the state before the first step, around a mean."""
     coordinates = target.coordinates
     system = likelihood.system(coordinates.parameters(mean))
@@ -146,6 +164,8 @@ def ascend(
 
 def _stepped(state: State, source: Source, settings: Settings) -> State:
     """Return the state after one more step."""
+    if settings.per_pass > 1 and state.step % settings.per_pass == 0:
+        state = replace(state, round_from=state.guide.own)
     likelihood = source.likelihood(state.step)
     generator = np.random.default_rng([settings.seed, state.step, 0])
     found = evaluate(state.target, state.guide, likelihood, generator)
@@ -193,7 +213,7 @@ def _updated(mean: Point, direction: Point, n_averaged: int) -> Point:
     return Point(np.asarray(moved.own), np.asarray(moved.shared))
 
 
-def refreshed(state: State, likelihood: Likelihood, rate: float = 1.0) -> State:
+def refreshed(state: State, likelihood: Seen, rate: float = 1.0) -> State:
     """Make the guide's covariance, and what the prior learns, anew at its mean.
 
     ``rate`` is the weight of the respondents of this step in the information about the items.
@@ -241,8 +261,9 @@ def _settled(state: State, settings: Settings) -> bool:
     n_parameters = state.guide.own.size + len(state.guide.shared)
     rise = float(bounds[window:].mean() - bounds[:window].mean())
     worth = 0.5 * n_parameters * settings.tol**2
-    if settings.per_pass > 1:
-        return rise < worth
+    if state.round_from is not None:
+        moved = (state.guide.own - state.round_from) / state.guide.sds()
+        return rise < worth and float(np.mean(moved**2)) < (2 * settings.tol) ** 2
     changes = np.array([row.change for row in state.trace[-2 * window :]])
     noise = math.sqrt(float(np.mean(changes**2)) / state.averaged)
     return noise < settings.tol and rise < worth + 2 * float(np.std(bounds)) / math.sqrt(window)
@@ -275,4 +296,6 @@ def abilities_of(
     sd = np.sqrt(within + np.maximum(square - mean**2, 0.0))
     expected = target.expected_prior(guide.own, guide.sds())
     elbo = bound / n_points + expected.value + guide.entropy()
+    if source.amortised:
+        elbo = state.trace[-1].smoothed
     return Abilities(mean, sd, population / n_points, np.sqrt(given / n_points)), elbo

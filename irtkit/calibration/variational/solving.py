@@ -18,8 +18,10 @@ from irtkit.calibration.priors import described_prior
 from irtkit.calibration.solution import Solution
 from irtkit.calibration.starting import starting_values
 from irtkit.calibration.variational import inference
-from irtkit.calibration.variational.bound import Likelihood
+from irtkit.calibration.variational.amortised import Amortised, parts_of
+from irtkit.calibration.variational.bound import Likelihood, synthetic_sd_of
 from irtkit.calibration.variational.checkpoint import Checkpoint, digest_of
+from irtkit.calibration.variational.encoder import Encoder
 from irtkit.calibration.variational.posterior import Posterior, moments_of
 from irtkit.calibration.variational.sources import Batches, Whole
 from irtkit.calibration.variational.target import LearnedPrior, proper, target_of
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.em import Climber, Maximum
     from irtkit.calibration.priors import ItemPrior, WeakPrior
-    from irtkit.calibration.variational.coordinates import Coordinates
     from irtkit.calibration.variational.inference import Source, State
     from irtkit.irf import ModelName
     from irtkit.quadrature import Nodes, Rows
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 NEAR = 1e-3
 """Tolerance of the ascent that finds the start."""
 _BATCHES_AT_START = 4
+_WARM_UP = 200
+"""Steps of the encoder before items move."""
 
 
 class Options(NamedTuple):
@@ -51,6 +54,9 @@ class Options(NamedTuple):
 
     batch: int | None
     """Respondents of a step, or None for all."""
+    items: int | None
+    """Items of a step, or None for all."""
+    amortised: bool
     checkpoint: Path | None
     every: int
 
@@ -87,7 +93,9 @@ class Variational:
         self._report = report
         empirical = settings["prior"] == "empirical"
         self._prior = LearnedPrior() if empirical else proper(climber.layout.prior)
-        per_pass = 1 if options.batch is None else -(-len(rows.group) // options.batch)
+        per_pass = 1
+        if options.batch is not None:
+            per_pass = -(-len(rows.group) // options.batch) * parts_of(rows, options.items)
         self._stopping = inference.Settings(
             settings["seed"], settings["tol"], per_pass, settings["max_iterations"]
         )
@@ -96,14 +104,15 @@ class Variational:
         """Start, ascend, and find what the guide says of items and abilities."""
         file = self._checkpoint()
         found = None if file is None else file.resumed(self._prior)
-        state, nodes = self._start() if found is None else found
-        source = self._source(state.target.coordinates, nodes)
-        if file is not None and found is None:
-            file.store(state, nodes)
+        state, nodes, encoder = (*self._start(), None) if found is None else found
+        source = self._source(state, nodes, encoder)
 
         def keep(now: State) -> None:
             if file is not None:
-                file.keep(now, nodes)
+                file.keep(now, nodes, _encoder_of(source))
+
+        if found is None:
+            keep(state)
 
         state = inference.ascend(state, source, self._stopping, report=self._report, keep=keep)
         if self._options.batch is None:
@@ -126,12 +135,19 @@ class Variational:
         )
         return inference.first_state(target, mean, likelihood), maximum.nodes
 
-    def _source(self, coordinates: Coordinates, nodes: Nodes) -> Source:
-        rows, climber = self._rows, self._climber
-        if self._options.batch is None:
+    def _source(self, state: State, nodes: Nodes, encoder: Encoder | None) -> Source:
+        rows, climber, options = self._rows, self._climber, self._options
+        coordinates = state.target.coordinates
+        if options.batch is None:
             return Whole(coordinates, climber.engine, nodes, exact=climber.mesh is not None)
-        size, seed = self._options.batch, self._stopping.seed
-        return Batches(coordinates, rows, nodes, size, seed, climber.mesh)
+        seed = self._stopping.seed
+        batches = Batches(coordinates, rows, nodes, options.batch, seed, climber.mesh)
+        if not options.amortised:
+            return batches
+        source = Amortised(batches, options.items, encoder or Encoder.untrained(seed))
+        if encoder is None:
+            source.warm_up(coordinates.parameters(state.guide.mean), _WARM_UP)
+        return source
 
     def _checkpoint(self) -> Checkpoint | None:
         path = self._options.checkpoint
@@ -141,7 +157,7 @@ class Variational:
             "model": self._model,
             "prior": self._described(self._prior),
             "seed": self._stopping.seed,
-            "batch": self._options.batch,
+            "batch": [self._options.batch, self._options.items, self._options.amortised],
             "quadrature": self._settings["quadrature"],
             "responses": digest_of(self._rows),
         }
@@ -159,7 +175,7 @@ class Variational:
             parameters[:, 2] = logit(mean[:, 2])
             covariance[:, 2, :] /= slope[:, None]
             covariance[:, :, 2] /= slope[:, None]
-        log_likelihood, error = self._log_likelihood(parameters, source)
+        log_likelihood, error = self._log_likelihood(parameters, source.on(nodes))
         self._settings["prior"] = self._described(target.prior)
         return Solution(
             items=ItemArrays(*parameters.T),
@@ -169,7 +185,7 @@ class Variational:
             ability=abilities.mean,
             ability_se=abilities.sd,
             latent_sd=None,
-            synthetic_sd=source.likelihood(0).synthetic_sd(parameters),
+            synthetic_sd=synthetic_sd_of(parameters),
             log_likelihood=log_likelihood,
             converged=state.converged,
             n_iterations=state.step,
@@ -184,6 +200,7 @@ class Variational:
                 guide=guide,
                 abilities=abilities,
                 elbo=elbo,
+                encoder=_encoder_of(source),
             ),
         )
 
@@ -204,6 +221,10 @@ class Variational:
 
     def _described(self, prior: WeakPrior | ItemPrior | LearnedPrior) -> dict[str, Any] | None:
         return prior.described() if isinstance(prior, LearnedPrior) else described_prior(prior)
+
+
+def _encoder_of(source: Source) -> Encoder | None:
+    return source.encoder if isinstance(source, Amortised) else None
 
 
 def _learned_start(
