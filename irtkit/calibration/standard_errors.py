@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.information import blocks, curvatures, less_noise, outer, system_of
+from irtkit.calibration.information import (
+    blocks,
+    curvatures,
+    expected_of,
+    less_noise,
+    outer,
+    system_of,
+)
 from irtkit.calibration.likelihood import prior_at
 from irtkit.quadrature import REAL
 
@@ -210,7 +217,8 @@ def _by_latent_sd(fitted: Fitted) -> Array:
 
 def _bordered(fitted: Fitted) -> _Covariances:
     """Items beside shifts that all abilities share; no items × items array."""
-    own, noise, cross, shared = system_of(fitted)
+    expected = expected_of(fitted, right_too=fitted.with_guessing)
+    own, noise, cross, shared = system_of(fitted, expected)
     by_prior = _prior(fitted)
     own += by_prior.own
     shared = _block_diagonal(by_prior.shared, shared)

@@ -94,9 +94,9 @@ class BatchBound:
         self._owner.encoder, bounds, gradient = trained(self._owner.encoder, parameters, seen)
         return self._factor * float(bounds.sum()), self._factor * gradient
 
-    def system(self, parameters: Array) -> System:
-        """Information about items and about shifts that all abilities share."""
-        return self._batches.likelihood(self._step).system(parameters)
+    def systems(self, parameters: Array, points: list[Array]) -> list[System]:
+        """Information about items at some points, and about shifts that all abilities share."""
+        return self._batches.likelihood(self._step).systems(parameters, points)
 
 
 def precision_of(parameters: Array, rows: Rows) -> Array:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.calibration.fitted import Fitted
-from irtkit.calibration.information import System, system_of
+from irtkit.calibration.information import System, expected_of, system_of
 from irtkit.calibration.layout import Layout
 from irtkit.calibration.likelihood import MarginalLikelihood, grid_of
 from irtkit.calibration.variational.coordinates import Point
@@ -54,11 +54,17 @@ class Likelihood:
         by_parameter = found.gradient.reshape(parameters.shape[1], -1).T
         return self._factor * found.value, self._factor * by_parameter
 
-    def system(self, parameters: Array) -> System:
-        """Information about items and about shifts that all abilities share."""
-        x = parameters.T.ravel()
-        found = system_of(Fitted(self._layout, self._engine.rows, self.nodes, x), observed=False)
-        return System(*(self._factor * part for part in found))
+    def systems(self, parameters: Array, points: list[Array]) -> list[System]:
+        """Information about items at some points, and about shifts that all abilities share.
+
+        The posteriors of ability are those at ``parameters``.
+        """
+        expected = expected_of(self._fitted(parameters))
+        found = (system_of(self._fitted(point), expected) for point in points)
+        return [System(*(self._factor * part for part in system)) for system in found]
+
+    def _fitted(self, parameters: Array) -> Fitted:
+        return Fitted(self._layout, self._engine.rows, self.nodes, parameters.T.ravel())
 
     def posteriors(self, parameters: Array) -> Posteriors:
         """Posterior of every respondent."""

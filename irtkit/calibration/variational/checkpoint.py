@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.information import System
 from irtkit.calibration.variational.coordinates import STORED, Coordinates
 from irtkit.calibration.variational.encoder import Encoder
-from irtkit.calibration.variational.guide import Guide
+from irtkit.calibration.variational.guide import Guide, Information
 from irtkit.calibration.variational.inference import State, TraceRow
 from irtkit.calibration.variational.target import LearnedPrior, Target
 from irtkit.files import replacing
@@ -63,7 +62,7 @@ class Checkpoint:
         }
         parts = {
             "guide": state.guide._asdict(),
-            "system": state.system._asdict(),
+            "information": state.information._asdict(),
             "nodes": nodes._asdict(),
         }
         arrays = {
@@ -132,7 +131,7 @@ def _state_from(
     state = State(
         Target(coordinates, prior),
         part(Guide),
-        part(System),
+        part(Information),
         arrays["by_slope"],
         header["residual_square"],
         arrays.get("round_from"),

@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 import optax
 
-from irtkit.calibration.information import System
 from irtkit.calibration.variational.bound import evaluate
 from irtkit.calibration.variational.coordinates import Point
-from irtkit.calibration.variational.guide import Guide, guide_at
+from irtkit.calibration.variational.guide import Guide, Information, guide_of, information_at
 from irtkit.calibration.variational.posterior import Abilities
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from irtkit.calibration.information import System
     from irtkit.calibration.variational.target import Target
     from irtkit.quadrature import Nodes, Posteriors
 
@@ -49,6 +49,12 @@ _WEIGHT_OF_APPROACH = 8
 """Steps that the mean at the end of the approach counts for. From fewer, averaging would amplify
 noise where the spread of items, which it holds fixed, is stiffer than their means."""
 _SMOOTHING = 0.2
+_TRUSTED = 1.5
+"""Longest step of an item, in posterior SDs."""
+DAMPING = 0.5
+"""Weight of new information in the approach: where responses hardly pin an item down, information
+depends much on the spread, and the spread on it."""
+_FIRST_ROUNDS = 2
 _LONGEST_STEP = 2.0
 """Longest step of a coordinate: slopes and intercepts in logits, scales in log."""
 _FIRST_SD = 0.1
@@ -86,7 +92,7 @@ class State:
 
     target: Target
     guide: Guide
-    system: System
+    information: Information
     by_slope: Array
     """Expected gradient of the likelihood by slopes at the last step."""
     residual_square: float = 1.0
@@ -110,8 +116,8 @@ class Seen(Protocol):
     def evaluate(self, parameters: Array) -> tuple[float, Array]:
         """Value, and gradient by slope, intercept (and logit of guessing)."""
 
-    def system(self, parameters: Array) -> System:
-        """Information about items and about shifts that all abilities share."""
+    def systems(self, parameters: Array, points: list[Array]) -> list[System]:
+        """Information about items at some points, and about shifts that all abilities share."""
 
 
 class Source(Protocol):
@@ -131,14 +137,19 @@ class Source(Protocol):
         """The same on other nodes."""
 
 
-def first_state(target: Target, mean: Point, likelihood: Seen) -> State:
+def first_state(target: Target, mean: Point, likelihood: Seen, seed: int) -> State:
     """Return the state before the first step, around a mean."""
     coordinates = target.coordinates
-    system = likelihood.system(coordinates.parameters(mean))
+    parameters = coordinates.parameters(mean)
+    information = information_at(target, [mean], likelihood.systems(parameters, [parameters]))
     start = np.full_like(mean.own, _FIRST_SD)
     nothing = np.zeros(coordinates.n_items)
     by_prior = target.expected_prior(mean.own, start).curvature
-    return State(target, guide_at(target, mean, system, nothing, by_prior), system, nothing)
+    guide = guide_of(target, mean, information, nothing, by_prior)
+    state = State(target, guide, information, nothing)
+    for _ in range(_FIRST_ROUNDS):
+        state = refreshed(state, likelihood, seed, DAMPING)
+    return state
 
 
 def ascend(
@@ -169,7 +180,7 @@ def _stepped(state: State, source: Source, settings: Settings) -> State:
     likelihood = source.likelihood(state.step)
     generator = np.random.default_rng([settings.seed, state.step, 0])
     found = evaluate(state.target, state.guide, likelihood, generator)
-    direction = state.guide.natural(found.gradient)
+    direction = _trusted(state.guide.natural(found.gradient), state.guide)
     gain = 0.5 * float(
         (direction.own * found.gradient.own).sum() + direction.shared @ found.gradient.shared
     )
@@ -198,8 +209,21 @@ def _stepped(state: State, source: Source, settings: Settings) -> State:
         trace=(*state.trace, row),
     )
     if settings.per_pass > 1:
-        return refreshed(after, likelihood, 1 / (1 + _WEIGHT_OF_APPROACH + averaged))
-    return after if averaged else refreshed(after, likelihood)
+        return refreshed(after, likelihood, settings.seed, 1 / (1 + _WEIGHT_OF_APPROACH + averaged))
+    return after if averaged else refreshed(after, likelihood, settings.seed, DAMPING)
+
+
+def _trusted(direction: Point, guide: Guide) -> Point:
+    """A step in which no item goes further than a few of its posterior SDs.
+
+    Farther out the expected information says nothing.
+    """
+    size = np.sqrt(np.mean((direction.own / guide.sds()) ** 2, axis=1, keepdims=True))
+    shared = direction.shared
+    if len(shared):
+        sds = np.sqrt(np.diag(guide.common)[: len(shared)])
+        shared = np.clip(shared, -_TRUSTED * sds, _TRUSTED * sds)
+    return Point(direction.own * np.minimum(1.0, _TRUSTED / np.maximum(size, 1e-300)), shared)
 
 
 def _updated(mean: Point, direction: Point, n_averaged: int) -> Point:
@@ -213,23 +237,25 @@ def _updated(mean: Point, direction: Point, n_averaged: int) -> Point:
     return Point(np.asarray(moved.own), np.asarray(moved.shared))
 
 
-def refreshed(state: State, likelihood: Seen, rate: float = 1.0) -> State:
+def refreshed(state: State, likelihood: Seen, seed: int, weight: float) -> State:
     """Make the guide's covariance, and what the prior learns, anew at its mean.
 
-    ``rate`` is the weight of the respondents of this step in the information about the items.
+    Information is expected under the guide, as it was before; ``weight`` is that of what is seen
+    now.
     """
     target, guide = state.target, state.guide
     learned, learning = target.learned(guide.mean, guide.sds(), state.residual_square), 0.0
     if learned is not None:
         learning = learned.change_from(target.prior)
         target = replace(target, prior=learned)
-    seen = likelihood.system(target.coordinates.parameters(guide.mean))
-    system = System(
-        *(old + rate * (new - old) for old, new in zip(state.system, seen, strict=True))
-    )
+    to_parameters = target.coordinates.parameters
+    points = guide.around(np.random.default_rng([seed, state.step, 6]))
+    systems = likelihood.systems(to_parameters(guide.mean), [to_parameters(p) for p in points])
+    seen = information_at(target, points, systems)
+    information = state.information.averaged(seen, weight)
     by_prior = target.expected_prior(guide.own, guide.sds()).curvature
-    renewed = guide_at(target, guide.mean, system, state.by_slope, by_prior)
-    return replace(state, target=target, guide=renewed, system=system, learning=learning)
+    renewed = guide_of(target, guide.mean, information, state.by_slope, by_prior)
+    return replace(state, target=target, guide=renewed, information=information, learning=learning)
 
 
 def _approached(state: State, change: float) -> bool:

@@ -116,7 +116,9 @@ class Variational:
 
         state = inference.ascend(state, source, self._stopping, report=self._report, keep=keep)
         if self._options.batch is None:
-            state = inference.refreshed(state, source.likelihood(0))
+            state = inference.refreshed(
+                state, source.likelihood(0), self._stopping.seed, inference.DAMPING
+            )
         return self._solution(state, source, nodes)
 
     def _start(self) -> tuple[State, Nodes]:
@@ -133,7 +135,8 @@ class Variational:
         likelihood = Likelihood(
             target.coordinates, climber.engine, maximum.nodes, n, exact=climber.mesh is not None
         )
-        return inference.first_state(target, mean, likelihood), maximum.nodes
+        seed = self._stopping.seed
+        return inference.first_state(target, mean, likelihood, seed), maximum.nodes
 
     def _source(self, state: State, nodes: Nodes, encoder: Encoder | None) -> Source:
         rows, climber, options = self._rows, self._climber, self._options
