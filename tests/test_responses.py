@@ -165,11 +165,15 @@ def test_a_table_that_is_no_matrix_is_refused(arguments: dict[str, Any], message
         ({"respondent": [], "item": [], "response": []}, "long table is empty"),
         ({"respondent": ["x"], "item": ["a"], "correct": [1]}, "response='response' is not a col"),
         ({"respondent": ["x"], "item": ["a"], "response": ["yes"]}, "item 'a' has 'yes'"),
+        ({"respondent": ["x"], "item": ["a"], "response": [None]}, "every cell is missing"),
     ],
 )
-def test_a_long_table_with_a_fault_is_refused(frame: pd.DataFrame, message: str) -> None:
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_long_table_with_a_fault_is_refused(
+    frame: pd.DataFrame, message: str, sparse: bool
+) -> None:
     with pytest.raises(ValueError, match=message):
-        ResponseMatrix.from_long(pd.DataFrame(frame))
+        ResponseMatrix.from_long(pd.DataFrame(frame), sparse=sparse)
 
 
 def test_the_arrays_of_a_matrix_cannot_be_changed_and_are_its_own() -> None:
