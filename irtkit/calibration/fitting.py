@@ -62,8 +62,8 @@ def fit(
     Parameters
     ----------
     responses
-        Right and wrong answers, respondents × items; missing cells are taken as missing at
-        random. Synthetic respondents take part in estimating items, with a wide ability
+        Right and wrong answers, respondents × items, dense or sparse; missing cells are taken as
+        missing at random. Synthetic respondents take part in estimating items, with a wide ability
         distribution of their own (5 logits at the typical slope, and more than real ones; the
         settings of the result say how wide), and count neither in the
         log-likelihood nor in average errors, orientation or scale. An always-right row contradicts
