@@ -88,25 +88,24 @@ class Observed(NamedTuple):
         kept = tried.data > 0
         if not kept.any():
             raise ValueError("trials holds no response: every cell is missing")
-        tried_at, right_at = _cells_of(tried), _cells_of(right)
-        cells, n_trials = tried_at[kept], tried.data[kept]
+        cells, n_trials = _cells_of(tried)[kept], tried.data[kept]
         won = right.data > 0
-        place = np.searchsorted(cells, right_at[won])
-        if not np.array_equal(cells[np.minimum(place, len(cells) - 1)], right_at[won]):
-            raise ValueError("successes must be at most trials: a cell has successes and no trial")
-        n_right = np.zeros(len(cells), dtype=n_trials.dtype)
-        n_right[place] = right.data[won]
-        if (n_right > n_trials).any():
-            worst = int(np.argmax(n_right > n_trials))
-            row, column = divmod(int(cells[worst]), tried.shape[1])
+        at, n_won = _cells_of(right)[won], right.data[won]
+        place = np.minimum(np.searchsorted(cells, at), len(cells) - 1)
+        n_tried = np.where(cells[place] == at, n_trials[place], 0)
+        above = np.flatnonzero(n_won > n_tried)
+        if above.size:
+            row, column = divmod(int(at[above[0]]), tried.shape[1])
             raise ValueError(
                 f"successes must be at most trials: row {row}, column {column} (counted from 0) "
-                f"has {n_right[worst]} out of {n_trials[worst]}"
+                f"has {n_won[above[0]]} out of {n_tried[above[0]]}"
             )
+        n_right = np.zeros_like(n_trials)
+        n_right[place] = n_won
         return cls.of_cells(cells, n_right, n_trials, tried.shape)
 
-    def parts(self) -> dict[str, NDArray[Any]]:
-        """Named arrays to store, from which `from_parts` makes the same cells."""
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Named arrays to store, from which `of_arrays` makes the same cells."""
         return {
             "observed_starts": self.trials.indptr,
             "observed_columns": self.trials.indices,
@@ -115,12 +114,12 @@ class Observed(NamedTuple):
         }
 
     @classmethod
-    def from_parts(cls, parts: dict[str, NDArray[Any]], shape: tuple[int, int]) -> Observed:
+    def of_arrays(cls, arrays: dict[str, NDArray[Any]], shape: tuple[int, int]) -> Observed:
         """Observed cells from arrays that were stored, of which nothing is taken on trust."""
         from scipy.sparse import csr_array
 
-        starts, columns = parts["observed_starts"], parts["observed_columns"]
-        counts = (parts[f"observed_{name}"] for name in cls._fields)
+        starts, columns = arrays["observed_starts"], arrays["observed_columns"]
+        counts = (arrays[f"observed_{name}"] for name in cls._fields)
         return cls.checked(*(csr_array((table, columns, starts), shape=shape) for table in counts))
 
     @property

@@ -68,7 +68,7 @@ def test_sparse_arrays_of_any_kind_are_observed_cells(
     [
         ([[1, 0]], [[2], [2]], r"the same shape, got \(1, 2\) and \(2, 1\)"),
         ([[1, 3]], [[1, 2]], r"row 0, column 1 \(counted from 0\) has 3 out of 2"),
-        ([[1, 1]], [[0, 2]], "a cell has successes and no trial"),
+        ([[1, 1]], [[0, 2]], r"row 0, column 0 \(counted from 0\) has 1 out of 0"),
         ([[0.5]], [[1]], "successes must be whole numbers from 0"),
         ([[1]], [[-1]], "trials must be whole numbers from 0"),
         ([[1]], [[np.inf]], "trials must be whole numbers from 0"),

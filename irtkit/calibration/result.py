@@ -328,7 +328,7 @@ class FitResult:
         }
         if include_responses and self.responses is not None:
             if self.responses.is_sparse:
-                arrays |= self.responses.observed.parts()
+                arrays |= self.responses.observed.arrays()
             elif self.responses.has_repeats:
                 arrays["successes"] = self.responses.successes
                 arrays["trials"] = self.responses.trials
@@ -411,7 +411,7 @@ def _from_parts(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> FitR
     if "responses" in arrays:
         responses = ResponseMatrix(arrays["responses"], respondents, items, synthetic=marks)
     elif "observed_trials" in arrays:
-        observed = Observed.from_parts(arrays, (len(respondents), len(items)))
+        observed = Observed.of_arrays(arrays, (len(respondents), len(items)))
         responses = ResponseMatrix.from_observed(*observed, respondents, items, synthetic=marks)
     elif "trials" in arrays:
         responses = ResponseMatrix.from_counts(
