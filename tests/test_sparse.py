@@ -209,6 +209,7 @@ print(json.dumps([*responses.observed.shape, int(result.items["n_responses"].sum
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is told in other units")
 def test_a_matrix_of_four_thousand_million_cells_is_fitted_in_little_memory() -> None:
     command = [sys.executable, "-c", _FIT_IN_LITTLE_MEMORY]
