@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.responses import (
+from irtkit.codes import (
     INVALID,
     MISSING,
-    ResponseMatrix,
     check_threshold,
     invalid_response_message,
     response_code,
 )
+from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.codes import MISSING
 from irtkit.files import open_text, replacing
 from irtkit.io.collecting import Numbering, ResponseCodes
-from irtkit.responses import MISSING, ResponseMatrix, refuse_sparse
+from irtkit.responses import ResponseMatrix, refuse_sparse
 
 if TYPE_CHECKING:
     import os
