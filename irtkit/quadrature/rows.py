@@ -54,7 +54,7 @@ class Rows(NamedTuple):
     @property
     def repeated(self) -> bool:
         """Whether some cell has more than one trial."""
-        return bool(self.trials.data.max() > 1) if self.sparse else self.trials is not None
+        return bool(self.trials.data.max(initial=0) > 1) if self.sparse else self.trials is not None
 
     @property
     def real(self) -> NDArray[np.bool_]:
