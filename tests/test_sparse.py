@@ -7,6 +7,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import jax
 import numpy as np
 import pandas as pd
 import pytest
@@ -103,6 +104,13 @@ def test_rasch_on_a_fixed_grid_is_that_of_the_dense_matrix() -> None:
     assert_same_fit(*(irtkit.fit(matrix, "Rasch", **settings) for matrix in both))
 
 
+@pytest.mark.parametrize("batch", [None, 100])
+def test_a_variational_fit_is_that_of_the_dense_matrix(batch: int | None) -> None:
+    responses = drawn()
+    both = (responses.to_sparse(), responses)
+    assert_same_fit(*(irtkit.fit(matrix, "2PL", method="vi", batch=batch) for matrix in both))
+
+
 @pytest.fixture(scope="module")
 def fits() -> tuple[irtkit.FitResult, irtkit.FitResult]:
     """Fits to the sparse and to the dense matrix."""
@@ -169,6 +177,11 @@ def test_a_damaged_sparse_matrix_is_not_loaded(tmp_path: Path) -> None:
         ("shuffle_control", lambda fit, _: irtkit.shuffle_control(fit.responses)),
         ("similar_respondents", lambda fit, _: irtkit.similar_respondents(fit)),
         ("groups", lambda fit, _: irtkit.flag_items(fit, groups=["one"] * 250)),
+        ("mesh", lambda fit, _: irtkit.fit(fit.responses, mesh=jax.make_mesh((1,), ("all",)))),
+        (
+            "amortised",
+            lambda fit, _: irtkit.fit(fit.responses, method="vi", batch=9, amortised=True),
+        ),
         ("predictions", lambda fit, _: irtkit.flag_items(fit, predictions=pd.DataFrame())),
         ("compare_difficulties", lambda fit, _: irtkit.compare_difficulties(fit)),
         ("write_py_irt", lambda fit, path: write_py_irt(fit.responses, path / "crowd.jsonl")),
