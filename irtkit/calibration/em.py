@@ -108,7 +108,7 @@ class Climber:
         self.mesh = mesh
         # 64 bits from the start where posteriors cost next to nothing, and on a mesh: rounding to
         # 32 would make the end of the climb depend on how many devices share the respondents
-        few = len(rows.cells) < max(_FEW_RESPONDENTS, layout.n_items / 10)
+        few = rows.n < max(_FEW_RESPONDENTS, layout.n_items / 10)
         self._exact = few or mesh is not None
         self.engine = engine_of(rows, with_guessing=layout.model == "3PL", mesh=mesh)
         self._answered = rows.respondent_responses.max() / layout.n_items

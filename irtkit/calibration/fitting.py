@@ -16,6 +16,7 @@ from irtkit.calibration.checks import (
     check_variational,
 )
 from irtkit.progress import progress_line
+from irtkit.responses import refuse_sparse
 from irtkit.simulation import check_seed
 
 if TYPE_CHECKING:
@@ -62,8 +63,8 @@ def fit(
     Parameters
     ----------
     responses
-        Right and wrong answers, respondents × items; missing cells are taken as missing at
-        random. Synthetic respondents take part in estimating items, with a wide ability
+        Right and wrong answers, respondents × items, dense or sparse; missing cells are taken as
+        missing at random. Synthetic respondents take part in estimating items, with a wide ability
         distribution of their own (5 logits at the typical slope, and more than real ones; the
         settings of the result say how wide), and count neither in the
         log-likelihood nor in average errors, orientation or scale. An always-right row contradicts
@@ -139,8 +140,8 @@ def fit(
         If ``responses`` is not a ResponseMatrix, or ``mesh`` not a mesh.
     ValueError
         If an argument is outside what is named above, all respondents are synthetic, processes
-        that share a mesh are given different responses, or a checkpoint is of other responses or
-        settings.
+        that share a mesh are given different responses, a checkpoint is of other responses or
+        settings, or ``mesh`` or ``amortised`` goes with a sparse matrix.
 
     Warns
     -----
@@ -163,6 +164,9 @@ def fit(
     check_mesh(mesh)
     check_variational(method, prior, checkpoint=checkpoint, every=every)
     n_batch, n_items = check_batch(method, batch, amortised=amortised)
+    for setting, asked in (("mesh", mesh is not None), ("amortised", amortised)):
+        if asked:
+            refuse_sparse(responses, setting)
     check_seed(seed)
     if prior == "empirical" and model not in {"2PL", "3PL"}:
         raise ValueError(f"prior='empirical' learns about slopes, which {model} has not by item")
