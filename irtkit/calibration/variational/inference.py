@@ -51,10 +51,12 @@ noise where the spread of items, which it holds fixed, is stiffer than their mea
 _SMOOTHING = 0.2
 _TRUSTED = 1.5
 """Longest step of an item, in posterior SDs."""
-DAMPING = 0.5
+_DAMPING = 0.5
 """Weight of new information in the approach: where responses hardly pin an item down, information
 depends much on the spread, and the spread on it."""
 _FIRST_ROUNDS = 2
+_STEPS_PER_GUIDE = 8
+"""Steps of the averaging stage after which the guide's covariance is made anew."""
 _LONGEST_STEP = 2.0
 """Longest step of a coordinate: slopes and intercepts in logits, scales in log."""
 _FIRST_SD = 0.1
@@ -148,7 +150,7 @@ def first_state(target: Target, mean: Point, likelihood: Seen, seed: int) -> Sta
     guide = guide_of(target, mean, information, nothing, by_prior)
     state = State(target, guide, information, nothing)
     for _ in range(_FIRST_ROUNDS):
-        state = refreshed(state, likelihood, seed, DAMPING)
+        state = refreshed(state, likelihood, seed, _DAMPING)
     return state
 
 
@@ -210,7 +212,10 @@ def _stepped(state: State, source: Source, settings: Settings) -> State:
     )
     if settings.per_pass > 1:
         return refreshed(after, likelihood, settings.seed, 1 / (1 + _WEIGHT_OF_APPROACH + averaged))
-    return after if averaged else refreshed(after, likelihood, settings.seed, DAMPING)
+    if averaged % _STEPS_PER_GUIDE:
+        return after
+    weight = _DAMPING if averaged == 0 else _STEPS_PER_GUIDE / (_STEPS_PER_GUIDE + averaged)
+    return refreshed(after, likelihood, settings.seed, weight)
 
 
 def _trusted(direction: Point, guide: Guide) -> Point:
@@ -262,7 +267,18 @@ def _approached(state: State, change: float) -> bool:
     """Whether steps have become noise, and what the prior learns has settled."""
     if state.step < _FEWEST or state.step >= _MOST:
         return state.step >= _MOST
-    return change > _SHRINKS * state.trace[-1].change and state.learning < _SETTLED
+    shrinks = change <= _SHRINKS * state.trace[-1].change
+    return not shrinks and state.learning < _SETTLED and not _rising(state)
+
+
+def _rising(state: State) -> bool:
+    """Whether the bound rose over the last steps by more than its noise."""
+    bounds = np.array([row.elbo for row in state.trace[-2 * _FEWEST :]])
+    if len(bounds) < 2 * _FEWEST:
+        return False
+    before, after = bounds[:_FEWEST], bounds[_FEWEST:]
+    noise = math.sqrt(float(before.var(ddof=1) + after.var(ddof=1)) / _FEWEST)
+    return float(after.mean() - before.mean()) > noise
 
 
 def _smoothed(state: State, elbo: float, averaged: int) -> float:

@@ -115,10 +115,6 @@ class Variational:
             keep(state)
 
         state = inference.ascend(state, source, self._stopping, report=self._report, keep=keep)
-        if self._options.batch is None:
-            state = inference.refreshed(
-                state, source.likelihood(0), self._stopping.seed, inference.DAMPING
-            )
         return self._solution(state, source, nodes)
 
     def _start(self) -> tuple[State, Nodes]:
