@@ -71,7 +71,8 @@ def check_batch(method: str, batch: object, *, amortised: bool) -> tuple[int | N
             "batch may hold items with amortised=True only: the likelihood of a respondent, with "
             f"ability integrated out, is no sum over items; got {batch!r}"
         )
-    return (_AMORTISED_BATCH if amortised and sizes[0] is None else sizes[0]), sizes[1]
+    n_respondents, n_items = (None if size is None else int(size) for size in sizes)
+    return (_AMORTISED_BATCH if amortised and n_respondents is None else n_respondents), n_items
 
 
 def check_variational(method: str, prior: object, *, checkpoint: object, every: int) -> None:

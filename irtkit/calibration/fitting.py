@@ -172,12 +172,14 @@ def fit(
         raise ValueError(f"prior='empirical' learns about slopes, which {model} has not by item")
     settings: dict[str, Any] = {
         "prior": prior,
-        "seed": seed,
-        "quadrature": quadrature if isinstance(quadrature, str) else list(quadrature),
+        "seed": int(seed),  # a number of NumPy's own cannot be stored
+        "quadrature": quadrature
+        if isinstance(quadrature, str)
+        else [int(quadrature[0]), float(quadrature[1])],
         "standard_errors": standard_errors,
         "synthetic": synthetic,
-        "tol": tol,
-        "max_iterations": max_iterations,
+        "tol": float(tol),
+        "max_iterations": int(max_iterations),
         **({} if mesh is None else {"devices": mesh.size}),
         **({} if n_batch is None else {"batch": [n_batch, n_items], "amortised": amortised}),
     }

@@ -224,7 +224,9 @@ def _rotations(generator: np.random.Generator, n_items: int, k: int) -> Array:
         angle = generator.uniform(0.0, 2 * math.pi, n_items)
         cos, sin = np.cos(angle), np.sin(angle)
         return np.stack([np.stack([cos, -sin], 1), np.stack([sin, cos], 1)], 1)
-    return np.asarray(np.linalg.qr(generator.normal(size=(n_items, k, k)))[0])
+    turned = np.linalg.qr(generator.normal(size=(n_items, k, k)))[0]
+    # a factorisation leaves no choice of signs, and the same ones would move all items together
+    return np.asarray(turned * generator.choice((-1.0, 1.0), size=(n_items, 1, k)))
 
 
 def _inverses(matrices: Array) -> Array:

@@ -112,8 +112,6 @@ class Posterior:
         ValueError
             If n is below 1 or the scale is unknown.
         """
-        if n < 1:
-            raise ValueError(f"n must be a whole number from 1, got {n!r}")
         if scale not in {"population", "sample"}:
             raise ValueError(f"scale must be 'population' or 'sample', got {scale!r}")
         generator = np.random.default_rng(seed)
@@ -286,6 +284,8 @@ class Posterior:
 
     def _common(self, generator: np.random.Generator, n: int) -> Array:
         """Draws of shared coordinates and shifts, (n, r)."""
+        if n < 1:
+            raise ValueError(f"n must be a whole number from 1, got {n!r}")
         r = len(self.guide.common)
         return np.asarray(generator.normal(size=(n, r)) @ self.guide.common_root())
 
@@ -320,8 +320,9 @@ class Posterior:
 def moments_of(coordinates: Coordinates, guide: Guide) -> Moments:
     """Posterior moments of slope, intercept and guessing of every item.
 
-    Means over points ±√D times the axes of systems turned at random, the same for all items, D
-    being the coordinates that an item depends on: exact for cubics, and nearly so beyond.
+    Means over the centre, of weight 2/(D + 2), and points ±√(D + 2) times the axes of systems
+    turned at random, the same for all items, D being the coordinates that an item depends on: exact
+    for cubics, and but for the chance in the turns for quintics.
     """
     from scipy.special import expit
 
@@ -332,7 +333,7 @@ def moments_of(coordinates: Coordinates, guide: Guide) -> Moments:
     whole[:, :k, k:], whole[:, k:, :k] = cross, cross.transpose(0, 2, 1)
     whole[:, k:, k:] = guide.common[:n, :n]
     whole[:, np.arange(k + n), np.arange(k + n)] *= 1 + 1e-10
-    root = np.linalg.cholesky(whole) * np.sqrt(k + n)
+    root = np.linalg.cholesky(whole) * np.sqrt(k + n + 2)
     generator = np.random.default_rng(0)
     centre = coordinates.parameters(guide.mean)
     if centre.shape[1] == 3:
@@ -351,8 +352,9 @@ def moments_of(coordinates: Coordinates, guide: Guide) -> Moments:
             total += off
             square += off[:, :, None] * off[:, None, :]
             n_points += 1
-    mean = total / n_points
-    covariance = square / n_points - mean[:, :, None] * mean[:, None, :]
+    weight = (k + n) / (k + n + 2) / n_points
+    mean = weight * total
+    covariance = weight * square - mean[:, :, None] * mean[:, None, :]
     return Moments(centre + mean, covariance)
 
 

@@ -1,0 +1,204 @@
+"""The guide against the dense covariance that its parts stand for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+from irtkit.calibration.information import N_SHIFTS, System
+from irtkit.calibration.variational.coordinates import Point
+from irtkit.calibration.variational.guide import Guide, guide_at
+from irtkit.calibration.variational.target import LearnedPrior, target_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from irtkit.calibration.variational.target import Target
+
+    Array = NDArray[np.float64]
+
+
+def flat(point: Point) -> Array:
+    return np.concatenate([point.own.ravel(), point.shared])
+
+
+def root_of(guide: Guide) -> Array:
+    """Matrix that standard normal deviates, those of items first, are multiplied by."""
+    n_items, k = guide.own.shape
+    n, r = len(guide.shared), len(guide.common)
+    values, vectors = np.linalg.eigh(guide.common)
+    common = (vectors * np.sqrt(values)) @ vectors.T
+    whole = np.zeros((n_items * k + n, n_items * k + r))
+    for j in range(n_items):
+        some = slice(j * k, j * k + k)
+        whole[some, some] = guide.factor[j]
+        whole[some, n_items * k :] = -guide.reach[j] @ common
+    whole[n_items * k :, n_items * k :] = common[:n]
+    return whole
+
+
+def covariance_of(guide: Guide) -> Array:
+    root = root_of(guide)
+    return root @ root.T
+
+
+def test_points_are_the_mean_plus_a_root_of_the_covariance(guide: Guide) -> None:
+    generator = np.random.default_rng(5)
+    own, common = generator.normal(size=guide.own.shape), generator.normal(size=len(guide.common))
+    expected = flat(guide.mean) + root_of(guide) @ np.concatenate([own.ravel(), common])
+    assert flat(guide.at(own, common)) == pytest.approx(expected)
+
+
+def test_covariances_of_items_are_blocks_of_the_whole(guide: Guide) -> None:
+    whole, (n_items, k) = covariance_of(guide), guide.own.shape
+    for j in range(n_items):
+        some = slice(j * k, j * k + k)
+        assert guide.own_covariance()[j] == pytest.approx(whole[some, some])
+    assert guide.sds().ravel() == pytest.approx(np.sqrt(np.diag(whole)[: n_items * k]))
+
+
+def test_the_entropy_is_that_of_the_whole_covariance(guide: Guide) -> None:
+    expected = multivariate_normal(cov=covariance_of(guide)).entropy()
+    assert guide.entropy() == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_natural_gradient_is_the_covariance_times_the_gradient(guide: Guide) -> None:
+    generator = np.random.default_rng(6)
+    gradient = Point(
+        generator.normal(size=guide.own.shape), generator.normal(size=guide.shared.shape)
+    )
+    found = flat(guide.natural(gradient))
+    assert found == pytest.approx(covariance_of(guide) @ flat(gradient))
+
+
+def test_points_have_mean_zero_unit_covariance_and_no_third_moment_by_item(guide: Guide) -> None:
+    drawn = [own for own, _ in guide.deviates(np.random.default_rng(7))]
+    assert len(drawn) == 2 * guide.n_directions
+    points = np.array(drawn)
+    n, k = len(points), guide.own.shape[1]
+    assert points.mean(axis=0) == pytest.approx(0, abs=1e-12)
+    for item in points.transpose(1, 0, 2):
+        assert item.T @ item / n == pytest.approx(np.eye(k), abs=1e-12)
+        assert np.einsum("pa,pb,pc->abc", item, item, item) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("target", ["1PL weak", "2PL weak", "3PL weak"], indirect=True)
+def test_over_many_generators_points_have_the_covariance_of_the_guide(guide: Guide) -> None:
+    off = [
+        flat(guide.at(*deviates)) - flat(guide.mean)
+        for seed in range(1000)
+        for deviates in guide.deviates(np.random.default_rng(seed))
+    ]
+    points, expected = np.array(off), covariance_of(guide)
+    scale = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
+    found = points.T @ points / len(points)
+    # 1,000 independent sets: a correlation has a standard error below √2/√1,000, or 0.045, and
+    # there are some hundred of them
+    assert (found - expected) / scale == pytest.approx(0, abs=0.18)
+
+
+def test_the_same_generator_gives_the_same_points(guide: Guide) -> None:
+    sets = [list(guide.deviates(np.random.default_rng(3))) for _ in range(2)]
+    for one, other in zip(*sets, strict=True):
+        np.testing.assert_array_equal(one[0], other[0])
+        np.testing.assert_array_equal(one[1], other[1])
+
+
+def system_like(n_items: int, size: int, *, noise: float = 0.0) -> System:
+    """A system that is positive definite as a whole, as one of responses is."""
+    generator = np.random.default_rng(8)
+    n = n_items * size + N_SHIFTS
+    root = generator.normal(size=(n, 4 * n))
+    whole = root @ root.T
+    own = np.empty((n_items, size, size))
+    cross = np.empty((n_items, size, N_SHIFTS))
+    for j in range(n_items):
+        some = slice(j * size, j * size + size)
+        own[j], cross[j] = whole[some, some], whole[some, n_items * size :]
+    return System(own, noise * own, cross, whole[-N_SHIFTS:, -N_SHIFTS:])
+
+
+def dense_information(target: Target, point: Point, system: System, by_prior: Array) -> Array:
+    """Information about own and shared coordinates and about shifts, all in one matrix."""
+    by_own, by_shared = target.coordinates.jacobian(point)
+    prior_own, prior_cross, prior_shared = target.location_curvature(point)
+    n_items, k = point.own.shape
+    n, m = point.shared.size, n_items * k
+    whole = np.zeros((m + n + N_SHIFTS,) * 2)
+    whole[m : m + n, m : m + n] = prior_shared
+    whole[m + n :, m + n :] = system.shared
+    for j in range(n_items):
+        some = slice(j * k, j * k + k)
+        change = np.zeros((system.own.shape[1], len(whole)))  # of parameters by everything
+        change[:, some], change[:, m : m + n] = by_own[j], by_shared[j]
+        whole += change.T @ system.own[j] @ change
+        beside = change.T @ system.cross[j]
+        whole[:, m + n :] += beside
+        whole[m + n :, :] += beside.T
+        whole[some, some] += prior_own[j] + np.diag(by_prior[j])
+        whole[some, m : m + n] += prior_cross[j]
+        whole[m : m + n, some] += prior_cross[j].T
+    return whole
+
+
+def test_a_guide_inverts_the_information_about_items_and_shifts(
+    target: Target, guide: Guide
+) -> None:
+    point, n_items = guide.mean, len(guide.own)
+    system = system_like(n_items, target.coordinates.n_parameters)
+    by_prior = np.random.default_rng(9).uniform(0.5, 2, guide.own.shape)
+    made = guide_at(target, point, system, np.zeros(n_items), by_prior)
+    whole = np.linalg.inv(dense_information(target, point, system, by_prior))
+    n = guide.own.size + guide.shared.size
+    scale = np.sqrt(np.outer(np.diag(whole), np.diag(whole)))[:n, :n]
+    difference = covariance_of(made) - whole[:n, :n]
+    assert difference / scale == pytest.approx(0, abs=1e-6)
+
+
+def test_noise_takes_information_away_and_at_most_half_of_it(target: Target, guide: Guide) -> None:
+    n_items, nothing = len(guide.own), np.zeros(len(guide.own))
+    by_prior = np.zeros_like(guide.own)
+    size = target.coordinates.n_parameters
+    spreads = []
+    for noise in (0.0, 0.05, 1.0):
+        system = system_like(n_items, size, noise=noise)
+        made = guide_at(target, guide.mean, system, nothing, by_prior)
+        # of own coordinates, given what is shared
+        spreads.append(np.linalg.det(made.factor @ made.factor.transpose(0, 2, 1)))
+    assert (spreads[0] < spreads[1]).all()
+    assert (spreads[1] < spreads[2]).all()
+    # half of the trace of what there is: a determinant grows most where it is all in one direction
+    assert (spreads[2] <= 2 * spreads[0] * (1 + 1e-9)).all()
+
+
+def test_a_coordinate_that_bends_keeps_part_of_its_information(
+    target: Target, guide: Guide
+) -> None:
+    if target.coordinates.common_slope:
+        pytest.skip("a common slope is no coordinate of an item")
+    n_items = len(guide.own)
+    system = system_like(n_items, target.coordinates.n_parameters)
+    for by_slope in (1e9, -1e9):
+        made = guide_at(
+            target, guide.mean, system, np.full(n_items, by_slope), np.zeros_like(guide.own)
+        )
+        assert np.isfinite(made.factor).all()
+        assert np.isfinite(made.entropy())
+
+
+def test_a_guide_is_finite_where_responses_say_nothing() -> None:
+    target = target_of("3PL", LearnedPrior(), np.ones(4), 100)
+    nothing = System(
+        np.zeros((4, 3, 3)), np.zeros((4, 3, 3)), np.zeros((4, 3, N_SHIFTS)), np.eye(N_SHIFTS)
+    )
+    point = Point(np.full((4, 3), 0.5), np.zeros(2))
+    made = guide_at(target, point, nothing, np.zeros(4), np.ones((4, 3)))
+    assert np.isfinite(made.sds()).all()
+    assert np.isfinite(made.entropy())
+    wide = replace(target, prior=LearnedPrior(intercept_spread=3.0))
+    wider = guide_at(wide, point, nothing, np.zeros(4), np.ones((4, 3)))
+    assert (wider.sds()[:, 1] > made.sds()[:, 1]).all()

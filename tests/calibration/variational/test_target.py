@@ -1,0 +1,250 @@
+"""The prior in the guide's coordinates: its density, expectations, and what is learned of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from scipy.integrate import trapezoid
+from scipy.stats import beta, norm, t
+
+from irtkit import Beta, ItemPrior, LogNormal, Normal, WeakPrior
+from irtkit.calibration.variational.coordinates import Point
+from irtkit.calibration.variational.target import LearnedPrior, Target, proper, target_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from irtkit.calibration.variational.guide import Guide
+    from irtkit.irf import ModelName
+
+    Array = NDArray[np.float64]
+
+LEARNED = LearnedPrior(spread=0.4, inverted=0.1, intercept_spread=1.5)
+
+
+def moved(point: Point, flat: Array) -> Point:
+    """Point with own, then shared coordinates changed by a vector."""
+    own = flat[: point.own.size].reshape(point.own.shape)
+    return Point(point.own + own, point.shared + flat[point.own.size :])
+
+
+def differences(target: Target, point: Point, step: float = 1e-5) -> Array:
+    """Gradient of the location prior, by central differences."""
+    units = step * np.eye(point.own.size + point.shared.size)
+    rises = [
+        target.location_prior(moved(point, unit))[0] - target.location_prior(moved(point, -unit))[0]
+        for unit in units
+    ]
+    return np.array(rises) / (2 * step)
+
+
+def written_out(target: Target, point: Point) -> float:
+    """The log density that the documentation of each prior states, in SciPy's words."""
+    coordinates, prior = target.coordinates, target.prior
+    slope, intercept, *rest = coordinates.parameters(point).T
+    total = 0.0
+    if rest:
+        guessing = 1 / (1 + np.exp(-rest[0]))
+        density: Any = prior.guessing if isinstance(prior, ItemPrior) else Beta(5, 17)
+        if isinstance(density, Normal):
+            total += norm.logpdf(rest[0], density.mean, density.sd).sum()
+        else:
+            total += beta.logpdf(guessing, density.alpha, density.beta).sum()
+            total += np.log(guessing * (1 - guessing)).sum()  # as a density of the logit
+    if isinstance(prior, ItemPrior):
+        assert prior.intercept is not None
+        total += norm.logpdf(intercept, prior.intercept.mean, prior.intercept.sd).sum()
+        density = prior.discrimination
+        some = slope[:1] if coordinates.common_slope else slope
+        if isinstance(density, LogNormal):
+            total += norm.logpdf(np.log(np.abs(some)), density.mean, density.sd).sum()
+        else:
+            total += norm.logpdf(some, density.mean, density.sd).sum()
+            # a common slope is a density of its log
+            total += np.log(some).sum() if coordinates.common_slope else 0.0
+        return float(total)
+    location, log_scale = point.shared
+    total += norm.logpdf(location, 0, 5) + norm.logpdf(log_scale, 0, 1)
+    total += norm.logpdf(intercept - location * slope, 0, prior.intercept_spread).sum()
+    ratio = slope * np.exp(-log_scale)
+    if isinstance(prior, LearnedPrior):
+        kinds = [norm.pdf(ratio, sign, prior.spread) for sign in (1, -1)]
+        total += np.log((1 - prior.inverted) * kinds[0] + prior.inverted * kinds[1]).sum()
+    elif not coordinates.common_slope:
+        total += t.logpdf(np.arcsinh(ratio), 4, np.arcsinh(1), prior.slope_spread).sum()
+        beyond = np.log(np.maximum(np.abs(slope) / prior.steep, 1))
+        total += -0.5 * ((beyond / prior.steep_spread) ** 2).sum()
+    return float(total)
+
+
+def test_the_prior_is_the_density_that_its_documentation_states(
+    target: Target, point: Point
+) -> None:
+    # a guide without spread: expectations are values
+    at_point = target.expected_prior(point.own, np.zeros_like(point.own)).value
+    found = at_point + target.location_prior(point)[0]
+    assert found == pytest.approx(written_out(target, point), abs=1e-9)
+
+
+def test_steep_slopes_meet_the_limit_of_the_weak_prior() -> None:
+    target = target_of("2PL", WeakPrior(steep=0.5), np.ones(5), 100)
+    point = Point(np.linspace(-2, 2, 10).reshape(5, 2), np.array([0.3, -0.1]))
+    at_point = target.expected_prior(point.own, np.zeros_like(point.own)).value
+    found = at_point + target.location_prior(point)[0]
+    assert found == pytest.approx(written_out(target, point), abs=1e-9)
+    gradient = target.location_prior(point)[1]
+    flat = np.concatenate([gradient.own.ravel(), gradient.shared])
+    assert flat == pytest.approx(differences(target, point), rel=1e-6, abs=1e-6)
+
+
+def test_the_gradient_of_the_location_prior_is_its_derivative(target: Target, point: Point) -> None:
+    gradient = target.location_prior(point)[1]
+    flat = np.concatenate([gradient.own.ravel(), gradient.shared])
+    assert flat == pytest.approx(differences(target, point), rel=1e-6, abs=1e-6)
+
+
+def dense_curvature(target: Target, point: Point) -> Array:
+    own, cross, shared = target.location_curvature(point)
+    n_items, k = point.own.shape
+    whole = np.zeros((n_items * k + len(shared),) * 2)
+    for j in range(n_items):
+        some = slice(j * k, j * k + k)
+        whole[some, some], whole[some, n_items * k :] = own[j], cross[j]
+        whole[n_items * k :, some] = cross[j].T
+    whole[n_items * k :, n_items * k :] = shared
+    return whole
+
+
+def test_the_curvature_of_the_location_prior_is_exact_where_intercepts_lie_on_the_line(
+    target: Target, point: Point
+) -> None:
+    # elsewhere second derivatives of the residual are left out, so that no curvature is below 0
+    if target.coordinates.learns:
+        slope = target.coordinates.slopes(point)[0]
+        location = 0.0 if target.coordinates.intercepts_move else point.shared[0]
+        own = point.own.copy()
+        own[:, 0 if target.coordinates.common_slope else 1] = location * slope
+        point = point._replace(own=own)
+    step, n = 1e-4, point.own.size + point.shared.size
+    rows = [
+        differences(target, moved(point, unit)) - differences(target, moved(point, -unit))
+        for unit in step * np.eye(n)
+    ]
+    expected = -np.array(rows) / (2 * step)
+    assert dense_curvature(target, point) == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+def test_the_curvature_of_the_location_prior_is_never_below_zero(
+    target: Target, point: Point
+) -> None:
+    curvature = dense_curvature(target, point)
+    assert curvature == pytest.approx(curvature.T)
+    assert np.linalg.eigvalsh(curvature).min() > -1e-10
+
+
+def test_expectations_of_the_prior_are_those_of_dense_integration(
+    target: Target, guide: Guide
+) -> None:
+    # 15 Gauss–Hermite points against 4,001 equal steps; the mixture of a learned prior, with its
+    # bend between the two kinds, is the least smooth
+    tolerance = 5e-3 if isinstance(target.prior, LearnedPrior) else 1e-3
+    mean, sd = guide.own, np.minimum(guide.sds(), 0.3)
+    found = target.expected_prior(mean, sd)
+    z = np.linspace(-9, 9, 4001)
+    weight = norm.pdf(z)
+    value = 0.0
+    for column, density in enumerate(target.densities()):
+        if density is None:
+            assert not found.gradient[:, column].any()
+            assert not found.curvature[:, column].any()
+            continue
+        at = mean[:, column, None] + sd[:, column, None] * z
+        value += trapezoid(weight * density.log_density(at), z).sum()
+        slope = trapezoid(weight * density.slope(at), z)
+        bend = -trapezoid(weight * density.slope(at) * z, z) / sd[:, column]
+        scale = np.abs(density.slope(at)).max()
+        assert found.gradient[:, column] == pytest.approx(slope, abs=tolerance * scale)
+        assert found.curvature[:, column] == pytest.approx(
+            np.maximum(bend, 0), abs=10 * tolerance * scale
+        )
+    assert found.value == pytest.approx(value, rel=tolerance)
+
+
+def test_the_gradient_of_an_expectation_is_its_derivative_by_the_mean(
+    target: Target, guide: Guide
+) -> None:
+    mean, sd, step = guide.own, guide.sds(), 1e-5
+    gradient = target.expected_prior(mean, sd).gradient
+    for j, k in np.ndindex(mean.shape):
+        unit = np.zeros_like(mean)
+        unit[j, k] = step
+        rise = target.expected_prior(mean + unit, sd).value
+        rise -= target.expected_prior(mean - unit, sd).value
+        assert gradient[j, k] == pytest.approx(rise / (2 * step), rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("model", ["2PL", "3PL"])
+def test_steps_of_a_learned_prior_end_at_the_spread_of_known_items(model: ModelName) -> None:
+    generator = np.random.default_rng(2)
+    kind = generator.random(4000) < 0.1
+    own = generator.normal(0, 1.0, (4000, 3 if model == "3PL" else 2))
+    own[:, 0] = np.where(kind, -1, 1) + 0.25 * own[:, 0]
+    target = target_of(model, LearnedPrior(), own[:, 0], 100)
+    for _ in range(20):
+        found = target.learned(Point(own, np.zeros(2)), np.full_like(own, 1e-3), 0.7**2)
+        assert found is not None
+        target = replace(target, prior=found)
+    # 4,000 items give a spread to 1/√8,000 and a share to √(0.09/4,000), each within 4 of these
+    assert found.spread == pytest.approx(0.25, rel=0.045)
+    assert found.inverted == pytest.approx(0.1, abs=0.02)
+    assert found.intercept_spread == pytest.approx(0.7, rel=1e-6)
+
+
+def test_a_learned_prior_stays_within_bounds_whatever_the_items() -> None:
+    target = target_of("2PL", LEARNED, np.ones(6), 100)
+    same = Point(np.ones((6, 2)), np.zeros(2))
+    found = target.learned(same, np.full((6, 2), 1e-6), 1e-12)
+    assert found is not None
+    assert 0.02 <= found.spread < LEARNED.spread
+    assert found.intercept_spread < LEARNED.intercept_spread
+    assert 0.5 / 6 <= found.inverted <= 0.5
+    assert found.change_from(LEARNED) == pytest.approx(0.3, abs=1e-9)  # the longest step
+
+
+def test_only_a_learned_prior_learns(target: Target, guide: Guide) -> None:
+    found = target.learned(guide.mean, guide.sds(), 1.0)
+    assert (found is not None) == isinstance(target.prior, LearnedPrior)
+
+
+def test_intercepts_move_where_items_are_many_beside_respondents() -> None:
+    moving = [
+        target_of("2PL", WeakPrior(), np.ones(n_items), 10).coordinates.intercepts_move
+        for n_items in (20, 21)
+    ]
+    assert moving == [False, True]
+    prior = ItemPrior(Normal(1, 1), Normal(0, 1))
+    assert not target_of("2PL", prior, np.ones(100), 10).coordinates.intercepts_move
+
+
+@pytest.mark.parametrize(
+    ("model", "prior", "named"),
+    [
+        ("2PL", ItemPrior(Normal(1, 1)), "intercept"),
+        ("2PL", ItemPrior(intercept=Normal(0, 1)), "discrimination"),
+        ("1PL", ItemPrior(intercept=Normal(0, 1)), "discrimination"),
+        ("3PL", ItemPrior(Normal(1, 1), Normal(0, 1)), "guessing"),
+    ],
+)
+def test_a_prior_without_a_density_of_a_parameter_is_refused_by_name(
+    model: ModelName, prior: ItemPrior, named: str
+) -> None:
+    with pytest.raises(ValueError, match=f"{named} of the prior is None"):
+        target_of(model, prior, np.ones(3), 10)
+
+
+def test_there_must_be_a_prior() -> None:
+    with pytest.raises(ValueError, match="prior is None"):
+        proper(None)
