@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.information import System
-    from irtkit.calibration.variational.inference import Source
     from irtkit.calibration.variational.sources import Batches
     from irtkit.quadrature import Nodes, Rows
 
@@ -40,16 +39,17 @@ class Amortised:
         self._n_items = n_items
         self.encoder = encoder
 
-    def on(self, nodes: Nodes) -> Source:
-        """The marginal likelihood itself, on other nodes."""
-        return self._batches.on(nodes)
+    def nodes_at(self, parameters: Array) -> Nodes:
+        """Nodes that suit some items."""
+        return self._batches.nodes_at(parameters)
 
-    def likelihood(self, step: int) -> BatchBound:
+    def likelihood(self, step: int, nodes: Nodes) -> BatchBound:
         """Bound on the likelihood of a batch, as a share of all respondents and all items."""
-        return BatchBound(self, self._batches, self._n_items, step)
+        return BatchBound(self, self._batches, self._n_items, step, nodes)
 
-    def posteriors(self, parameters: Array) -> Posteriors:
+    def posteriors(self, parameters: Array, nodes: Nodes) -> Posteriors:
         """Posterior of every respondent as the encoder tells it; their likelihood is not known."""
+        del nodes
         parts = []
         for some in self._batches.parts():
             rows = self._batches.rows.chosen(some)
@@ -60,15 +60,23 @@ class Amortised:
 
     def warm_up(self, parameters: Array, n_steps: int) -> None:
         """Train the encoder for some steps with the items held fixed."""
+        nodes = self.nodes_at(parameters)
         for step in range(n_steps):
-            self.likelihood(step).evaluate(parameters)
+            self.likelihood(step, nodes).evaluate(parameters)
 
 
 class BatchBound:
     """The encoder's bound on the likelihood of a batch."""
 
-    def __init__(self, owner: Amortised, batches: Batches, n_items: int | None, step: int) -> None:
-        self.nodes = batches.nodes
+    def __init__(
+        self,
+        owner: Amortised,
+        batches: Batches,
+        n_items: int | None,
+        step: int,
+        nodes: Nodes,
+    ) -> None:
+        self._nodes = nodes
         self._owner = owner
         self._batches = batches
         self._step = step
@@ -96,7 +104,7 @@ class BatchBound:
 
     def systems(self, parameters: Array, points: list[Array]) -> list[System]:
         """Information about items at some points, and about shifts that all abilities share."""
-        return self._batches.likelihood(self._step).systems(parameters, points)
+        return self._batches.likelihood(self._step, self._nodes).systems(parameters, points)
 
 
 def precision_of(parameters: Array, rows: Rows) -> Array:

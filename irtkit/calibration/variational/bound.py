@@ -39,9 +39,9 @@ class Likelihood:
     def __init__(
         self, coordinates: Coordinates, engine: Engine, nodes: Nodes, n: int, *, exact: bool
     ) -> None:
-        self.nodes = nodes
+        self._nodes = nodes
         self._engine = engine
-        self._factor = n / len(engine.rows.group)
+        self._factor = n / engine.rows.n
         # every item its own slope: a common one is a matter of coordinates
         self._layout = Layout(
             "3PL" if coordinates.model == "3PL" else "2PL", coordinates.n_items, None
@@ -64,12 +64,12 @@ class Likelihood:
         return [System(*(self._factor * part for part in system)) for system in found]
 
     def _fitted(self, parameters: Array) -> Fitted:
-        return Fitted(self._layout, self._engine.rows, self.nodes, parameters.T.ravel())
+        return Fitted(self._layout, self._engine.rows, self._nodes, parameters.T.ravel())
 
     def posteriors(self, parameters: Array) -> Posteriors:
         """Posterior of every respondent."""
         x = parameters.T.ravel()
-        grid = grid_of(self._layout, self.nodes, x)
+        grid = grid_of(self._layout, self._nodes, x)
         with np.errstate(under="ignore", divide="ignore"):
             return self._engine.posteriors(self._layout.items(x), grid)
 

@@ -39,13 +39,13 @@ class Checkpoint:
     every: int
     fingerprint: dict[str, Any]
 
-    def keep(self, state: State, nodes: Nodes, encoder: Encoder | None) -> None:
+    def keep(self, state: State, encoder: Encoder | None) -> None:
         """Store a state if it is time to."""
         if state.converged or state.step % self.every == 0:
-            self.store(state, nodes, encoder)
+            self.store(state, encoder)
 
-    def store(self, state: State, nodes: Nodes, encoder: Encoder | None) -> None:
-        """Store a state, the nodes of its grid, and the encoder, if there is one."""
+    def store(self, state: State, encoder: Encoder | None) -> None:
+        """Store a state, and the encoder, if there is one."""
         coordinates = state.target.coordinates
         shape = {name: getattr(coordinates, name) for name in STORED}
         prior = state.target.prior
@@ -63,7 +63,7 @@ class Checkpoint:
         parts = {
             "guide": state.guide._asdict(),
             "information": state.information._asdict(),
-            "nodes": nodes._asdict(),
+            "nodes": state.nodes._asdict(),
         }
         arrays = {
             f"{kind}_{name}": array
@@ -87,8 +87,8 @@ class Checkpoint:
                 **arrays,
             )
 
-    def resumed(self, prior: Any) -> tuple[State, Nodes, Encoder | None] | None:
-        """State, nodes and encoder that were stored, or None where there is no file yet.
+    def resumed(self, prior: Any) -> tuple[State, Encoder | None] | None:
+        """State and encoder that were stored, or None where there is no file yet.
 
         ``prior`` is that of the fit; what it has learned since comes from the file.
 
@@ -121,7 +121,7 @@ class Checkpoint:
 
 def _state_from(
     header: dict[str, Any], arrays: dict[str, Any], prior: Any
-) -> tuple[State, Nodes, Encoder | None]:
+) -> tuple[State, Encoder | None]:
     def part(kind: Any) -> Any:
         return kind(*(arrays.get(f"{kind.__name__.lower()}_{name}") for name in kind._fields))
 
@@ -132,6 +132,7 @@ def _state_from(
         Target(coordinates, prior),
         part(Guide),
         part(Information),
+        part(Nodes),
         arrays["by_slope"],
         header["residual_square"],
         arrays.get("round_from"),
@@ -140,7 +141,7 @@ def _state_from(
         header["averaged"],
         tuple(TraceRow(int(row[0]), int(row[1]), *map(float, row[2:])) for row in arrays["trace"]),
     )
-    return state, part(Nodes), Encoder.from_arrays(arrays)
+    return state, Encoder.from_arrays(arrays)
 
 
 def digest_of(rows: Rows) -> str:

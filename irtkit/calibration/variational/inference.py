@@ -57,8 +57,6 @@ depends much on the spread, and the spread on it."""
 _FIRST_ROUNDS = 2
 _STEPS_PER_GUIDE = 8
 """Steps of the averaging stage after which the guide's covariance is made anew."""
-_LONGEST_STEP = 2.0
-"""Longest step of a coordinate: slopes and intercepts in logits, scales in log."""
 _FIRST_SD = 0.1
 _ABILITY_DRAWS = 4
 """Sets of points from which the posterior of abilities and the final bound are computed."""
@@ -95,6 +93,8 @@ class State:
     target: Target
     guide: Guide
     information: Information
+    nodes: Nodes
+    """Nodes that suit the items in the middle of the guide."""
     by_slope: Array
     """Expected gradient of the likelihood by slopes at the last step."""
     residual_square: float = 1.0
@@ -113,8 +113,6 @@ class State:
 class Seen(Protocol):
     """A likelihood, or a bound on it."""
 
-    nodes: Nodes
-
     def evaluate(self, parameters: Array) -> tuple[float, Array]:
         """Value, and gradient by slope, intercept (and logit of guessing)."""
 
@@ -129,28 +127,30 @@ class Source(Protocol):
     def amortised(self) -> bool:
         """Whether an encoder tells the posteriors of respondents."""
 
-    def likelihood(self, step: int) -> Seen:
+    def nodes_at(self, parameters: Array) -> Nodes:
+        """Nodes that suit some items."""
+
+    def likelihood(self, step: int, nodes: Nodes) -> Seen:
         """What a step sees."""
 
-    def posteriors(self, parameters: Array) -> Posteriors:
+    def posteriors(self, parameters: Array, nodes: Nodes) -> Posteriors:
         """Posterior of every respondent."""
 
-    def on(self, nodes: Nodes) -> Source:
-        """The same on other nodes."""
 
-
-def first_state(target: Target, mean: Point, likelihood: Seen, seed: int) -> State:
+def first_state(target: Target, mean: Point, source: Source, seed: int) -> State:
     """Return the state before the first step, around a mean."""
     coordinates = target.coordinates
     parameters = coordinates.parameters(mean)
-    information = information_at(target, [mean], likelihood.systems(parameters, [parameters]))
+    nodes = source.nodes_at(parameters)
+    systems = source.likelihood(0, nodes).systems(parameters, [parameters])
+    information = information_at(target, [mean], systems)
     start = np.full_like(mean.own, _FIRST_SD)
     nothing = np.zeros(coordinates.n_items)
     by_prior = target.expected_prior(mean.own, start).curvature
     guide = guide_of(target, mean, information, nothing, by_prior)
-    state = State(target, guide, information, nothing)
+    state = State(target, guide, information, nodes, nothing)
     for _ in range(_FIRST_ROUNDS):
-        state = refreshed(state, likelihood, seed, _DAMPING)
+        state = refreshed(state, source, seed, _DAMPING)
     return state
 
 
@@ -179,10 +179,10 @@ def _stepped(state: State, source: Source, settings: Settings) -> State:
     """Return the state after one more step."""
     if settings.per_pass > 1 and state.step % settings.per_pass == 0:
         state = replace(state, round_from=state.guide.own)
-    likelihood = source.likelihood(state.step)
+    likelihood = source.likelihood(state.step, state.nodes)
     generator = np.random.default_rng([settings.seed, state.step, 0])
     found = evaluate(state.target, state.guide, likelihood, generator)
-    direction = _trusted(state.guide.natural(found.gradient), state.guide)
+    direction = state.guide.natural(found.gradient)
     gain = 0.5 * float(
         (direction.own * found.gradient.own).sum() + direction.shared @ found.gradient.shared
     )
@@ -192,10 +192,11 @@ def _stepped(state: State, source: Source, settings: Settings) -> State:
         averaged = 0
     if settings.per_pass > 1 or averaged or _approached(state, change):
         averaged += 1
-    mean = _updated(state.guide.mean, direction, averaged + _WEIGHT_OF_APPROACH if averaged else 0)
+    rate = 1 / (1 + _WEIGHT_OF_APPROACH + averaged) if averaged else 1.0
+    mean = _updated(state.guide, direction, rate)
     row = TraceRow(
         state.step + 1,
-        likelihood.nodes.n_nodes,
+        state.nodes.n_nodes,
         found.log_likelihood,
         change,
         found.elbo,
@@ -211,39 +212,36 @@ def _stepped(state: State, source: Source, settings: Settings) -> State:
         trace=(*state.trace, row),
     )
     if settings.per_pass > 1:
-        return refreshed(after, likelihood, settings.seed, 1 / (1 + _WEIGHT_OF_APPROACH + averaged))
+        return refreshed(after, source, settings.seed, rate)
     if averaged % _STEPS_PER_GUIDE:
         return after
     weight = _DAMPING if averaged == 0 else _STEPS_PER_GUIDE / (_STEPS_PER_GUIDE + averaged)
-    return refreshed(after, likelihood, settings.seed, weight)
+    return refreshed(after, source, settings.seed, weight)
 
 
-def _trusted(direction: Point, guide: Guide) -> Point:
-    """A step in which no item goes further than a few of its posterior SDs.
+def _updated(guide: Guide, direction: Point, rate: float) -> Point:
+    """Take a share of a step, in which nothing goes further than a few of its posterior SDs.
 
     Farther out the expected information says nothing.
     """
-    size = np.sqrt(np.mean((direction.own / guide.sds()) ** 2, axis=1, keepdims=True))
-    shared = direction.shared
-    if len(shared):
-        sds = np.sqrt(np.diag(guide.common)[: len(shared)])
-        shared = np.clip(shared, -_TRUSTED * sds, _TRUSTED * sds)
-    return Point(direction.own * np.minimum(1.0, _TRUSTED / np.maximum(size, 1e-300)), shared)
-
-
-def _updated(mean: Point, direction: Point, n_averaged: int) -> Point:
-    """Take a step of 1/(1 + n), none of a coordinate longer than what is safe."""
     import jax
 
-    optimiser: Any = optax.chain(optax.clip(_LONGEST_STEP), optax.scale(1 / (1 + n_averaged)))
+    size = np.sqrt(np.mean((direction.own / guide.sds()) ** 2, axis=1, keepdims=True))
+    sds = np.sqrt(np.diag(guide.common)[: len(direction.shared)])
+    limit = _TRUSTED / rate
+    trusted = Point(
+        direction.own * np.minimum(1.0, limit / np.maximum(size, 1e-300)),
+        np.clip(direction.shared, -limit * sds, limit * sds),
+    )
+    optimiser: Any = optax.scale(rate)
     with jax.enable_x64(new_val=True):
-        updates, _ = optimiser.update(direction, optimiser.init(mean))
-        moved = optax.apply_updates(mean, updates)
+        updates, _ = optimiser.update(trusted, optimiser.init(guide.mean))
+        moved = optax.apply_updates(guide.mean, updates)
     return Point(np.asarray(moved.own), np.asarray(moved.shared))
 
 
-def refreshed(state: State, likelihood: Seen, seed: int, weight: float) -> State:
-    """Make the guide's covariance, and what the prior learns, anew at its mean.
+def refreshed(state: State, source: Source, seed: int, weight: float) -> State:
+    """Make nodes, the guide's covariance and what the prior learns anew at the guide's mean.
 
     Information is expected under the guide, as it was before; ``weight`` is that of what is seen
     now.
@@ -255,12 +253,22 @@ def refreshed(state: State, likelihood: Seen, seed: int, weight: float) -> State
         target = replace(target, prior=learned)
     to_parameters = target.coordinates.parameters
     points = guide.around(np.random.default_rng([seed, state.step, 6]))
-    systems = likelihood.systems(to_parameters(guide.mean), [to_parameters(p) for p in points])
+    at_mean = to_parameters(guide.mean)
+    nodes = source.nodes_at(at_mean)
+    likelihood = source.likelihood(max(state.step - 1, 0), nodes)  # what the step has seen
+    systems = likelihood.systems(at_mean, [to_parameters(point) for point in points])
     seen = information_at(target, points, systems)
     information = state.information.averaged(seen, weight)
     by_prior = target.expected_prior(guide.own, guide.sds()).curvature
     renewed = guide_of(target, guide.mean, information, state.by_slope, by_prior)
-    return replace(state, target=target, guide=renewed, information=information, learning=learning)
+    return replace(
+        state,
+        target=target,
+        guide=renewed,
+        information=information,
+        nodes=nodes,
+        learning=learning,
+    )
 
 
 def _approached(state: State, change: float) -> bool:
@@ -323,7 +331,7 @@ def abilities_of(
         generator = np.random.default_rng([settings.seed, draw, 1])
         for deviates in guide.deviates(generator):
             point = guide.at(*deviates)
-            found = source.posteriors(target.coordinates.parameters(point))
+            found = source.posteriors(target.coordinates.parameters(point), state.nodes)
             bound += float(found.log_marginal.sum()) + target.location_prior(point)[0]
             centre = float(found.mean[real].mean())
             spread = math.sqrt(

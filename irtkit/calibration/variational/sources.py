@@ -7,7 +7,7 @@ is on the device.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,41 +18,37 @@ from irtkit.quadrature import Posteriors, engine_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jax.sharding import Mesh
     from numpy.typing import NDArray
 
+    from irtkit.calibration.em import Climber
+    from irtkit.calibration.layout import Layout
     from irtkit.calibration.variational.coordinates import Coordinates
-    from irtkit.calibration.variational.inference import Source
-    from irtkit.quadrature import Engine, Nodes, Rows
+    from irtkit.quadrature import Nodes, Rows
 
     Array = NDArray[np.float64]
 
 
+@dataclass(frozen=True)
 class Whole:
     """All respondents at every step."""
 
-    amortised = False
+    coordinates: Coordinates
+    climber: Climber
+    amortised: bool = False
 
-    def __init__(
-        self, coordinates: Coordinates, engine: Engine, nodes: Nodes, *, exact: bool
-    ) -> None:
-        n = len(engine.rows.group)
-        self._made = (coordinates, engine)
-        self._exact = exact
-        self._likelihood = Likelihood(coordinates, engine, nodes, n, exact=exact)
+    def nodes_at(self, parameters: Array) -> Nodes:
+        """Nodes that suit some items."""
+        return nodes_at(self.climber, parameters)
 
-    def on(self, nodes: Nodes) -> Source:
-        """The same on other nodes."""
-        return Whole(*self._made, nodes, exact=self._exact)
-
-    def likelihood(self, step: int) -> Likelihood:
+    def likelihood(self, step: int, nodes: Nodes) -> Likelihood:
         """Likelihood of all respondents."""
         del step
-        return self._likelihood
+        engine, exact = self.climber.engine, self.climber.mesh is not None
+        return Likelihood(self.coordinates, engine, nodes, engine.rows.n, exact=exact)
 
-    def posteriors(self, parameters: Array) -> Posteriors:
+    def posteriors(self, parameters: Array, nodes: Nodes) -> Posteriors:
         """Posterior of every respondent."""
-        return self._likelihood.posteriors(parameters)
+        return self.likelihood(0, nodes).posteriors(parameters)
 
 
 @dataclass(frozen=True)
@@ -60,48 +56,59 @@ class Batches:
     """A batch of respondents at every step."""
 
     coordinates: Coordinates
+    climber: Climber
+    """What found the start, perhaps from some of the respondents."""
     rows: Rows
-    nodes: Nodes
     size: int
     seed: int
-    mesh: Mesh | None
     amortised: bool = False
 
     @property
     def per_pass(self) -> int:
         """Batches that go through all respondents."""
-        return -(-len(self.rows.group) // self.size)
+        return -(-self.rows.n // self.size)
 
-    def on(self, nodes: Nodes) -> Source:
-        """The same on other nodes."""
-        return replace(self, nodes=nodes)
+    def nodes_at(self, parameters: Array) -> Nodes:
+        """Nodes that suit some items."""
+        return nodes_at(self.climber, parameters)
 
-    def likelihood(self, step: int) -> Likelihood:
+    def likelihood(self, step: int, nodes: Nodes) -> Likelihood:
         """Likelihood of a batch, as a share of all respondents."""
-        return self._of(self.chosen(step))
+        return self._of(self.chosen(step), nodes)
 
     def chosen(self, step: int) -> NDArray[np.intp]:
         """Respondents of a step."""
         number, place = divmod(step, self.per_pass)
-        order = np.random.default_rng([self.seed, number, 2]).permutation(len(self.rows.group))
+        order = np.random.default_rng([self.seed, number, 2]).permutation(self.rows.n)
         # of equal size: the last batch is filled up from the beginning
         places = range(place * self.size, (place + 1) * self.size)
         return np.sort(np.take(order, places, mode="wrap"))
 
-    def posteriors(self, parameters: Array) -> Posteriors:
+    def posteriors(self, parameters: Array, nodes: Nodes) -> Posteriors:
         """Posterior of every respondent, batch by batch."""
-        found = [self._of(some).posteriors(parameters) for some in self.parts()]
+        found = [self._of(some, nodes).posteriors(parameters) for some in self.parts()]
         return Posteriors(*(np.concatenate(part) for part in zip(*found, strict=True)))
 
     def parts(self) -> Iterator[NDArray[np.intp]]:
         """All respondents in order, as many at a time as a batch holds."""
-        n = len(self.rows.group)
-        for first in range(0, n, self.size):
-            yield np.arange(first, min(first + self.size, n))
+        for first in range(0, self.rows.n, self.size):
+            yield np.arange(first, min(first + self.size, self.rows.n))
 
-    def _of(self, chosen: NDArray[np.intp]) -> Likelihood:
-        rows = self.rows.chosen(chosen)
-        with_guessing = self.coordinates.model == "3PL"
-        engine = engine_of(rows, with_guessing=with_guessing, mesh=self.mesh)
-        n, exact = len(self.rows.group), self.mesh is not None
-        return Likelihood(self.coordinates, engine, self.nodes, n, exact=exact)
+    def _of(self, chosen: NDArray[np.intp], nodes: Nodes) -> Likelihood:
+        mesh = self.climber.mesh
+        rows, with_guessing = self.rows.chosen(chosen), self.coordinates.model == "3PL"
+        engine = engine_of(rows, with_guessing=with_guessing, mesh=mesh)
+        return Likelihood(self.coordinates, engine, nodes, self.rows.n, exact=mesh is not None)
+
+
+def nodes_at(climber: Climber, parameters: Array) -> Nodes:
+    """Nodes that suit items with some parameters."""
+    return climber.nodes_at(as_vector(climber.layout, parameters))
+
+
+def as_vector(layout: Layout, parameters: Array) -> Array:
+    """Parameters of items as a layout holds them; what its prior learns is left at 0."""
+    slopes, intercepts, *guessing = parameters.T
+    return layout.joined(
+        slopes[: layout.n_slopes], intercepts, guessing[0] if guessing else None, np.zeros(2)
+    )
