@@ -356,7 +356,7 @@ class ResponseMatrix:
             `likelihood_ratio_test` take such a matrix or its fit, and give what they give for the
             dense one. `values`, `successes`, `trials` and `to_frame` refuse it, and so do
             `shuffle_control`, `similar_respondents`, the arguments ``groups`` and ``predictions``
-            of `flag_items`, ``mesh`` and ``amortised`` of `fit`, `compare_difficulties` unless
+            of `flag_items`, ``mesh`` of `fit`, `compare_difficulties` unless
             ``folds=0``, `write_py_irt`, and `FitResult.probability` of all respondents; `to_dense`
             is the way there for a small one.
 

@@ -178,10 +178,6 @@ def test_a_damaged_sparse_matrix_is_not_loaded(tmp_path: Path) -> None:
         ("similar_respondents", lambda fit, _: irtkit.similar_respondents(fit)),
         ("groups", lambda fit, _: irtkit.flag_items(fit, groups=["one"] * 250)),
         ("mesh", lambda fit, _: irtkit.fit(fit.responses, mesh=jax.make_mesh((1,), ("all",)))),
-        (
-            "amortised",
-            lambda fit, _: irtkit.fit(fit.responses, method="vi", batch=9, amortised=True),
-        ),
         ("predictions", lambda fit, _: irtkit.flag_items(fit, predictions=pd.DataFrame())),
         ("compare_difficulties", lambda fit, _: irtkit.compare_difficulties(fit)),
         ("write_py_irt", lambda fit, path: write_py_irt(fit.responses, path / "crowd.jsonl")),
@@ -193,6 +189,16 @@ def test_what_needs_every_cell_says_so(
 ) -> None:
     with pytest.raises(ValueError, match=rf"^{name}.* the response matrix is sparse; .*to_dense"):
         call(fits[0], tmp_path)
+
+
+def test_an_encoder_tells_abilities_of_sparse_rows(
+    fits: tuple[irtkit.FitResult, irtkit.FitResult],
+) -> None:
+    """It sees a part of the answers of each at a time, made up to one length."""
+    whole = irtkit.fit(fits[0].responses, method="vi")
+    coded = irtkit.fit(fits[0].responses, method="vi", batch=(100, 7), amortised=True)
+    off = (coded.respondents["ability"] - whole.respondents["ability"]).to_numpy()
+    assert np.sqrt(np.mean(off**2)) < 0.2 * whole.respondents["ability_se"].mean()
 
 
 def test_difficulties_are_compared_without_folds(

@@ -141,7 +141,7 @@ def fit(
     ValueError
         If an argument is outside what is named above, all respondents are synthetic, processes
         that share a mesh are given different responses, a checkpoint is of other responses or
-        settings, or ``mesh`` or ``amortised`` goes with a sparse matrix.
+        settings, or ``mesh`` goes with a sparse matrix.
 
     Warns
     -----
@@ -164,9 +164,8 @@ def fit(
     check_mesh(mesh)
     check_variational(method, prior, checkpoint=checkpoint, every=every)
     n_batch, n_items = check_batch(method, batch, amortised=amortised)
-    for setting, asked in (("mesh", mesh is not None), ("amortised", amortised)):
-        if asked:
-            refuse_sparse(responses, setting)
+    if mesh is not None:
+        refuse_sparse(responses, "mesh")
     check_seed(seed)
     if prior == "empirical" and model not in {"2PL", "3PL"}:
         raise ValueError(f"prior='empirical' learns about slopes, which {model} has not by item")

@@ -89,8 +89,11 @@ class BatchBound:
         generator = np.random.default_rng([batches.seed, number, 5])
         order = generator.permutation(total)
         starts = np.asarray(generator.integers(0, total, size=n))[chosen]
-        size = -(-total // n_parts)
-        self._answers = answers_of(self._rows, order, starts + part * size, size)
+        if self._rows.sparse:
+            self._answers = sparse_answers_of(self._rows, starts, part, n_parts)
+        else:
+            size = -(-total // n_parts)
+            self._answers = answers_of(self._rows, order, starts + part * size, size)
 
     def evaluate(self, parameters: Array) -> tuple[float, Array]:
         """Bound and its gradient by slope, intercept (and logit of guessing).
@@ -139,3 +142,23 @@ def answers_of(
     right = right_of(np, cells).astype(np.float32)
     answered = answered_of(np, cells, trials).astype(np.float32)
     return items, right, answered, np.full(n, total / size, dtype=np.float32)
+
+
+def sparse_answers_of(
+    rows: Rows, starts: NDArray[np.intp], part: int, n_parts: int
+) -> tuple[Any, ...]:
+    """The same of sparse rows: a part of the observed answers of each, made up to one length."""
+    ends = rows.cells.indptr
+    counts = np.diff(ends)
+    sizes = -(-counts // n_parts)
+    longest = int(sizes.max(initial=1))
+    length = 1 << max(longest - 1, 0).bit_length()  # few lengths, so that programs are shared
+    after = np.arange(length)
+    place = (starts + part * sizes)[:, None] + after
+    at = ends[:-1, None] + place % np.maximum(counts, 1)[:, None]
+    taken = after < sizes[:, None]
+    at = np.where(taken, at, 0)
+    right = np.where(taken, rows.cells.data[at], 0).astype(np.float32)
+    answered = np.where(taken, rows.trials.data[at], 0).astype(np.float32)
+    weight = (counts / np.maximum(sizes, 1)).astype(np.float32)
+    return np.where(taken, rows.cells.indices[at], 0), right, answered, weight
