@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_FEWEST, _MOST = 3, 80
+_FEWEST, _MOST = 3, 50
 """Steps of the approach."""
 _SHRINKS = 0.5
 """Share of the last step's gain below which full steps still get nearer."""
