@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 _NAMED_IN_WARNINGS = 5
 _TOLERANCES = {"em": 1e-7, "vi": 0.03}
+_MOST_AT_START = 1000
+"""Evaluations of the likelihood before a variational ascent; a dozen are the rule."""
 
 
 def fit(
@@ -226,7 +228,7 @@ def _fitted(run: _Run) -> FitResult:
     return result_of(solution, responses, counts, model=model, method=run.method, settings=settings)
 
 
-def _climber(run: _Run, layout: Layout, rows: Rows, tol: float) -> Climber:
+def _climber(run: _Run, layout: Layout, rows: Rows, *, tol: float, max_iterations: int) -> Climber:
     from irtkit.calibration.em import Climber
 
     grid = run.settings["quadrature"]
@@ -235,7 +237,7 @@ def _climber(run: _Run, layout: Layout, rows: Rows, tol: float) -> Climber:
         rows,
         grid=None if grid == "adaptive" else (int(grid[0]), float(grid[1])),
         tol=tol,
-        max_iterations=run.settings["max_iterations"],
+        max_iterations=max_iterations,
         report=run.report if run.method == "em" else lambda _step, _value: None,
         mesh=run.mesh,
     )
@@ -248,7 +250,10 @@ def _by_vi(run: _Run, layout: Layout, rows: Rows) -> Solution:
     n_batch, n_items = run.settings.get("batch", (None, None))
     amortised = run.settings.get("amortised", False)
     options = Options(n_batch, n_items, amortised, run.checkpoint, run.every)
-    climber = _climber(run, layout, start_rows(rows, options, run.settings["seed"]), NEAR)
+    # the start is the same however few steps are then allowed, so that an ascent which ran out of
+    # them goes on as one that did not
+    some = start_rows(rows, options, run.settings["seed"])
+    climber = _climber(run, layout, some, tol=NEAR, max_iterations=_MOST_AT_START)
     return Variational(
         *(climber, rows, run.responses, run.model),
         settings=run.settings,
@@ -267,7 +272,9 @@ def _by_em(run: _Run, layout: Layout, rows: Rows) -> Solution:
     from irtkit.calibration.starting import starting_values
 
     settings = run.settings
-    climber = _climber(run, layout, rows, settings["tol"])
+    climber = _climber(
+        run, layout, rows, tol=settings["tol"], max_iterations=settings["max_iterations"]
+    )
     maximum = climber.maximise(starting_values(layout, rows))
     empirical = settings["prior"] == "empirical"
     settings["prior"] = described_prior(climber.layout.prior)

@@ -104,6 +104,7 @@ class Checkpoint:
                 arrays = {name: archive[name] for name in archive.files}
             header = json.loads(bytes(arrays["header"]))
             known = (header["format"], header["version"]) == (_FORMAT, _VERSION)
+            made_with = dict(header["fingerprint"]) if known else {}
         except (zipfile.BadZipFile, EOFError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"checkpoint {self.path} is not one that this irtkit wrote: {error}"
@@ -111,19 +112,28 @@ class Checkpoint:
         if not known:
             raise ValueError(f"checkpoint {self.path} is not one that this irtkit wrote")
         for name, wanted in self.fingerprint.items():
-            if header["fingerprint"].get(name) != wanted:
+            if made_with.get(name) != wanted:
                 raise ValueError(
                     f"checkpoint {self.path} was made with other {name}; "
                     "choose another path, or delete it to begin anew"
                 )
-        return _state_from(header, arrays, prior)
+        try:
+            return _state_from(header, arrays, prior)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise ValueError(f"checkpoint {self.path} is not a whole one: {error}") from error
 
 
 def _state_from(
     header: dict[str, Any], arrays: dict[str, Any], prior: Any
 ) -> tuple[State, Encoder | None]:
-    def part(kind: Any) -> Any:
-        return kind(*(arrays.get(f"{kind.__name__.lower()}_{name}") for name in kind._fields))
+    def part(kind: Any, *may_lack: str) -> Any:
+        names = {name: f"{kind.__name__.lower()}_{name}" for name in kind._fields}
+        return kind(
+            **{
+                name: arrays.get(full) if name in may_lack else arrays[full]
+                for name, full in names.items()
+            }
+        )
 
     coordinates = Coordinates(**header["coordinates"], sign=arrays.get("sign"))
     if header["learned"] is not None:
@@ -132,7 +142,7 @@ def _state_from(
         Target(coordinates, prior),
         part(Guide),
         part(Information),
-        part(Nodes),
+        part(Nodes, "spread"),
         arrays["by_slope"],
         header["residual_square"],
         arrays.get("round_from"),
@@ -145,11 +155,9 @@ def _state_from(
 
 
 def digest_of(rows: Rows) -> str:
-    """Return a digest of the responses, from their counts by item and by respondent."""
-    found = hashlib.sha256()
-    for counts in (
-        *(rows.item_right, rows.item_responses),
-        *(rows.respondent_right, rows.respondent_responses, rows.group),
-    ):
-        found.update(np.ascontiguousarray(counts).tobytes())
+    """Return a digest of the responses, cell by cell: many matrices share their counts."""
+    found = hashlib.sha256(str(rows.cells.shape).encode())
+    for part in (rows.group, rows.cells, rows.trials):
+        if part is not None:
+            found.update(np.ascontiguousarray(part).data)
     return found.hexdigest()

@@ -329,9 +329,10 @@ def moments_of(coordinates: Coordinates, guide: Guide) -> Moments:
     n, k = len(guide.shared), guide.own.shape[1]
     cross = -guide.reach @ guide.common[:, :n]
     whole = np.zeros((len(guide.own), k + n, k + n))
-    whole[:, :k, :k] = guide.own_covariance()
-    whole[:, :k, k:], whole[:, k:, :k] = cross, cross.transpose(0, 2, 1)
-    whole[:, k:, k:] = guide.common[:n, :n]
+    # what is shared comes first, so that its points are the same for every item to the last bit
+    whole[:, :n, :n] = guide.common[:n, :n]
+    whole[:, n:, :n], whole[:, :n, n:] = cross, cross.transpose(0, 2, 1)
+    whole[:, n:, n:] = guide.own_covariance()
     whole[:, np.arange(k + n), np.arange(k + n)] *= 1 + 1e-10
     root = np.linalg.cholesky(whole) * np.sqrt(k + n + 2)
     generator = np.random.default_rng(0)
@@ -344,7 +345,7 @@ def moments_of(coordinates: Coordinates, guide: Guide) -> Moments:
         for axis in np.concatenate([axes.T, -axes.T]):
             moved = root @ axis
             found = coordinates.parameters(
-                Point(guide.own + moved[:, :k], guide.shared + moved[:, k:])
+                Point(guide.own + moved[:, n:], guide.shared + moved[:, :n])
             )
             if found.shape[1] == 3:
                 found[:, 2] = expit(found[:, 2])

@@ -1,0 +1,225 @@
+"""Interrupted runs go on as if they had not been, and only with their own checkpoint."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from irtkit import (
+    FitResult,
+    ItemParameters,
+    ItemPrior,
+    LogNormal,
+    Normal,
+    ResponseMatrix,
+    fit,
+    simulate_responses,
+)
+from irtkit.calibration.variational.checkpoint import digest_of
+from irtkit.quadrature import rows_of
+
+if TYPE_CHECKING:
+    from irtkit.irf import ModelName
+
+LIMIT = 120.0
+"""Seconds after which processes are ended."""
+LOG_NORMAL = ItemPrior(LogNormal(0.0, 0.5), Normal(0.0, 2.0))
+SETTINGS: dict[str, tuple[ModelName, dict[str, Any]]] = {
+    "2PL": ("2PL", {}),
+    "Rasch": ("Rasch", {}),
+    "3PL": ("3PL", {}),
+    "learned": ("2PL", {"prior": "empirical"}),
+    "batches": ("2PL", {"batch": 30}),
+    "signs, grid": ("2PL", {"prior": LOG_NORMAL, "quadrature": (41, 6.0)}),
+}
+
+
+def drawn(seed: int = 1, n: int = 90) -> ResponseMatrix:
+    generator = np.random.default_rng(seed)
+    slopes = generator.lognormal(0, 0.3, 8)
+    items = ItemParameters.from_difficulty(slopes, generator.normal(size=8))
+    return simulate_responses(items, generator.normal(size=n), seed=seed)
+
+
+def same(one: FitResult, other: FitResult) -> None:
+    for name in ("ability", "ability_se", "standard_errors", "trace_rows"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    for name in ("discrimination", "intercept", "guessing"):
+        np.testing.assert_array_equal(
+            getattr(one.parameters, name), getattr(other.parameters, name)
+        )
+    assert (one.elbo, one.log_likelihood) == (other.elbo, other.log_likelihood)
+    assert (one.converged, one.n_iterations) == (other.converged, other.n_iterations)
+    assert one.settings["prior"] == other.settings["prior"]
+
+
+def interrupted(responses: ResponseMatrix, model: ModelName, *, steps: int, **rest: Any) -> None:
+    with pytest.warns(UserWarning, match="has not settled"):
+        fit(responses, model, method="vi", max_iterations=steps, **rest)
+
+
+@pytest.mark.parametrize("kind", SETTINGS)
+@pytest.mark.parametrize("steps", [2, 13])
+def test_a_run_that_ran_out_of_steps_goes_on_to_the_same_numbers(
+    tmp_path: Path, kind: str, steps: int
+) -> None:
+    model, settings = SETTINGS[kind]
+    responses, path = drawn(n=400 if model == "3PL" else 90), tmp_path / "state.npz"
+    interrupted(responses, model, steps=steps, checkpoint=path, every=3, **settings)
+    assert [file.name for file in tmp_path.iterdir()] == ["state.npz"]
+    again = fit(responses, model, method="vi", checkpoint=path, every=3, **settings)
+    same(again, fit(responses, model, method="vi", **settings))
+
+
+def test_a_run_may_be_interrupted_many_times(tmp_path: Path) -> None:
+    responses, path = drawn(), tmp_path / "state"
+    for steps in (1, 2, 5, 11):
+        interrupted(responses, "2PL", steps=steps, checkpoint=path, every=1)
+    again = fit(responses, method="vi", checkpoint=path, every=1)
+    same(again, fit(responses, method="vi"))
+
+
+@pytest.mark.parametrize("kind", ["2PL", "learned", "batches"])
+def test_a_finished_run_is_read_back_without_another_step(tmp_path: Path, kind: str) -> None:
+    (model, settings), responses, path = SETTINGS[kind], drawn(), tmp_path / "state"
+    first = fit(responses, model, method="vi", checkpoint=path, **settings)
+    kept = path.read_bytes()
+    same(fit(responses, model, method="vi", checkpoint=path, **settings), first)
+    assert path.read_bytes() == kept
+
+
+def test_checkpoints_do_not_move_a_fit(tmp_path: Path) -> None:
+    responses = drawn()
+    same(fit(responses, method="vi", checkpoint=tmp_path / "x"), fit(responses, method="vi"))
+
+
+def test_a_run_that_was_killed_goes_on_to_the_same_numbers(tmp_path: Path) -> None:
+    # at a moment of no particular kind, wherever in a step or in the writing of a file it falls
+    path, delay = tmp_path / "state", random.uniform(0.0, 1.2)  # noqa: S311
+    command = [sys.executable, "-W", "error", __file__, str(path)]
+    with subprocess.Popen(command) as process:
+        start = time.monotonic()
+        while not path.exists() and process.poll() is None and time.monotonic() < start + LIMIT:
+            time.sleep(0.01)
+        time.sleep(delay)
+        process.send_signal(signal.SIGKILL)
+        assert process.wait(LIMIT) == -signal.SIGKILL, delay
+    assert path.exists(), delay
+    same(long(path), long(None))
+
+
+def long(path: Path | None) -> FitResult:
+    """A fit of 160 steps, of which the first takes a second."""
+    return fit(drawn(2), method="vi", checkpoint=path, every=1, tol=0.01)
+
+
+def damaged(content: bytes, kind: str) -> bytes:
+    middle = len(content) // 2
+    return {
+        "cut": content[:middle],
+        "empty": b"",
+        "flipped": content[:middle] + bytes(b ^ 255 for b in content[middle:-400]) + content[-400:],
+        "text": b"respondent,item\n",
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", ["cut", "empty", "flipped", "text"])
+def test_a_damaged_checkpoint_is_refused_by_name(tmp_path: Path, kind: str) -> None:
+    responses, path = drawn(), tmp_path / "state.npz"
+    interrupted(responses, "2PL", steps=2, checkpoint=path, every=1)
+    path.write_bytes(damaged(path.read_bytes(), kind))
+    with pytest.raises(ValueError, match=r"checkpoint .*state\.npz is"):
+        fit(responses, method="vi", checkpoint=path)
+
+
+@pytest.mark.parametrize(
+    "left_out", ["guide_own", "system_own", "by_slope", "trace", "nodes_theta"]
+)
+def test_a_checkpoint_that_lacks_a_part_is_refused_by_name(tmp_path: Path, left_out: str) -> None:
+    responses, path = drawn(), tmp_path / "state.npz"
+    interrupted(responses, "2PL", steps=2, checkpoint=path, every=1)
+    with np.load(path) as archive:
+        arrays = {name: archive[name] for name in archive.files if name != left_out}
+    with path.open("wb") as handle:
+        np.savez(handle, **arrays)
+    with pytest.raises(ValueError, match=r"checkpoint .*state\.npz is"):
+        fit(responses, method="vi", checkpoint=path)
+
+
+def test_a_file_of_another_kind_is_refused_by_name(tmp_path: Path) -> None:
+    responses, path = drawn(), tmp_path / "state"
+    fit(responses).save(path)
+    with pytest.raises(ValueError, match=r"checkpoint .* is not one that this irtkit wrote"):
+        fit(responses, method="vi", checkpoint=path)
+    with path.open("wb") as handle:
+        np.savez(handle, theta=np.zeros(3))
+    with pytest.raises(ValueError, match=r"checkpoint .* is not one that this irtkit wrote"):
+        fit(responses, method="vi", checkpoint=path)
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"model": "1PL"}, "model"),
+        ({"prior": LOG_NORMAL}, "prior"),
+        ({"prior": "empirical"}, "prior"),
+        ({"seed": 1}, "seed"),
+        ({"batch": 20}, "batch"),
+        ({"quadrature": (41, 6.0)}, "quadrature"),
+        ({"responses": drawn(9)}, "responses"),
+        ({"responses": drawn(n=91)}, "responses"),
+    ],
+)
+def test_a_checkpoint_of_other_settings_is_refused_by_what_differs(
+    tmp_path: Path, changed: dict[str, Any], named: str
+) -> None:
+    path = tmp_path / "state"
+    interrupted(drawn(), "2PL", steps=2, checkpoint=path, every=1)
+    arguments = {"responses": drawn(), "model": "2PL", **changed}
+    with pytest.raises(ValueError, match=f"made with other {named}"):
+        fit(method="vi", checkpoint=path, **arguments)
+
+
+def test_responses_with_the_same_totals_are_other_responses() -> None:
+    values = np.array([[1, 0, 1], [0, 1, 1], [1, 1, 0]])
+    other = values.copy()
+    other[:2, :2] = 1 - other[:2, :2]  # no sum of a row or a column changes
+    digests = [
+        digest_of(rows_of(ResponseMatrix(cells), synthetic_is_real=False))
+        for cells in (values, other)
+    ]
+    assert digests[0] != digests[1]
+
+
+def test_other_labels_are_not_other_responses() -> None:
+    cells = drawn().values
+    digests = [
+        digest_of(rows_of(ResponseMatrix(cells, items=items), synthetic_is_real=False))
+        for items in (None, [f"q{k}" for k in range(8)])
+    ]
+    assert digests[0] == digests[1]
+
+
+def test_a_folder_that_is_not_there_is_said_before_any_step(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        fit(drawn(), method="vi", checkpoint=tmp_path / "nowhere" / "state")
+
+
+def test_whole_numbers_of_numpy_can_be_stored(tmp_path: Path) -> None:
+    responses = drawn()
+    three: Any = np.int64(3)
+    result = fit(responses, method="vi", seed=three, checkpoint=tmp_path / "state", every=three)
+    result.save(tmp_path / "fit")
+    same(result, fit(responses, method="vi", seed=3))
+
+
+if __name__ == "__main__":
+    long(Path(sys.argv[1]))

@@ -1,0 +1,270 @@
+"""Draws, intervals and moments of a posterior, and what becomes of them in files and tools."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from irtkit import (
+    FitResult,
+    ItemParameters,
+    ItemPrior,
+    LogNormal,
+    Normal,
+    ResponseMatrix,
+    add_synthetic,
+    fit,
+    load,
+    simulate_responses,
+)
+from irtkit.calibration.variational.posterior import Posterior, moments_of
+from irtkit.irf import MODELS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from irtkit.calibration.variational.guide import Guide
+    from irtkit.calibration.variational.target import Target
+    from irtkit.irf import ModelName
+
+N_DRAWS = 4000
+LOG_NORMAL = ItemPrior(LogNormal(0.0, 0.5), Normal(0.0, 2.0))
+FITS: dict[str, tuple[ModelName, Any]] = {
+    **{model: (model, "weak") for model in MODELS},
+    "2PL, empirical": ("2PL", "empirical"),
+    "2PL, signs": ("2PL", LOG_NORMAL),
+}
+
+
+def drawn(kind: str) -> ResponseMatrix:
+    generator = np.random.default_rng(7)
+    slope = generator.lognormal(0, 0.3, 10)
+    slope[3] *= -1
+    if FITS[kind][0] == "3PL":
+        slope = np.abs(slope)
+    guessing = 0.2 if FITS[kind][0] == "3PL" else 0.0
+    items = ItemParameters.from_difficulty(slope, generator.normal(size=10), guessing)
+    n = 300 if guessing else 150
+    labels = [f"m{k}" for k in range(n)]
+    responses = simulate_responses(
+        *(items, generator.normal(size=n)), missing=0.1, respondent_labels=labels, seed=8
+    )
+    return add_synthetic(responses, "always-right")
+
+
+def posterior_of(result: FitResult) -> Posterior:
+    assert result.posterior is not None
+    return result.posterior
+
+
+@pytest.fixture(scope="module", params=FITS)
+def result(request: pytest.FixtureRequest) -> FitResult:
+    model, prior = FITS[request.param]
+    return fit(drawn(request.param), model, method="vi", prior=prior)
+
+
+@pytest.fixture(scope="module")
+def draws(result: FitResult) -> dict[str, Any]:
+    return posterior_of(result).draws(N_DRAWS, seed=1)
+
+
+def test_draws_have_one_column_per_label(result: FitResult, draws: dict[str, Any]) -> None:
+    items, respondents = len(result.item_labels), len(result.respondent_labels)
+    names = ["discrimination", "difficulty", "intercept"]
+    names += ["guessing"] if result.model == "3PL" else []
+    assert list(draws) == [*names, "ability"]
+    for name, part in draws.items():
+        assert part.shape == (N_DRAWS, respondents if name == "ability" else items)
+        assert np.isfinite(part).all()
+
+
+def test_draws_of_items_have_the_means_and_errors_of_the_table(
+    result: FitResult, draws: dict[str, Any]
+) -> None:
+    for name in {"discrimination", "intercept", "guessing"} & set(draws):
+        errors = result.items[f"{name}_se"].to_numpy()
+        if result.model == "Rasch" and name == "discrimination":
+            assert (draws[name] == 1).all()
+            continue
+        off = (draws[name].mean(axis=0) - result.items[name]) / errors
+        # 4,000 draws know a mean to 1/63 SD and an SD to 1.1 %, or less where tails are heavy;
+        # points of which moments are made are exact for cubics only
+        assert off.to_numpy() == pytest.approx(0, abs=0.1)
+        assert draws[name].std(axis=0) == pytest.approx(errors, rel=0.1)
+
+
+def test_difficulty_is_minus_intercept_over_discrimination(draws: dict[str, Any]) -> None:
+    found = -draws["intercept"] / draws["discrimination"]
+    assert draws["difficulty"] == pytest.approx(found, rel=1e-12)
+
+
+def test_abilities_on_the_scale_of_the_sample_are_those_of_the_table(result: FitResult) -> None:
+    ability = posterior_of(result).draws(N_DRAWS, seed=2, scale="sample")["ability"]
+    real = ability[:, ~result.synthetic]
+    assert real.mean(axis=1) == pytest.approx(0, abs=1e-10)
+    if result.model != "Rasch":
+        assert real.std(axis=1) == pytest.approx(1, abs=1e-10)
+    # 4,000 draws of 150 to 300 abilities, taken as normal given the items, which is off by a
+    # few hundredths of an SD where abilities are far out and posteriors lopsided
+    off = (ability.mean(axis=0) - result.ability) / result.ability_se
+    assert off[~result.synthetic] == pytest.approx(0, abs=0.15)
+    spread = ability.std(axis=0) / result.ability_se
+    assert spread[~result.synthetic] == pytest.approx(1, abs=0.12)
+
+
+def test_both_scales_give_the_same_probabilities(result: FitResult) -> None:
+    parts = []
+    for scale in ("population", "sample"):
+        found = posterior_of(result).draws(50, seed=3, scale=scale)
+        z = found["discrimination"][:, None, :] * found["ability"][:, :, None]
+        parts.append(z + found["intercept"][:, None, :])
+    assert parts[1] == pytest.approx(parts[0], abs=1e-8)
+
+
+def test_the_population_has_mean_zero_and_unit_variance_as_respondents_see_it(
+    result: FitResult, draws: dict[str, Any]
+) -> None:
+    real = draws["ability"][:, ~result.synthetic] / result.latent_sd
+    # 150 abilities drawn from N(0, 1): mean within 4/√150 of 0, SD within 4/√300 of 1
+    assert real.mean(axis=1).mean() == pytest.approx(0, abs=0.33)
+    assert real.std(axis=1).mean() == pytest.approx(1, abs=0.23)
+
+
+def test_a_posterior_turned_round_gives_the_same_probabilities(result: FitResult) -> None:
+    if result.model == "Rasch":
+        pytest.skip("ability rises with the proportion right")
+    one, other = posterior_of(result), posterior_of(result).stretched(-2.0)
+    here, there = one.draws(20), other.draws(20)
+    assert there["ability"] == pytest.approx(-2 * here["ability"])
+    assert there["discrimination"] == pytest.approx(-here["discrimination"] / 2)
+    assert there["difficulty"] == pytest.approx(-2 * here["difficulty"])
+    np.testing.assert_array_equal(there["intercept"], here["intercept"])
+    table, turned = one.item_intervals(0.9), other.item_intervals(0.9)
+    expected = -table["discrimination_high"] / 2
+    assert turned["discrimination_low"].to_numpy() == pytest.approx(expected)
+
+
+def test_draws_follow_from_their_seed(result: FitResult) -> None:
+    one, other, third = (posterior_of(result).draws(5, seed=seed) for seed in (4, 4, 5))
+    for name, part in one.items():
+        np.testing.assert_array_equal(part, other[name])
+    assert not np.array_equal(one["ability"], third["ability"])
+
+
+def test_intervals_are_quantiles_of_draws(result: FitResult, draws: dict[str, Any]) -> None:
+    table = posterior_of(result).item_intervals(0.8, n=N_DRAWS, seed=6)
+    assert list(table.index) == list(result.item_labels)
+    for name in {"discrimination", "intercept", "guessing"} & set(draws):
+        for end, share in (("low", 0.1), ("high", 0.9)):
+            expected = np.quantile(draws[name], share, axis=0)
+            # each of the two quantiles has a standard error of 0.027 SD, or 0.04 on the long side
+            # of a lopsided posterior; there are 60 differences
+            off = (table[f"{name}_{end}"] - expected) / np.maximum(draws[name].std(axis=0), 1e-9)
+            assert off.to_numpy() == pytest.approx(0, abs=0.2)
+    assert (table["difficulty_low"] <= table["difficulty_high"]).all()
+
+
+def test_intervals_of_abilities_are_normal_around_the_table(result: FitResult) -> None:
+    table = posterior_of(result).respondent_intervals(0.9)
+    assert list(table.index) == list(result.respondent_labels)
+    middle = (table["ability_low"] + table["ability_high"]).to_numpy() / 2
+    width = (table["ability_high"] - table["ability_low"]).to_numpy()
+    assert middle == pytest.approx(result.ability)
+    assert width == pytest.approx(2 * 1.6448536 * result.ability_se)
+
+
+def test_wider_intervals_hold_narrower_ones(result: FitResult) -> None:
+    for find in (posterior_of(result).item_intervals, posterior_of(result).respondent_intervals):
+        narrow, wide = find(0.5), find(0.95)
+        lows = [name for name in narrow if name.endswith("low")]
+        highs = [name for name in narrow if name.endswith("high")]
+        assert (wide[lows] <= narrow[lows]).all(axis=None)
+        assert (wide[highs] >= narrow[highs]).all(axis=None)
+
+
+def test_a_saved_posterior_comes_back_equal(result: FitResult, tmp_path: Path) -> None:
+    result.save(tmp_path / "fit.irt")
+    back = load(tmp_path / "fit.irt")
+    assert back.elbo == result.elbo
+    one, other = posterior_of(result), posterior_of(back)
+    for name, part in one.draws(3, scale="sample").items():
+        np.testing.assert_array_equal(other.draws(3, scale="sample")[name], part)
+    assert other.item_intervals().equals(one.item_intervals())
+    assert other.respondent_intervals().equals(one.respondent_intervals())
+    assert back.trace.equals(result.trace)
+    back.save(tmp_path / "again.irt")
+    assert (tmp_path / "again.irt").read_bytes() == (tmp_path / "fit.irt").read_bytes()
+
+
+def test_arviz_gets_draws_with_their_labels(result: FitResult) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of its own import
+        pytest.importorskip("arviz")
+    found = posterior_of(result).to_arviz(20, seed=9, scale="sample").posterior
+    assert list(found["item"].to_numpy()) == list(result.item_labels)
+    assert list(found["respondent"].to_numpy()) == list(result.respondent_labels)
+    drawn_here = posterior_of(result).draws(20, seed=9, scale="sample")
+    assert set(found.data_vars) == set(drawn_here)
+    for name, part in drawn_here.items():
+        last = "respondent" if name == "ability" else "item"
+        assert found[name].dims == ("chain", "draw", last)
+        np.testing.assert_array_equal(found[name].to_numpy()[0], part)
+
+
+def test_without_arviz_it_is_said_how_to_get_it(
+    result: FitResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "arviz", None)
+    with pytest.raises(ImportError, match=r"irtkit\[arviz\]"):
+        posterior_of(result).to_arviz()
+
+
+def test_an_em_fit_has_no_posterior() -> None:
+    result = fit(ResponseMatrix([[1, 0], [0, 1], [1, 1]]))
+    assert result.posterior is None
+    assert result.elbo is None
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "named"),
+    [
+        ("draws", {"n": 0}, "n must be"),
+        ("draws", {"scale": "logit"}, "scale must be"),
+        ("item_intervals", {"probability": 1.0}, "probability"),
+        ("item_intervals", {"n": 0}, "n must be"),
+        ("respondent_intervals", {"probability": 0.0}, "probability"),
+    ],
+)
+def test_wrong_arguments_are_refused_by_name(
+    result: FitResult, method: str, arguments: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(ValueError, match=named):
+        getattr(posterior_of(result), method)(**arguments)
+
+
+def test_moments_are_those_of_many_draws(target: Target, guide: Guide) -> None:
+    # items of half the width of the fixture, of the order that some dozen respondents leave
+    guide = guide._replace(factor=0.5 * guide.factor, own=0.5 * guide.own)
+    generator, coordinates = np.random.default_rng(10), target.coordinates
+    values = []
+    for _ in range(8000):
+        own, common = (
+            generator.normal(size=guide.own.shape),
+            generator.normal(size=len(guide.common)),
+        )
+        values.append(coordinates.parameters(guide.at(own, common)))
+    parts = np.array(values)
+    if parts.shape[2] == 3:
+        parts[:, :, 2] = 1 / (1 + np.exp(-parts[:, :, 2]))
+    found = moments_of(coordinates, guide)
+    sd = parts.std(axis=0)
+    # 8,000 draws: a mean to 0.011 SD, a covariance of near-normal variables to 0.016 of the SDs
+    assert (found.mean - parts.mean(axis=0)) / sd == pytest.approx(0, abs=0.05)
+    off = parts - parts.mean(axis=0)
+    covariance = np.einsum("sja,sjb->jab", off, off) / len(parts)
+    scale = sd[:, :, None] * sd[:, None, :]
+    assert (found.covariance - covariance) / scale == pytest.approx(0, abs=0.08)

@@ -1,0 +1,141 @@
+"""What a step sees: everybody, or batches that together are everybody."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from irtkit import FitResult, ItemParameters, add_synthetic, fit, simulate_responses
+from irtkit.calibration.variational.coordinates import Coordinates
+from irtkit.calibration.variational.sources import Batches, Whole
+from irtkit.quadrature import engine_of, fixed_nodes, rows_of
+
+if TYPE_CHECKING:
+    from irtkit.irf import ModelName
+    from irtkit.responses import ResponseMatrix
+
+N, SIZE = 60, 15
+NODES = fixed_nodes(41, 6.0)
+
+
+def drawn(kind: str = "complete", n: int = N, n_items: int = 8) -> ResponseMatrix:
+    generator = np.random.default_rng(1)
+    items = ItemParameters.from_difficulty(
+        generator.lognormal(0, 0.3, n_items), generator.normal(size=n_items)
+    )
+    missing = 0.3 if kind == "missing" else 0.0
+    trials = 3 if kind == "repeated" else 1
+    n_real = n - 2 if kind == "synthetic" else n
+    responses = simulate_responses(
+        items, generator.normal(size=n_real), missing=missing, trials=trials, seed=2
+    )
+    return add_synthetic(responses) if kind == "synthetic" else responses
+
+
+def sources(responses: ResponseMatrix, size: int, model: ModelName) -> tuple[Whole, Batches]:
+    rows = rows_of(responses, synthetic_is_real=False)
+    coordinates = Coordinates(model, responses.n_items, "sinh", learns=True)
+    engine = engine_of(rows, with_guessing=model == "3PL")
+    whole = Whole(coordinates, engine, NODES, exact=False)
+    return whole, Batches(coordinates, rows, NODES, size, seed=3, mesh=None)
+
+
+def parameters_of(model: ModelName, n_items: int = 8) -> Any:
+    generator = np.random.default_rng(5)
+    return generator.normal(0.3, 1.0, (n_items, 3 if model == "3PL" else 2))
+
+
+@pytest.mark.parametrize("model", ["2PL", "3PL"])
+@pytest.mark.parametrize("kind", ["complete", "missing", "repeated", "synthetic"])
+def test_the_mean_over_a_pass_of_batches_is_the_whole(kind: str, model: ModelName) -> None:
+    whole, batches = sources(drawn(kind), SIZE, model)
+    assert batches.per_pass == N // SIZE
+    parameters = parameters_of(model)
+    parts = [batches.likelihood(step) for step in range(batches.per_pass, 2 * batches.per_pass)]
+    value, gradient = whole.likelihood(0).evaluate(parameters)
+    found = [part.evaluate(parameters) for part in parts]
+    # sums in 32 bits
+    assert np.mean([part for part, _ in found]) == pytest.approx(value, rel=1e-6)
+    assert np.mean([part for _, part in found], axis=0) == pytest.approx(gradient, abs=1e-3)
+    systems = [part.system(parameters) for part in parts]
+    for k, expected in enumerate(whole.likelihood(0).system(parameters)[:3:2]):
+        mean = np.mean([system[2 * k] for system in systems], axis=0)
+        assert mean == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+def test_passes_have_orders_of_their_own_that_follow_from_the_seed() -> None:
+    _, batches = sources(drawn(), SIZE, "2PL")
+    parameters = parameters_of("2PL")
+    values = [batches.likelihood(step).evaluate(parameters)[0] for step in range(8)]
+    again = [batches.likelihood(step).evaluate(parameters)[0] for step in reversed(range(8))]
+    assert values == again[::-1]
+    assert len(set(values)) == 8
+
+
+@pytest.mark.parametrize("size", [7, 60, 61, 200])
+def test_batches_of_any_size_are_unbiased_over_many_passes(size: int) -> None:
+    whole, batches = sources(drawn(), size, "2PL")
+    parameters = parameters_of("2PL")
+    value, _ = whole.likelihood(0).evaluate(parameters)
+    n = 40 * batches.per_pass
+    found = [batches.likelihood(step).evaluate(parameters)[0] for step in range(n)]
+    error = np.std(found) / np.sqrt(n)  # that of batches drawn one by one, which is more
+    assert np.mean(found) == pytest.approx(value, abs=4 * error + 1e-4 * abs(value))
+
+
+@pytest.mark.parametrize("kind", ["complete", "missing", "synthetic"])
+def test_posteriors_batch_by_batch_are_those_of_everybody(kind: str) -> None:
+    whole, batches = sources(drawn(kind), 7, "2PL")
+    parameters = parameters_of("2PL")
+    for one, other in zip(
+        whole.posteriors(parameters), batches.posteriors(parameters), strict=True
+    ):
+        assert other == pytest.approx(one, abs=1e-5)
+
+
+def test_other_nodes_make_another_source_of_the_same_respondents() -> None:
+    fine, parameters = fixed_nodes(201, 8.0), parameters_of("2PL")
+    for source in sources(drawn(), SIZE, "2PL"):
+        moved = source.on(fine)
+        assert moved.likelihood(0).nodes is fine
+        assert moved.likelihood(0).evaluate(parameters)[0] == pytest.approx(
+            source.likelihood(0).evaluate(parameters)[0], rel=1e-4
+        )
+
+
+@pytest.fixture(scope="module")
+def many() -> ResponseMatrix:
+    return drawn(n=600, n_items=12)
+
+
+@pytest.fixture(scope="module")
+def whole(many: ResponseMatrix) -> FitResult:
+    return fit(many, method="vi")
+
+
+@pytest.mark.parametrize("size", [100, 130, 600])
+def test_fits_by_batches_end_near_the_whole_fit(
+    many: ResponseMatrix, whole: FitResult, size: int
+) -> None:
+    # a batch of a sixth leaves noise of some tenths of a posterior SD in each mean
+    result = fit(many, method="vi", batch=size)
+    names = ["discrimination", "intercept"]
+    off = result.items[names].to_numpy() - whole.items[names].to_numpy()
+    errors = whole.items[["discrimination_se", "intercept_se"]].to_numpy()
+    assert np.sqrt(np.mean((off / errors) ** 2)) < 0.2
+    found = result.items[["discrimination_se", "intercept_se"]].to_numpy()
+    # an SD is made of information averaged over some thirty batches, less of it for hard items
+    assert found.mean() == pytest.approx(errors.mean(), rel=0.05)
+    assert found == pytest.approx(errors, rel=0.25)
+    assert result.ability == pytest.approx(whole.ability, abs=0.1)
+    assert result.log_likelihood == pytest.approx(whole.log_likelihood, abs=1.0)
+    assert result.settings["batch"] == size
+
+
+def test_batches_of_everybody_are_the_whole_fit(many: ResponseMatrix, whole: FitResult) -> None:
+    result = fit(many, method="vi", batch=600)
+    errors = whole.items["discrimination_se"]
+    off = (result.items["discrimination"] - whole.items["discrimination"]) / errors
+    assert np.sqrt((off**2).mean()) < 0.05
