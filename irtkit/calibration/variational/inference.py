@@ -315,7 +315,10 @@ def _settled(state: State, settings: Settings) -> bool:
         moved = (state.guide.own - state.round_from) / state.guide.sds()
         return rise < worth and float(np.mean(moved**2)) < (2 * settings.tol) ** 2
     changes = np.array([row.change for row in state.trace[-2 * window :]])
-    noise = math.sqrt(float(np.mean(changes**2)) / state.averaged)
+    # that of the steps averaged, and that of the mean they began from
+    weights = state.averaged + _WEIGHT_OF_APPROACH**2
+    noise = math.sqrt(float(np.mean(changes**2)) * weights)
+    noise /= state.averaged + _WEIGHT_OF_APPROACH
     return noise < settings.tol and rise < worth + 2 * float(np.std(bounds)) / math.sqrt(window)
 
 
