@@ -2,8 +2,8 @@
 
 Start it once per process, every time with the same arguments but for ``--process``; the address is
 that of process 0. Every process draws (or reads) the whole matrix, holds its share of the
-respondents on its own devices, and prints the log-likelihood and a digest of the item parameters.
-``--of 1`` fits alone, for comparison.
+respondents on its own devices, and prints the log-likelihood (and with ``--method vi`` the evidence
+lower bound) and a digest of the item parameters. ``--of 1`` fits alone, for comparison.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ def main() -> None:
     parser.add_argument("--coordinator", metavar="HOST:PORT", help="process 0, as others reach it")
     parser.add_argument("--shape", type=parse, default=parse("20000x100"), metavar="20000x100:2PL")
     parser.add_argument("--responses", type=Path, help="CSV file to fit instead of simulated data")
+    parser.add_argument("--method", choices=["em", "vi"], default="em")
     options = parser.parse_args()
     if options.of > 1:
         jax.distributed.initialize(options.coordinator, options.of, options.process)
@@ -34,12 +35,14 @@ def main() -> None:
     else:
         responses = irtkit.ResponseMatrix(draw(options.shape, seed=0)[1])
     mesh = jax.make_mesh((jax.device_count(),), ("respondents",))
-    result = irtkit.fit(responses, options.shape.model, mesh=mesh, standard_errors=False)
+    model, method = options.shape.model, options.method
+    result = irtkit.fit(responses, model, method=method, mesh=mesh, standard_errors=False)
     parameters = result.items[["discrimination", "intercept", "guessing"]].to_numpy()
     digest = hashlib.sha256(parameters.tobytes()).hexdigest()[:12]
+    bound = "" if result.elbo is None else f"ELBO {result.elbo:.6f}, "
     print(
         f"process {options.process} of {options.of}, {mesh.size} devices: "
-        f"log-likelihood {result.log_likelihood:.6f}, items {digest}"
+        f"{bound}log-likelihood {result.log_likelihood:.6f}, items {digest}"
     )
 
 

@@ -4,7 +4,8 @@ A matrix of right and wrong answers (respondents × items) becomes the difficult
 and guessing of every item and the ability of every respondent. Modules, bottom up:
 
 - ``files``, ``progress``: writing whole files, showing progress
-- ``trials``, ``responses``: repeated trials, the response matrix
+- ``codes``, ``trials``: what a written response counts as, repeated trials
+- ``observed``, ``responses``: observed cells, the response matrix
 - ``irf``: the item response function and item parameters
 - ``quadrature``: the ability grid, the marginal likelihood, posteriors
 - ``simulation``: simulated responses, synthetic respondents

@@ -209,9 +209,7 @@ def _check_responses(smaller: FitResult, larger: FitResult) -> None:
     one, other = smaller.responses, larger.responses
     if one is None or other is None or one is other:
         return
-    if not (
-        np.array_equal(one.trials, other.trials) and np.array_equal(one.successes, other.successes)
-    ):
+    if not one.has_cells_of(other):
         raise ValueError(
             "smaller and larger must be fitted to the same responses; "
             "their counts agree and single responses do not"

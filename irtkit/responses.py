@@ -5,6 +5,7 @@ A cell is 1 (right), 0 (wrong) or −1 (missing), stored in one byte; a row may 
 synthetic, which keeps it out of the scale and of every count that describes real systems.
 Where respondents tried an item several times a cell is successes out of trials instead
 (`irtkit.trials`); as soon as no cell has more than one trial it is the plain matrix again.
+Where few cells are observed a matrix may be sparse: it keeps these alone (`irtkit.observed`).
 Input of any other kind stops here, with the first offending respondent and item named.
 """
 
@@ -14,7 +15,16 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 
-from irtkit.trials import checked_counts, count_rows
+from irtkit.codes import (
+    INVALID,
+    MISSING,
+    column_array,
+    invalid_response_message,
+    response_codes,
+    without_missing_code,
+)
+from irtkit.observed import Observed
+from irtkit.trials import checked_counts, count_rows, count_tables
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -24,11 +34,6 @@ if TYPE_CHECKING:
 
 Repeats = Literal["error", "count"]
 REPEATS: tuple[Repeats, ...] = get_args(Repeats)
-MISSING = -1
-INVALID = -2
-_SHOWN = 80  # characters of a wrong value that a message repeats
-_BOOLEAN_WORDS = {"true": 1, "false": 0}
-_MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "<na>", "none", "null"})
 
 
 class ResponseMatrix:
@@ -73,8 +78,10 @@ class ResponseMatrix:
     _values: NDArray[np.int8] | None
     _counts: tuple[NDArray[Any], NDArray[Any]] | None
     """Successes and trials where a cell has several trials; then there are no values."""
+    _observed: Observed | None
+    """The observed cells of a sparse matrix, which has neither values nor tables of counts."""
 
-    __slots__ = ("_counts", "_values", "items", "respondents", "synthetic")
+    __slots__ = ("_counts", "_observed", "_values", "items", "respondents", "synthetic")
 
     def __init__(
         self,
@@ -89,7 +96,7 @@ class ResponseMatrix:
         n_respondents, n_items = cells.shape
         self.respondents = _labels(respondents, n_respondents, "respondent")
         self.items = _labels(items, n_items, "item")
-        codes = _response_codes(cells, threshold)
+        codes = response_codes(cells, threshold)
         if threshold is None and np.issubdtype(cells.dtype, np.signedinteger):
             codes[cells == MISSING] = MISSING
         invalid = codes == INVALID
@@ -108,7 +115,7 @@ class ResponseMatrix:
             raise ValueError("values holds no response: every cell is missing")
         codes.flags.writeable = False
         self._values = codes
-        self._counts = None
+        self._counts = self._observed = None
         self.synthetic = _synthetic_marks(synthetic, n_respondents)
 
     @classmethod
@@ -192,7 +199,68 @@ class ResponseMatrix:
         matrix.respondents, matrix.items = respondents, items
         matrix.synthetic = _synthetic_marks(synthetic, len(respondents))
         successes.flags.writeable = trials.flags.writeable = False
-        matrix._values, matrix._counts = None, (successes, trials)  # noqa: SLF001  # of its own
+        matrix._values = matrix._observed = None  # noqa: SLF001  # of its own
+        matrix._counts = (successes, trials)  # noqa: SLF001
+        return matrix
+
+    @classmethod
+    def from_observed(
+        cls,
+        successes: Any,
+        trials: Any,
+        respondents: Iterable[Hashable] | None = None,
+        items: Iterable[Hashable] | None = None,
+        *,
+        synthetic: ArrayLike | None = None,
+    ) -> Self:
+        """Sparse response matrix from two sparse arrays, the inverse of `observed`.
+
+        Parameters
+        ----------
+        successes, trials
+            Arrays or matrices of `scipy.sparse` of shape (n_respondents, n_items) that hold whole
+            numbers, 0 ≤ successes ≤ trials. A cell without trials is missing.
+        respondents, items, synthetic
+            As for the class itself.
+
+        Raises
+        ------
+        TypeError
+            If they are not sparse.
+        ValueError
+            If a cell is no count or has more successes than trials, if shapes or labels disagree,
+            or if there is no trial at all.
+
+        Examples
+        --------
+        >>> import irtkit
+        >>> from scipy.sparse import csr_array
+        >>> irtkit.ResponseMatrix.from_observed(csr_array([[1, 0]]), csr_array([[1, 1]]))
+        ResponseMatrix(1 respondents × 2 items, sparse with 2 cells observed)
+        """
+        observed = Observed.checked(successes, trials)
+        n_respondents, n_items = observed.shape
+        return cls._of_observed(
+            observed,
+            _labels(respondents, n_respondents, "respondent"),
+            _labels(items, n_items, "item"),
+            synthetic,
+        )
+
+    @classmethod
+    def _of_observed(
+        cls,
+        observed: Observed,
+        respondents: tuple[str, ...],
+        items: tuple[str, ...],
+        synthetic: ArrayLike | None = None,
+    ) -> Self:
+        """Sparse matrix of observed cells that are known to be valid."""
+        matrix = cls.__new__(cls)
+        matrix.respondents, matrix.items = respondents, items
+        matrix.synthetic = _synthetic_marks(synthetic, len(respondents))
+        matrix._values = matrix._counts = None  # noqa: SLF001  # of its own
+        matrix._observed = observed  # noqa: SLF001
         return matrix
 
     @classmethod
@@ -230,7 +298,7 @@ class ResponseMatrix:
             and np.dtype(object) not in numpy_types
         ):
             return cls(
-                _without_missing_code(frame.to_numpy()),
+                without_missing_code(frame.to_numpy()),
                 frame.index,
                 frame.columns,
                 threshold=threshold,
@@ -239,7 +307,7 @@ class ResponseMatrix:
         items = _labels(frame.columns, frame.shape[1], "item")
         codes = np.empty(frame.shape, dtype=np.int8)
         for column in range(frame.shape[1]):
-            codes[:, column] = _response_codes(_column_array(frame.iloc[:, column]), threshold)
+            codes[:, column] = response_codes(column_array(frame.iloc[:, column]), threshold)
         invalid = codes == INVALID
         if invalid.any():
             row, column = (int(k) for k in np.argwhere(invalid)[0])
@@ -264,6 +332,7 @@ class ResponseMatrix:
         response: str = "response",
         threshold: float | None = None,
         repeats: Repeats = "error",
+        sparse: bool = False,
     ) -> Self:
         """Response matrix from a long table, one row per response.
 
@@ -280,6 +349,16 @@ class ResponseMatrix:
             What several rows of the same respondent and item are: an "error" (default), or
             repeated trials to "count", see `from_counts`. A row whose response is missing is no
             trial.
+        sparse
+            Whether to keep the observed cells alone, for tables in which few of all cells are: a
+            table of respondents × items is then never made, here nor when the matrix is fitted.
+            `irtkit.fit`, `add_synthetic`, `average_error`, `flag_items` and
+            `likelihood_ratio_test` take such a matrix or its fit, and give what they give for the
+            dense one. `values`, `successes`, `trials` and `to_frame` refuse it, and so do
+            `shuffle_control`, `similar_respondents`, the arguments ``groups`` and ``predictions``
+            of `flag_items`, ``mesh`` of `fit`, `compare_difficulties` unless
+            ``folds=0``, `write_py_irt`, and `FitResult.probability` of all respondents; `to_dense`
+            is the way there for a small one.
 
         Returns
         -------
@@ -309,36 +388,16 @@ class ResponseMatrix:
         array([[3, 0],
                [3, 0]], dtype=uint8)
         """
-        import pandas as pd
-
         check_repeats(repeats)
-        for argument, column in (
-            ("respondent", respondent),
-            ("item", item),
-            ("response", response),
-        ):
-            if column not in frame.columns:
-                raise ValueError(
-                    f"{argument}={column!r} is not a column of the table; "
-                    f"it has {', '.join(map(repr, map(str, frame.columns)))}"
-                )
-        if frame.empty:
-            raise ValueError("the long table is empty: no row holds a response")
-        rows, row_labels = pd.factorize(frame[respondent])
-        columns, column_labels = pd.factorize(frame[item])
-        for argument, codes in ((respondent, rows), (item, columns)):
-            if (codes < 0).any():
-                n_more = int((codes < 0).sum()) - 1
-                raise ValueError(
-                    f"column {argument!r} has no label in row {int(np.argmax(codes < 0)) + 1} "
-                    f"of the table{f' (and {n_more} more such rows)' if n_more else ''}"
-                )
+        _check_long(frame, {"respondent": respondent, "item": item, "response": response})
+        rows, row_labels = _numbered(frame, respondent)
+        columns, column_labels = _numbered(frame, item)
         row_names = _labels(row_labels, len(row_labels), "respondent")
         column_names = _labels(column_labels, len(column_labels), "item")
-        cells = rows.astype(np.int64) * len(column_names) + columns
+        cells = rows * len(column_names) + columns
         if repeats == "error":
             _refuse_repeated_pairs(cells, row_names, column_names)
-        responses = _response_codes(_column_array(frame[response]), threshold)
+        responses = response_codes(column_array(frame[response]), threshold)
         invalid = np.flatnonzero(responses == INVALID)
         if invalid.size:
             first = invalid[0]
@@ -352,10 +411,14 @@ class ResponseMatrix:
                 )
             )
         shape = (len(row_names), len(column_names))
-        if repeats == "count":
+        if sparse or repeats == "count":
             observed = responses != MISSING
-            counts = count_rows(cells[observed], responses[observed] == 1, shape)
-            return cls._of_counts(*counts, row_names, column_names)
+            if not observed.any():
+                raise ValueError("values holds no response: every cell is missing")
+            counted = count_rows(cells[observed], responses[observed] == 1)
+            if sparse:
+                return cls._of_observed(Observed.of_cells(*counted, shape), row_names, column_names)
+            return cls._of_counts(*count_tables(*counted, shape), row_names, column_names)
         codes = np.full(shape, MISSING, dtype=np.int8)
         codes[rows, columns] = responses
         return cls(codes, row_names, column_names)
@@ -367,8 +430,9 @@ class ResponseMatrix:
         Raises
         ------
         ValueError
-            If the matrix holds repeated trials, which are no single answer.
+            If the matrix holds repeated trials, which are no single answer, or is sparse.
         """
+        self._refuse_if_sparse()
         if self._values is None:
             raise ValueError(
                 "the response matrix holds repeated trials; use .successes and .trials"
@@ -388,6 +452,7 @@ class ResponseMatrix:
         >>> irtkit.ResponseMatrix([[1, 0, -1]]).successes
         array([[1, 0, 0]], dtype=uint8)
         """
+        self._refuse_if_sparse()
         if self._counts is not None:
             return self._counts[0]
         return _read_only_bytes(self.values == 1)
@@ -402,14 +467,55 @@ class ResponseMatrix:
         >>> irtkit.ResponseMatrix([[1, 0, -1]]).trials
         array([[1, 1, 0]], dtype=uint8)
         """
+        self._refuse_if_sparse()
         if self._counts is not None:
             return self._counts[1]
         return _read_only_bytes(self.values >= 0)
 
     @property
+    def observed(self) -> Observed:
+        """The observed cells: ``successes`` and ``trials``, two `scipy.sparse.csr_array`.
+
+        Both store the same cells, a wrong answer being a stored 0 of the successes. Those of a
+        sparse matrix are its own and read-only; of a dense one they are made anew each time.
+
+        Examples
+        --------
+        >>> import irtkit
+        >>> observed = irtkit.ResponseMatrix([[1, 0, -1], [-1, -1, 1]]).observed
+        >>> observed.trials.indices, observed.successes.data
+        (array([0, 1, 2], dtype=int32), array([1, 0, 1], dtype=uint8))
+        """
+        if self._observed is not None:
+            return self._observed
+        return Observed.of_tables(self.successes, self.trials)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the matrix keeps its observed cells alone."""
+        return self._observed is not None
+
+    def to_sparse(self) -> ResponseMatrix:
+        """Return the same matrix, keeping its observed cells alone; see `from_long`."""
+        return self._of_observed(self.observed, self.respondents, self.items, self.synthetic)
+
+    def to_dense(self) -> ResponseMatrix:
+        """Return the same matrix with every cell in a table, however large that is."""
+        successes, trials = (table.toarray() for table in self.observed)
+        return self._of_counts(successes, trials, self.respondents, self.items, self.synthetic)
+
+    def _refuse_if_sparse(self) -> None:
+        if self._observed is not None:
+            raise ValueError(
+                "the response matrix is sparse, and a dense one would take "
+                f"{self._observed.dense_bytes:,} bytes; use .observed (the observed cells alone), "
+                "or .to_dense() where that is small enough"
+            )
+
+    @property
     def has_repeats(self) -> bool:
         """Whether some cell has more than one trial; if not, `values` holds the responses."""
-        return self._counts is not None
+        return self._counts is not None if self._observed is None else self._observed.has_repeats
 
     @property
     def n_respondents(self) -> int:
@@ -424,6 +530,8 @@ class ResponseMatrix:
     @property
     def n_missing(self) -> int:
         """Number of missing cells, synthetic respondents included."""
+        if self._observed is not None:
+            return self.n_respondents * self.n_items - self._observed.n_cells
         return self.trials.size - int(np.count_nonzero(self.trials))
 
     def to_frame(self) -> pd.DataFrame:
@@ -432,7 +540,7 @@ class ResponseMatrix:
         Raises
         ------
         ValueError
-            If the matrix holds repeated trials, as for `values`.
+            If the matrix holds repeated trials or is sparse, as for `values`.
 
         Examples
         --------
@@ -453,15 +561,22 @@ class ResponseMatrix:
         return nullable.mask(frame == MISSING) if self.n_missing else nullable
 
     def __eq__(self, other: object) -> bool:
-        """Return whether labels, cells and synthetic marks are all the same."""
+        """Return whether labels, cells and synthetic marks are all the same, sparse or not."""
         if not isinstance(other, ResponseMatrix):
             return NotImplemented
         return (
             self.respondents == other.respondents
             and self.items == other.items
-            and np.array_equal(self.trials, other.trials)
-            and np.array_equal(self.successes, other.successes)
+            and self.has_cells_of(other)
             and np.array_equal(self.synthetic, other.synthetic)
+        )
+
+    def has_cells_of(self, other: ResponseMatrix) -> bool:
+        """Whether another matrix holds the same responses in the same cells."""
+        if self.is_sparse or other.is_sparse:
+            return self.observed.equals(other.observed)
+        return np.array_equal(self.trials, other.trials) and np.array_equal(
+            self.successes, other.successes
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -471,33 +586,17 @@ class ResponseMatrix:
         synthetic = f" ({n_synthetic} synthetic)" if n_synthetic else ""
         n_cells, n_missing = self.n_respondents * self.n_items, self.n_missing
         missing = f", {n_missing / n_cells:.1%} missing" if n_missing else ""
+        if self.is_sparse:
+            missing = f", sparse with {n_cells - n_missing} cells observed"
         trials = ""
         if self.has_repeats:
-            mean = self.trials.sum(dtype=np.int64) / (n_cells - n_missing)
+            tried = self.observed.trials if self.is_sparse else self.trials
+            mean = tried.sum(dtype=np.int64) / (n_cells - n_missing)
             trials = f", {f'{mean:.1f}'.removesuffix('.0')} trials a cell on average"
         return (
             f"ResponseMatrix({self.n_respondents} respondents{synthetic} × "
             f"{self.n_items} items{missing}{trials})"
         )
-
-
-def response_code(value: object, threshold: float | None = None) -> int:
-    """Code of one value of a text or mixed column: 1, 0, `MISSING`, or `INVALID`."""
-    word = str(value).strip().lower()
-    if word in _MISSING_WORDS:
-        return MISSING
-    number = _as_number(_BOOLEAN_WORDS.get(word, value))
-    if number is None:
-        return INVALID
-    if threshold is not None:
-        return int(number >= threshold)
-    return int(number) if number in {0.0, 1.0} else INVALID
-
-
-def check_threshold(threshold: float | None) -> None:
-    """Refuse a threshold that no comparison with a score could make sense of."""
-    if threshold is not None and not np.isfinite(threshold):
-        raise ValueError(f"threshold must be a finite number, got {threshold!r}")
 
 
 def check_repeats(repeats: str) -> None:
@@ -506,21 +605,13 @@ def check_repeats(repeats: str) -> None:
         raise ValueError(f"repeats must be one of {', '.join(REPEATS)}; got {repeats!r}")
 
 
-def invalid_response_message(
-    respondent: str, item: str, value: object, n_more: int, threshold: float | None
-) -> str:
-    """Return the one message for a cell that is neither right, wrong nor missing."""
-    shown = repr(value.item() if isinstance(value, np.generic) else value)
-    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
-    more = f" (and {n_more} more such cell{'s' * (n_more > 1)})" if n_more else ""
-    where = f"respondent {respondent!r}, item {item!r} has {shown}{more}"
-    if threshold is not None:
-        return f"a graded response must be a number: {where}"
-    advice = ""
-    number = _as_number(value)
-    if number is not None and 0 < number < 1:
-        advice = "; to count graded scores, pass threshold= (a score at or above it is right)"
-    return f"a response must be 0, 1 or missing: {where}{advice}"
+def refuse_sparse(responses: ResponseMatrix, needed_by: str) -> None:
+    """Refuse a sparse matrix, with a message that begins with what needs a dense one."""
+    if responses.is_sparse:
+        raise ValueError(
+            f"{needed_by} needs every cell in a table, but the response matrix is sparse; "
+            f"its .to_dense() is that table, of {responses.observed.dense_bytes:,} bytes"
+        )
 
 
 def _as_table(values: ArrayLike | pd.DataFrame, argument: str) -> NDArray[Any]:
@@ -559,56 +650,6 @@ def _read_only_bytes(flags: NDArray[np.bool_]) -> NDArray[np.uint8]:
     numbers = flags.view(np.uint8)
     numbers.flags.writeable = False
     return numbers
-
-
-def _without_missing_code(cells: NDArray[Any]) -> NDArray[Any]:
-    """Keep −1 from being read as missing: in a table from outside it is a wrong value."""
-    return cells.astype(np.float64) if np.issubdtype(cells.dtype, np.signedinteger) else cells
-
-
-def _column_array(column: pd.Series[Any]) -> NDArray[Any]:
-    """Values of one column as bool, float, or object when they are text or mixed."""
-    import pandas as pd
-
-    if pd.api.types.is_numeric_dtype(column.dtype):  # booleans and nullable types included
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    return column.to_numpy(dtype=object)
-
-
-def _response_codes(cells: NDArray[Any], threshold: float | None) -> NDArray[np.int8]:
-    """1, 0, −1 (missing) or −2 (none of these) for every cell."""
-    check_threshold(threshold)
-    if cells.dtype.kind in "biuf":
-        return _numeric_codes(cells, threshold)
-    import pandas as pd
-
-    flat = cells.astype(object).ravel()
-    try:
-        which, distinct = pd.factorize(flat, use_na_sentinel=True)
-    except TypeError:  # a cell that cannot be hashed, such as a list
-        which, distinct = np.arange(flat.size), flat
-    code_of = np.array([*(response_code(value, threshold) for value in distinct), MISSING], np.int8)
-    return code_of[which].reshape(cells.shape)
-
-
-def _numeric_codes(cells: NDArray[Any], threshold: float | None) -> NDArray[np.int8]:
-    missing = np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(cells.shape, bool)
-    if threshold is not None:
-        codes = (cells >= threshold).astype(np.int8)
-    else:
-        codes = np.full(cells.shape, INVALID, dtype=np.int8)
-        codes[cells == 0] = 0
-        codes[cells == 1] = 1
-    codes[missing] = MISSING
-    return codes
-
-
-def _as_number(value: object) -> float | None:
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return None if np.isnan(number) else number
 
 
 def _labels(labels: Iterable[Hashable] | None, n: int, kind: str) -> tuple[str, ...]:
@@ -657,6 +698,32 @@ def _is_missing_label(label: Hashable) -> bool:
     if isinstance(label, str):
         return not label.strip()
     return label is None or str(label) in {"nan", "NaT", "<NA>"}
+
+
+def _check_long(frame: pd.DataFrame, columns: dict[str, str]) -> None:
+    """Refuse a long table without rows, or without a column; the keys are the arguments' names."""
+    for argument, column in columns.items():
+        if column not in frame.columns:
+            raise ValueError(
+                f"{argument}={column!r} is not a column of the table; "
+                f"it has {', '.join(map(repr, map(str, frame.columns)))}"
+            )
+    if frame.empty:
+        raise ValueError("the long table is empty: no row holds a response")
+
+
+def _numbered(frame: pd.DataFrame, column: str) -> tuple[NDArray[np.int64], pd.Index[Any]]:
+    """Number of the label in every row, in the order of first occurrence, and the labels."""
+    import pandas as pd
+
+    codes, labels = pd.factorize(frame[column])
+    if (codes < 0).any():
+        n_more = int((codes < 0).sum()) - 1
+        raise ValueError(
+            f"column {column!r} has no label in row {int(np.argmax(codes < 0)) + 1} "
+            f"of the table{f' (and {n_more} more such rows)' if n_more else ''}"
+        )
+    return codes.astype(np.int64, copy=False), labels
 
 
 def _refuse_repeated_pairs(

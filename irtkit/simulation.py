@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from irtkit.observed import Observed
 from irtkit.responses import ResponseMatrix
 from irtkit.trials import MOST_TRIALS, count_type
 
@@ -118,7 +119,7 @@ def add_synthetic(
     Parameters
     ----------
     responses
-        Real responses; rows already marked synthetic stay so.
+        Real responses; rows already marked synthetic stay so. A sparse matrix stays sparse.
     kinds
         One or several of
 
@@ -175,6 +176,11 @@ def add_synthetic(
     right = np.concatenate([right.astype(np.int8) for right in rows.values()])
     respondents = (*responses.respondents, *names)
     marks = np.concatenate([responses.synthetic, np.ones(len(names), dtype=bool)])
+    if responses.is_sparse:
+        observed = responses.observed.below(Observed.of_tables(right, np.ones_like(right)))
+        return ResponseMatrix.from_observed(
+            *observed, respondents, responses.items, synthetic=marks
+        )
     if not responses.has_repeats:
         values = np.concatenate([responses.values, right])
         return ResponseMatrix(values, respondents, responses.items, synthetic=marks)

@@ -28,24 +28,34 @@ def count_type(most: int) -> np.dtype[Any]:
 
 
 def count_rows(
-    cells: NDArray[np.int64], right: NDArray[np.bool_], shape: tuple[int, int]
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Successes and trials of every cell, from a list with one entry per trial.
+    cells: NDArray[np.int64], right: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Cells that were tried, in rising order, with the successes and trials of each.
 
     Parameters
     ----------
     cells, right
-        Shape (n,): the cell of each trial, row · n_items + column, and whether it was right.
-    shape
-        Respondents × items.
+        Shape (n,), one entry per trial: its cell, 0 or above, and whether it was right.
     """
-    tried, n_trials = np.unique(cells, return_counts=True)
-    won, n_right = np.unique(cells[right], return_counts=True)
-    kind = count_type(int(n_trials.max(initial=0)))
-    successes, trials = np.zeros(shape, kind), np.zeros(shape, kind)
-    successes.reshape(-1)[won] = n_right
-    trials.reshape(-1)[tried] = n_trials
-    return successes, trials
+    order = np.argsort(cells, kind="stable")
+    at = cells[order]
+    first = np.flatnonzero(np.diff(at, prepend=-1))
+    n_right = np.add.reduceat(right[order], first, dtype=np.int64)
+    return at[first], n_right, np.diff(first, append=len(at))
+
+
+def count_tables(
+    cells: NDArray[np.int64],
+    successes: NDArray[np.int64],
+    trials: NDArray[np.int64],
+    shape: tuple[int, int],
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Tables of successes and trials from those of some cells, row · n_items + column."""
+    kind = count_type(int(trials.max(initial=0)))
+    tables = np.zeros(shape, kind), np.zeros(shape, kind)
+    for table, counts in zip(tables, (successes, trials), strict=True):
+        table.reshape(-1)[cells] = counts
+    return tables
 
 
 def checked_counts(

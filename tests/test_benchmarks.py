@@ -71,6 +71,17 @@ def test_scaling_reports_time_and_memory(
     assert record["peak_bytes"] > 2**20
 
 
+def test_a_sparse_table_is_fitted_and_its_memory_reported(tmp_path: Path) -> None:
+    out = tmp_path / "figures.json"
+    size = ("--respondents", "2000", "--items", "50", "--responses", "20000")
+    command = [sys.executable, BENCHMARKS / "sparse.py", *size, "--out", out]
+    subprocess.run(command, check=True, capture_output=True)
+    (record,) = json.loads(out.read_text(encoding="utf-8"))["fits"]
+    assert record["responses"] == 20_000
+    assert record["spearman_difficulty"] > 0.9
+    assert 0.01 < record["peak_gib"] < 1
+
+
 @pytest.mark.parametrize("guessing", [0.0, 0.2])
 def test_the_yardstick_is_the_exact_integral(guessing: float) -> None:
     # one item: Σᵢ log P(yᵢ) with P = ∫ P(right | θ) φ(θ) dθ = c + (1 − c)/2 at difficulty 0

@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 PACKAGE = Path(__file__).parents[1] / "irtkit"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 LAYERS = (
-    *("files", "progress", "trials", "responses", "irf", "quadrature", "simulation"),
+    *(
+        "files",
+        "progress",
+        "codes",
+        "trials",
+        "observed",
+        "responses",
+        "irf",
+        "quadrature",
+        "simulation",
+    ),
     "calibration",
     *("scoring", "diagnostics", "audit", "difficulty", "prediction", "curves", "agreement"),
     *("annotation", "datasets", "io", "plots", "report", "cli"),

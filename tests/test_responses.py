@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import decimal
 import pickle
 from typing import Any
 
@@ -11,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from irtkit.responses import INVALID, MISSING, ResponseMatrix, response_code
+from irtkit.codes import MISSING
+from irtkit.responses import ResponseMatrix
 
 RIGHT_WRONG_MISSING = [[1, 0], [MISSING, 1]]
 SUCCESSES, TRIALS = [[2, 0], [0, 3]], [[3, 1], [0, 4]]
@@ -73,28 +73,6 @@ def test_a_score_at_the_threshold_is_right() -> None:
 def test_a_threshold_that_is_no_number_is_refused(threshold: float | None) -> None:
     with pytest.raises(ValueError, match="threshold must be a finite number"):
         ResponseMatrix([[0.5]], threshold=threshold)
-
-
-@pytest.mark.parametrize(
-    ("value", "threshold", "code"),
-    [
-        ("1.00", None, 1),
-        ("-0", None, 0),
-        (decimal.Decimal("1.0"), None, 1),
-        (np.True_, None, 1),
-        ("n/a", None, MISSING),
-        (pd.NA, None, MISSING),
-        ("-1", None, INVALID),
-        ("yes", None, INVALID),
-        ([1], None, INVALID),
-        (10**400, None, INVALID),
-        ("true", 0.5, 1),
-        ("0.4", 0.5, 0),
-        ("high", 0.5, INVALID),
-    ],
-)
-def test_a_written_value_has_the_code(value: Any, threshold: float | None, code: int) -> None:
-    assert response_code(value, threshold) == code
 
 
 @pytest.mark.parametrize("bad", [2, 0.5, -1.0, np.inf, "yes", [1]])
@@ -165,11 +143,15 @@ def test_a_table_that_is_no_matrix_is_refused(arguments: dict[str, Any], message
         ({"respondent": [], "item": [], "response": []}, "long table is empty"),
         ({"respondent": ["x"], "item": ["a"], "correct": [1]}, "response='response' is not a col"),
         ({"respondent": ["x"], "item": ["a"], "response": ["yes"]}, "item 'a' has 'yes'"),
+        ({"respondent": ["x"], "item": ["a"], "response": [None]}, "every cell is missing"),
     ],
 )
-def test_a_long_table_with_a_fault_is_refused(frame: pd.DataFrame, message: str) -> None:
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_long_table_with_a_fault_is_refused(
+    frame: pd.DataFrame, message: str, sparse: bool
+) -> None:
     with pytest.raises(ValueError, match=message):
-        ResponseMatrix.from_long(pd.DataFrame(frame))
+        ResponseMatrix.from_long(pd.DataFrame(frame), sparse=sparse)
 
 
 def test_the_arrays_of_a_matrix_cannot_be_changed_and_are_its_own() -> None:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.responses import refuse_sparse
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -32,7 +34,7 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
         If ``predictions`` is not a DataFrame.
     ValueError
         If it has not a row for every real respondent and a column for every item, or the responses
-        are not saved with the result.
+        are not saved with the result or are sparse.
     """
     import pandas as pd
 
@@ -43,6 +45,7 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
             "predictions needs the responses, which were not saved with this result, to know which "
             "answers are marked right"
         )
+    refuse_sparse(result.responses, "predictions")
     answers = predictions.set_axis([str(label) for label in predictions.index], axis=0)
     answers = answers.set_axis([str(label) for label in predictions.columns], axis=1)
     labels = np.array(result.respondent_labels, dtype=object)[~result.synthetic]

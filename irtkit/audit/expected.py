@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from irtkit.responses import refuse_sparse
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -52,16 +54,18 @@ def expected(result: FitResult, kept: NDArray[np.bool_]) -> Iterator[Part]:
         )
 
 
-def rows_of_fit(result: FitResult, needed_by: str) -> Rows:
+def rows_of_fit(result: FitResult, needed_by: str, *, dense: bool = False) -> Rows:
     """The responses that were fitted, as the fit saw them.
 
     Raises
     ------
     ValueError
-        If they were not saved with the result.
+        If they were not saved with the result, or are sparse and must be ``dense``.
     """
     if result.responses is None:
         raise ValueError(f"{needed_by} needs the responses, which were not saved with this result")
+    if dense:
+        refuse_sparse(result.responses, needed_by)
     from irtkit.quadrature import rows_of
 
     ordinary = result.settings["synthetic"] == "ordinary"

@@ -31,11 +31,11 @@ def clustered_share(result: FitResult, groups: Any) -> float:
     Raises
     ------
     ValueError
-        If there are fewer than two families, or a respondent has none.
+        If there are fewer than two families, a respondent has none, or responses are sparse.
     """
     from irtkit.calibration.evidence import strength_of
 
-    strength = strength_of(rows_of_fit(result, "groups"))
+    strength = strength_of(rows_of_fit(result, "groups", dense=True))
     family = _family_codes(groups, result)[strength.kept]
     family = np.unique(family, return_inverse=True)[1]
     if family.max(initial=0) < 1:

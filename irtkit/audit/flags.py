@@ -101,7 +101,8 @@ def flag_items(
         If ``result`` is not a FitResult, or an argument is of another kind altogether.
     ValueError
         If a threshold is out of range or has no meaning for the model, groups or predictions do
-        not go with the respondents, or the responses that they need are not saved with the result.
+        not go with the respondents, or the responses that they need are not saved with the result
+        or are sparse.
 
     Warns
     -----

@@ -19,7 +19,7 @@ from irtkit.audit.flags import NEGATIVE, flag_items, respondents_needed
 from irtkit.calibration import fit
 from irtkit.calibration.checks import check_data
 from irtkit.progress import progress_line
-from irtkit.responses import ResponseMatrix
+from irtkit.responses import ResponseMatrix, refuse_sparse
 from irtkit.simulation import check_seed
 
 if TYPE_CHECKING:
@@ -147,7 +147,8 @@ def shuffle_control(
     TypeError
         If ``responses`` is not a ResponseMatrix.
     ValueError
-        If a threshold is out of range, or there is no seed or one that is no whole number.
+        If a threshold is out of range, there is no seed or one that is no whole number, or
+        ``responses`` is sparse.
 
     Examples
     --------
@@ -160,6 +161,7 @@ def shuffle_control(
     import pandas as pd
 
     check_data(responses, model, "separate")
+    refuse_sparse(responses, "shuffle_control")
     thresholds: dict[str, Any] = {
         "fdr": fdr,
         "flat_information": flat_information,

@@ -53,7 +53,8 @@ def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFra
     Raises
     ------
     TypeError, ValueError
-        If ``result`` is not a fit with its responses, or ``excess`` lies outside 0 to 1.
+        If ``result`` is not a fit with its responses, these are sparse, or ``excess`` lies outside
+        0 to 1.
 
     Examples
     --------
@@ -72,7 +73,7 @@ def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFra
         raise TypeError(f"result must be a FitResult, got {type(result).__name__}")
     if not 0 <= as_number("excess", excess) <= 1:
         raise ValueError(f"excess must lie between 0 and 1, got {excess}")
-    rows = rows_of_fit(result, "similar_respondents")
+    rows = rows_of_fit(result, "similar_respondents", dense=True)
     kept = rows.real & (rows.respondent_responses > 0)
     labels = np.array(result.respondent_labels, dtype=object)[kept]
     right = rows.respondent_right[kept]

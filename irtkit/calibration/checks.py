@@ -10,6 +10,9 @@ import numpy as np
 from irtkit.irf import MODELS
 from irtkit.responses import ResponseMatrix
 
+_AMORTISED_BATCH = 1024
+"""Respondents of a step where none are asked for."""
+
 
 def check_data(responses: ResponseMatrix, model: str, synthetic: str) -> None:
     """Refuse what cannot be fitted."""
@@ -52,21 +55,36 @@ def check_mesh(mesh: object) -> None:
         raise ValueError("mesh must hold every device once only")
 
 
-def check_variational(
-    method: str, prior: object, *, batch: int | None, checkpoint: object, every: int
-) -> None:
+def check_batch(method: str, batch: object, *, amortised: bool) -> tuple[int | None, int | None]:
+    """Respondents and items of a step, each None for all."""
+    if method != "vi" and (batch is not None or amortised):
+        name = "amortised" if batch is None else "batch"
+        raise ValueError(f"{name} is for method='vi'; method is {method!r}")
+    sizes = batch if isinstance(batch, tuple | list) else (batch, None)
+    if len(sizes) != 2 or not all(s is None or (_is_whole(s) and s >= 1) for s in sizes):
+        raise ValueError(
+            "batch must be a whole number of respondents from 1, (respondents, items) or None; "
+            f"got {batch!r}"
+        )
+    if sizes[1] is not None and not amortised:
+        raise ValueError(
+            "batch may hold items with amortised=True only: the likelihood of a respondent, with "
+            f"ability integrated out, is no sum over items; got {batch!r}"
+        )
+    n_respondents, n_items = (None if size is None else int(size) for size in sizes)
+    return (_AMORTISED_BATCH if amortised and n_respondents is None else n_respondents), n_items
+
+
+def check_variational(method: str, prior: object, *, checkpoint: object, every: int) -> None:
     """Refuse settings of the variational path where it is not asked for, and wrong ones."""
     if method != "vi":
-        for name, value in (("batch", batch), ("checkpoint", checkpoint)):
-            if value is not None:
-                raise ValueError(f"{name} is for method='vi'; method is {method!r}")
+        if checkpoint is not None:
+            raise ValueError(f"checkpoint is for method='vi'; method is {method!r}")
     elif prior is None:
         raise ValueError(
             "prior must not be None for method='vi': a posterior needs one; prior='weak' leaves "
             "scale and location free"
         )
-    if batch is not None and not (_is_whole(batch) and batch >= 1):
-        raise ValueError(f"batch must be a whole number from 1, or None; got {batch!r}")
     if not (_is_whole(every) and every >= 1):
         raise ValueError(f"every must be a whole number from 1, got {every!r}")
     if checkpoint is not None and not isinstance(checkpoint, str | os.PathLike):

@@ -108,7 +108,7 @@ class Climber:
         self.mesh = mesh
         # 64 bits from the start where posteriors cost next to nothing, and on a mesh: rounding to
         # 32 would make the end of the climb depend on how many devices share the respondents
-        few = len(rows.cells) < max(_FEW_RESPONDENTS, layout.n_items / 10)
+        few = rows.n < max(_FEW_RESPONDENTS, layout.n_items / 10)
         self._exact = few or mesh is not None
         self.engine = engine_of(rows, with_guessing=layout.model == "3PL", mesh=mesh)
         self._answered = rows.respondent_responses.max() / layout.n_items
@@ -171,7 +171,7 @@ class Climber:
     def _go_near(self, ascent: Ascent, layout: Layout, rows: Rows) -> None:
         """Get near the maximum of some respondents, with at most half of the budget."""
         engine = engine_of(rows, with_guessing=layout.model == "3PL", mesh=self.mesh)
-        nodes, on_mesh = self._nodes(ascent.x), self.mesh is not None
+        nodes, on_mesh = self.nodes_at(ascent.x), self.mesh is not None
         likelihood = MarginalLikelihood(layout, engine, nodes, exact=on_mesh)
         end = min(self.n_iterations + _STEPS_NEAR, self.max_iterations // 2)
         while not (ascent.converged or ascent.stalled) and self.n_iterations < end:
@@ -180,7 +180,7 @@ class Climber:
 
     def _on_fixed_nodes(self, ascent: Ascent) -> Maximum:
         """Maximise on equally spaced nodes from −limit to limit."""
-        nodes = self._nodes(ascent.x)
+        nodes = self.nodes_at(ascent.x)
         self._climb(ascent, nodes)
         posteriors = self._posteriors(ascent.x, nodes)
         dense, _ = self._dense_posteriors(ascent.x, max(float(nodes.theta[-1]), _REACH))
@@ -253,8 +253,8 @@ class Climber:
     def _resolution(self, x: Array, reach: float) -> Resolution:
         return Resolution.of(self.layout.items(x), reach, self._answered)
 
-    def _nodes(self, x: Array) -> Nodes:
-        """Return the fixed grid, or first nodes for x."""
+    def nodes_at(self, x: Array) -> Nodes:
+        """Return the fixed grid, or nodes for items at x."""
         if self.grid is not None:
             return fixed_nodes(*self.grid)
         return self._built(self._resolution(x, self._reach(x)), 1)

@@ -87,7 +87,7 @@ def evidence_of(rows: Rows) -> Evidence:
     score = right - share * answered - _squares(rows, strength.gain, share)
     varied = (information > _NO_VARIANCE) & (strength.kept.sum() >= _LEAST_RESPONDENTS)
     found = Evidence(np.where(varied, score, 0.0), np.where(varied, information, 0.0))
-    if rows.trials is None or not varied.any():
+    if not (rows.repeated and varied.any()):
         return found
     together = _squares(rows, strength.value**2, share)[varied].sum()
     apart = _squares_of_trials(rows, strength.value**2, share)[varied].sum()
@@ -128,12 +128,13 @@ def _ease_met(rows: Rows, right: Array, share: Array) -> Array:
 
 def _squares(rows: Rows, weights: Array, share: Array) -> Array:
     """Sum over respondents of a weight times (right − share · responses)², by item."""
-    if rows.trials is None:
+    if not rows.repeated:
         return _squares_of_trials(rows, weights, share)
     total = np.zeros_like(share)
-    for some, right, answered in widened(rows.cells, rows.trials):
-        tried = np.ones_like(right) if answered is None else answered
-        total += weights[some] @ (right - share * tried) ** 2
+    for some, right, tried in widened(rows.cells, rows.trials):
+        of_part = weights[some]
+        total += of_part @ right**2 - 2 * share * (of_part @ (right * tried))
+        total += share**2 * (of_part @ tried**2)
     return total
 
 

@@ -16,9 +16,9 @@ from irtkit.quadrature import REAL, SYNTHETIC, Grid, Nodes
 from irtkit.quadrature.engines import NumpyEngine
 from irtkit.quadrature.formulas import (
     LEAST_LOG_WEIGHT,
-    Answers,
     Inputs,
     RowArrays,
+    answers_of,
     curves,
     log_joint,
 )
@@ -53,8 +53,9 @@ class Tables(NamedTuple):
 class Part(NamedTuple):
     """Some respondents: right responses and responses by item, posterior by node, who is real."""
 
-    right: Array
-    answered: Array
+    right: Any
+    """Shape (n, n_items), as `answered`; sparse if rows are."""
+    answered: Any
     weights: Array
     """Shape (n, n_nodes), rows summing to 1."""
     real: NDArray[np.bool_]
@@ -107,15 +108,15 @@ class Fitted:
         """Posteriors of all respondents, part by part; responses and weights of a ``dtype``."""
         rows, most = self.rows, _CELLS_AT_ONCE
         nodes = Nodes(self.theta, np.zeros_like(self.theta), self.theta, None)
-        shared = curves(NumpyEngine(rows), self.items, nodes, complete=self.complete)
+        engine = NumpyEngine(rows)
+        shared = curves(engine, engine.kind, self.items, nodes)
         arrays = RowArrays(rows.cells, rows.trials, rows.group)
         inputs = Inputs(arrays, rows.item_right, self.items, Grid(nodes, self.log_weights))
-        if len(self.theta) > self.layout.n_items:
-            most = most * self.layout.n_items // len(self.theta)
-        for some, right, given in widened(rows.cells, rows.trials, most, complete=self.complete):
+        for some, right, given in widened(
+            rows.cells, rows.trials, most, complete=self.complete, n_points=len(self.theta)
+        ):
             answered = np.broadcast_to(1.0, right.shape) if given is None else given
-            group = rows.group[some] if rows.has_synthetic else None
-            answers = Answers(group, right, None if given is None else given - 1)
+            answers = answers_of(engine.kind, rows.group[some], right, given)
             joint = log_joint(np, answers, inputs, shared, np.float64)
             joint -= joint.max(axis=0)
             weights = np.exp(np.maximum(joint, LEAST_LOG_WEIGHT).astype(dtype, copy=False))

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from irtkit.calibration.checks import (
+    check_batch,
     check_data,
     check_mesh,
     check_settings,
     check_variational,
 )
 from irtkit.progress import progress_line
+from irtkit.responses import refuse_sparse
 from irtkit.simulation import check_seed
 
 if TYPE_CHECKING:
@@ -53,7 +55,8 @@ def fit(
     max_iterations: int = 1000,
     progress: bool | None = None,
     mesh: Mesh | None = None,
-    batch: int | None = None,
+    batch: int | tuple[int, int] | None = None,
+    amortised: bool = False,
     checkpoint: str | PathLike[str] | None = None,
     every: int = 10,
 ) -> FitResult:
@@ -62,8 +65,8 @@ def fit(
     Parameters
     ----------
     responses
-        Right and wrong answers, respondents × items; missing cells are taken as missing at
-        random. Synthetic respondents take part in estimating items, with a wide ability
+        Right and wrong answers, respondents × items, dense or sparse; missing cells are taken as
+        missing at random. Synthetic respondents take part in estimating items, with a wide ability
         distribution of their own (5 logits at the typical slope, and more than real ones; the
         settings of the result say how wide), and count neither in the
         log-likelihood nor in average errors, orientation or scale. An always-right row contradicts
@@ -117,7 +120,12 @@ def fit(
         None (default): NumPy or the default device of JAX, as the size of the matrix suggests.
     batch
         For "vi": how many respondents a step sees, drawn without replacement in passes through
-        all of them; None (default) for all.
+        all of them; None (default) for all. (respondents, items) with ``amortised=True``.
+    amortised
+        For "vi": whether an encoder, a small network trained along the way, tells abilities from
+        answers, instead of an integral over each respondent's; for more than 10⁵ respondents. It
+        tells those of new respondents as well (``result.posterior.encode``). Its bound is a sum
+        over answers, so that a step may see some of the items; elbo is the smoothed bound.
     checkpoint, every
         For "vi": a file that holds the state of the ascent, written whole after every so many
         steps. If it exists, the ascent goes on from there and ends with the numbers of one that
@@ -134,8 +142,8 @@ def fit(
         If ``responses`` is not a ResponseMatrix, or ``mesh`` not a mesh.
     ValueError
         If an argument is outside what is named above, all respondents are synthetic, processes
-        that share a mesh are given different responses, or a checkpoint is of other responses or
-        settings.
+        that share a mesh are given different responses, a checkpoint is of other responses or
+        settings, or ``mesh`` goes with a sparse matrix.
 
     Warns
     -----
@@ -156,7 +164,10 @@ def fit(
     tol = _TOLERANCES.get(method, 1.0) if tol is None else tol
     check_settings(method, quadrature, tol, max_iterations)
     check_mesh(mesh)
-    check_variational(method, prior, batch=batch, checkpoint=checkpoint, every=every)
+    check_variational(method, prior, checkpoint=checkpoint, every=every)
+    n_batch, n_items = check_batch(method, batch, amortised=amortised)
+    if mesh is not None:
+        refuse_sparse(responses, "mesh")
     check_seed(seed)
     if prior == "empirical" and model not in {"2PL", "3PL"}:
         raise ValueError(f"prior='empirical' learns about slopes, which {model} has not by item")
@@ -171,7 +182,7 @@ def fit(
         "tol": float(tol),
         "max_iterations": int(max_iterations),
         **({} if mesh is None else {"devices": mesh.size}),
-        **({} if batch is None else {"batch": int(batch)}),
+        **({} if n_batch is None else {"batch": [n_batch, n_items], "amortised": amortised}),
     }
     file = None if checkpoint is None else Path(checkpoint)
     quantity = "ELBO" if method == "vi" else "log-likelihood"
@@ -236,7 +247,9 @@ def _by_vi(run: _Run, layout: Layout, rows: Rows) -> Solution:
     """Approximate the posterior; the ascent of the bound starts near a maximum."""
     from irtkit.calibration.variational.solving import NEAR, Options, Variational, start_rows
 
-    options = Options(run.settings.get("batch"), run.checkpoint, run.every)
+    n_batch, n_items = run.settings.get("batch", (None, None))
+    amortised = run.settings.get("amortised", False)
+    options = Options(n_batch, n_items, amortised, run.checkpoint, run.every)
     # the start is the same however few steps are then allowed, so that an ascent which ran out of
     # them goes on as one that did not
     some = start_rows(rows, options, run.settings["seed"])

@@ -43,27 +43,47 @@ class System(NamedTuple):
     """Shape (n_shifts, n_shifts): of the shifts."""
 
 
-def system_of(fitted: Fitted, *, observed: bool = True) -> System:
-    """Items beside shifts that all abilities share; no items × items array.
+class Expected(NamedTuple):
+    """What is expected of the responses at each node under the posteriors of ability."""
 
-    With guessing the observed information of an item need not be positive definite; the expected
-    one is.
-    """
-    n_items, size, theta = fitted.layout.n_items, fitted.size, fitted.theta
+    mass: dict[int, Array]
+    """Respondents of either group at each node, (n_nodes,)."""
+    responses: Array
+    """Responses of every item, (n_items, n_nodes), or (1, n_nodes) with complete data."""
+    right: Array | None
+    """Right ones, (n_items, n_nodes), if they are wanted."""
+    spread: Array
+    """Mean posterior variance of ability at each node."""
+
+
+def expected_of(fitted: Fitted, *, right_too: bool = False) -> Expected:
+    """Go over the respondents once."""
+    n_items, theta = fitted.layout.n_items, fitted.theta
     complete = fitted.complete
     mass = {REAL: np.zeros(len(theta)), SYNTHETIC: np.zeros(len(theta))}
-    expected = np.zeros((1 if complete else n_items, len(theta)))
-    counts_right = fitted.with_guessing and observed
-    expected_right = np.zeros((n_items if counts_right else 1, len(theta)))
+    responses = np.zeros((1 if complete else n_items, len(theta)))
+    expected_right = np.zeros((n_items, len(theta))) if right_too else None
     spread = np.zeros(len(theta))
     for right, answered, weights, real in fitted.posteriors():
         mass[REAL] += weights[real].sum(axis=0)
         mass[SYNTHETIC] += weights[~real].sum(axis=0)
         spread += (weights @ theta**2 - (weights @ theta) ** 2) @ weights
-        expected += weights.sum(axis=0) if complete else answered.T @ weights
-        if counts_right:
+        responses += weights.sum(axis=0) if complete else answered.T @ weights
+        if expected_right is not None:
             expected_right += right.T @ weights
     spread /= np.maximum(mass[REAL] + mass[SYNTHETIC], 1e-300)
+    return Expected(mass, responses, expected_right, spread)
+
+
+def system_of(fitted: Fitted, expected: Expected) -> System:
+    """Items beside shifts that all abilities share; no items × items array.
+
+    The items of ``fitted`` need not be those that the posteriors were taken at. The information is
+    the observed one where right responses were counted, and else the expected one, which is
+    positive definite with guessing as well.
+    """
+    n_items, size, theta = fitted.layout.n_items, fitted.size, fitted.theta
+    complete = fitted.complete
     values, slopes = shifts(theta)
     with_shift = np.concatenate([theta[:, None] * values, values], axis=1)
     own = np.empty((n_items, size, size))
@@ -72,12 +92,11 @@ def system_of(fitted: Fitted, *, observed: bool = True) -> System:
     about_shifts = np.zeros(len(theta))
     for some in fitted.parts_of_items():
         tables, slope = fitted.tables(some), fitted.items.slope[some, None]
-        tried = expected if complete else expected[some]
-        bends = curvatures(
-            tables, tried, expected_right[some] if counts_right else tried * tables.p
-        )
+        tried = expected.responses if complete else expected.responses[some]
+        right = tried * tables.p if expected.right is None else expected.right[some]
+        bends = curvatures(tables, tried, right)
         own[some] = blocks(bends, theta)
-        noise[some] = _noise(tables, theta, slope, tried * spread)
+        noise[some] = _noise(tables, theta, slope, tried * expected.spread)
         weight = slope * bends[0]
         cross[some, :2] = (weight @ with_shift).reshape(-1, 2, N_SHIFTS)
         about_shifts += (slope * weight).sum(axis=0)
@@ -85,7 +104,7 @@ def system_of(fitted: Fitted, *, observed: bool = True) -> System:
             cross[some, 2] = (slope * bends[1]) @ values
     shared = values.T @ (about_shifts[:, None] * values)
     for which, sd in fitted.sds.items():
-        of_group = mass[which][:, None]
+        of_group = expected.mass[which][:, None]
         shared += values.T @ (of_group / sd**2 * values) + slopes.T @ (of_group * slopes)
     return System(own, noise, cross, shared)
 

@@ -31,7 +31,7 @@ _JITTER = 1e-8
 _NOISE = 2e-7
 """Error of the log-likelihood of one respondent; the same for all, should all answer alike."""
 _ITEMS_PER_NOISE = 20
-"""Items of which a sum in 32 bits, with responses missing, is off by as much again."""
+"""Items of which a sum in 32 bits, with dense responses missing, is off by as much again."""
 
 
 class Curvature(NamedTuple):
@@ -56,9 +56,10 @@ class MarginalLikelihood:
         self.nodes = nodes
         self.n_real = engine.rows.n_real
         self.exact = exact
-        n, n_items = engine.rows.cells.shape
-        sums_of_items = 0.0 if engine.rows.complete else n_items / _ITEMS_PER_NOISE
-        self.noise = 0.0 if exact else _NOISE * n * (1 + sums_of_items)
+        rows = engine.rows
+        wide = rows.complete or rows.sparse
+        sums_of_items = 0.0 if wide else layout.n_items / _ITEMS_PER_NOISE
+        self.noise = 0.0 if exact else _NOISE * rows.n * (1 + sums_of_items)
         self._grid: Grid | None = None
         """The grid, if it is the same at every x."""
         if layout.model != "Rasch" and not engine.rows.has_synthetic:

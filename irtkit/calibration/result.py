@@ -14,7 +14,8 @@ import numpy as np
 
 from irtkit.files import replacing
 from irtkit.irf import ItemParameters
-from irtkit.responses import ResponseMatrix
+from irtkit.observed import Observed
+from irtkit.responses import ResponseMatrix, refuse_sparse
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -68,9 +69,11 @@ class Counts:
     @classmethod
     def of(cls, responses: ResponseMatrix, left_out: NDArray[np.bool_]) -> Counts:
         """Count responses, leaving the marked rows out of the counts by item."""
-        right, answered = responses.successes, responses.trials
+        right, answered = (
+            responses.observed if responses.is_sparse else (responses.successes, responses.trials)
+        )
 
-        def by_item(table: NDArray[Any]) -> NDArray[np.int64]:
+        def by_item(table: Any) -> NDArray[np.int64]:
             counted = table.sum(axis=0, dtype=np.int64)
             return np.asarray(counted - table[left_out].sum(axis=0, dtype=np.int64))
 
@@ -261,7 +264,9 @@ class FitResult:
         Parameters
         ----------
         abilities
-            Shape (n,), or a Series whose index labels the rows; by default the fitted abilities.
+            Shape (n,), or a Series whose index labels the rows; by default the fitted abilities
+            (after a fit to a sparse matrix they must be given: a table for all respondents is what
+            such a matrix spares).
 
         Examples
         --------
@@ -274,6 +279,8 @@ class FitResult:
 
         rows: Any = pd.Index(self.respondent_labels, name="respondent")
         if abilities is None:
+            if self.responses is not None:
+                refuse_sparse(self.responses, "probability without abilities")
             theta = self.ability
         else:
             given: Any = abilities
@@ -320,7 +327,9 @@ class FitResult:
             **self.verdict._asdict(),
         }
         if include_responses and self.responses is not None:
-            if self.responses.has_repeats:
+            if self.responses.is_sparse:
+                arrays |= self.responses.observed.arrays()
+            elif self.responses.has_repeats:
                 arrays["successes"] = self.responses.successes
                 arrays["trials"] = self.responses.trials
             else:
@@ -401,6 +410,9 @@ def _from_parts(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> FitR
     responses, marks = None, arrays.get("responses_synthetic")
     if "responses" in arrays:
         responses = ResponseMatrix(arrays["responses"], respondents, items, synthetic=marks)
+    elif "observed_trials" in arrays:
+        observed = Observed.of_arrays(arrays, (len(respondents), len(items)))
+        responses = ResponseMatrix.from_observed(*observed, respondents, items, synthetic=marks)
     elif "trials" in arrays:
         responses = ResponseMatrix.from_counts(
             arrays["successes"], arrays["trials"], respondents, items, synthetic=marks

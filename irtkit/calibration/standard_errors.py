@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.information import blocks, curvatures, less_noise, outer, system_of
+from irtkit.calibration.information import (
+    blocks,
+    curvatures,
+    expected_of,
+    less_noise,
+    outer,
+    system_of,
+)
 from irtkit.calibration.likelihood import prior_at
 from irtkit.quadrature import REAL
 
@@ -120,7 +127,8 @@ def _parts(fitted: Fitted) -> tuple[Array, Array]:
         expected += answered.T @ weights
         for weighted in _orthonormal(weights, theta):
             parts = [
-                right * (weighted @ on_right.T) + answered * (weighted @ on_response.T)
+                _table(right) * (weighted @ on_right.T)
+                + _table(answered) * (weighted @ on_response.T)
                 for on_right, on_response in zip(by_right, by_response, strict=True)
             ]
             added = np.concatenate(parts, axis=1)
@@ -129,6 +137,11 @@ def _parts(fitted: Fitted) -> tuple[Array, Array]:
             if np.trace(step) < _NEGLIGIBLE * np.trace(lost):
                 break
     return blocks(curvatures(tables, expected, expected_right), theta), lost
+
+
+def _table(cells: Any) -> Array:
+    """A part of the responses to a few items, which may be sparse, as a table."""
+    return cells if isinstance(cells, np.ndarray) else cells.toarray()
 
 
 def _parts_of_family(fitted: Fitted) -> tuple[Array, Array]:
@@ -141,7 +154,7 @@ def _parts_of_family(fitted: Fitted) -> tuple[Array, Array]:
     mass, pairs = np.zeros(len(theta)), np.zeros((len(theta), len(theta)))
     by_right, by_both = np.zeros((n_items, len(theta))), np.zeros((n_items, n_items))
     # 32 bits for many respondents: standard errors are then good to some 4e-5 of themselves
-    dtype: Any = np.float32 if len(fitted.rows.cells) > _MANY_RESPONDENTS else np.float64
+    dtype: Any = np.float32 if fitted.rows.n > _MANY_RESPONDENTS else np.float64
     for right, _, weights, _ in fitted.posteriors(dtype):
         mass += weights.sum(axis=0, dtype=np.float64)
         deviation = (theta - (weights @ theta)[:, None]).astype(dtype)
@@ -204,13 +217,14 @@ def _by_latent_sd(fitted: Fitted) -> Array:
         of_real = posterior[real]
         deviation = of_real * (square - (of_real @ square)[:, None])
         total[0] += (2 * (of_real @ square - mean) + spread - deviation @ square).sum()
-        total[1:] += (answered[real] * (deviation @ curves.T)).sum(axis=0)
+        total[1:] += ((answered[real].T @ deviation) * curves).sum(axis=1)
     return total
 
 
 def _bordered(fitted: Fitted) -> _Covariances:
     """Items beside shifts that all abilities share; no items × items array."""
-    own, noise, cross, shared = system_of(fitted)
+    expected = expected_of(fitted, right_too=fitted.with_guessing)
+    own, noise, cross, shared = system_of(fitted, expected)
     by_prior = _prior(fitted)
     own += by_prior.own
     shared = _block_diagonal(by_prior.shared, shared)

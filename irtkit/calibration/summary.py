@@ -16,14 +16,17 @@ def summarise(result: FitResult) -> str:
     n_synthetic = int(result.synthetic.sum())
     synthetic = f" and {n_synthetic} synthetic" if n_synthetic else ""
     state = "converged" if result.converged else "NOT CONVERGED"
+    unit = "iterations" if result.elbo is None else "variational steps"
     lines = [
         f"{result.model} fitted to {result.n_real} respondents{synthetic} × {len(items)} items",
-        f"{state} after {result.n_iterations} iterations on {result.quadrature.n_nodes} nodes",
+        f"{state} after {result.n_iterations} {unit} on {result.quadrature.n_nodes} nodes",
         (
             f"log-likelihood {result.log_likelihood:.3f}   AIC {result.aic:.1f}   "
             f"BIC {result.bic:.1f}   ({result.n_parameters} parameters)"
         ),
     ]
+    if result.elbo is not None:
+        lines.append(f"evidence lower bound {result.elbo:.3f}; items are posterior means")
     if result.model == "Rasch":
         lines.append(f"SD of ability {result.latent_sd:.3f}")
     negative = int((items["discrimination"] < 0).sum())

@@ -96,6 +96,11 @@ cli.add_command(impact_command)
 @reading_and_fitting
 @folder_out
 @click.option("--standard-errors", is_flag=True, help="Compute standard errors (slow if large).")
+@click.option(
+    "--checkpoint",
+    type=click.Path(path_type=Path),
+    help="With --method vi: a file to go on from after an interruption.",
+)
 def fit_command(*, out: Path | None, standard_errors: bool, **options: Any) -> None:
     """Fit a model: difficulty and discrimination of items, ability of respondents."""
     responses = read(options)

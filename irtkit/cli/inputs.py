@@ -30,7 +30,13 @@ def reading_and_fitting(command: Callable[..., Any]) -> Callable[..., Any]:
     options = [
         click.argument("responses", type=click.Path(path_type=Path)),
         click.option("--model", type=click.Choice(MODELS), default="2PL", show_default=True),
-        click.option("--method", type=click.Choice(["em"]), default="em", show_default=True),
+        click.option(
+            "--method",
+            type=click.Choice(["em", "vi"]),
+            default="em",
+            show_default=True,
+            help="Most likely items (EM), or a variational posterior of items and abilities.",
+        ),
         click.option(
             "--prior",
             type=click.Choice(["weak", "empirical", "none"]),
@@ -125,7 +131,8 @@ def fitted(
         prior=None if options["prior"] == "none" else options["prior"],
         seed=options["seed"],
         quadrature=_quadrature(options["quadrature"]),
-        standard_errors=standard_errors,
+        standard_errors=standard_errors or options["method"] == "vi",  # they cost nothing there
+        checkpoint=options.get("checkpoint"),
     )
 
 

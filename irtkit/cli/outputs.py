@@ -59,6 +59,7 @@ def _summary(result: FitResult, source: str) -> dict[str, Any]:
         "converged": result.converged,
         "n_iterations": result.n_iterations,
         "log_likelihood": result.log_likelihood,
+        "elbo": result.elbo,
         "aic": result.aic,
         "bic": result.bic,
         "n_parameters": result.n_parameters,

@@ -38,6 +38,7 @@ from irtkit.difficulty.sentences import (
 )
 from irtkit.difficulty.spearman_score import jittered_correlations
 from irtkit.irf import MODELS, ItemParameters
+from irtkit.responses import refuse_sparse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -152,8 +153,9 @@ def compare_difficulties(
     TypeError
         If ``result`` is no fit.
     ValueError
-        If a column is missing from `result.items`, `metrics` scores none of the items, or `draws`,
-        `folds` or `seed` is not a whole number in range.
+        If a column is missing from `result.items`, `metrics` scores none of the items, `draws`,
+        `folds` or `seed` is not a whole number in range, or `folds` is above 0 and the responses
+        are sparse.
 
     Examples
     --------
@@ -217,6 +219,7 @@ def _held_out(
     responses = getattr(result, "responses", None)
     if folds == 0 or responses is None:
         return None
+    refuse_sparse(responses, "compare_difficulties with folds above 0")
     if models is None:
         small = responses.n_respondents * responses.n_items <= _FEW_CELLS
         wanted = {"1PL", "2PL", *(["3PL"] if small else []), result.model} - {"Rasch"}

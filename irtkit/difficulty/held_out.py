@@ -16,7 +16,7 @@ import numpy as np
 
 from irtkit.calibration import fit
 from irtkit.progress import progress_line
-from irtkit.responses import ResponseMatrix
+from irtkit.responses import ResponseMatrix, refuse_sparse
 from irtkit.simulation import check_seed
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def held_out_predictions(
         If ``responses`` is not a ResponseMatrix, or ``models`` is no list.
     ValueError
         If ``folds`` is not a whole number from 2, there are fewer observed cells than folds, or
-        ``seed`` is no whole number from 0.
+        ``seed`` is no whole number from 0, or ``responses`` is sparse.
 
     Examples
     --------
@@ -93,6 +93,7 @@ def held_out_predictions(
 
     if not isinstance(responses, ResponseMatrix):
         raise TypeError(f"responses must be a ResponseMatrix, got {type(responses).__name__}")
+    refuse_sparse(responses, "held_out_predictions")
     if isinstance(models, str):
         raise TypeError(f"models must be a list of models, got {models!r}")
     if not isinstance(folds, int | np.integer) or isinstance(folds, bool) or folds < 2:

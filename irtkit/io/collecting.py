@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.responses import (
+from irtkit.codes import (
     INVALID,
     MISSING,
-    ResponseMatrix,
     check_threshold,
     invalid_response_message,
     response_code,
 )
+from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -140,7 +140,13 @@ class LongTable:
         for blocks, numbering, column in zip(self._blocks, self._numberings, columns, strict=True):
             blocks.append(numbering.of(column))
 
-    def matrix(self, threshold: float | None = None, repeats: Repeats = "error") -> ResponseMatrix:
+    def matrix(
+        self,
+        threshold: float | None = None,
+        repeats: Repeats = "error",
+        *,
+        sparse: bool = False,
+    ) -> ResponseMatrix:
         """Response matrix of all that was added; see `ResponseMatrix.from_long` for errors."""
         import pandas as pd
 
@@ -165,4 +171,5 @@ class LongTable:
             response=response,
             threshold=threshold,
             repeats=repeats,
+            sparse=sparse,
         )

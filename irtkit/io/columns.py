@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from irtkit.responses import MISSING, response_code
+from irtkit.codes import MISSING, response_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -83,7 +83,7 @@ def read_long(source: Source) -> ResponseMatrix:
     with open_text(source.path) as text:
         for columns in _column_blocks(text, separator):
             table.add(*(columns[position] for position in positions))
-    return table.matrix(source.threshold, source.repeats)
+    return table.matrix(source.threshold, source.repeats, sparse=source.sparse)
 
 
 def _layout(source: Source) -> tuple[str, list[str]]:

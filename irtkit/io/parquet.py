@@ -72,11 +72,12 @@ def _read_long(pyarrow: Any, file: Any, source: Source) -> ResponseMatrix:
         response=response,
         threshold=source.threshold,
         repeats=source.repeats,
+        sparse=source.sparse,
     )
 
 
 def _read_wide(file: Any, source: Source) -> ResponseMatrix:
-    source.refuse_repeats("wide")
+    source.refuse_long_settings("wide")
     names = file.schema_arrow.names
     if not names:
         raise ValueError("the table has no columns")

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.codes import MISSING
 from irtkit.files import open_text, replacing
 from irtkit.io.collecting import Numbering, ResponseCodes
-from irtkit.responses import MISSING, ResponseMatrix
+from irtkit.responses import ResponseMatrix, refuse_sparse
 
 if TYPE_CHECKING:
     import os
@@ -66,7 +67,7 @@ def write_py_irt(responses: ResponseMatrix, path: str | os.PathLike[str]) -> Non
     Raises
     ------
     ValueError
-        If the matrix holds repeated trials, for which the format has no place.
+        If the matrix holds repeated trials, for which the format has no place, or is sparse.
 
     Examples
     --------
@@ -80,6 +81,7 @@ def write_py_irt(responses: ResponseMatrix, path: str | os.PathLike[str]) -> Non
     ...     print(path.read_text(), end="")
     {"subject_id": "gpt", "responses": {"q1": 1}}
     """
+    refuse_sparse(responses, "write_py_irt")
     if responses.has_repeats:
         raise ValueError("py-irt holds one response per cell, but responses has repeated trials")
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as text:

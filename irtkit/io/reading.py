@@ -50,6 +50,7 @@ def read_responses(
     response: str | None = None,
     threshold: float | None = None,
     repeats: Repeats = "error",
+    sparse: bool = False,
 ) -> ResponseMatrix:
     r"""Read a response matrix from a file.
 
@@ -70,6 +71,8 @@ def read_responses(
     repeats
         What several rows of the same respondent and item in a long table are: an "error"
         (default), or repeated trials to "count", see `ResponseMatrix.from_counts`.
+    sparse
+        Whether to keep the observed cells of a long table alone, see `ResponseMatrix.from_long`.
 
     Returns
     -------
@@ -106,7 +109,8 @@ def read_responses(
     with _naming(file):
         check_repeats(repeats)
         shape = format if format in _SHAPES else None
-        source = Source(file, _head(file), shape, respondent, item, response, threshold, repeats)
+        columns = (respondent, item, response)
+        source = Source(file, _head(file), shape, *columns, threshold, repeats, sparse)
         return FORMATS[_format_name(source, format)].read(source)
 
 
@@ -129,7 +133,7 @@ def _format_name(source: Source, requested: str | None) -> str:
                 "respondent=, item= and response= name the columns of a long table, "
                 f"but the format is {requested or name!r}"
             )
-        source.refuse_repeats(requested or name)
+        source.refuse_long_settings(requested or name)
     return name
 
 

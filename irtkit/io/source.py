@@ -28,6 +28,7 @@ class Source:
     """The columns of a long table where the caller named them."""
     threshold: float | None = None
     repeats: Repeats = "error"
+    sparse: bool = False
 
     @property
     def is_long(self) -> bool:
@@ -39,8 +40,12 @@ class Source:
         """Whether the caller named a column of a long table."""
         return (self.respondent, self.item, self.response) != (None, None, None)
 
-    def refuse_repeats(self, form: str) -> None:
-        """Refuse to count repeated rows in a format that has a place for one response only."""
+    def refuse_long_settings(self, form: str) -> None:
+        """Refuse what is for a row per response in a format that has a place for every cell."""
+        if self.sparse:
+            raise ValueError(
+                f"sparse=True is for the rows of a long table, but the format is {form!r}"
+            )
         if self.repeats != "error":
             raise ValueError(
                 f"repeats={self.repeats!r} is for the rows of a long table, "

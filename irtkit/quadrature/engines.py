@@ -3,6 +3,9 @@
 A JAX program takes seconds to compile for each shape of matrix, and then runs about twice as fast
 as NumPy, on all cores or on an accelerator. A fit to an ordinary matrix is over in NumPy before
 a program would have been compiled.
+
+Sparse rows, of any size, are for NumPy and the sparse products of SciPy: an evaluation costs as
+many multiplications as there are responses times knots.
 """
 
 from __future__ import annotations
@@ -29,6 +32,8 @@ _ROWS_PER_ITEM = 10
 """Respondents per item from which on a table of scores is worth making."""
 _TABLE = 2**15
 """Numbers in a table that NumPy works on at once: what fits the processor's cache."""
+_SPARSE_TABLE = 2**20
+"""The same with sparse rows, where each part also costs a table by item and knot."""
 
 
 class Engine(Protocol):
@@ -44,10 +49,10 @@ class Engine(Protocol):
 
 
 def engine_of(rows: Rows, *, with_guessing: bool, mesh: Mesh | None = None) -> Engine:
-    """Return the engine that suits the size of the matrix, or computes on the devices of a mesh."""
+    """Return the engine that suits the matrix, or computes on the devices of a mesh."""
     many = _MANY_CELLS if rows.complete and not with_guessing else _MANY_BY_PRODUCT
     few = rows.cells.size < many or _tabulates(rows, with_guessing=with_guessing)
-    if few and mesh is None:
+    if rows.sparse or (few and mesh is None):
         return NumpyEngine(rows)
     from irtkit.quadrature.compiled import JaxEngine
 
@@ -55,13 +60,13 @@ def engine_of(rows: Rows, *, with_guessing: bool, mesh: Mesh | None = None) -> E
 
 
 class NumpyEngine:
-    """Computes with NumPy."""
+    """Computes with NumPy, and with SciPy where rows are sparse."""
 
     xp: Any = np
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self._kind = Kind(rows.complete, rows.has_synthetic, padded=False)
+        self.kind = Kind(rows.complete, rows.has_synthetic, padded=False, sparse=rows.sparse)
         self._arrays = RowArrays(rows.cells, rows.trials, rows.group)
         self._room = tabulated.workspace(*rows.cells.shape)
 
@@ -69,19 +74,19 @@ class NumpyEngine:
         """Marginal log-likelihood and its derivatives, in 64 bits throughout if exact."""
         inputs = self._inputs(items, grid)
         if _tabulates(self.rows, with_guessing=items.logit_guessing is not None):
-            shared = formulas.curves(self, items, grid.nodes, complete=True)
+            shared = formulas.curves(self, self.kind, items, grid.nodes)
             totals = tabulated.summed(inputs, tabulated.Table(inputs, shared), self._room)
-            return formulas.finished(self, inputs, shared, totals)
-        return formulas.sums(self, self._kind._replace(exact=exact), inputs)
+            return formulas.finished(self, self.kind, inputs, shared, totals)
+        return formulas.sums(self, self.kind._replace(exact=exact), inputs)
 
     def posteriors(self, items: ItemArrays, grid: Grid) -> Posteriors:
         """Posterior of every respondent."""
         inputs = self._inputs(items, grid)
         if _tabulates(self.rows, with_guessing=items.logit_guessing is not None):
-            shared = formulas.curves(self, items, grid.nodes, complete=True)
+            shared = formulas.curves(self, self.kind, items, grid.nodes)
             table = tabulated.Table(inputs, shared, fine=True)
             return tabulated.posteriors(inputs, table, self._room)
-        return formulas.posteriors(self, self._kind, inputs)
+        return formulas.posteriors(self, self.kind, inputs)
 
     def _inputs(self, items: ItemArrays, grid: Grid) -> Inputs:
         return Inputs(self._arrays, self.rows.item_right, items, grid)
@@ -90,9 +95,11 @@ class NumpyEngine:
         self, step: Callable[..., Any], start: Any, rows: RowArrays, n_nodes: int
     ) -> tuple[Any, Any]:
         """Go over slices of the matrix."""
+        if self.kind.sparse:
+            return _over_slices(step, start, tuple(rows), n_nodes, _SPARSE_TABLE)
         # rows of the matrix are widened once if complete, and come into products if not
-        cells = rows.cells.shape[1] // (8 if self._kind.complete else 2)
-        return _over_slices(step, start, tuple(rows), max(n_nodes, cells))
+        cells = rows.cells.shape[1] // (8 if self.kind.complete else 2)
+        return _over_slices(step, start, tuple(rows), max(n_nodes, cells), _TABLE)
 
     def over_items(
         self,
@@ -104,7 +111,7 @@ class NumpyEngine:
     ) -> tuple[Any, Any]:
         """Go over slices of the items; the last may be smaller."""
         del fills
-        return _over_slices(step, start, arrays, n_points)
+        return _over_slices(step, start, arrays, n_points, _TABLE)
 
 
 def _tabulates(rows: Rows, *, with_guessing: bool) -> bool:
@@ -114,10 +121,14 @@ def _tabulates(rows: Rows, *, with_guessing: bool) -> bool:
 
 
 def _over_slices(
-    step: Callable[..., Any], start: Any, arrays: tuple[Any, ...], n_points: int
+    step: Callable[..., Any],
+    start: Any,
+    arrays: tuple[Any, ...],
+    n_points: int,
+    at_once: int,
 ) -> tuple[Any, Any]:
-    n = next(len(array) for array in arrays if array is not None)
-    n_parts = max(1, round(n * n_points / _TABLE))
+    n = next(array.shape[0] for array in arrays if array is not None)
+    n_parts = max(1, round(n * n_points / at_once))
     size = -(-n // n_parts)
     total, found = start, []
     for first in range(0, n, size):

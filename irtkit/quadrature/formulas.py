@@ -12,6 +12,10 @@ largest of each respondent: that moves a respondent's log-likelihood by 1e-7 and
 they are well determined, by far less than a millionth of their standard errors; where they are
 not, the climb ends with *exact* sums in 64 bits. What is reported comes from :func:`posteriors`,
 which is always exact.
+
+Dense rows are taken as complete with some cells missing: what all items say is shared, and missing
+responses are taken off. In sparse rows nearly all are missing, so that nothing is shared and what
+the observed ones say is added up; their products are those of sparse arrays.
 """
 
 from __future__ import annotations
@@ -78,6 +82,8 @@ class Kind(NamedTuple):
     """Whether there are rows that only fill a part up."""
     exact: bool = False
     """Whether posterior weights are taken in 64 bits when summed."""
+    sparse: bool = False
+    """Whether cells and trials are sparse arrays of the observed responses."""
 
 
 class Grid(NamedTuple):
@@ -129,12 +135,13 @@ class Curves(NamedTuple):
     log_wrong: Any
     """log(1 − P), (n_items, n_knots); None with complete data."""
     all_wrong: Any
-    """Its sum over items, (n_nodes,)."""
+    """Its sum over the items that rows are taken to have answered, (n_nodes,): all, or 0 of none
+    if rows are sparse."""
 
 
-def curves(backend: Backend, items: ItemArrays, nodes: Nodes, *, complete: bool) -> Curves:
+def curves(backend: Backend, kind: Kind, items: ItemArrays, nodes: Nodes) -> Curves:
     """Curves of all items."""
-    xp, knots = backend.xp, nodes.knots
+    xp, knots, complete = backend.xp, nodes.knots, kind.complete
     n_knots = knots.shape[0]
 
     def step(total: Any, part: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
@@ -157,14 +164,14 @@ def curves(backend: Backend, items: ItemArrays, nodes: Nodes, *, complete: bool)
     total, (s, log_odds, log_wrong) = backend.over_items(
         step, xp.zeros(n_knots), tuple(items), _NO_ITEM, n_knots
     )
-    return Curves(s, log_odds, log_wrong, _to_nodes(total, nodes))
+    return Curves(s, log_odds, log_wrong, _to_nodes(0 * total if kind.sparse else total, nodes))
 
 
 def sums(backend: Backend, kind: Kind, inputs: Inputs) -> Sums:
     """One pass over the matrix: the marginal log-likelihood and its derivatives."""
     xp, items, nodes = backend.xp, inputs.items, inputs.grid.nodes
     n_items, n_nodes, n_knots = items.slope.shape[0], nodes.theta.shape[0], nodes.knots.shape[0]
-    shared = curves(backend, items, nodes, complete=kind.complete)
+    shared = curves(backend, kind, items, nodes)
     with_guessing = shared.log_odds is not None
     by_product = with_guessing or not kind.complete
     dtype = xp.float64 if kind.exact else xp.float32
@@ -172,7 +179,7 @@ def sums(backend: Backend, kind: Kind, inputs: Inputs) -> Sums:
 
     def step(total: tuple[Any, ...], part: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[()]]:
         some = _widened(xp, kind, part)
-        joint = log_joint(xp, some, inputs, shared, dtype)
+        joint = log_joint(xp, some, inputs, shared, xp.float64 if kind.sparse else dtype)
         peak = joint.max(axis=0)
         weights = xp.exp(xp.maximum(joint - peak, LEAST_LOG_WEIGHT).astype(dtype))
         mass, first = moments @ weights
@@ -198,9 +205,8 @@ def sums(backend: Backend, kind: Kind, inputs: Inputs) -> Sums:
     total, _ = backend.over_rows(step, tuple(map(xp.zeros, zeros)), inputs.rows, n_nodes)
     log_marginal, node_mass, *by_item = total
     expected = None if kind.complete else by_item.pop(0).T
-    return finished(
-        backend, inputs, shared, Totals(log_marginal, node_mass, by_item[0].T, expected)
-    )
+    totals = Totals(log_marginal, node_mass, by_item[0].T, expected)
+    return finished(backend, kind, inputs, shared, totals)
 
 
 class Totals(NamedTuple):
@@ -213,15 +219,16 @@ class Totals(NamedTuple):
     right: Any
     """Σ over right responses of E[θ], (n_items,), or with guessing of posteriors at the knots."""
     extra: Any
-    """Σ of posteriors at the knots over responses less one each, (n_items, n_knots), or None."""
+    """Σ of posteriors at the knots over responses beyond those shared, (n_items, n_knots), or
+    None."""
 
 
-def finished(backend: Backend, inputs: Inputs, shared: Curves, totals: Totals) -> Sums:
+def finished(backend: Backend, kind: Kind, inputs: Inputs, shared: Curves, totals: Totals) -> Sums:
     """From sums over respondents to derivatives by item."""
-    nodes, right = inputs.grid.nodes, totals.right
-    expected = _to_knots(totals.node_mass.sum(axis=0)[:, None], nodes)[:, 0]
-    if totals.extra is not None:
-        expected = expected + totals.extra
+    nodes, right, expected = inputs.grid.nodes, totals.right, totals.extra
+    if not kind.sparse:
+        expected = _to_knots(totals.node_mass.sum(axis=0)[:, None], nodes)[:, 0]
+        expected = expected if totals.extra is None else expected + totals.extra
     log_marginal = totals.log_marginal
     if shared.log_odds is None:
         log_marginal = log_marginal + inputs.item_right @ inputs.items.intercept
@@ -273,7 +280,7 @@ def _score(backend: Backend, inputs: Inputs, s: Any, expected: Any, right: Any) 
 def posteriors(backend: Backend, kind: Kind, inputs: Inputs) -> Posteriors:
     """Posterior of every respondent, in 64 bits throughout."""
     xp, items, theta = backend.xp, inputs.items, inputs.grid.nodes.theta
-    shared = curves(backend, items, inputs.grid.nodes, complete=kind.complete)
+    shared = curves(backend, kind, items, inputs.grid.nodes)
     moments = xp.stack([xp.ones(theta.shape[0]), theta, theta**2])
 
     def step(_: None, part: tuple[Any, ...]) -> tuple[None, tuple[Any, ...]]:
@@ -297,16 +304,22 @@ class Answers(NamedTuple):
     """None if all are real."""
     right: Any
     extra: Any
-    """Responses less 1, −1 where one is missing; None if complete."""
+    """Responses beyond those shared: less 1, −1 where one is missing; None if complete. If sparse,
+    responses."""
+
+
+def answers_of(kind: Kind, group: Any, right: Any, answered: Any) -> Answers:
+    """Answers from right responses and responses in 64 bits, the latter None if complete."""
+    extra = answered if kind.complete or kind.sparse else answered - 1
+    return Answers(group if kind.has_synthetic else None, right, extra)
 
 
 def _widened(xp: Any, kind: Kind, part: tuple[Any, ...]) -> Answers:
     cells, trials, group = part
-    return Answers(
-        group if kind.has_synthetic else None,
-        right_of(xp, cells, complete=kind.complete),
-        None if kind.complete else answered_of(xp, cells, trials) - 1,
-    )
+    if kind.sparse:
+        return answers_of(kind, group, cells.astype(xp.float64), trials.astype(xp.float64))
+    right = right_of(xp, cells, complete=kind.complete)
+    return answers_of(kind, group, right, None if kind.complete else answered_of(xp, cells, trials))
 
 
 def log_joint(xp: Any, some: Answers, inputs: Inputs, shared: Curves, dtype: Any) -> Any:
@@ -314,7 +327,7 @@ def log_joint(xp: Any, some: Answers, inputs: Inputs, shared: Curves, dtype: Any
 
     For models without guessing Σⱼ yⱼdⱼ, which is the same at every node, is left out. What
     missing or repeated responses change is the smaller part of the sum over items, so that
-    ``dtype`` may be narrow.
+    ``dtype`` may be narrow; it must be wide in sparse rows, where it is the whole of it.
     """
     grid, theta = inputs.grid, inputs.grid.nodes.theta
     joint = (grid.log_weights[REAL] + shared.all_wrong)[:, None]

@@ -24,10 +24,11 @@ _CELLS_AT_ONCE = 2**18
 class Rows(NamedTuple):
     """Responses of respondents in groups."""
 
-    cells: NDArray[Any]
-    """Shape (n, n_items): 1, 0 or −1 (missing) in one byte, or successes."""
-    trials: NDArray[Any] | None
-    """Where trials were repeated, how many; same shape."""
+    cells: Any
+    """Shape (n, n_items): 1, 0 or −1 (missing) in one byte, or successes; or, of a sparse matrix,
+    a sparse array of the successes of its observed cells."""
+    trials: Any
+    """Same shape: how many trials where they were repeated or cells are sparse, else None."""
     group: NDArray[np.int8]
     """Shape (n,): REAL or SYNTHETIC."""
     item_right: Array
@@ -38,7 +39,22 @@ class Rows(NamedTuple):
     """Shape (n,): right responses of every respondent."""
     respondent_responses: Array
     complete: bool
-    """Whether every respondent answered every item once."""
+    """Whether every respondent answered every item once; sparse cells count as incomplete."""
+
+    @property
+    def n(self) -> int:
+        """Number of respondents."""
+        return len(self.group)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether cells are sparse arrays, in which missing cells are not stored."""
+        return is_sparse(self.cells)
+
+    @property
+    def repeated(self) -> bool:
+        """Whether some cell has more than one trial."""
+        return bool(self.trials.data.max(initial=0) > 1) if self.sparse else self.trials is not None
 
     @property
     def real(self) -> NDArray[np.bool_]:
@@ -74,12 +90,19 @@ def rows_of(responses: ResponseMatrix, *, synthetic_is_real: bool) -> Rows:
     group = np.full(responses.n_respondents, REAL, dtype=np.int8)
     if not synthetic_is_real:
         group[responses.synthetic] = SYNTHETIC
+    if responses.is_sparse:
+        return counted(*responses.observed, group)
     if responses.has_repeats:
         return counted(responses.successes, responses.trials, group)
     return counted(responses.values, None, group)
 
 
-def counted(cells: NDArray[Any], trials: NDArray[Any] | None, group: NDArray[np.int8]) -> Rows:
+def is_sparse(cells: Any) -> bool:
+    """Whether cells are a sparse array."""
+    return not isinstance(cells, np.ndarray)
+
+
+def counted(cells: Any, trials: Any, group: NDArray[np.int8]) -> Rows:
     """Rows with the counts that go with them."""
     n, n_items = cells.shape
     complete = trials is None and bool(cells.min() >= 0)
@@ -101,17 +124,23 @@ def counted(cells: NDArray[Any], trials: NDArray[Any] | None, group: NDArray[np.
 
 
 def widened(
-    cells: NDArray[Any],
-    trials: NDArray[Any] | None,
+    cells: Any,
+    trials: Any,
     most_cells: int = _CELLS_AT_ONCE,
     *,
     complete: bool = False,
-) -> Iterator[tuple[slice, Array, Array | None]]:
+    n_points: int = 1,
+) -> Iterator[tuple[slice, Any, Any]]:
     """Right responses and responses (None if complete) in 64 bits, some rows at a time.
 
-    What is yielded lives until the next part: memory is taken once, which saves time.
+    ``n_points`` is how many numbers are worked on for a row besides its cells. What is yielded
+    lives until the next part: memory is taken once, which saves time. Of sparse cells it is sparse.
     """
-    step = max(1, most_cells // cells.shape[1])
+    if is_sparse(cells):
+        width = max(cells.nnz // cells.shape[0], n_points, 1)
+        yield from _sparse_parts(cells, trials, max(1, most_cells // width))
+        return
+    step = max(1, most_cells // max(cells.shape[1], n_points))
     shape = (min(step, len(cells)), cells.shape[1])
     room = np.empty(shape), None if complete else np.empty(shape)
     for start in range(0, len(cells), step):
@@ -124,6 +153,12 @@ def widened(
         answered = room[1][: some.stop - start]
         np.copyto(answered, cells[some] >= 0 if trials is None else trials[some])
         yield some, right, answered
+
+
+def _sparse_parts(cells: Any, trials: Any, step: int) -> Iterator[tuple[slice, Any, Any]]:
+    for start in range(0, cells.shape[0], step):
+        some = slice(start, min(start + step, cells.shape[0]))
+        yield some, cells[some].astype(np.float64), trials[some].astype(np.float64)
 
 
 def right_of(xp: Any, cells: Any, *, complete: bool = False) -> Any:

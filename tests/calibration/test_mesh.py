@@ -116,20 +116,25 @@ def run_together(*by_process: tuple[str, ...]) -> list[subprocess.CompletedProce
     ]
 
 
-def outcome(done: subprocess.CompletedProcess[str]) -> tuple[float, str]:
-    """Log-likelihood and digest of the items."""
+def outcome(done: subprocess.CompletedProcess[str], of: str) -> tuple[float, str]:
+    """Log-likelihood or ELBO, and digest of the items."""
     assert done.returncode == 0, done.stderr
-    found = re.search(r"log-likelihood (\S+), items (\w+)$", done.stdout, re.MULTILINE)
+    found = re.search(rf"{of} ([\d.-]+).*, items (\w+)$", done.stdout, re.MULTILINE)
     assert found is not None, done.stdout
     return float(found[1]), found[2]
 
 
-def test_two_processes_come_to_the_same_items_and_to_the_fit_of_one() -> None:
-    options = ("--shape", "301x12")
-    one, other = map(outcome, run_together(options, options))
+@pytest.mark.parametrize(
+    ("method", "of", "rel"), [("em", "log-likelihood", 1e-9), ("vi", "ELBO", 1e-6)]
+)
+def test_two_processes_come_to_the_same_items_and_to_the_fit_of_one(
+    method: str, of: str, rel: float
+) -> None:
+    options = ("--shape", "301x12", "--method", method)
+    one, other = (outcome(done, of) for done in run_together(options, options))
     assert one == other
-    (alone,) = map(outcome, run_together(options))
-    assert one[0] == pytest.approx(alone[0], rel=1e-9)
+    (alone,) = (outcome(done, of) for done in run_together(options))
+    assert one[0] == pytest.approx(alone[0], rel=rel)
 
 
 def test_processes_with_different_responses_are_refused(tmp_path: Path) -> None:

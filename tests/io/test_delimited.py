@@ -226,3 +226,11 @@ def test_repeated_rows_are_an_error_unless_counted(file: Callable[..., Path]) ->
     assert responses == ResponseMatrix.from_counts(*counts, ["x", "y"], ["a", "b"])
     with pytest.raises(ValueError, match=r"'x', item 'a' occurs twice .*repeats=\"count\""):
         read_responses(path, threshold=0.5)
+
+
+@pytest.mark.parametrize("repeats", ["error", "count"])
+def test_a_long_table_may_be_kept_sparse(file: Callable[..., Path], repeats: Any) -> None:
+    path = file("model,item,correct\nx,a,1\nx,b,0\ny,b,\nz,a,1\n")
+    responses = read_responses(path, repeats=repeats, sparse=True)
+    assert responses.is_sparse
+    assert responses == read_responses(path, repeats=repeats)

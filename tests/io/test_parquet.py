@@ -138,3 +138,10 @@ def test_without_pyarrow_the_extra_is_named(
 def test_repeated_rows_of_a_long_table_are_counted(stored: Callable[..., Path]) -> None:
     responses = read_responses(stored(LONG.assign(item="q")), repeats="count")
     assert (responses.successes.tolist(), responses.trials.tolist()) == ([[1], [1]], [[2], [1]])
+
+
+def test_a_long_table_may_be_kept_sparse(stored: Callable[..., Path]) -> None:
+    path = stored(LONG)
+    responses = read_responses(path, sparse=True)
+    assert responses.is_sparse
+    assert responses == read_responses(path)

@@ -105,6 +105,8 @@ def test_a_wrong_value_is_named_with_its_place(
         (AS_TEXT["wide"], {"repeats": "count"}, "long table, but the format is 'wide'"),
         (AS_TEXT["long"], {"repeats": "count", "format": "wide"}, "the format is 'wide'"),
         (AS_TEXT["py-irt"], {"repeats": "count"}, "long table, but the format is 'py-irt'"),
+        (AS_TEXT["wide"], {"sparse": True}, "sparse=True is for .* but the format is 'wide'"),
+        (AS_TEXT["py-irt"], {"sparse": True}, "sparse=True is for .* but the format is 'py-irt'"),
         (AS_TEXT["wide"], {"repeats": "sum"}, "repeats must be one of error, count; got 'sum'"),
         (AS_TEXT["wide"], {"threshold": float("nan")}, "threshold must be a finite number"),
     ],

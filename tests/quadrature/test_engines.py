@@ -131,6 +131,32 @@ def test_engines_agree(
         assert expected == pytest.approx(value, abs=1e-9)
 
 
+@pytest.mark.parametrize(("model", "missing", "trials"), CELLS)
+@pytest.mark.parametrize("interpolated", [False, True])
+def test_sparse_rows_give_what_dense_ones_give(
+    model: str, missing: float, trials: int, interpolated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn_responses, items = drawn(model, missing, trials, n_items=150)
+    responses = add_synthetic(drawn_responses, ("always-right", "always-wrong"))
+    arrays = as_arrays(items)
+    nodes = Resolution.of(arrays, 8.0, 1.0).nodes(2, knots_per_node=float(interpolated))
+    dense = NumpyEngine(rows_of(responses, synthetic_is_real=False))
+    few = engine_of(
+        rows_of(responses.to_sparse(), synthetic_is_real=False), with_guessing=model == "3PL"
+    )
+    monkeypatch.setattr(engines, "_SPARSE_TABLE", 7 * len(nodes.theta))  # several parts
+    for exact, error in ((True, 1e-8), (False, 1e-4)):
+        expected = dense.sums(arrays, grid_of(nodes), exact=True)
+        for one, other in zip(few.sums(arrays, grid_of(nodes), exact=exact), expected, strict=True):
+            assert one == pytest.approx(other, abs=error)
+    for one, other in zip(
+        few.posteriors(arrays, grid_of(nodes)),
+        dense.posteriors(arrays, grid_of(nodes)),
+        strict=True,
+    ):
+        assert one == pytest.approx(other, abs=1e-9)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("model", ["2PL", "3PL"])
 def test_parts_and_padding_change_nothing(

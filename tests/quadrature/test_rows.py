@@ -39,6 +39,25 @@ def test_repeated_trials_are_counted_each() -> None:
     assert not rows.complete
 
 
+@pytest.mark.parametrize("trials", [1, 3])
+def test_sparse_rows_have_the_counts_and_sums_of_dense_ones(trials: int) -> None:
+    generator = np.random.default_rng(4)
+    tried = generator.integers(0, trials + 1, (30, 7))
+    crowd = add_synthetic(ResponseMatrix.from_counts(tried // 2, tried), "always-right")
+    dense, few = (
+        rows_of(responses, synthetic_is_real=False) for responses in (crowd, crowd.to_sparse())
+    )
+    assert (few.sparse, dense.sparse) == (True, False)
+    assert (few.n, few.repeated) == (dense.n, dense.repeated) == (31, trials > 1)
+    names = ("item_right", "item_responses", "respondent_right", "respondent_responses")
+    for name in names:
+        assert np.array_equal(getattr(few, name), getattr(dense, name))
+    weights = generator.normal(size=31)
+    assert np.stack(few.sums_of(weights)) == pytest.approx(np.stack(dense.sums_of(weights)))
+    real = few.chosen(few.real)
+    assert (real.n, real.has_synthetic, real.sparse) == (30, False, True)
+
+
 @pytest.mark.parametrize("missing", [False, True])
 def test_sums_weigh_respondents(missing: bool) -> None:
     responses = matrix(missing=missing)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.calibration.fitted import Fitted
-from irtkit.calibration.information import System, system_of
+from irtkit.calibration.information import System, expected_of, system_of
 from irtkit.calibration.layout import Layout
 from irtkit.calibration.likelihood import MarginalLikelihood, grid_of
 from irtkit.calibration.variational.coordinates import Point
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.variational.coordinates import Coordinates
     from irtkit.calibration.variational.guide import Guide
+    from irtkit.calibration.variational.inference import Seen
     from irtkit.calibration.variational.target import Target
     from irtkit.quadrature import Engine, Nodes, Posteriors
 
@@ -38,9 +39,9 @@ class Likelihood:
     def __init__(
         self, coordinates: Coordinates, engine: Engine, nodes: Nodes, n: int, *, exact: bool
     ) -> None:
-        self.nodes = nodes
+        self._nodes = nodes
         self._engine = engine
-        self._factor = n / len(engine.rows.group)
+        self._factor = n / engine.rows.n
         # every item its own slope: a common one is a matter of coordinates
         self._layout = Layout(
             "3PL" if coordinates.model == "3PL" else "2PL", coordinates.n_items, None
@@ -53,22 +54,30 @@ class Likelihood:
         by_parameter = found.gradient.reshape(parameters.shape[1], -1).T
         return self._factor * found.value, self._factor * by_parameter
 
-    def system(self, parameters: Array) -> System:
-        """Information about items and about shifts that all abilities share."""
-        x = parameters.T.ravel()
-        found = system_of(Fitted(self._layout, self._engine.rows, self.nodes, x), observed=False)
-        return System(*(self._factor * part for part in found))
+    def systems(self, parameters: Array, points: list[Array]) -> list[System]:
+        """Information about items at some points, and about shifts that all abilities share.
+
+        The posteriors of ability are those at ``parameters``.
+        """
+        expected = expected_of(self._fitted(parameters))
+        found = (system_of(self._fitted(point), expected) for point in points)
+        return [System(*(self._factor * part for part in system)) for system in found]
+
+    def _fitted(self, parameters: Array) -> Fitted:
+        return Fitted(self._layout, self._engine.rows, self._nodes, parameters.T.ravel())
 
     def posteriors(self, parameters: Array) -> Posteriors:
         """Posterior of every respondent."""
         x = parameters.T.ravel()
-        grid = grid_of(self._layout, self.nodes, x)
+        grid = grid_of(self._layout, self._nodes, x)
         with np.errstate(under="ignore", divide="ignore"):
             return self._engine.posteriors(self._layout.items(x), grid)
 
-    def synthetic_sd(self, parameters: Array) -> float:
-        """SD of ability among synthetic respondents."""
-        return self._layout.synthetic_sd(parameters.T.ravel())
+
+def synthetic_sd_of(parameters: Array) -> float:
+    """SD of ability among synthetic respondents."""
+    layout = Layout("3PL" if parameters.shape[1] == 3 else "2PL", len(parameters), None)
+    return layout.synthetic_sd(parameters.T.ravel())
 
 
 class Evaluated(NamedTuple):
@@ -88,7 +97,7 @@ class Evaluated(NamedTuple):
 
 
 def evaluate(
-    target: Target, guide: Guide, likelihood: Likelihood, generator: np.random.Generator
+    target: Target, guide: Guide, likelihood: Seen, generator: np.random.Generator
 ) -> Evaluated:
     """Evaluate the bound and its gradient at points of the guide drawn from a generator."""
     coordinates = target.coordinates

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.information import System
 from irtkit.calibration.variational.coordinates import STORED, Coordinates
-from irtkit.calibration.variational.guide import Guide
+from irtkit.calibration.variational.encoder import Encoder
+from irtkit.calibration.variational.guide import Guide, Information
 from irtkit.calibration.variational.inference import State, TraceRow
 from irtkit.calibration.variational.target import LearnedPrior, Target
 from irtkit.files import replacing
@@ -39,13 +39,13 @@ class Checkpoint:
     every: int
     fingerprint: dict[str, Any]
 
-    def keep(self, state: State, nodes: Nodes) -> None:
+    def keep(self, state: State, encoder: Encoder | None) -> None:
         """Store a state if it is time to."""
         if state.converged or state.step % self.every == 0:
-            self.store(state, nodes)
+            self.store(state, encoder)
 
-    def store(self, state: State, nodes: Nodes) -> None:
-        """Store a state."""
+    def store(self, state: State, encoder: Encoder | None) -> None:
+        """Store a state, and the encoder, if there is one."""
         coordinates = state.target.coordinates
         shape = {name: getattr(coordinates, name) for name in STORED}
         prior = state.target.prior
@@ -62,8 +62,8 @@ class Checkpoint:
         }
         parts = {
             "guide": state.guide._asdict(),
-            "system": state.system._asdict(),
-            "nodes": nodes._asdict(),
+            "information": state.information._asdict(),
+            "nodes": state.nodes._asdict(),
         }
         arrays = {
             f"{kind}_{name}": array
@@ -73,6 +73,10 @@ class Checkpoint:
         }
         if coordinates.sign is not None:
             arrays["sign"] = coordinates.sign
+        if state.round_from is not None:
+            arrays["round_from"] = state.round_from
+        if encoder is not None:
+            arrays |= encoder.arrays()
         with replacing(self.path) as temporary, temporary.open("wb") as handle:
             np.savez(
                 handle,
@@ -83,8 +87,8 @@ class Checkpoint:
                 **arrays,
             )
 
-    def resumed(self, prior: Any) -> tuple[State, Nodes] | None:
-        """State and nodes that were stored, or None where there is no file yet.
+    def resumed(self, prior: Any) -> tuple[State, Encoder | None] | None:
+        """State and encoder that were stored, or None where there is no file yet.
 
         ``prior`` is that of the fit; what it has learned since comes from the file.
 
@@ -119,7 +123,9 @@ class Checkpoint:
             raise ValueError(f"checkpoint {self.path} is not a whole one: {error}") from error
 
 
-def _state_from(header: dict[str, Any], arrays: dict[str, Any], prior: Any) -> tuple[State, Nodes]:
+def _state_from(
+    header: dict[str, Any], arrays: dict[str, Any], prior: Any
+) -> tuple[State, Encoder | None]:
     def part(kind: Any, *may_lack: str) -> Any:
         names = {name: f"{kind.__name__.lower()}_{name}" for name in kind._fields}
         return kind(
@@ -135,15 +141,17 @@ def _state_from(header: dict[str, Any], arrays: dict[str, Any], prior: Any) -> t
     state = State(
         Target(coordinates, prior),
         part(Guide),
-        part(System),
+        part(Information),
+        part(Nodes, "spread"),
         arrays["by_slope"],
         header["residual_square"],
+        arrays.get("round_from"),
         header["learning"],
         header["step"],
         header["averaged"],
         tuple(TraceRow(int(row[0]), int(row[1]), *map(float, row[2:])) for row in arrays["trace"]),
     )
-    return state, part(Nodes, "spread")
+    return state, Encoder.from_arrays(arrays)
 
 
 def digest_of(rows: Rows) -> str:

@@ -113,6 +113,11 @@ class Guide(NamedTuple):
         total += 0.5 * np.linalg.slogdet(np.eye(len(rest)) + rest @ (inner.T @ inner))[1]
         return float(total)
 
+    def around(self, generator: np.random.Generator) -> list[Point]:
+        """Points around the mean, every item on its own."""
+        nothing = np.zeros(len(self.common))
+        return [self.at(own, nothing) for own, _ in self.deviates(generator)]
+
     def natural(self, gradient: Point) -> Point:
         """Covariance times a gradient: the step of natural-gradient ascent."""
         pull = -np.einsum("jkr,jk->r", self.reach, gradient.own)
@@ -123,41 +128,72 @@ class Guide(NamedTuple):
         return Point(own, s[: len(self.shared)])
 
 
-def guide_at(
-    target: Target, mean: Point, system: System, by_slope: Array, by_prior: Array
+class Information(NamedTuple):
+    """Information about own and shared coordinates and shifts, priors of single ones left out."""
+
+    own: Array
+    """Shape (n_items, k, k)."""
+    noise: Array
+    """What of it an item by itself loses as abilities follow the chance in its responses."""
+    cross: Array
+    """Shape (n_items, k, r)."""
+    shared: Array
+    """Shape (r, r)."""
+
+    def averaged(self, other: Information, weight: float) -> Information:
+        """Return the mean with another one, which has some weight."""
+        return Information(*(a + weight * (b - a) for a, b in zip(self, other, strict=True)))
+
+
+def information_at(target: Target, points: list[Point], systems: list[System]) -> Information:
+    """Mean information over some points, of each the likelihood's and that of the location."""
+    found = [_information(target, *pair) for pair in zip(points, systems, strict=True)]
+    return Information(*(sum(parts) / len(found) for parts in zip(*found, strict=True)))
+
+
+def _information(target: Target, point: Point, system: System) -> Information:
+    coordinates, n = target.coordinates, target.coordinates.n_shared
+    by_own, by_shared = coordinates.jacobian(point)
+    back = by_own.transpose(0, 2, 1)
+    prior_own, prior_cross, prior_shared = target.location_curvature(point)
+    shared_items = system.own @ by_shared
+    corner = np.einsum("jkr,jks->rs", by_shared, shared_items) + prior_shared
+    beside = np.einsum("jkr,jks->rs", by_shared, system.cross)
+    cross = back @ np.concatenate([shared_items, system.cross], axis=2)
+    cross[:, :, :n] += prior_cross
+    return Information(
+        back @ system.own @ by_own + prior_own,
+        back @ system.noise @ by_own,
+        cross,
+        np.block([[corner, beside], [beside.T, system.shared]]),
+    )
+
+
+def guide_of(
+    target: Target, mean: Point, information: Information, by_slope: Array, by_prior: Array
 ) -> Guide:
     """Return the guide around a mean.
 
     Parameters
     ----------
-    system
-        Information about the items there, by slope, intercept and logit of guessing.
+    information
+        Expected information about the items.
     by_slope
         Gradient of the likelihood by the slope of every item, which bends coordinates.
     by_prior
         Minus the expected second derivative of the prior by own coordinates, (n_items, k).
     """
-    coordinates = target.coordinates
-    n, k = coordinates.n_shared, coordinates.n_own
-    by_own, by_shared = coordinates.jacobian(mean)
-    back = by_own.transpose(0, 2, 1)
-    prior_own, prior_cross, prior_shared = target.location_curvature(mean)
-    shared_items = system.own @ by_shared
-    corner = np.einsum("jkr,jks->rs", by_shared, shared_items) + prior_shared
-    beside = np.einsum("jkr,jks->rs", by_shared, system.cross)
-    shared = np.block([[corner, beside], [beside.T, system.shared]])
-    cross = back @ np.concatenate([shared_items, system.cross], axis=2)
-    cross[:, :, :n] += prior_cross
-    own = back @ system.own @ by_own + prior_own
+    k = target.coordinates.n_own
+    own = information.own.copy()
     own[:, np.arange(k), np.arange(k)] += by_prior + _ROUNDING
     own = _positive(own)
-    reach = _inverses(own) @ cross
-    rest = shared - np.einsum("jkr,jks->rs", cross, reach)
-    if not coordinates.common_slope:
-        own = _bent(own, -by_slope * coordinates.slopes(mean)[2])
-    own = less_noise(own, _inverses(own), back @ system.noise @ by_own)
-    factor = np.linalg.cholesky(_inverses(_positive(own)))
-    return Guide(mean.own, mean.shared, np.asarray(factor), reach, _inverse(rest))
+    reach = _inverses(own) @ information.cross
+    rest = information.shared - np.einsum("jkr,jks->rs", information.cross, reach)
+    if not target.coordinates.common_slope:
+        own = _bent(own, -by_slope * target.coordinates.slopes(mean)[2])
+    own = less_noise(own, _inverses(own), information.noise)
+    factor = np.asarray(np.linalg.cholesky(_inverses(_positive(own))))
+    return Guide(mean.own, mean.shared, factor, reach, _inverse(rest))
 
 
 def _bent(own: Array, bend: Array) -> Array:

@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 import optax
 
-from irtkit.calibration.information import System
-from irtkit.calibration.variational.bound import Likelihood, evaluate
+from irtkit.calibration.variational.bound import evaluate
 from irtkit.calibration.variational.coordinates import Point
-from irtkit.calibration.variational.guide import Guide, guide_at
+from irtkit.calibration.variational.guide import Guide, Information, guide_of, information_at
 from irtkit.calibration.variational.posterior import Abilities
 
 if TYPE_CHECKING:
@@ -33,12 +32,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from irtkit.calibration.information import System
     from irtkit.calibration.variational.target import Target
     from irtkit.quadrature import Nodes, Posteriors
 
     Array = NDArray[np.float64]
 
-_FEWEST, _MOST = 3, 80
+_FEWEST, _MOST = 3, 50
 """Steps of the approach."""
 _SHRINKS = 0.5
 """Share of the last step's gain below which full steps still get nearer."""
@@ -49,8 +49,14 @@ _WEIGHT_OF_APPROACH = 8
 """Steps that the mean at the end of the approach counts for. From fewer, averaging would amplify
 noise where the spread of items, which it holds fixed, is stiffer than their means."""
 _SMOOTHING = 0.2
-_LONGEST_STEP = 2.0
-"""Longest step of a coordinate: slopes and intercepts in logits, scales in log."""
+_TRUSTED = 1.5
+"""Longest step of an item, in posterior SDs."""
+_DAMPING = 0.5
+"""Weight of new information in the approach: where responses hardly pin an item down, information
+depends much on the spread, and the spread on it."""
+_FIRST_ROUNDS = 2
+_STEPS_PER_GUIDE = 8
+"""Steps of the averaging stage after which the guide's covariance is made anew."""
 _FIRST_SD = 0.1
 _ABILITY_DRAWS = 4
 """Sets of points from which the posterior of abilities and the final bound are computed."""
@@ -86,11 +92,15 @@ class State:
 
     target: Target
     guide: Guide
-    system: System
+    information: Information
+    nodes: Nodes
+    """Nodes that suit the items in the middle of the guide."""
     by_slope: Array
     """Expected gradient of the likelihood by slopes at the last step."""
     residual_square: float = 1.0
     """Mean of (d − m·a)² at the last step."""
+    round_from: Array | None = None
+    """Means of own coordinates when the last round of batches began."""
     learning: float = 0.0
     """Largest relative change of what the prior learns at the last step."""
     step: int = 0
@@ -100,27 +110,48 @@ class State:
     converged: bool = False
 
 
+class Seen(Protocol):
+    """A likelihood, or a bound on it."""
+
+    def evaluate(self, parameters: Array) -> tuple[float, Array]:
+        """Value, and gradient by slope, intercept (and logit of guessing)."""
+
+    def systems(self, parameters: Array, points: list[Array]) -> list[System]:
+        """Information about items at some points, and about shifts that all abilities share."""
+
+
 class Source(Protocol):
     """Gives the likelihood that a step sees: of all respondents, or of some."""
 
-    def likelihood(self, step: int) -> Likelihood:
-        """Likelihood for a step."""
+    @property
+    def amortised(self) -> bool:
+        """Whether an encoder tells the posteriors of respondents."""
 
-    def posteriors(self, parameters: Array) -> Posteriors:
+    def nodes_at(self, parameters: Array) -> Nodes:
+        """Nodes that suit some items."""
+
+    def likelihood(self, step: int, nodes: Nodes) -> Seen:
+        """What a step sees."""
+
+    def posteriors(self, parameters: Array, nodes: Nodes) -> Posteriors:
         """Posterior of every respondent."""
 
-    def on(self, nodes: Nodes) -> Source:
-        """The same on other nodes."""
 
-
-def first_state(target: Target, mean: Point, likelihood: Likelihood) -> State:
+def first_state(target: Target, mean: Point, source: Source, seed: int) -> State:
     """Return the state before the first step, around a mean."""
     coordinates = target.coordinates
-    system = likelihood.system(coordinates.parameters(mean))
+    parameters = coordinates.parameters(mean)
+    nodes = source.nodes_at(parameters)
+    systems = source.likelihood(0, nodes).systems(parameters, [parameters])
+    information = information_at(target, [mean], systems)
     start = np.full_like(mean.own, _FIRST_SD)
     nothing = np.zeros(coordinates.n_items)
     by_prior = target.expected_prior(mean.own, start).curvature
-    return State(target, guide_at(target, mean, system, nothing, by_prior), system, nothing)
+    guide = guide_of(target, mean, information, nothing, by_prior)
+    state = State(target, guide, information, nodes, nothing)
+    for _ in range(_FIRST_ROUNDS):
+        state = refreshed(state, source, seed, _DAMPING)
+    return state
 
 
 def ascend(
@@ -146,7 +177,9 @@ def ascend(
 
 def _stepped(state: State, source: Source, settings: Settings) -> State:
     """Return the state after one more step."""
-    likelihood = source.likelihood(state.step)
+    if settings.per_pass > 1 and state.step % settings.per_pass == 0:
+        state = replace(state, round_from=state.guide.own)
+    likelihood = source.likelihood(state.step, state.nodes)
     generator = np.random.default_rng([settings.seed, state.step, 0])
     found = evaluate(state.target, state.guide, likelihood, generator)
     direction = state.guide.natural(found.gradient)
@@ -159,10 +192,11 @@ def _stepped(state: State, source: Source, settings: Settings) -> State:
         averaged = 0
     if settings.per_pass > 1 or averaged or _approached(state, change):
         averaged += 1
-    mean = _updated(state.guide.mean, direction, averaged + _WEIGHT_OF_APPROACH if averaged else 0)
+    rate = 1 / (1 + _WEIGHT_OF_APPROACH + averaged) if averaged else 1.0
+    mean = _updated(state.guide, direction, rate)
     row = TraceRow(
         state.step + 1,
-        likelihood.nodes.n_nodes,
+        state.nodes.n_nodes,
         found.log_likelihood,
         change,
         found.elbo,
@@ -178,45 +212,81 @@ def _stepped(state: State, source: Source, settings: Settings) -> State:
         trace=(*state.trace, row),
     )
     if settings.per_pass > 1:
-        return refreshed(after, likelihood, 1 / (1 + _WEIGHT_OF_APPROACH + averaged))
-    return after if averaged else refreshed(after, likelihood)
+        return refreshed(after, source, settings.seed, rate)
+    if averaged % _STEPS_PER_GUIDE:
+        return after
+    weight = _DAMPING if averaged == 0 else _STEPS_PER_GUIDE / (_STEPS_PER_GUIDE + averaged)
+    return refreshed(after, source, settings.seed, weight)
 
 
-def _updated(mean: Point, direction: Point, n_averaged: int) -> Point:
-    """Take a step of 1/(1 + n), none of a coordinate longer than what is safe."""
+def _updated(guide: Guide, direction: Point, rate: float) -> Point:
+    """Take a share of a step, in which nothing goes further than a few of its posterior SDs.
+
+    Farther out the expected information says nothing.
+    """
     import jax
 
-    optimiser: Any = optax.chain(optax.clip(_LONGEST_STEP), optax.scale(1 / (1 + n_averaged)))
+    size = np.sqrt(np.mean((direction.own / guide.sds()) ** 2, axis=1, keepdims=True))
+    sds = np.sqrt(np.diag(guide.common)[: len(direction.shared)])
+    limit = _TRUSTED / rate
+    trusted = Point(
+        direction.own * np.minimum(1.0, limit / np.maximum(size, 1e-300)),
+        np.clip(direction.shared, -limit * sds, limit * sds),
+    )
+    optimiser: Any = optax.scale(rate)
     with jax.enable_x64(new_val=True):
-        updates, _ = optimiser.update(direction, optimiser.init(mean))
-        moved = optax.apply_updates(mean, updates)
+        updates, _ = optimiser.update(trusted, optimiser.init(guide.mean))
+        moved = optax.apply_updates(guide.mean, updates)
     return Point(np.asarray(moved.own), np.asarray(moved.shared))
 
 
-def refreshed(state: State, likelihood: Likelihood, rate: float = 1.0) -> State:
-    """Make the guide's covariance, and what the prior learns, anew at its mean.
+def refreshed(state: State, source: Source, seed: int, weight: float) -> State:
+    """Make nodes, the guide's covariance and what the prior learns anew at the guide's mean.
 
-    ``rate`` is the weight of the respondents of this step in the information about the items.
+    Information is expected under the guide, as it was before; ``weight`` is that of what is seen
+    now.
     """
     target, guide = state.target, state.guide
     learned, learning = target.learned(guide.mean, guide.sds(), state.residual_square), 0.0
     if learned is not None:
         learning = learned.change_from(target.prior)
         target = replace(target, prior=learned)
-    seen = likelihood.system(target.coordinates.parameters(guide.mean))
-    system = System(
-        *(old + rate * (new - old) for old, new in zip(state.system, seen, strict=True))
-    )
+    to_parameters = target.coordinates.parameters
+    points = guide.around(np.random.default_rng([seed, state.step, 6]))
+    at_mean = to_parameters(guide.mean)
+    nodes = source.nodes_at(at_mean)
+    likelihood = source.likelihood(max(state.step - 1, 0), nodes)  # what the step has seen
+    systems = likelihood.systems(at_mean, [to_parameters(point) for point in points])
+    seen = information_at(target, points, systems)
+    information = state.information.averaged(seen, weight)
     by_prior = target.expected_prior(guide.own, guide.sds()).curvature
-    renewed = guide_at(target, guide.mean, system, state.by_slope, by_prior)
-    return replace(state, target=target, guide=renewed, system=system, learning=learning)
+    renewed = guide_of(target, guide.mean, information, state.by_slope, by_prior)
+    return replace(
+        state,
+        target=target,
+        guide=renewed,
+        information=information,
+        nodes=nodes,
+        learning=learning,
+    )
 
 
 def _approached(state: State, change: float) -> bool:
     """Whether steps have become noise, and what the prior learns has settled."""
     if state.step < _FEWEST or state.step >= _MOST:
         return state.step >= _MOST
-    return change > _SHRINKS * state.trace[-1].change and state.learning < _SETTLED
+    shrinks = change <= _SHRINKS * state.trace[-1].change
+    return not shrinks and state.learning < _SETTLED and not _rising(state)
+
+
+def _rising(state: State) -> bool:
+    """Whether the bound rose over the last steps by more than its noise."""
+    bounds = np.array([row.elbo for row in state.trace[-2 * _FEWEST :]])
+    if len(bounds) < 2 * _FEWEST:
+        return False
+    before, after = bounds[:_FEWEST], bounds[_FEWEST:]
+    noise = math.sqrt(float(before.var(ddof=1) + after.var(ddof=1)) / _FEWEST)
+    return float(after.mean() - before.mean()) > noise
 
 
 def _smoothed(state: State, elbo: float, averaged: int) -> float:
@@ -241,10 +311,14 @@ def _settled(state: State, settings: Settings) -> bool:
     n_parameters = state.guide.own.size + len(state.guide.shared)
     rise = float(bounds[window:].mean() - bounds[:window].mean())
     worth = 0.5 * n_parameters * settings.tol**2
-    if settings.per_pass > 1:
-        return rise < worth
+    if state.round_from is not None:
+        moved = (state.guide.own - state.round_from) / state.guide.sds()
+        return rise < worth and float(np.mean(moved**2)) < (2 * settings.tol) ** 2
     changes = np.array([row.change for row in state.trace[-2 * window :]])
-    noise = math.sqrt(float(np.mean(changes**2)) / state.averaged)
+    # that of the steps averaged, and that of the mean they began from
+    weights = state.averaged + _WEIGHT_OF_APPROACH**2
+    noise = math.sqrt(float(np.mean(changes**2)) * weights)
+    noise /= state.averaged + _WEIGHT_OF_APPROACH
     return noise < settings.tol and rise < worth + 2 * float(np.std(bounds)) / math.sqrt(window)
 
 
@@ -260,7 +334,7 @@ def abilities_of(
         generator = np.random.default_rng([settings.seed, draw, 1])
         for deviates in guide.deviates(generator):
             point = guide.at(*deviates)
-            found = source.posteriors(target.coordinates.parameters(point))
+            found = source.posteriors(target.coordinates.parameters(point), state.nodes)
             bound += float(found.log_marginal.sum()) + target.location_prior(point)[0]
             centre = float(found.mean[real].mean())
             spread = math.sqrt(
@@ -275,4 +349,6 @@ def abilities_of(
     sd = np.sqrt(within + np.maximum(square - mean**2, 0.0))
     expected = target.expected_prior(guide.own, guide.sds())
     elbo = bound / n_points + expected.value + guide.entropy()
+    if source.amortised:
+        elbo = state.trace[-1].smoothed
     return Abilities(mean, sd, population / n_points, np.sqrt(given / n_points)), elbo

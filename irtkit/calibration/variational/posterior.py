@@ -9,6 +9,7 @@ import numpy as np
 
 from irtkit.calibration.information import shifts
 from irtkit.calibration.variational.coordinates import STORED, Coordinates, Point
+from irtkit.calibration.variational.encoder import Encoder, encoded, features_of
 from irtkit.calibration.variational.guide import Guide
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
     from numpy.typing import NDArray
+
+    from irtkit.responses import ResponseMatrix
 
     Array = NDArray[np.float64]
 
@@ -74,6 +77,8 @@ class Posterior:
     abilities: Abilities
     elbo: float
     """Evidence lower bound in nats, abilities integrated out; constants of the priors included."""
+    encoder: Encoder | None = None
+    """Of an amortised fit: what tells abilities from answers."""
     stretch: float = 1.0
     """Factor from ability here to ability in the result: −1 turns the scale round."""
 
@@ -172,6 +177,56 @@ class Posterior:
             index=pd.Index(self.respondent_labels, name="respondent"),
         )
 
+    def encode(self, responses: ResponseMatrix) -> pd.DataFrame:
+        """Abilities of new respondents by the encoder of an amortised fit, nothing refitted.
+
+        Items are held at their posterior means.
+
+        Parameters
+        ----------
+        responses
+            Answers to items of the fit, to all or some, in any order.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Index "respondent"; ability and ability_se, on the scale of the fitted sample.
+
+        Raises
+        ------
+        ValueError
+            If the fit was not amortised, or an item is unknown to it.
+        """
+        import pandas as pd
+
+        from irtkit.calibration.variational.amortised import precision_of
+        from irtkit.quadrature import rows_of
+
+        if self.encoder is None:
+            raise ValueError("encode needs a fit with amortised=True")
+        place = {label: k for k, label in enumerate(self.item_labels)}
+        unknown = [label for label in responses.items if label not in place]
+        if unknown:
+            raise ValueError(
+                f"items of responses must be those of the fit, which has no {unknown[0]!r}"
+                + (f" and {len(unknown) - 1} more" if len(unknown) > 1 else "")
+            )
+        rows = rows_of(responses, synthetic_is_real=True)
+        parameters = self.coordinates.parameters(self.guide.mean)
+        parameters = parameters[[place[label] for label in responses.items]]
+        features = features_of(parameters, rows)
+        mean, sd = encoded(self.encoder, features, precision_of(parameters, rows))
+        population, sample = self.abilities.population_mean, self.abilities.mean
+        slope, shift = np.polyfit(population, sample, 1)
+        index = pd.Index(responses.respondents, name="respondent")
+        return pd.DataFrame(
+            {
+                "ability": self.stretch * (slope * mean + shift),
+                "ability_se": abs(self.stretch * slope) * sd,
+            },
+            index=index,
+        )
+
     def to_arviz(self, n: int = 1000, *, seed: int = 0, scale: Scale = "population") -> Any:
         """Draws as an ArviZ object, one chain, with the labels as coordinates.
 
@@ -195,6 +250,8 @@ class Posterior:
         arrays = {**self.guide._asdict(), **self.abilities._asdict()}
         if self.coordinates.sign is not None:
             arrays["sign"] = self.coordinates.sign
+        if self.encoder is not None:
+            arrays |= self.encoder.arrays()
         plain = {"coordinates": shape, "elbo": self.elbo, "stretch": self.stretch}
         return plain, {f"{_PREFIX}{name}": array for name, array in arrays.items()}
 
@@ -221,6 +278,7 @@ class Posterior:
             guide=part(Guide),
             abilities=part(Abilities),
             elbo=float(plain["elbo"]),
+            encoder=Encoder.from_arrays(arrays, _PREFIX),
             stretch=float(plain["stretch"]),
         )
 

@@ -18,10 +18,12 @@ from irtkit.calibration.priors import described_prior
 from irtkit.calibration.solution import Solution
 from irtkit.calibration.starting import starting_values
 from irtkit.calibration.variational import inference
-from irtkit.calibration.variational.bound import Likelihood
+from irtkit.calibration.variational.amortised import Amortised, parts_of
+from irtkit.calibration.variational.bound import synthetic_sd_of
 from irtkit.calibration.variational.checkpoint import Checkpoint, digest_of
+from irtkit.calibration.variational.encoder import Encoder
 from irtkit.calibration.variational.posterior import Posterior, moments_of
-from irtkit.calibration.variational.sources import Batches, Whole
+from irtkit.calibration.variational.sources import Batches, Whole, as_vector
 from irtkit.calibration.variational.target import LearnedPrior, proper, target_of
 from irtkit.quadrature import SYNTHETIC, ItemArrays
 
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from irtkit.calibration.variational.coordinates import Coordinates
     from irtkit.calibration.variational.inference import Source, State
     from irtkit.irf import ModelName
-    from irtkit.quadrature import Nodes, Rows
+    from irtkit.quadrature import Rows
     from irtkit.responses import ResponseMatrix
 
     Array = NDArray[np.float64]
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
 NEAR = 1e-3
 """Tolerance of the ascent that finds the start."""
 _BATCHES_AT_START = 4
+_WARM_UP = 200
+"""Steps of the encoder before items move."""
 
 
 class Options(NamedTuple):
@@ -51,13 +55,16 @@ class Options(NamedTuple):
 
     batch: int | None
     """Respondents of a step, or None for all."""
+    items: int | None
+    """Items of a step, or None for all."""
+    amortised: bool
     checkpoint: Path | None
     every: int
 
 
 def start_rows(rows: Rows, options: Options, seed: int) -> Rows:
     """Rows that the start is found from: all, or as many as a few batches hold."""
-    n = len(rows.group)
+    n = rows.n
     if options.batch is None or _BATCHES_AT_START * options.batch >= n:
         return rows
     order = np.random.default_rng([seed, 0, 3]).permutation(n)
@@ -87,7 +94,9 @@ class Variational:
         self._report = report
         empirical = settings["prior"] == "empirical"
         self._prior = LearnedPrior() if empirical else proper(climber.layout.prior)
-        per_pass = 1 if options.batch is None else -(-len(rows.group) // options.batch)
+        per_pass = 1
+        if options.batch is not None:
+            per_pass = -(-rows.n // options.batch) * parts_of(rows, options.items)
         self._stopping = inference.Settings(
             settings["seed"], settings["tol"], per_pass, settings["max_iterations"]
         )
@@ -96,21 +105,25 @@ class Variational:
         """Start, ascend, and find what the guide says of items and abilities."""
         file = self._checkpoint()
         found = None if file is None else file.resumed(self._prior)
-        state, nodes = self._start() if found is None else found
-        source = self._source(state.target.coordinates, nodes)
-        if file is not None and found is None:
-            file.store(state, nodes)
+        state, encoder = (self._start(), None) if found is None else found
+        source = self._source(state.target.coordinates)
+        if isinstance(source, Amortised):
+            if encoder is None:
+                at_start = state.target.coordinates.parameters(state.guide.mean)
+                source.warm_up(at_start, _WARM_UP)
+            else:
+                source.encoder = encoder
 
         def keep(now: State) -> None:
             if file is not None:
-                file.keep(now, nodes)
+                file.keep(now, _encoder_of(source))
 
+        if found is None:
+            keep(state)
         state = inference.ascend(state, source, self._stopping, report=self._report, keep=keep)
-        if self._options.batch is None:
-            state = inference.refreshed(state, source.likelihood(0))
-        return self._solution(state, source, nodes)
+        return self._solution(state, source)
 
-    def _start(self) -> tuple[State, Nodes]:
+    def _start(self) -> State:
         """State near the maximum of the penalised likelihood."""
         climber = self._climber
         layout = climber.layout
@@ -118,20 +131,23 @@ class Variational:
         items, (log_scale, location) = layout.items(maximum.x), layout.hyper(maximum.x)
         if isinstance(self._prior, LearnedPrior):
             items, location, log_scale, self._prior = _learned_start(climber, maximum)
-        n = len(self._rows.group)
-        target = target_of(self._model, self._prior, items.slope, n)
+        target = target_of(self._model, self._prior, items.slope, self._rows.n)
         mean = target.coordinates.point(items, location, log_scale)
-        likelihood = Likelihood(
-            target.coordinates, climber.engine, maximum.nodes, n, exact=climber.mesh is not None
-        )
-        return inference.first_state(target, mean, likelihood), maximum.nodes
+        source = self._exact_source(target.coordinates)
+        return inference.first_state(target, mean, source, self._stopping.seed)
 
-    def _source(self, coordinates: Coordinates, nodes: Nodes) -> Source:
-        rows, climber = self._rows, self._climber
+    def _exact_source(self, coordinates: Coordinates) -> Whole | Batches:
+        """The marginal likelihood, of all respondents or in batches."""
         if self._options.batch is None:
-            return Whole(coordinates, climber.engine, nodes, exact=climber.mesh is not None)
+            return Whole(coordinates, self._climber)
         size, seed = self._options.batch, self._stopping.seed
-        return Batches(coordinates, rows, nodes, size, seed, climber.mesh)
+        return Batches(coordinates, self._climber, self._rows, size, seed)
+
+    def _source(self, coordinates: Coordinates) -> Source:
+        exact = self._exact_source(coordinates)
+        if isinstance(exact, Batches) and self._options.amortised:
+            return Amortised(exact, self._options.items, Encoder.untrained(self._stopping.seed))
+        return exact
 
     def _checkpoint(self) -> Checkpoint | None:
         path = self._options.checkpoint
@@ -141,13 +157,13 @@ class Variational:
             "model": self._model,
             "prior": self._described(self._prior),
             "seed": self._stopping.seed,
-            "batch": self._options.batch,
+            "batch": [self._options.batch, self._options.items, self._options.amortised],
             "quadrature": self._settings["quadrature"],
             "responses": digest_of(self._rows),
         }
         return Checkpoint(path, self._options.every, fingerprint)
 
-    def _solution(self, state: State, source: Source, nodes: Nodes) -> Solution:
+    def _solution(self, state: State, source: Source) -> Solution:
         """Posterior means and SDs, and the likelihood at the means."""
         rows, target = self._rows, state.target
         abilities, elbo = inference.abilities_of(state, source, rows.real, self._stopping)
@@ -159,7 +175,7 @@ class Variational:
             parameters[:, 2] = logit(mean[:, 2])
             covariance[:, 2, :] /= slope[:, None]
             covariance[:, :, 2] /= slope[:, None]
-        log_likelihood, error = self._log_likelihood(parameters, source)
+        log_likelihood, error = self._log_likelihood(parameters, state)
         self._settings["prior"] = self._described(target.prior)
         return Solution(
             items=ItemArrays(*parameters.T),
@@ -169,12 +185,12 @@ class Variational:
             ability=abilities.mean,
             ability_se=abilities.sd,
             latent_sd=None,
-            synthetic_sd=source.likelihood(0).synthetic_sd(parameters),
+            synthetic_sd=synthetic_sd_of(parameters),
             log_likelihood=log_likelihood,
             converged=state.converged,
             n_iterations=state.step,
             trace_rows=np.array(state.trace, dtype=np.float64).reshape(-1, 6),
-            nodes=nodes,
+            nodes=state.nodes,
             quadrature_error=error,
             posterior=Posterior(
                 item_labels=self._labels[0],
@@ -184,26 +200,29 @@ class Variational:
                 guide=guide,
                 abilities=abilities,
                 elbo=elbo,
+                encoder=_encoder_of(source),
             ),
         )
 
-    def _log_likelihood(self, parameters: Array, source: Source) -> tuple[float, float]:
+    def _log_likelihood(self, parameters: Array, state: State) -> tuple[float, float]:
         """Log-likelihood of real respondents on dense nodes, and how far that on the nodes is off.
 
         The nodes reach as far as the posteriors do.
         """
-        layout, real = self._climber.layout, self._rows.real
-        slopes, *rest = parameters.T
-        guessing = rest[1] if len(rest) > 1 else None
-        x = layout.joined(slopes[: layout.n_slopes], rest[0], guessing, np.zeros(2))
-        found = source.posteriors(parameters)
+        source, real = self._exact_source(state.target.coordinates), self._rows.real
+        found = source.posteriors(parameters, state.nodes)
         farthest = float((np.abs(found.mean) + 7 * found.sd)[real].max())
-        dense = source.on(self._climber.dense_nodes(x, farthest)).posteriors(parameters)
+        x = as_vector(self._climber.layout, parameters)
+        dense = source.posteriors(parameters, self._climber.dense_nodes(x, farthest))
         log_likelihood = float(dense.log_marginal[real].sum())
         return log_likelihood, abs(log_likelihood - float(found.log_marginal[real].sum()))
 
     def _described(self, prior: WeakPrior | ItemPrior | LearnedPrior) -> dict[str, Any] | None:
         return prior.described() if isinstance(prior, LearnedPrior) else described_prior(prior)
+
+
+def _encoder_of(source: Source) -> Encoder | None:
+    return source.encoder if isinstance(source, Amortised) else None
 
 
 def _learned_start(

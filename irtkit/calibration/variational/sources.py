@@ -7,7 +7,7 @@ is on the device.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,38 +16,39 @@ from irtkit.calibration.variational.bound import Likelihood
 from irtkit.quadrature import Posteriors, engine_of
 
 if TYPE_CHECKING:
-    from jax.sharding import Mesh
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
+    from irtkit.calibration.em import Climber
+    from irtkit.calibration.layout import Layout
     from irtkit.calibration.variational.coordinates import Coordinates
-    from irtkit.quadrature import Engine, Nodes, Rows
+    from irtkit.quadrature import Nodes, Rows
 
     Array = NDArray[np.float64]
 
 
+@dataclass(frozen=True)
 class Whole:
     """All respondents at every step."""
 
-    def __init__(
-        self, coordinates: Coordinates, engine: Engine, nodes: Nodes, *, exact: bool
-    ) -> None:
-        n = len(engine.rows.group)
-        self._made = (coordinates, engine)
-        self._exact = exact
-        self._likelihood = Likelihood(coordinates, engine, nodes, n, exact=exact)
+    coordinates: Coordinates
+    climber: Climber
+    amortised: bool = False
 
-    def on(self, nodes: Nodes) -> Whole:
-        """The same on other nodes."""
-        return Whole(*self._made, nodes, exact=self._exact)
+    def nodes_at(self, parameters: Array) -> Nodes:
+        """Nodes that suit some items."""
+        return nodes_at(self.climber, parameters)
 
-    def likelihood(self, step: int) -> Likelihood:
+    def likelihood(self, step: int, nodes: Nodes) -> Likelihood:
         """Likelihood of all respondents."""
         del step
-        return self._likelihood
+        engine, exact = self.climber.engine, self.climber.mesh is not None
+        return Likelihood(self.coordinates, engine, nodes, engine.rows.n, exact=exact)
 
-    def posteriors(self, parameters: Array) -> Posteriors:
+    def posteriors(self, parameters: Array, nodes: Nodes) -> Posteriors:
         """Posterior of every respondent."""
-        return self._likelihood.posteriors(parameters)
+        return self.likelihood(0, nodes).posteriors(parameters)
 
 
 @dataclass(frozen=True)
@@ -55,40 +56,59 @@ class Batches:
     """A batch of respondents at every step."""
 
     coordinates: Coordinates
+    climber: Climber
+    """What found the start, perhaps from some of the respondents."""
     rows: Rows
-    nodes: Nodes
     size: int
     seed: int
-    mesh: Mesh | None
+    amortised: bool = False
 
     @property
     def per_pass(self) -> int:
         """Batches that go through all respondents."""
-        return -(-len(self.rows.group) // self.size)
+        return -(-self.rows.n // self.size)
 
-    def on(self, nodes: Nodes) -> Batches:
-        """The same on other nodes."""
-        return replace(self, nodes=nodes)
+    def nodes_at(self, parameters: Array) -> Nodes:
+        """Nodes that suit some items."""
+        return nodes_at(self.climber, parameters)
 
-    def likelihood(self, step: int) -> Likelihood:
+    def likelihood(self, step: int, nodes: Nodes) -> Likelihood:
         """Likelihood of a batch, as a share of all respondents."""
-        number, place = divmod(step, self.per_pass)
-        order = np.random.default_rng([self.seed, number, 2]).permutation(len(self.rows.group))
-        # of equal size: the last batch is filled up from the beginning
-        chosen = np.take(order, range(place * self.size, (place + 1) * self.size), mode="wrap")
-        return self._likelihood_of(np.sort(chosen))
+        return self._of(self.chosen(step), nodes)
 
-    def posteriors(self, parameters: Array) -> Posteriors:
+    def chosen(self, step: int) -> NDArray[np.intp]:
+        """Respondents of a step."""
+        number, place = divmod(step, self.per_pass)
+        order = np.random.default_rng([self.seed, number, 2]).permutation(self.rows.n)
+        # of equal size: the last batch is filled up from the beginning
+        places = range(place * self.size, (place + 1) * self.size)
+        return np.sort(np.take(order, places, mode="wrap"))
+
+    def posteriors(self, parameters: Array, nodes: Nodes) -> Posteriors:
         """Posterior of every respondent, batch by batch."""
-        found, n = [], len(self.rows.group)
-        for first in range(0, n, self.size):
-            some = np.arange(first, min(first + self.size, n))
-            found.append(self._likelihood_of(some).posteriors(parameters))
+        found = [self._of(some, nodes).posteriors(parameters) for some in self.parts()]
         return Posteriors(*(np.concatenate(part) for part in zip(*found, strict=True)))
 
-    def _likelihood_of(self, chosen: NDArray[np.intp]) -> Likelihood:
-        rows = self.rows.chosen(chosen)
-        with_guessing = self.coordinates.model == "3PL"
-        engine = engine_of(rows, with_guessing=with_guessing, mesh=self.mesh)
-        n, exact = len(self.rows.group), self.mesh is not None
-        return Likelihood(self.coordinates, engine, self.nodes, n, exact=exact)
+    def parts(self) -> Iterator[NDArray[np.intp]]:
+        """All respondents in order, as many at a time as a batch holds."""
+        for first in range(0, self.rows.n, self.size):
+            yield np.arange(first, min(first + self.size, self.rows.n))
+
+    def _of(self, chosen: NDArray[np.intp], nodes: Nodes) -> Likelihood:
+        mesh = self.climber.mesh
+        rows, with_guessing = self.rows.chosen(chosen), self.coordinates.model == "3PL"
+        engine = engine_of(rows, with_guessing=with_guessing, mesh=mesh)
+        return Likelihood(self.coordinates, engine, nodes, self.rows.n, exact=mesh is not None)
+
+
+def nodes_at(climber: Climber, parameters: Array) -> Nodes:
+    """Nodes that suit items with some parameters."""
+    return climber.nodes_at(as_vector(climber.layout, parameters))
+
+
+def as_vector(layout: Layout, parameters: Array) -> Array:
+    """Parameters of items as a layout holds them; what its prior learns is left at 0."""
+    slopes, intercepts, *guessing = parameters.T
+    return layout.joined(
+        slopes[: layout.n_slopes], intercepts, guessing[0] if guessing else None, np.zeros(2)
+    )

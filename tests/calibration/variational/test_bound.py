@@ -108,7 +108,8 @@ def test_some_respondents_count_for_all(target: Target, point: Point) -> None:
     assert ten.evaluate(parameters)[0] == pytest.approx(10 * one.evaluate(parameters)[0])
     by_one, by_ten = one.evaluate(parameters)[1], ten.evaluate(parameters)[1]
     assert by_ten == pytest.approx(10 * by_one)
-    for some, all_ in zip(one.system(parameters), ten.system(parameters), strict=True):
+    (of_one,), (of_ten,) = (part.systems(parameters, [parameters]) for part in (one, ten))
+    for some, all_ in zip(of_one, of_ten, strict=True):
         assert all_ == pytest.approx(10 * some)
 
 

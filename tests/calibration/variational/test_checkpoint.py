@@ -141,7 +141,7 @@ def test_a_damaged_checkpoint_is_refused_by_name(tmp_path: Path, kind: str) -> N
 
 
 @pytest.mark.parametrize(
-    "left_out", ["guide_own", "system_own", "by_slope", "trace", "nodes_theta"]
+    "left_out", ["guide_own", "information_own", "by_slope", "trace", "nodes_theta"]
 )
 def test_a_checkpoint_that_lacks_a_part_is_refused_by_name(tmp_path: Path, left_out: str) -> None:
     responses, path = drawn(), tmp_path / "state.npz"

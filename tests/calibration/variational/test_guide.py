@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal
 
 from irtkit.calibration.information import N_SHIFTS, System
 from irtkit.calibration.variational.coordinates import Point
-from irtkit.calibration.variational.guide import Guide, guide_at
+from irtkit.calibration.variational.guide import Guide, guide_of, information_at
 from irtkit.calibration.variational.target import LearnedPrior, target_of
 
 if TYPE_CHECKING:
@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from irtkit.calibration.variational.target import Target
 
     Array = NDArray[np.float64]
+
+
+def guide_at(
+    target: Target, mean: Point, system: System, by_slope: Array, by_prior: Array
+) -> Guide:
+    """A guide whose information is that at its mean."""
+    information = information_at(target, [mean], [system])
+    return guide_of(target, mean, information, by_slope, by_prior)
 
 
 def flat(point: Point) -> Array:

@@ -71,12 +71,9 @@ def test_the_same_seed_gives_the_same_bytes(
 
 
 def test_another_seed_gives_nearly_the_same_numbers(
-    fits: tuple[ResponseMatrix, list[FitResult]], request: pytest.FixtureRequest
+    fits: tuple[ResponseMatrix, list[FitResult]],
 ) -> None:
     one, _, other = fits[1]
-    if one.model == "3PL":
-        reason = "where averaging begins keeps its weight, far off the middle with guessing"
-        request.applymarker(pytest.mark.xfail(reason=reason))
     assert (one.trace_rows[0] != other.trace_rows[0]).any()
     # means are known to tol = 0.03 posterior SDs each time, the worst of some dozen to 0.15
     names = ["discrimination", "intercept"]
@@ -84,8 +81,9 @@ def test_another_seed_gives_nearly_the_same_numbers(
     errors = one.items[[f"{name}_se" for name in names]].to_numpy()
     with np.errstate(invalid="ignore"):
         ratio = np.where(off == 0, 0.0, off / errors)  # Rasch has slopes of 1 without an error
-    assert np.sqrt(np.nanmean(ratio**2)) < 0.07
-    assert np.abs(np.nan_to_num(ratio)).max() < 0.25
+    # with guessing single steps are of some tenths of an SD, and far from independent
+    assert np.sqrt(np.nanmean(ratio**2)) < (0.12 if one.model == "3PL" else 0.07)
+    assert np.abs(np.nan_to_num(ratio)).max() < (0.35 if one.model == "3PL" else 0.25)
     assert one.ability == pytest.approx(other.ability, abs=0.05)
     assert one.elbo == pytest.approx(other.elbo, abs=5.0)
 

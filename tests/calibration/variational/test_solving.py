@@ -239,9 +239,9 @@ def test_awkward_matrices_give_finite_numbers_and_the_status_of_em(
     [
         ({"method": "em", "batch": 10}, ValueError, "batch is for method='vi'"),
         ({"method": "em", "checkpoint": "x"}, ValueError, "checkpoint is for method='vi'"),
-        ({"batch": 0}, ValueError, "batch must be a whole number from 1"),
-        ({"batch": 2.5}, ValueError, "batch must be a whole number from 1"),
-        ({"batch": True}, ValueError, "batch must be a whole number from 1"),
+        ({"batch": 0}, ValueError, "batch must be a whole number of respondents from 1"),
+        ({"batch": 2.5}, ValueError, "batch must be a whole number of respondents from 1"),
+        ({"batch": True}, ValueError, "batch must be a whole number of respondents from 1"),
         ({"every": 0}, ValueError, "every must be a whole number from 1"),
         ({"checkpoint": 3}, TypeError, "checkpoint must be a path"),
         ({"prior": None}, ValueError, "prior must not be None for method='vi'"),

@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from irtkit import FitResult, ItemParameters, add_synthetic, fit, simulate_responses
+from irtkit import (
+    FitResult,
+    ItemParameters,
+    WeakPrior,
+    add_synthetic,
+    fit,
+    simulate_responses,
+)
+from irtkit.calibration.em import Climber
+from irtkit.calibration.layout import Layout
 from irtkit.calibration.variational.coordinates import Coordinates
 from irtkit.calibration.variational.sources import Batches, Whole
-from irtkit.quadrature import engine_of, fixed_nodes, rows_of
+from irtkit.quadrature import fixed_nodes, rows_of
 
 if TYPE_CHECKING:
     from irtkit.irf import ModelName
@@ -37,9 +46,15 @@ def drawn(kind: str = "complete", n: int = N, n_items: int = 8) -> ResponseMatri
 def sources(responses: ResponseMatrix, size: int, model: ModelName) -> tuple[Whole, Batches]:
     rows = rows_of(responses, synthetic_is_real=False)
     coordinates = Coordinates(model, responses.n_items, "sinh", learns=True)
-    engine = engine_of(rows, with_guessing=model == "3PL")
-    whole = Whole(coordinates, engine, NODES, exact=False)
-    return whole, Batches(coordinates, rows, NODES, size, seed=3, mesh=None)
+    climber = Climber(
+        Layout(model, responses.n_items, WeakPrior()),
+        rows,
+        grid=None,
+        tol=1e-3,
+        max_iterations=100,
+        report=lambda _step, _value: None,
+    )
+    return Whole(coordinates, climber), Batches(coordinates, climber, rows, size, seed=3)
 
 
 def parameters_of(model: ModelName, n_items: int = 8) -> Any:
@@ -53,14 +68,17 @@ def test_the_mean_over_a_pass_of_batches_is_the_whole(kind: str, model: ModelNam
     whole, batches = sources(drawn(kind), SIZE, model)
     assert batches.per_pass == N // SIZE
     parameters = parameters_of(model)
-    parts = [batches.likelihood(step) for step in range(batches.per_pass, 2 * batches.per_pass)]
-    value, gradient = whole.likelihood(0).evaluate(parameters)
+    parts = [
+        batches.likelihood(step, NODES) for step in range(batches.per_pass, 2 * batches.per_pass)
+    ]
+    value, gradient = whole.likelihood(0, NODES).evaluate(parameters)
     found = [part.evaluate(parameters) for part in parts]
     # sums in 32 bits
     assert np.mean([part for part, _ in found]) == pytest.approx(value, rel=1e-6)
     assert np.mean([part for _, part in found], axis=0) == pytest.approx(gradient, abs=1e-3)
-    systems = [part.system(parameters) for part in parts]
-    for k, expected in enumerate(whole.likelihood(0).system(parameters)[:3:2]):
+    systems = [part.systems(parameters, [parameters])[0] for part in parts]
+    (of_whole,) = whole.likelihood(0, NODES).systems(parameters, [parameters])
+    for k, expected in enumerate(of_whole[:3:2]):
         mean = np.mean([system[2 * k] for system in systems], axis=0)
         assert mean == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
@@ -68,8 +86,8 @@ def test_the_mean_over_a_pass_of_batches_is_the_whole(kind: str, model: ModelNam
 def test_passes_have_orders_of_their_own_that_follow_from_the_seed() -> None:
     _, batches = sources(drawn(), SIZE, "2PL")
     parameters = parameters_of("2PL")
-    values = [batches.likelihood(step).evaluate(parameters)[0] for step in range(8)]
-    again = [batches.likelihood(step).evaluate(parameters)[0] for step in reversed(range(8))]
+    values = [batches.likelihood(step, NODES).evaluate(parameters)[0] for step in range(8)]
+    again = [batches.likelihood(step, NODES).evaluate(parameters)[0] for step in reversed(range(8))]
     assert values == again[::-1]
     assert len(set(values)) == 8
 
@@ -78,9 +96,9 @@ def test_passes_have_orders_of_their_own_that_follow_from_the_seed() -> None:
 def test_batches_of_any_size_are_unbiased_over_many_passes(size: int) -> None:
     whole, batches = sources(drawn(), size, "2PL")
     parameters = parameters_of("2PL")
-    value, _ = whole.likelihood(0).evaluate(parameters)
+    value, _ = whole.likelihood(0, NODES).evaluate(parameters)
     n = 40 * batches.per_pass
-    found = [batches.likelihood(step).evaluate(parameters)[0] for step in range(n)]
+    found = [batches.likelihood(step, NODES).evaluate(parameters)[0] for step in range(n)]
     error = np.std(found) / np.sqrt(n)  # that of batches drawn one by one, which is more
     assert np.mean(found) == pytest.approx(value, abs=4 * error + 1e-4 * abs(value))
 
@@ -90,18 +108,18 @@ def test_posteriors_batch_by_batch_are_those_of_everybody(kind: str) -> None:
     whole, batches = sources(drawn(kind), 7, "2PL")
     parameters = parameters_of("2PL")
     for one, other in zip(
-        whole.posteriors(parameters), batches.posteriors(parameters), strict=True
+        whole.posteriors(parameters, NODES), batches.posteriors(parameters, NODES), strict=True
     ):
         assert other == pytest.approx(one, abs=1e-5)
 
 
-def test_other_nodes_make_another_source_of_the_same_respondents() -> None:
+def test_finer_nodes_change_next_to_nothing_and_suit_the_items() -> None:
     fine, parameters = fixed_nodes(201, 8.0), parameters_of("2PL")
     for source in sources(drawn(), SIZE, "2PL"):
-        moved = source.on(fine)
-        assert moved.likelihood(0).nodes is fine
-        assert moved.likelihood(0).evaluate(parameters)[0] == pytest.approx(
-            source.likelihood(0).evaluate(parameters)[0], rel=1e-4
+        suited = source.nodes_at(parameters)
+        exact = source.likelihood(0, fine).evaluate(parameters)[0]
+        assert source.likelihood(0, suited).evaluate(parameters)[0] == pytest.approx(
+            exact, abs=1e-3
         )
 
 
@@ -131,7 +149,7 @@ def test_fits_by_batches_end_near_the_whole_fit(
     assert found == pytest.approx(errors, rel=0.25)
     assert result.ability == pytest.approx(whole.ability, abs=0.1)
     assert result.log_likelihood == pytest.approx(whole.log_likelihood, abs=1.0)
-    assert result.settings["batch"] == size
+    assert result.settings["batch"] == [size, None]
 
 
 def test_batches_of_everybody_are_the_whole_fit(many: ResponseMatrix, whole: FitResult) -> None:

@@ -1,0 +1,103 @@
+"""What a value in a table of responses counts as: right, wrong, missing, or none of these."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+MISSING = -1
+INVALID = -2
+_SHOWN = 80  # characters of a wrong value that a message repeats
+_BOOLEAN_WORDS = {"true": 1, "false": 0}
+_MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "<na>", "none", "null"})
+
+
+def response_code(value: object, threshold: float | None = None) -> int:
+    """Code of one value of a text or mixed column: 1, 0, `MISSING`, or `INVALID`."""
+    word = str(value).strip().lower()
+    if word in _MISSING_WORDS:
+        return MISSING
+    number = _as_number(_BOOLEAN_WORDS.get(word, value))
+    if number is None:
+        return INVALID
+    if threshold is not None:
+        return int(number >= threshold)
+    return int(number) if number in {0.0, 1.0} else INVALID
+
+
+def check_threshold(threshold: float | None) -> None:
+    """Refuse a threshold that no comparison with a score could make sense of."""
+    if threshold is not None and not np.isfinite(threshold):
+        raise ValueError(f"threshold must be a finite number, got {threshold!r}")
+
+
+def invalid_response_message(
+    respondent: str, item: str, value: object, n_more: int, threshold: float | None
+) -> str:
+    """Return the one message for a cell that is neither right, wrong nor missing."""
+    shown = repr(value.item() if isinstance(value, np.generic) else value)
+    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+    more = f" (and {n_more} more such cell{'s' * (n_more > 1)})" if n_more else ""
+    where = f"respondent {respondent!r}, item {item!r} has {shown}{more}"
+    if threshold is not None:
+        return f"a graded response must be a number: {where}"
+    advice = ""
+    number = _as_number(value)
+    if number is not None and 0 < number < 1:
+        advice = "; to count graded scores, pass threshold= (a score at or above it is right)"
+    return f"a response must be 0, 1 or missing: {where}{advice}"
+
+
+def without_missing_code(cells: NDArray[Any]) -> NDArray[Any]:
+    """Keep −1 from being read as missing: in a table from outside it is a wrong value."""
+    return cells.astype(np.float64) if np.issubdtype(cells.dtype, np.signedinteger) else cells
+
+
+def column_array(column: pd.Series[Any]) -> NDArray[Any]:
+    """Values of one column as bool, float, or object when they are text or mixed."""
+    import pandas as pd
+
+    if pd.api.types.is_numeric_dtype(column.dtype):  # booleans and nullable types included
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return column.to_numpy(dtype=object)
+
+
+def response_codes(cells: NDArray[Any], threshold: float | None) -> NDArray[np.int8]:
+    """1, 0, −1 (missing) or −2 (none of these) for every cell."""
+    check_threshold(threshold)
+    if cells.dtype.kind in "biuf":
+        return _numeric_codes(cells, threshold)
+    import pandas as pd
+
+    flat = cells.astype(object).ravel()
+    try:
+        which, distinct = pd.factorize(flat, use_na_sentinel=True)
+    except TypeError:  # a cell that cannot be hashed, such as a list
+        which, distinct = np.arange(flat.size), flat
+    code_of = np.array([*(response_code(value, threshold) for value in distinct), MISSING], np.int8)
+    return code_of[which].reshape(cells.shape)
+
+
+def _numeric_codes(cells: NDArray[Any], threshold: float | None) -> NDArray[np.int8]:
+    missing = np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(cells.shape, bool)
+    if threshold is not None:
+        codes = (cells >= threshold).astype(np.int8)
+    else:
+        codes = np.full(cells.shape, INVALID, dtype=np.int8)
+        codes[cells == 0] = 0
+        codes[cells == 1] = 1
+    codes[missing] = MISSING
+    return codes
+
+
+def _as_number(value: object) -> float | None:
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if np.isnan(number) else number

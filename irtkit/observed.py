@@ -1,0 +1,202 @@
+"""The observed cells of a response matrix, in compressed sparse rows.
+
+A long table may hold ten responses of each of a million respondents to ten thousand items: one
+cell in a thousand. Then only the observed cells are kept, as successes and trials, in two arrays
+that share one list of places. A wrong answer is a stored 0 of the successes, so that both have the
+same cells stored.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from irtkit.trials import MOST_TRIALS, count_type
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Observed(NamedTuple):
+    """Successes and trials of the observed cells."""
+
+    successes: Any
+    """``scipy.sparse.csr_array`` of shape (n_respondents, n_items); wrong answers are stored 0s."""
+    trials: Any
+    """The same cells; 1 and more."""
+
+    @classmethod
+    def of_cells(
+        cls,
+        cells: NDArray[np.int64],
+        successes: NDArray[Any],
+        trials: NDArray[Any],
+        shape: tuple[int, int],
+    ) -> Observed:
+        """From cells, row · n_items + column in rising order, and the counts of each."""
+        rows, columns = np.divmod(cells, shape[1])
+        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))])
+        return cls.of_parts(starts, columns, successes, trials, shape)
+
+    @classmethod
+    def of_parts(
+        cls,
+        starts: NDArray[Any],
+        columns: NDArray[Any],
+        successes: NDArray[Any],
+        trials: NDArray[Any],
+        shape: tuple[int, int],
+    ) -> Observed:
+        """From where each row begins, and the column and counts of every cell, read-only."""
+        from scipy.sparse import csr_array
+
+        kind = count_type(int(trials.max(initial=0)))
+        # the numbers of columns fit 32 bits; one type for both spares SciPy a look at each
+        places = np.int32 if len(columns) <= np.iinfo(np.int32).max else np.int64
+        starts, columns = starts.astype(places, copy=False), columns.astype(places, copy=False)
+        counts = [table.astype(kind, copy=False) for table in (successes, trials)]
+        for array in (starts, columns, *counts):
+            array.flags.writeable = False
+        tables: list[Any] = [csr_array((table, columns, starts), shape=shape) for table in counts]
+        for table in tables:
+            table.has_canonical_format = True
+        return cls(*tables)
+
+    @classmethod
+    def of_tables(cls, successes: NDArray[Any], trials: NDArray[Any]) -> Observed:
+        """From dense tables of valid counts."""
+        cells = np.flatnonzero(trials)
+        right, tried = (table.reshape(-1)[cells] for table in (successes, trials))
+        return cls.of_cells(cells, right, tried, (len(trials), trials.shape[1]))
+
+    @classmethod
+    def checked(cls, successes: Any, trials: Any) -> Observed:
+        """From sparse arrays or matrices from outside, whichever cells they store.
+
+        Raises
+        ------
+        ValueError
+            If shapes differ, a cell is no count, or has more successes than trials.
+        """
+        right, tried = _as_rows(successes, "successes"), _as_rows(trials, "trials")
+        if right.shape != tried.shape:
+            raise ValueError(
+                "successes and trials must be tables of the same shape, "
+                f"got {right.shape} and {tried.shape}"
+            )
+        kept = tried.data > 0
+        if not kept.any():
+            raise ValueError("trials holds no response: every cell is missing")
+        cells, n_trials = _cells_of(tried)[kept], tried.data[kept]
+        won = right.data > 0
+        at, n_won = _cells_of(right)[won], right.data[won]
+        place = np.minimum(np.searchsorted(cells, at), len(cells) - 1)
+        n_tried = np.where(cells[place] == at, n_trials[place], 0)
+        above = np.flatnonzero(n_won > n_tried)
+        if above.size:
+            row, column = divmod(int(at[above[0]]), tried.shape[1])
+            raise ValueError(
+                f"successes must be at most trials: row {row}, column {column} (counted from 0) "
+                f"has {n_won[above[0]]} out of {n_tried[above[0]]}"
+            )
+        n_right = np.zeros_like(n_trials)
+        n_right[place] = n_won
+        return cls.of_cells(cells, n_right, n_trials, tried.shape)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Named arrays to store, from which `of_arrays` makes the same cells."""
+        return {
+            "observed_starts": self.trials.indptr,
+            "observed_columns": self.trials.indices,
+            "observed_successes": self.successes.data,
+            "observed_trials": self.trials.data,
+        }
+
+    @classmethod
+    def of_arrays(cls, arrays: dict[str, NDArray[Any]], shape: tuple[int, int]) -> Observed:
+        """Observed cells from arrays that were stored, of which nothing is taken on trust."""
+        from scipy.sparse import csr_array
+
+        starts, columns = arrays["observed_starts"], arrays["observed_columns"]
+        counts = (arrays[f"observed_{name}"] for name in cls._fields)
+        return cls.checked(*(csr_array((table, columns, starts), shape=shape) for table in counts))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Respondents × items."""
+        n_respondents, n_items = self.trials.shape
+        return n_respondents, n_items
+
+    @property
+    def n_cells(self) -> int:
+        """Number of observed cells."""
+        return len(self.trials.data)
+
+    @property
+    def has_repeats(self) -> bool:
+        """Whether some cell has more than one trial."""
+        return bool(self.trials.data.max(initial=0) > 1)
+
+    @property
+    def dense_bytes(self) -> int:
+        """How much a dense matrix of the same responses would take."""
+        n_respondents, n_items = self.shape
+        tables = 2 * self.trials.dtype.itemsize if self.has_repeats else 1
+        return n_respondents * n_items * tables
+
+    def below(self, other: Observed) -> Observed:
+        """Return these rows and below them those of another."""
+        starts = np.concatenate(
+            [self.trials.indptr, self.trials.indptr[-1] + other.trials.indptr[1:].astype(np.int64)]
+        )
+        columns = np.concatenate([self.trials.indices, other.trials.indices])
+        right, tried = (
+            np.concatenate([one.data, two.data]) for one, two in zip(self, other, strict=True)
+        )
+        n = self.shape[0] + other.shape[0]
+        return Observed.of_parts(starts, columns, right, tried, (n, self.shape[1]))
+
+    def equals(self, other: Observed) -> bool:
+        """Whether the same cells hold the same counts."""
+        one, two = self.trials, other.trials
+        return bool(
+            one.shape == two.shape
+            and np.array_equal(one.indptr, two.indptr)
+            and np.array_equal(one.indices, two.indices)
+            and np.array_equal(one.data, two.data)
+            and np.array_equal(self.successes.data, other.successes.data)
+        )
+
+
+def _as_rows(table: Any, argument: str) -> Any:
+    """Sparse counts in compressed rows, sorted, each cell stored once."""
+    from scipy.sparse import csr_array, issparse
+
+    if not issparse(table):
+        raise TypeError(
+            f"{argument} must be a scipy.sparse array, got {type(table).__name__}; "
+            "from_counts takes dense tables"
+        )
+    given: Any = table
+    rows = csr_array(given, copy=True)
+    rows.check_format(full_check=True)
+    rows.sum_duplicates()
+    if not _are_counts(rows.data):
+        raise ValueError(f"{argument} must be whole numbers from 0 to {MOST_TRIALS}")
+    rows.data = rows.data.astype(np.int64)
+    return rows
+
+
+def _are_counts(values: NDArray[Any]) -> bool:
+    if values.dtype.kind not in "biuf":
+        return False
+    numbers = values.astype(np.float64)
+    return bool(((numbers >= 0) & (numbers <= MOST_TRIALS) & (np.floor(numbers) == numbers)).all())
+
+
+def _cells_of(rows: Any) -> NDArray[np.int64]:
+    """Row · n_items + column of every stored cell."""
+    n, n_items = rows.shape
+    at = np.repeat(np.arange(n, dtype=np.int64), np.diff(rows.indptr))
+    return np.asarray(at * n_items + rows.indices)
