@@ -4,6 +4,10 @@ The usual way to a posterior of the 2PL, z = aθ + d with θ ~ N(0, 1) and the n
 ``irtkit.ItemPrior``, written in JAX and optax. The guide is q(θ₁)…q(θₙ) q(a₁)q(d₁)…; its means and
 log SDs follow the gradient of the evidence lower bound at one reparametrised draw (Kingma & Welling
 2014) by Adam: 1,500 steps, all responses at each, compiled into one program.
+
+Means start at those of the prior, as they do in py-irt. The rate of Adam falls to 0 along a cosine.
+The settings are those with the highest bound at 500 × 5,000, of rates from 0.02 to 0.2 that fall or
+stay, and of SDs that start at 0.05, 0.1 and 1.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
     Densities = tuple[tuple[float, float], ...]
 
 STEPS = 1_500
-RATE = 0.05
+RATE = 0.03
 FIRST_SD = 0.1
 PRIOR = irtkit.ItemPrior(irtkit.Normal(1.0, 0.5), irtkit.Normal(0.0, 2.0))
 _HERMITE = 11
