@@ -3,7 +3,7 @@
 Packages may live in different virtual environments, so this file needs numpy alone. A process
 started as ``python benchmarks/worker.py PACKAGE MODEL`` first says which version it runs; then
 every line it reads names a file of responses and a file for the parameters, and it answers with
-the seconds of one fit. :class:`Worker` is the other end.
+the seconds of one fit, on the clock and on the processors. :class:`Worker` is the other end.
 """
 
 from __future__ import annotations
@@ -54,6 +54,29 @@ def _irtkit(**settings: Any) -> Package:
         return items["discrimination"], items["intercept"], items["guessing"]
 
     return Package("irtkit", prepare, fit, parameters)
+
+
+def _variational() -> Package:
+    def fit(responses: Any, model: str) -> Any:
+        from mean_field import PRIOR
+
+        import irtkit
+
+        return irtkit.fit(responses, model, method="vi", prior=PRIOR, progress=False)
+
+    return _irtkit()._replace(fit=fit)
+
+
+def _mean_field() -> Package:
+    def fit(values: Any, _: str) -> Any:
+        import mean_field
+
+        return mean_field.fit(values)
+
+    def parameters(result: Any) -> tuple[Any, Any, Any]:
+        return result.mean.slope, result.mean.intercept, np.zeros_like(result.mean.slope)
+
+    return Package("optax", lambda values, _: np.array(values), fit, parameters)
 
 
 def _mirt() -> Package:
@@ -146,14 +169,21 @@ PACKAGES = {
     "girth": _girth(),
     "py-irt": _py_irt(),
 }
+"""Those that are compared by their point estimates."""
+VARIATIONAL = {"irtkit, vi": _variational(), "mean field": _mean_field(), "py-irt": _py_irt()}
+"""Those that approximate the posterior by another distribution."""
 
 
 def _answer(package: Package, model: str, request: dict[str, str]) -> dict[str, Any]:
-    """Fit once; seconds, peak memory of this process so far, and what the result says of itself."""
+    """Fit once; seconds, peak memory of this process so far, and what the result says of itself.
+
+    ``cpu_seconds`` are those of the fit, all threads together, and ``process_cpu_seconds`` those
+    of the process from its start to the end of the fit.
+    """
     data = package.prepare(np.load(request["responses"], mmap_mode="r"), model)
-    began = time.perf_counter()
+    began, used = time.perf_counter(), time.process_time()
     result = package.fit(data, model)
-    seconds = time.perf_counter() - began
+    seconds, process = time.perf_counter() - began, time.process_time()
     slope, intercept, guessing = package.parameters(result)
     np.savez(request["parameters"], discrimination=slope, intercept=intercept, guessing=guessing)
     unit = 1 if sys.platform == "darwin" else 1024
@@ -162,10 +192,10 @@ def _answer(package: Package, model: str, request: dict[str, str]) -> dict[str, 
         "evaluations": getattr(result, "n_iterations", None),
         "converged": getattr(result, "converged", None),
         "nodes": getattr(getattr(result, "quadrature", None), "n_nodes", None),
+        "elbo": getattr(result, "elbo", None),
     }
-    return {"seconds": seconds, "peak_bytes": peak} | {
-        k: v for k, v in said.items() if v is not None
-    }
+    times = {"seconds": seconds, "cpu_seconds": process - used, "process_cpu_seconds": process}
+    return {**times, "peak_bytes": peak} | {k: v for k, v in said.items() if v is not None}
 
 
 def serve(name: str, model: str) -> None:
@@ -176,7 +206,7 @@ def serve(name: str, model: str) -> None:
         def say(answer: dict[str, Any]) -> None:
             print(json.dumps(answer), file=channel, flush=True)
 
-        package = PACKAGES[name]
+        package = (PACKAGES | VARIATIONAL)[name]
         if find_spec(package.module) is None:
             say({"error": "not installed"})
             return

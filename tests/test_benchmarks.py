@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 import irtkit
 
@@ -114,6 +115,43 @@ def test_coverage_counts_the_intervals_that_hold_the_truth(
         assert 0.5 < record[name]["coverage"] <= 1
         assert record[name]["coverage"] * 24 == pytest.approx(round(record[name]["coverage"] * 24))
         assert ("missed" in row) == (record[name]["coverage"] < 1)
+
+
+def test_the_bound_of_the_plain_peer_is_the_mean_over_its_draws() -> None:
+    peer = load("mean_field")
+    values = np.random.default_rng(0).integers(0, 2, (30, 4), dtype=np.int8)
+    found = peer.fit(values)
+    generator = np.random.default_rng(1)
+    heights = []
+    for _ in range(2_000):
+        drawn = [generator.normal(m, s) for m, s in zip(found.mean, found.sd, strict=True)]
+        ability, slope, intercept = drawn
+        z = np.where(values == 1, 1, -1) * (np.outer(ability, slope) + intercept)
+        joint = -np.logaddexp(0, -z).sum() + norm.logpdf(ability).sum()
+        joint += norm.logpdf(slope, 1.0, 0.5).sum() + norm.logpdf(intercept, 0.0, 2.0).sum()
+        guide = zip(drawn, found.mean, found.sd, strict=True)
+        heights.append(joint - sum(norm.logpdf(x, m, s).sum() for x, m, s in guide))
+    standard_error = np.std(heights) / len(heights) ** 0.5
+    assert found.elbo == pytest.approx(np.mean(heights), abs=4 * standard_error)
+    ours = irtkit.fit(irtkit.ResponseMatrix(values), method="vi", prior=peer.PRIOR)
+    assert found.elbo < ours.elbo
+
+
+def test_variational_coverage_counts_the_intervals_that_hold_the_truth(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    variational = load("variational")
+    study = variational.Study(variational.Shape(60, 8), 2, ("irtkit", variational.PEER), held=True)
+    records = variational.coverage_of(study)
+    assert [record["parameter"] for record in records] == 2 * [*variational.HELD]
+    for record in records:
+        n = 2 * (60 if record["parameter"] == "ability" else 8)
+        assert 0.5 < record["coverage"] <= 1
+        assert record["coverage"] * n == pytest.approx(round(record["coverage"] * n))
+    missed = variational.coverage_row(study, records[0] | {"coverage": 0.5})
+    assert "missed" in missed
+    assert "missed" not in variational.coverage_row(study, records[0] | {"coverage": 0.9})
 
 
 def load(name: str) -> ModuleType:
