@@ -17,6 +17,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.stats import chi2
 
 from irtkit.calibration.information import System, less_noise
 from irtkit.calibration.variational.coordinates import Point
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _LEAST_PAIRS = 2
+_FINE = 64
+"""Quantiles that stand for a part of a distribution."""
 _BENT_AT_MOST = 0.7
 """Share of an item's information that the bend of a coordinate may take away."""
 _LEAST_INFORMATION = 1e-3
@@ -68,15 +71,19 @@ class Guide(NamedTuple):
         moved = np.einsum("jkl,jl->jk", self.factor, own) - self.reach @ s
         return Point(self.own + moved, self.shared + s[: len(self.shared)])
 
-    def deviates(self, generator: np.random.Generator) -> Iterator[tuple[Array, Array]]:
+    def deviates(
+        self, generator: np.random.Generator, distance: Array | float = 1.0
+    ) -> Iterator[tuple[Array, Array]]:
         """Pairs of opposite deviates for :meth:`at`.
 
         Those of each item are ±√k times the axes of a system turned at random: over the pairs, the
         mean of any cubic of one item is that under the guide, while items move independently.
+        ``distance`` is a factor to them, of all items or of each.
         """
         n_items, k = self.own.shape
         n_pairs, r = self.n_directions, len(self.common)
-        turned = _rotations(generator, n_items, k) * math.sqrt(k)
+        distance = np.broadcast_to(distance, n_items)[:, None, None]
+        turned = _rotations(generator, n_items, k) * (distance * math.sqrt(k))
         axes = np.linalg.qr(generator.normal(size=(r, r)))[0] * math.sqrt(r)
         for pair in range(n_pairs):
             own = turned[:, :, pair % k]
@@ -112,6 +119,18 @@ class Guide(NamedTuple):
         inner = np.linalg.solve(self.factor, self.reach[:, :, n:]).reshape(len(self.own) * k, -1)
         total += 0.5 * np.linalg.slogdet(np.eye(len(rest)) + rest @ (inner.T @ inner))[1]
         return float(total)
+
+    def distances(self, generator: np.random.Generator, n: int) -> Array:
+        """Factors for :meth:`deviates`, (n, n_items): n sets that together are as far as normal.
+
+        Each item has the distances of n equal parts of the distribution, in an order of its own,
+        so that mean squares stay those of the guide.
+        """
+        k = self.own.shape[1]
+        parts = chi2.ppf((np.arange(n * _FINE) + 0.5) / (n * _FINE), k).reshape(n, _FINE)
+        squares = parts.mean(axis=1) / parts.mean()
+        order = generator.permuted(np.tile(np.arange(n), (len(self.own), 1)), axis=1)
+        return np.asarray(np.sqrt(squares[order.T]))
 
     def around(self, generator: np.random.Generator) -> list[Point]:
         """Points around the mean, every item on its own."""

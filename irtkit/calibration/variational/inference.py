@@ -330,9 +330,9 @@ def abilities_of(
     n = len(real)
     mean, square, within, population, given = np.zeros((5, n))
     bound, n_points = 0.0, 0
-    for draw in range(_ABILITY_DRAWS):
-        generator = np.random.default_rng([settings.seed, draw, 1])
-        for deviates in guide.deviates(generator):
+    generator = np.random.default_rng([settings.seed, 0, 1])
+    for distance in guide.distances(generator, _ABILITY_DRAWS):
+        for deviates in guide.deviates(generator, distance):
             point = guide.at(*deviates)
             found = source.posteriors(target.coordinates.parameters(point), state.nodes)
             bound += float(found.log_marginal.sum()) + target.location_prior(point)[0]

@@ -125,6 +125,7 @@ class Posterior:
         if scale == "sample":
             real = ability[:, ~self.synthetic]
             centre, spread = real.mean(axis=1, keepdims=True), real.std(axis=1, keepdims=True)
+            spread[spread == 0] = 1.0  # of a single respondent
             ability = (ability - centre) / spread
             intercept = intercept + slope * centre
             slope = slope * spread
