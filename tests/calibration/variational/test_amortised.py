@@ -1,0 +1,199 @@
+"""Abilities told by an encoder, and steps that see some of the items."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from irtkit import (
+    FitResult,
+    ItemParameters,
+    ResponseMatrix,
+    WeakPrior,
+    add_synthetic,
+    fit,
+    load,
+    simulate_responses,
+)
+from irtkit.calibration.em import Climber
+from irtkit.calibration.layout import Layout
+from irtkit.calibration.variational.amortised import Amortised, answers_of, sparse_answers_of
+from irtkit.calibration.variational.coordinates import Coordinates
+from irtkit.calibration.variational.encoder import Encoder
+from irtkit.calibration.variational.sources import Batches
+from irtkit.quadrature import fixed_nodes, rows_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+N, N_ITEMS = 800, 20
+NODES = fixed_nodes(41, 6.0)
+
+
+def drawn(missing: float = 0.0, n: int = N) -> ResponseMatrix:
+    generator = np.random.default_rng(1)
+    slopes, difficulties = generator.lognormal(0, 0.3, N_ITEMS), generator.normal(size=N_ITEMS)
+    items = ItemParameters.from_difficulty(slopes, difficulties)
+    return simulate_responses(items, generator.normal(size=n), missing=missing, seed=2)
+
+
+@pytest.fixture(scope="module")
+def responses() -> ResponseMatrix:
+    return drawn()
+
+
+@pytest.fixture(scope="module")
+def whole(responses: ResponseMatrix) -> FitResult:
+    return fit(responses, method="vi")
+
+
+@pytest.fixture(scope="module")
+def coded(responses: ResponseMatrix) -> FitResult:
+    return fit(responses, method="vi", batch=200, amortised=True)
+
+
+def off(result: FitResult, reference: FitResult, name: str) -> float:
+    """Root mean square difference of a column in posterior SDs."""
+    tables = [r.respondents if name == "ability" else r.items for r in (result, reference)]
+    difference = (tables[0][name] - tables[1][name]) / tables[1][f"{name}_se"]
+    return float(np.sqrt((difference**2).mean()))
+
+
+def test_an_encoder_tells_the_abilities_of_the_integral(coded: FitResult, whole: FitResult) -> None:
+    assert coded.converged
+    assert off(coded, whole, "ability") < 0.1
+    assert coded.ability_se == pytest.approx(whole.ability_se, rel=0.1)
+    # a bound on a bound: below, by what a normal posterior loses on each of 800 respondents
+    assert whole.elbo is not None
+    assert whole.elbo - 0.1 * N < coded.elbo < whole.elbo + 3  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("name", ["discrimination", "intercept"])
+def test_items_are_those_of_the_integral(coded: FitResult, whole: FitResult, name: str) -> None:
+    assert off(coded, whole, name) < 0.2
+    ratio = coded.items[f"{name}_se"] / whole.items[f"{name}_se"]
+    assert ratio.to_numpy() == pytest.approx(1, abs=0.25)
+
+
+def test_steps_that_see_some_of_the_items_end_near(
+    responses: ResponseMatrix, whole: FitResult
+) -> None:
+    result = fit(responses, method="vi", batch=(200, 7), amortised=True)
+    assert off(result, whole, "intercept") < 0.3
+    assert off(result, whole, "ability") < 0.2
+
+
+def source(responses: ResponseMatrix, n_items: int | None) -> Amortised:
+    rows = rows_of(responses, synthetic_is_real=False)
+    layout = Layout("2PL", responses.n_items, WeakPrior())
+    climber = Climber(
+        layout, rows, grid=None, tol=1e-3, max_iterations=9, report=lambda _step, _value: None
+    )
+    coordinates = Coordinates("2PL", responses.n_items, "sinh", learns=True)
+    return Amortised(Batches(coordinates, climber, rows, 20, 3), n_items, Encoder.untrained(0))
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_round_of_batches_and_items_is_the_bound_of_all(missing: float, sparse: bool) -> None:
+    responses = drawn(missing, n=60)
+    responses = responses.to_sparse() if sparse else responses
+    parameters = np.random.default_rng(5).normal(0.5, 0.5, (N_ITEMS, 2))
+    values = []
+    for n_items, n_steps in ((None, 3), (10, 6)):  # 60 in batches of 20, 20 items 10 at a time
+        given, found = source(responses, n_items), []
+        for step in range(n_steps):
+            given.encoder = Encoder.untrained(0)  # it learns at every step
+            found.append(given.likelihood(step, NODES).evaluate(parameters)[0])
+        values.append(np.mean(found))
+    # an odd number of answers has one twice, so that sparse rows are unbiased but not exact
+    assert values[1] == pytest.approx(values[0], rel=0.02 if sparse and missing else 1e-5)
+
+
+def test_the_parts_of_a_round_hold_every_answer_once() -> None:
+    rows = rows_of(drawn(0.3, n=9), synthetic_is_real=False)
+    order, starts = np.random.default_rng(6).permutation(N_ITEMS), np.arange(9)
+    seen = np.zeros((9, N_ITEMS))
+    for part in range(4):
+        items, _, answered, weight = answers_of(rows, order, starts + 5 * part, 5)
+        assert (weight == 4).all()
+        np.add.at(seen, (np.arange(9)[:, None], items), answered)
+    np.testing.assert_array_equal(seen, rows.cells >= 0)
+
+
+def test_sparse_parts_weigh_up_to_all_answers() -> None:
+    rows = rows_of(drawn(0.6, n=9).to_sparse(), synthetic_is_real=False)
+    for n_parts in (1, 3):
+        total = np.zeros(9)
+        for part in range(n_parts):
+            _, _, answered, weight = sparse_answers_of(rows, np.arange(9), part, n_parts)
+            total += answered.sum(axis=1) * weight / n_parts
+        np.testing.assert_allclose(total, rows.respondent_responses, rtol=1e-6)
+
+
+def test_newcomers_are_told_like_those_who_were_there(
+    coded: FitResult, responses: ResponseMatrix
+) -> None:
+    assert coded.posterior is not None
+    some = ResponseMatrix(responses.values[:5], items=responses.items)
+    found = coded.posterior.encode(some)
+    # those of the fit also hold what is not known of the items
+    assert found["ability"].to_numpy() == pytest.approx(coded.ability[:5], abs=0.05)
+    assert found["ability_se"].to_numpy() == pytest.approx(coded.ability_se[:5], rel=0.05)
+    turned = ResponseMatrix(responses.values[:5, ::-1], items=responses.items[::-1])
+    np.testing.assert_allclose(coded.posterior.encode(turned), found, rtol=1e-4, atol=1e-5)
+    few = ResponseMatrix(responses.values[:5, :4], items=responses.items[:4])
+    assert (coded.posterior.encode(few)["ability_se"] > found["ability_se"].to_numpy()).all()
+
+
+def test_what_cannot_be_encoded_is_refused_by_name(
+    coded: FitResult, whole: FitResult, responses: ResponseMatrix
+) -> None:
+    assert coded.posterior is not None
+    assert whole.posterior is not None
+    with pytest.raises(ValueError, match="has no 'other'"):
+        coded.posterior.encode(ResponseMatrix([[1, 0]], items=["item-1", "other"]))
+    with pytest.raises(ValueError, match="encode needs a fit with amortised=True"):
+        whole.posterior.encode(responses)
+
+
+def test_a_stored_result_encodes_alike(
+    coded: FitResult, responses: ResponseMatrix, tmp_path: Path
+) -> None:
+    coded.save(tmp_path / "fit")
+    again = load(tmp_path / "fit").posterior
+    assert coded.posterior is not None
+    assert again is not None
+    assert again.encode(responses).equals(coded.posterior.encode(responses))
+
+
+@pytest.mark.filterwarnings("ignore:the evidence lower bound has not settled")
+def test_an_interrupted_amortised_run_goes_on_to_the_same_numbers(
+    responses: ResponseMatrix, tmp_path: Path
+) -> None:
+    straight = fit(responses, method="vi", batch=(200, 10), amortised=True, max_iterations=12)
+    for most in (5, 12):
+        result = fit(
+            *(responses,),
+            method="vi",
+            batch=(200, 10),
+            amortised=True,
+            max_iterations=most,
+            checkpoint=tmp_path / "c.npz",
+            every=1,
+        )
+    assert result.items.equals(straight.items)
+    assert result.respondents.equals(straight.respondents)
+
+
+@pytest.mark.parametrize("kind", ["synthetic", "3PL"])
+def test_synthetic_rows_and_guessing_go_through(kind: str) -> None:
+    responses = add_synthetic(drawn(n=300)) if kind == "synthetic" else drawn(n=300)
+    model = "3PL" if kind == "3PL" else "2PL"
+    reference = fit(responses, model, method="vi")
+    result = fit(responses, model, method="vi", batch=100, amortised=True)
+    real = ~result.synthetic
+    assert result.ability[real] == pytest.approx(reference.ability[real], abs=0.15)
+    assert (result.items[["discrimination_se", "intercept_se"]] > 0).all(axis=None)
