@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from pathlib import Path
 
 import numpy as np
 
@@ -87,8 +88,26 @@ def check_variational(method: str, prior: object, *, checkpoint: object, every: 
         )
     if not (_is_whole(every) and every >= 1):
         raise ValueError(f"every must be a whole number from 1, got {every!r}")
-    if checkpoint is not None and not isinstance(checkpoint, str | os.PathLike):
+    if checkpoint is not None:
+        _check_checkpoint(checkpoint)
+
+
+def check_yes_or_no(**given: object) -> None:
+    """Refuse what is neither True nor False."""
+    for name, value in given.items():
+        if not isinstance(value, bool | np.bool_):
+            raise TypeError(f"{name} must be True or False, got {value!r}")
+
+
+def _check_checkpoint(checkpoint: object) -> None:
+    """Refuse a path that no file can be written to, before any work is done."""
+    if not isinstance(checkpoint, str | os.PathLike):
         raise TypeError(f"checkpoint must be a path or None, got {type(checkpoint).__name__}")
+    path = Path(checkpoint)
+    if path.is_dir():
+        raise ValueError(f"checkpoint must be a file, and {path} is a folder")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"checkpoint must lie in a folder, and there is no {path.parent}")
 
 
 def _is_whole(value: object) -> bool:

@@ -14,6 +14,7 @@ from irtkit.calibration.checks import (
     check_mesh,
     check_settings,
     check_variational,
+    check_yes_or_no,
 )
 from irtkit.progress import progress_line
 from irtkit.responses import refuse_sparse
@@ -77,8 +78,11 @@ def fit(
         "2PL" or "3PL" (with guessing). In 2PL and 3PL discrimination is free in sign.
     method
         "em": marginal maximum likelihood; abilities are posterior means. "vi": a variational
-        posterior of items and abilities under the same priors. Items are then posterior means,
-        ``_se`` columns posterior SDs, and ``result.posterior`` gives draws and intervals;
+        posterior of items and abilities under the same priors (an :class:`irtkit.ItemPrior` needs
+        all its densities). Discrimination, intercept and guessing are then posterior means and
+        their ``_se`` columns posterior SDs; difficulty, whose posterior need not have a mean, is
+        that of the means, its error by the delta method; ``result.posterior`` gives draws and
+        intervals;
         ability_se holds what is not known of the items as well, on the scale of this sample.
     prior
         "weak" (default) keeps every estimate finite and leaves the common scale and location of
@@ -125,11 +129,12 @@ def fit(
         For "vi": whether an encoder, a small network trained along the way, tells abilities from
         answers, instead of an integral over each respondent's; for more than 10⁵ respondents. It
         tells those of new respondents as well (``result.posterior.encode``). Its bound is a sum
-        over answers, so that a step may see some of the items; elbo is the smoothed bound.
+        over answers, so that a step may see some of the items; elbo is this bound.
     checkpoint, every
         For "vi": a file that holds the state of the ascent, written whole after every so many
         steps. If it exists, the ascent goes on from there and ends with the numbers of one that
-        was not interrupted; the file stays.
+        was not interrupted; the file stays. One that is further on than ``tol`` or
+        ``max_iterations`` ask for is taken as it is.
 
     Returns
     -------
@@ -139,11 +144,15 @@ def fit(
     Raises
     ------
     TypeError
-        If ``responses`` is not a ResponseMatrix, or ``mesh`` not a mesh.
+        If ``responses`` is not a ResponseMatrix, ``mesh`` not a mesh, ``checkpoint`` not a path,
+        or ``standard_errors`` or ``amortised`` neither True nor False.
     ValueError
         If an argument is outside what is named above, all respondents are synthetic, processes
         that share a mesh are given different responses, a checkpoint is of other responses or
         settings, or ``mesh`` goes with a sparse matrix.
+
+    FileNotFoundError
+        If the folder of ``checkpoint`` does not exist.
 
     Warns
     -----
@@ -164,6 +173,7 @@ def fit(
     tol = _TOLERANCES.get(method, 1.0) if tol is None else tol
     check_settings(method, quadrature, tol, max_iterations)
     check_mesh(mesh)
+    check_yes_or_no(standard_errors=standard_errors, amortised=amortised)
     check_variational(method, prior, checkpoint=checkpoint, every=every)
     n_batch, n_items = check_batch(method, batch, amortised=amortised)
     if mesh is not None:
@@ -177,12 +187,12 @@ def fit(
         "quadrature": quadrature
         if isinstance(quadrature, str)
         else [int(quadrature[0]), float(quadrature[1])],
-        "standard_errors": standard_errors,
+        "standard_errors": bool(standard_errors),
         "synthetic": synthetic,
         "tol": float(tol),
         "max_iterations": int(max_iterations),
         **({} if mesh is None else {"devices": mesh.size}),
-        **({} if n_batch is None else {"batch": [n_batch, n_items], "amortised": amortised}),
+        **({} if n_batch is None else {"batch": [n_batch, n_items], "amortised": bool(amortised)}),
     }
     file = None if checkpoint is None else Path(checkpoint)
     quantity = "ELBO" if method == "vi" else "log-likelihood"

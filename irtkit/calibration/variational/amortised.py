@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration.variational.bound import synthetic_sd_of
-from irtkit.calibration.variational.encoder import Encoder, Seen, encoded, features_of, trained
+from irtkit.calibration.variational.encoder import (
+    Encoder,
+    Seen,
+    bounds_of,
+    encoded,
+    features_of,
+    trained,
+)
 from irtkit.quadrature import SYNTHETIC, Posteriors
 from irtkit.quadrature.rows import answered_of, right_of
 
@@ -29,10 +36,11 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
+_ANSWERS_AT_ONCE = 2**21
+
+
 class Amortised:
     """A batch of respondents, and of items if ``n_items`` says how many, at every step."""
-
-    amortised = True
 
     def __init__(self, batches: Batches, n_items: int | None, encoder: Encoder) -> None:
         self._batches = batches
@@ -48,15 +56,24 @@ class Amortised:
         return BatchBound(self, self._batches, self._n_items, step, nodes)
 
     def posteriors(self, parameters: Array, nodes: Nodes) -> Posteriors:
-        """Posterior of every respondent as the encoder tells it; their likelihood is not known."""
+        """Posterior of every respondent by the encoder, and its bound on the likelihood."""
         del nodes
-        parts = []
-        for some in self._batches.parts():
-            rows = self._batches.rows.chosen(some)
-            features = features_of(parameters, rows)
-            parts.append(encoded(self.encoder, features, precision_of(parameters, rows)))
-        mean, sd = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return Posteriors(np.full_like(mean, np.nan), mean, sd)
+        rows, parts = self._batches.rows, []
+        total = rows.cells.shape[1]
+        size = max(1, min(self._batches.size, _ANSWERS_AT_ONCE // total))
+        for first in range(0, rows.n, size):
+            # of equal size, so that programs are shared: the last part goes back a little
+            start = max(min(first, rows.n - size), 0)
+            some = rows.chosen(np.arange(start, min(start + size, rows.n)))
+            features, precision = features_of(parameters, some), precision_of(parameters, some)
+            if some.sparse:
+                answers = sparse_answers_of(some, np.zeros(some.n, dtype=np.intp), 0, 1)
+            else:
+                answers = answers_of(some, np.arange(total), np.zeros(some.n, dtype=np.intp), total)
+            bounds = bounds_of(self.encoder, parameters, Seen(features, precision, *answers))
+            found = (bounds, *encoded(self.encoder, features, precision))
+            parts.append([part[first - start :] for part in found])
+        return Posteriors(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
     def warm_up(self, parameters: Array, n_steps: int) -> None:
         """Train the encoder for some steps with the items held fixed."""

@@ -22,6 +22,7 @@ from irtkit.calibration.variational.inference import State, TraceRow
 from irtkit.calibration.variational.target import LearnedPrior, Target
 from irtkit.files import replacing
 from irtkit.quadrature import Nodes
+from irtkit.quadrature.rows import is_sparse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,6 +100,8 @@ class Checkpoint:
         """
         if not self.path.exists():
             return None
+        if not zipfile.is_zipfile(self.path):
+            raise ValueError(f"checkpoint {self.path} is not one that irtkit wrote, or is damaged")
         try:
             with self.path.open("rb") as handle, np.load(handle, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
@@ -107,7 +110,7 @@ class Checkpoint:
             made_with = dict(header["fingerprint"]) if known else {}
         except (zipfile.BadZipFile, EOFError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
-                f"checkpoint {self.path} is not one that this irtkit wrote: {error}"
+                f"checkpoint {self.path} is not one that irtkit wrote, or is damaged"
             ) from error
         if not known:
             raise ValueError(f"checkpoint {self.path} is not one that this irtkit wrote")
@@ -157,7 +160,11 @@ def _state_from(
 def digest_of(rows: Rows) -> str:
     """Return a digest of the responses, cell by cell: many matrices share their counts."""
     found = hashlib.sha256(str(rows.cells.shape).encode())
-    for part in (rows.group, rows.cells, rows.trials):
-        if part is not None:
-            found.update(np.ascontiguousarray(part).data)
+    parts: tuple[Any, ...] = (rows.group, rows.cells, rows.trials)
+    for part in parts:
+        if part is None:
+            continue
+        arrays = (part.indptr, part.indices, part.data) if is_sparse(part) else (part,)
+        for array in arrays:
+            found.update(np.ascontiguousarray(array).data)
     return found.hexdigest()

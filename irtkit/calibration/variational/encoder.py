@@ -137,8 +137,15 @@ def trained(encoder: Encoder, parameters: Array, seen: Seen) -> tuple[Encoder, A
     return after, np.asarray(bounds, dtype=np.float64), np.asarray(by_items, dtype=np.float64)
 
 
+def bounds_of(encoder: Encoder, parameters: Array, seen: Seen) -> Array:
+    """Return the bound of each respondent, nothing trained."""
+    found = _programs().local(encoder.weights, _floats(parameters), Seen(*map(np.asarray, seen)))
+    return np.asarray(found, dtype=np.float64)
+
+
 class _Programs(NamedTuple):
     encode: Any
+    local: Any
     bound: Any
     update: Any
 
@@ -192,7 +199,9 @@ def _programs() -> _Programs:
         scale = -1 / bounds.shape[0]
         return bounds, jax.tree.map(lambda g: scale * g, by_weights), by_items
 
-    return _Programs(jax.jit(encode), jax.jit(bound), jax.jit(_optimiser().update))
+    return _Programs(
+        jax.jit(encode), jax.jit(local_bounds), jax.jit(bound), jax.jit(_optimiser().update)
+    )
 
 
 def _optimiser() -> Any:

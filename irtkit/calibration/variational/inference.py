@@ -123,10 +123,6 @@ class Seen(Protocol):
 class Source(Protocol):
     """Gives the likelihood that a step sees: of all respondents, or of some."""
 
-    @property
-    def amortised(self) -> bool:
-        """Whether an encoder tells the posteriors of respondents."""
-
     def nodes_at(self, parameters: Array) -> Nodes:
         """Nodes that suit some items."""
 
@@ -349,6 +345,4 @@ def abilities_of(
     sd = np.sqrt(within + np.maximum(square - mean**2, 0.0))
     expected = target.expected_prior(guide.own, guide.sds())
     elbo = bound / n_points + expected.value + guide.entropy()
-    if source.amortised:
-        elbo = state.trace[-1].smoothed
     return Abilities(mean, sd, population / n_points, np.sqrt(given / n_points)), elbo

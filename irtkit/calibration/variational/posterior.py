@@ -11,14 +11,14 @@ from irtkit.calibration.information import shifts
 from irtkit.calibration.variational.coordinates import STORED, Coordinates, Point
 from irtkit.calibration.variational.encoder import Encoder, encoded, features_of
 from irtkit.calibration.variational.guide import Guide
+from irtkit.responses import ResponseMatrix
+from irtkit.simulation import check_seed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pandas as pd
     from numpy.typing import NDArray
-
-    from irtkit.responses import ResponseMatrix
 
     Array = NDArray[np.float64]
 
@@ -49,7 +49,7 @@ class Moments(NamedTuple):
     """Shape (n_items, 2 or 3, 2 or 3)."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Posterior:
     """Posterior distribution of items and abilities; ``result.posterior`` of a variational fit.
 
@@ -82,6 +82,12 @@ class Posterior:
     stretch: float = 1.0
     """Factor from ability here to ability in the result: −1 turns the scale round."""
 
+    def __repr__(self) -> str:
+        return (
+            f"<Posterior of {len(self.item_labels)} items and {len(self.respondent_labels)} "
+            f"respondents, evidence lower bound {self.elbo:.3f}>"
+        )
+
     def stretched(self, factor: float) -> Posterior:
         """The same in units in which ability is ``factor`` times as large."""
         return replace(self, stretch=self.stretch * factor)
@@ -112,8 +118,9 @@ class Posterior:
         ValueError
             If n is below 1 or the scale is unknown.
         """
-        if scale not in {"population", "sample"}:
+        if scale not in ("population", "sample"):  # may be of any kind
             raise ValueError(f"scale must be 'population' or 'sample', got {scale!r}")
+        _check_draws(n, seed, least=1)
         generator = np.random.default_rng(seed)
         common = self._common(generator, n)
         drawn = [part for _, part in self._items(generator, common)]
@@ -140,16 +147,29 @@ class Posterior:
     ) -> pd.DataFrame:
         """Central intervals of item parameters, from quantiles of ``n`` draws.
 
+        Parameters
+        ----------
+        probability
+            What an interval holds, between 0 and 1.
+        n, seed
+            Draws, 2 or more, and where they come from.
+
         Returns
         -------
         pandas.DataFrame
             Index "item"; columns discrimination_low, discrimination_high, and so on for
             difficulty, intercept and (3PL) guessing, on the scale of the population. An interval
             of difficulty is wide where the discrimination may be 0.
+
+        Raises
+        ------
+        ValueError
+            If an argument is none of these.
         """
         import pandas as pd
 
         ends = _ends(probability)
+        _check_draws(n, seed, least=2)
         generator = np.random.default_rng(seed)
         found = []
         for _, drawn in self._items(generator, self._common(generator, n)):
@@ -181,7 +201,8 @@ class Posterior:
     def encode(self, responses: ResponseMatrix) -> pd.DataFrame:
         """Abilities of new respondents by the encoder of an amortised fit, nothing refitted.
 
-        Items are held at their posterior means.
+        Items are held in the middle of their posterior: what is not known of them, which counts
+        in the table of respondents of the fit, is left out, in ``ability_se`` too.
 
         Parameters
         ----------
@@ -197,12 +218,18 @@ class Posterior:
         ------
         ValueError
             If the fit was not amortised, or an item is unknown to it.
+        TypeError
+            If ``responses`` is not a ResponseMatrix.
         """
         import pandas as pd
 
         from irtkit.calibration.variational.amortised import precision_of
         from irtkit.quadrature import rows_of
 
+        if not isinstance(responses, ResponseMatrix):
+            raise TypeError(
+                f"responses must be an irtkit.ResponseMatrix, got {type(responses).__name__}"
+            )
         if self.encoder is None:
             raise ValueError("encode needs a fit with amortised=True")
         place = {label: k for k, label in enumerate(self.item_labels)}
@@ -285,8 +312,6 @@ class Posterior:
 
     def _common(self, generator: np.random.Generator, n: int) -> Array:
         """Draws of shared coordinates and shifts, (n, r)."""
-        if n < 1:
-            raise ValueError(f"n must be a whole number from 1, got {n!r}")
         r = len(self.guide.common)
         return np.asarray(generator.normal(size=(n, r)) @ self.guide.common_root())
 
@@ -360,7 +385,14 @@ def moments_of(coordinates: Coordinates, guide: Guide) -> Moments:
     return Moments(centre + mean, covariance)
 
 
+def _check_draws(n: int, seed: int, *, least: int) -> None:
+    whole = isinstance(n, int | np.integer) and not isinstance(n, bool)
+    if not whole or n < least:
+        raise ValueError(f"n must be a whole number from {least}, got {n!r}")
+    check_seed(seed)
+
+
 def _ends(probability: float) -> tuple[float, float]:
-    if not 0 < probability < 1:
+    if not isinstance(probability, int | float | np.number) or not 0 < probability < 1:
         raise ValueError(f"probability must lie between 0 and 1, got {probability!r}")
     return (1 - probability) / 2, (1 + probability) / 2

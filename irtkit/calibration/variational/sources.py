@@ -34,7 +34,6 @@ class Whole:
 
     coordinates: Coordinates
     climber: Climber
-    amortised: bool = False
 
     def nodes_at(self, parameters: Array) -> Nodes:
         """Nodes that suit some items."""
@@ -61,7 +60,6 @@ class Batches:
     rows: Rows
     size: int
     seed: int
-    amortised: bool = False
 
     @property
     def per_pass(self) -> int:

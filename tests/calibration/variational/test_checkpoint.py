@@ -157,11 +157,11 @@ def test_a_checkpoint_that_lacks_a_part_is_refused_by_name(tmp_path: Path, left_
 def test_a_file_of_another_kind_is_refused_by_name(tmp_path: Path) -> None:
     responses, path = drawn(), tmp_path / "state"
     fit(responses).save(path)
-    with pytest.raises(ValueError, match=r"checkpoint .* is not one that this irtkit wrote"):
+    with pytest.raises(ValueError, match=r"checkpoint .* is not one that irtkit wrote"):
         fit(responses, method="vi", checkpoint=path)
     with path.open("wb") as handle:
         np.savez(handle, theta=np.zeros(3))
-    with pytest.raises(ValueError, match=r"checkpoint .* is not one that this irtkit wrote"):
+    with pytest.raises(ValueError, match=r"checkpoint .* is not one that irtkit wrote"):
         fit(responses, method="vi", checkpoint=path)
 
 
@@ -197,6 +197,17 @@ def test_responses_with_the_same_totals_are_other_responses() -> None:
         for cells in (values, other)
     ]
     assert digests[0] != digests[1]
+
+
+def test_the_digest_of_sparse_responses_is_that_of_their_cells() -> None:
+    values = drawn().values
+    other = values.copy()
+    other[:2, :2] = 1 - other[:2, :2]
+    digests = [
+        digest_of(rows_of(ResponseMatrix(cells).to_sparse(), synthetic_is_real=False))
+        for cells in (values, values, other)
+    ]
+    assert digests[0] == digests[1] != digests[2]
 
 
 def test_other_labels_are_not_other_responses() -> None:
