@@ -113,7 +113,7 @@ class Checkpoint:
                 f"checkpoint {self.path} is not one that irtkit wrote, or is damaged"
             ) from error
         if not known:
-            raise ValueError(f"checkpoint {self.path} is not one that this irtkit wrote")
+            raise ValueError(f"checkpoint {self.path} is not one that irtkit wrote")
         for name, wanted in self.fingerprint.items():
             if made_with.get(name) != wanted:
                 raise ValueError(
