@@ -3,7 +3,8 @@
 The posterior of the items is approximated by a normal distribution in coordinates that suit it;
 abilities are integrated out, so that nothing is lost by supposing them independent of the items.
 Bottom up: ``coordinates``, ``densities`` and ``target`` (what items are, and their prior),
-``guide`` (the normal distribution), ``bound`` (the evidence lower bound), ``posterior`` (what the
-user draws from), ``inference`` (the ascent), ``sources`` (all respondents or batches),
+``guide`` (the normal distribution), ``bound`` (the evidence lower bound), ``encoder`` (abilities
+from answers by a small network), ``posterior`` (what the user draws from), ``inference`` (the
+ascent), ``sources`` and ``amortised`` (all respondents, batches, batches told by an encoder),
 ``checkpoint``, ``solving`` (from responses to a solution).
 """
