@@ -109,7 +109,8 @@ def fit(
         log-likelihood (with prior) by less than this, twice in a row: estimates are then within
         about √(2·tol) of a standard error from the optimum. For "vi" (default 0.03), when the
         smoothed evidence lower bound has stopped rising and the Monte-Carlo error of posterior
-        means is below this many posterior SDs.
+        means, as told by the size of single steps, is below this many posterior SDs (of the 3PL,
+        whose steps are not independent, it may be twice that).
     max_iterations
         Most evaluations of the likelihood ("em"), or steps of a handful of them ("vi"). A fit
         that needs more is returned with ``converged=False`` and a warning.
@@ -150,7 +151,6 @@ def fit(
         If an argument is outside what is named above, all respondents are synthetic, processes
         that share a mesh are given different responses, a checkpoint is of other responses or
         settings, or ``mesh`` goes with a sparse matrix.
-
     FileNotFoundError
         If the folder of ``checkpoint`` does not exist.
 

@@ -1,9 +1,9 @@
 """The evidence lower bound: what one evaluation of it takes, and what it gives.
 
 ELBO(q) = E_q[log p(y | items) + log p(items)] + H[q], the abilities integrated out of p(y | items)
-by quadrature, exactly. It is therefore no lower than that of any guide that also factorises over
-abilities. Expectations of the likelihood are means over the guide's points; those of the prior,
-but for the common location, are one-dimensional integrals.
+by quadrature, exactly. It is therefore no lower than with a guide that has the same items and
+abilities independent of them. Expectations of the likelihood are means over the guide's points;
+those of the prior, but for the common location, are one-dimensional integrals.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.variational.coordinates import Coordinates
     from irtkit.calibration.variational.guide import Guide
-    from irtkit.calibration.variational.inference import Seen
+    from irtkit.calibration.variational.inference import StepLikelihood
     from irtkit.calibration.variational.target import Target
     from irtkit.quadrature import Engine, Nodes, Posteriors
 
@@ -97,7 +97,7 @@ class Evaluated(NamedTuple):
 
 
 def evaluate(
-    target: Target, guide: Guide, likelihood: Seen, generator: np.random.Generator
+    target: Target, guide: Guide, likelihood: StepLikelihood, generator: np.random.Generator
 ) -> Evaluated:
     """Evaluate the bound and its gradient at points of the guide drawn from a generator."""
     coordinates = target.coordinates

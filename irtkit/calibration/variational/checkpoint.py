@@ -147,12 +147,14 @@ def _state_from(
         part(Information),
         part(Nodes, "spread"),
         arrays["by_slope"],
-        header["residual_square"],
-        arrays.get("round_from"),
-        header["learning"],
-        header["step"],
-        header["averaged"],
-        tuple(TraceRow(int(row[0]), int(row[1]), *map(float, row[2:])) for row in arrays["trace"]),
+        residual_square=header["residual_square"],
+        round_from=arrays.get("round_from"),
+        learning=header["learning"],
+        step=header["step"],
+        averaged=header["averaged"],
+        trace=tuple(
+            TraceRow(int(row[0]), int(row[1]), *map(float, row[2:])) for row in arrays["trace"]
+        ),
     )
     return state, Encoder.from_arrays(arrays)
 

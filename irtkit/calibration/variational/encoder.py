@@ -18,7 +18,6 @@ from itertools import count, pairwise, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import optax
 
 from irtkit.quadrature.rows import widened
 
@@ -129,6 +128,8 @@ def trained(encoder: Encoder, parameters: Array, seen: Seen) -> tuple[Encoder, A
     bounds, by_weights, by_items = _programs().bound(
         encoder.weights, _floats(parameters), Seen(*map(np.asarray, seen))
     )
+    import optax
+
     optimiser = _optimiser()
     state = _unflat(encoder.optimiser, optimiser.init(encoder.weights))
     updates, state = _programs().update(by_weights, state)
@@ -205,6 +206,8 @@ def _programs() -> _Programs:
 
 
 def _optimiser() -> Any:
+    import optax
+
     return optax.chain(optax.clip_by_global_norm(10.0), optax.adam(_RATE))
 
 

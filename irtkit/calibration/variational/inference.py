@@ -17,10 +17,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
-import optax
 
 from irtkit.calibration.variational.bound import evaluate
 from irtkit.calibration.variational.coordinates import Point
@@ -110,7 +109,7 @@ class State:
     converged: bool = False
 
 
-class Seen(Protocol):
+class StepLikelihood(Protocol):
     """A likelihood, or a bound on it."""
 
     def evaluate(self, parameters: Array) -> tuple[float, Array]:
@@ -126,7 +125,7 @@ class Source(Protocol):
     def nodes_at(self, parameters: Array) -> Nodes:
         """Nodes that suit some items."""
 
-    def likelihood(self, step: int, nodes: Nodes) -> Seen:
+    def likelihood(self, step: int, nodes: Nodes) -> StepLikelihood:
         """What a step sees."""
 
     def posteriors(self, parameters: Array, nodes: Nodes) -> Posteriors:
@@ -220,20 +219,12 @@ def _updated(guide: Guide, direction: Point, rate: float) -> Point:
 
     Farther out the expected information says nothing.
     """
-    import jax
-
     size = np.sqrt(np.mean((direction.own / guide.sds()) ** 2, axis=1, keepdims=True))
     sds = np.sqrt(np.diag(guide.common)[: len(direction.shared)])
     limit = _TRUSTED / rate
-    trusted = Point(
-        direction.own * np.minimum(1.0, limit / np.maximum(size, 1e-300)),
-        np.clip(direction.shared, -limit * sds, limit * sds),
-    )
-    optimiser: Any = optax.scale(rate)
-    with jax.enable_x64(new_val=True):
-        updates, _ = optimiser.update(trusted, optimiser.init(guide.mean))
-        moved = optax.apply_updates(guide.mean, updates)
-    return Point(np.asarray(moved.own), np.asarray(moved.shared))
+    own = direction.own * np.minimum(1.0, limit / np.maximum(size, 1e-300))
+    shared = np.clip(direction.shared, -limit * sds, limit * sds)
+    return Point(guide.own + rate * own, guide.shared + rate * shared)
 
 
 def refreshed(state: State, source: Source, seed: int, weight: float) -> State:
