@@ -39,8 +39,9 @@ _STENCIL = 12
 """Knots that an interpolated value is made of."""
 _NODE_COUNTS = (32, 40, 48, 56, *(k * 2**p for p in range(4, 12) for k in (4, 5, 6, 7)))
 """Node counts in use: few, so that compiled programs are shared, and divisible by 8."""
-_CURVE_STEP, _MOST_CURVE_POINTS, _CURVE_ITEMS = 0.05, 1024, 512
-"""Steps of ability of the resolution curves, and most items that they are computed from."""
+_CURVE_STEP, _MOST_CURVE_POINTS, _CURVE_ITEMS, _STEEPEST = 0.05, 1024, 512, 64
+"""Steps of ability of the resolution curves, most items that they are computed from, and how many
+of these are the steepest: one alone may decide."""
 _STEEP = 0.5
 """Logits between two points of the resolution curves from which on more are needed."""
 _CELLS_AT_ONCE = 2**15
@@ -106,17 +107,12 @@ class Resolution:
     def of(cls, items: ItemArrays, reach: float, answered: float) -> Resolution:
         """Resolution for items over [−reach, reach]; a respondent answers a share of them.
 
-        Of very many items, every so-manieth is enough.
+        Of very many items the steepest, and every so-manieth of the others, are enough.
         """
-        some = items
-        if len(items.slope) > _CURVE_ITEMS:  # in an order of their own, not that of the columns
-            order = np.lexsort((items.intercept, items.slope))[
-                :: -(-len(items.slope) // _CURVE_ITEMS)
-            ]
-            some = ItemArrays(*(None if part is None else part[order] for part in items))
+        some, stand_for = _sampled(items)
         theta = _curve_points(some, reach)
-        information, steepness = _curves(some, theta)
-        information *= answered * len(items.slope) / len(some.slope)
+        information, steepness = _curves(some, stand_for, theta)
+        information *= answered
         width = np.stack(
             [1 / np.sqrt(1 + information), 1 / np.maximum(steepness, _LEAST_STEEPNESS)]
         )
@@ -173,6 +169,20 @@ class Resolution:
         return theta - middle, np.log(smooth)
 
 
+def _sampled(items: ItemArrays) -> tuple[ItemArrays, Array]:
+    """Some of very many items, and how many each stands for; not by the order of the columns."""
+    n_items = len(items.slope)
+    if n_items <= _CURVE_ITEMS:
+        return items, np.ones(n_items)
+    order = np.lexsort((items.intercept, -np.abs(items.slope)))
+    steepest, others = order[:_STEEPEST], order[_STEEPEST:]
+    every = -(-len(others) // (_CURVE_ITEMS - _STEEPEST))
+    chosen = np.concatenate([steepest, others[::every]])
+    stand_for = np.ones(len(chosen))
+    stand_for[_STEEPEST:] = len(others) / (len(chosen) - _STEEPEST)
+    return ItemArrays(*(None if part is None else part[chosen] for part in items)), stand_for
+
+
 def _curve_points(items: ItemArrays, reach: float) -> Array:
     """Equal steps over [−reach, reach], and points around items steeper than these can show."""
     n_points = min(int(2 * reach / _CURVE_STEP) + 1, _MOST_CURVE_POINTS)
@@ -186,7 +196,7 @@ def _curve_points(items: ItemArrays, reach: float) -> Array:
     return np.union1d(even, extra[:: -(-len(extra) // _MOST_CURVE_POINTS)] if len(extra) else [])
 
 
-def _curves(items: ItemArrays, theta: Array) -> Array:
+def _curves(items: ItemArrays, stand_for: Array, theta: Array) -> Array:
     """Information of all items together at each ability, and their steepness there, (2, n).
 
     The steepness is a mean of slopes that is close to the largest of those that count:
@@ -208,7 +218,7 @@ def _curves(items: ItemArrays, theta: Array) -> Array:
             s = np.where(z > 0, 1, decay) / (1 + decay)
             share *= s / (s + odds + 1e-30)
         square = (slope[:, 0] / np.float32(size)) ** 2
-        sums += np.stack([square, square**5]) @ share
+        sums += (np.stack([square, square**5]) * stand_for[some].astype(np.float32)) @ share
     information, weighted = sums * size**2
     return np.stack([information, size * (weighted / (information + 1e-9)) ** 0.125])
 

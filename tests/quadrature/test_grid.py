@@ -97,6 +97,16 @@ def test_item_curves_come_from_knots_as_if_computed_at_the_nodes(
     assert found[middle] == pytest.approx(expected[middle], abs=tolerance, rel=0)
 
 
+@pytest.mark.parametrize("place", [0, 1, 1998, 1999])
+@pytest.mark.parametrize("steep", [40.0, -40.0])
+def test_one_steep_item_among_many_asks_for_knots_that_show_it(place: int, steep: float) -> None:
+    items = drawn(2000)
+    items.slope[place], items.intercept[place] = steep, 0.5 * steep
+    resolution = Resolution.of(items, REACH, 1.0)
+    nodes = resolution.nodes(knots_per_node=10.0)
+    assert np.diff(nodes.knots)[np.abs(nodes.knots[1:] + 0.5) < 0.05].max() < 1 / abs(steep)
+
+
 def test_steeper_items_outgrow_a_grid_and_the_same_ones_do_not() -> None:
     items = drawn(100)
     built = Resolution.of(items, REACH, 1.0)
