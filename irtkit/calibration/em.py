@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.layout import Layout
-    from irtkit.calibration.priors import Prior
+    from irtkit.calibration.priors import ItemDensity
     from irtkit.quadrature import Nodes, Posteriors, Rows
 
     Array = NDArray[np.float64]
@@ -113,7 +113,7 @@ class Climber:
         self.engine = engine_of(rows, with_guessing=layout.model == "3PL", mesh=mesh)
         self._answered = rows.respondent_responses.max() / layout.n_items
 
-    def with_prior(self, prior: Prior | None) -> Climber:
+    def with_prior(self, prior: ItemDensity | None) -> Climber:
         """Return the same climber, as far as it has come, with another prior."""
         other = copy(self)
         other.layout = replace(self.layout, prior=prior)

@@ -1,12 +1,14 @@
 """Items fitted with a distribution learned from the matrix itself (empirical Bayes).
 
-With few respondents the likelihood says little about a single slope, but much about how slopes
-are distributed. After a fit with the weak prior, whose abilities are kept, each item's likelihood
-is taken as normal around the current values, Σ over nodes of what is expected there. The items are
-drawn from a mixture of two normals: regular ones around (μ, δ), inverted ones, a share π, around
-(−μ, −δ), with SDs s of slopes and v of intercepts. These five numbers are made most likely by EM
-with the item parameters integrated out; items are then set to their posterior means, and the
-likelihoods taken anew around these, until nothing moves.
+With few respondents the likelihood says little about a single item, but much about how items are
+distributed (:mod:`.item_distribution`). After a fit with the weak prior, whose abilities are kept,
+the seven numbers of the distribution are made most likely with the items integrated out, and items
+are set to their posterior means.
+
+The integrals are sums over Gauss–Hermite points around the mode of each item, one set as a regular
+and one as an inverted item (Naylor & Smith 1982). The points stay where they are while the
+distribution moves, each weighted by the density that it then has, and are placed anew until nothing
+moves.
 """
 
 from __future__ import annotations
@@ -16,59 +18,81 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.calibration.fitted import Fitted
-from irtkit.calibration.priors import Beta, ItemPrior, Normal
+from irtkit.calibration.item_distribution import Drawn, ItemDistribution
+from irtkit.calibration.item_likelihoods import ItemLikelihoods
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.em import Climber, Maximum
+    from irtkit.quadrature import ItemArrays
 
     Array = NDArray[np.float64]
+    Places = NDArray[np.intp]
 
-_ROUNDS = 6
-_LEARNING_STEPS = 100
-_ITEMS_LEARNED_FROM = 4000
-_LEAST_SPREAD = 0.02
-_MOVED = 0.002
-"""Root mean square change of slopes, relative to their mean, below which items are settled."""
+_ROUNDS = 12
+_SETTLED = 1.0
+"""Gain in log marginal likelihood, all items together, below which the distribution is settled."""
+_TRUSTED_DOWN = np.array([0.7, 0.5, 0.3, 2.0, 0.7, 0.7, 0.7])
+_TRUSTED_UP = np.array([0.7, 0.5, 0.7, 2.0, 0.7, 0.7, 0.7])
+"""Change of each that points are trusted for before they are placed anew: they soon lie too far
+apart for narrower densities."""
+_MOST_STEPS_ON_POINTS = 12
+_ITEMS_LEARNED_FROM = 2000
+_MOST_STEPS_TO_MODE, _LONGEST_STEP, _AT_MODE, _ROUNDING = 40, 2.0, 1e-3, 1e-9
+"""Newton steps to a mode, the longest of them in asinh of the slope."""
+_UNLIKELY = 14.0
+"""Log odds against it beyond which an item is not taken as inverted, or as regular."""
+_ITEMS_AT_ONCE = 4096
+_LEAST_SLOPE = 0.05
+_ABSCISSAE, _WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
+_STEPS = np.stack(np.meshgrid(_ABSCISSAE, _ABSCISSAE), axis=-1).reshape(-1, 2)
+_LOG_WEIGHTS = np.log(np.outer(_WEIGHTS, _WEIGHTS).ravel()) + 0.5 * (_STEPS**2).sum(axis=1)
+"""Of an integral over the plane, from those of one with a normal density."""
+_EXPECTED = ItemDistribution(1.0).vector
+_LOWEST, _HIGHEST = (
+    ItemDistribution(*numbers).vector
+    for numbers in (
+        (1e-3, 0.1, 0.02, 1e-6, -1e3, 0.01, 0.02),
+        (1e3, 10.0, 1.0, 0.5, 1e3, 1e2, 1e2),
+    )
+)
+_EXPECTED_PRECISION = np.array([0.0, 1.0, 1.0, 0.25, 0.1, 1.0, 1.0])
+"""What is taken of the distribution's numbers in advance, with the weight of about one item."""
 
 
-class Distribution(NamedTuple):
-    """Distribution of slopes and intercepts among the items."""
+class _Modes(NamedTuple):
+    """Where the posterior of items of a kind is highest, and how wide it is there."""
 
-    slope: float
-    """Mean slope of regular items; inverted ones have minus that."""
-    intercept: float
-    slope_spread: float
-    intercept_spread: float
-    inverted: float
-    """Share of inverted items."""
-
-    def in_units(self, scale: float, shift: float) -> Distribution:
-        """Return the distribution after a → scale·a and d → d + shift·a."""
-        return self._replace(
-            slope=self.slope * scale,
-            slope_spread=self.slope_spread * scale,
-            intercept=self.intercept + shift * self.slope,
-            intercept_spread=float(np.hypot(self.intercept_spread, shift * self.slope_spread)),
-        )
+    item: Places
+    sign: Array
+    """Shape (n,): 1 for regular, −1 for inverted."""
+    at: Array
+    """u and e, (n, 2)."""
+    factor: Array
+    """Lower triangular factor of their covariance, (n, 2, 2)."""
 
 
-class _Sharpened(NamedTuple):
-    """Items after learning from each other."""
+class _Points(NamedTuple):
+    """Points of the integrals over items, one row for each item and kind."""
 
+    item: Places
+    sign: Array
+    """Shape (n, 1)."""
     slope: Array
+    """Shape (n, n_points)."""
     intercept: Array
-    distribution: Distribution
+    log_weight: Array
+    """Log likelihood and log weight in an integral over slope and intercept."""
 
 
-class _Normals(NamedTuple):
-    """A normal likelihood of (slope, intercept) for every item."""
+class _Shares(NamedTuple):
+    """What each point counts for in the posterior of its item."""
 
-    estimates: Array
-    """Shape (n_items, 2)."""
-    information: Array
-    """Shape (n_items, 2, 2)."""
+    value: Array
+    """Shape (n, n_points)."""
+    log_marginal: float
+    """Sum over items of their log marginal likelihood."""
 
 
 def sharpened(climber: Climber, maximum: Maximum) -> tuple[dict[str, Any], Climber, Maximum]:
@@ -77,142 +101,176 @@ def sharpened(climber: Climber, maximum: Maximum) -> tuple[dict[str, Any], Climb
     Abilities keep mean 0 and SD 1, and the distribution is told in their units.
     """
     layout = climber.layout
-    found = _learn(Fitted(layout, climber.rows, maximum.nodes, maximum.x))
+    fitted = Fitted(layout, climber.rows, maximum.nodes, maximum.x)
+    likelihoods = ItemLikelihoods(fitted)
+    distribution = _learned(likelihoods, _rough(fitted.items))
+    slope, intercept = _posterior_means(likelihoods, distribution)
     plain = climber.with_prior(None)
-    guessing = layout.items(maximum.x).logit_guessing
-    x = plain.layout.joined(found.slope, found.intercept, guessing, np.zeros(0))
+    x = plain.layout.joined(slope, intercept, fitted.items.logit_guessing, np.zeros(0))
     moved = plain.with_unit_scale(plain.at(x, maximum))
-    steepest = int(np.argmax(np.abs(found.slope)))
-    scale = float(moved.x[steepest] / found.slope[steepest])
-    shift = float(layout.items(moved.x).intercept[steepest] - found.intercept[steepest])
-    learned = found.distribution.in_units(scale, shift / float(found.slope[steepest]))
-    prior = ItemPrior(
-        Normal(learned.slope, learned.slope_spread),
-        Normal(learned.intercept, learned.intercept_spread),
-        Beta(),
-    )
-    return {"kind": "empirical", **learned._asdict()}, climber.with_prior(prior), moved
+    after, steepest = layout.items(moved.x), int(np.argmax(np.abs(slope)))
+    scale = float(after.slope[steepest] / slope[steepest])
+    shift = float((after.intercept - intercept)[steepest] / slope[steepest])
+    learned = distribution.in_units(scale, shift)
+    return learned.described(), climber.with_prior(learned), moved
 
 
-def _learn(fitted: Fitted) -> _Sharpened:
-    """Learn the distribution of the items, and give each its posterior mean."""
-    slope, intercept = fitted.items.slope.copy(), fitted.items.intercept.copy()
-    known = np.isfinite(slope)
-    distribution = Distribution(
-        float(np.median(slope)),
-        float(np.median(intercept)),
-        max(0.4 * abs(float(np.median(slope))), 0.1),
-        max(float(np.std(intercept)), 0.1),
-        0.02,
+def _rough(items: ItemArrays) -> ItemDistribution:
+    """Return a distribution to start from: half of the intercepts' variance goes with slopes."""
+    slope = max(abs(float(np.median(items.slope))), _LEAST_SLOPE)
+    spread = max(float(np.std(items.intercept)), _LEAST_SLOPE) / np.sqrt(2)
+    difficulty = -float(np.median(items.intercept)) / slope
+    return ItemDistribution(
+        slope, difficulty=difficulty, difficulty_spread=spread / slope, intercept_spread=spread
     )
-    expected = _expected(fitted)
-    some = slice(None, None, -(-len(slope) // _ITEMS_LEARNED_FROM))
+
+
+def _learned(likelihoods: ItemLikelihoods, start: ItemDistribution) -> ItemDistribution:
+    """Return the likeliest distribution of the items."""
+    n_items = likelihoods.n_items
+    sample = np.arange(0, n_items, -(-n_items // _ITEMS_LEARNED_FROM))
+    distribution = start
     for _ in range(_ROUNDS):
-        likelihoods = _Normals(*_local_likelihood(fitted, slope, intercept, expected))
-        sample = _Normals(likelihoods.estimates[some], likelihoods.information[some])
-        distribution = _learned(sample, distribution)
-        mean = _posterior(likelihoods, distribution).mean
-        moved = np.sqrt(np.mean((mean[known, 0] - slope[known]) ** 2))
-        slope, intercept = mean[:, 0], mean[:, 1]
-        if moved < _MOVED * abs(distribution.slope):
+        points = _points(likelihoods, sample, distribution)
+        distribution, gain = _likeliest(points, distribution)
+        if gain < _SETTLED:
             break
-    return _Sharpened(slope, intercept, distribution)
-
-
-def _expected(fitted: Fitted) -> tuple[Array, Array]:
-    """Right responses and responses at each node, expected under the posteriors.
-
-    Shape (n_items, n_nodes); with complete data all items share a row of responses, and
-    without guessing right responses enter through their sums of θ and of 1, (n_items, 2).
-    """
-    theta, n_items = fitted.theta, fitted.layout.n_items
-    functions = None if fitted.with_guessing else np.stack([theta, np.ones_like(theta)], axis=1)
-    right_sums = np.zeros((n_items, len(theta) if functions is None else 2))
-    responses = np.zeros((1 if fitted.complete else n_items, len(theta)))
-    for right, answered, weights, _ in fitted.posteriors():
-        right_sums += right.T @ (weights if functions is None else weights @ functions)
-        responses += weights.sum(axis=0) if fitted.complete else answered.T @ weights
-    return right_sums, responses
-
-
-def _local_likelihood(
-    fitted: Fitted, slope: Array, intercept: Array, expected: tuple[Array, Array]
-) -> tuple[Array, Array]:
-    """Where each item's likelihood would be highest were it normal, and its information.
-
-    Abilities are held at their posteriors. Shapes (n_items, 2) and (n_items, 2, 2).
-    """
-    right, responses = expected
-    functions = np.stack([fitted.theta, np.ones_like(fitted.theta)], axis=1)
-    squares = np.column_stack([fitted.theta**2, functions])
-    estimates = np.stack([slope, intercept], axis=1)
-    information = np.empty((len(slope), 2, 2))
-    for some in fitted.parts_of_items():
-        s, p, c = fitted.tables_of(slope[some], intercept[some], some)
-        counts = responses if len(responses) == 1 else responses[some]
-        weight = counts * (1 - c) * (1 - s) / p * s**2
-        if fitted.with_guessing:
-            score = ((right[some] - counts * p) * s / p) @ functions
-        else:
-            score = right[some] - (counts * s) @ functions
-        entries = weight @ squares
-        information[some] = entries[:, [[0, 1], [1, 2]]] + 1e-6 * np.eye(2)
-        estimates[some] += np.linalg.solve(information[some], score[:, :, None])[:, :, 0]
-    return estimates, information
-
-
-class _Posterior(NamedTuple):
-    mean: Array
-    """Shape (n_items, 2), over both kinds."""
-    by_kind: Array
-    """Shape (2, n_items, 2): means if the item is regular, if it is inverted."""
-    covariance: Array
-    """Shape (n_items, 2, 2), the same for both kinds."""
-    inverted: Array
-    """Probability that the item is inverted, (n_items,)."""
-
-
-def _posterior(likelihoods: _Normals, distribution: Distribution) -> _Posterior:
-    """Posterior of every item: its kind, and its parameters given the kind."""
-    estimates, information = likelihoods
-    centre = np.array([distribution.slope, distribution.intercept])
-    precision = np.array([distribution.slope_spread, distribution.intercept_spread]) ** -2.0
-    covariance = np.asarray(np.linalg.inv(information + np.diag(precision)), dtype=np.float64)
-    pull = np.einsum("jkl,jl->jk", information, estimates)
-    means, log_likelihoods = [], []
-    for sign in (1.0, -1.0):
-        mean = np.einsum("jkl,jl->jk", covariance, pull + sign * precision * centre)
-        means.append(mean)
-        off_centre, off_estimate = mean - sign * centre, mean - estimates
-        log_likelihoods.append(
-            -0.5 * (off_centre**2 @ precision)
-            - 0.5 * np.einsum("jk,jkl,jl->j", off_estimate, information, off_estimate)
-        )
-    odds = np.log(distribution.inverted / (1 - distribution.inverted))
-    difference = log_likelihoods[0] - log_likelihoods[1] - odds
-    inverted = np.asarray(1 / (1 + np.exp(np.clip(difference, -700, 700))), dtype=np.float64)
-    share = inverted[:, None]
-    return _Posterior(
-        np.asarray((1 - share) * means[0] + share * means[1]),
-        np.stack(means),
-        covariance,
-        inverted,
-    )
-
-
-def _learned(likelihoods: _Normals, distribution: Distribution) -> Distribution:
-    """Distribution that makes the likelihoods of the items most likely, by EM."""
-    n_items = len(likelihoods.estimates)
-    for _ in range(_LEARNING_STEPS):
-        found = _posterior(likelihoods, distribution)
-        share = found.inverted[:, None]
-        regular, turned = found.by_kind[0], -found.by_kind[1]
-        centre = ((1 - share) * regular + share * turned).mean(axis=0)
-        square = (1 - share) * (regular - centre) ** 2 + share * (turned - centre) ** 2
-        spread = np.sqrt((square + np.einsum("jkk->jk", found.covariance)).mean(axis=0))
-        spread = np.maximum(spread, _LEAST_SPREAD)
-        inverted = min(max(float(found.inverted.mean()), 0.5 / n_items), 0.5)
-        distribution = Distribution(
-            float(centre[0]), float(centre[1]), float(spread[0]), float(spread[1]), inverted
-        )
     return distribution
+
+
+def _likeliest(points: _Points, start: ItemDistribution) -> tuple[ItemDistribution, float]:
+    """Maximise the log marginal likelihood of the points, not far from the start; and the gain."""
+    from scipy.optimize import Bounds, minimize
+
+    n_items = len(np.unique(points.item))
+
+    def loss(vector: Array) -> tuple[float, Array]:
+        distribution = ItemDistribution.from_vector(vector)
+        places = points.slope, points.intercept, points.sign
+        shares = _shares(points, distribution.log_density(*places))
+        off = vector - _EXPECTED
+        total = shares.log_marginal - 0.5 * float(_EXPECTED_PRECISION @ off**2)
+        by_vector = distribution.gradient(*places, shares.value) - _EXPECTED_PRECISION * off
+        return -total / n_items, np.asarray(-by_vector / n_items)
+
+    vector = np.clip(start.vector, _LOWEST, _HIGHEST)
+    bounds = Bounds(
+        np.maximum(vector - _TRUSTED_DOWN, _LOWEST), np.minimum(vector + _TRUSTED_UP, _HIGHEST)
+    )
+    found = minimize(
+        loss,
+        vector,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"maxiter": _MOST_STEPS_ON_POINTS},
+    )
+    gain = (loss(vector)[0] - float(found.fun)) * n_items
+    return ItemDistribution.from_vector(found.x), gain
+
+
+def _posterior_means(
+    likelihoods: ItemLikelihoods, distribution: ItemDistribution
+) -> tuple[Array, Array]:
+    """Posterior means of slope and intercept of every item."""
+    n_items = likelihoods.n_items
+    slope, intercept = np.zeros(n_items), np.zeros(n_items)
+    for start in range(0, n_items, _ITEMS_AT_ONCE):
+        some = np.arange(start, min(start + _ITEMS_AT_ONCE, n_items))
+        points = _points(likelihoods, some, distribution)
+        value = distribution.log_density(points.slope, points.intercept, points.sign)
+        share = _shares(points, value).value
+        slope += np.bincount(points.item, (share * points.slope).sum(axis=1), n_items)
+        intercept += np.bincount(points.item, (share * points.intercept).sum(axis=1), n_items)
+    return slope, intercept
+
+
+def _shares(points: _Points, log_density: Array) -> _Shares:
+    """Posterior share of every point, given the log density of the items at the points."""
+    joint = points.log_weight + log_density
+    place = np.unique(points.item, return_inverse=True)[1].ravel()
+    peak = np.full(int(place.max()) + 1, -np.inf)
+    np.maximum.at(peak, place, joint.max(axis=1))
+    share = np.exp(joint - peak[place, None])
+    total = np.bincount(place, share.sum(axis=1))
+    return _Shares(share / total[place, None], float((peak + np.log(total)).sum()))
+
+
+def _points(likelihoods: ItemLikelihoods, items: Places, distribution: ItemDistribution) -> _Points:
+    """Points around the modes of some items, of kinds that they may well be of."""
+    kinds = [_modes(likelihoods, items, sign, distribution) for sign in (1.0, -1.0)]
+    evidence = np.stack([_evidence(likelihoods, modes, distribution) for modes in kinds])
+    likely = evidence > evidence.max(axis=0) - _UNLIKELY
+    modes = _Modes(
+        *(
+            np.concatenate([part[kept] for part, kept in zip(parts, likely, strict=True)])
+            for parts in zip(*kinds, strict=True)
+        )
+    )
+    u, e = np.moveaxis(modes.at[:, None] + _STEPS @ np.swapaxes(modes.factor, 1, 2), 2, 0)
+    return _placed(likelihoods, modes, Drawn(u, e), _LOG_WEIGHTS, distribution)
+
+
+def _evidence(likelihoods: ItemLikelihoods, modes: _Modes, distribution: ItemDistribution) -> Array:
+    """Log marginal likelihood of every item by Laplace's approximation, up to a constant."""
+    at = Drawn(modes.at[:, :1], modes.at[:, 1:])
+    points = _placed(likelihoods, modes, at, np.zeros(1), distribution)
+    value = distribution.log_density(points.slope, points.intercept, points.sign)
+    return np.asarray((points.log_weight + value)[:, 0])
+
+
+def _placed(
+    likelihoods: ItemLikelihoods,
+    modes: _Modes,
+    at: Drawn,
+    log_weights: Array,
+    distribution: ItemDistribution,
+) -> _Points:
+    """Points with what they weigh in an integral over slope and intercept."""
+    sign = modes.sign[:, None]
+    slope, intercept = distribution.items(at, sign)
+    by_u, _, by_e = distribution.jacobian(slope, at, sign)
+    volume = np.log(np.abs(by_u) * by_e)
+    volume += np.log(np.einsum("jkk->jk", modes.factor)).sum(axis=1, keepdims=True)
+    log_likelihood = likelihoods.log_likelihood(modes.item, slope, intercept)
+    return _Points(modes.item, sign, slope, intercept, log_likelihood + log_weights + volume)
+
+
+def _modes(
+    likelihoods: ItemLikelihoods, items: Places, kind: float, distribution: ItemDistribution
+) -> _Modes:
+    """Modes of the posteriors of items of one kind.
+
+    Newton steps on expected information, of which those that lead down are damped (Levenberg 1944).
+    """
+    centre = np.array([distribution.centre, 0.0])
+    precision = np.array([distribution.log_slope_spread**-2, 1.0])
+    sign = np.full(len(items), kind)
+
+    def height(at: Array) -> Array:
+        slope, intercept = distribution.items(Drawn(at[:, :1], at[:, 1:]), sign[:, None])
+        value = likelihoods.log_likelihood(items, slope, intercept)[:, 0]
+        return np.asarray(value - 0.5 * (at - centre) ** 2 @ precision)
+
+    at = np.tile(centre, (len(items), 1))
+    here, damping = height(at), np.zeros(len(items))
+    for _ in range(_MOST_STEPS_TO_MODE):
+        slope, intercept = distribution.items(Drawn(*at.T), sign)
+        local = likelihoods.local(items, slope, intercept)
+        by_u, with_slope, by_e = distribution.jacobian(slope, Drawn(*at.T), sign)
+        moves = np.zeros((len(items), 2, 2))  # of slope and intercept (rows) by u and e
+        moves[:, 0, 0], moves[:, 1, 0], moves[:, 1, 1] = by_u, with_slope, by_e
+        turned = np.swapaxes(moves, 1, 2)
+        information = turned @ local.information @ moves + np.diag(precision)
+        gradient = (turned @ local.score[:, :, None])[:, :, 0] - precision * (at - centre)
+        damped = information * (1 + damping[:, None, None] * np.eye(2))
+        step = np.linalg.solve(damped, gradient[:, :, None])[:, :, 0]
+        if np.abs(step).max() < _AT_MODE:
+            break
+        step[:, 0] = np.clip(step[:, 0], -_LONGEST_STEP, _LONGEST_STEP)
+        there = height(at + step)
+        up = there >= here - _ROUNDING
+        at[up] += step[up]
+        here = np.where(up, there, here)
+        damping = np.where(up, damping / 10, np.maximum(10 * damping, 1.0))
+    return _Modes(items, sign, at, np.linalg.cholesky(np.linalg.inv(information)))

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import expit
 
 from irtkit.calibration.likelihood import grid_of
-from irtkit.quadrature import REAL, SYNTHETIC, Grid, Nodes
+from irtkit.quadrature import REAL, SYNTHETIC, Grid, ItemArrays, Nodes
 from irtkit.quadrature.engines import NumpyEngine
 from irtkit.quadrature.formulas import (
     LEAST_LOG_WEIGHT,
@@ -61,6 +61,15 @@ class Part(NamedTuple):
     real: NDArray[np.bool_]
 
 
+def tables_of(items: ItemArrays, theta: Array) -> Tables:
+    """Curves of items at abilities θ."""
+    s = np.asarray(expit(np.multiply.outer(items.slope, theta) + items.intercept[:, None]))
+    c = np.zeros((len(s), 1))
+    if items.logit_guessing is not None:
+        c = np.asarray(expit(np.maximum(items.logit_guessing, _LEAST_LOGIT)))[:, None]
+    return Tables(s, c + (1 - c) * s, c)
+
+
 class Fitted:
     """Responses, items and grid of a maximum."""
 
@@ -93,16 +102,9 @@ class Fitted:
 
     def tables(self, some: slice = slice(None)) -> Tables:
         """Curves of some items."""
-        return self.tables_of(self.items.slope[some], self.items.intercept[some], some)
-
-    def tables_of(self, slope: Array, intercept: Array, some: slice = slice(None)) -> Tables:
-        """Curves of some items, had they other slopes and intercepts."""
-        s = np.asarray(expit(np.multiply.outer(slope, self.theta) + intercept[:, None]))
-        c = np.zeros((len(slope), 1))
-        if self.with_guessing:
-            logit = np.maximum(self.items.logit_guessing[some], _LEAST_LOGIT)
-            c = np.asarray(expit(logit))[:, None]
-        return Tables(s, c + (1 - c) * s, c)
+        slope, intercept, logit = self.items
+        items = ItemArrays(slope[some], intercept[some], None if logit is None else logit[some])
+        return tables_of(items, self.theta)
 
     def posteriors(self, dtype: Any = np.float64) -> Iterator[Part]:
         """Posteriors of all respondents, part by part; responses and weights of a ``dtype``."""

@@ -86,7 +86,7 @@ def fit(
         ability_se holds what is not known of the items as well, on the scale of this sample.
     prior
         "weak" (default) keeps every estimate finite and leaves the common scale and location of
-        the items free; "empirical" also learns from the matrix how slopes and intercepts are
+        the items free; "empirical" also learns from the matrix how slopes and difficulties are
         distributed and what share of items is inverted, and gives each item its posterior mean
         (2PL and 3PL; for few respondents and many items: standard errors take what was learned as
         known, and are too small where few items taught it); None is textbook marginal maximum
@@ -219,7 +219,6 @@ class _Run(NamedTuple):
 def _fitted(run: _Run) -> FitResult:
     """Fit; the prior among the settings is then told in full."""
     from irtkit.calibration.layout import Layout
-    from irtkit.calibration.priors import prior_of
     from irtkit.calibration.solution import counts_of, result_of
     from irtkit.quadrature import rows_of
 
@@ -231,11 +230,18 @@ def _fitted(run: _Run) -> FitResult:
     layout = Layout(
         "1PL" if model == "Rasch" and same_as_1pl else model,
         responses.n_items,
-        prior_of("weak" if settings["prior"] == "empirical" else settings["prior"]),
+        _prior_at_start(settings),
     )
     find = _by_vi if run.method == "vi" else _by_em
     solution = find(run, layout, rows)
     return result_of(solution, responses, counts, model=model, method=run.method, settings=settings)
+
+
+def _prior_at_start(settings: dict[str, Any]) -> Prior | None:
+    """Prior of the ascent, after which an empirical one is learned."""
+    from irtkit.calibration.priors import prior_of
+
+    return prior_of("weak" if settings["prior"] == "empirical" else settings["prior"])
 
 
 def _climber(run: _Run, layout: Layout, rows: Rows, *, tol: float, max_iterations: int) -> Climber:
@@ -287,7 +293,7 @@ def _by_em(run: _Run, layout: Layout, rows: Rows) -> Solution:
     )
     maximum = climber.maximise(starting_values(layout, rows))
     empirical = settings["prior"] == "empirical"
-    settings["prior"] = described_prior(climber.layout.prior)
+    settings["prior"] = described_prior(_prior_at_start(settings))
     if empirical:
         settings["prior"], climber, maximum = sharpened(climber, maximum)
     layout, x = climber.layout, _equal_where_totals_are(climber, maximum.x)

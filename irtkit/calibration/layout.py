@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.calibration.priors import Hyper, Prior
+from irtkit.calibration.priors import Hyper, ItemDensity
 from irtkit.quadrature import ItemArrays
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Layout:
 
     model: ModelName
     n_items: int
-    prior: Prior | None
+    prior: ItemDensity | None
 
     @property
     def common_slope(self) -> bool:

@@ -14,7 +14,7 @@ want just that, or the numbers of a program that uses it.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -35,7 +35,17 @@ class Hyper(NamedTuple):
     location: float
 
 
-class _Term(NamedTuple):
+class ItemDensity(Protocol):
+    """A log density of all items that the ascent can climb."""
+
+    learns: ClassVar[bool]
+    """Whether it learns :class:`Hyper` with the items."""
+
+    def at(self, items: ItemArrays, hyper: Hyper, *, common_slope: bool) -> AtPrior:
+        """Log density of the items, its gradient and its curvature."""
+
+
+class Term(NamedTuple):
     """Part of a log density: a function of one residual of every item."""
 
     log_density: Array
@@ -56,7 +66,7 @@ class AtPrior:
     n_items: int
     size: int
     """Parameters per item: slope, intercept (and logit of guessing)."""
-    terms: list[_Term]
+    terms: list[Term]
     learned: Array
     """m and log τ, each N(0, 1/precision); shape (2,)."""
     precision: Array
@@ -116,13 +126,13 @@ class AtPrior:
         return total
 
 
-def _normal_term(
+def normal_term(
     residual: Array, sd: float, by_item: dict[int, Any], by_learned: dict[int, Any] | None = None
-) -> _Term:
+) -> Term:
     """Return the term of a residual that is N(0, sd²)."""
     weight = np.full_like(residual, sd**-2)
     density = -0.5 * weight * residual**2
-    return _Term(density, -weight * residual, weight, by_item, by_learned or {})
+    return Term(density, -weight * residual, weight, by_item, by_learned or {})
 
 
 def _check_above_zero(of: str, **values: float) -> None:
@@ -223,9 +233,9 @@ class ItemPrior:
                 terms[0] = _counted_once(terms[0])
         if self.intercept is not None:
             residual = items.intercept - self.intercept.mean
-            terms.append(_normal_term(residual, self.intercept.sd, {1: 1.0}))
+            terms.append(normal_term(residual, self.intercept.sd, {1: 1.0}))
         if items.logit_guessing is not None and self.guessing is not None:
-            terms.append(_guessing_term(self.guessing, items.logit_guessing))
+            terms.append(guessing_term(self.guessing, items.logit_guessing))
         nothing = np.zeros(2)
         return AtPrior(len(items.slope), _n_parameters(items), terms, nothing, nothing)
 
@@ -274,21 +284,22 @@ class WeakPrior:
         slope = items.slope
         off_line = items.intercept - hyper.location * slope
         by_item = {0: -hyper.location, 1: 1.0}
-        terms = [_normal_term(off_line, self.intercept_spread, by_item, {0: -slope})]
+        terms = [normal_term(off_line, self.intercept_spread, by_item, {0: -slope})]
         if common_slope:
             size = np.abs(slope) + 1e-12
-            common = _normal_term(np.log(size), self.log_scale_sd, {0: np.sign(slope) / size})
+            common = normal_term(np.log(size), self.log_scale_sd, {0: np.sign(slope) / size})
             terms.append(_counted_once(common)._replace(weight=np.zeros_like(slope)))
         else:
-            terms += [self._spread_term(slope, hyper), self._steep_term(slope)]
+            steep = steep_term(slope, self.steep, self.steep_spread)
+            terms += [self._spread_term(slope, hyper), steep]
         if items.logit_guessing is not None:
             density = Beta(self.guessing_alpha, self.guessing_beta)
-            terms.append(_guessing_term(density, items.logit_guessing))
+            terms.append(guessing_term(density, items.logit_guessing))
         learned = np.array([hyper.location, hyper.log_scale])
         precision = np.array([self.location_sd, self.log_scale_sd]) ** -2.0
         return AtPrior(len(slope), _n_parameters(items), terms, learned, precision)
 
-    def _spread_term(self, slope: Array, hyper: Hyper) -> _Term:
+    def _spread_term(self, slope: Array, hyper: Hyper) -> Term:
         """Student density of u(a/τ) − u(1)."""
         ratio = slope * np.exp(-hyper.log_scale)
         residual = (np.arcsinh(ratio) - np.arcsinh(1.0)) / self.slope_spread
@@ -296,26 +307,27 @@ class WeakPrior:
         weight = (self.slope_df + 1) / (self.slope_df + residual**2)
         log_density = -0.5 * (self.slope_df + 1) * np.log1p(residual**2 / self.slope_df)
         by_log_scale = -by_slope * slope
-        return _Term(log_density, -weight * residual, weight, {0: by_slope}, {1: by_log_scale})
-
-    def _steep_term(self, slope: Array) -> _Term:
-        """Half-normal density of log |a| beyond log ``steep``."""
-        size = np.maximum(np.abs(slope), self.steep)
-        by_slope = np.where(np.abs(slope) > self.steep, np.sign(slope) / size, 0.0)
-        return _normal_term(np.log(size / self.steep), self.steep_spread, {0: by_slope})
+        return Term(log_density, -weight * residual, weight, {0: by_slope}, {1: by_log_scale})
 
 
-def _slope_term(density: Normal | LogNormal, slope: Array) -> _Term:
+def steep_term(slope: Array, steep: float, spread: float) -> Term:
+    """Half-normal density of log |a| beyond log ``steep``."""
+    size = np.maximum(np.abs(slope), steep)
+    by_slope = np.where(np.abs(slope) > steep, np.sign(slope) / size, 0.0)
+    return normal_term(np.log(size / steep), spread, {0: by_slope})
+
+
+def _slope_term(density: Normal | LogNormal, slope: Array) -> Term:
     if isinstance(density, Normal):
-        return _normal_term(slope - density.mean, density.sd, {0: 1.0})
+        return normal_term(slope - density.mean, density.sd, {0: 1.0})
     size = np.abs(slope) + 1e-12
     by_slope = np.sign(slope) / size
-    term = _normal_term(np.log(size) - density.mean, density.sd, {0: by_slope})
+    term = normal_term(np.log(size) - density.mean, density.sd, {0: by_slope})
     bounded = slope**2 / (slope**2 + 1e-6)  # curvature by the slope stays finite at 0
     return term._replace(weight=term.weight * bounded)
 
 
-def _counted_once(term: _Term) -> _Term:
+def _counted_once(term: Term) -> Term:
     """Return the term of a slope that all items share."""
     share = 1 / len(term.weight)
     return term._replace(
@@ -325,13 +337,14 @@ def _counted_once(term: _Term) -> _Term:
     )
 
 
-def _guessing_term(density: Beta | Normal, logit: Array) -> _Term:
+def guessing_term(density: Beta | Normal, logit: Array) -> Term:
+    """Return the term of guessing."""
     if isinstance(density, Normal):
-        return _normal_term(logit - density.mean, density.sd, {2: 1.0})
+        return normal_term(logit - density.mean, density.sd, {2: 1.0})
     right, wrong = density.alpha - 1, density.beta - 1
     log_c, log_rest = -np.logaddexp(0.0, -logit), -np.logaddexp(0.0, logit)
     c = np.exp(log_c)
-    return _Term(
+    return Term(
         right * log_c + wrong * log_rest,
         right * (1 - c) - wrong * c,
         max(right + wrong, 0.0) * c * (1 - c),

@@ -1,4 +1,4 @@
-"""Priors as objects, and the distribution of items learned from the matrix."""
+"""Priors as objects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from irtkit import (
     Normal,
     ResponseMatrix,
     fit,
-    load_digits_crowd,
 )
 
 if TYPE_CHECKING:
@@ -92,54 +91,9 @@ def test_what_is_no_prior_is_refused_by_name(make: Any, named: str) -> None:
         make()
 
 
-def test_the_learned_distribution_is_that_of_the_items() -> None:
-    responses, items = drawn(60, 1500, seed=3, negative=0.04)
-    learned = fit(responses, prior="empirical", standard_errors=False).settings["prior"]
-    true = items.discrimination
-    assert learned["inverted"] == pytest.approx((true < 0).mean(), abs=0.02)
-    assert learned["slope_spread"] == pytest.approx(np.abs(true).std(), abs=0.08)
-    assert learned["intercept_spread"] == pytest.approx(items.intercept.std(), rel=0.15)
-
-
-def test_learning_from_other_items_sharpens_slopes_of_few_respondents() -> None:
-    gains = []
-    for seed in range(3):
-        responses, items = drawn(20, 1000, seed=10 + seed, negative=0.02)
-        true = items.discrimination
-        error = {}
-        for prior in ("weak", "empirical"):
-            result = fit(responses, prior=prior, standard_errors=False)
-            slopes = result.items["discrimination"].to_numpy()
-            aligned = slopes * (slopes @ true) / (slopes @ slopes)
-            error[prior] = np.sqrt(np.mean((aligned - true) ** 2))
-            assert result.ability.std() == pytest.approx(1, abs=0.03)
-        gains.append(1 - error["empirical"] / error["weak"])
-    assert np.mean(gains) > 0.02
-
-
-def test_learning_changes_next_to_nothing_where_respondents_are_many() -> None:
-    responses, _ = drawn(6000, 40, seed=5)
-    slopes = {
-        prior: fit(responses, prior=prior).items["discrimination"]
-        for prior in ("weak", "empirical")
-    }
-    moved = np.sqrt(((slopes["weak"] - slopes["empirical"]) ** 2).mean())
-    assert moved < 0.01 * slopes["weak"].abs().mean()
-
-
 def test_priors_are_there_without_loading_jax() -> None:
     code = (
         "import sys, irtkit; irtkit.ItemPrior(irtkit.LogNormal(0, 1)); print('jax' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
-
-
-def test_the_empirical_prior_fits_real_answers() -> None:
-    responses = load_digits_crowd().responses
-    weak, empirical = (fit(responses, "2PL", prior=prior) for prior in ("weak", "empirical"))
-    assert np.isfinite(empirical.items["discrimination"]).all()
-    slopes = [result.items["discrimination"] for result in (weak, empirical)]
-    assert np.corrcoef(*slopes)[0, 1] > 0.9
-    # posterior means lie near the maximum, which the weak prior hardly moves: −60,287 and −60,812
-    assert empirical.log_likelihood > 1.02 * weak.log_likelihood

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import logit
 
 from irtkit.calibration.empirical import sharpened
-from irtkit.calibration.priors import described_prior
+from irtkit.calibration.priors import described_prior, prior_of
 from irtkit.calibration.solution import Solution
 from irtkit.calibration.starting import starting_values
 from irtkit.calibration.variational import inference
@@ -93,7 +93,7 @@ class Variational:
         self._options = options
         self._report = report
         empirical = settings["prior"] == "empirical"
-        self._prior = LearnedPrior() if empirical else proper(climber.layout.prior)
+        self._prior = LearnedPrior() if empirical else proper(prior_of(settings["prior"]))
         per_pass = 1
         if options.batch is not None:
             per_pass = -(-rows.n // options.batch) * parts_of(rows, options.items)

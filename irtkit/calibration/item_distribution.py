@@ -1,0 +1,195 @@
+"""How items are distributed: the prior that ``prior="empirical"`` learns from the matrix.
+
+A slope a is regular or, with probability π, inverted, and asinh(±a/λ) is N(c, s²): near 0 that is a
+normal distribution of the slope itself, far out of its logarithm, and λ, learned too, says where
+one turns into the other. An intercept is N(−βa, v² + w²a²), which is difficulty N(β, w²) plus a
+part that has nothing to do with the slope: where difficulties spread, the intercept of a steep item
+is farther from 0 than that of a flat one, so that each tells of the other.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from irtkit.calibration.priors import (
+    AtPrior,
+    Beta,
+    Term,
+    WeakPrior,
+    guessing_term,
+    normal_term,
+    steep_term,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from irtkit.calibration.priors import Hyper
+    from irtkit.quadrature import ItemArrays
+
+    Array = NDArray[np.float64]
+
+
+class Drawn(NamedTuple):
+    """Slopes and intercepts in the coordinates in which they are independent and normal."""
+
+    u: Array
+    """asinh of the slope over λ, mirrored if the item is inverted: N(c, s²)."""
+    e: Array
+    """Intercept, standardised given the slope: N(0, 1)."""
+
+
+@dataclass(frozen=True)
+class ItemDistribution:
+    """Distribution of slopes and intercepts among the items.
+
+    ``slope`` is the median slope of regular items, ``bend`` is λ in units of it, and
+    ``log_slope_spread`` is s, the SD of log a where slopes are well above λ. ``inverted`` is the
+    share π of inverted items. ``difficulty`` and ``difficulty_spread`` are mean and SD of
+    difficulty (β, w); ``intercept_spread`` is v.
+    """
+
+    slope: float
+    bend: float = 1.0
+    log_slope_spread: float = 0.4
+    inverted: float = 0.02
+    difficulty: float = 0.0
+    difficulty_spread: float = 1.0
+    intercept_spread: float = 0.5
+    learns: ClassVar[bool] = False
+
+    def described(self) -> dict[str, Any]:
+        """Return what was learned, for the settings of a result."""
+        return {"kind": "empirical", **asdict(self)}
+
+    def in_units(self, scale: float, shift: float) -> ItemDistribution:
+        """Return the distribution after a → scale·a and d → d + shift·a."""
+        return ItemDistribution(
+            self.slope * scale,
+            self.bend,
+            self.log_slope_spread,
+            self.inverted,
+            (self.difficulty - shift) / scale,
+            self.difficulty_spread / scale,
+            self.intercept_spread,
+        )
+
+    @classmethod
+    def from_vector(cls, vector: Array) -> ItemDistribution:
+        """Return the distribution of which :attr:`vector` is ``vector``."""
+        slope, bend, spread, odds, difficulty, difficulty_spread, intercept_spread = map(
+            float, vector
+        )
+        return cls(
+            math.exp(slope),
+            math.exp(bend),
+            math.exp(spread),
+            1 / (1 + math.exp(-odds)),
+            difficulty,
+            math.exp(difficulty_spread),
+            math.exp(intercept_spread),
+        )
+
+    @property
+    def vector(self) -> Array:
+        """All seven numbers, unbounded: logarithms, a logit, and the mean difficulty as it is."""
+        return np.array(
+            [
+                math.log(self.slope),
+                math.log(self.bend),
+                math.log(self.log_slope_spread),
+                math.log(self.inverted / (1 - self.inverted)),
+                self.difficulty,
+                math.log(self.difficulty_spread),
+                math.log(self.intercept_spread),
+            ]
+        )
+
+    @property
+    def turn(self) -> float:
+        """λ: about where the normal distribution of slopes turns into a lognormal one."""
+        return self.bend * self.slope
+
+    @property
+    def centre(self) -> float:
+        """c, the mean of u."""
+        return math.asinh(1 / self.bend)
+
+    def variance(self, slope: Array) -> Array:
+        """Variance of intercepts given the slope."""
+        return self.intercept_spread**2 + (self.difficulty_spread * slope) ** 2
+
+    def drawn(self, slope: Array, intercept: Array, sign: Array) -> Drawn:
+        """Coordinates of items; ``sign`` is −1 for inverted ones."""
+        off = intercept + self.difficulty * slope
+        return Drawn(np.arcsinh(sign * slope / self.turn), off / np.sqrt(self.variance(slope)))
+
+    def items(self, at: Drawn, sign: Array) -> tuple[Array, Array]:
+        """Slopes and intercepts at some coordinates."""
+        slope = sign * self.turn * np.sinh(at.u)
+        return slope, at.e * np.sqrt(self.variance(slope)) - self.difficulty * slope
+
+    def jacobian(self, slope: Array, at: Drawn, sign: Array) -> tuple[Array, Array, Array]:
+        """Derivatives ∂a/∂u, ∂d/∂u and ∂d/∂e; ∂a/∂e is 0."""
+        by_u = sign * np.sqrt(slope**2 + self.turn**2)
+        sd = np.sqrt(self.variance(slope))
+        with_slope = at.e * self.difficulty_spread**2 * slope / sd - self.difficulty
+        return by_u, with_slope * by_u, sd
+
+    def log_density(self, slope: Array, intercept: Array, sign: Array) -> Array:
+        """Log density of (slope, intercept) and of the sign."""
+        at = self.drawn(slope, intercept, sign)
+        square = ((at.u - self.centre) / self.log_slope_spread) ** 2 + at.e**2
+        volume = (slope**2 + self.turn**2) * self.variance(slope)
+        odds = np.where(sign < 0, self.inverted, 1 - self.inverted)
+        constant = np.log(odds) - math.log(self.log_slope_spread)
+        return np.asarray(constant - 0.5 * (square + np.log(volume)))
+
+    def gradient(self, slope: Array, intercept: Array, sign: Array, weights: Array) -> Array:
+        """Derivative by the vector of a weighted sum of log densities, (7,)."""
+        at = self.drawn(slope, intercept, sign)
+        off_centre = (at.u - self.centre) / self.log_slope_spread
+        beyond, variance = slope**2 + self.turn**2, self.variance(slope)
+        pull = weights * off_centre / self.log_slope_spread
+        surplus = weights * (at.e**2 - 1) / variance
+        by_turn = (
+            pull * (sign * slope / np.sqrt(beyond)) - weights * (self.turn**2 / beyond)
+        ).sum()
+        total = weights.sum()
+        return np.array(
+            [
+                by_turn,
+                by_turn - pull.sum() / math.sqrt(1 + self.bend**2),
+                (weights * off_centre**2).sum() - total,
+                (weights * (sign < 0)).sum() - self.inverted * total,
+                -(weights * at.e * slope / np.sqrt(variance)).sum(),
+                (surplus * slope**2).sum() * self.difficulty_spread**2,
+                surplus.sum() * self.intercept_spread**2,
+            ]
+        )
+
+    def at(self, items: ItemArrays, hyper: Hyper, *, common_slope: bool) -> AtPrior:
+        """Log density of u and e of the items, its gradient and its curvature.
+
+        Each item is of the kind that its slope has the sign of. Slopes meet the limit of the weak
+        prior, and guessing has the density that it has there.
+        """
+        del hyper, common_slope
+        slope, intercept, logit = items
+        sign = np.where(slope < 0, -1.0, 1.0)
+        at = self.drawn(slope, intercept, sign)
+        by_u, with_slope, sd = self.jacobian(slope, at, sign)
+        of_slope = (at.u - self.centre) / self.log_slope_spread
+        terms: list[Term] = [
+            normal_term(of_slope, 1.0, {0: 1 / (by_u * self.log_slope_spread)}),
+            normal_term(at.e, 1.0, {0: -with_slope / (by_u * sd), 1: 1 / sd}),
+            steep_term(slope, WeakPrior.steep, WeakPrior.steep_spread),
+        ]
+        if logit is not None:
+            terms.append(guessing_term(Beta(), logit))
+        nothing = np.zeros(2)
+        return AtPrior(len(slope), 2 if logit is None else 3, terms, nothing, nothing)

@@ -1,0 +1,128 @@
+"""The likelihood of each item by itself, abilities being held at their posteriors.
+
+It is that of the responses, and of the right ones, expected at each node (Bock & Aitkin 1981), of
+nodes so near each other that an item hardly bends in between, as if they were one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from irtkit.calibration.fitted import tables_of
+from irtkit.calibration.priors import Term, WeakPrior, steep_term
+from irtkit.quadrature import ItemArrays
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from irtkit.calibration.fitted import Fitted, Tables
+
+    Array = NDArray[np.float64]
+    Places = NDArray[np.intp]
+
+_NUMBERS_AT_ONCE = 2**19
+_LEAST_PROBABILITY = 1e-300
+_LOGITS, _STEEP = 0.3, 0.9
+"""How far merged nodes are apart for items at this quantile of steepness."""
+_NO_MASS = 1e-9
+"""Share of all responses below which a node is left out."""
+
+
+class Local(NamedTuple):
+    """Gradient and expected information by slope and intercept, (n, 2) and (n, 2, 2)."""
+
+    score: Array
+    information: Array
+
+
+class ItemLikelihoods:
+    """Likelihoods of the items of a fit as functions of their slopes and intercepts.
+
+    Guessing stays where it is. Slopes meet the absolute limit of the weak prior: an item that
+    splits the respondents perfectly is as likely with any steeper slope.
+    """
+
+    def __init__(self, fitted: Fitted) -> None:
+        self.n_items = fitted.layout.n_items
+        self._guessing = fitted.items.logit_guessing
+        theta, functions = fitted.theta, None
+        if not fitted.with_guessing:
+            functions = np.stack([theta, np.ones_like(theta)], axis=1)
+        right = np.zeros((self.n_items, len(theta) if functions is None else 2))
+        responses = np.zeros((1 if fitted.complete else self.n_items, len(theta)))
+        for some, answered, weights, _ in fitted.posteriors():
+            right += some.T @ (weights if functions is None else weights @ functions)
+            responses += weights.sum(axis=0) if fitted.complete else answered.T @ weights
+        mass = responses.sum(axis=0)
+        steep = float(np.quantile(np.abs(fitted.items.slope), _STEEP))
+        places, place = np.unique(np.floor(theta * steep / _LOGITS), return_inverse=True)
+        merge = place[:, None] == np.arange(len(places))
+        merge = merge[:, mass @ merge > _NO_MASS * mass.sum()].astype(np.float64)
+        self._theta: Array = (mass * theta) @ merge / (mass @ merge)
+        self._responses: Array = responses @ merge
+        self._right: Array = right @ merge if functions is None else right
+        """Right responses at each node; without guessing their Σθ and Σ1."""
+
+    def log_likelihood(self, items: Places, slope: Array, intercept: Array) -> Array:
+        """Log likelihood of some items, each at several points; shapes (n,), (n, n_points)."""
+        value = np.empty_like(slope)
+        for part in self._parts(len(items), slope.shape[1]):
+            some, a, d = items[part], slope[part], intercept[part]
+            z = a[:, :, None] * self._theta + d[:, :, None]
+            softplus = np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z)))
+            right, responses = self._right[some], self._responses_of(some)
+            if self._guessing is None:
+                value[part] = a * right[:, :1] + d * right[:, 1:] - _sum(softplus, responses)
+                continue
+            _, p, c = self._tables(np.repeat(some, a.shape[1]), a.ravel(), d.ravel())
+            log_right = np.log(np.maximum(p, _LEAST_PROBABILITY)).reshape(z.shape)
+            log_wrong = np.log1p(-c).reshape(*a.shape, 1) - softplus
+            value[part] = _sum(log_right - log_wrong, right) + _sum(log_wrong, responses)
+        return value + self._limit(slope).log_density
+
+    def local(self, items: Places, slope: Array, intercept: Array) -> Local:
+        """Gradient and expected information of some items at slopes and intercepts, (n,)."""
+        score, information = np.empty((len(items), 2)), np.empty((len(items), 2, 2))
+        functions = np.stack([self._theta, np.ones_like(self._theta)], axis=1)
+        squares = np.column_stack([self._theta**2, functions])
+        for part in self._parts(len(items), 1):
+            some = items[part]
+            s, p, c = self._tables(some, slope[part], intercept[part])
+            responses, right = self._responses_of(some), self._right[some]
+            share = s / np.maximum(p, _LEAST_PROBABILITY)
+            if self._guessing is not None:
+                score[part] = ((right - responses * p) * share) @ functions
+            else:
+                score[part] = right - (responses * s) @ functions
+            entries = (responses * (1 - c) * (1 - s) * s * share) @ squares
+            information[part] = entries[:, [[0, 1], [1, 2]]]
+        limit = self._limit(slope)
+        score[:, 0] += limit.slope * limit.by_item[0]
+        information[:, 0, 0] += limit.weight * limit.by_item[0] ** 2
+        return Local(score, information)
+
+    def _limit(self, slope: Array) -> Term:
+        return steep_term(slope, WeakPrior.steep, WeakPrior.steep_spread)
+
+    def _tables(self, some: Places, slope: Array, intercept: Array) -> Tables:
+        logit = None if self._guessing is None else self._guessing[some]
+        return tables_of(ItemArrays(slope, intercept, logit), self._theta)
+
+    def _responses_of(self, some: Places) -> Array:
+        return self._responses if len(self._responses) == 1 else self._responses[some]
+
+    def _parts(self, n: int, n_points: int) -> Iterator[slice]:
+        step = max(1, _NUMBERS_AT_ONCE // (n_points * len(self._theta)))
+        for start in range(0, n, step):
+            yield slice(start, min(start + step, n))
+
+
+def _sum(table: Array, weights: Array) -> Array:
+    """Sum over nodes; shapes (n, n_points, n_nodes) and (n or 1, n_nodes)."""
+    if len(weights) == 1:
+        return np.asarray(table @ weights[0])
+    return np.asarray((table @ weights[:, :, None])[:, :, 0])

@@ -1,0 +1,223 @@
+"""The distribution of items learned from the matrix, and items that learn from each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import log_expit
+
+import irtkit
+from irtkit import ItemParameters, ResponseMatrix, fit, load_digits_crowd
+from irtkit.calibration.fitted import Fitted
+from irtkit.calibration.item_distribution import ItemDistribution
+from irtkit.calibration.item_likelihoods import ItemLikelihoods
+from irtkit.calibration.layout import Layout
+from irtkit.calibration.priors import Hyper
+from irtkit.quadrature import ItemArrays, Resolution, rows_of
+
+SPREADS = (0.3, 0.5)
+SOME = ItemDistribution(1.2, 0.7, 0.35, 0.1, -0.4, 0.9, 0.3)
+
+
+def drawn(
+    n_respondents: int, n_items: int, seed: int, *, spread: float = 0.3, negative: float = 0.02
+) -> tuple[ResponseMatrix, ItemParameters, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    slope = generator.lognormal(0, spread, n_items)
+    slope[generator.random(n_items) < negative] *= -1
+    items = ItemParameters.from_difficulty(slope, generator.normal(size=n_items))
+    ability = generator.normal(size=n_respondents)
+    ability = (ability - ability.mean()) / ability.std()
+    return irtkit.simulate_responses(items, ability, seed=generator), items, ability
+
+
+def error(found: np.ndarray, items: ItemParameters) -> float:
+    return float(np.sqrt(np.mean((found - items.discrimination) ** 2)))
+
+
+def known_best(
+    responses: ResponseMatrix, ability: np.ndarray, spread: float, negative: float
+) -> np.ndarray:
+    """Posterior means of slopes by a fine grid, abilities and the items' distribution known."""
+    log_size = np.linspace(-4 * spread, 4 * spread, 41)
+    slope = np.concatenate([np.exp(log_size), -np.exp(log_size)])
+    log_prior = np.tile(-0.5 * (log_size / spread) ** 2, 2)
+    log_prior += np.repeat(np.log([1 - negative, negative]), len(log_size))
+    a, b = (part.ravel() for part in np.meshgrid(slope, np.linspace(-4, 4, 33), indexing="ij"))
+    z = a[:, None] * (ability - b[:, None])
+    joint = z @ responses.values.astype(float) + log_expit(-z).sum(axis=1)[:, None]
+    joint += (np.repeat(log_prior, 33) - 0.5 * b**2)[:, None]
+    weights = np.exp(joint - joint.max(axis=0))
+    return np.asarray(a @ weights / weights.sum(axis=0))
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize(("n_respondents", "n_items"), [(50, 1000), (30, 1000), (12, 2000)])
+def test_slopes_come_out_as_if_abilities_and_the_distribution_were_known(
+    n_respondents: int, n_items: int, spread: float
+) -> None:
+    found, best, weak = [], [], []
+    for seed in range(2):
+        responses, items, ability = drawn(n_respondents, n_items, seed, spread=spread)
+        result = fit(responses, prior="empirical", standard_errors=False)
+        found.append(error(result.items["discrimination"].to_numpy(), items))
+        best.append(error(known_best(responses, ability, spread, 0.02), items))
+        plain = fit(responses, prior="weak", standard_errors=False)
+        weak.append(error(plain.items["discrimination"].to_numpy(), items))
+        assert result.ability.std() == pytest.approx(1, abs=0.03)
+    # 0.2 to 1.5 % over six data sets of each kind: what is left is the common scale
+    assert np.mean(found) < 1.04 * np.mean(best)
+    assert np.mean(found) < 0.98 * np.mean(weak)
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+def test_the_learned_distribution_is_that_of_the_items(spread: float) -> None:
+    responses, _, _ = drawn(60, 1500, 3, spread=spread, negative=0.04)
+    learned = fit(responses, prior="empirical", standard_errors=False).settings["prior"]
+    assert learned["kind"] == "empirical"
+    assert learned["slope"] == pytest.approx(1.0, abs=0.08)
+    assert learned["inverted"] == pytest.approx(0.04, abs=0.015)
+    # the slopes between which the middle 68 % of regular items lie, on the log scale
+    centre, turn = np.arcsinh(1 / learned["bend"]), learned["bend"] * learned["slope"]
+    ends = turn * np.sinh(centre + learned["log_slope_spread"] * np.array([-1.0, 1.0]))
+    assert np.log(ends[1] / ends[0]) / 2 == pytest.approx(spread, abs=0.06)
+    assert learned["difficulty_spread"] == pytest.approx(1.0, abs=0.12)
+    assert learned["difficulty"] == pytest.approx(0.0, abs=0.12)
+
+
+@pytest.mark.parametrize("model", ["2PL", "3PL"])
+def test_learning_changes_next_to_nothing_where_respondents_are_many(
+    model: irtkit.ModelName,
+) -> None:
+    responses, _, _ = drawn(6000, 40, 5, negative=0.0)
+    weak, learned = (
+        fit(responses, model, prior=prior, standard_errors=False).items["discrimination"]
+        for prior in ("weak", "empirical")
+    )
+    moved = np.sqrt(((weak - learned) ** 2).mean())
+    assert moved < (0.01 if model == "2PL" else 0.02) * weak.abs().mean()
+
+
+def test_real_answers_are_fitted() -> None:
+    responses = load_digits_crowd().responses
+    weak, empirical = (fit(responses, "2PL", prior=prior) for prior in ("weak", "empirical"))
+    assert np.isfinite(empirical.items["discrimination"]).all()
+    assert np.isfinite(empirical.items["discrimination_se"]).all()
+    slopes = [result.items["discrimination"] for result in (weak, empirical)]
+    assert np.corrcoef(*slopes)[0, 1] > 0.9
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+def test_slopes_so_steep_that_probabilities_vanish_are_no_obstacle(missing: float) -> None:
+    generator = np.random.default_rng(5)
+    ability = np.repeat([-1.0, 1.0], 15) + 0.01 * generator.normal(size=30)
+    z = 60 * (ability[:, None] - generator.uniform(-0.3, 0.3, 200))
+    values = (generator.random(z.shape) < 1 / (1 + np.exp(-np.clip(z, -700, 700)))).astype(np.int8)
+    values[generator.random(z.shape) < missing] = -1
+    result = fit(ResponseMatrix(values), prior="empirical")
+    assert np.isfinite(result.items["discrimination"]).all()
+    assert np.isfinite(result.ability).all()
+
+
+def test_a_perfect_split_that_once_ran_off_is_fitted() -> None:
+    # one of a thousand items splits thirty respondents: its steepness must be seen by the nodes
+    generator = np.random.default_rng([5, 30])
+    slope = generator.lognormal(0, 0.3, 1000)
+    slope[generator.random(1000) < 0.02] *= -1
+    items = ItemParameters.from_difficulty(slope, generator.normal(size=1000))
+    responses = irtkit.simulate_responses(items, generator.normal(size=30), seed=generator)
+    weak = fit(responses, standard_errors=False)
+    assert weak.converged
+    assert weak.items["discrimination"].max() < 20
+    assert fit(responses, prior="empirical").items["discrimination"].max() < 5
+
+
+def test_the_density_integrates_to_one_and_its_gradient_is_that_of_differences() -> None:
+    slope, intercept = np.meshgrid(np.linspace(-12, 12, 2001), np.linspace(-40, 40, 1001))
+    total = sum(
+        np.exp(SOME.log_density(slope, intercept, np.full_like(slope, sign))).sum()
+        for sign in (1.0, -1.0)
+    )
+    cell = (24 / 2000) * (80 / 1000) / (2 * np.pi)  # constants of the normal densities are left out
+    assert total * cell == pytest.approx(1.0, abs=1e-3)
+    generator = np.random.default_rng(0)
+    at = generator.normal(size=(2, 40))
+    sign, weights = np.where(at[0] < 0.3, -1.0, 1.0), generator.random(40)
+
+    def value(vector: np.ndarray) -> float:
+        return float(weights @ ItemDistribution.from_vector(vector).log_density(*at, sign))
+
+    steps = 1e-6 * np.eye(7)
+    expected = [(value(SOME.vector + e) - value(SOME.vector - e)) / 2e-6 for e in steps]
+    assert SOME.gradient(*at, sign, weights) == pytest.approx(np.array(expected), abs=1e-6)
+    assert ItemDistribution.from_vector(SOME.vector).vector == pytest.approx(SOME.vector)
+
+
+def test_a_change_of_units_moves_items_and_their_distribution_together() -> None:
+    generator = np.random.default_rng(1)
+    slope, intercept = generator.normal(size=(2, 30))
+    sign = np.where(generator.random(30) < 0.5, -1.0, 1.0)
+    moved = SOME.in_units(1.7, 0.6)
+    before = SOME.log_density(slope, intercept, sign)
+    after = moved.log_density(1.7 * slope, intercept + 0.6 * slope, sign)
+    assert after == pytest.approx(before - np.log(1.7), abs=1e-12)
+
+
+def test_coordinates_lead_back_to_items_and_their_jacobian_is_that_of_differences() -> None:
+    generator = np.random.default_rng(2)
+    slope, intercept = generator.normal(size=(2, 30))
+    sign = np.where(generator.random(30) < 0.5, -1.0, 1.0)
+    at = SOME.drawn(slope, intercept, sign)
+    for found, expected in zip(SOME.items(at, sign), (slope, intercept), strict=True):
+        assert found == pytest.approx(expected, abs=1e-12)
+    by_u, with_slope, by_e = SOME.jacobian(slope, at, sign)
+    step = 1e-6
+    ahead, behind = (SOME.items(at._replace(u=at.u + h), sign) for h in (step, -step))
+    assert (ahead[0] - behind[0]) / (2 * step) == pytest.approx(by_u, abs=1e-7)
+    assert (ahead[1] - behind[1]) / (2 * step) == pytest.approx(with_slope, abs=1e-7)
+    ahead, behind = (SOME.items(at._replace(e=at.e + h), sign) for h in (step, -step))
+    assert (ahead[1] - behind[1]) / (2 * step) == pytest.approx(by_e, abs=1e-7)
+
+
+def test_as_a_prior_its_gradient_is_that_of_differences() -> None:
+    generator = np.random.default_rng(3)
+    items = ItemArrays(*generator.normal(size=(3, 20)))
+    hyper, step = Hyper(0.0, 0.0), 1e-6
+
+    def at(moved: ItemArrays) -> float:
+        return SOME.at(moved, hyper, common_slope=False).log_density
+
+    gradient = SOME.at(items, hyper, common_slope=False).gradient()
+    for k, name in enumerate(items._fields):
+        for j in range(20):
+            h = step * (np.arange(20) == j)
+            ends = [at(items._replace(**{name: items[k] + sign * h})) for sign in (1, -1)]
+            assert (ends[0] - ends[1]) / (2 * step) == pytest.approx(gradient[j, k], abs=1e-4)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("model", ["2PL", "3PL"])
+def test_likelihoods_of_single_items_bend_as_told(model: irtkit.ModelName, missing: float) -> None:
+    responses, _, _ = drawn(300, 12, 4)
+    values = np.array(responses.values)
+    values[np.random.default_rng(4).random(values.shape) < missing] = -1
+    layout = Layout(model, 12, None)
+    x = np.concatenate([np.linspace(0.6, 1.4, 12), np.linspace(-1, 1, 12), np.full(12, -1.5)])
+    x = x[: 36 if model == "3PL" else 24]
+    rows = rows_of(ResponseMatrix(values), synthetic_is_real=False)
+    nodes = Resolution.of(layout.items(x), 8.0, 1.0).nodes()
+    likelihoods = ItemLikelihoods(Fitted(layout, rows, nodes, x))
+    items, step = np.arange(12), 1e-4
+    slope, intercept = layout.items(x)[:2]
+    score, information = likelihoods.local(items, slope, intercept)
+
+    def value(by_slope: float, by_intercept: float) -> np.ndarray:
+        at = slope[:, None] + by_slope, intercept[:, None] + by_intercept
+        return likelihoods.log_likelihood(items, *at)[:, 0]
+
+    assert (value(step, 0) - value(-step, 0)) / (2 * step) == pytest.approx(score[:, 0], abs=1e-4)
+    assert (value(0, step) - value(0, -step)) / (2 * step) == pytest.approx(score[:, 1], abs=1e-4)
+    assert (np.linalg.eigvalsh(information) > 0).all()
+    if model == "2PL":  # observed information is expected information
+        bend = (2 * value(0, 0) - value(0, step) - value(0, -step)) / step**2
+        assert bend == pytest.approx(information[:, 1, 1], rel=1e-4)
