@@ -19,10 +19,9 @@ from irtkit.quadrature.formulas import Posteriors, Totals
 from irtkit.quadrature.rows import REAL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
+    from irtkit.quadrature.bits import Bits
     from irtkit.quadrature.formulas import Curves, Inputs
 
     Array = NDArray[np.float64]
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 _STEP, _FINE_STEP = 0.3, 0.1
 """Steps of s, in units of one over the largest posterior SD, in the climb and at its end."""
 _COARSE, _MOST_STEPS = 16, 2**14
-_CELLS_AT_ONCE = 2**18
 # Quintic Hermite: coefficients of 1, t, … t⁵ by f, h·f′, h²·f″ on the left and on the right.
 _HERMITE = np.array(
     [
@@ -104,8 +102,17 @@ class Table:
             total += coefficient.take(step)
         return np.asarray(total)
 
-    def node_mass(self, moments: Array) -> Array:
-        """Expected respondents at each node, from Σ tᵖ of those in each step, (6, n_steps)."""
+    def total(self, step: NDArray[np.int64], t: Array) -> tuple[float, Array]:
+        """Sum of f over respondents, and how many of them are expected at each node."""
+        moments = np.empty_like(self.polynomials)  # Σ tᵖ of the respondents in each step
+        moments[0] = np.bincount(step, minlength=self.n_steps)
+        power = t
+        for order in range(1, len(moments)):
+            moments[order] = np.bincount(step, power, self.n_steps)
+            power = power * t
+        return float(np.vdot(self.polynomials, moments)), self._node_mass(moments)
+
+    def _node_mass(self, moments: Array) -> Array:
         by_end = _HERMITE.T @ moments  # what f, h·f′ and h²·f″ on either side count for
         by_f, by_mean, by_variance = np.zeros((3, self.n_steps + 1))
         for ends, left, right in zip(
@@ -124,43 +131,18 @@ class Table:
         return np.asarray((by_power * powers).sum(axis=1))
 
 
-def summed(inputs: Inputs, table: Table, room: Array) -> Totals:
+def summed(inputs: Inputs, bits: Bits, table: Table) -> Totals:
     """Sums over all respondents, who are real."""
-    moments = np.zeros((6, table.n_steps))
-    by_right = np.zeros(inputs.rows.cells.shape[1])
-    for right in _parts(inputs, room):
-        step, t = table.locate(right @ inputs.items.slope)
-        power = np.ones_like(t)
-        for order in range(len(moments)):
-            moments[order] += np.bincount(step, power, table.n_steps)
-            power = power * t
-        by_right += table.derivative(1, step, t) @ right
-    log_marginal = np.array([np.sum(table.polynomials * moments), 0.0])
-    mass = table.node_mass(moments)
-    return Totals(log_marginal, np.stack([mass, np.zeros_like(mass)]), by_right, None)
+    step, t = table.locate(bits.scores(inputs.items.slope))
+    log_marginal, mass = table.total(step, t)
+    by_right = bits.sums(table.derivative(1, step, t))
+    nothing = np.zeros_like(mass)
+    return Totals(np.array([log_marginal, 0.0]), np.stack([mass, nothing]), by_right, None)
 
 
-def posteriors(inputs: Inputs, table: Table, room: Array) -> Posteriors:
+def posteriors(inputs: Inputs, bits: Bits, table: Table) -> Posteriors:
     """Posterior of every respondent."""
-    by_item = np.stack(inputs.items[:2], axis=1)
-    sums = np.concatenate([right @ by_item for right in _parts(inputs, room)])
-    step, t = table.locate(sums[:, 0])
+    step, t = table.locate(bits.scores(inputs.items.slope))
     f, mean, variance = (table.derivative(order, step, t) for order in range(3))
-    return Posteriors(f + sums[:, 1], mean, np.sqrt(np.maximum(variance, 0.0)))
-
-
-def workspace(n_rows: int, n_items: int) -> Array:
-    """Return room for the part of the matrix that is widened at a time.
-
-    Made once for all evaluations: fresh memory of this size would cost more than the arithmetic.
-    """
-    return np.empty((min(n_rows, max(1, _CELLS_AT_ONCE // n_items)), n_items))
-
-
-def _parts(inputs: Inputs, room: Array) -> Iterator[Array]:
-    cells, size = inputs.rows.cells, len(room)
-    for first in range(0, len(cells), size):
-        part = cells[first : first + size]
-        right = room[: len(part)]
-        np.copyto(right, part)
-        yield right
+    f += bits.scores(inputs.items.intercept)
+    return Posteriors(f, mean, np.sqrt(np.maximum(variance, 0.0)))
