@@ -65,4 +65,4 @@ class Bits(NamedTuple):
 
     def totals(self) -> Array:
         """Right answers of every respondent, (n,)."""
-        return np.bitwise_count(self.groups).sum(axis=0, dtype=np.float64)
+        return np.asarray(np.bitwise_count(self.groups).sum(axis=0, dtype=np.float64))

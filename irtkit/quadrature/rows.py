@@ -87,7 +87,7 @@ class Rows(NamedTuple):
             answered_sum += weights[some].sum() if answered is None else weights[some] @ answered
         return right_sum, answered_sum
 
-    def chosen(self, which: NDArray[Any]) -> Rows:
+    def chosen(self, which: NDArray[Any] | slice) -> Rows:
         """Return some of the respondents."""
         trials = None if self.trials is None else self.trials[which]
         return counted(self.cells[which], trials, self.group[which])

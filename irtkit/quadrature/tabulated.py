@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_STEP, _FINE_STEP = 0.3, 0.1
+_STEP, _FINE_STEP = 0.3, 0.15
 """Steps of s, in units of one over the largest posterior SD, in the climb and at its end."""
 _COARSE, _MOST_STEPS = 16, 2**14
 # Quintic Hermite: coefficients of 1, t, … t⁵ by f, h·f′, h²·f″ on the left and on the right.
