@@ -297,18 +297,21 @@ class Climber:
 
     def _built(self, resolution: Resolution, finer: int) -> Nodes:
         """Nodes, after grids that were not fine enough with finer knots, then without any."""
-        many = self.layout.n_items >= _MANY_ITEMS or not self.rows.complete
-        interpolated = (many or self.layout.model == "3PL") and finer < 3
+        knots_per_node = self._knots_per_node if finer < 3 else 0.0
         return resolution.nodes(
-            1 if finer < 4 else 2,
-            knots_per_node=_KNOTS_PER_NODE if interpolated else 0.0,
-            refine_knots=finer,
+            1 if finer < 4 else 2, knots_per_node=knots_per_node, refine_knots=finer
         )
+
+    @property
+    def _knots_per_node(self) -> float:
+        """Knots per node below which item curves are interpolated; 0 where they cost little."""
+        many = self.layout.n_items >= _MANY_ITEMS or not self.rows.complete
+        return _KNOTS_PER_NODE if many or self.layout.model == "3PL" else 0.0
 
     def dense_nodes(self, x: Array, reach: float = 0.0) -> Nodes:
         """Nodes twice as dense as needed."""
         resolution = self._resolution(x, max(reach, self._reach(x)))
-        return resolution.nodes(2, knots_per_node=_KNOTS_PER_NODE, refine_knots=2)
+        return resolution.nodes(2, knots_per_node=self._knots_per_node, refine_knots=2)
 
     def _posteriors(self, x: Array, nodes: Nodes) -> Posteriors:
         grid = grid_of(self.layout, nodes, x)
