@@ -39,7 +39,7 @@ _STENCIL = 12
 """Knots that an interpolated value is made of."""
 _NODE_COUNTS = (32, 40, 48, 56, *(k * 2**p for p in range(4, 12) for k in (4, 5, 6, 7)))
 """Node counts in use: few, so that compiled programs are shared, and divisible by 8."""
-_CURVE_STEP, _MOST_CURVE_POINTS, _CURVE_ITEMS = 0.05, 1024, 512
+_CURVE_STEP, _MOST_CURVE_POINTS, _CURVE_ITEMS = 0.1, 1024, 512
 """Steps of ability of the resolution curves, and most items that they are computed from."""
 _STEEP = 0.5
 """Logits between two points of the resolution curves from which on more are needed."""
