@@ -58,9 +58,10 @@ class Bits(NamedTuple):
             total += table.take(group, out=part, mode="clip")
         return total
 
-    def sums(self, by_respondent: Array) -> Array:
+    def sums(self, by_respondent: Array | NDArray[np.bool_]) -> Array:
         """Sum of the weights of the respondents who got each item right, (n_items,)."""
-        by_byte = [np.bincount(group, by_respondent, _BYTES) for group in self.groups]
+        weights = np.asarray(by_respondent, dtype=np.float64)
+        by_byte = [np.bincount(group, weights, _BYTES) for group in self.groups]
         return np.asarray((np.stack(by_byte) @ _BITS).ravel()[: self.n_items])
 
     def totals(self) -> Array:
