@@ -6,7 +6,9 @@ nodes twice as dense differs; the ascent then goes on from where it is. On one g
 that lowers the objective by more than rounding.
 
 Before synthetic respondents take part, the ascent gets near the maximum of the real ones: from far
-away an always-right row, of any ability, pulls every inverted item round.
+away an always-right row, of any ability, pulls every inverted item round. Of very many respondents
+every so-manieth is enough to start from: their maximum lies a few standard errors from that of all,
+and the way there, on which steps are largest and least exact, costs a fraction.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ import numpy as np
 from irtkit.calibration.ascent import Ascent
 from irtkit.calibration.likelihood import MarginalLikelihood, grid_of
 from irtkit.calibration.priors import Beta, ItemPrior
-from irtkit.quadrature import Resolution, engine_of, fixed_nodes
+from irtkit.calibration.starting import starting_values
+from irtkit.quadrature import REAL, Resolution, engine_of, fixed_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from jax.sharding import Mesh
     from numpy.typing import NDArray
 
+    from irtkit.calibration.ascent import Evaluation
     from irtkit.calibration.layout import Layout
     from irtkit.calibration.priors import ItemDensity
     from irtkit.quadrature import Nodes, Posteriors, Rows
@@ -41,8 +45,10 @@ _MANY_ITEMS = 512
 _KNOTS_PER_NODE = 0.7
 """Fewer knots than this are worth interpolating from."""
 _NEAR = 0.01
-"""Tolerance of an ascent that only gets near the maximum."""
+"""Tolerance of an ascent that only gets near the maximum, of a sample per parameter."""
 _STEPS_NEAR = 24
+_SAMPLE, _SAMPLE_PER_ITEM, _FEWEST_ALIKE = 4000, 20, 30
+"""Respondents of a sample to start from, and right and wrong responses to every item in it."""
 _FIRST_STRETCH, _LONGEST_STRETCH = 3, 24
 """Evaluations before it is looked whether items need finer nodes; the stretches double."""
 _OUTGROWN = 1.25
@@ -74,6 +80,8 @@ class Maximum(NamedTuple):
     """That of real respondents."""
     quadrature_error: float
     """|log-likelihood on the nodes − on adaptive ones twice as dense|, all real respondents."""
+    there: Evaluation | None
+    """The likelihood at x on the nodes, if the ascent ended with it."""
 
 
 class Climber:
@@ -119,11 +127,20 @@ class Climber:
         other.layout = replace(self.layout, prior=prior)
         return other
 
+    def start(self) -> Array:
+        """Where to start; with very many respondents, near the maximum of a sample of them."""
+        some = self._sample()
+        if some is None:
+            return starting_values(self.layout, self.rows)
+        ascent = Ascent(starting_values(self.layout, some))
+        self._go_near(ascent, self.layout, some, _NEAR * len(ascent.x))
+        return ascent.x
+
     def maximise(self, x: Array) -> Maximum:
         """Go to the maximum from x."""
         ascent = Ascent(x)
         for layout, rows in self._nearer():
-            self._go_near(ascent, layout, rows)
+            self._go_near(ascent, layout, rows, _NEAR)
             ascent.begin_again()
         if self.grid is None:
             return self._on_adaptive_nodes(ascent)
@@ -132,8 +149,9 @@ class Climber:
     def at(self, x: Array, maximum: Maximum) -> Maximum:
         """Posteriors at x, which stands for items that were changed after the maximum."""
         posteriors, _ = self._dense_posteriors(x, self._reach(x))
+        log_likelihood = self._log_likelihood(posteriors)
         return maximum._replace(
-            x=x, posteriors=posteriors, log_likelihood=self._log_likelihood(posteriors)
+            x=x, posteriors=posteriors, log_likelihood=log_likelihood, there=None
         )
 
     def with_unit_scale(self, maximum: Maximum) -> Maximum:
@@ -153,9 +171,22 @@ class Climber:
 
     def information(self, maximum: Maximum) -> Array:
         """ΣP(1 − P) of every item: the expected number of responses that could go either way."""
-        grid = grid_of(self.layout, maximum.nodes, maximum.x)
-        found = self.engine.sums(self.layout.items(maximum.x), grid).information
+        if maximum.there is not None:
+            found = maximum.there.curvature.information
+        else:
+            grid = grid_of(self.layout, maximum.nodes, maximum.x)
+            found = self.engine.sums(self.layout.items(maximum.x), grid).information
         return np.asarray(found[:, 1, 1])
+
+    def _sample(self) -> Rows | None:
+        """Every so-manieth respondent, where that is cheap, and enough for every item."""
+        rows, cheap = self.rows, self.mesh is None and self.layout.model != "3PL"
+        step = rows.n // max(_SAMPLE, _SAMPLE_PER_ITEM * self.layout.n_items)
+        if step < 2 or rows.bits is None or rows.has_synthetic or not cheap:
+            return None
+        some = rows.chosen(slice(None, None, step))
+        right = some.item_right[REAL]
+        return some if np.minimum(right, some.n - right).min() >= _FEWEST_ALIKE else None
 
     def _nearer(self) -> Iterator[tuple[Layout, Rows]]:
         """Likelihoods whose maxima are on the way to that of all respondents."""
@@ -168,14 +199,14 @@ class Climber:
         elif layout is not self.layout:
             yield layout, rows
 
-    def _go_near(self, ascent: Ascent, layout: Layout, rows: Rows) -> None:
+    def _go_near(self, ascent: Ascent, layout: Layout, rows: Rows, tol: float) -> None:
         """Get near the maximum of some respondents, with at most half of the budget."""
         engine = engine_of(rows, with_guessing=layout.model == "3PL", mesh=self.mesh)
         nodes, on_mesh = self.nodes_at(ascent.x), self.mesh is not None
         likelihood = MarginalLikelihood(layout, engine, nodes, exact=on_mesh)
         end = min(self.n_iterations + _STEPS_NEAR, self.max_iterations // 2)
         while not (ascent.converged or ascent.stalled) and self.n_iterations < end:
-            ascent.evaluate(likelihood, max(self.tol, _NEAR))
+            ascent.evaluate(likelihood, max(self.tol, tol))
             self.n_iterations += 1
 
     def _on_fixed_nodes(self, ascent: Ascent) -> Maximum:
@@ -190,29 +221,34 @@ class Climber:
     def _on_adaptive_nodes(self, ascent: Ascent) -> Maximum:
         """Maximise on nodes that follow the items, built anew where they turn out too coarse."""
         reach, finer, n_built = self._reach(ascent.x), 1, 0
+        resolution = self._resolution(ascent.x, reach)
         while True:
-            resolution = self._resolution(ascent.x, reach)
             nodes, n_built = self._built(resolution, finer), n_built + 1
             ascent.continue_with_another()
-            if self._climb(ascent, nodes, resolution if n_built < _MOST_GRIDS else None):
+            needed = self._climb(ascent, nodes, resolution if n_built < _MOST_GRIDS else None)
+            if needed is not None:
+                resolution = needed
                 continue
-            posteriors, needed = self._dense_posteriors(ascent.x, reach)
+            posteriors, farthest = self._dense_posteriors(ascent.x, reach)
             on_nodes = ascent.there.log_likelihood if ascent.there else -np.inf
             error = abs(on_nodes - self._log_likelihood(posteriors))
-            fine = error <= _ERROR_ALLOWED * self.rows.n_real and needed <= reach
+            fine = error <= _ERROR_ALLOWED * self.rows.n_real and farthest <= reach
             if fine or finer == _FINEST or self.n_iterations >= self.max_iterations:
                 break
-            finer, reach = finer + 1, max(reach, needed)
+            finer, reach = finer + 1, max(reach, farthest)
+            resolution = self._resolution(ascent.x, reach)
         found = self._maximum(ascent, nodes, posteriors, error)
         # Without a prior abilities have unit scale at the maximum; a prior that speaks of absolute
         # sizes moves them, noticeably with very few respondents or slopes beyond its limit.
         learns = self.layout.prior is not None and self.layout.prior.learns
         return self.with_unit_scale(found) if learns else found
 
-    def _climb(self, ascent: Ascent, nodes: Nodes, resolution: Resolution | None = None) -> bool:
+    def _climb(
+        self, ascent: Ascent, nodes: Nodes, resolution: Resolution | None = None
+    ) -> Resolution | None:
         """Climb on one grid to the end, or until items need finer nodes than it was built for.
 
-        Return whether they do.
+        Return what they need then.
         """
         likelihood = MarginalLikelihood(self.layout, self.engine, nodes, exact=self._exact)
         made, look_at = 0, _FIRST_STRETCH
@@ -229,15 +265,15 @@ class Climber:
             if resolution is not None and made == look_at:
                 needed = self._resolution(ascent.x, float(resolution.theta[-1]))
                 if self._runs_away(ascent.x):
-                    return False
+                    return None
                 if resolution.outgrown_by(needed, _OUTGROWN):
-                    return True
+                    return needed
                 look_at += min(look_at, _LONGEST_STRETCH)
             now = time.perf_counter()
             if now > self._reported + _SECONDS_BETWEEN_REPORTS and self.trace:
                 self._report(self.n_iterations, self.trace[-1][2])
                 self._reported = now
-        return False
+        return None
 
     def _runs_away(self, x: Array) -> bool:
         """Whether the likelihood has no maximum at finite slopes, as far as one can tell."""
@@ -261,18 +297,21 @@ class Climber:
 
     def _built(self, resolution: Resolution, finer: int) -> Nodes:
         """Nodes, after grids that were not fine enough with finer knots, then without any."""
-        many = self.layout.n_items >= _MANY_ITEMS or not self.rows.complete
-        interpolated = (many or self.layout.model == "3PL") and finer < 3
+        knots_per_node = self._knots_per_node if finer < 3 else 0.0
         return resolution.nodes(
-            1 if finer < 4 else 2,
-            knots_per_node=_KNOTS_PER_NODE if interpolated else 0.0,
-            refine_knots=finer,
+            1 if finer < 4 else 2, knots_per_node=knots_per_node, refine_knots=finer
         )
+
+    @property
+    def _knots_per_node(self) -> float:
+        """Knots per node below which item curves are interpolated; 0 where they cost little."""
+        many = self.layout.n_items >= _MANY_ITEMS or not self.rows.complete
+        return _KNOTS_PER_NODE if many or self.layout.model == "3PL" else 0.0
 
     def dense_nodes(self, x: Array, reach: float = 0.0) -> Nodes:
         """Nodes twice as dense as needed."""
         resolution = self._resolution(x, max(reach, self._reach(x)))
-        return resolution.nodes(2, knots_per_node=_KNOTS_PER_NODE, refine_knots=2)
+        return resolution.nodes(2, knots_per_node=self._knots_per_node, refine_knots=2)
 
     def _posteriors(self, x: Array, nodes: Nodes) -> Posteriors:
         grid = grid_of(self.layout, nodes, x)
@@ -299,4 +338,5 @@ class Climber:
         self, ascent: Ascent, nodes: Nodes, posteriors: Posteriors, error: float
     ) -> Maximum:
         log_likelihood = self._log_likelihood(posteriors)
-        return Maximum(ascent.x, nodes, ascent.converged, posteriors, log_likelihood, error)
+        outcome = (ascent.converged, posteriors, log_likelihood, error, ascent.there)
+        return Maximum(ascent.x, nodes, *outcome)

@@ -285,13 +285,12 @@ def _by_em(run: _Run, layout: Layout, rows: Rows) -> Solution:
     from irtkit.calibration.priors import described_prior
     from irtkit.calibration.solution import Solution
     from irtkit.calibration.standard_errors import item_covariances
-    from irtkit.calibration.starting import starting_values
 
     settings = run.settings
     climber = _climber(
         run, layout, rows, tol=settings["tol"], max_iterations=settings["max_iterations"]
     )
-    maximum = climber.maximise(starting_values(layout, rows))
+    maximum = climber.maximise(climber.start())
     empirical = settings["prior"] == "empirical"
     settings["prior"] = described_prior(_prior_at_start(settings))
     if empirical:

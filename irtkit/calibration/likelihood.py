@@ -6,7 +6,8 @@ Fisher's identity, at the cost of one EM step; the maximiser is preconditioned b
 uses (one Newton block per item), plus the two directions in which EM is slow: the common scale
 and the common location of the items. Along them the likelihood only sees the distribution of
 ability, with information 2N and N, and a step there is the fold of parameter-expanded EM (Liu,
-Rubin & Wu 1998).
+Rubin & Wu 1998). From the block of an item is taken what its slope loses because abilities are told
+from the responses themselves (Louis 1982).
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ class MarginalLikelihood:
 
     def precondition(self, x: Array, curvature: Curvature, v: Array) -> Array:
         """Newton block per item plus the common scale and location."""
-        step = self._local_step(curvature, v)
+        step = self._local_step(x, curvature, v)
         for tangent, information in zip(self.layout.tangents(x), (2.0, 1.0), strict=True):
             bend = information * self.n_real + self._along(tangent, curvature.prior)
             step = step + tangent * (float(tangent @ v) / bend)
@@ -126,11 +127,13 @@ class MarginalLikelihood:
         by_item = [np.broadcast_to(slopes, intercepts.shape), intercepts]
         return prior.along(by_item if guessing is None else [*by_item, guessing])
 
-    def _local_step(self, curvature: Curvature, v: Array) -> Array:
+    def _local_step(self, x: Array, curvature: Curvature, v: Array) -> Array:
         """Newton step of every item by itself, and of what the prior learns."""
         layout = self.layout
         by_slope, by_intercept, by_guessing, by_learned = layout.split(v)
         blocks = curvature.information
+        if layout.model == "2PL":
+            blocks = _less_noise(blocks, layout.items(x).slope, self.engine.rows.n)
         learned = np.zeros(0)
         if curvature.prior is not None:
             blocks = blocks + curvature.prior.blocks()
@@ -169,6 +172,21 @@ def grid_of(layout: Layout, nodes: Nodes, x: Array) -> Grid:
     """Nodes with the prior weights of real and of synthetic respondents."""
     sds = (layout.latent_sd(x), layout.synthetic_sd(x))
     return Grid(nodes, np.stack([nodes.normal_log_weights(sd) for sd in sds]))
+
+
+def _less_noise(information: Array, slope: Array, n: int) -> Array:
+    """Information of every item less what its slope loses as abilities follow its responses.
+
+    With posteriors of variance v the score (y − P)·θ of a response moves by (y − P)·√v, which takes
+    v·ΣP(1 − P) from the information about the slope. Here v is 1/(1 + Σⱼ aⱼ²Pⱼ(1 − Pⱼ)), the same
+    for all, and what is left stays above 0.
+    """
+    by_intercept = np.maximum(information[:, 1, 1], 1e-300)
+    own = np.maximum(information[:, 0, 0] - information[:, 0, 1] ** 2 / by_intercept, 0.0)
+    noise = by_intercept / (1 + slope**2 @ by_intercept / n)
+    left = information.copy()
+    left[:, 0, 0] -= own * noise / (own + noise)
+    return left
 
 
 def _solve_blocks(blocks: Array, sides: Array) -> list[Array]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from jax.sharding import Mesh
 
+    from irtkit.quadrature.bits import Bits
     from irtkit.quadrature.formulas import Grid, Posteriors, Sums
     from irtkit.quadrature.grid import ItemArrays
     from irtkit.quadrature.rows import Rows
@@ -51,7 +52,7 @@ class Engine(Protocol):
 def engine_of(rows: Rows, *, with_guessing: bool, mesh: Mesh | None = None) -> Engine:
     """Return the engine that suits the matrix, or computes on the devices of a mesh."""
     many = _MANY_CELLS if rows.complete and not with_guessing else _MANY_BY_PRODUCT
-    few = rows.cells.size < many or _tabulates(rows, with_guessing=with_guessing)
+    few = rows.cells.size < many or _to_tabulate(rows, with_guessing=with_guessing) is not None
     if rows.sparse or (few and mesh is None):
         return NumpyEngine(rows)
     from irtkit.quadrature.compiled import JaxEngine
@@ -68,24 +69,24 @@ class NumpyEngine:
         self.rows = rows
         self.kind = Kind(rows.complete, rows.has_synthetic, padded=False, sparse=rows.sparse)
         self._arrays = RowArrays(rows.cells, rows.trials, rows.group)
-        self._room = tabulated.workspace(*rows.cells.shape)
 
     def sums(self, items: ItemArrays, grid: Grid, *, exact: bool = False) -> Sums:
         """Marginal log-likelihood and its derivatives, in 64 bits throughout if exact."""
         inputs = self._inputs(items, grid)
-        if _tabulates(self.rows, with_guessing=items.logit_guessing is not None):
+        bits = _to_tabulate(self.rows, with_guessing=items.logit_guessing is not None)
+        if bits is not None:
             shared = formulas.curves(self, self.kind, items, grid.nodes)
-            totals = tabulated.summed(inputs, tabulated.Table(inputs, shared), self._room)
+            totals = tabulated.summed(inputs, bits, tabulated.Table(inputs, shared))
             return formulas.finished(self, self.kind, inputs, shared, totals)
         return formulas.sums(self, self.kind._replace(exact=exact), inputs)
 
     def posteriors(self, items: ItemArrays, grid: Grid) -> Posteriors:
         """Posterior of every respondent."""
         inputs = self._inputs(items, grid)
-        if _tabulates(self.rows, with_guessing=items.logit_guessing is not None):
+        bits = _to_tabulate(self.rows, with_guessing=items.logit_guessing is not None)
+        if bits is not None:
             shared = formulas.curves(self, self.kind, items, grid.nodes)
-            table = tabulated.Table(inputs, shared, fine=True)
-            return tabulated.posteriors(inputs, table, self._room)
+            return tabulated.posteriors(inputs, bits, tabulated.Table(inputs, shared, fine=True))
         return formulas.posteriors(self, self.kind, inputs)
 
     def _inputs(self, items: ItemArrays, grid: Grid) -> Inputs:
@@ -114,10 +115,10 @@ class NumpyEngine:
         return _over_slices(step, start, arrays, n_points, _TABLE)
 
 
-def _tabulates(rows: Rows, *, with_guessing: bool) -> bool:
-    """Whether respondents are many and their posteriors depend on their scores alone."""
-    only_scores = rows.complete and not with_guessing and not rows.has_synthetic
-    return only_scores and len(rows.cells) > _ROWS_PER_ITEM * rows.cells.shape[1]
+def _to_tabulate(rows: Rows, *, with_guessing: bool) -> Bits | None:
+    """Answers of respondents who are many and whose posteriors depend on their scores alone."""
+    by_score = not with_guessing and not rows.has_synthetic
+    return rows.bits if by_score and rows.n > _ROWS_PER_ITEM * rows.cells.shape[1] else None
 
 
 def _over_slices(

@@ -39,7 +39,7 @@ _STENCIL = 12
 """Knots that an interpolated value is made of."""
 _NODE_COUNTS = (32, 40, 48, 56, *(k * 2**p for p in range(4, 12) for k in (4, 5, 6, 7)))
 """Node counts in use: few, so that compiled programs are shared, and divisible by 8."""
-_CURVE_STEP, _MOST_CURVE_POINTS, _CURVE_ITEMS, _STEEPEST = 0.05, 1024, 512, 64
+_CURVE_STEP, _MOST_CURVE_POINTS, _CURVE_ITEMS, _STEEPEST = 0.1, 1024, 512, 64
 """Steps of ability of the resolution curves, most items that they are computed from, and how many
 of these are the steepest: one alone may decide."""
 _STEEP = 0.5

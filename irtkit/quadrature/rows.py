@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from irtkit.quadrature.bits import Bits
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -19,6 +21,8 @@ REAL, SYNTHETIC, PADDING = 0, 1, 2
 """Groups of respondents; each has an ability distribution of its own, padding has none."""
 GROUPS = (REAL, SYNTHETIC)
 _CELLS_AT_ONCE = 2**18
+_MANY_ROWS = 256
+"""Respondents from which on complete data are packed: as many as a byte has values."""
 
 
 class Rows(NamedTuple):
@@ -40,6 +44,8 @@ class Rows(NamedTuple):
     respondent_responses: Array
     complete: bool
     """Whether every respondent answered every item once; sparse cells count as incomplete."""
+    bits: Bits | None
+    """The cells once more, packed, if they are complete and respondents not few."""
 
     @property
     def n(self) -> int:
@@ -74,12 +80,14 @@ class Rows(NamedTuple):
     def sums_of(self, weights: Array) -> tuple[Array, Array]:
         """Sums over respondents of a weight times right responses, and times responses."""
         right_sum, answered_sum = np.zeros((2, self.cells.shape[1]))
+        if self.bits is not None:
+            return self.bits.sums(weights), answered_sum + weights.sum()
         for some, right, answered in widened(self.cells, self.trials, complete=self.complete):
             right_sum += weights[some] @ right
             answered_sum += weights[some].sum() if answered is None else weights[some] @ answered
         return right_sum, answered_sum
 
-    def chosen(self, which: NDArray[Any]) -> Rows:
+    def chosen(self, which: NDArray[Any] | slice) -> Rows:
         """Return some of the respondents."""
         trials = None if self.trials is None else self.trials[which]
         return counted(self.cells[which], trials, self.group[which])
@@ -104,8 +112,10 @@ def is_sparse(cells: Any) -> bool:
 
 def counted(cells: Any, trials: Any, group: NDArray[np.int8]) -> Rows:
     """Rows with the counts that go with them."""
-    n, n_items = cells.shape
     complete = trials is None and bool(cells.min() >= 0)
+    if complete and len(cells) >= _MANY_ROWS:
+        return _packed(cells, group)
+    n, n_items = cells.shape
     item_right, item_responses = np.zeros((2, n_items)), np.zeros((2, n_items))
     respondent_right, respondent_responses = np.zeros(n), np.full(n, float(n_items))
     in_group = (group == np.array(GROUPS)[:, None]).astype(np.float64)
@@ -119,7 +129,22 @@ def counted(cells: Any, trials: Any, group: NDArray[np.int8]) -> Rows:
             respondent_responses[some] = answered @ np.ones(n_items)
     return Rows(
         *(cells, trials, group, item_right, item_responses),
-        *(respondent_right, respondent_responses, complete),
+        *(respondent_right, respondent_responses, complete, None),
+    )
+
+
+def _packed(cells: Any, group: NDArray[np.int8]) -> Rows:
+    """Rows of complete data, counted by their bits."""
+    bits, (n, n_items) = Bits.of(cells), cells.shape
+    item_right, item_responses = np.zeros((2, n_items)), np.zeros((2, n_items))
+    for which in GROUPS:
+        in_group = group == which
+        if in_group.any():
+            item_right[which] = bits.sums(in_group)
+            item_responses[which] = in_group.sum()
+    return Rows(
+        *(cells, None, group, item_right, item_responses),
+        *(bits.totals(), np.full(n, float(n_items)), True, bits),
     )
 
 

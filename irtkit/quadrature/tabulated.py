@@ -19,18 +19,18 @@ from irtkit.quadrature.formulas import Posteriors, Totals
 from irtkit.quadrature.rows import REAL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
+    from irtkit.quadrature.bits import Bits
     from irtkit.quadrature.formulas import Curves, Inputs
 
     Array = NDArray[np.float64]
 
-_STEP, _FINE_STEP = 0.3, 0.1
+_STEP, _FINE_STEP = 0.3, 0.15
 """Steps of s, in units of one over the largest posterior SD, in the climb and at its end."""
 _COARSE, _MOST_STEPS = 16, 2**14
-_CELLS_AT_ONCE = 2**18
+_BEYOND = 1 + 1e-9
+"""Reach of the steps, in units of that of the scores: rounding leads to no step beyond the last."""
 # Quintic Hermite: coefficients of 1, t, … t⁵ by f, h·f′, h²·f″ on the left and on the right.
 _HERMITE = np.array(
     [
@@ -51,116 +51,99 @@ class _Cumulants(NamedTuple):
     mean: Array
     variance: Array
     weights: Array
-    """Shape (n_nodes, n_scores)."""
+    """Shape (n_nodes, n_scores), not normalised."""
+    mass: Array
+    """Their sums, (n_scores,)."""
 
 
 class Table:
     """f and its derivatives at equal steps over all scores there can be."""
 
     def __init__(self, inputs: Inputs, shared: Curves, *, fine: bool = False) -> None:
-        slope = inputs.items.slope
-        self.theta = inputs.grid.nodes.theta
-        self._log_weights = inputs.grid.log_weights[REAL] + shared.all_wrong
-        self.lowest, highest = np.minimum(slope, 0).sum(), np.maximum(slope, 0).sum()
-        reach = max(float(highest - self.lowest), 1e-3)
+        slope, theta = inputs.items.slope, inputs.grid.nodes.theta
+        self._theta = theta
+        self._powers = np.array([np.ones_like(theta), theta, theta**2])
+        self._log_weights = (inputs.grid.log_weights[REAL] + shared.all_wrong)[:, None]
+        self._lowest, highest = np.minimum(slope, 0).sum(), np.maximum(slope, 0).sum()
+        reach = max(float(highest - self._lowest), 1e-3) * _BEYOND
         self.n_steps, wanted = 0, _COARSE
         while (
             self.n_steps < wanted <= _MOST_STEPS
         ):  # steep items make the posterior wide in between
             self.n_steps = int(wanted)
-            self.width = reach / self.n_steps
-            self.at = self._cumulants(self.lowest + self.width * np.arange(self.n_steps + 1))
-            widest = float(np.sqrt(self.at.variance.max()))
+            self._width = reach / self.n_steps
+            self._at = self._cumulants(self._lowest + self._width * np.arange(self.n_steps + 1))
+            widest = float(np.sqrt(self._at.variance.max()))
             wanted = int(reach * widest / (_FINE_STEP if fine else _STEP)) + 2
             wanted = min(wanted, _MOST_STEPS)
-        f, mean, variance = self.at[:3]
-        ends = np.stack([f, self.width * mean, self.width**2 * variance])
-        self.polynomials = _HERMITE @ np.concatenate([ends[:, :-1], ends[:, 1:]])
+        f, mean, variance = self._at[:3]
+        ends = np.array([f, self._width * mean, self._width**2 * variance])
+        self.polynomials = _HERMITE[:, :3] @ ends[:, :-1] + _HERMITE[:, 3:] @ ends[:, 1:]
         """Coefficients of 1, t, … t⁵ in every step, (6, n_steps)."""
 
     def _cumulants(self, scores: Array) -> _Cumulants:
-        joint = np.multiply.outer(self.theta, scores) + self._log_weights[:, None]
+        joint = np.multiply.outer(self._theta, scores)
+        joint += self._log_weights
         peak = joint.max(axis=0)
-        weights = np.exp(joint - peak)
-        mass = weights.sum(axis=0)
-        weights /= mass
-        mean = self.theta @ weights
-        return _Cumulants(peak + np.log(mass), mean, self.theta**2 @ weights - mean**2, weights)
+        joint -= peak
+        weights = np.exp(joint, out=joint)
+        mass, first, second = self._powers @ weights
+        mean = first / mass
+        return _Cumulants(peak + np.log(mass), mean, second / mass - mean**2, weights, mass)
 
-    def locate(self, scores: Array) -> tuple[NDArray[np.int64], Array]:
+    def locate(self, scores: Array) -> tuple[NDArray[np.intp], Array]:
         """Step that holds each score, and how far into it the score lies, from 0 to 1."""
-        place = (scores - self.lowest) / self.width
-        step = np.clip(place.astype(np.int64), 0, self.n_steps - 1)
+        place = (scores - self._lowest) / self._width
+        step = place.astype(np.intp)
         return step, place - step
 
-    def derivative(self, order: int, step: NDArray[np.int64], t: Array) -> Array:
+    def derivative(self, order: int, step: NDArray[np.intp], t: Array) -> Array:
         """Interpolated f (order 0), posterior mean (1) or variance (2)."""
         powers = self.polynomials
         for _ in range(order):
-            powers = powers[1:] * (np.arange(1.0, len(powers))[:, None] / self.width)
+            powers = powers[1:] * (np.arange(1.0, len(powers))[:, None] / self._width)
         total = powers[-1].take(step)
         for coefficient in powers[-2::-1]:
             total *= t
             total += coefficient.take(step)
         return np.asarray(total)
 
-    def node_mass(self, moments: Array) -> Array:
-        """Expected respondents at each node, from Σ tᵖ of those in each step, (6, n_steps)."""
+    def total(self, step: NDArray[np.intp], t: Array) -> tuple[float, Array]:
+        """Sum of f over respondents, and how many of them are expected at each node."""
+        moments = np.empty_like(self.polynomials)  # Σ tᵖ of the respondents in each step
+        moments[0] = np.bincount(step, minlength=self.n_steps)
+        power = t
+        for order in range(1, len(moments)):
+            moments[order] = np.bincount(step, power, self.n_steps)
+            power = power * t
+        return float(np.vdot(self.polynomials, moments)), self._node_mass(moments)
+
+    def _node_mass(self, moments: Array) -> Array:
         by_end = _HERMITE.T @ moments  # what f, h·f′ and h²·f″ on either side count for
-        by_f, by_mean, by_variance = np.zeros((3, self.n_steps + 1))
-        for ends, left, right in zip(
-            (by_f, by_mean, by_variance), by_end[:3], by_end[3:], strict=True
-        ):
-            ends[:-1] += left
-            ends[1:] += right
-        by_mean *= self.width
-        by_variance *= self.width**2
+        by_ends = np.zeros((3, self.n_steps + 1))
+        by_ends[:, :-1] = by_end[:3]
+        by_ends[:, 1:] += by_end[3:]
+        by_f, by_mean, by_variance = by_ends * self._width ** np.arange(3.0)[:, None]
         # f, f′ and f″ by the log weight of a node: P, P(θ − m) and P((θ − m)² − v)
-        _, mean, variance, weights = self.at
+        _, mean, variance, weights, mass = self._at
         constant = by_f - by_mean * mean + by_variance * (mean**2 - variance)
         linear = by_mean - 2 * by_variance * mean
-        by_power = weights @ np.stack([constant, linear, by_variance], axis=1)
-        powers = np.stack([np.ones_like(self.theta), self.theta, self.theta**2], axis=1)
-        return np.asarray((by_power * powers).sum(axis=1))
+        by_power = np.array([constant, linear, by_variance]) / mass @ weights.T
+        return np.asarray((by_power * self._powers).sum(axis=0))
 
 
-def summed(inputs: Inputs, table: Table, room: Array) -> Totals:
+def summed(inputs: Inputs, bits: Bits, table: Table) -> Totals:
     """Sums over all respondents, who are real."""
-    moments = np.zeros((6, table.n_steps))
-    by_right = np.zeros(inputs.rows.cells.shape[1])
-    for right in _parts(inputs, room):
-        step, t = table.locate(right @ inputs.items.slope)
-        power = np.ones_like(t)
-        for order in range(len(moments)):
-            moments[order] += np.bincount(step, power, table.n_steps)
-            power = power * t
-        by_right += table.derivative(1, step, t) @ right
-    log_marginal = np.array([np.sum(table.polynomials * moments), 0.0])
-    mass = table.node_mass(moments)
-    return Totals(log_marginal, np.stack([mass, np.zeros_like(mass)]), by_right, None)
+    step, t = table.locate(bits.scores(inputs.items.slope))
+    log_marginal, mass = table.total(step, t)
+    by_right = bits.sums(table.derivative(1, step, t))
+    nothing = np.zeros_like(mass)
+    return Totals(np.array([log_marginal, 0.0]), np.stack([mass, nothing]), by_right, None)
 
 
-def posteriors(inputs: Inputs, table: Table, room: Array) -> Posteriors:
+def posteriors(inputs: Inputs, bits: Bits, table: Table) -> Posteriors:
     """Posterior of every respondent."""
-    by_item = np.stack(inputs.items[:2], axis=1)
-    sums = np.concatenate([right @ by_item for right in _parts(inputs, room)])
-    step, t = table.locate(sums[:, 0])
+    step, t = table.locate(bits.scores(inputs.items.slope))
     f, mean, variance = (table.derivative(order, step, t) for order in range(3))
-    return Posteriors(f + sums[:, 1], mean, np.sqrt(np.maximum(variance, 0.0)))
-
-
-def workspace(n_rows: int, n_items: int) -> Array:
-    """Return room for the part of the matrix that is widened at a time.
-
-    Made once for all evaluations: fresh memory of this size would cost more than the arithmetic.
-    """
-    return np.empty((min(n_rows, max(1, _CELLS_AT_ONCE // n_items)), n_items))
-
-
-def _parts(inputs: Inputs, room: Array) -> Iterator[Array]:
-    cells, size = inputs.rows.cells, len(room)
-    for first in range(0, len(cells), size):
-        part = cells[first : first + size]
-        right = room[: len(part)]
-        np.copyto(right, part)
-        yield right
+    f += bits.scores(inputs.items.intercept)
+    return Posteriors(f, mean, np.sqrt(np.maximum(variance, 0.0)))

@@ -121,3 +121,21 @@ def test_tangents_are_how_parameters_move_with_scale_and_location(model: ModelNa
         assert scale == pytest.approx(by_scale / 2, abs=1e-6)
         by_location = (layout.rescaled(x, step, 1.0) - layout.rescaled(x, -step, 1.0)) / step
         assert location == pytest.approx(by_location / 2, abs=1e-6)
+
+
+def test_preconditioner_is_close_to_the_inverse_of_the_curvature() -> None:
+    generator = np.random.default_rng(2)
+    items = ItemParameters.from_difficulty(
+        generator.lognormal(0, 0.3, 20), generator.normal(size=20)
+    )
+    responses = simulate_responses(items, generator.normal(size=2000), seed=1)
+    rows, layout = rows_of(responses, synthetic_is_real=False), Layout("2PL", 20, None)
+    engine = engine_of(rows, with_guessing=False)
+    likelihood = MarginalLikelihood(layout, engine, fixed_nodes(61, 6.0))
+    x = layout.joined(items.discrimination, items.intercept, None, np.zeros(0))
+    curvature = likelihood.evaluate(x).curvature
+    inverse = np.stack([likelihood.precondition(x, curvature, unit) for unit in np.eye(40)])
+    bend = -derivative(lambda at: likelihood.evaluate(at).gradient, x, 1e-4)
+    shares = np.linalg.eigvals(inverse @ bend).real  # all 1 with the inverse itself
+    assert np.sort(shares)[2:-2] == pytest.approx(np.ones(36), abs=0.2)
+    assert shares == pytest.approx(np.ones(40), abs=0.5)

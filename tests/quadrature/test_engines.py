@@ -211,3 +211,16 @@ def test_adaptive_nodes_integrate_as_a_grid_four_times_as_fine_and_twice_as_wide
     fine = fixed_nodes(int(48 / (np.diff(nodes.theta).min() / 4)), 24.0)
     found, expected = (engine.posteriors(arrays, grid_of(at)).log_marginal for at in (nodes, fine))
     assert np.abs(found - expected).max() < 1e-3
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_scores_at_both_ends_of_a_table_lie_in_its_steps(sign: int) -> None:
+    n_items = 13
+    nothing = np.zeros(n_items)
+    items = ItemParameters(nothing + 0.1 * sign, nothing, nothing)
+    values = np.repeat([[1], [0]], 200, axis=0) * np.ones((1, n_items), dtype=int)
+    engine = NumpyEngine(rows_of(ResponseMatrix(values), synthetic_is_real=False))
+    grid = grid_of(fixed_nodes(61, 6.0))
+    mean = engine.posteriors(as_arrays(items), grid).mean
+    assert mean[0] == pytest.approx(-mean[-1], abs=1e-9)
+    assert engine.sums(as_arrays(items), grid).node_mass[0].sum() == pytest.approx(400)

@@ -74,3 +74,19 @@ def test_synthetic_rows_may_count_as_real_and_real_ones_be_chosen() -> None:
     chosen = rows.chosen(rows.real)
     assert (len(chosen.cells), chosen.has_synthetic) == (30, False)
     assert np.array_equal(chosen.item_right[REAL], rows.item_right[REAL])
+
+
+def test_many_respondents_are_counted_by_their_bits_and_come_out_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    crowd = add_synthetic(matrix(missing=False), ("always-right", "always-wrong"))
+    plain = rows_of(crowd, synthetic_is_real=False)
+    monkeypatch.setattr("irtkit.quadrature.rows._MANY_ROWS", 20)
+    packed = rows_of(crowd, synthetic_is_real=False)
+    assert (plain.bits, packed.bits is None) == (None, False)
+    names = ("item_right", "item_responses", "respondent_right", "respondent_responses")
+    for name in names:
+        assert np.array_equal(getattr(packed, name), getattr(plain, name))
+    weights = np.random.default_rng(0).normal(size=plain.n)
+    assert np.stack(packed.sums_of(weights)) == pytest.approx(np.stack(plain.sums_of(weights)))
+    assert np.array_equal(packed.chosen(slice(None, None, 3)).cells, plain.cells[::3])

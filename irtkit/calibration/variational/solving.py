@@ -16,7 +16,6 @@ from scipy.special import logit
 from irtkit.calibration.empirical import sharpened
 from irtkit.calibration.priors import described_prior, prior_of
 from irtkit.calibration.solution import Solution
-from irtkit.calibration.starting import starting_values
 from irtkit.calibration.variational import inference
 from irtkit.calibration.variational.amortised import Amortised, parts_of
 from irtkit.calibration.variational.bound import synthetic_sd_of
@@ -127,7 +126,7 @@ class Variational:
         """State near the maximum of the penalised likelihood."""
         climber = self._climber
         layout = climber.layout
-        maximum = climber.maximise(starting_values(layout, climber.rows))
+        maximum = climber.maximise(climber.start())
         items, (log_scale, location) = layout.items(maximum.x), layout.hyper(maximum.x)
         if isinstance(self._prior, LearnedPrior):
             items, location, log_scale, self._prior = _learned_start(climber, maximum)
