@@ -106,7 +106,7 @@ def sharpened(climber: Climber, maximum: Maximum) -> tuple[dict[str, Any], Climb
     distribution = _learned(likelihoods, _rough(fitted.items))
     slope, intercept = _posterior_means(likelihoods, distribution)
     plain = climber.with_prior(None)
-    x = plain.layout.joined(slope, intercept, fitted.items.logit_guessing, np.zeros(0))
+    x = plain.layout.joined(slope, intercept, layout.split(maximum.x)[2], np.zeros(0))
     moved = plain.with_unit_scale(plain.at(x, maximum))
     after, steepest = layout.items(moved.x), int(np.argmax(np.abs(slope)))
     scale = float(after.slope[steepest] / slope[steepest])

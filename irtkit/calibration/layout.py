@@ -1,8 +1,11 @@
 """What the entries of a vector of parameters stand for.
 
 The vector holds the slopes (one if they are common; log SD of ability for Rasch), the intercepts,
-the logits of guessing (3PL), and with a prior that learns its location and, unless slopes are
+the angles of guessing (3PL), and with a prior that learns its location and, unless slopes are
 common, its log scale.
+
+Guessing is c = sin² φ, φ its angle: where nobody guesses c ends at 0, which an ascent reaches in a
+few steps of φ, and never in those of a logit.
 
 Synthetic respondents have the ability distribution N(0, σ² + (w/τ)²), σ the SD of real ability, τ
 the typical slope and w wide on the logit scale. The wide part follows the items when they are
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 SYNTHETIC_LOGIT_SD = 5.0
 """w: what synthetic respondents' ability varies more than that of real ones, in logits."""
 _OFF_ZERO = 0.01
+_LEAST_ANGLE = 1e-8
+"""Least sine and cosine of an angle of guessing, which stand for none and for certainty."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ class Layout:
         return 1 if self.common_slope else 2
 
     def split(self, x: Array) -> tuple[Array, Array, Array | None, Array]:
-        """Slopes, intercepts, logits of guessing (or None), and what the prior learns."""
+        """Slopes, intercepts, angles of guessing (or None), and what the prior learns."""
         after_intercepts = self.n_slopes + self.n_items
         after_guessing = after_intercepts + (self.n_items if self.model == "3PL" else 0)
         return (
@@ -80,7 +85,18 @@ class Layout:
         slopes, intercepts, guessing, _ = self.split(x)
         if self.common_slope:
             slopes = np.full(self.n_items, 1.0 if self.model == "Rasch" else slopes[0])
-        return ItemArrays(slopes, intercepts, guessing)
+        if guessing is None:
+            return ItemArrays(slopes, intercepts)
+        sine, cosine = _sine_and_cosine(guessing)
+        return ItemArrays(slopes, intercepts, 2 * np.log(np.abs(sine / cosine)))
+
+    def logit_by_angle(self, x: Array) -> Array | None:
+        """Derivative of the logit of guessing by its angle, 2/(sin φ cos φ); None without."""
+        *_, guessing, _ = self.split(x)
+        if guessing is None:
+            return None
+        sine, cosine = _sine_and_cosine(guessing)
+        return np.asarray(2 / (sine * cosine))
 
     def hyper(self, x: Array) -> Hyper:
         """What the prior learns: scale and location of the items."""
@@ -129,3 +145,14 @@ class Layout:
             self.joined(factor, np.zeros_like(intercepts), still, with_factor),
             self.joined(np.zeros_like(slopes), shifted, still, np.array([1.0, 0.0])),
         )
+
+
+def angle_of(logit: Array) -> Array:
+    """Angle φ of guessing, c = sin² φ, from its logit."""
+    return np.arctan(np.exp(0.5 * np.minimum(logit, 700.0)))
+
+
+def _sine_and_cosine(angle: Array) -> Array:
+    """Both, held off 0, in an array of shape (2, n)."""
+    parts = np.stack([np.sin(angle), np.cos(angle)])
+    return np.asarray(np.copysign(np.maximum(np.abs(parts), _LEAST_ANGLE), parts))

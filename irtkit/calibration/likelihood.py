@@ -41,6 +41,8 @@ class Curvature(NamedTuple):
     information: Array
     """Complete-data information of every item, (n_items, k, k)."""
     prior: AtPrior | None
+    logit_by_angle: Array | None
+    """Derivative of the logit of guessing by its angle, (n_items,)."""
 
 
 class MarginalLikelihood:
@@ -79,9 +81,12 @@ class MarginalLikelihood:
             sums = self.engine.sums(items, grid, exact=self.exact)
         value = float(sums.log_marginal.sum())
         by_item, information = sums.gradient, sums.information
-        if items.logit_guessing is not None:  # where c → 0 it vanishes faster than the gradient
+        if items.logit_guessing is not None:
+            # where c → 0 it vanishes faster than the gradient, and the logarithm of the likelihood
+            # is linear in c: half the gradient is what makes a step in the angle lead to 0
             information = information.copy()
-            information[:, 2, 2] += np.abs(by_item[:, 2])
+            by_logit = by_item[:, 2]
+            information[:, 2, 2] += np.where(by_logit < 0, -0.5 * by_logit, by_logit)
         prior = None
         learned = np.zeros(2)
         by_slope = by_item[:, 0] if layout.model != "Rasch" else np.zeros(layout.n_items)
@@ -95,11 +100,11 @@ class MarginalLikelihood:
         slopes = by_slope.sum(keepdims=True) if layout.common_slope else by_slope
         if self._grid is None:
             slopes = slopes + self._through_sds(x, grid, sums.node_mass)
-        guessing = rest[1] if len(rest) > 1 else None
+        by_angle = layout.logit_by_angle(x)
+        guessing = None if by_angle is None else rest[1] * by_angle
         gradient = layout.joined(slopes, rest[0], guessing, learned)
-        return Evaluation(
-            value, gradient, float(sums.log_marginal[REAL]), Curvature(information, prior)
-        )
+        curvature = Curvature(information, prior, by_angle)
+        return Evaluation(value, gradient, float(sums.log_marginal[REAL]), curvature)
 
     def _through_sds(self, x: Array, grid: Grid, node_mass: Array) -> Array:
         """Gradient by the slopes through the SDs of ability."""
@@ -142,6 +147,10 @@ class MarginalLikelihood:
             slope, intercept = self._common_slope_step(blocks, by_slope, by_intercept)
             return layout.joined(slope, intercept, None, learned)
         sides = [by_slope, by_intercept, *([] if by_guessing is None else [by_guessing])]
+        if curvature.logit_by_angle is not None:
+            stretch = np.ones((layout.n_items, 3))
+            stretch[:, 2] = curvature.logit_by_angle
+            blocks = blocks * stretch[:, :, None] * stretch[:, None, :]
         slope, intercept, *guessing = _solve_blocks(blocks, np.stack(sides, axis=1))
         return layout.joined(slope, intercept, guessing[0] if guessing else None, learned)
 

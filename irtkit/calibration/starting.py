@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_LOGIT_OF_GUESSING = -2.0
+_ANGLE_OF_GUESSING = 0.35
+"""Of c = sin² φ: 0.12."""
 
 
 def starting_values(layout: Layout, rows: Rows) -> Array:
@@ -45,5 +46,5 @@ def starting_values(layout: Layout, rows: Rows) -> Array:
         slope = typical + kept * (slope - typical)
     if layout.common_slope:
         slope = np.array([np.log(typical) if layout.model == "Rasch" else typical])
-    guessing = np.full_like(intercept, _LOGIT_OF_GUESSING) if layout.model == "3PL" else None
+    guessing = np.full_like(intercept, _ANGLE_OF_GUESSING) if layout.model == "3PL" else None
     return layout.joined(slope, intercept, guessing, np.array([0.0, np.log(typical)]))

@@ -202,7 +202,7 @@ def test_likelihoods_of_single_items_bend_as_told(model: irtkit.ModelName, missi
     values = np.array(responses.values)
     values[np.random.default_rng(4).random(values.shape) < missing] = -1
     layout = Layout(model, 12, None)
-    x = np.concatenate([np.linspace(0.6, 1.4, 12), np.linspace(-1, 1, 12), np.full(12, -1.5)])
+    x = np.concatenate([np.linspace(0.6, 1.4, 12), np.linspace(-1, 1, 12), np.full(12, 0.4)])
     x = x[: 36 if model == "3PL" else 24]
     rows = rows_of(ResponseMatrix(values), synthetic_is_real=False)
     nodes = Resolution.of(layout.items(x), 8.0, 1.0).nodes()

@@ -456,3 +456,19 @@ def test_single_trials_give_what_plain_answers_give() -> None:
     counted = fit(ResponseMatrix.from_counts(values, np.ones_like(values)), "2PL")
     assert plain.items.equals(counted.items)
     assert plain.log_likelihood == counted.log_likelihood
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_where_nobody_guesses_the_3pl_finds_its_maximum_with_guessing_at_0(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    items = ItemParameters.from_difficulty(
+        generator.lognormal(0, 0.3, 20), generator.normal(size=20)
+    )
+    responses = simulate_responses(items, generator.normal(size=1500), seed=generator)
+    plain = fit(responses, "2PL", prior=None, standard_errors=False)
+    guessed = fit(responses, "3PL", prior=None, standard_errors=False)
+    assert guessed.converged
+    assert guessed.log_likelihood >= plain.log_likelihood - 1e-6
+    # a maximum at the edge for about half of the items, and within reach of an ascent
+    assert (guessed.items["guessing"] < 1e-9).sum() >= 4
+    assert guessed.n_iterations < 250

@@ -73,7 +73,8 @@ def test_gradient_of_the_prior_is_the_derivative_of_its_density(
     at = prior_at(layout, x)
     by_item = at.gradient() * [layout.latent_sd(x), 1.0, 1.0][: at.size]
     parts = [by_item[:, :1].sum(axis=0) if layout.common_slope else by_item[:, 0]]
-    guessing = by_item[:, 2] if model == "3PL" else None
+    by_angle = layout.logit_by_angle(x)
+    guessing = None if by_angle is None else by_item[:, 2] * by_angle
     found = layout.joined(parts[0], by_item[:, 1], guessing, at.by_learned())
     expected = derivative(lambda y: prior_at(layout, y).log_density, x, 1e-5)
     assert found == pytest.approx(expected, abs=1e-6)

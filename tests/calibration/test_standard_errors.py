@@ -12,7 +12,7 @@ from scipy.stats import norm
 from irtkit import ItemParameters, ResponseMatrix, fit, simulate_responses
 from irtkit.calibration import standard_errors
 from irtkit.calibration.fitted import Fitted
-from irtkit.calibration.layout import Layout
+from irtkit.calibration.layout import Layout, angle_of
 from irtkit.calibration.likelihood import prior_at
 from irtkit.calibration.priors import WeakPrior
 from irtkit.quadrature import fixed_nodes, rows_of
@@ -114,8 +114,9 @@ def test_dense_covariances_invert_numerical_second_derivatives(
     slopes = {"1PL": [1.1], "Rasch": [0.1]}.get(model, SIX_ITEMS.discrimination)
     logits = np.log(GUESSING / (1 - GUESSING)) if model == "3PL" else []
     x = np.concatenate([slopes, SIX_ITEMS.intercept, logits])
-    at = np.concatenate([x, [0.2, 0.1] if prior else []])
     layout, rows = Layout(model, 6, prior), rows_of(responses, synthetic_is_real=False)
+    guessing = angle_of(logits) if model == "3PL" else None
+    at = layout.joined(np.array(slopes), SIX_ITEMS.intercept, guessing, np.array([0.2, 0.1]))
     found = standard_errors.item_covariances(Fitted(layout, rows, fixed_nodes(*GRID), at))
     by_prior = None
     if prior:

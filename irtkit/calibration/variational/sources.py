@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from irtkit.calibration.layout import angle_of
 from irtkit.calibration.variational.bound import Likelihood
 from irtkit.quadrature import Posteriors, engine_of
 
@@ -106,7 +107,6 @@ def nodes_at(climber: Climber, parameters: Array) -> Nodes:
 
 def as_vector(layout: Layout, parameters: Array) -> Array:
     """Parameters of items as a layout holds them; what its prior learns is left at 0."""
-    slopes, intercepts, *guessing = parameters.T
-    return layout.joined(
-        slopes[: layout.n_slopes], intercepts, guessing[0] if guessing else None, np.zeros(2)
-    )
+    slopes, intercepts, *logits = parameters.T
+    guessing = angle_of(logits[0]) if logits else None
+    return layout.joined(slopes[: layout.n_slopes], intercepts, guessing, np.zeros(2))
