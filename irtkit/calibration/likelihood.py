@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_JITTER = 1e-8
+_JITTER = 1e-3
+"""Added to the information of a parameter, in responses; one with less is as good as settled."""
 _NOISE = 2e-7
 """Error of the log-likelihood of one respondent; the same for all, should all answer alike."""
 _ITEMS_PER_NOISE = 20

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _ANGLE_OF_GUESSING = 0.35
 """Of c = sin² φ: 0.12."""
+_OUT_OF_REACH = 20.0
+"""Logit at which an item without variance is as good as certain."""
 
 
 def starting_values(layout: Layout, rows: Rows) -> Array:
@@ -44,7 +46,18 @@ def starting_values(layout: Layout, rows: Rows) -> Array:
         spread = np.mean((slope - typical) ** 2)
         kept = np.clip(1 - noise.mean() / max(float(spread), 1e-9), 0.1, 1.0)
         slope = typical + kept * (slope - typical)
+    else:  # nothing holds the intercept of an item without variance: it need not climb for ever
+        all_right, all_wrong = _without_variance(rows)
+        intercept = np.where(
+            all_right, _OUT_OF_REACH, np.where(all_wrong, -_OUT_OF_REACH, intercept)
+        )
     if layout.common_slope:
         slope = np.array([np.log(typical) if layout.model == "Rasch" else typical])
     guessing = np.full_like(intercept, _ANGLE_OF_GUESSING) if layout.model == "3PL" else None
     return layout.joined(slope, intercept, guessing, np.array([0.0, np.log(typical)]))
+
+
+def _without_variance(rows: Rows) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Items that all who answered got right, and those that all got wrong."""
+    right, answered = rows.item_right.sum(axis=0), rows.item_responses.sum(axis=0)
+    return (right == answered) & (answered > 0), (right == 0) & (answered > 0)

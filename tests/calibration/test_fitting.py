@@ -472,3 +472,18 @@ def test_where_nobody_guesses_the_3pl_finds_its_maximum_with_guessing_at_0(seed:
     # a maximum at the edge for about half of the items, and within reach of an ascent
     assert (guessed.items["guessing"] < 1e-9).sum() >= 4
     assert guessed.n_iterations < 250
+
+
+@pytest.mark.parametrize("model", ["Rasch", "1PL", "2PL"])
+@pytest.mark.filterwarnings("ignore:.*no finite maximum")
+def test_without_a_prior_items_without_variance_cost_the_others_nothing(model: ModelName) -> None:
+    responses, _, _ = two_parameter_data(300, 30, seed=12)
+    sure = np.tile(np.array([1, 0] * 5, dtype=np.int8), (300, 1))
+    both = ResponseMatrix(np.hstack([responses.values, sure]))
+    alone, together = (fit(r, model, prior=None, standard_errors=False) for r in (responses, both))
+    assert together.items["status"].tolist() == ["ok"] * 30 + ["unbounded"] * 10
+    assert together.converged
+    assert together.n_iterations <= alone.n_iterations + 1
+    assert together.log_likelihood == pytest.approx(alone.log_likelihood, abs=1e-4)
+    found, expected = (r.items["intercept"].to_numpy()[:30] for r in (together, alone))
+    assert found == pytest.approx(expected, abs=1e-3)
