@@ -114,9 +114,9 @@ def test_items_learn_as_much_from_each_other_as_at_the_maximum() -> None:
             found = rms(result.parameters.discrimination - items.discrimination)
             errors.setdefault(way, []).append(found)
     em, vi, weak = map(np.mean, errors.values())
-    # 0.3 to 3 % more over ten data sets of 30 and of 50 respondents, 1 and 4 % of 12: slopes are on
-    # the scale of the population, which a sample of n tells to 1/√(2n), and one of unclear sign
-    # gets one
+    # 0.3 to 3 % more with 30 and 50 respondents over five data sets of a kind, 1 to 4 % with 12:
+    # slopes are on the scale of the population, which a sample of n tells to 1/√(2n), and one of
+    # unclear sign gets one
     assert vi < 1.04 * em
     assert vi < weak
 
