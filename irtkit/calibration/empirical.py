@@ -13,7 +13,7 @@ moves.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -95,7 +95,7 @@ class _Shares(NamedTuple):
     """Sum over items of their log marginal likelihood."""
 
 
-def sharpened(climber: Climber, maximum: Maximum) -> tuple[dict[str, Any], Climber, Maximum]:
+def sharpened(climber: Climber, maximum: Maximum) -> tuple[ItemDistribution, Climber, Maximum]:
     """Let items learn from each other; their distribution is then the prior.
 
     Abilities keep mean 0 and SD 1, and the distribution is told in their units.
@@ -112,7 +112,7 @@ def sharpened(climber: Climber, maximum: Maximum) -> tuple[dict[str, Any], Climb
     scale = float(after.slope[steepest] / slope[steepest])
     shift = float((after.intercept - intercept)[steepest] / slope[steepest])
     learned = distribution.in_units(scale, shift)
-    return learned.described(), climber.with_prior(learned), moved
+    return learned, climber.with_prior(learned), moved
 
 
 def _rough(items: ItemArrays) -> ItemDistribution:

@@ -294,7 +294,8 @@ def _by_em(run: _Run, layout: Layout, rows: Rows) -> Solution:
     empirical = settings["prior"] == "empirical"
     settings["prior"] = described_prior(_prior_at_start(settings))
     if empirical:
-        settings["prior"], climber, maximum = sharpened(climber, maximum)
+        learned, climber, maximum = sharpened(climber, maximum)
+        settings["prior"] = learned.described()
     layout, x = climber.layout, _equal_where_totals_are(climber, maximum.x)
     covariances = None
     if settings["standard_errors"]:

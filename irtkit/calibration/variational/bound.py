@@ -3,7 +3,7 @@
 ELBO(q) = E_q[log p(y | items) + log p(items)] + H[q], the abilities integrated out of p(y | items)
 by quadrature, exactly. It is therefore no lower than with a guide that has the same items and
 abilities independent of them. Expectations of the likelihood are means over the guide's points;
-those of the prior, but for the common location, are one-dimensional integrals.
+those of the prior, but for that of intercepts, are one-dimensional integrals.
 """
 
 from __future__ import annotations
@@ -92,8 +92,6 @@ class Evaluated(NamedTuple):
     """Expected gradient of the likelihood, and of the prior of the location, by slopes."""
     by_prior: Array
     """Minus the expected second derivative of the prior by own coordinates."""
-    residual_square: float
-    """Mean of (d − m·a)²."""
 
 
 def evaluate(
@@ -103,7 +101,7 @@ def evaluate(
     coordinates = target.coordinates
     own, shared = np.zeros_like(guide.own), np.zeros_like(guide.shared)
     by_slope = np.zeros(len(own))
-    log_likelihood = elbo = square = 0.0
+    log_likelihood = elbo = 0.0
     n_points = 2 * guide.n_directions
     for deviates in guide.deviates(generator):
         point = guide.at(*deviates)
@@ -116,8 +114,6 @@ def evaluate(
         by_slope += gradient[:, 0]
         log_likelihood += value / n_points
         elbo += (value + prior) / n_points
-        location = point.shared[0] if coordinates.learns else 0.0
-        square += float(np.mean((parameters[:, 1] - location * parameters[:, 0]) ** 2)) / n_points
     expected = target.expected_prior(guide.own, guide.sds())
     return Evaluated(
         elbo + expected.value + guide.entropy(),
@@ -125,5 +121,4 @@ def evaluate(
         Point(own / n_points + expected.gradient, shared / n_points),
         by_slope / n_points,
         expected.curvature,
-        square,
     )

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.calibration.item_distribution import ItemDistribution
 from irtkit.calibration.variational.coordinates import STORED, Coordinates
 from irtkit.calibration.variational.encoder import Encoder
 from irtkit.calibration.variational.guide import Guide, Information
 from irtkit.calibration.variational.inference import State, TraceRow
-from irtkit.calibration.variational.target import LearnedPrior, Target
+from irtkit.calibration.variational.target import Target
 from irtkit.files import replacing
 from irtkit.quadrature import Nodes
 from irtkit.quadrature.rows import is_sparse
@@ -55,11 +56,9 @@ class Checkpoint:
             "version": _VERSION,
             "fingerprint": self.fingerprint,
             "coordinates": shape,
-            "learned": asdict(prior) if isinstance(prior, LearnedPrior) else None,
+            "learned": asdict(prior) if isinstance(prior, ItemDistribution) else None,
             "step": state.step,
             "averaged": state.averaged,
-            "residual_square": state.residual_square,
-            "learning": state.learning,
         }
         parts = {
             "guide": state.guide._asdict(),
@@ -91,7 +90,7 @@ class Checkpoint:
     def resumed(self, prior: Any) -> tuple[State, Encoder | None] | None:
         """State and encoder that were stored, or None where there is no file yet.
 
-        ``prior`` is that of the fit; what it has learned since comes from the file.
+        ``prior`` is that of the fit; one that was learned comes from the file.
 
         Raises
         ------
@@ -140,16 +139,14 @@ def _state_from(
 
     coordinates = Coordinates(**header["coordinates"], sign=arrays.get("sign"))
     if header["learned"] is not None:
-        prior = LearnedPrior(**header["learned"])
+        prior = ItemDistribution(**header["learned"])
     state = State(
         Target(coordinates, prior),
         part(Guide),
         part(Information),
         part(Nodes, "spread"),
         arrays["by_slope"],
-        residual_square=header["residual_square"],
         round_from=arrays.get("round_from"),
-        learning=header["learning"],
         step=header["step"],
         averaged=header["averaged"],
         trace=tuple(

@@ -8,8 +8,9 @@ ascent would overshoot by the ratio of items to respondents. Where items are man
 respondents intercepts are measured from m·a for the same reason; where they are few, m is so
 uncertain that this would add to the spread of every intercept.
 
-The weak prior has f = sinh, in which its density of a slope is a Student one; a prior on log |a|
-has f = ±exp; others take u = a.
+The weak prior has f = sinh, in which its density of a slope is a Student one, and a learned one
+f = λ·sinh, in which its density of regular slopes is normal; a prior on log |a| has f = ±exp;
+others take u = a.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 Curve = Literal["sinh", "exp", "linear"]
-STORED = ("model", "n_items", "curve", "learns", "intercepts_move")
+STORED = ("model", "n_items", "curve", "learns", "intercepts_move", "bend")
 """What a file keeps of coordinates as plain values."""
 
 
@@ -48,8 +49,8 @@ class Coordinates:
     """How coordinates make items.
 
     ``curve`` is f in a = τ·f(u), ``learns`` says whether m and τ are coordinates, ``sign`` holds
-    the signs of slopes where f = ±exp, and ``intercepts_move`` says whether intercepts are
-    measured from m·a.
+    the signs of slopes where f = ±exp, ``intercepts_move`` says whether intercepts are measured
+    from m·a, and ``bend`` is λ, in units of τ, about where f = λ·sinh bends.
     """
 
     model: ModelName
@@ -58,6 +59,7 @@ class Coordinates:
     learns: bool
     intercepts_move: bool = False
     sign: Array | None = None
+    bend: float = 1.0
 
     @property
     def common_slope(self) -> bool:
@@ -96,12 +98,12 @@ class Coordinates:
             return slope, np.zeros_like(slope), np.zeros_like(slope)
         u = point.own[:, 0]
         if self.curve == "sinh":
-            slope = tau * np.sinh(u)
-            return slope, tau * np.cosh(u), slope
+            slope = tau * self.bend * np.sinh(u)
+            return slope, tau * self.bend * np.cosh(u), slope
         if self.sign is not None:
             slope = self.sign * np.exp(u)
             return slope, slope, slope
-        return tau * u, tau * np.ones_like(u), np.zeros_like(u)
+        return u, np.ones_like(u), np.zeros_like(u)
 
     def parameters(self, point: Point) -> Array:
         """Slope, intercept (and logit of guessing) of every item, (n_items, 2 or 3)."""
@@ -127,10 +129,10 @@ class Coordinates:
 
     def _of_slope(self, slope: Array, log_scale: float) -> Array:
         if self.curve == "sinh":
-            return np.arcsinh(slope * math.exp(-log_scale))
+            return np.arcsinh(slope * math.exp(-log_scale) / self.bend)
         if self.sign is not None:
             return np.log(np.maximum(np.abs(slope), 1e-3))
-        return slope * math.exp(-log_scale) if self.learns else slope
+        return slope
 
     def jacobian(self, point: Point) -> tuple[Array, Array]:
         """Derivatives of parameters by own coordinates (n_items, K, k) and by shared ones."""

@@ -66,27 +66,28 @@ class StudentDensity:
 
 @dataclass(frozen=True)
 class TwoSidedDensity:
-    """Mixture of N(1, spread²) and, with weight ``inverted``, N(−1, spread²)."""
+    """Mixture of N(centre, spread²) and, with weight ``inverted``, N(−centre, spread²)."""
 
+    centre: float
     spread: float
     inverted: float
 
     def share_inverted(self, u: Array) -> Array:
         """Probability that a value is of the second kind."""
         odds = math.log(self.inverted / (1 - self.inverted))
-        return np.asarray(expit(odds - 2 * u / self.spread**2))
+        return np.asarray(expit(odds - 2 * self.centre * u / self.spread**2))
 
     def log_density(self, u: Array) -> Array:
         """Log density at u."""
         kinds = [
-            math.log(share) - 0.5 * ((u - sign) / self.spread) ** 2
+            math.log(share) - 0.5 * ((u - sign * self.centre) / self.spread) ** 2
             for sign, share in ((1.0, 1 - self.inverted), (-1.0, self.inverted))
         ]
         return np.asarray(np.logaddexp(*kinds) - math.log(self.spread) - _LOG_ROOT_2PI)
 
     def slope(self, u: Array) -> Array:
         """Its derivative."""
-        return (1 - 2 * self.share_inverted(u) - u) / self.spread**2
+        return (self.centre * (1 - 2 * self.share_inverted(u)) - u) / self.spread**2
 
 
 @dataclass(frozen=True)

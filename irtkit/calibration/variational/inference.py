@@ -42,8 +42,6 @@ _FEWEST, _MOST = 3, 50
 _SHRINKS = 0.5
 """Share of the last step's gain below which full steps still get nearer."""
 _LEAST_AVERAGED, _LEAST_PASSES = 16, 3
-_SETTLED = 0.02
-"""Relative change of what a prior learns below which it is settled."""
 _WEIGHT_OF_APPROACH = 8
 """Steps that the mean at the end of the approach counts for. From fewer, averaging would amplify
 noise where the spread of items, which it holds fixed, is stiffer than their means."""
@@ -96,12 +94,8 @@ class State:
     """Nodes that suit the items in the middle of the guide."""
     by_slope: Array
     """Expected gradient of the likelihood by slopes at the last step."""
-    residual_square: float = 1.0
-    """Mean of (d − m·a)² at the last step."""
     round_from: Array | None = None
     """Means of own coordinates when the last round of batches began."""
-    learning: float = 0.0
-    """Largest relative change of what the prior learns at the last step."""
     step: int = 0
     averaged: int = 0
     """Steps of the averaging stage so far; 0 in the approach."""
@@ -201,7 +195,6 @@ def _stepped(state: State, source: Source, settings: Settings) -> State:
         state,
         guide=state.guide._replace(own=mean.own, shared=mean.shared),
         by_slope=found.by_slope,
-        residual_square=found.residual_square,
         step=state.step + 1,
         averaged=averaged,
         trace=(*state.trace, row),
@@ -228,16 +221,12 @@ def _updated(guide: Guide, direction: Point, rate: float) -> Point:
 
 
 def refreshed(state: State, source: Source, seed: int, weight: float) -> State:
-    """Make nodes, the guide's covariance and what the prior learns anew at the guide's mean.
+    """Make nodes and the guide's covariance anew at the guide's mean.
 
     Information is expected under the guide, as it was before; ``weight`` is that of what is seen
     now.
     """
     target, guide = state.target, state.guide
-    learned, learning = target.learned(guide.mean, guide.sds(), state.residual_square), 0.0
-    if learned is not None:
-        learning = learned.change_from(target.prior)
-        target = replace(target, prior=learned)
     to_parameters = target.coordinates.parameters
     points = guide.around(np.random.default_rng([seed, state.step, 6]))
     at_mean = to_parameters(guide.mean)
@@ -248,22 +237,15 @@ def refreshed(state: State, source: Source, seed: int, weight: float) -> State:
     information = state.information.averaged(seen, weight)
     by_prior = target.expected_prior(guide.own, guide.sds()).curvature
     renewed = guide_of(target, guide.mean, information, state.by_slope, by_prior)
-    return replace(
-        state,
-        target=target,
-        guide=renewed,
-        information=information,
-        nodes=nodes,
-        learning=learning,
-    )
+    return replace(state, guide=renewed, information=information, nodes=nodes)
 
 
 def _approached(state: State, change: float) -> bool:
-    """Whether steps have become noise, and what the prior learns has settled."""
+    """Whether steps have become noise."""
     if state.step < _FEWEST or state.step >= _MOST:
         return state.step >= _MOST
     shrinks = change <= _SHRINKS * state.trace[-1].change
-    return not shrinks and state.learning < _SETTLED and not _rising(state)
+    return not shrinks and not _rising(state)
 
 
 def _rising(state: State) -> bool:

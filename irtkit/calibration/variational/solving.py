@@ -2,7 +2,7 @@
 
 The ascent starts near the maximum of the penalised likelihood, which an EM ascent with a coarse
 tolerance finds in a dozen evaluations; with batches, that of as many respondents as a few batches
-hold.
+hold. That is also what a distribution of items is learned from.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from irtkit.calibration.variational.checkpoint import Checkpoint, digest_of
 from irtkit.calibration.variational.encoder import Encoder
 from irtkit.calibration.variational.posterior import Posterior, moments_of
 from irtkit.calibration.variational.sources import Batches, Whole, as_vector
-from irtkit.calibration.variational.target import LearnedPrior, proper, target_of
+from irtkit.calibration.variational.target import proper, target_of
 from irtkit.quadrature import SYNTHETIC, ItemArrays
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from irtkit.calibration.em import Climber, Maximum
+    from irtkit.calibration.em import Climber
+    from irtkit.calibration.item_distribution import ItemDistribution
     from irtkit.calibration.priors import ItemPrior, WeakPrior
     from irtkit.calibration.variational.coordinates import Coordinates
     from irtkit.calibration.variational.inference import Source, State
@@ -92,7 +93,8 @@ class Variational:
         self._options = options
         self._report = report
         empirical = settings["prior"] == "empirical"
-        self._prior = LearnedPrior() if empirical else proper(prior_of(settings["prior"]))
+        # None: it is learned on the way to the start
+        self._prior = None if empirical else proper(prior_of(settings["prior"]))
         per_pass = 1
         if options.batch is not None:
             per_pass = -(-rows.n // options.batch) * parts_of(rows, options.items)
@@ -127,10 +129,13 @@ class Variational:
         climber = self._climber
         layout = climber.layout
         maximum = climber.maximise(climber.start())
-        items, (log_scale, location) = layout.items(maximum.x), layout.hyper(maximum.x)
-        if isinstance(self._prior, LearnedPrior):
-            items, location, log_scale, self._prior = _learned_start(climber, maximum)
-        target = target_of(self._model, self._prior, items.slope, self._rows.n)
+        prior: WeakPrior | ItemPrior | ItemDistribution | None = self._prior
+        log_scale, location = layout.hyper(maximum.x)
+        if prior is None:
+            prior, climber, maximum = sharpened(climber, maximum)
+            log_scale, location = math.log(prior.slope), -prior.difficulty
+        items = layout.items(maximum.x)
+        target = target_of(self._model, prior, items.slope, self._rows.n)
         mean = target.coordinates.point(items, location, log_scale)
         source = self._exact_source(target.coordinates)
         return inference.first_state(target, mean, source, self._stopping.seed)
@@ -154,7 +159,7 @@ class Variational:
             return None
         fingerprint = {
             "model": self._model,
-            "prior": self._described(self._prior),
+            "prior": described_prior(self._prior),
             "seed": self._stopping.seed,
             "batch": [self._options.batch, self._options.items, self._options.amortised],
             "quadrature": self._settings["quadrature"],
@@ -175,7 +180,7 @@ class Variational:
             covariance[:, 2, :] /= slope[:, None]
             covariance[:, :, 2] /= slope[:, None]
         log_likelihood, error = self._log_likelihood(parameters, state)
-        self._settings["prior"] = self._described(target.prior)
+        self._settings["prior"] = target.described(guide.shared)
         return Solution(
             items=ItemArrays(*parameters.T),
             covariances=covariance if self._settings["standard_errors"] else None,
@@ -216,25 +221,6 @@ class Variational:
         log_likelihood = float(dense.log_marginal[real].sum())
         return log_likelihood, abs(log_likelihood - float(found.log_marginal[real].sum()))
 
-    def _described(self, prior: WeakPrior | ItemPrior | LearnedPrior) -> dict[str, Any] | None:
-        return prior.described() if isinstance(prior, LearnedPrior) else described_prior(prior)
-
 
 def _encoder_of(source: Source) -> Encoder | None:
     return source.encoder if isinstance(source, Amortised) else None
-
-
-def _learned_start(
-    climber: Climber, maximum: Maximum
-) -> tuple[ItemArrays, float, float, LearnedPrior]:
-    """Items that have learned from each other, m, log τ and the distribution they learned."""
-    told, plain, moved = sharpened(climber, maximum)
-    items = plain.layout.items(moved.x)
-    turned = -1.0 if told["slope"] < 0 else 1.0
-    scale, location = abs(told["slope"]), told["intercept"] / abs(told["slope"])
-    prior = LearnedPrior(
-        spread=told["slope_spread"] / scale,
-        inverted=told["inverted"],
-        intercept_spread=told["intercept_spread"],
-    )
-    return items._replace(slope=turned * items.slope), location, math.log(scale), prior

@@ -34,13 +34,13 @@ def logit_of_beta(u: Array) -> Array:
 
 
 def two_sided(u: Array) -> Array:
-    return np.asarray(np.log(0.9 * norm.pdf(u, 1, 0.4) + 0.1 * norm.pdf(u, -1, 0.4)))
+    return np.asarray(np.log(0.9 * norm.pdf(u, 1.2, 0.4) + 0.1 * norm.pdf(u, -1.2, 0.4)))
 
 
 REFEREES: list[tuple[Density, Callable[[Array], Array]]] = [
     (NormalDensity(0.3, 0.7), lambda u: norm.logpdf(u, 0.3, 0.7)),
     (StudentDensity(0.88, 0.3, 4.0), lambda u: t.logpdf(u, 4.0, 0.88, 0.3)),
-    (TwoSidedDensity(0.4, 0.1), two_sided),
+    (TwoSidedDensity(1.2, 0.4, 0.1), two_sided),
     (LogitBetaDensity(5.0, 17.0), logit_of_beta),
     (LogOfNormalDensity(NormalDensity(1.0, 0.5)), lambda u: norm.logpdf(np.exp(u), 1, 0.5) + u),
 ]
@@ -80,6 +80,6 @@ def test_far_out_values_have_finite_densities_and_slopes() -> None:
 
 
 def test_the_share_inverted_is_the_posterior_of_the_second_kind() -> None:
-    density = TwoSidedDensity(0.4, 0.1)
-    of_second = np.log(0.1) + norm.logpdf(AT, -1, 0.4) - two_sided(AT)
+    density = TwoSidedDensity(1.2, 0.4, 0.1)
+    of_second = np.log(0.1) + norm.logpdf(AT, -1.2, 0.4) - two_sided(AT)
     assert density.share_inverted(AT) == pytest.approx(np.exp(of_second), abs=1e-12)

@@ -10,9 +10,10 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from irtkit.calibration.information import N_SHIFTS, System
+from irtkit.calibration.item_distribution import ItemDistribution
 from irtkit.calibration.variational.coordinates import Point
 from irtkit.calibration.variational.guide import Guide, guide_of, information_at
-from irtkit.calibration.variational.target import LearnedPrior, target_of
+from irtkit.calibration.variational.target import target_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -199,7 +200,7 @@ def test_a_coordinate_that_bends_keeps_part_of_its_information(
 
 
 def test_a_guide_is_finite_where_responses_say_nothing() -> None:
-    target = target_of("3PL", LearnedPrior(), np.ones(4), 100)
+    target = target_of("3PL", ItemDistribution(1.0), np.ones(4), 100)
     nothing = System(
         np.zeros((4, 3, 3)), np.zeros((4, 3, 3)), np.zeros((4, 3, N_SHIFTS)), np.eye(N_SHIFTS)
     )
@@ -207,6 +208,6 @@ def test_a_guide_is_finite_where_responses_say_nothing() -> None:
     made = guide_at(target, point, nothing, np.zeros(4), np.ones((4, 3)))
     assert np.isfinite(made.sds()).all()
     assert np.isfinite(made.entropy())
-    wide = replace(target, prior=LearnedPrior(intercept_spread=3.0))
+    wide = replace(target, prior=ItemDistribution(1.0, intercept_spread=3.0))
     wider = guide_at(wide, point, nothing, np.zeros(4), np.ones((4, 3)))
     assert (wider.sds()[:, 1] > made.sds()[:, 1]).all()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +10,9 @@ from scipy.integrate import trapezoid
 from scipy.stats import beta, norm, t
 
 from irtkit import Beta, ItemPrior, LogNormal, Normal, WeakPrior
+from irtkit.calibration.item_distribution import ItemDistribution
 from irtkit.calibration.variational.coordinates import Point
-from irtkit.calibration.variational.target import LearnedPrior, Target, proper, target_of
+from irtkit.calibration.variational.target import Target, proper, target_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from irtkit.irf import ModelName
 
     Array = NDArray[np.float64]
-
-LEARNED = LearnedPrior(spread=0.4, inverted=0.1, intercept_spread=1.5)
 
 
 def moved(point: Point, flat: Array) -> Point:
@@ -68,12 +66,15 @@ def written_out(target: Target, point: Point) -> float:
         return float(total)
     location, log_scale = point.shared
     total += norm.logpdf(location, 0, 5) + norm.logpdf(log_scale, 0, 1)
-    total += norm.logpdf(intercept - location * slope, 0, prior.intercept_spread).sum()
     ratio = slope * np.exp(-log_scale)
-    if isinstance(prior, LearnedPrior):
-        kinds = [norm.pdf(ratio, sign, prior.spread) for sign in (1, -1)]
+    spread: Any = prior.intercept_spread
+    if isinstance(prior, ItemDistribution):
+        spread = np.hypot(spread, prior.difficulty_spread * prior.slope * ratio)
+        u, centre = np.arcsinh(ratio / prior.bend), np.arcsinh(1 / prior.bend)
+        kinds = [norm.pdf(u, sign * centre, prior.log_slope_spread) for sign in (1, -1)]
         total += np.log((1 - prior.inverted) * kinds[0] + prior.inverted * kinds[1]).sum()
-    elif not coordinates.common_slope:
+    total += norm.logpdf(intercept - location * slope, 0, spread).sum()
+    if isinstance(prior, WeakPrior) and not coordinates.common_slope:
         total += t.logpdf(np.arcsinh(ratio), 4, np.arcsinh(1), prior.slope_spread).sum()
         beyond = np.log(np.maximum(np.abs(slope) / prior.steep, 1))
         total += -0.5 * ((beyond / prior.steep_spread) ** 2).sum()
@@ -118,23 +119,37 @@ def dense_curvature(target: Target, point: Point) -> Array:
     return whole
 
 
-def test_the_curvature_of_the_location_prior_is_exact_where_intercepts_lie_on_the_line(
+def around_the_line(target: Target, point: Point) -> list[Point]:
+    """The point with intercepts one SD of the prior above and below m·a."""
+    coordinates, prior = target.coordinates, target.prior
+    if isinstance(prior, ItemPrior):
+        return [point]
+    slope = coordinates.slopes(point)[0]
+    sd: Any = prior.intercept_spread
+    if isinstance(prior, ItemDistribution):
+        sd = np.sqrt(prior.variance(slope * prior.slope / coordinates.scale(point)))
+    found = []
+    for side in (1, -1):
+        own = point.own.copy()
+        line = 0.0 if coordinates.intercepts_move else point.shared[0] * slope
+        own[:, 0 if coordinates.common_slope else 1] = line + side * sd
+        found.append(point._replace(own=own))
+    return found
+
+
+def test_the_curvature_of_the_location_prior_is_that_expected_of_its_intercepts(
     target: Target, point: Point
 ) -> None:
-    # elsewhere second derivatives of the residual are left out, so that no curvature is below 0
-    if target.coordinates.learns:
-        slope = target.coordinates.slopes(point)[0]
-        location = 0.0 if target.coordinates.intercepts_move else point.shared[0]
-        own = point.own.copy()
-        own[:, 0 if target.coordinates.common_slope else 1] = location * slope
-        point = point._replace(own=own)
+    # minus second derivatives are quadratic in the residual, so that two points have their mean
     step, n = 1e-4, point.own.size + point.shared.size
+    ends = around_the_line(target, point)
     rows = [
-        differences(target, moved(point, unit)) - differences(target, moved(point, -unit))
+        sum(differences(target, moved(end, side * unit)) * side for end in ends for side in (1, -1))
         for unit in step * np.eye(n)
     ]
-    expected = -np.array(rows) / (2 * step)
-    assert dense_curvature(target, point) == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    expected = -np.array(rows) / (2 * step * len(ends))
+    for end in ends:
+        assert dense_curvature(target, end) == pytest.approx(expected, rel=1e-4, abs=1e-4)
 
 
 def test_the_curvature_of_the_location_prior_is_never_below_zero(
@@ -150,7 +165,7 @@ def test_expectations_of_the_prior_are_those_of_dense_integration(
 ) -> None:
     # 15 Gauss–Hermite points against 4,001 equal steps; the mixture of a learned prior, with its
     # bend between the two kinds, is the least smooth
-    tolerance = 5e-3 if isinstance(target.prior, LearnedPrior) else 1e-3
+    tolerance = 5e-3 if isinstance(target.prior, ItemDistribution) else 1e-3
     mean, sd = guide.own, np.minimum(guide.sds(), 0.3)
     found = target.expected_prior(mean, sd)
     z = np.linspace(-9, 9, 4001)
@@ -186,37 +201,14 @@ def test_the_gradient_of_an_expectation_is_its_derivative_by_the_mean(
         assert gradient[j, k] == pytest.approx(rise / (2 * step), rel=1e-5, abs=1e-6)
 
 
-@pytest.mark.parametrize("model", ["2PL", "3PL"])
-def test_steps_of_a_learned_prior_end_at_the_spread_of_known_items(model: ModelName) -> None:
-    generator = np.random.default_rng(2)
-    kind = generator.random(4000) < 0.1
-    own = generator.normal(0, 1.0, (4000, 3 if model == "3PL" else 2))
-    own[:, 0] = np.where(kind, -1, 1) + 0.25 * own[:, 0]
-    target = target_of(model, LearnedPrior(), own[:, 0], 100)
-    for _ in range(20):
-        found = target.learned(Point(own, np.zeros(2)), np.full_like(own, 1e-3), 0.7**2)
-        assert found is not None
-        target = replace(target, prior=found)
-    # 4,000 items give a spread to 1/√8,000 and a share to √(0.09/4,000), each within 4 of these
-    assert found.spread == pytest.approx(0.25, rel=0.045)
-    assert found.inverted == pytest.approx(0.1, abs=0.02)
-    assert found.intercept_spread == pytest.approx(0.7, rel=1e-6)
-
-
-def test_a_learned_prior_stays_within_bounds_whatever_the_items() -> None:
-    target = target_of("2PL", LEARNED, np.ones(6), 100)
-    same = Point(np.ones((6, 2)), np.zeros(2))
-    found = target.learned(same, np.full((6, 2), 1e-6), 1e-12)
-    assert found is not None
-    assert 0.02 <= found.spread < LEARNED.spread
-    assert found.intercept_spread < LEARNED.intercept_spread
-    assert 0.5 / 6 <= found.inverted <= 0.5
-    assert found.change_from(LEARNED) == pytest.approx(0.3, abs=1e-9)  # the longest step
-
-
-def test_only_a_learned_prior_learns(target: Target, guide: Guide) -> None:
-    found = target.learned(guide.mean, guide.sds(), 1.0)
-    assert (found is not None) == isinstance(target.prior, LearnedPrior)
+def test_a_learned_distribution_is_described_at_what_the_guide_says_of_it() -> None:
+    learned = ItemDistribution(1.2, 0.6, 0.4, 0.1, -0.3, 0.9, 0.4)
+    target = target_of("2PL", learned, np.ones(5), 100)
+    at_start = np.array([0.3, np.log(1.2)])
+    assert target.described(at_start) == pytest.approx(learned.described())
+    # abilities half as large, and shifted: slopes double, and difficulties halve
+    found = target.described(np.array([0.3 / 2 + 0.25, np.log(2.4)]))
+    assert found == pytest.approx(learned.in_units(2.0, 0.5).described())
 
 
 def test_intercepts_move_where_items_are_many_beside_respondents() -> None:
