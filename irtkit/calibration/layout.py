@@ -90,6 +90,12 @@ class Layout:
         sine, cosine = _sine_and_cosine(guessing)
         return ItemArrays(slopes, intercepts, 2 * np.log(np.abs(sine / cosine)))
 
+    def vector(self, items: ItemArrays) -> Array:
+        """Return the vector that holds some items; what the prior learns is left at 0."""
+        slopes, intercepts, logits = items
+        guessing = None if logits is None else np.arctan(np.exp(0.5 * np.minimum(logits, 700.0)))
+        return self.joined(slopes[: self.n_slopes], intercepts, guessing, np.zeros(2))
+
     def logit_by_angle(self, x: Array) -> Array | None:
         """Derivative of the logit of guessing by its angle, 2/(sin φ cos φ); None without."""
         *_, guessing, _ = self.split(x)
@@ -145,11 +151,6 @@ class Layout:
             self.joined(factor, np.zeros_like(intercepts), still, with_factor),
             self.joined(np.zeros_like(slopes), shifted, still, np.array([1.0, 0.0])),
         )
-
-
-def angle_of(logit: Array) -> Array:
-    """Angle φ of guessing, c = sin² φ, from its logit."""
-    return np.arctan(np.exp(0.5 * np.minimum(logit, 700.0)))
 
 
 def _sine_and_cosine(angle: Array) -> Array:

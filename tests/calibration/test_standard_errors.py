@@ -12,10 +12,10 @@ from scipy.stats import norm
 from irtkit import ItemParameters, ResponseMatrix, fit, simulate_responses
 from irtkit.calibration import standard_errors
 from irtkit.calibration.fitted import Fitted
-from irtkit.calibration.layout import Layout, angle_of
+from irtkit.calibration.layout import Layout
 from irtkit.calibration.likelihood import prior_at
 from irtkit.calibration.priors import WeakPrior
-from irtkit.quadrature import fixed_nodes, rows_of
+from irtkit.quadrature import ItemArrays, fixed_nodes, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,8 +115,9 @@ def test_dense_covariances_invert_numerical_second_derivatives(
     logits = np.log(GUESSING / (1 - GUESSING)) if model == "3PL" else []
     x = np.concatenate([slopes, SIX_ITEMS.intercept, logits])
     layout, rows = Layout(model, 6, prior), rows_of(responses, synthetic_is_real=False)
-    guessing = angle_of(logits) if model == "3PL" else None
-    at = layout.joined(np.array(slopes), SIX_ITEMS.intercept, guessing, np.array([0.2, 0.1]))
+    guessing = logits if model == "3PL" else None
+    at = layout.vector(ItemArrays(np.array(slopes), SIX_ITEMS.intercept, guessing))
+    at[len(x) :] = [0.2, 0.1][: len(at) - len(x)]
     found = standard_errors.item_covariances(Fitted(layout, rows, fixed_nodes(*GRID), at))
     by_prior = None
     if prior:

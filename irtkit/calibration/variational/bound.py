@@ -17,6 +17,7 @@ from irtkit.calibration.information import System, expected_of, system_of
 from irtkit.calibration.layout import Layout
 from irtkit.calibration.likelihood import MarginalLikelihood, grid_of
 from irtkit.calibration.variational.coordinates import Point
+from irtkit.quadrature import ItemArrays
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,9 +51,13 @@ class Likelihood:
 
     def evaluate(self, parameters: Array) -> tuple[float, Array]:
         """Log-likelihood and its gradient by slope, intercept (and logit of guessing)."""
-        found = self._marginal.evaluate(parameters.T.ravel())
-        by_parameter = found.gradient.reshape(parameters.shape[1], -1).T
-        return self._factor * found.value, self._factor * by_parameter
+        x = self._layout.vector(ItemArrays(*parameters.T))
+        found = self._marginal.evaluate(x)
+        by_slope, by_intercept, by_angle, _ = self._layout.split(found.gradient)
+        columns, stretch = [by_slope, by_intercept], self._layout.logit_by_angle(x)
+        if by_angle is not None and stretch is not None:
+            columns.append(by_angle / stretch)
+        return self._factor * found.value, self._factor * np.stack(columns, axis=1)
 
     def systems(self, parameters: Array, points: list[Array]) -> list[System]:
         """Information about items at some points, and about shifts that all abilities share.
@@ -64,20 +69,21 @@ class Likelihood:
         return [System(*(self._factor * part for part in system)) for system in found]
 
     def _fitted(self, parameters: Array) -> Fitted:
-        return Fitted(self._layout, self._engine.rows, self._nodes, parameters.T.ravel())
+        x = self._layout.vector(ItemArrays(*parameters.T))
+        return Fitted(self._layout, self._engine.rows, self._nodes, x)
 
     def posteriors(self, parameters: Array) -> Posteriors:
         """Posterior of every respondent."""
-        x = parameters.T.ravel()
-        grid = grid_of(self._layout, self._nodes, x)
+        items = ItemArrays(*parameters.T)
+        grid = grid_of(self._layout, self._nodes, self._layout.vector(items))
         with np.errstate(under="ignore", divide="ignore"):
-            return self._engine.posteriors(self._layout.items(x), grid)
+            return self._engine.posteriors(items, grid)
 
 
 def synthetic_sd_of(parameters: Array) -> float:
     """SD of ability among synthetic respondents."""
-    layout = Layout("3PL" if parameters.shape[1] == 3 else "2PL", len(parameters), None)
-    return layout.synthetic_sd(parameters.T.ravel())
+    layout = Layout("2PL", len(parameters), None)
+    return layout.synthetic_sd(layout.vector(ItemArrays(*parameters[:, :2].T)))
 
 
 class Evaluated(NamedTuple):

@@ -22,7 +22,7 @@ from irtkit.calibration.variational.bound import synthetic_sd_of
 from irtkit.calibration.variational.checkpoint import Checkpoint, digest_of
 from irtkit.calibration.variational.encoder import Encoder
 from irtkit.calibration.variational.posterior import Posterior, moments_of
-from irtkit.calibration.variational.sources import Batches, Whole, as_vector
+from irtkit.calibration.variational.sources import Batches, Whole
 from irtkit.calibration.variational.target import proper, target_of
 from irtkit.quadrature import SYNTHETIC, ItemArrays
 
@@ -216,7 +216,7 @@ class Variational:
         source, real = self._exact_source(state.target.coordinates), self._rows.real
         found = source.posteriors(parameters, state.nodes)
         farthest = float((np.abs(found.mean) + 7 * found.sd)[real].max())
-        x = as_vector(self._climber.layout, parameters)
+        x = self._climber.layout.vector(ItemArrays(*parameters.T))
         dense = source.posteriors(parameters, self._climber.dense_nodes(x, farthest))
         log_likelihood = float(dense.log_marginal[real].sum())
         return log_likelihood, abs(log_likelihood - float(found.log_marginal[real].sum()))

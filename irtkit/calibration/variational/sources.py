@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.calibration.layout import angle_of
 from irtkit.calibration.variational.bound import Likelihood
-from irtkit.quadrature import Posteriors, engine_of
+from irtkit.quadrature import ItemArrays, Posteriors, engine_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.em import Climber
-    from irtkit.calibration.layout import Layout
     from irtkit.calibration.variational.coordinates import Coordinates
     from irtkit.quadrature import Nodes, Rows
 
@@ -102,11 +100,4 @@ class Batches:
 
 def nodes_at(climber: Climber, parameters: Array) -> Nodes:
     """Nodes that suit items with some parameters."""
-    return climber.nodes_at(as_vector(climber.layout, parameters))
-
-
-def as_vector(layout: Layout, parameters: Array) -> Array:
-    """Parameters of items as a layout holds them; what its prior learns is left at 0."""
-    slopes, intercepts, *logits = parameters.T
-    guessing = angle_of(logits[0]) if logits else None
-    return layout.joined(slopes[: layout.n_slopes], intercepts, guessing, np.zeros(2))
+    return climber.nodes_at(climber.layout.vector(ItemArrays(*parameters.T)))
