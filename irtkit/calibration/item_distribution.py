@@ -2,15 +2,16 @@
 
 A slope a is regular or, with probability π, inverted, and asinh(±a/λ) is N(c, s²): near 0 that is a
 normal distribution of the slope itself, far out of its logarithm, and λ, learned too, says where
-one turns into the other. An intercept is N(−βa, v² + w²a²), which is difficulty N(β, w²) plus a
-part that has nothing to do with the slope: where difficulties spread, the intercept of a steep item
-is farther from 0 than that of a flat one, so that each tells of the other.
+one turns into the other. An intercept is N(±δ − βa, v² + w²a²), which is difficulty N(β, w²) plus
+a part, N(±δ, v²), that has nothing to do with the slope: where difficulties spread, the intercept
+of a steep item is farther from 0 than that of a flat one, so that each tells of the other. An
+inverted item is a regular one with right and wrong exchanged, a and d with their signs turned.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -50,7 +51,8 @@ class ItemDistribution:
     ``slope`` is the median slope of regular items, ``bend`` is λ in units of it, and
     ``log_slope_spread`` is s, the SD of log a where slopes are well above λ. ``inverted`` is the
     share π of inverted items. ``difficulty`` and ``difficulty_spread`` are mean and SD of
-    difficulty (β, w); ``intercept_spread`` is v.
+    difficulty (β, w), ``intercept`` and ``intercept_spread`` those of the other part of intercepts
+    (δ, v).
     """
 
     slope: float
@@ -59,6 +61,7 @@ class ItemDistribution:
     inverted: float = 0.02
     difficulty: float = 0.0
     difficulty_spread: float = 1.0
+    intercept: float = 0.0
     intercept_spread: float = 0.5
     learns: ClassVar[bool] = False
 
@@ -68,20 +71,17 @@ class ItemDistribution:
 
     def in_units(self, scale: float, shift: float) -> ItemDistribution:
         """Return the distribution after a → scale·a and d → d + shift·a."""
-        return ItemDistribution(
-            self.slope * scale,
-            self.bend,
-            self.log_slope_spread,
-            self.inverted,
-            (self.difficulty - shift) / scale,
-            self.difficulty_spread / scale,
-            self.intercept_spread,
+        return replace(
+            self,
+            slope=self.slope * scale,
+            difficulty=(self.difficulty - shift) / scale,
+            difficulty_spread=self.difficulty_spread / scale,
         )
 
     @classmethod
     def from_vector(cls, vector: Array) -> ItemDistribution:
         """Return the distribution of which :attr:`vector` is ``vector``."""
-        slope, bend, spread, odds, difficulty, difficulty_spread, intercept_spread = map(
+        slope, bend, spread, odds, difficulty, of_difficulty, intercept, of_intercept = map(
             float, vector
         )
         return cls(
@@ -90,13 +90,14 @@ class ItemDistribution:
             math.exp(spread),
             1 / (1 + math.exp(-odds)),
             difficulty,
-            math.exp(difficulty_spread),
-            math.exp(intercept_spread),
+            math.exp(of_difficulty),
+            intercept,
+            math.exp(of_intercept),
         )
 
     @property
     def vector(self) -> Array:
-        """All seven numbers, unbounded: logarithms, a logit, and the mean difficulty as it is."""
+        """All eight numbers, unbounded: logarithms, a logit, and both means as they are."""
         return np.array(
             [
                 math.log(self.slope),
@@ -105,6 +106,7 @@ class ItemDistribution:
                 math.log(self.inverted / (1 - self.inverted)),
                 self.difficulty,
                 math.log(self.difficulty_spread),
+                self.intercept,
                 math.log(self.intercept_spread),
             ]
         )
@@ -125,13 +127,14 @@ class ItemDistribution:
 
     def drawn(self, slope: Array, intercept: Array, sign: Array) -> Drawn:
         """Coordinates of items; ``sign`` is −1 for inverted ones."""
-        off = intercept + self.difficulty * slope
+        off = intercept - sign * self.intercept + self.difficulty * slope
         return Drawn(np.arcsinh(sign * slope / self.turn), off / np.sqrt(self.variance(slope)))
 
     def items(self, at: Drawn, sign: Array) -> tuple[Array, Array]:
         """Slopes and intercepts at some coordinates."""
         slope = sign * self.turn * np.sinh(at.u)
-        return slope, at.e * np.sqrt(self.variance(slope)) - self.difficulty * slope
+        mean = sign * self.intercept - self.difficulty * slope
+        return slope, mean + at.e * np.sqrt(self.variance(slope))
 
     def jacobian(self, slope: Array, at: Drawn, sign: Array) -> tuple[Array, Array, Array]:
         """Derivatives ∂a/∂u, ∂d/∂u and ∂d/∂e; ∂a/∂e is 0."""
@@ -150,12 +153,13 @@ class ItemDistribution:
         return np.asarray(constant - 0.5 * (square + np.log(volume)))
 
     def gradient(self, slope: Array, intercept: Array, sign: Array, weights: Array) -> Array:
-        """Derivative by the vector of a weighted sum of log densities, (7,)."""
+        """Derivative by the vector of a weighted sum of log densities, (8,)."""
         at = self.drawn(slope, intercept, sign)
         off_centre = (at.u - self.centre) / self.log_slope_spread
         beyond, variance = slope**2 + self.turn**2, self.variance(slope)
         pull = weights * off_centre / self.log_slope_spread
         surplus = weights * (at.e**2 - 1) / variance
+        by_mean = weights * at.e / np.sqrt(variance)
         by_turn = (
             pull * (sign * slope / np.sqrt(beyond)) - weights * (self.turn**2 / beyond)
         ).sum()
@@ -166,8 +170,9 @@ class ItemDistribution:
                 by_turn - pull.sum() / math.sqrt(1 + self.bend**2),
                 (weights * off_centre**2).sum() - total,
                 (weights * (sign < 0)).sum() - self.inverted * total,
-                -(weights * at.e * slope / np.sqrt(variance)).sum(),
+                -(by_mean * slope).sum(),
                 (surplus * slope**2).sum() * self.difficulty_spread**2,
+                (by_mean * sign).sum(),
                 surplus.sum() * self.intercept_spread**2,
             ]
         )

@@ -49,23 +49,25 @@ class ItemLikelihoods:
     def __init__(self, fitted: Fitted) -> None:
         self.n_items = fitted.layout.n_items
         self._guessing = fitted.items.logit_guessing
-        theta, functions = fitted.theta, None
-        if not fitted.with_guessing:
-            functions = np.stack([theta, np.ones_like(theta)], axis=1)
-        right = np.zeros((self.n_items, len(theta) if functions is None else 2))
-        responses = np.zeros((1 if fitted.complete else self.n_items, len(theta)))
+        # nodes within a fraction of a logit of each other are merged before sums are taken
+        steep = float(np.quantile(np.abs(fitted.items.slope), _STEEP))
+        places, place = np.unique(np.floor(fitted.theta * steep / _LOGITS), return_inverse=True)
+        merge = (place[:, None] == np.arange(len(places))).astype(np.float64)
+        right = np.zeros((self.n_items, len(places)))
+        responses = np.zeros((1 if fitted.complete else self.n_items, len(fitted.theta)))
         for some, answered, weights, _ in fitted.posteriors():
-            right += some.T @ (weights if functions is None else weights @ functions)
+            right += some.T @ (weights @ merge)
             responses += weights.sum(axis=0) if fitted.complete else answered.T @ weights
         mass = responses.sum(axis=0)
-        steep = float(np.quantile(np.abs(fitted.items.slope), _STEEP))
-        places, place = np.unique(np.floor(theta * steep / _LOGITS), return_inverse=True)
-        merge = place[:, None] == np.arange(len(places))
-        merge = merge[:, mass @ merge > _NO_MASS * mass.sum()].astype(np.float64)
-        self._theta: Array = (mass * theta) @ merge / (mass @ merge)
+        kept = mass @ merge > _NO_MASS * mass.sum()
+        merge = merge[:, kept]
+        self._theta: Array = (mass * fitted.theta) @ merge / (mass @ merge)
         self._responses: Array = responses @ merge
-        self._right: Array = right @ merge if functions is None else right
+        functions = np.stack([self._theta, np.ones_like(self._theta)], axis=1)
+        self._right: Array = right[:, kept]
         """Right responses at each node; without guessing their Σθ and Σ1."""
+        if not fitted.with_guessing:
+            self._right = self._right @ functions
 
     def log_likelihood(self, items: Places, slope: Array, intercept: Array) -> Array:
         """Log likelihood of some items, each at several points; shapes (n,), (n, n_points)."""

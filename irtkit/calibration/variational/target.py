@@ -3,7 +3,8 @@
 All its parts but that of intercepts are functions of one coordinate of one item, so that their
 expectations under a normal guide are integrals over one variable, taken by Gauss–Hermite
 quadrature; minus the expected second derivative comes from the gradient (Stein 1981). Intercepts
-lie around a common location, and a learned distribution spreads them with the slope.
+lie around a common location, and a learned distribution spreads them with the slope; of its mean,
+what has nothing to do with the slope has the sign of the slope at each point.
 
 A learned distribution is held as it was learned, items integrated out by quadrature; only its
 location and scale stay free, as m and τ. Expectations under the guide would not teach better: its
@@ -122,6 +123,8 @@ class Target:
         location = 0.0 if self.coordinates.intercepts_move else point.shared[0]
         variance, rise = self._intercept_variance(point)
         residual = point.own[:, column] - location * slope
+        if isinstance(prior, ItemDistribution):
+            residual -= prior.intercept * np.sign(slope)
         square = residual**2 / variance
         value -= 0.5 * float((square + np.log(2 * math.pi * variance)).sum())
         pull = -residual / variance

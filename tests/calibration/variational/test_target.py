@@ -73,6 +73,7 @@ def written_out(target: Target, point: Point) -> float:
         u, centre = np.arcsinh(ratio / prior.bend), np.arcsinh(1 / prior.bend)
         kinds = [norm.pdf(u, sign * centre, prior.log_slope_spread) for sign in (1, -1)]
         total += np.log((1 - prior.inverted) * kinds[0] + prior.inverted * kinds[1]).sum()
+        location = location + prior.intercept / np.abs(slope)
     total += norm.logpdf(intercept - location * slope, 0, spread).sum()
     if isinstance(prior, WeakPrior) and not coordinates.common_slope:
         total += t.logpdf(np.arcsinh(ratio), 4, np.arcsinh(1), prior.slope_spread).sum()
@@ -131,7 +132,9 @@ def around_the_line(target: Target, point: Point) -> list[Point]:
     found = []
     for side in (1, -1):
         own = point.own.copy()
-        line = 0.0 if coordinates.intercepts_move else point.shared[0] * slope
+        line = 0.0 * slope if coordinates.intercepts_move else point.shared[0] * slope
+        if isinstance(prior, ItemDistribution):
+            line += prior.intercept * np.sign(slope)
         own[:, 0 if coordinates.common_slope else 1] = line + side * sd
         found.append(point._replace(own=own))
     return found
@@ -202,7 +205,7 @@ def test_the_gradient_of_an_expectation_is_its_derivative_by_the_mean(
 
 
 def test_a_learned_distribution_is_described_at_what_the_guide_says_of_it() -> None:
-    learned = ItemDistribution(1.2, 0.6, 0.4, 0.1, -0.3, 0.9, 0.4)
+    learned = ItemDistribution(1.2, 0.6, 0.4, 0.1, -0.3, 0.9, 0.5, 0.4)
     target = target_of("2PL", learned, np.ones(5), 100)
     at_start = np.array([0.3, np.log(1.2)])
     assert target.described(at_start) == pytest.approx(learned.described())
