@@ -50,6 +50,8 @@ _STEPS = np.stack(np.meshgrid(_ABSCISSAE, _ABSCISSAE), axis=-1).reshape(-1, 2)
 _LOG_WEIGHTS = np.log(np.outer(_WEIGHTS, _WEIGHTS).ravel()) + 0.5 * (_STEPS**2).sum(axis=1)
 """Of an integral over the plane, from those of one with a normal density."""
 _EXPECTED = ItemDistribution(1.0).vector
+_EXPECTED_PRECISION = np.array([0.0, 1.0, 1.0, 0.25, 0.1, 1.0, 0.1, 1.0])
+"""What is taken of the distribution's numbers in advance, with the weight of about one item."""
 _LOWEST, _HIGHEST = (
     ItemDistribution(*numbers).vector
     for numbers in (
@@ -57,8 +59,6 @@ _LOWEST, _HIGHEST = (
         (1e3, 10.0, 1.0, 0.5, 1e3, 1e2, 1e3, 1e2),
     )
 )
-_EXPECTED_PRECISION = np.array([0.0, 1.0, 1.0, 0.25, 0.1, 1.0, 0.1, 1.0])
-"""What is taken of the distribution's numbers in advance, with the weight of about one item."""
 
 
 class _Modes(NamedTuple):

@@ -63,11 +63,11 @@ class ItemLikelihoods:
         merge = merge[:, kept]
         self._theta: Array = (mass * fitted.theta) @ merge / (mass @ merge)
         self._responses: Array = responses @ merge
-        functions = np.stack([self._theta, np.ones_like(self._theta)], axis=1)
+        self._functions = np.stack([self._theta, np.ones_like(self._theta)], axis=1)
         self._right: Array = right[:, kept]
         """Right responses at each node; without guessing their Σθ and Σ1."""
         if not fitted.with_guessing:
-            self._right = self._right @ functions
+            self._right = self._right @ self._functions
 
     def log_likelihood(self, items: Places, slope: Array, intercept: Array) -> Array:
         """Log likelihood of some items, each at several points; shapes (n,), (n, n_points)."""
@@ -89,17 +89,16 @@ class ItemLikelihoods:
     def local(self, items: Places, slope: Array, intercept: Array) -> Local:
         """Gradient and expected information of some items at slopes and intercepts, (n,)."""
         score, information = np.empty((len(items), 2)), np.empty((len(items), 2, 2))
-        functions = np.stack([self._theta, np.ones_like(self._theta)], axis=1)
-        squares = np.column_stack([self._theta**2, functions])
+        squares = np.column_stack([self._theta**2, self._functions])
         for part in self._parts(len(items), 1):
             some = items[part]
             s, p, c = self._tables(some, slope[part], intercept[part])
             responses, right = self._responses_of(some), self._right[some]
             share = s / np.maximum(p, _LEAST_PROBABILITY)
             if self._guessing is not None:
-                score[part] = ((right - responses * p) * share) @ functions
+                score[part] = ((right - responses * p) * share) @ self._functions
             else:
-                score[part] = right - (responses * s) @ functions
+                score[part] = right - (responses * s) @ self._functions
             entries = (responses * (1 - c) * (1 - s) * s * share) @ squares
             information[part] = entries[:, [[0, 1], [1, 2]]]
         limit = self._limit(slope)

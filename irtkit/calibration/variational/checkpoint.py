@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from irtkit.quadrature import Rows
 
-_FORMAT, _VERSION = "irtkit variational checkpoint", 1
+_FORMAT, _VERSION = "irtkit variational checkpoint", 2
 
 
 @dataclass
@@ -112,7 +112,9 @@ class Checkpoint:
                 f"checkpoint {self.path} is not one that irtkit wrote, or is damaged"
             ) from error
         if not known:
-            raise ValueError(f"checkpoint {self.path} is not one that irtkit wrote")
+            raise ValueError(
+                f"checkpoint {self.path} is not one that irtkit wrote, or of another version of it"
+            )
         for name, wanted in self.fingerprint.items():
             if made_with.get(name) != wanted:
                 raise ValueError(

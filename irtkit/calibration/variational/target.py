@@ -28,6 +28,7 @@ from irtkit.calibration.priors import (
     Normal,
     WeakPrior,
     described_prior,
+    steep_term,
 )
 from irtkit.calibration.variational.coordinates import Coordinates, Curve, Point
 from irtkit.calibration.variational.densities import (
@@ -131,9 +132,9 @@ class Target:
         own[:, column] = pull
         by_slope = -location * pull
         if not self.coordinates.common_slope:
-            steep, by_steep = _steep(weak, slope)
-            value += steep
-            by_slope = by_slope + by_steep
+            limit = steep_term(slope, weak.steep, weak.steep_spread)
+            value += float(limit.log_density.sum())
+            by_slope = by_slope + limit.slope * limit.by_item[0]
         if column:
             own[:, 0] = by_slope * by_u + 0.5 * rise * (square - 1)
         by_location = 0.0 if self.coordinates.intercepts_move else -pull @ slope
@@ -239,14 +240,6 @@ def proper(prior: WeakPrior | ItemPrior | None) -> WeakPrior | ItemPrior:
             "location free"
         )
     return prior
-
-
-def _steep(prior: WeakPrior, slope: Array) -> tuple[float, Array]:
-    """Log density of slopes beyond the weak prior's limit, up to a constant, and its gradient."""
-    size = np.maximum(np.abs(slope), prior.steep)
-    beyond = np.log(size / prior.steep)
-    gradient = -beyond / prior.steep_spread**2 * np.sign(slope) / size
-    return float(-0.5 * (beyond**2).sum() / prior.steep_spread**2), gradient
 
 
 def _weak_beside(prior: WeakPrior | ItemPrior | ItemDistribution) -> WeakPrior:
