@@ -7,6 +7,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``codes``, ``trials``: what a written response counts as, repeated trials
 - ``observed``, ``responses``: observed cells, the response matrix
 - ``irf``: the item response function and item parameters
+- ``packed``, ``patterns``: packed answers; response patterns in groups, and their margins
 - ``quadrature``: the ability grid, the marginal likelihood, posteriors
 - ``simulation``: simulated responses, synthetic respondents
 - ``calibration``: fitting the models, and what a fit returns

@@ -9,7 +9,7 @@ scaling constant.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -18,6 +18,15 @@ if TYPE_CHECKING:
 
 ModelName = Literal["Rasch", "1PL", "2PL", "3PL"]
 MODELS: tuple[ModelName, ...] = get_args(ModelName)
+
+
+class Items(NamedTuple):
+    """Items as computations take them: arrays of NumPy or JAX, each of shape (n_items,)."""
+
+    slope: Any
+    intercept: Any
+    logit_guessing: Any = None
+    """None for models without guessing."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ LAYERS = (
         "observed",
         "responses",
         "irf",
+        "packed",
+        "patterns",
         "quadrature",
         "simulation",
     ),

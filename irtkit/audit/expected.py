@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.result import FitResult
-    from irtkit.quadrature import Rows
+    from irtkit.patterns import Patterns
 
     Array = NDArray[np.float64]
 
@@ -54,7 +54,7 @@ def expected(result: FitResult, kept: NDArray[np.bool_]) -> Iterator[Part]:
         )
 
 
-def rows_of_fit(result: FitResult, needed_by: str, *, dense: bool = False) -> Rows:
+def rows_of_fit(result: FitResult, needed_by: str, *, dense: bool = False) -> Patterns:
     """The responses that were fitted, as the fit saw them.
 
     Raises
@@ -66,7 +66,7 @@ def rows_of_fit(result: FitResult, needed_by: str, *, dense: bool = False) -> Ro
         raise ValueError(f"{needed_by} needs the responses, which were not saved with this result")
     if dense:
         refuse_sparse(result.responses, needed_by)
-    from irtkit.quadrature import rows_of
+    from irtkit.patterns import patterns_of
 
     ordinary = result.settings["synthetic"] == "ordinary"
-    return rows_of(result.responses, synthetic_is_real=ordinary)
+    return patterns_of(result.responses, synthetic_is_real=ordinary)

@@ -7,7 +7,7 @@ that lowers the objective by more than rounding.
 
 Before synthetic respondents take part, the ascent gets near the maximum of the real ones: from far
 away an always-right row, of any ability, pulls every inverted item round. Of very many respondents
-every so-manieth is enough to start from: their maximum lies a few standard errors from that of all,
+every k-th is enough to start from: their maximum lies a few standard errors from that of all,
 and the way there, on which steps are largest and least exact, costs a fraction.
 """
 
@@ -24,7 +24,8 @@ from irtkit.calibration.ascent import Ascent
 from irtkit.calibration.likelihood import MarginalLikelihood, grid_of
 from irtkit.calibration.priors import Beta, ItemPrior
 from irtkit.calibration.starting import starting_values
-from irtkit.quadrature import REAL, Resolution, engine_of, fixed_nodes
+from irtkit.patterns import REAL
+from irtkit.quadrature import NodeDensity, engine_of, fixed_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
     from irtkit.calibration.ascent import Evaluation
     from irtkit.calibration.layout import Layout
     from irtkit.calibration.priors import ItemDensity
-    from irtkit.quadrature import Nodes, Posteriors, Rows
+    from irtkit.patterns import Patterns
+    from irtkit.quadrature import Nodes, Posteriors
 
     Array = NDArray[np.float64]
 
@@ -95,7 +97,7 @@ class Climber:
     def __init__(
         self,
         layout: Layout,
-        rows: Rows,
+        rows: Patterns,
         *,
         grid: tuple[int, float] | None,
         tol: float,
@@ -178,17 +180,17 @@ class Climber:
             found = self.engine.sums(self.layout.items(maximum.x), grid).information
         return np.asarray(found[:, 1, 1])
 
-    def _sample(self) -> Rows | None:
-        """Every so-manieth respondent, where that is cheap, and enough for every item."""
+    def _sample(self) -> Patterns | None:
+        """Every k-th respondent, where that is cheap, and enough for every item."""
         rows, cheap = self.rows, self.mesh is None and self.layout.model != "3PL"
         step = rows.n // max(_SAMPLE, _SAMPLE_PER_ITEM * self.layout.n_items)
-        if step < 2 or rows.bits is None or rows.has_synthetic or not cheap:
+        if step < 2 or rows.packed is None or rows.has_synthetic or not cheap:
             return None
         some = rows.chosen(slice(None, None, step))
         right = some.item_right[REAL]
         return some if np.minimum(right, some.n - right).min() >= _FEWEST_ALIKE else None
 
-    def _nearer(self) -> Iterator[tuple[Layout, Rows]]:
+    def _nearer(self) -> Iterator[tuple[Layout, Patterns]]:
         """Likelihoods whose maxima are on the way to that of all respondents."""
         layout, rows = self.layout, self.rows
         if layout.model == "3PL" and layout.prior is None:
@@ -199,7 +201,7 @@ class Climber:
         elif layout is not self.layout:
             yield layout, rows
 
-    def _go_near(self, ascent: Ascent, layout: Layout, rows: Rows, tol: float) -> None:
+    def _go_near(self, ascent: Ascent, layout: Layout, rows: Patterns, tol: float) -> None:
         """Get near the maximum of some respondents, with at most half of the budget."""
         engine = engine_of(rows, with_guessing=layout.model == "3PL", mesh=self.mesh)
         nodes, on_mesh = self.nodes_at(ascent.x), self.mesh is not None
@@ -244,8 +246,8 @@ class Climber:
         return self.with_unit_scale(found) if learns else found
 
     def _climb(
-        self, ascent: Ascent, nodes: Nodes, resolution: Resolution | None = None
-    ) -> Resolution | None:
+        self, ascent: Ascent, nodes: Nodes, resolution: NodeDensity | None = None
+    ) -> NodeDensity | None:
         """Climb on one grid to the end, or until items need finer nodes than it was built for.
 
         Return what they need then.
@@ -286,8 +288,8 @@ class Climber:
             return _REACH
         return max(_REACH, 4 * self.layout.synthetic_sd(x))
 
-    def _resolution(self, x: Array, reach: float) -> Resolution:
-        return Resolution.of(self.layout.items(x), reach, self._answered)
+    def _resolution(self, x: Array, reach: float) -> NodeDensity:
+        return NodeDensity.of(self.layout.items(x), reach, self._answered)
 
     def nodes_at(self, x: Array) -> Nodes:
         """Return the fixed grid, or nodes for items at x."""
@@ -295,7 +297,7 @@ class Climber:
             return fixed_nodes(*self.grid)
         return self._built(self._resolution(x, self._reach(x)), 1)
 
-    def _built(self, resolution: Resolution, finer: int) -> Nodes:
+    def _built(self, resolution: NodeDensity, finer: int) -> Nodes:
         """Nodes, after grids that were not fine enough with finer knots, then without any."""
         knots_per_node = self._knots_per_node if finer < 3 else 0.0
         return resolution.nodes(

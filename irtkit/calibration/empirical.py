@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.em import Climber, Maximum
-    from irtkit.quadrature import ItemArrays
+    from irtkit.irf import Items
 
     Array = NDArray[np.float64]
     Places = NDArray[np.intp]
@@ -115,7 +115,7 @@ def sharpened(climber: Climber, maximum: Maximum) -> tuple[ItemDistribution, Cli
     return learned, climber.with_prior(learned), moved
 
 
-def _rough(items: ItemArrays) -> ItemDistribution:
+def _rough(items: Items) -> ItemDistribution:
     """Return a distribution to start from: half of the intercepts' variance goes with slopes."""
     slope = max(abs(float(np.median(items.slope))), _LEAST_SLOPE)
     spread = max(float(np.std(items.intercept)), _LEAST_SLOPE) / np.sqrt(2)
@@ -125,8 +125,8 @@ def _rough(items: ItemArrays) -> ItemDistribution:
     )
 
 
-def _sample(items: ItemArrays) -> Places:
-    """Items to learn from: of very many every so-manieth, not by the order of the columns."""
+def _sample(items: Items) -> Places:
+    """Items to learn from: of very many every k-th, not by the order of the columns."""
     order = np.lexsort((items.slope, items.intercept))
     return order[:: -(-len(order) // _ITEMS_LEARNED_FROM)]
 

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.quadrature.rows import widened
+from irtkit.patterns import float_blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.quadrature import Rows
+    from irtkit.patterns import Patterns
 
     Array = NDArray[np.float64]
 
@@ -74,7 +74,7 @@ class Evidence(NamedTuple):
         return Evidence(share * self.score, share * self.information)
 
 
-def evidence_of(rows: Rows) -> Evidence:
+def evidence_of(rows: Patterns) -> Evidence:
     """What the responses of real respondents say about the slope of every item."""
     strength = strength_of(rows)
     responses = np.maximum(rows.item_responses[0], 1)
@@ -94,7 +94,7 @@ def evidence_of(rows: Rows) -> Evidence:
     return found.weighted(min(1.0, float(apart / together)))
 
 
-def strength_of(rows: Rows) -> Strength:
+def strength_of(rows: Patterns) -> Strength:
     """Strength of all respondents."""
     kept = rows.real & (rows.respondent_responses > 0)
     share = np.where(kept, 1 / np.maximum(rows.respondent_responses, 1), 0.0)
@@ -106,7 +106,7 @@ def strength_of(rows: Rows) -> Strength:
     return Strength(value / spread, share / spread, kept)
 
 
-def _ease_met(rows: Rows, right: Array, share: Array) -> Array:
+def _ease_met(rows: Patterns, right: Array, share: Array) -> Array:
     """Mean ease of the items that each respondent answered, 0 for those not kept.
 
     ``right`` is the share right of every respondent, ``share`` that of one response.
@@ -117,7 +117,7 @@ def _ease_met(rows: Rows, right: Array, share: Array) -> Array:
     for _ in range(_ADJUSTMENTS):
         ease = item_share - rows.sums_of((right - met) * kept)[1] / responses
         before, met = met, np.zeros(len(met))
-        for some, _, answered in widened(rows.cells, rows.trials, complete=rows.complete):
+        for some, _, answered in float_blocks(rows.cells, rows.trials, complete=rows.complete):
             met[some] = ease.sum() if answered is None else answered @ ease
         met *= share
         met[kept] -= met[kept].mean()
@@ -126,19 +126,19 @@ def _ease_met(rows: Rows, right: Array, share: Array) -> Array:
     return met
 
 
-def _squares(rows: Rows, weights: Array, share: Array) -> Array:
+def _squares(rows: Patterns, weights: Array, share: Array) -> Array:
     """Sum over respondents of a weight times (right − share · responses)², by item."""
     if not rows.repeated:
         return _squares_of_trials(rows, weights, share)
     total = np.zeros_like(share)
-    for some, right, tried in widened(rows.cells, rows.trials):
+    for some, right, tried in float_blocks(rows.cells, rows.trials):
         of_part = weights[some]
         total += of_part @ right**2 - 2 * share * (of_part @ (right * tried))
         total += share**2 * (of_part @ tried**2)
     return total
 
 
-def _squares_of_trials(rows: Rows, weights: Array, share: Array) -> Array:
+def _squares_of_trials(rows: Patterns, weights: Array, share: Array) -> Array:
     """The same, each trial by itself: y² = y for a response of 0 or 1."""
     right, answered = rows.sums_of(weights)
     return (1 - 2 * share) * right + share**2 * answered

@@ -12,7 +12,9 @@ import numpy as np
 from scipy.special import expit
 
 from irtkit.calibration.likelihood import grid_of
-from irtkit.quadrature import REAL, SYNTHETIC, Grid, ItemArrays, Nodes
+from irtkit.irf import Items
+from irtkit.patterns import REAL, SYNTHETIC, float_blocks
+from irtkit.quadrature import Grid, Nodes
 from irtkit.quadrature.engines import NumpyEngine
 from irtkit.quadrature.formulas import (
     LEAST_LOG_WEIGHT,
@@ -22,7 +24,6 @@ from irtkit.quadrature.formulas import (
     curves,
     log_joint,
 )
-from irtkit.quadrature.rows import widened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.layout import Layout
-    from irtkit.quadrature import Rows
+    from irtkit.patterns import Patterns
 
     Array = NDArray[np.float64]
 
@@ -61,7 +62,7 @@ class Part(NamedTuple):
     real: NDArray[np.bool_]
 
 
-def tables_of(items: ItemArrays, theta: Array) -> Tables:
+def tables_of(items: Items, theta: Array) -> Tables:
     """Curves of items at abilities θ."""
     s = np.asarray(expit(np.multiply.outer(items.slope, theta) + items.intercept[:, None]))
     c = np.zeros((len(s), 1))
@@ -73,7 +74,7 @@ def tables_of(items: ItemArrays, theta: Array) -> Tables:
 class Fitted:
     """Responses, items and grid of a maximum."""
 
-    def __init__(self, layout: Layout, rows: Rows, nodes: Nodes, x: Array) -> None:
+    def __init__(self, layout: Layout, rows: Patterns, nodes: Nodes, x: Array) -> None:
         self.layout = layout
         self.rows = rows
         self.x = x
@@ -103,7 +104,7 @@ class Fitted:
     def tables(self, some: slice = slice(None)) -> Tables:
         """Curves of some items."""
         slope, intercept, logit = self.items
-        items = ItemArrays(slope[some], intercept[some], None if logit is None else logit[some])
+        items = Items(slope[some], intercept[some], None if logit is None else logit[some])
         return tables_of(items, self.theta)
 
     def posteriors(self, dtype: Any = np.float64) -> Iterator[Part]:
@@ -114,7 +115,7 @@ class Fitted:
         shared = curves(engine, engine.kind, self.items, nodes)
         arrays = RowArrays(rows.cells, rows.trials, rows.group)
         inputs = Inputs(arrays, rows.item_right, self.items, Grid(nodes, self.log_weights))
-        for some, right, given in widened(
+        for some, right, given in float_blocks(
             rows.cells, rows.trials, most, complete=self.complete, n_points=len(self.theta)
         ):
             answered = np.broadcast_to(1.0, right.shape) if given is None else given

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from irtkit.calibration.result import FitResult
     from irtkit.calibration.solution import Solution
     from irtkit.irf import ModelName
-    from irtkit.quadrature import Rows
+    from irtkit.patterns import Patterns
     from irtkit.responses import ResponseMatrix
 
 _NAMED_IN_WARNINGS = 5
@@ -220,10 +220,10 @@ def _fitted(run: _Run) -> FitResult:
     """Fit; the prior among the settings is then told in full."""
     from irtkit.calibration.layout import Layout
     from irtkit.calibration.solution import counts_of, result_of
-    from irtkit.quadrature import rows_of
+    from irtkit.patterns import patterns_of
 
     responses, model, settings = run.responses, run.model, run.settings
-    rows = rows_of(responses, synthetic_is_real=settings["synthetic"] == "ordinary")
+    rows = patterns_of(responses, synthetic_is_real=settings["synthetic"] == "ordinary")
     counts = counts_of(rows)
     # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
     same_as_1pl = settings["quadrature"] == "adaptive" or run.method == "vi"
@@ -244,7 +244,9 @@ def _prior_at_start(settings: dict[str, Any]) -> Prior | None:
     return prior_of("weak" if settings["prior"] == "empirical" else settings["prior"])
 
 
-def _climber(run: _Run, layout: Layout, rows: Rows, *, tol: float, max_iterations: int) -> Climber:
+def _climber(
+    run: _Run, layout: Layout, rows: Patterns, *, tol: float, max_iterations: int
+) -> Climber:
     from irtkit.calibration.em import Climber
 
     grid = run.settings["quadrature"]
@@ -259,7 +261,7 @@ def _climber(run: _Run, layout: Layout, rows: Rows, *, tol: float, max_iteration
     )
 
 
-def _by_vi(run: _Run, layout: Layout, rows: Rows) -> Solution:
+def _by_vi(run: _Run, layout: Layout, rows: Patterns) -> Solution:
     """Approximate the posterior; the ascent of the bound starts near a maximum."""
     from irtkit.calibration.variational.solving import NEAR, Options, Variational, start_rows
 
@@ -278,7 +280,7 @@ def _by_vi(run: _Run, layout: Layout, rows: Rows) -> Solution:
     ).solve()
 
 
-def _by_em(run: _Run, layout: Layout, rows: Rows) -> Solution:
+def _by_em(run: _Run, layout: Layout, rows: Patterns) -> Solution:
     """Maximise the likelihood; standard errors are those of the observed information."""
     from irtkit.calibration.empirical import sharpened
     from irtkit.calibration.fitted import Fitted

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.quadrature import REAL, SYNTHETIC
+from irtkit.patterns import REAL, SYNTHETIC
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

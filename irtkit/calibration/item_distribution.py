@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.priors import Hyper
-    from irtkit.quadrature import ItemArrays
+    from irtkit.irf import Items
 
     Array = NDArray[np.float64]
 
@@ -177,7 +177,7 @@ class ItemDistribution:
             ]
         )
 
-    def at(self, items: ItemArrays, hyper: Hyper, *, common_slope: bool) -> AtPrior:
+    def at(self, items: Items, hyper: Hyper, *, common_slope: bool) -> AtPrior:
         """Log density of u and e of the items, its gradient and its curvature.
 
         Each item is of the kind that its slope has the sign of. Slopes meet the limit of the weak

@@ -12,7 +12,7 @@ import numpy as np
 
 from irtkit.calibration.fitted import tables_of
 from irtkit.calibration.priors import Term, WeakPrior, steep_term
-from irtkit.quadrature import ItemArrays
+from irtkit.irf import Items
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,7 +111,7 @@ class ItemLikelihoods:
 
     def _tables(self, some: Places, slope: Array, intercept: Array) -> Tables:
         logit = None if self._guessing is None else self._guessing[some]
-        return tables_of(ItemArrays(slope, intercept, logit), self._theta)
+        return tables_of(Items(slope, intercept, logit), self._theta)
 
     def _responses_of(self, some: Places) -> Array:
         return self._responses if len(self._responses) == 1 else self._responses[some]

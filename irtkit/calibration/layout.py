@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.calibration.priors import Hyper, ItemDensity
-from irtkit.quadrature import ItemArrays
+from irtkit.irf import Items
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,17 +80,17 @@ class Layout:
         parts = [slopes, intercepts, *([] if guessing is None else [guessing])]
         return np.concatenate([*parts, learned[: self.n_learned]])
 
-    def items(self, x: Array) -> ItemArrays:
+    def items(self, x: Array) -> Items:
         """Slope, intercept and logit of guessing of every item."""
         slopes, intercepts, guessing, _ = self.split(x)
         if self.common_slope:
             slopes = np.full(self.n_items, 1.0 if self.model == "Rasch" else slopes[0])
         if guessing is None:
-            return ItemArrays(slopes, intercepts)
+            return Items(slopes, intercepts)
         sine, cosine = _sine_and_cosine(guessing)
-        return ItemArrays(slopes, intercepts, 2 * np.log(np.abs(sine / cosine)))
+        return Items(slopes, intercepts, 2 * np.log(np.abs(sine / cosine)))
 
-    def vector(self, items: ItemArrays) -> Array:
+    def vector(self, items: Items) -> Array:
         """Return the vector that holds some items; what the prior learns is left at 0."""
         slopes, intercepts, logits = items
         guessing = None if logits is None else np.arctan(np.exp(0.5 * np.minimum(logits, 700.0)))

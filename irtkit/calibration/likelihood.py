@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.calibration.ascent import Evaluation
-from irtkit.quadrature import REAL, SYNTHETIC, Grid
+from irtkit.patterns import REAL, SYNTHETIC
+from irtkit.quadrature import Grid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

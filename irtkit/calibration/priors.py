@@ -21,7 +21,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.quadrature import ItemArrays
+    from irtkit.irf import Items
 
     Array = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ class ItemDensity(Protocol):
     learns: ClassVar[bool]
     """Whether it learns :class:`Hyper` with the items."""
 
-    def at(self, items: ItemArrays, hyper: Hyper, *, common_slope: bool) -> AtPrior:
+    def at(self, items: Items, hyper: Hyper, *, common_slope: bool) -> AtPrior:
         """Log density of the items, its gradient and its curvature."""
 
 
@@ -223,7 +223,7 @@ class ItemPrior:
                 names = " or ".join(kind.__name__ for kind in kinds)
                 raise TypeError(f"{name} of ItemPrior must be {names} or None, got {value!r}")
 
-    def at(self, items: ItemArrays, hyper: Hyper, *, common_slope: bool) -> AtPrior:
+    def at(self, items: Items, hyper: Hyper, *, common_slope: bool) -> AtPrior:
         """Log density of the items, its gradient and its curvature."""
         del hyper
         terms = []
@@ -279,7 +279,7 @@ class WeakPrior:
             if not value > 0:
                 raise ValueError(f"{name} of the prior must be above 0, got {value}")
 
-    def at(self, items: ItemArrays, hyper: Hyper, *, common_slope: bool) -> AtPrior:
+    def at(self, items: Items, hyper: Hyper, *, common_slope: bool) -> AtPrior:
         """Log density of the items and of m and τ, its gradient and its curvature."""
         slope = items.slope
         off_line = items.intercept - hyper.location * slope
@@ -353,7 +353,7 @@ def guessing_term(density: Beta | Normal, logit: Array) -> Term:
     )
 
 
-def _n_parameters(items: ItemArrays) -> int:
+def _n_parameters(items: Items) -> int:
     return 2 if items.logit_guessing is None else 3
 
 

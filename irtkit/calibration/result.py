@@ -346,10 +346,10 @@ class FitResult:
             return self.saved_verdict or Verdict(nothing, nothing)
         from irtkit.calibration.evidence import evidence_of
         from irtkit.calibration.inversion import inversion
-        from irtkit.quadrature import rows_of
+        from irtkit.patterns import patterns_of
 
         ordinary = self.settings["synthetic"] == "ordinary"
-        found = inversion(evidence_of(rows_of(self.responses, synthetic_is_real=ordinary)))
+        found = inversion(evidence_of(patterns_of(self.responses, synthetic_is_real=ordinary)))
         answered = self.counts.item_responses > 0
         return Verdict(
             np.where(answered, found.p_negative, np.nan),

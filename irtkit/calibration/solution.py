@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.variational.posterior import Posterior
-    from irtkit.quadrature import ItemArrays, Nodes, Rows
+    from irtkit.irf import Items
+    from irtkit.patterns import Patterns
+    from irtkit.quadrature import Nodes
     from irtkit.responses import ResponseMatrix
 
     Array = NDArray[np.float64]
@@ -30,7 +32,7 @@ class Solution(NamedTuple):
     Ability is N(0, 1), but where ``latent_sd`` says otherwise.
     """
 
-    items: ItemArrays
+    items: Items
     covariances: Array | None
     """Of slope, intercept (and logit of guessing), (n_items, k, k); None if not asked for."""
     information: Array | None
@@ -51,7 +53,7 @@ class Solution(NamedTuple):
     posterior: Posterior | None = None
 
 
-def counts_of(rows: Rows) -> Counts:
+def counts_of(rows: Patterns) -> Counts:
     """Counts of responses, those by item of real respondents alone."""
     counts = Counts(
         rows.item_right[0].astype(np.int64),

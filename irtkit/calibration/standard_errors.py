@@ -25,7 +25,7 @@ from irtkit.calibration.information import (
     system_of,
 )
 from irtkit.calibration.likelihood import prior_at
-from irtkit.quadrature import REAL
+from irtkit.patterns import REAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.quadrature import REAL
+from irtkit.patterns import REAL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.layout import Layout
-    from irtkit.quadrature import Rows
+    from irtkit.patterns import Patterns
 
     Array = NDArray[np.float64]
 
@@ -22,7 +22,7 @@ _OUT_OF_REACH = 20.0
 """Logit at which an item without variance is as good as certain."""
 
 
-def starting_values(layout: Layout, rows: Rows) -> Array:
+def starting_values(layout: Layout, rows: Patterns) -> Array:
     """Start from proportions right and from the correlation of each item with the total score.
 
     Real respondents alone count: an always-right row would turn inverted items round, and the
@@ -57,7 +57,7 @@ def starting_values(layout: Layout, rows: Rows) -> Array:
     return layout.joined(slope, intercept, guessing, np.array([0.0, np.log(typical)]))
 
 
-def _without_variance(rows: Rows) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _without_variance(rows: Patterns) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Items that all who answered got right, and those that all got wrong."""
     right, answered = rows.item_right.sum(axis=0), rows.item_responses.sum(axis=0)
     return (right == answered) & (answered > 0), (right == 0) & (answered > 0)

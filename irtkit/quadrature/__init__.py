@@ -2,21 +2,15 @@
 
 from irtkit.quadrature.engines import Engine, engine_of
 from irtkit.quadrature.formulas import Grid, Posteriors, Sums
-from irtkit.quadrature.grid import ItemArrays, Nodes, Resolution, fixed_nodes
-from irtkit.quadrature.rows import REAL, SYNTHETIC, Rows, rows_of
+from irtkit.quadrature.nodes import NodeDensity, Nodes, fixed_nodes
 
 __all__ = [
-    "REAL",
-    "SYNTHETIC",
     "Engine",
     "Grid",
-    "ItemArrays",
+    "NodeDensity",
     "Nodes",
     "Posteriors",
-    "Resolution",
-    "Rows",
     "Sums",
     "engine_of",
     "fixed_nodes",
-    "rows_of",
 ]

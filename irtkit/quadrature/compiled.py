@@ -18,17 +18,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding
 
+from irtkit.patterns import PADDING
 from irtkit.quadrature import formulas
 from irtkit.quadrature.formulas import Inputs, Kind, Posteriors, RowArrays, Sums
-from irtkit.quadrature.rows import PADDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
+    from irtkit.irf import Items
+    from irtkit.patterns import Patterns
     from irtkit.quadrature.formulas import Grid
-    from irtkit.quadrature.grid import ItemArrays
-    from irtkit.quadrature.rows import Rows
 
 _TYPICAL_NODES = 48
 _TABLE, _CELLS = 2**18, 2**20
@@ -50,7 +50,7 @@ class JaxEngine:
     matrix, and puts what belongs there on its own devices.
     """
 
-    def __init__(self, rows: Rows, mesh: Mesh | None = None) -> None:
+    def __init__(self, rows: Patterns, mesh: Mesh | None = None) -> None:
         self.rows = rows
         self._parts = _Parts(None if mesh is None else Mesh(mesh.devices.ravel(), (_AXIS,)))
         n_devices = 1 if mesh is None else mesh.size
@@ -82,16 +82,16 @@ class JaxEngine:
         )
         _remember_program((self._parts, self._kind, self._arrays.cells.shape))
 
-    def sums(self, items: ItemArrays, grid: Grid, *, exact: bool = False) -> Sums:
+    def sums(self, items: Items, grid: Grid, *, exact: bool = False) -> Sums:
         """Marginal log-likelihood and its derivatives, in 64 bits throughout if exact."""
         return Sums(*self._run(_sums, self._kind._replace(exact=exact), items, grid))
 
-    def posteriors(self, items: ItemArrays, grid: Grid) -> Posteriors:
+    def posteriors(self, items: Items, grid: Grid) -> Posteriors:
         """Posterior of every respondent."""
         n = len(self.rows.group)
         return Posteriors(*(part[:n] for part in self._run(_posteriors, self._kind, items, grid)))
 
-    def _run(self, program: Any, kind: Kind, items: ItemArrays, grid: Grid) -> Iterator[Any]:
+    def _run(self, program: Any, kind: Kind, items: Items, grid: Grid) -> Iterator[Any]:
         inputs = Inputs(self._arrays, self.rows.item_right, items, grid)
         with (
             jax.enable_x64(new_val=True),
@@ -119,7 +119,7 @@ class _Parts:
             return jnp.asarray(cut((slice(None),)))
         return jax.make_array_from_callback(shape, NamedSharding(self.mesh, _SHARED_OUT), cut)
 
-    def check_alike(self, rows: Rows) -> None:
+    def check_alike(self, rows: Patterns) -> None:
         """Refuse other responses on other processes: shares of them would not make one matrix."""
         if self.mesh is None or not self.mesh.is_multi_process:
             return

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from jax.sharding import Mesh
 
-    from irtkit.quadrature.bits import Bits
+    from irtkit.irf import Items
+    from irtkit.packed import Packed
+    from irtkit.patterns import Patterns
     from irtkit.quadrature.formulas import Grid, Posteriors, Sums
-    from irtkit.quadrature.grid import ItemArrays
-    from irtkit.quadrature.rows import Rows
 
 _MANY_CELLS, _MANY_BY_PRODUCT = 2**21, 2**20
 """Cells from which on JAX computes: complete data without guessing, and all else."""
@@ -40,16 +40,16 @@ _SPARSE_TABLE = 2**20
 class Engine(Protocol):
     """Computes the marginal likelihood of one response matrix."""
 
-    rows: Rows
+    rows: Patterns
 
-    def sums(self, items: ItemArrays, grid: Grid, *, exact: bool = False) -> Sums:
+    def sums(self, items: Items, grid: Grid, *, exact: bool = False) -> Sums:
         """Marginal log-likelihood and its derivatives, in 64 bits throughout if exact."""
 
-    def posteriors(self, items: ItemArrays, grid: Grid) -> Posteriors:
+    def posteriors(self, items: Items, grid: Grid) -> Posteriors:
         """Posterior of every respondent."""
 
 
-def engine_of(rows: Rows, *, with_guessing: bool, mesh: Mesh | None = None) -> Engine:
+def engine_of(rows: Patterns, *, with_guessing: bool, mesh: Mesh | None = None) -> Engine:
     """Return the engine that suits the matrix, or computes on the devices of a mesh."""
     many = _MANY_CELLS if rows.complete and not with_guessing else _MANY_BY_PRODUCT
     few = rows.cells.size < many or _to_tabulate(rows, with_guessing=with_guessing) is not None
@@ -65,12 +65,12 @@ class NumpyEngine:
 
     xp: Any = np
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Patterns) -> None:
         self.rows = rows
         self.kind = Kind(rows.complete, rows.has_synthetic, padded=False, sparse=rows.sparse)
         self._arrays = RowArrays(rows.cells, rows.trials, rows.group)
 
-    def sums(self, items: ItemArrays, grid: Grid, *, exact: bool = False) -> Sums:
+    def sums(self, items: Items, grid: Grid, *, exact: bool = False) -> Sums:
         """Marginal log-likelihood and its derivatives, in 64 bits throughout if exact."""
         inputs = self._inputs(items, grid)
         bits = _to_tabulate(self.rows, with_guessing=items.logit_guessing is not None)
@@ -80,7 +80,7 @@ class NumpyEngine:
             return formulas.finished(self, self.kind, inputs, shared, totals)
         return formulas.sums(self, self.kind._replace(exact=exact), inputs)
 
-    def posteriors(self, items: ItemArrays, grid: Grid) -> Posteriors:
+    def posteriors(self, items: Items, grid: Grid) -> Posteriors:
         """Posterior of every respondent."""
         inputs = self._inputs(items, grid)
         bits = _to_tabulate(self.rows, with_guessing=items.logit_guessing is not None)
@@ -89,7 +89,7 @@ class NumpyEngine:
             return tabulated.posteriors(inputs, bits, tabulated.Table(inputs, shared, fine=True))
         return formulas.posteriors(self, self.kind, inputs)
 
-    def _inputs(self, items: ItemArrays, grid: Grid) -> Inputs:
+    def _inputs(self, items: Items, grid: Grid) -> Inputs:
         return Inputs(self._arrays, self.rows.item_right, items, grid)
 
     def over_rows(
@@ -115,10 +115,10 @@ class NumpyEngine:
         return _over_slices(step, start, arrays, n_points, _TABLE)
 
 
-def _to_tabulate(rows: Rows, *, with_guessing: bool) -> Bits | None:
+def _to_tabulate(rows: Patterns, *, with_guessing: bool) -> Packed | None:
     """Answers of respondents who are many and whose posteriors depend on their scores alone."""
     by_score = not with_guessing and not rows.has_synthetic
-    return rows.bits if by_score and rows.n > _ROWS_PER_ITEM * rows.cells.shape[1] else None
+    return rows.packed if by_score and rows.n > _ROWS_PER_ITEM * rows.cells.shape[1] else None
 
 
 def _over_slices(

@@ -22,12 +22,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from irtkit.quadrature.rows import PADDING, REAL, SYNTHETIC, answered_of, right_of
+from irtkit.patterns import PADDING, REAL, SYNTHETIC, answered_of, right_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from irtkit.quadrature.grid import ItemArrays, Nodes
+    from irtkit.irf import Items
+    from irtkit.quadrature.nodes import Nodes
 
 LEAST_LOG_WEIGHT = -80.0
 """Log weight, relative to the largest, below which 32 bits would lose speed and then the number."""
@@ -100,7 +101,7 @@ class Inputs(NamedTuple):
     rows: RowArrays
     item_right: Any
     """Right responses by group and item, (2, n_items)."""
-    items: ItemArrays
+    items: Items
     grid: Grid
 
 
@@ -139,7 +140,7 @@ class Curves(NamedTuple):
     if rows are sparse."""
 
 
-def curves(backend: Backend, kind: Kind, items: ItemArrays, nodes: Nodes) -> Curves:
+def curves(backend: Backend, kind: Kind, items: Items, nodes: Nodes) -> Curves:
     """Curves of all items."""
     xp, knots, complete = backend.xp, nodes.knots, kind.complete
     n_knots = knots.shape[0]

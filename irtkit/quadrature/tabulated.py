@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from irtkit.patterns import REAL
 from irtkit.quadrature.formulas import Posteriors, Totals
-from irtkit.quadrature.rows import REAL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.quadrature.bits import Bits
+    from irtkit.packed import Packed
     from irtkit.quadrature.formulas import Curves, Inputs
 
     Array = NDArray[np.float64]
@@ -132,7 +132,7 @@ class Table:
         return np.asarray((by_power * self._powers).sum(axis=0))
 
 
-def summed(inputs: Inputs, bits: Bits, table: Table) -> Totals:
+def summed(inputs: Inputs, bits: Packed, table: Table) -> Totals:
     """Sums over all respondents, who are real."""
     step, t = table.locate(bits.scores(inputs.items.slope))
     log_marginal, mass = table.total(step, t)
@@ -141,7 +141,7 @@ def summed(inputs: Inputs, bits: Bits, table: Table) -> Totals:
     return Totals(np.array([log_marginal, 0.0]), np.stack([mass, nothing]), by_right, None)
 
 
-def posteriors(inputs: Inputs, bits: Bits, table: Table) -> Posteriors:
+def posteriors(inputs: Inputs, bits: Packed, table: Table) -> Posteriors:
     """Posterior of every respondent."""
     step, t = table.locate(bits.scores(inputs.items.slope))
     f, mean, variance = (table.derivative(order, step, t) for order in range(3))

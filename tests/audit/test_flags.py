@@ -23,7 +23,7 @@ from irtkit import (
 from irtkit.audit.flags import _discoveries, respondents_needed
 from irtkit.calibration.evidence import evidence_of
 from irtkit.calibration.inversion import inversion
-from irtkit.quadrature import rows_of
+from irtkit.patterns import patterns_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +53,7 @@ def planted(
 
 
 def judged(responses: ResponseMatrix) -> tuple[Inversion, Evidence]:
-    evidence = evidence_of(rows_of(responses, synthetic_is_real=False))
+    evidence = evidence_of(patterns_of(responses, synthetic_is_real=False))
     return inversion(evidence), evidence
 
 

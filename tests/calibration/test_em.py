@@ -12,12 +12,12 @@ from irtkit.calibration import em
 from irtkit.calibration.em import Climber
 from irtkit.calibration.layout import Layout
 from irtkit.calibration.starting import starting_values
-from irtkit.quadrature import rows_of
+from irtkit.patterns import patterns_of
 
 if TYPE_CHECKING:
     from irtkit import FitResult
     from irtkit.irf import ModelName
-    from irtkit.quadrature import Rows
+    from irtkit.patterns import Patterns
 
 N_ITEMS = 8
 
@@ -31,7 +31,7 @@ def answers(n: int = 3000, *, by_ability: bool = False, hardest: float = 1.5) ->
     return simulate_responses(items, np.sort(abilities) if by_ability else abilities, seed=3)
 
 
-def climber(rows: Rows, model: ModelName = "2PL") -> Climber:
+def climber(rows: Patterns, model: ModelName = "2PL") -> Climber:
     layout = Layout(model, N_ITEMS, None)
     nothing = {"grid": None, "tol": 1e-7, "max_iterations": 100}
     return Climber(layout, rows, report=lambda _step, _value: None, **nothing)
@@ -62,7 +62,7 @@ def test_a_sample_to_start_from_changes_no_maximum(
 
 
 def test_a_start_from_a_sample_is_near_the_maximum_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = rows_of(answers(), synthetic_is_real=False)
+    rows = patterns_of(answers(), synthetic_is_real=False)
     x = climber(rows).maximise(starting_values(Layout("2PL", N_ITEMS, None), rows)).x
     monkeypatch.setattr(em, "_SAMPLE", 1000)
     # standard errors are about 0.06, and those of a third of the respondents 0.1
@@ -79,7 +79,7 @@ def test_no_sample_is_taken_where_it_is_dear_or_too_small(
         values = responses.values.copy()
         values[0, 0] = -1
         responses = ResponseMatrix(values)
-    rows = rows_of(responses, synthetic_is_real=False)
+    rows = patterns_of(responses, synthetic_is_real=False)
     with_model = climber(rows, "3PL" if reason == "guessing" else "2PL")
     expected = starting_values(with_model.layout, rows)
     assert np.array_equal(with_model.start(), expected)

@@ -13,7 +13,9 @@ from irtkit.calibration.item_distribution import ItemDistribution
 from irtkit.calibration.item_likelihoods import ItemLikelihoods
 from irtkit.calibration.layout import Layout
 from irtkit.calibration.priors import Hyper
-from irtkit.quadrature import ItemArrays, Resolution, rows_of
+from irtkit.irf import Items
+from irtkit.patterns import patterns_of
+from irtkit.quadrature import NodeDensity
 
 SPREADS = (0.3, 0.5)
 SOME = ItemDistribution(1.2, 0.7, 0.35, 0.1, -0.4, 0.9, 0.6, 0.3)
@@ -232,10 +234,10 @@ def test_coordinates_lead_back_to_items_and_their_jacobian_is_that_of_difference
 
 def test_as_a_prior_its_gradient_is_that_of_differences() -> None:
     generator = np.random.default_rng(3)
-    items = ItemArrays(*generator.normal(size=(3, 20)))
+    items = Items(*generator.normal(size=(3, 20)))
     hyper, step = Hyper(0.0, 0.0), 1e-6
 
-    def at(moved: ItemArrays) -> float:
+    def at(moved: Items) -> float:
         return SOME.at(moved, hyper, common_slope=False).log_density
 
     gradient = SOME.at(items, hyper, common_slope=False).gradient()
@@ -255,8 +257,8 @@ def test_likelihoods_of_single_items_bend_as_told(model: irtkit.ModelName, missi
     layout = Layout(model, 12, None)
     x = np.concatenate([np.linspace(0.6, 1.4, 12), np.linspace(-1, 1, 12), np.full(12, 0.4)])
     x = x[: 36 if model == "3PL" else 24]
-    rows = rows_of(ResponseMatrix(values), synthetic_is_real=False)
-    nodes = Resolution.of(layout.items(x), 8.0, 1.0).nodes()
+    rows = patterns_of(ResponseMatrix(values), synthetic_is_real=False)
+    nodes = NodeDensity.of(layout.items(x), 8.0, 1.0).nodes()
     likelihoods = ItemLikelihoods(Fitted(layout, rows, nodes, x))
     items, step = np.arange(12), 1e-4
     slope, intercept = layout.items(x)[:2]

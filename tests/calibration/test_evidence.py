@@ -9,22 +9,21 @@ import pytest
 
 from irtkit import ItemParameters, ResponseMatrix, add_synthetic, simulate_responses
 from irtkit.calibration.evidence import Evidence, evidence_of, strength_of
-from irtkit.quadrature import rows_of
-from irtkit.quadrature.rows import counted
+from irtkit.patterns import patterns_of, with_margins
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.quadrature import Rows
+    from irtkit.patterns import Patterns
 
     Array = NDArray[np.float64]
 
 
-def rows(responses: ResponseMatrix) -> Rows:
-    return rows_of(responses, synthetic_is_real=False)
+def rows(responses: ResponseMatrix) -> Patterns:
+    return patterns_of(responses, synthetic_is_real=False)
 
 
-def simulated(n_respondents: int, n_items: int, *, seed: int, missing: float = 0.0) -> Rows:
+def simulated(n_respondents: int, n_items: int, *, seed: int, missing: float = 0.0) -> Patterns:
     generator = np.random.default_rng(seed)
     items = ItemParameters.from_difficulty(
         generator.lognormal(0, 0.3, n_items), generator.normal(size=n_items)
@@ -37,9 +36,9 @@ def standardised(values: Array) -> Array:
     return (values - values.mean()) / values.std()
 
 
-def inverted(given: Rows) -> Rows:
+def inverted(given: Patterns) -> Patterns:
     right = given.cells == 1
-    return counted(np.where(given.cells < 0, -1, ~right).astype(np.int8), None, given.group)
+    return with_margins(np.where(given.cells < 0, -1, ~right).astype(np.int8), None, given.group)
 
 
 def coin_flips(n_respondents: int, n_items: int, seed: int) -> ResponseMatrix:
@@ -124,7 +123,7 @@ def test_synthetic_respondents_have_no_strength_and_change_nobody_elses(missing:
 
 def test_synthetic_respondents_count_when_they_are_called_ordinary() -> None:
     crowd = add_synthetic(coin_flips(20, 30, seed=5), "always-right")
-    ordinary = strength_of(rows_of(crowd, synthetic_is_real=True))
+    ordinary = strength_of(patterns_of(crowd, synthetic_is_real=True))
     assert ordinary.kept.all()
     assert ordinary.value[-1] == ordinary.value.max()
 
@@ -190,7 +189,7 @@ def test_noise_in_repeated_trials_has_no_trend() -> None:
     assert np.std(found) == pytest.approx(1, abs=0.125)
 
 
-def brute_force(given: Rows, *, right: Array, answered: Array) -> Evidence:
+def brute_force(given: Patterns, *, right: Array, answered: Array) -> Evidence:
     """Score and information of every item by strength told without the item's own responses.
 
     In place of how many of them were right stands the share of the item; the scale is kept.
@@ -255,7 +254,7 @@ def test_of_three_respondents_nothing_is_told() -> None:
 def test_repeated_trials_that_are_all_one_say_what_the_plain_matrix_says(missing: float) -> None:
     plain = simulated(70, 40, seed=10, missing=missing)
     trials = (plain.cells >= 0).astype(np.uint8)
-    repeated = counted(np.maximum(plain.cells, 0).astype(np.uint8), trials, plain.group)
+    repeated = with_margins(np.maximum(plain.cells, 0).astype(np.uint8), trials, plain.group)
     assert (plain.trials, repeated.trials is trials) == (None, True)
     for one, other in zip(strength_of(plain), strength_of(repeated), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)
@@ -268,7 +267,7 @@ def test_without_missing_cells_nothing_is_adjusted() -> None:
     whole = simulated(150, 60, seed=11)
     holed = whole.cells.copy()
     holed[0, 0] = -1
-    near = evidence_of(counted(holed, None, whole.group)).trend
+    near = evidence_of(with_margins(holed, None, whole.group)).trend
     np.testing.assert_allclose(near, evidence_of(whole).trend, atol=0.25)
 
 
@@ -294,7 +293,7 @@ def test_the_order_of_respondents_and_of_items_makes_no_difference(missing: floa
     given = simulated(50, 30, seed=14, missing=missing)
     shuffle = np.random.default_rng(15).permutation
     by_row, by_column = shuffle(50), shuffle(30)
-    moved = evidence_of(counted(given.cells[by_row][:, by_column], None, given.group))
+    moved = evidence_of(with_margins(given.cells[by_row][:, by_column], None, given.group))
     np.testing.assert_allclose(moved.trend, evidence_of(given).trend[by_column], atol=1e-9)
 
 

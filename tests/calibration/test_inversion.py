@@ -12,7 +12,7 @@ from irtkit.calibration import inversion as module
 from irtkit.calibration.evidence import Evidence, evidence_of
 from irtkit.calibration.inversion import Inversion, Kinds, inversion
 from irtkit.irf import MODELS
-from irtkit.quadrature import rows_of
+from irtkit.patterns import patterns_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +36,7 @@ def planted(
 
 
 def evidence(responses: ResponseMatrix) -> Evidence:
-    return evidence_of(rows_of(responses, synthetic_is_real=False))
+    return evidence_of(patterns_of(responses, synthetic_is_real=False))
 
 
 def judged(responses: ResponseMatrix) -> Inversion:

@@ -13,7 +13,8 @@ from irtkit.calibration.likelihood import MarginalLikelihood, prior_at
 from irtkit.calibration.priors import Beta, ItemPrior, WeakPrior
 from irtkit.calibration.starting import starting_values
 from irtkit.irf import MODELS
-from irtkit.quadrature import engine_of, fixed_nodes, rows_of
+from irtkit.patterns import patterns_of
+from irtkit.quadrature import engine_of, fixed_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +39,7 @@ def setting(
     responses = simulate_responses(items, generator.normal(size=30), missing=missing, seed=1)
     if synthetic:
         responses = add_synthetic(responses, ("always-right", "always-wrong"))
-    rows = rows_of(responses, synthetic_is_real=False)
+    rows = patterns_of(responses, synthetic_is_real=False)
     layout = Layout(model, 6, prior)
     engine = engine_of(rows, with_guessing=model == "3PL")
     likelihood = MarginalLikelihood(layout, engine, fixed_nodes(81, 20.0), exact=True)
@@ -130,7 +131,7 @@ def test_preconditioner_is_close_to_the_inverse_of_the_curvature() -> None:
         generator.lognormal(0, 0.3, 20), generator.normal(size=20)
     )
     responses = simulate_responses(items, generator.normal(size=2000), seed=1)
-    rows, layout = rows_of(responses, synthetic_is_real=False), Layout("2PL", 20, None)
+    rows, layout = patterns_of(responses, synthetic_is_real=False), Layout("2PL", 20, None)
     engine = engine_of(rows, with_guessing=False)
     likelihood = MarginalLikelihood(layout, engine, fixed_nodes(61, 6.0))
     x = layout.joined(items.discrimination, items.intercept, None, np.zeros(0))

@@ -15,7 +15,9 @@ from irtkit.calibration.fitted import Fitted
 from irtkit.calibration.layout import Layout
 from irtkit.calibration.likelihood import prior_at
 from irtkit.calibration.priors import WeakPrior
-from irtkit.quadrature import ItemArrays, fixed_nodes, rows_of
+from irtkit.irf import Items
+from irtkit.patterns import patterns_of
+from irtkit.quadrature import fixed_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,9 +116,9 @@ def test_dense_covariances_invert_numerical_second_derivatives(
     slopes = {"1PL": [1.1], "Rasch": [0.1]}.get(model, SIX_ITEMS.discrimination)
     logits = np.log(GUESSING / (1 - GUESSING)) if model == "3PL" else []
     x = np.concatenate([slopes, SIX_ITEMS.intercept, logits])
-    layout, rows = Layout(model, 6, prior), rows_of(responses, synthetic_is_real=False)
+    layout, rows = Layout(model, 6, prior), patterns_of(responses, synthetic_is_real=False)
     guessing = logits if model == "3PL" else None
-    at = layout.vector(ItemArrays(np.array(slopes), SIX_ITEMS.intercept, guessing))
+    at = layout.vector(Items(np.array(slopes), SIX_ITEMS.intercept, guessing))
     at[len(x) :] = [0.2, 0.1][: len(at) - len(x)]
     found = standard_errors.item_covariances(Fitted(layout, rows, fixed_nodes(*GRID), at))
     by_prior = None

@@ -10,7 +10,9 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 from irtkit import ItemParameters, ResponseMatrix, add_synthetic, simulate_responses
-from irtkit.quadrature import Grid, ItemArrays, Resolution, engines, fixed_nodes, rows_of
+from irtkit.irf import Items
+from irtkit.patterns import patterns_of
+from irtkit.quadrature import Grid, NodeDensity, engines, fixed_nodes
 from irtkit.quadrature.compiled import JaxEngine
 from irtkit.quadrature.engines import NumpyEngine, engine_of
 
@@ -39,10 +41,10 @@ def drawn(
     return simulate_responses(items, abilities, missing=missing, trials=trials, seed=5), items
 
 
-def as_arrays(items: ItemParameters) -> ItemArrays:
+def as_arrays(items: ItemParameters) -> Items:
     c = items.guessing
     logit = np.log(c / (1 - c)) if c.any() else None
-    return ItemArrays(items.discrimination, items.intercept, logit)
+    return Items(items.discrimination, items.intercept, logit)
 
 
 def grid_of(nodes: Nodes) -> Grid:
@@ -69,7 +71,7 @@ def test_posteriors_are_what_the_definition_gives(
     marginal = logsumexp(joint, axis=1)
     mean = np.exp(joint - marginal[:, None]) @ theta
 
-    rows = rows_of(responses, synthetic_is_real=False)
+    rows = patterns_of(responses, synthetic_is_real=False)
     found = engine(rows).posteriors(as_arrays(items), grid_of(fixed_nodes(61, 6.0)))
     assert found.log_marginal == pytest.approx(marginal, abs=1e-10)
     assert found.mean == pytest.approx(mean, abs=1e-10)
@@ -84,14 +86,14 @@ def test_sums_are_those_of_the_posteriors_and_the_gradient_their_derivative(
     crowd = responses
     if trials == 1:
         crowd = add_synthetic(responses, ("always-right", "always-wrong"))
-    computed = engine(rows_of(crowd, synthetic_is_real=False))
+    computed = engine(patterns_of(crowd, synthetic_is_real=False))
     arrays, grid = as_arrays(items), grid_of(fixed_nodes(41, 6.0))
     sums, exact = computed.sums(arrays, grid, exact=True), computed.posteriors(arrays, grid)
     by_group = [exact.log_marginal[crowd.synthetic == group].sum() for group in (False, True)]
     assert sums.log_marginal == pytest.approx(np.array(by_group), abs=1e-9)
     assert sums.node_mass.sum(axis=1) == pytest.approx([40, crowd.synthetic.sum()], abs=1e-9)
 
-    def log_likelihood(arrays: ItemArrays) -> float:
+    def log_likelihood(arrays: Items) -> float:
         return float(computed.posteriors(arrays, grid).log_marginal.sum())
 
     # in 32 bits a respondent is off by about 1e-7
@@ -118,9 +120,9 @@ def test_engines_agree(
     responses, items = drawn(model, missing, trials, n_items=150)
     if synthetic and trials == 1:
         responses = add_synthetic(responses, ("always-right", "always-wrong"))
-    rows = rows_of(responses, synthetic_is_real=False)
+    rows = patterns_of(responses, synthetic_is_real=False)
     arrays = as_arrays(items)
-    nodes = Resolution.of(arrays, 8.0, 1.0).nodes(2, knots_per_node=float(interpolated))
+    nodes = NodeDensity.of(arrays, 8.0, 1.0).nodes(2, knots_per_node=float(interpolated))
     assert (nodes.spread is not None) == interpolated
     one, other = NumpyEngine(rows), JaxEngine(rows)
     for name, value in one.sums(arrays, grid_of(nodes), exact=True)._asdict().items():
@@ -139,10 +141,10 @@ def test_sparse_rows_give_what_dense_ones_give(
     drawn_responses, items = drawn(model, missing, trials, n_items=150)
     responses = add_synthetic(drawn_responses, ("always-right", "always-wrong"))
     arrays = as_arrays(items)
-    nodes = Resolution.of(arrays, 8.0, 1.0).nodes(2, knots_per_node=float(interpolated))
-    dense = NumpyEngine(rows_of(responses, synthetic_is_real=False))
+    nodes = NodeDensity.of(arrays, 8.0, 1.0).nodes(2, knots_per_node=float(interpolated))
+    dense = NumpyEngine(patterns_of(responses, synthetic_is_real=False))
     few = engine_of(
-        rows_of(responses.to_sparse(), synthetic_is_real=False), with_guessing=model == "3PL"
+        patterns_of(responses.to_sparse(), synthetic_is_real=False), with_guessing=model == "3PL"
     )
     monkeypatch.setattr(engines, "_SPARSE_TABLE", 7 * len(nodes.theta))  # several parts
     for exact, error in ((True, 1e-8), (False, 1e-4)):
@@ -163,7 +165,7 @@ def test_parts_and_padding_change_nothing(
     engine: Any, model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     responses, items = drawn(model, 0.1)
-    rows, grid = rows_of(responses, synthetic_is_real=False), grid_of(fixed_nodes(41, 6.0))
+    rows, grid = patterns_of(responses, synthetic_is_real=False), grid_of(fixed_nodes(41, 6.0))
     whole = engine(rows).sums(as_arrays(items), grid, exact=True)
     monkeypatch.setattr(f"{engine.__module__}._TABLE", 7 * 41)
     cut = engine(rows).sums(as_arrays(items), grid, exact=True)
@@ -172,7 +174,7 @@ def test_parts_and_padding_change_nothing(
 
 
 def test_large_matrices_are_for_the_compiled_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = rows_of(drawn("2PL", 0.0)[0], synthetic_is_real=False)
+    rows = patterns_of(drawn("2PL", 0.0)[0], synthetic_is_real=False)
     assert isinstance(engine_of(rows, with_guessing=False), NumpyEngine)
     monkeypatch.setattr(engines, "_MANY_CELLS", 100)
     monkeypatch.setattr(engines, "_ROWS_PER_ITEM", 1000)
@@ -187,9 +189,9 @@ def test_a_table_of_scores_gives_what_every_respondent_by_themselves_gives(
     slope = generator.lognormal(0, 0.5, 9) * np.where(np.arange(9) % 3 == 0, -1, 1) ** negative
     items = ItemParameters.from_difficulty(slope, generator.normal(size=9))
     responses = simulate_responses(items, generator.normal(size=400), seed=2)
-    engine = NumpyEngine(rows_of(responses, synthetic_is_real=False))
+    engine = NumpyEngine(patterns_of(responses, synthetic_is_real=False))
     arrays = as_arrays(items)
-    grid = grid_of(Resolution.of(arrays, 8.0, 1.0).nodes())
+    grid = grid_of(NodeDensity.of(arrays, 8.0, 1.0).nodes())
     by_table = engine.sums(arrays, grid), engine.posteriors(arrays, grid)
     monkeypatch.setattr(engines, "_ROWS_PER_ITEM", 1000)
     one_by_one = engine.sums(arrays, grid, exact=True), engine.posteriors(arrays, grid)
@@ -205,9 +207,9 @@ def test_adaptive_nodes_integrate_as_a_grid_four_times_as_fine_and_twice_as_wide
 ) -> None:
     responses, items = drawn("2PL", 0.0, n_items=n_items)
     extreme = np.vstack([responses.values, np.ones(n_items), np.zeros(n_items)])
-    engine = NumpyEngine(rows_of(ResponseMatrix(extreme), synthetic_is_real=False))
+    engine = NumpyEngine(patterns_of(ResponseMatrix(extreme), synthetic_is_real=False))
     arrays = as_arrays(items)
-    nodes = Resolution.of(arrays, 12.0, 1.0).nodes(knots_per_node=0.7)
+    nodes = NodeDensity.of(arrays, 12.0, 1.0).nodes(knots_per_node=0.7)
     fine = fixed_nodes(int(48 / (np.diff(nodes.theta).min() / 4)), 24.0)
     found, expected = (engine.posteriors(arrays, grid_of(at)).log_marginal for at in (nodes, fine))
     assert np.abs(found - expected).max() < 1e-3
@@ -219,7 +221,7 @@ def test_scores_at_both_ends_of_a_table_lie_in_its_steps(sign: int) -> None:
     nothing = np.zeros(n_items)
     items = ItemParameters(nothing + 0.1 * sign, nothing, nothing)
     values = np.repeat([[1], [0]], 200, axis=0) * np.ones((1, n_items), dtype=int)
-    engine = NumpyEngine(rows_of(ResponseMatrix(values), synthetic_is_real=False))
+    engine = NumpyEngine(patterns_of(ResponseMatrix(values), synthetic_is_real=False))
     grid = grid_of(fixed_nodes(61, 6.0))
     mean = engine.posteriors(as_arrays(items), grid).mean
     assert mean[0] == pytest.approx(-mean[-1], abs=1e-9)

@@ -18,7 +18,9 @@ import pytest
 from jax.sharding import Mesh
 
 from irtkit import ItemParameters, add_synthetic, simulate_responses
-from irtkit.quadrature import Grid, ItemArrays, Rows, compiled, engine_of, fixed_nodes, rows_of
+from irtkit.irf import Items
+from irtkit.patterns import Patterns, patterns_of
+from irtkit.quadrature import Grid, compiled, engine_of, fixed_nodes
 from irtkit.quadrature.compiled import JaxEngine
 from irtkit.quadrature.engines import NumpyEngine
 
@@ -45,7 +47,7 @@ CASES = {
 }
 
 
-def problem(case: Case) -> tuple[Rows, ItemArrays, Grid]:
+def problem(case: Case) -> tuple[Patterns, Items, Grid]:
     generator = np.random.default_rng(3)
     guessing = np.full(12, case.guessing)
     items = ItemParameters(generator.normal(0.8, 0.8, 12), generator.normal(size=12), guessing)
@@ -61,8 +63,8 @@ def problem(case: Case) -> tuple[Rows, ItemArrays, Grid]:
     logit = np.log(guessing / (1 - guessing)) if case.guessing else None
     nodes = fixed_nodes(41, 6.0)
     grid = Grid(nodes, np.stack([nodes.normal_log_weights(sd) for sd in (1.0, 3.0)]))
-    rows = rows_of(responses, synthetic_is_real=False)
-    return rows, ItemArrays(items.discrimination, items.intercept, logit), grid
+    rows = patterns_of(responses, synthetic_is_real=False)
+    return rows, Items(items.discrimination, items.intercept, logit), grid
 
 
 def farthest_apart(case: Case) -> float:

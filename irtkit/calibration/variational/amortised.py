@@ -23,15 +23,16 @@ from irtkit.calibration.variational.encoder import (
     features_of,
     trained,
 )
-from irtkit.quadrature import SYNTHETIC, Posteriors
-from irtkit.quadrature.rows import answered_of, right_of
+from irtkit.patterns import SYNTHETIC, answered_of, right_of
+from irtkit.quadrature import Posteriors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.information import System
     from irtkit.calibration.variational.sources import Batches
-    from irtkit.quadrature import Nodes, Rows
+    from irtkit.patterns import Patterns
+    from irtkit.quadrature import Nodes
 
     Array = NDArray[np.float64]
 
@@ -127,7 +128,7 @@ class BatchBound:
         return self._batches.likelihood(self._step, self._nodes).systems(parameters, points)
 
 
-def precision_of(parameters: Array, rows: Rows) -> Array:
+def precision_of(parameters: Array, rows: Patterns) -> Array:
     """1/σ² of the distribution of every respondent's ability."""
     found = np.ones(len(rows.group))
     if rows.has_synthetic:
@@ -135,13 +136,13 @@ def precision_of(parameters: Array, rows: Rows) -> Array:
     return found
 
 
-def parts_of(rows: Rows, n_items: int | None) -> int:
+def parts_of(rows: Patterns, n_items: int | None) -> int:
     """How many times some items make up all of them."""
     return 1 if n_items is None else -(-rows.cells.shape[1] // n_items)
 
 
 def answers_of(
-    rows: Rows, order: NDArray[np.intp], starts: NDArray[np.intp], size: int
+    rows: Patterns, order: NDArray[np.intp], starts: NDArray[np.intp], size: int
 ) -> tuple[Any, ...]:
     """Items, right answers, trials and weights of some answers, as :class:`Seen` holds them.
 
@@ -162,7 +163,7 @@ def answers_of(
 
 
 def sparse_answers_of(
-    rows: Rows, starts: NDArray[np.intp], part: int, n_parts: int
+    rows: Patterns, starts: NDArray[np.intp], part: int, n_parts: int
 ) -> tuple[Any, ...]:
     """The same of sparse rows: a part of the observed answers of each, made up to one length."""
     ends = rows.cells.indptr

@@ -17,7 +17,7 @@ from irtkit.calibration.information import System, expected_of, system_of
 from irtkit.calibration.layout import Layout
 from irtkit.calibration.likelihood import MarginalLikelihood, grid_of
 from irtkit.calibration.variational.coordinates import Point
-from irtkit.quadrature import ItemArrays
+from irtkit.irf import Items
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,7 +51,7 @@ class Likelihood:
 
     def evaluate(self, parameters: Array) -> tuple[float, Array]:
         """Log-likelihood and its gradient by slope, intercept (and logit of guessing)."""
-        x = self._layout.vector(ItemArrays(*parameters.T))
+        x = self._layout.vector(Items(*parameters.T))
         found = self._marginal.evaluate(x)
         by_slope, by_intercept, by_angle, _ = self._layout.split(found.gradient)
         columns, stretch = [by_slope, by_intercept], self._layout.logit_by_angle(x)
@@ -69,12 +69,12 @@ class Likelihood:
         return [System(*(self._factor * part for part in system)) for system in found]
 
     def _fitted(self, parameters: Array) -> Fitted:
-        x = self._layout.vector(ItemArrays(*parameters.T))
+        x = self._layout.vector(Items(*parameters.T))
         return Fitted(self._layout, self._engine.rows, self._nodes, x)
 
     def posteriors(self, parameters: Array) -> Posteriors:
         """Posterior of every respondent."""
-        items = ItemArrays(*parameters.T)
+        items = Items(*parameters.T)
         grid = grid_of(self._layout, self._nodes, self._layout.vector(items))
         with np.errstate(under="ignore", divide="ignore"):
             return self._engine.posteriors(items, grid)
@@ -83,7 +83,7 @@ class Likelihood:
 def synthetic_sd_of(parameters: Array) -> float:
     """SD of ability among synthetic respondents."""
     layout = Layout("2PL", len(parameters), None)
-    return layout.synthetic_sd(layout.vector(ItemArrays(*parameters[:, :2].T)))
+    return layout.synthetic_sd(layout.vector(Items(*parameters[:, :2].T)))
 
 
 class Evaluated(NamedTuple):

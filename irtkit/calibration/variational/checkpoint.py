@@ -22,20 +22,20 @@ from irtkit.calibration.variational.guide import Guide, Information
 from irtkit.calibration.variational.inference import State, TraceRow
 from irtkit.calibration.variational.target import Target
 from irtkit.files import replacing
+from irtkit.patterns import is_sparse
 from irtkit.quadrature import Nodes
-from irtkit.quadrature.rows import is_sparse
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from irtkit.quadrature import Rows
+    from irtkit.patterns import Patterns
 
 _FORMAT, _VERSION = "irtkit variational checkpoint", 2
 
 
 @dataclass
 class Checkpoint:
-    """A file that holds the state of every so-manieth step, of the first and of the last."""
+    """A file that holds the state of every k-th step, of the first and of the last."""
 
     path: Path
     every: int
@@ -158,7 +158,7 @@ def _state_from(
     return state, Encoder.from_arrays(arrays)
 
 
-def digest_of(rows: Rows) -> str:
+def digest_of(rows: Patterns) -> str:
     """Return a digest of the responses, cell by cell: many matrices share their counts."""
     found = hashlib.sha256(str(rows.cells.shape).encode())
     parts: tuple[Any, ...] = (rows.group, rows.cells, rows.trials)

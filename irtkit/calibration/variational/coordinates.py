@@ -24,8 +24,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.irf import ModelName
-    from irtkit.quadrature import ItemArrays
+    from irtkit.irf import Items, ModelName
 
     Array = NDArray[np.float64]
 
@@ -113,7 +112,7 @@ class Coordinates:
             parameters[:, 1] += point.shared[..., 0] * parameters[:, 0]
         return parameters
 
-    def point(self, items: ItemArrays, location: float, log_scale: float) -> Point:
+    def point(self, items: Items, location: float, log_scale: float) -> Point:
         """Coordinates of some items, with what the prior has learned of them."""
         columns = [] if self.common_slope else [self._of_slope(items.slope, log_scale)]
         moved = location * items.slope if self.intercepts_move else 0.0

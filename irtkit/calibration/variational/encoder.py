@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.quadrature.rows import widened
+from irtkit.patterns import float_blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.quadrature import Rows
+    from irtkit.patterns import Patterns
 
     Array = NDArray[np.float64]
 
@@ -90,7 +90,7 @@ class Seen(NamedTuple):
     """Shape (n,): how many answers each of these stands for."""
 
 
-def features_of(parameters: Array, rows: Rows) -> Array:
+def features_of(parameters: Array, rows: Patterns) -> Array:
     """Slope and curvature of the log-likelihood at the anchors for every respondent."""
     from scipy.special import expit
 
@@ -106,7 +106,7 @@ def features_of(parameters: Array, rows: Rows) -> Array:
     by_right = np.broadcast_to(odds, s.shape)
     by_trial = np.concatenate([-slope * s, bend], axis=1)
     found = []
-    for _, right, answered in widened(rows.cells, rows.trials, complete=rows.complete):
+    for _, right, answered in float_blocks(rows.cells, rows.trials, complete=rows.complete):
         total = np.zeros((right.shape[0], 2 * len(ANCHORS)))
         total += by_trial.sum(axis=0) if answered is None else answered @ by_trial
         total[:, : len(ANCHORS)] += right @ by_right

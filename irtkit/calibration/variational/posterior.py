@@ -224,7 +224,7 @@ class Posterior:
         import pandas as pd
 
         from irtkit.calibration.variational.amortised import precision_of
-        from irtkit.quadrature import rows_of
+        from irtkit.patterns import patterns_of
 
         if not isinstance(responses, ResponseMatrix):
             raise TypeError(
@@ -239,7 +239,7 @@ class Posterior:
                 f"items of responses must be those of the fit, which has no {unknown[0]!r}"
                 + (f" and {len(unknown) - 1} more" if len(unknown) > 1 else "")
             )
-        rows = rows_of(responses, synthetic_is_real=True)
+        rows = patterns_of(responses, synthetic_is_real=True)
         parameters = self.coordinates.parameters(self.guide.mean)
         parameters = parameters[[place[label] for label in responses.items]]
         features = features_of(parameters, rows)

@@ -24,7 +24,8 @@ from irtkit.calibration.variational.encoder import Encoder
 from irtkit.calibration.variational.posterior import Posterior, moments_of
 from irtkit.calibration.variational.sources import Batches, Whole
 from irtkit.calibration.variational.target import proper, target_of
-from irtkit.quadrature import SYNTHETIC, ItemArrays
+from irtkit.irf import Items
+from irtkit.patterns import SYNTHETIC
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from irtkit.calibration.variational.coordinates import Coordinates
     from irtkit.calibration.variational.inference import Source, State
     from irtkit.irf import ModelName
-    from irtkit.quadrature import Rows
+    from irtkit.patterns import Patterns
     from irtkit.responses import ResponseMatrix
 
     Array = NDArray[np.float64]
@@ -62,8 +63,8 @@ class Options(NamedTuple):
     every: int
 
 
-def start_rows(rows: Rows, options: Options, seed: int) -> Rows:
-    """Rows that the start is found from: all, or as many as a few batches hold."""
+def start_rows(rows: Patterns, options: Options, seed: int) -> Patterns:
+    """Patterns that the start is found from: all, or as many as a few batches hold."""
     n = rows.n
     if options.batch is None or _BATCHES_AT_START * options.batch >= n:
         return rows
@@ -77,7 +78,7 @@ class Variational:
     def __init__(
         self,
         climber: Climber,
-        rows: Rows,
+        rows: Patterns,
         responses: ResponseMatrix,
         model: ModelName,
         *,
@@ -182,7 +183,7 @@ class Variational:
         log_likelihood, error = self._log_likelihood(parameters, state)
         self._settings["prior"] = target.described(guide.shared)
         return Solution(
-            items=ItemArrays(*parameters.T),
+            items=Items(*parameters.T),
             covariances=covariance if self._settings["standard_errors"] else None,
             information=None,
             common_slope=coordinates.common_slope,
@@ -216,7 +217,7 @@ class Variational:
         source, real = self._exact_source(state.target.coordinates), self._rows.real
         found = source.posteriors(parameters, state.nodes)
         farthest = float((np.abs(found.mean) + 7 * found.sd)[real].max())
-        x = self._climber.layout.vector(ItemArrays(*parameters.T))
+        x = self._climber.layout.vector(Items(*parameters.T))
         dense = source.posteriors(parameters, self._climber.dense_nodes(x, farthest))
         log_likelihood = float(dense.log_marginal[real].sum())
         return log_likelihood, abs(log_likelihood - float(found.log_marginal[real].sum()))

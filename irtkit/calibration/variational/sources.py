@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.calibration.variational.bound import Likelihood
-from irtkit.quadrature import ItemArrays, Posteriors, engine_of
+from irtkit.irf import Items
+from irtkit.quadrature import Posteriors, engine_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.em import Climber
     from irtkit.calibration.variational.coordinates import Coordinates
-    from irtkit.quadrature import Nodes, Rows
+    from irtkit.patterns import Patterns
+    from irtkit.quadrature import Nodes
 
     Array = NDArray[np.float64]
 
@@ -56,7 +58,7 @@ class Batches:
     coordinates: Coordinates
     climber: Climber
     """What found the start, perhaps from some of the respondents."""
-    rows: Rows
+    rows: Patterns
     size: int
     seed: int
 
@@ -100,4 +102,4 @@ class Batches:
 
 def nodes_at(climber: Climber, parameters: Array) -> Nodes:
     """Nodes that suit items with some parameters."""
-    return climber.nodes_at(climber.layout.vector(ItemArrays(*parameters.T)))
+    return climber.nodes_at(climber.layout.vector(Items(*parameters.T)))

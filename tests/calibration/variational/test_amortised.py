@@ -23,7 +23,8 @@ from irtkit.calibration.variational.amortised import Amortised, answers_of, spar
 from irtkit.calibration.variational.coordinates import Coordinates
 from irtkit.calibration.variational.encoder import Encoder
 from irtkit.calibration.variational.sources import Batches
-from irtkit.quadrature import fixed_nodes, rows_of
+from irtkit.patterns import patterns_of
+from irtkit.quadrature import fixed_nodes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,7 +87,7 @@ def test_steps_that_see_some_of_the_items_end_near(
 
 
 def source(responses: ResponseMatrix, n_items: int | None) -> Amortised:
-    rows = rows_of(responses, synthetic_is_real=False)
+    rows = patterns_of(responses, synthetic_is_real=False)
     layout = Layout("2PL", responses.n_items, WeakPrior())
     climber = Climber(
         layout, rows, grid=None, tol=1e-3, max_iterations=9, report=lambda _step, _value: None
@@ -113,7 +114,7 @@ def test_a_round_of_batches_and_items_is_the_bound_of_all(missing: float, sparse
 
 
 def test_the_parts_of_a_round_hold_every_answer_once() -> None:
-    rows = rows_of(drawn(0.3, n=9), synthetic_is_real=False)
+    rows = patterns_of(drawn(0.3, n=9), synthetic_is_real=False)
     order, starts = np.random.default_rng(6).permutation(N_ITEMS), np.arange(9)
     seen = np.zeros((9, N_ITEMS))
     for part in range(4):
@@ -124,7 +125,7 @@ def test_the_parts_of_a_round_hold_every_answer_once() -> None:
 
 
 def test_sparse_parts_weigh_up_to_all_answers() -> None:
-    rows = rows_of(drawn(0.6, n=9).to_sparse(), synthetic_is_real=False)
+    rows = patterns_of(drawn(0.6, n=9).to_sparse(), synthetic_is_real=False)
     for n_parts in (1, 3):
         total = np.zeros(9)
         for part in range(n_parts):

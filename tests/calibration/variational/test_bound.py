@@ -23,7 +23,8 @@ from irtkit import (
 )
 from irtkit.calibration.variational.bound import Likelihood, evaluate
 from irtkit.calibration.variational.target import Target
-from irtkit.quadrature import Nodes, engine_of, fixed_nodes, rows_of
+from irtkit.patterns import patterns_of
+from irtkit.quadrature import Nodes, engine_of, fixed_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +58,7 @@ def six_by_five(kind: str = "complete") -> ResponseMatrix:
 def likelihood_of(
     target: Target, responses: ResponseMatrix, nodes: Nodes, n: int | None = None
 ) -> Likelihood:
-    rows = rows_of(responses, synthetic_is_real=False)
+    rows = patterns_of(responses, synthetic_is_real=False)
     engine = engine_of(rows, with_guessing=target.coordinates.model == "3PL")
     n = len(rows.group) if n is None else n
     return Likelihood(target.coordinates, engine, nodes, n, exact=True)

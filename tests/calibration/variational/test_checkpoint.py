@@ -24,7 +24,7 @@ from irtkit import (
     simulate_responses,
 )
 from irtkit.calibration.variational.checkpoint import digest_of
-from irtkit.quadrature import rows_of
+from irtkit.patterns import patterns_of
 
 if TYPE_CHECKING:
     from irtkit.irf import ModelName
@@ -193,7 +193,7 @@ def test_responses_with_the_same_totals_are_other_responses() -> None:
     other = values.copy()
     other[:2, :2] = 1 - other[:2, :2]  # no sum of a row or a column changes
     digests = [
-        digest_of(rows_of(ResponseMatrix(cells), synthetic_is_real=False))
+        digest_of(patterns_of(ResponseMatrix(cells), synthetic_is_real=False))
         for cells in (values, other)
     ]
     assert digests[0] != digests[1]
@@ -204,7 +204,7 @@ def test_the_digest_of_sparse_responses_is_that_of_their_cells() -> None:
     other = values.copy()
     other[:2, :2] = 1 - other[:2, :2]
     digests = [
-        digest_of(rows_of(ResponseMatrix(cells).to_sparse(), synthetic_is_real=False))
+        digest_of(patterns_of(ResponseMatrix(cells).to_sparse(), synthetic_is_real=False))
         for cells in (values, values, other)
     ]
     assert digests[0] == digests[1] != digests[2]
@@ -213,7 +213,7 @@ def test_the_digest_of_sparse_responses_is_that_of_their_cells() -> None:
 def test_other_labels_are_not_other_responses() -> None:
     cells = drawn().values
     digests = [
-        digest_of(rows_of(ResponseMatrix(cells, items=items), synthetic_is_real=False))
+        digest_of(patterns_of(ResponseMatrix(cells, items=items), synthetic_is_real=False))
         for items in (None, [f"q{k}" for k in range(8)])
     ]
     assert digests[0] == digests[1]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from irtkit.calibration.variational.coordinates import Coordinates, Point
-from irtkit.quadrature import ItemArrays
+from irtkit.irf import Items
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 STEP = 1e-6
 
 
-def items_like(coordinates: Coordinates) -> ItemArrays:
+def items_like(coordinates: Coordinates) -> Items:
     generator = np.random.default_rng(3)
     slope = np.array([0.7, 1.0, 1.4, -0.8, 0.3])
     if coordinates.common_slope:
         slope = np.full(5, 1.3)
     intercept, logit = generator.normal(size=(2, 5))
-    return ItemArrays(slope, intercept, logit if coordinates.model == "3PL" else None)
+    return Items(slope, intercept, logit if coordinates.model == "3PL" else None)
 
 
 def test_items_come_back_from_their_coordinates(target: Target) -> None:

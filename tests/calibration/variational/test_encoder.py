@@ -17,13 +17,15 @@ from irtkit.calibration.variational.encoder import (
     features_of,
     trained,
 )
-from irtkit.quadrature import ItemArrays, engine_of, fixed_nodes, rows_of
+from irtkit.irf import Items
+from irtkit.patterns import patterns_of
+from irtkit.quadrature import engine_of, fixed_nodes
 from irtkit.quadrature.formulas import Grid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.quadrature import Rows
+    from irtkit.patterns import Patterns
 
     Array = NDArray[np.float64]
 
@@ -50,7 +52,7 @@ def log_likelihood(parameters: Array, responses: ResponseMatrix, theta: float) -
     return np.asarray(right @ np.log(p) + (responses.trials - right) @ np.log1p(-p))
 
 
-def all_answers(parameters: Array, rows: Rows, responses: ResponseMatrix) -> Seen:
+def all_answers(parameters: Array, rows: Patterns, responses: ResponseMatrix) -> Seen:
     n = rows.n
     return Seen(
         features_of(parameters, rows),
@@ -69,7 +71,7 @@ def test_features_are_slopes_of_the_log_likelihood_at_the_anchors(
 ) -> None:
     parameters = parameters_of(size)
     responses = drawn(parameters, missing=missing, trials=trials)
-    found = features_of(parameters, rows_of(responses, synthetic_is_real=False))
+    found = features_of(parameters, patterns_of(responses, synthetic_is_real=False))
     for k, anchor in enumerate(ANCHORS):
         ends = [log_likelihood(parameters, responses, anchor + e) for e in (-1e-5, 1e-5)]
         assert found[:, k] == pytest.approx((ends[1] - ends[0]) / 2e-5, abs=1e-5)
@@ -78,7 +80,7 @@ def test_features_are_slopes_of_the_log_likelihood_at_the_anchors(
 
 def test_an_untrained_encoder_takes_the_newton_step_from_zero() -> None:
     parameters = parameters_of(2)
-    features = features_of(parameters, rows_of(drawn(parameters), synthetic_is_real=False))
+    features = features_of(parameters, patterns_of(drawn(parameters), synthetic_is_real=False))
     precision = np.full(len(features), 0.5)
     mean, sd = encoded(Encoder.untrained(0), features, precision)
     total = precision + features[:, 4]  # information at the middle anchor, which is 0
@@ -90,13 +92,13 @@ def test_an_untrained_encoder_takes_the_newton_step_from_zero() -> None:
 def test_the_bound_rises_with_training_and_stays_below_the_likelihood(size: int) -> None:
     parameters = parameters_of(size)
     responses = drawn(parameters)
-    rows = rows_of(responses, synthetic_is_real=False)
+    rows = patterns_of(responses, synthetic_is_real=False)
     seen, encoder = all_answers(parameters, rows, responses), Encoder.untrained(0)
     nodes = fixed_nodes(61, 6.0)
     weights = nodes.normal_log_weights(1.0)
     engine = engine_of(rows, with_guessing=size == 3)
     grid = Grid(nodes, np.stack([weights, weights]))
-    exact = engine.posteriors(ItemArrays(*parameters.T), grid).log_marginal
+    exact = engine.posteriors(Items(*parameters.T), grid).log_marginal
     first = trained(encoder, parameters, seen)[1]
     for _ in range(300):
         encoder, bounds, _ = trained(encoder, parameters, seen)
@@ -109,7 +111,7 @@ def test_the_bound_rises_with_training_and_stays_below_the_likelihood(size: int)
 def test_the_gradient_by_items_is_that_of_the_bound_with_the_encoder_held() -> None:
     parameters = parameters_of(3)
     responses = drawn(parameters)
-    seen = all_answers(parameters, rows_of(responses, synthetic_is_real=False), responses)
+    seen = all_answers(parameters, patterns_of(responses, synthetic_is_real=False), responses)
     encoder = Encoder.untrained(0)
     _, _, gradient = trained(encoder, parameters, seen)
     for place in ((0, 0), (3, 1), (5, 2)):

@@ -19,7 +19,8 @@ from irtkit.calibration.em import Climber
 from irtkit.calibration.layout import Layout
 from irtkit.calibration.variational.coordinates import Coordinates
 from irtkit.calibration.variational.sources import Batches, Whole
-from irtkit.quadrature import fixed_nodes, rows_of
+from irtkit.patterns import patterns_of
+from irtkit.quadrature import fixed_nodes
 
 if TYPE_CHECKING:
     from irtkit.irf import ModelName
@@ -44,7 +45,7 @@ def drawn(kind: str = "complete", n: int = N, n_items: int = 8) -> ResponseMatri
 
 
 def sources(responses: ResponseMatrix, size: int, model: ModelName) -> tuple[Whole, Batches]:
-    rows = rows_of(responses, synthetic_is_real=False)
+    rows = patterns_of(responses, synthetic_is_real=False)
     coordinates = Coordinates(model, responses.n_items, "sinh", learns=True)
     climber = Climber(
         Layout(model, responses.n_items, WeakPrior()),

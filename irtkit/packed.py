@@ -23,7 +23,7 @@ _BITS = (np.arange(_BYTES)[:, None] >> np.arange(_PER_BYTE) & 1).astype(np.float
 """The answers that a byte stands for, (256, 8)."""
 
 
-class Bits(NamedTuple):
+class Packed(NamedTuple):
     """Right answers as set bits."""
 
     groups: NDArray[np.uint8]
@@ -31,7 +31,7 @@ class Bits(NamedTuple):
     n_items: int
 
     @classmethod
-    def of(cls, cells: NDArray[np.int8]) -> Bits:
+    def of(cls, cells: NDArray[np.int8]) -> Packed:
         """Pack a matrix of 0 and 1, respondents × items."""
         n, n_items = cells.shape
         n_groups = -(-n_items // _PER_BYTE)

@@ -20,10 +20,12 @@ makes the gradient that of the interpolated likelihood.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
+
+from irtkit.irf import Items
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,14 +51,6 @@ _RATE = 0.2
 """Most that the wanted width rises per unit of ability."""
 _SMOOTHING = 1.2
 """SD of the normal curves that dθ/du is made of, in steps of u."""
-
-
-class ItemArrays(NamedTuple):
-    """Slope, intercept and logit of guessing per item (None for models without guessing)."""
-
-    slope: Any
-    intercept: Any
-    logit_guessing: Any = None
 
 
 class Nodes(NamedTuple):
@@ -91,7 +85,7 @@ def fixed_nodes(n_nodes: int, limit: float) -> Nodes:
 
 
 @dataclass(frozen=True)
-class Resolution:
+class NodeDensity:
     """How fine nodes and knots must be at each ability.
 
     ``width`` holds the posterior SD for the nodes, and one over the steepness of item curves for
@@ -104,10 +98,10 @@ class Resolution:
     n_items: int
 
     @classmethod
-    def of(cls, items: ItemArrays, reach: float, answered: float) -> Resolution:
-        """Resolution for items over [−reach, reach]; a respondent answers a share of them.
+    def of(cls, items: Items, reach: float, answered: float) -> NodeDensity:
+        """NodeDensity for items over [−reach, reach]; a respondent answers a share of them.
 
-        Of very many items the steepest, and every so-manieth of the others, are enough.
+        Of very many items the steepest, and every k-th of the others, are enough.
         """
         some, stand_for = _sampled(items)
         theta = _curve_points(some, reach)
@@ -122,7 +116,7 @@ class Resolution:
             width = np.minimum.accumulate(along, axis=1)[:, ::towards] + towards * rise
         return cls(theta, width, len(items.slope))
 
-    def outgrown_by(self, needed: Resolution, factor: float) -> bool:
+    def outgrown_by(self, needed: NodeDensity, factor: float) -> bool:
         """Whether nodes or knots would have to be closer by a factor than these."""
         before = np.stack([np.interp(needed.theta, self.theta, width) for width in self.width])
         return bool((needed.width * factor < before).any())
@@ -169,7 +163,7 @@ class Resolution:
         return theta - middle, np.log(smooth)
 
 
-def _sampled(items: ItemArrays) -> tuple[ItemArrays, Array]:
+def _sampled(items: Items) -> tuple[Items, Array]:
     """Some of very many items, and how many each stands for; not by the order of the columns."""
     n_items = len(items.slope)
     if n_items <= _CURVE_ITEMS:
@@ -180,10 +174,10 @@ def _sampled(items: ItemArrays) -> tuple[ItemArrays, Array]:
     chosen = np.concatenate([steepest, others[::every]])
     stand_for = np.ones(len(chosen))
     stand_for[_STEEPEST:] = len(others) / (len(chosen) - _STEEPEST)
-    return ItemArrays(*(None if part is None else part[chosen] for part in items)), stand_for
+    return Items(*(None if part is None else part[chosen] for part in items)), stand_for
 
 
-def _curve_points(items: ItemArrays, reach: float) -> Array:
+def _curve_points(items: Items, reach: float) -> Array:
     """Equal steps over [−reach, reach], and points around items steeper than these can show."""
     n_points = min(int(2 * reach / _CURVE_STEP) + 1, _MOST_CURVE_POINTS)
     even = np.linspace(-reach, reach, n_points)
@@ -196,7 +190,7 @@ def _curve_points(items: ItemArrays, reach: float) -> Array:
     return np.union1d(even, extra[:: -(-len(extra) // _MOST_CURVE_POINTS)] if len(extra) else [])
 
 
-def _curves(items: ItemArrays, stand_for: Array, theta: Array) -> Array:
+def _curves(items: Items, stand_for: Array, theta: Array) -> Array:
     """Information of all items together at each ability, and their steepness there, (2, n).
 
     The steepness is a mean of slopes that is close to the largest of those that count:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from irtkit import ResponseMatrix, add_synthetic
-from irtkit.quadrature import REAL, SYNTHETIC, rows_of
+from irtkit.patterns import REAL, SYNTHETIC, patterns_of
 
 
 def matrix(*, missing: bool) -> ResponseMatrix:
@@ -20,7 +20,7 @@ def matrix(*, missing: bool) -> ResponseMatrix:
 @pytest.mark.parametrize("missing", [False, True])
 def test_counts_are_by_group_and_by_respondent(missing: bool) -> None:
     crowd = add_synthetic(matrix(missing=missing), ("always-right", "always-wrong"))
-    rows = rows_of(crowd, synthetic_is_real=False)
+    rows = patterns_of(crowd, synthetic_is_real=False)
     right, answered = crowd.values == 1, crowd.values >= 0
     for group, kept in ((REAL, ~crowd.synthetic), (SYNTHETIC, crowd.synthetic)):
         assert np.array_equal(rows.item_right[group], right[kept].sum(axis=0))
@@ -33,7 +33,7 @@ def test_counts_are_by_group_and_by_respondent(missing: bool) -> None:
 
 def test_repeated_trials_are_counted_each() -> None:
     successes, trials = np.array([[2, 0], [1, 3]]), np.array([[3, 1], [1, 4]])
-    rows = rows_of(ResponseMatrix.from_counts(successes, trials), synthetic_is_real=False)
+    rows = patterns_of(ResponseMatrix.from_counts(successes, trials), synthetic_is_real=False)
     assert np.array_equal(rows.item_right[REAL], [3, 3])
     assert np.array_equal(rows.respondent_responses, [4, 5])
     assert not rows.complete
@@ -45,7 +45,7 @@ def test_sparse_rows_have_the_counts_and_sums_of_dense_ones(trials: int) -> None
     tried = generator.integers(0, trials + 1, (30, 7))
     crowd = add_synthetic(ResponseMatrix.from_counts(tried // 2, tried), "always-right")
     dense, few = (
-        rows_of(responses, synthetic_is_real=False) for responses in (crowd, crowd.to_sparse())
+        patterns_of(responses, synthetic_is_real=False) for responses in (crowd, crowd.to_sparse())
     )
     assert (few.sparse, dense.sparse) == (True, False)
     assert (few.n, few.repeated) == (dense.n, dense.repeated) == (31, trials > 1)
@@ -62,15 +62,15 @@ def test_sparse_rows_have_the_counts_and_sums_of_dense_ones(trials: int) -> None
 def test_sums_weigh_respondents(missing: bool) -> None:
     responses = matrix(missing=missing)
     weights = np.random.default_rng(0).normal(size=30)
-    right, answered = rows_of(responses, synthetic_is_real=False).sums_of(weights)
+    right, answered = patterns_of(responses, synthetic_is_real=False).sums_of(weights)
     assert right == pytest.approx(weights @ (responses.values == 1))
     assert answered == pytest.approx(weights @ (responses.values >= 0))
 
 
 def test_synthetic_rows_may_count_as_real_and_real_ones_be_chosen() -> None:
     crowd = add_synthetic(matrix(missing=False), "always-right")
-    assert rows_of(crowd, synthetic_is_real=True).n_real == 31
-    rows = rows_of(crowd, synthetic_is_real=False)
+    assert patterns_of(crowd, synthetic_is_real=True).n_real == 31
+    rows = patterns_of(crowd, synthetic_is_real=False)
     chosen = rows.chosen(rows.real)
     assert (len(chosen.cells), chosen.has_synthetic) == (30, False)
     assert np.array_equal(chosen.item_right[REAL], rows.item_right[REAL])
@@ -80,10 +80,10 @@ def test_many_respondents_are_counted_by_their_bits_and_come_out_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     crowd = add_synthetic(matrix(missing=False), ("always-right", "always-wrong"))
-    plain = rows_of(crowd, synthetic_is_real=False)
-    monkeypatch.setattr("irtkit.quadrature.rows._MANY_ROWS", 20)
-    packed = rows_of(crowd, synthetic_is_real=False)
-    assert (plain.bits, packed.bits is None) == (None, False)
+    plain = patterns_of(crowd, synthetic_is_real=False)
+    monkeypatch.setattr("irtkit.patterns._MANY_ROWS", 20)
+    packed = patterns_of(crowd, synthetic_is_real=False)
+    assert (plain.packed, packed.packed is None) == (None, False)
     names = ("item_right", "item_responses", "respondent_right", "respondent_responses")
     for name in names:
         assert np.array_equal(getattr(packed, name), getattr(plain, name))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.quadrature.bits import Bits
+from irtkit.packed import Packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ _MANY_ROWS = 256
 """Respondents from which on complete data are packed: as many as a byte has values."""
 
 
-class Rows(NamedTuple):
+class Patterns(NamedTuple):
     """Responses of respondents in groups."""
 
     cells: Any
@@ -44,7 +44,7 @@ class Rows(NamedTuple):
     respondent_responses: Array
     complete: bool
     """Whether every respondent answered every item once; sparse cells count as incomplete."""
-    bits: Bits | None
+    packed: Packed | None
     """The cells once more, packed, if they are complete and respondents not few."""
 
     @property
@@ -80,29 +80,29 @@ class Rows(NamedTuple):
     def sums_of(self, weights: Array) -> tuple[Array, Array]:
         """Sums over respondents of a weight times right responses, and times responses."""
         right_sum, answered_sum = np.zeros((2, self.cells.shape[1]))
-        if self.bits is not None:
-            return self.bits.sums(weights), answered_sum + weights.sum()
-        for some, right, answered in widened(self.cells, self.trials, complete=self.complete):
+        if self.packed is not None:
+            return self.packed.sums(weights), answered_sum + weights.sum()
+        for some, right, answered in float_blocks(self.cells, self.trials, complete=self.complete):
             right_sum += weights[some] @ right
             answered_sum += weights[some].sum() if answered is None else weights[some] @ answered
         return right_sum, answered_sum
 
-    def chosen(self, which: NDArray[Any] | slice) -> Rows:
+    def chosen(self, which: NDArray[Any] | slice) -> Patterns:
         """Return some of the respondents."""
         trials = None if self.trials is None else self.trials[which]
-        return counted(self.cells[which], trials, self.group[which])
+        return with_margins(self.cells[which], trials, self.group[which])
 
 
-def rows_of(responses: ResponseMatrix, *, synthetic_is_real: bool) -> Rows:
-    """Rows of a response matrix."""
+def patterns_of(responses: ResponseMatrix, *, synthetic_is_real: bool) -> Patterns:
+    """Patterns of a response matrix."""
     group = np.full(responses.n_respondents, REAL, dtype=np.int8)
     if not synthetic_is_real:
         group[responses.synthetic] = SYNTHETIC
     if responses.is_sparse:
-        return counted(*responses.observed, group)
+        return with_margins(*responses.observed, group)
     if responses.has_repeats:
-        return counted(responses.successes, responses.trials, group)
-    return counted(responses.values, None, group)
+        return with_margins(responses.successes, responses.trials, group)
+    return with_margins(responses.values, None, group)
 
 
 def is_sparse(cells: Any) -> bool:
@@ -110,8 +110,8 @@ def is_sparse(cells: Any) -> bool:
     return not isinstance(cells, np.ndarray)
 
 
-def counted(cells: Any, trials: Any, group: NDArray[np.int8]) -> Rows:
-    """Rows with the counts that go with them."""
+def with_margins(cells: Any, trials: Any, group: NDArray[np.int8]) -> Patterns:
+    """Patterns with the counts that go with them."""
     complete = trials is None and bool(cells.min() >= 0)
     if complete and len(cells) >= _MANY_ROWS:
         return _packed(cells, group)
@@ -119,7 +119,7 @@ def counted(cells: Any, trials: Any, group: NDArray[np.int8]) -> Rows:
     item_right, item_responses = np.zeros((2, n_items)), np.zeros((2, n_items))
     respondent_right, respondent_responses = np.zeros(n), np.full(n, float(n_items))
     in_group = (group == np.array(GROUPS)[:, None]).astype(np.float64)
-    for some, right, answered in widened(cells, trials, complete=complete):
+    for some, right, answered in float_blocks(cells, trials, complete=complete):
         item_right += in_group[:, some] @ right
         respondent_right[some] = right @ np.ones(n_items)
         if answered is None:
@@ -127,28 +127,28 @@ def counted(cells: Any, trials: Any, group: NDArray[np.int8]) -> Rows:
         else:
             item_responses += in_group[:, some] @ answered
             respondent_responses[some] = answered @ np.ones(n_items)
-    return Rows(
+    return Patterns(
         *(cells, trials, group, item_right, item_responses),
         *(respondent_right, respondent_responses, complete, None),
     )
 
 
-def _packed(cells: Any, group: NDArray[np.int8]) -> Rows:
-    """Rows of complete data, counted by their bits."""
-    bits, (n, n_items) = Bits.of(cells), cells.shape
+def _packed(cells: Any, group: NDArray[np.int8]) -> Patterns:
+    """Patterns of complete data, counted by their bits."""
+    bits, (n, n_items) = Packed.of(cells), cells.shape
     item_right, item_responses = np.zeros((2, n_items)), np.zeros((2, n_items))
     for which in GROUPS:
         in_group = group == which
         if in_group.any():
             item_right[which] = bits.sums(in_group)
             item_responses[which] = in_group.sum()
-    return Rows(
+    return Patterns(
         *(cells, None, group, item_right, item_responses),
         *(bits.totals(), np.full(n, float(n_items)), True, bits),
     )
 
 
-def widened(
+def float_blocks(
     cells: Any,
     trials: Any,
     most_cells: int = _CELLS_AT_ONCE,

@@ -7,17 +7,18 @@ import pytest
 from scipy.special import expit, logsumexp
 from scipy.stats import norm
 
-from irtkit.quadrature import ItemArrays, Nodes, Resolution, fixed_nodes
+from irtkit.irf import Items
+from irtkit.quadrature import NodeDensity, Nodes, fixed_nodes
 
 REACH = 8.0
 
 
-def drawn(n_items: int, steep: float | None = None) -> ItemArrays:
+def drawn(n_items: int, steep: float | None = None) -> Items:
     generator = np.random.default_rng(n_items)
     slope = generator.lognormal(0, 0.3, n_items)
     if steep is not None:
         slope[0] = steep
-    return ItemArrays(slope, -slope * generator.normal(size=n_items))
+    return Items(slope, -slope * generator.normal(size=n_items))
 
 
 def integral(nodes: Nodes, log_values: np.ndarray) -> float:
@@ -27,7 +28,7 @@ def integral(nodes: Nodes, log_values: np.ndarray) -> float:
 @pytest.mark.parametrize("n_items", [1, 4, 40, 300, 5000])
 @pytest.mark.parametrize("refine", [1, 2])
 def test_the_normal_distribution_keeps_its_moments(n_items: int, refine: int) -> None:
-    nodes = Resolution.of(drawn(n_items), REACH, 1.0).nodes(refine)
+    nodes = NodeDensity.of(drawn(n_items), REACH, 1.0).nodes(refine)
     assert integral(nodes, norm.logpdf(nodes.theta)) == pytest.approx(0.0, abs=1e-9)
     weights = np.exp(nodes.normal_log_weights(1.0))
     assert weights.sum() == pytest.approx(1.0, abs=1e-12)
@@ -42,7 +43,7 @@ def test_any_posterior_is_integrated_as_by_a_fine_grid(
     n_items: int, steep: float | None, tolerance: float
 ) -> None:
     items = drawn(n_items, steep)
-    nodes = Resolution.of(items, REACH, 1.0).nodes()
+    nodes = NodeDensity.of(items, REACH, 1.0).nodes()
     fine = fixed_nodes(20001, REACH)
     width = np.log(2 * REACH / 20000)
     generator = np.random.default_rng(0)
@@ -60,7 +61,7 @@ def test_any_posterior_is_integrated_as_by_a_fine_grid(
 
 
 def test_more_items_make_nodes_denser_where_they_measure() -> None:
-    few, many = (Resolution.of(drawn(n), REACH, 1.0).nodes() for n in (20, 2000))
+    few, many = (NodeDensity.of(drawn(n), REACH, 1.0).nodes() for n in (20, 2000))
     assert many.n_nodes > 2 * few.n_nodes
     middle = np.abs(many.theta) < 1
     assert np.diff(many.theta[middle]).max() < 1.3 * np.diff(many.theta[middle]).min()
@@ -70,8 +71,8 @@ def test_more_items_make_nodes_denser_where_they_measure() -> None:
 def test_answering_fewer_items_asks_for_fewer_nodes() -> None:
     items = drawn(2000)
     assert (
-        Resolution.of(items, REACH, 0.1).nodes().n_nodes
-        < Resolution.of(items, REACH, 1.0).nodes().n_nodes
+        NodeDensity.of(items, REACH, 0.1).nodes().n_nodes
+        < NodeDensity.of(items, REACH, 1.0).nodes().n_nodes
     )
 
 
@@ -81,7 +82,9 @@ def test_item_curves_come_from_knots_as_if_computed_at_the_nodes(
     n_items: int, refine_knots: int, tolerance: float
 ) -> None:
     items = drawn(n_items)
-    nodes = Resolution.of(items, REACH, 1.0).nodes(2, knots_per_node=1.0, refine_knots=refine_knots)
+    nodes = NodeDensity.of(items, REACH, 1.0).nodes(
+        2, knots_per_node=1.0, refine_knots=refine_knots
+    )
     assert nodes.spread is not None
     assert len(nodes.knots) < len(nodes.theta)
 
@@ -102,17 +105,17 @@ def test_item_curves_come_from_knots_as_if_computed_at_the_nodes(
 def test_one_steep_item_among_many_asks_for_knots_that_show_it(place: int, steep: float) -> None:
     items = drawn(2000)
     items.slope[place], items.intercept[place] = steep, 0.5 * steep
-    resolution = Resolution.of(items, REACH, 1.0)
+    resolution = NodeDensity.of(items, REACH, 1.0)
     nodes = resolution.nodes(knots_per_node=10.0)
     assert np.diff(nodes.knots)[np.abs(nodes.knots[1:] + 0.5) < 0.05].max() < 1 / abs(steep)
 
 
 def test_steeper_items_outgrow_a_grid_and_the_same_ones_do_not() -> None:
     items = drawn(100)
-    built = Resolution.of(items, REACH, 1.0)
+    built = NodeDensity.of(items, REACH, 1.0)
     steeper = items._replace(slope=2 * items.slope, intercept=2 * items.intercept)
-    assert built.outgrown_by(Resolution.of(steeper, REACH, 1.0), 1.25)
-    assert not built.outgrown_by(Resolution.of(items, REACH, 1.0), 1.25)
+    assert built.outgrown_by(NodeDensity.of(steeper, REACH, 1.0), 1.25)
+    assert not built.outgrown_by(NodeDensity.of(items, REACH, 1.0), 1.25)
 
 
 def test_weights_of_a_fixed_grid_sum_to_one() -> None:
