@@ -139,7 +139,7 @@ def data(name: str) -> irtkit.ResponseMatrix:
 
 
 def fitted(name: str) -> dict[str, Array]:
-    """What one case finds."""
+    """Items, abilities and the objective that one case finds."""
     case = CASES[name]
     method = "vi" if name.startswith("vi ") else "em"
     settings = dict(case.settings)
@@ -162,24 +162,60 @@ def fitted(name: str) -> dict[str, Array]:
 
 
 def _objective(case: Case, result: irtkit.FitResult) -> float:
-    """Log-likelihood, plus the weak prior at its best location and scale where it applies."""
+    """Log-likelihood, plus the log prior where there is one; the weak one at its best m and τ.
+
+    Constants are left out. NaN where the prior is learned, and beside synthetic respondents, whose
+    likelihood counts as well.
+    """
     prior = case.settings.get("prior", "weak")
-    weak = irtkit.WeakPrior() if prior == "weak" else prior
-    synthetic = bool(result.synthetic.any())
-    if not isinstance(weak, irtkit.WeakPrior) or case.model != "2PL" or synthetic:
-        return float(result.log_likelihood)
+    prior = irtkit.WeakPrior() if prior == "weak" else prior
     slope, intercept = result.parameters.discrimination, result.parameters.intercept
+    c = result.parameters.guessing
+    common = case.model in {"1PL", "Rasch"}
+    log_likelihood = float(result.log_likelihood)
+    if prior is None:
+        return log_likelihood
+    if prior == "empirical" or result.synthetic.any():
+        return np.nan
+    if isinstance(prior, irtkit.ItemPrior):
+        size = result.latent_sd if case.model == "Rasch" else slope
+        of_slope = _log_density(prior.discrimination, size)
+        total = of_slope.mean() if common else of_slope.sum()
+        total += _log_density(prior.intercept, intercept).sum()
+        return log_likelihood + float(total + _log_density(prior.guessing, c).sum())
+    scale = result.latent_sd if case.model == "Rasch" else 1.0
+    a = slope * scale
 
     def loss(hyper: Array) -> float:
         location, log_scale = hyper
-        residual = np.arcsinh(slope * np.exp(-log_scale)) - np.arcsinh(1.0)
-        residual = residual / weak.slope_spread
-        value = -0.5 * (weak.slope_df + 1) * np.log1p(residual**2 / weak.slope_df)
-        value = value - 0.5 * ((intercept - location * slope) / weak.intercept_spread) ** 2
-        wide = (location / weak.location_sd) ** 2 + (log_scale / weak.log_scale_sd) ** 2
+        value = -0.5 * ((intercept - location * a) / prior.intercept_spread) ** 2
+        if not common:
+            residual = np.arcsinh(a * np.exp(-log_scale)) - np.arcsinh(1.0)
+            residual = residual / prior.slope_spread
+            value = value - 0.5 * (prior.slope_df + 1) * np.log1p(residual**2 / prior.slope_df)
+        wide = (location / prior.location_sd) ** 2 + (log_scale / prior.log_scale_sd) ** 2
         return float(0.5 * wide - value.sum())
 
-    return float(result.log_likelihood - minimize(loss, np.zeros(2), tol=1e-14).fun)
+    best = minimize(loss, np.zeros(2), tol=1e-14).fun
+    total = -best + (-0.5 * (np.log(abs(a[0])) / prior.log_scale_sd) ** 2 if common else 0.0)
+    if case.model == "3PL":
+        guessing = irtkit.Beta(prior.guessing_alpha, prior.guessing_beta)
+        total += _log_density(guessing, c).sum()
+    return log_likelihood + float(total)
+
+
+def _log_density(density: Any, values: Any) -> Array:
+    """Log density of a parameter, constants left out; of guessing given as c."""
+    values = np.atleast_1d(np.asarray(values, dtype=float))
+    if density is None or not values.any():  # no guessing
+        return np.zeros_like(values)
+    if isinstance(density, irtkit.Beta):
+        return (density.alpha - 1) * np.log(values) + (density.beta - 1) * np.log1p(-values)
+    if isinstance(density, irtkit.LogNormal):
+        values = np.log(np.abs(values))
+    elif density.mean < 0:  # the logit of guessing is the only one around a negative mean here
+        values = np.log(values) - np.log1p(-values)
+    return -0.5 * ((values - density.mean) / density.sd) ** 2
 
 
 class Moved(NamedTuple):

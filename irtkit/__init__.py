@@ -24,13 +24,8 @@ from irtkit.agreement import fleiss_kappa
 from irtkit.annotation import impact, impact_summary
 from irtkit.audit import ShuffleControl, flag_items, shuffle_control, similar_respondents
 from irtkit.calibration import FitResult, fit, load
-from irtkit.calibration.priors import (
-    Beta,
-    ItemPrior,
-    LogNormal,
-    Normal,
-    WeakPrior,
-)
+from irtkit.calibration.item_prior import ItemPrior, LogNormal
+from irtkit.calibration.priors import Beta, Density, Normal, WeakPrior
 from irtkit.datasets import DigitsCrowd, load_digits_crowd
 from irtkit.diagnostics import LikelihoodRatioTest, likelihood_ratio_test
 from irtkit.difficulty import DifficultyComparison, average_error, compare_difficulties
@@ -43,6 +38,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Beta",
+    "Density",
     "DifficultyComparison",
     "DigitsCrowd",
     "FitResult",

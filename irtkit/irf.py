@@ -20,6 +20,16 @@ ModelName = Literal["Rasch", "1PL", "2PL", "3PL"]
 MODELS: tuple[ModelName, ...] = get_args(ModelName)
 
 
+def logistic(z: Any, xp: Any = np) -> Any:
+    """σ(z) = 1 / (1 + e⁻ᶻ), written with tanh so that no exponential overflows."""
+    return 0.5 * (1 + xp.tanh(0.5 * z))
+
+
+def softplus(z: Any, xp: Any = np) -> Any:
+    """log(1 + eᶻ) without overflow; ``xp`` is NumPy or its counterpart in JAX."""
+    return xp.maximum(z, 0.0) + xp.log1p(xp.exp(-xp.abs(z)))
+
+
 class Items(NamedTuple):
     """Items as computations take them: arrays of NumPy or JAX, each of shape (n_items,)."""
 
@@ -27,6 +37,10 @@ class Items(NamedTuple):
     intercept: Any
     logit_guessing: Any = None
     """None for models without guessing."""
+
+    def chosen(self, some: Any) -> Items:
+        """Return some items, or the same several times."""
+        return Items(*(None if part is None else part[some] for part in self))
 
 
 @dataclass(frozen=True)
@@ -106,7 +120,8 @@ class ItemParameters:
 
     def probability(self, abilities: ArrayLike) -> NDArray[np.float64]:
         """P(right) of each ability (rows) on each item (columns)."""
-        return self.guessing + (1 - self.guessing) * _logistic(self._logits(abilities))
+        s = logistic(self._logits(abilities))
+        return np.asarray(self.guessing + (1 - self.guessing) * s)
 
     def information(self, abilities: ArrayLike) -> NDArray[np.float64]:
         """Fisher information about ability, shape (n_abilities, n_items).
@@ -114,17 +129,12 @@ class ItemParameters:
         I(θ) = a² · (s²/P²) · P(1 − P) with s = σ(aθ + d); for c = 0 it is a² P(1 − P)
         (Birnbaum 1968).
         """
-        s = _logistic(self._logits(abilities))
+        s = logistic(self._logits(abilities))
         p = self.guessing + (1 - self.guessing) * s
         # (1 − P)/P · s² with 1 − P = (1 − c)(1 − s), finite where P vanishes
         ratio = np.divide(s, p, out=np.ones_like(s), where=p > 0)
-        return self.discrimination**2 * ratio * s * (1 - self.guessing) * (1 - s)
+        return np.asarray(self.discrimination**2 * ratio * s * (1 - self.guessing) * (1 - s))
 
     def _logits(self, abilities: ArrayLike) -> NDArray[np.float64]:
         theta = np.asarray(abilities, dtype=np.float64)
         return theta[..., None] * self.discrimination + self.intercept
-
-
-def _logistic(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """σ(z) = 1 / (1 + e⁻ᶻ), written with tanh so that no exponential overflows."""
-    return 0.5 * (1 + np.tanh(0.5 * logits))

@@ -1,4 +1,4 @@
-"""A complete matrix of right and wrong answers, eight items to a byte.
+"""A matrix of right answers, eight items to a byte.
 
 What eight items add to a weighted score is one of 256 sums. So a product with the matrix takes one
 look-up in a table for eight cells, and a product with its transpose adds weights up by byte before
@@ -32,7 +32,7 @@ class Packed(NamedTuple):
 
     @classmethod
     def of(cls, cells: NDArray[np.int8]) -> Packed:
-        """Pack a matrix of 0 and 1, respondents × items."""
+        """Pack a matrix of 0, 1 and −1 (missing, packed as 0), respondents × items."""
         n, n_items = cells.shape
         n_groups = -(-n_items // _PER_BYTE)
         groups = np.empty((n_groups, n), dtype=np.uint8)
@@ -42,7 +42,7 @@ class Packed(NamedTuple):
         for first in range(0, n, step):
             part = cells[first : first + step]
             whole = room[: len(part)]
-            whole[:, :n_items] = part
+            np.maximum(part, 0, out=whole[:, :n_items])
             packed = np.packbits(whole.ravel(), bitorder="little")
             groups[:, first : first + step] = packed.reshape(-1, n_groups).T
         return cls(groups, n_items)

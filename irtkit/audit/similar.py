@@ -74,10 +74,10 @@ def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFra
     if not 0 <= as_number("excess", excess) <= 1:
         raise ValueError(f"excess must lie between 0 and 1, got {excess}")
     rows = rows_of_fit(result, "similar_respondents", dense=True)
-    kept = rows.real & (rows.respondent_responses > 0)
+    kept = rows.real & (rows.margins.respondent_responses > 0)
     labels = np.array(result.respondent_labels, dtype=object)[kept]
-    right = rows.respondent_right[kept]
-    mixed = np.minimum(right, rows.respondent_responses[kept] - right) >= _MIXED
+    right = rows.margins.respondent_right[kept]
+    mixed = np.minimum(right, rows.margins.respondent_responses[kept] - right) >= _MIXED
     least_z = float(-ndtri(_FALSE_PAIRS / max(len(labels) * (len(labels) - 1) / 2, 1.0)))
     found: list[tuple[NDArray[Any], ...]] = []
     for start in range(0, len(labels), _RESPONDENTS_AT_ONCE):

@@ -17,15 +17,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.fitted import Fitted
 from irtkit.calibration.item_distribution import Drawn, ItemDistribution
 from irtkit.calibration.item_likelihoods import ItemLikelihoods
+from irtkit.calibration.likelihood import MarginalLikelihood
+from irtkit.calibration.maximise import at_vector, problem_of, with_unit_scale
+from irtkit.irf import Items
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.calibration.em import Climber, Maximum
-    from irtkit.irf import Items
+    from irtkit.calibration.maximise import GridSchedule, Maximum, Problem
 
     Array = NDArray[np.float64]
     Places = NDArray[np.intp]
@@ -91,28 +92,33 @@ class _Shares(NamedTuple):
 
     value: Array
     """Shape (n, n_points)."""
-    log_marginal: float
-    """Sum over items of their log marginal likelihood."""
+    log_marginal: Array
+    """Log marginal likelihood of each item, (n_items,)."""
 
 
-def sharpened(climber: Climber, maximum: Maximum) -> tuple[ItemDistribution, Climber, Maximum]:
+def empirical_bayes(
+    problem: Problem, maximum: Maximum, schedule: GridSchedule
+) -> tuple[Problem, Maximum]:
     """Let items learn from each other; their distribution is then the prior.
 
     Abilities keep mean 0 and SD 1, and the distribution is told in their units.
     """
-    layout = climber.layout
-    fitted = Fitted(layout, climber.rows, maximum.nodes, maximum.x)
-    likelihoods = ItemLikelihoods(fitted)
-    distribution = _learned(likelihoods, _sample(fitted.items), _rough(fitted.items))
+    items, patterns = problem.items(maximum.x), problem.engine.patterns
+    copies = np.ones(len(items.slope)) if patterns.multiplicity is None else patterns.multiplicity
+    grid = MarginalLikelihood(problem.engine, maximum.nodes).grid(items)
+    likelihoods = ItemLikelihoods(patterns, items, grid)
+    whole = np.repeat(np.arange(len(copies)), copies.astype(np.intp))
+    distribution = _learned(
+        likelihoods, whole[_sample(items.chosen(whole))], _rough(items.chosen(whole))
+    )
     slope, intercept = _posterior_means(likelihoods, distribution)
-    plain = climber.with_prior(None)
-    x = plain.layout.joined(slope, intercept, layout.split(maximum.x)[2], np.zeros(0))
-    moved = plain.with_unit_scale(plain.at(x, maximum))
-    after, steepest = layout.items(moved.x), int(np.argmax(np.abs(slope)))
+    plain = problem_of(patterns, problem.parameters.model, None, problem.mesh)
+    x = plain.parameters.vector(Items(slope, intercept, items.logit_guessing))
+    moved = with_unit_scale(plain, at_vector(plain, x, maximum, schedule), schedule)
+    after, steepest = plain.items(moved.x), int(np.argmax(np.abs(slope)))
     scale = float(after.slope[steepest] / slope[steepest])
     shift = float((after.intercept - intercept)[steepest] / slope[steepest])
-    learned = distribution.in_units(scale, shift)
-    return learned, climber.with_prior(learned), moved
+    return plain._replace(prior=distribution.in_units(scale, shift)), moved
 
 
 def _rough(items: Items) -> ItemDistribution:
@@ -134,29 +140,32 @@ def _sample(items: Items) -> Places:
 def _learned(
     likelihoods: ItemLikelihoods, sample: Places, start: ItemDistribution
 ) -> ItemDistribution:
-    """Return the likeliest distribution of a sample of the items."""
-    distribution = start
+    """Return the likeliest distribution of a sample of the items, which may hold copies."""
+    distribution, (sample, copies) = start, np.unique(sample, return_counts=True)
     for _ in range(_ROUNDS):
         points = _points(likelihoods, sample, distribution)
-        distribution, gain = _likeliest(points, distribution)
+        distribution, gain = _likeliest(points, copies, distribution)
         if gain < _SETTLED:
             break
     return distribution
 
 
-def _likeliest(points: _Points, start: ItemDistribution) -> tuple[ItemDistribution, float]:
+def _likeliest(
+    points: _Points, copies: Places, start: ItemDistribution
+) -> tuple[ItemDistribution, float]:
     """Maximise the log marginal likelihood of the points, not far from the start; and the gain."""
     from scipy.optimize import Bounds, minimize
 
-    n_items = len(np.unique(points.item))
+    n_items, place = copies.sum(), np.unique(points.item, return_inverse=True)[1].ravel()
 
     def loss(vector: Array) -> tuple[float, Array]:
         distribution = ItemDistribution.from_vector(vector)
         places = points.slope, points.intercept, points.sign
         shares = _shares(points, distribution.log_density(*places))
         off = vector - _EXPECTED
-        total = shares.log_marginal - 0.5 * float(_EXPECTED_PRECISION @ off**2)
-        by_vector = distribution.gradient(*places, shares.value) - _EXPECTED_PRECISION * off
+        total = float(copies @ shares.log_marginal) - 0.5 * float(_EXPECTED_PRECISION @ off**2)
+        weights = shares.value * copies[place, None]
+        by_vector = distribution.gradient(*places, weights) - _EXPECTED_PRECISION * off
         return -total / n_items, np.asarray(-by_vector / n_items)
 
     vector = np.clip(start.vector, _LOWEST, _HIGHEST)
@@ -199,7 +208,7 @@ def _shares(points: _Points, log_density: Array) -> _Shares:
     np.maximum.at(peak, place, joint.max(axis=1))
     share = np.exp(joint - peak[place, None])
     total = np.bincount(place, share.sum(axis=1))
-    return _Shares(share / total[place, None], float((peak + np.log(total)).sum()))
+    return _Shares(share / total[place, None], peak + np.log(total))
 
 
 def _points(likelihoods: ItemLikelihoods, items: Places, distribution: ItemDistribution) -> _Points:

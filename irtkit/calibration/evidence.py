@@ -77,10 +77,10 @@ class Evidence(NamedTuple):
 def evidence_of(rows: Patterns) -> Evidence:
     """What the responses of real respondents say about the slope of every item."""
     strength = strength_of(rows)
-    responses = np.maximum(rows.item_responses[0], 1)
-    share = rows.item_right[0] / responses
-    right, answered = rows.sums_of(strength.value)
-    spread = rows.sums_of(strength.value**2)[1] - answered**2 / responses
+    responses = np.maximum(rows.margins.item_responses[0], 1)
+    share = rows.margins.item_right[0] / responses
+    right, answered = rows.weighted_sums(strength.value)
+    spread = rows.weighted_sums(strength.value**2)[1] - answered**2 / responses
     information = share * (1 - share) * np.maximum(spread, 0)
     n = np.minimum(responses, strength.kept.sum())
     information *= n / np.maximum(n - 1, 1)
@@ -96,9 +96,9 @@ def evidence_of(rows: Patterns) -> Evidence:
 
 def strength_of(rows: Patterns) -> Strength:
     """Strength of all respondents."""
-    kept = rows.real & (rows.respondent_responses > 0)
-    share = np.where(kept, 1 / np.maximum(rows.respondent_responses, 1), 0.0)
-    value = share * rows.respondent_right
+    kept = rows.real & (rows.margins.respondent_responses > 0)
+    share = np.where(kept, 1 / np.maximum(rows.margins.respondent_responses, 1), 0.0)
+    value = share * rows.margins.respondent_right
     if not rows.complete:
         value -= _ease_met(rows, value, share)
     value[kept] -= value[kept].mean()
@@ -111,13 +111,13 @@ def _ease_met(rows: Patterns, right: Array, share: Array) -> Array:
 
     ``right`` is the share right of every respondent, ``share`` that of one response.
     """
-    responses = np.maximum(rows.item_responses[0], 1)
-    item_share, kept = rows.item_right[0] / responses, share > 0
+    responses = np.maximum(rows.margins.item_responses[0], 1)
+    item_share, kept = rows.margins.item_right[0] / responses, share > 0
     met = np.zeros_like(right)
     for _ in range(_ADJUSTMENTS):
-        ease = item_share - rows.sums_of((right - met) * kept)[1] / responses
+        ease = item_share - rows.weighted_sums((right - met) * kept)[1] / responses
         before, met = met, np.zeros(len(met))
-        for some, _, answered in float_blocks(rows.cells, rows.trials, complete=rows.complete):
+        for some, _, answered in float_blocks(rows):
             met[some] = ease.sum() if answered is None else answered @ ease
         met *= share
         met[kept] -= met[kept].mean()
@@ -131,7 +131,7 @@ def _squares(rows: Patterns, weights: Array, share: Array) -> Array:
     if not rows.repeated:
         return _squares_of_trials(rows, weights, share)
     total = np.zeros_like(share)
-    for some, right, tried in float_blocks(rows.cells, rows.trials):
+    for some, right, tried in float_blocks(rows):
         of_part = weights[some]
         total += of_part @ right**2 - 2 * share * (of_part @ (right * tried))
         total += share**2 * (of_part @ tried**2)
@@ -140,5 +140,5 @@ def _squares(rows: Patterns, weights: Array, share: Array) -> Array:
 
 def _squares_of_trials(rows: Patterns, weights: Array, share: Array) -> Array:
     """The same, each trial by itself: y² = y for a response of 0 or 1."""
-    right, answered = rows.sums_of(weights)
+    right, answered = rows.weighted_sums(weights)
     return (1 - 2 * share) * right + share**2 * answered

@@ -6,8 +6,6 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import numpy as np
-
 from irtkit.calibration.checks import (
     check_batch,
     check_data,
@@ -25,10 +23,8 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from jax.sharding import Mesh
-    from numpy.typing import NDArray
 
-    from irtkit.calibration.em import Climber
-    from irtkit.calibration.layout import Layout
+    from irtkit.calibration.maximise import Control
     from irtkit.calibration.priors import Prior, PriorName
     from irtkit.calibration.result import FitResult
     from irtkit.calibration.solution import Solution
@@ -218,51 +214,42 @@ class _Run(NamedTuple):
 
 def _fitted(run: _Run) -> FitResult:
     """Fit; the prior among the settings is then told in full."""
-    from irtkit.calibration.layout import Layout
     from irtkit.calibration.solution import counts_of, result_of
     from irtkit.patterns import patterns_of
 
     responses, model, settings = run.responses, run.model, run.settings
-    rows = patterns_of(responses, synthetic_is_real=settings["synthetic"] == "ordinary")
-    counts = counts_of(rows)
-    # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
-    same_as_1pl = settings["quadrature"] == "adaptive" or run.method == "vi"
-    layout = Layout(
-        "1PL" if model == "Rasch" and same_as_1pl else model,
-        responses.n_items,
-        _prior_at_start(settings),
-    )
+    patterns = patterns_of(responses, synthetic_is_real=settings["synthetic"] == "ordinary")
+    counts = counts_of(patterns)
     find = _by_vi if run.method == "vi" else _by_em
-    solution = find(run, layout, rows)
+    solution = find(run, patterns)
     return result_of(solution, responses, counts, model=model, method=run.method, settings=settings)
 
 
+def _model(run: _Run) -> ModelName:
+    """Model to maximise: on a grid that follows the items Rasch is the 1PL in other units."""
+    adaptive = run.settings["quadrature"] == "adaptive" or run.method == "vi"
+    return "1PL" if run.model == "Rasch" and adaptive else run.model
+
+
 def _prior_at_start(settings: dict[str, Any]) -> Prior | None:
-    """Prior of the ascent, after which an empirical one is learned."""
-    from irtkit.calibration.priors import prior_of
+    """Prior of the search, after which an empirical one is learned."""
+    from irtkit.calibration.item_prior import prior_of
 
     return prior_of("weak" if settings["prior"] == "empirical" else settings["prior"])
 
 
-def _climber(
-    run: _Run, layout: Layout, rows: Patterns, *, tol: float, max_iterations: int
-) -> Climber:
-    from irtkit.calibration.em import Climber
+def _control(run: _Run, *, tol: float, max_evaluations: int) -> Control:
+    from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
 
     grid = run.settings["quadrature"]
-    return Climber(
-        layout,
-        rows,
-        grid=None if grid == "adaptive" else (int(grid[0]), float(grid[1])),
-        tol=tol,
-        max_iterations=max_iterations,
-        report=run.report if run.method == "em" else lambda _step, _value: None,
-        mesh=run.mesh,
-    )
+    fixed = None if grid == "adaptive" else (int(grid[0]), float(grid[1]))
+    report = run.report if run.method == "em" else lambda _step, _value: None
+    return Control(GridSchedule(fixed), Stopping(tol, max_evaluations), Monitor(report))
 
 
-def _by_vi(run: _Run, layout: Layout, rows: Patterns) -> Solution:
+def _by_vi(run: _Run, patterns: Patterns) -> Solution:
     """Approximate the posterior; the ascent of the bound starts near a maximum."""
+    from irtkit.calibration.maximise import problem_of
     from irtkit.calibration.variational.solving import NEAR, Options, Variational, start_rows
 
     n_batch, n_items = run.settings.get("batch", (None, None))
@@ -270,69 +257,37 @@ def _by_vi(run: _Run, layout: Layout, rows: Patterns) -> Solution:
     options = Options(n_batch, n_items, amortised, run.checkpoint, run.every)
     # the start is the same however few steps are then allowed, so that an ascent which ran out of
     # them goes on as one that did not
-    some = start_rows(rows, options, run.settings["seed"])
-    climber = _climber(run, layout, some, tol=NEAR, max_iterations=_MOST_AT_START)
+    some = start_rows(patterns, options, run.settings["seed"])
+    problem = problem_of(some, _model(run), _prior_at_start(run.settings), run.mesh)
     return Variational(
-        *(climber, rows, run.responses, run.model),
+        problem,
+        _control(run, tol=NEAR, max_evaluations=_MOST_AT_START),
+        patterns,
+        run.responses,
+        run.model,
         settings=run.settings,
         options=options,
         report=run.report,
     ).solve()
 
 
-def _by_em(run: _Run, layout: Layout, rows: Patterns) -> Solution:
+def _by_em(run: _Run, patterns: Patterns) -> Solution:
     """Maximise the likelihood; standard errors are those of the observed information."""
-    from irtkit.calibration.empirical import sharpened
-    from irtkit.calibration.fitted import Fitted
-    from irtkit.calibration.priors import described_prior
-    from irtkit.calibration.solution import Solution
-    from irtkit.calibration.standard_errors import item_covariances
+    from irtkit.calibration.maximum_likelihood import solution_of
 
     settings = run.settings
-    climber = _climber(
-        run, layout, rows, tol=settings["tol"], max_iterations=settings["max_iterations"]
+    control = _control(run, tol=settings["tol"], max_evaluations=settings["max_iterations"])
+    solution, prior = solution_of(
+        patterns,
+        _model(run),
+        _prior_at_start(settings),
+        control,
+        empirical=settings["prior"] == "empirical",
+        standard_errors=settings["standard_errors"],
+        mesh=run.mesh,
     )
-    maximum = climber.maximise(climber.start())
-    empirical = settings["prior"] == "empirical"
-    settings["prior"] = described_prior(_prior_at_start(settings))
-    if empirical:
-        learned, climber, maximum = sharpened(climber, maximum)
-        settings["prior"] = learned.described()
-    layout, x = climber.layout, _equal_where_totals_are(climber, maximum.x)
-    covariances = None
-    if settings["standard_errors"]:
-        covariances = item_covariances(Fitted(layout, climber.rows, maximum.nodes, x))
-    return Solution(
-        items=layout.items(x),
-        covariances=covariances,
-        information=climber.information(maximum) if layout.prior is None else None,
-        common_slope=layout.common_slope,
-        ability=maximum.posteriors.mean,
-        ability_se=maximum.posteriors.sd,
-        latent_sd=layout.latent_sd(x) if layout.model == "Rasch" else None,
-        synthetic_sd=layout.synthetic_sd(x),
-        log_likelihood=maximum.log_likelihood,
-        converged=maximum.converged,
-        n_iterations=climber.n_iterations,
-        trace_rows=np.array(climber.trace, dtype=np.float64).reshape(-1, 4),
-        nodes=maximum.nodes,
-        quadrature_error=maximum.quadrature_error,
-    )
-
-
-def _equal_where_totals_are(climber: Climber, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Intercepts with a common slope: the same where complete responses have the same totals.
-
-    They are at the maximum, where no other number of the data bears on them; an ascent stops
-    with a difference of the size of its tolerance, which would pass for an order.
-    """
-    layout, rows = climber.layout, climber.rows
-    if not (layout.common_slope and rows.complete):
-        return x
-    slopes, intercepts, guessing, learned = layout.split(x)
-    group = np.unique(rows.item_right, axis=1, return_inverse=True)[1].ravel()
-    mean = np.bincount(group, intercepts) / np.bincount(group)
-    return layout.joined(slopes, mean[group], guessing, learned)
+    settings["prior"] = None if prior is None else prior.described()
+    return solution
 
 
 def _warn(result: FitResult) -> None:

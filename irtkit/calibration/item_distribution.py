@@ -19,20 +19,55 @@ import numpy as np
 from irtkit.calibration.priors import (
     AtPrior,
     Beta,
+    Density,
+    Normal,
+    Steep,
     Term,
     WeakPrior,
-    guessing_term,
-    normal_term,
-    steep_term,
+    summed,
+    term_of,
 )
+from irtkit.irf import logistic
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.calibration.priors import Hyper
+    from irtkit.calibration.parameterisation import Hyper
     from irtkit.irf import Items
 
     Array = NDArray[np.float64]
+
+
+STEEP = Steep(WeakPrior.steep, WeakPrior.steep_spread)
+"""The limit that slopes meet under the weak prior."""
+
+
+@dataclass(frozen=True)
+class TwoSided(Density):
+    """Mixture of N(centre, spread²) and, with weight ``inverted``, N(−centre, spread²)."""
+
+    centre: float
+    spread: float
+    inverted: float
+
+    def log_density(self, x: Array) -> Array:
+        """Logarithm of the sum of both."""
+        regular, mirrored = Normal(self.centre, self.spread), Normal(-self.centre, self.spread)
+        kinds = (
+            math.log(1 - self.inverted) + regular.log_density(x),
+            math.log(self.inverted) + mirrored.log_density(x),
+        )
+        return np.asarray(np.logaddexp(*kinds))
+
+    def derivative(self, x: Array) -> Array:
+        """That of the normal density of the likelier kind, mixed."""
+        odds = math.log(self.inverted / (1 - self.inverted))
+        share_inverted = logistic(odds - 2 * self.centre * x / self.spread**2)
+        return np.asarray((self.centre * (1 - 2 * share_inverted) - x) / self.spread**2)
+
+    def curvature(self, x: Array) -> Array:
+        """1/spread², that of either kind."""
+        return np.full_like(x, self.spread**-2)
 
 
 class Drawn(NamedTuple):
@@ -177,7 +212,19 @@ class ItemDistribution:
             ]
         )
 
-    def at(self, items: Items, hyper: Hyper, *, common_slope: bool) -> AtPrior:
+    @property
+    def slope_density(self) -> TwoSided:
+        """Density of u, with the sign of the slope."""
+        return TwoSided(self.centre, self.log_slope_spread, self.inverted)
+
+    @property
+    def guessing_density(self) -> Beta:
+        """Density of guessing, that of the weak prior."""
+        return WeakPrior().guessing_density
+
+    def at(
+        self, items: Items, hyper: Hyper, *, common_slope: bool, copies: Array | None = None
+    ) -> AtPrior:
         """Log density of u and e of the items, its gradient and its curvature.
 
         Each item is of the kind that its slope has the sign of. Slopes meet the limit of the weak
@@ -188,13 +235,38 @@ class ItemDistribution:
         sign = np.where(slope < 0, -1.0, 1.0)
         at = self.drawn(slope, intercept, sign)
         by_u, with_slope, sd = self.jacobian(slope, at, sign)
-        of_slope = (at.u - self.centre) / self.log_slope_spread
+        standard = Normal(self.centre, self.log_slope_spread), Normal(0.0, 1.0)
         terms: list[Term] = [
-            normal_term(of_slope, 1.0, {0: 1 / (by_u * self.log_slope_spread)}),
-            normal_term(at.e, 1.0, {0: -with_slope / (by_u * sd), 1: 1 / sd}),
-            steep_term(slope, WeakPrior.steep, WeakPrior.steep_spread),
+            term_of(standard[0], at.u, {0: 1 / by_u}),
+            term_of(standard[1], at.e, {0: -with_slope / (by_u * sd), 1: 1 / sd}),
+            term_of(STEEP, slope, {0: 1.0}),
         ]
         if logit is not None:
-            terms.append(guessing_term(Beta(), logit))
-        nothing = np.zeros(2)
-        return AtPrior(len(slope), 2 if logit is None else 3, terms, nothing, nothing)
+            terms.append(term_of(self.guessing_density, logit, {2: 1.0}))
+        return summed(terms, items, copies=copies)
+
+    def coupled(self, items: Items, hyper: Hyper, *, common_slope: bool) -> AtPrior:
+        """Log density of intercepts given slopes, and of location and scale, which stay free.
+
+        ``hyper.location`` stands for −β and the scale τ for the median slope. The variance V of an
+        intercept follows a/τ, so that −½ log V counts as well.
+        """
+        del common_slope
+        slope, location, weak = items.slope, hyper.location, WeakPrior()
+        unit = self.slope * math.exp(-hyper.log_scale)
+        variance = self.variance(unit * slope)
+        sd = np.sqrt(variance)
+        residual = items.intercept - np.sign(slope) * self.intercept - location * slope
+        of_intercept = term_of(
+            Normal(0.0, 1.0), residual / sd, {0: -location / sd, 1: 1 / sd}, {0: -slope / sd}
+        )
+        rise = 2 * (self.difficulty_spread * unit) ** 2 * slope / variance  # of log V by the slope
+        of_spread = Term(
+            -0.5 * np.log(variance),
+            0.5 * ((residual / sd) ** 2 - 1),
+            np.full_like(slope, 0.5),
+            {0: rise},
+            {1: -rise * slope},
+        )
+        terms = [of_intercept, of_spread, term_of(STEEP, slope, {0: 1.0})]
+        return summed(terms, items, hyper, (weak.location_sd, weak.log_scale_sd))

@@ -1,191 +1,235 @@
-"""The marginal likelihood of a response matrix as a function to maximise.
+"""The marginal likelihood of items, and the penalised one as an objective to maximise.
 
-The objective is the log-likelihood of the responses with ability integrated out, N(0, 1) for real
-respondents, plus the log prior of the items. Its gradient comes from the posterior of ability by
-Fisher's identity, at the cost of one EM step; the maximiser is preconditioned by what an EM step
-uses (one Newton block per item), plus the two directions in which EM is slow: the common scale
-and the common location of the items. Along them the likelihood only sees the distribution of
-ability, with information 2N and N, and a step there is the fold of parameter-expanded EM (Liu,
-Rubin & Wu 1998). From the block of an item is taken what its slope loses because abilities are told
-from the responses themselves (Louis 1982).
+The log-likelihood of the responses has ability integrated out, N(0, 1) for real respondents. Its
+gradient comes from the posterior of ability by Fisher's identity, at the cost of one EM step.
+
+Synthetic respondents have the ability distribution N(0, σ² + (w/τ)²), σ the SD of real ability, τ
+the typical slope and w wide on the logit scale. The wide part follows the items when they are
+rescaled, so that synthetic respondents do not pull on the scale.
+
+The objective adds the log prior of the items. Its preconditioner is what an EM step uses (one
+Newton block per item), plus the two directions in which EM is slow: the common scale and the
+common location of the items. Along them the likelihood only sees the distribution of ability,
+with information 2N and N, and a step there is the fold of parameter-expanded EM (Liu, Rubin & Wu
+1998). From the block of an item is taken what its slope loses because abilities are told from the
+responses themselves (Louis 1982).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.ascent import Evaluation
+from irtkit.calibration.lbfgs import Evaluation
 from irtkit.patterns import REAL, SYNTHETIC
 from irtkit.quadrature import Grid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.calibration.layout import Layout
-    from irtkit.calibration.priors import AtPrior
-    from irtkit.quadrature import Engine, Nodes
+    from irtkit.calibration.parameterisation import Parameterisation, Values
+    from irtkit.calibration.priors import AtPrior, Prior
+    from irtkit.irf import Items
+    from irtkit.quadrature import Engine, Nodes, Posteriors
 
     Array = NDArray[np.float64]
 
+SYNTHETIC_LOGIT_SD = 5.0
+"""w: what synthetic respondents' ability varies more than that of real ones, in logits. Two of them
+then lie beyond nearly every item, as an always-right row does."""
+_OFF_ZERO = 0.01
+"""Added to squared slopes before logarithms are taken: a flat item counts as a slope of 0.1."""
 _JITTER = 1e-3
 """Added to the information of a parameter, in responses; one with less is as good as settled."""
 _NOISE = 2e-7
-"""Error of the log-likelihood of one respondent; the same for all, should all answer alike."""
+"""Rounding error of the log-likelihood of one respondent in 32 bits (whose spacing is 1.2e-7); the
+same for all, should all answer alike."""
 _ITEMS_PER_NOISE = 20
 """Items of which a sum in 32 bits, with dense responses missing, is off by as much again."""
+
+
+class Terms(NamedTuple):
+    """Marginal log-likelihood of some items, and its derivatives."""
+
+    value: float
+    """Of all respondents."""
+    log_likelihood: float
+    """Of real respondents."""
+    gradient: Array
+    """Shape (n_items, k): by slope, intercept (and logit of guessing)."""
+    information: Array
+    """Complete-data information of every item, (n_items, k, k)."""
+    by_log_sd: float
+    """Derivative by the log SD of ability."""
+
+
+class MarginalLikelihood:
+    """Marginal log-likelihood of items, on given nodes.
+
+    ``exact`` computes all of it in 64 bits, which takes up to twice as long.
+    """
+
+    def __init__(self, engine: Engine, nodes: Nodes, *, exact: bool = False) -> None:
+        self.engine, self.nodes, self.exact = engine, nodes, exact
+        patterns = engine.patterns
+        wide = patterns.complete or patterns.sparse
+        sums_of_items = 0.0 if wide else patterns.n_items / _ITEMS_PER_NOISE
+        self.noise = 0.0 if exact else _NOISE * patterns.n_respondents * (1 + sums_of_items)
+        weights = nodes.normal_log_weights(1.0)
+        self._standard = Grid(nodes, np.stack([weights, weights]))
+
+    def grid(self, items: Items, latent_sd: float = 1.0) -> Grid:
+        """Nodes with the prior weights of real and of synthetic respondents."""
+        patterns = self.engine.patterns
+        if latent_sd == 1.0 and not patterns.has_synthetic:
+            return self._standard
+        sds = latent_sd, synthetic_sd(items, latent_sd, patterns.multiplicity)
+        return Grid(self.nodes, np.stack([self.nodes.normal_log_weights(sd) for sd in sds]))
+
+    def terms(self, items: Items, latent_sd: float = 1.0) -> Terms:
+        """Value, gradient and complete-data information."""
+        grid = self.grid(items, latent_sd)
+        with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+            found = self.engine.sums(items, grid, exact=self.exact)
+        gradient, by_log_sd = found.gradient, 0.0
+        if grid is not self._standard:
+            gradient, by_log_sd = self._through_sds(items, latent_sd, grid, found)
+        log_likelihood = float(found.log_marginal[REAL])
+        value = log_likelihood + float(found.log_marginal[SYNTHETIC])
+        return Terms(value, log_likelihood, gradient, found.information, by_log_sd)
+
+    def posteriors(self, items: Items, latent_sd: float = 1.0) -> Posteriors:
+        """Posterior of every respondent."""
+        with np.errstate(under="ignore", divide="ignore"):
+            return self.engine.posteriors(items, self.grid(items, latent_sd))
+
+    def _through_sds(
+        self, items: Items, latent_sd: float, grid: Grid, found: Any
+    ) -> tuple[Array, float]:
+        """Gradient by the items, that through the SD of synthetic ability added; by the log SD."""
+        patterns = self.engine.patterns
+        sds = latent_sd, synthetic_sd(items, latent_sd, patterns.multiplicity)
+        by_log_sd = []
+        for group in (REAL, SYNTHETIC):
+            square = (self.nodes.theta / sds[group]) ** 2
+            deviation = square - np.exp(grid.log_weights[group]) @ square
+            by_log_sd.append(float(found.node_mass[group] @ deviation))
+        wide = 1 - (latent_sd / sds[SYNTHETIC]) ** 2  # share of the wide part in the variance
+        by_slope = patterns.copies(items.slope / (items.slope**2 + _OFF_ZERO)) / patterns.n_items
+        gradient = found.gradient.copy()
+        gradient[:, 0] -= wide * by_log_sd[SYNTHETIC] * by_slope
+        return gradient, by_log_sd[REAL] + (1 - wide) * by_log_sd[SYNTHETIC]
+
+
+def synthetic_sd(items: Items, latent_sd: float = 1.0, copies: Array | None = None) -> float:
+    """SD of ability among synthetic respondents: wide in logits, and above the real one.
+
+    The typical slope is the geometric mean of the sizes of slopes, held off 0.
+    """
+    log_squares = np.log(items.slope**2 + _OFF_ZERO)
+    typical = math.exp(0.5 * float(np.average(log_squares, weights=copies)))
+    return math.hypot(latent_sd, SYNTHETIC_LOGIT_SD / typical)
 
 
 class Curvature(NamedTuple):
     """What the preconditioner needs."""
 
+    at: Values
     information: Array
     """Complete-data information of every item, (n_items, k, k)."""
     prior: AtPrior | None
-    logit_by_angle: Array | None
-    """Derivative of the logit of guessing by its angle, (n_items,)."""
 
 
-class MarginalLikelihood:
-    """Penalised marginal log-likelihood of a vector of parameters, on given nodes.
-
-    ``exact`` computes all of it in 64 bits, which takes up to twice as long.
-    """
+class PenalisedLikelihood:
+    """Marginal log-likelihood plus log prior, of a vector of parameters."""
 
     def __init__(
-        self, layout: Layout, engine: Engine, nodes: Nodes, *, exact: bool = False
+        self, likelihood: MarginalLikelihood, parameters: Parameterisation, prior: Prior | None
     ) -> None:
-        self.layout = layout
-        self.engine = engine
-        self.nodes = nodes
-        self.n_real = engine.rows.n_real
-        self.exact = exact
-        rows = engine.rows
-        wide = rows.complete or rows.sparse
-        sums_of_items = 0.0 if wide else layout.n_items / _ITEMS_PER_NOISE
-        self.noise = 0.0 if exact else _NOISE * rows.n * (1 + sums_of_items)
-        self._grid: Grid | None = None
-        """The grid, if it is the same at every x."""
-        if layout.model != "Rasch" and not engine.rows.has_synthetic:
-            weights = nodes.normal_log_weights(1.0)
-            self._grid = Grid(nodes, np.stack([weights, weights]))
-
-    def grid(self, x: Array) -> Grid:
-        """Nodes with the prior weights of real and of synthetic respondents."""
-        return grid_of(self.layout, self.nodes, x) if self._grid is None else self._grid
+        self.likelihood, self.parameters, self.prior = likelihood, parameters, prior
+        self.noise = likelihood.noise
 
     def evaluate(self, x: Array) -> Evaluation:
         """Value, gradient and complete-data information at x."""
-        layout, items = self.layout, self.layout.items(x)
-        grid = self.grid(x)
-        with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-            sums = self.engine.sums(items, grid, exact=self.exact)
-        value = float(sums.log_marginal.sum())
-        by_item, information = sums.gradient, sums.information
-        if items.logit_guessing is not None:
+        at = self.parameters.values(x)
+        found = self.likelihood.terms(at.items, at.latent_sd)
+        value, by_item, information = found.value, found.gradient, found.information
+        if self.parameters.model == "Rasch":  # the slope is 1
+            by_item = by_item * (0.0, 1.0)
+        if at.logit_by_angle is not None:
             # where c → 0 it vanishes faster than the gradient, and the logarithm of the likelihood
             # is linear in c: half the gradient is what makes a step in the angle lead to 0
-            information = information.copy()
-            by_logit = by_item[:, 2]
+            information, by_logit = information.copy(), by_item[:, 2]
             information[:, 2, 2] += np.where(by_logit < 0, -0.5 * by_logit, by_logit)
-        prior = None
-        learned = np.zeros(2)
-        by_slope = by_item[:, 0] if layout.model != "Rasch" else np.zeros(layout.n_items)
-        rest = [by_item[:, k] for k in range(1, by_item.shape[1])]
-        if layout.prior is not None:
-            prior = prior_at(layout, x)
-            value += prior.log_density
-            by_prior, learned = prior.gradient(), prior.by_learned()
-            by_slope = by_slope + by_prior[:, 0] * layout.latent_sd(x)
-            rest = [part + by_prior[:, k] for k, part in enumerate(rest, 1)]
-        slopes = by_slope.sum(keepdims=True) if layout.common_slope else by_slope
-        if self._grid is None:
-            slopes = slopes + self._through_sds(x, grid, sums.node_mass)
-        by_angle = layout.logit_by_angle(x)
-        guessing = None if by_angle is None else rest[1] * by_angle
-        gradient = layout.joined(slopes, rest[0], guessing, learned)
-        curvature = Curvature(information, prior, by_angle)
-        return Evaluation(value, gradient, float(sums.log_marginal[REAL]), curvature)
+        prior, by_hyper = None, np.zeros(2)
+        if self.prior is not None:
+            prior = prior_at(self.prior, self.parameters, at, self._copies)
+            value, by_hyper = value + prior.log_density, prior.by_hyper
+            by_item = by_item + prior.gradient
+        gradient = self.parameters.pulled_back(at, by_item, found.by_log_sd, by_hyper)
+        curvature = Curvature(at, information, prior)
+        return Evaluation(value, gradient, found.log_likelihood, curvature)
 
-    def _through_sds(self, x: Array, grid: Grid, node_mass: Array) -> Array:
-        """Gradient by the slopes through the SDs of ability."""
-        sds = (self.layout.latent_sd(x), self.layout.synthetic_sd(x))
-        total = np.zeros(self.layout.n_slopes)
-        for group, by_log_sd in zip((REAL, SYNTHETIC), self.layout.sd_gradients(x), strict=True):
-            square = (self.nodes.theta / sds[group]) ** 2
-            deviation = square - np.exp(grid.log_weights[group]) @ square
-            total += float(node_mass[group] @ deviation) * by_log_sd
-        return total
+    @property
+    def _copies(self) -> Array | None:
+        return self.likelihood.engine.patterns.multiplicity
 
     def precondition(self, x: Array, curvature: Curvature, v: Array) -> Array:
         """Newton block per item plus the common scale and location."""
-        step = self._local_step(x, curvature, v)
-        for tangent, information in zip(self.layout.tangents(x), (2.0, 1.0), strict=True):
-            bend = information * self.n_real + self._along(tangent, curvature.prior)
-            step = step + tangent * (float(tangent @ v) / bend)
+        step = self._local_step(curvature, v)
+        prior, n_real = curvature.prior, self.likelihood.engine.patterns.n_real
+        directions = self.parameters.scale_and_location(x, curvature.at)
+        for direction, information in zip(directions, (2.0, 1.0), strict=True):
+            bend = information * n_real
+            if prior is not None and not self.parameters.n_hyper:
+                # a prior that learns follows the items
+                bend += prior.along(self.parameters, direction)
+            step += direction * (float(direction @ v) / bend)
         return step
 
-    def _along(self, tangent: Array, prior: AtPrior | None) -> float:
-        """Curvature of the prior along a common change of the items."""
-        if prior is None or self.layout.n_learned:  # what is learned follows the items
-            return 0.0
-        slopes, intercepts, guessing, _ = self.layout.split(tangent)
-        by_item = [np.broadcast_to(slopes, intercepts.shape), intercepts]
-        return prior.along(by_item if guessing is None else [*by_item, guessing])
-
-    def _local_step(self, x: Array, curvature: Curvature, v: Array) -> Array:
+    def _local_step(self, curvature: Curvature, v: Array) -> Array:
         """Newton step of every item by itself, and of what the prior learns."""
-        layout = self.layout
-        by_slope, by_intercept, by_guessing, by_learned = layout.split(v)
-        blocks = curvature.information
-        if layout.model == "2PL":
-            blocks = _less_noise(blocks, layout.items(x).slope, self.engine.rows.n)
-        learned = np.zeros(0)
+        p, blocks, step = self.parameters, curvature.information, np.empty_like(v)
+        if p.model == "2PL":
+            n = self.likelihood.engine.patterns.n_respondents
+            blocks = _minus_missing_information(blocks, curvature.at.items.slope, n)
         if curvature.prior is not None:
-            blocks = blocks + curvature.prior.blocks()
-            learned = by_learned / np.diag(curvature.prior.corner())[: len(by_learned)]
-        if layout.common_slope:
-            slope, intercept = self._common_slope_step(blocks, by_slope, by_intercept)
-            return layout.joined(slope, intercept, None, learned)
-        sides = [by_slope, by_intercept, *([] if by_guessing is None else [by_guessing])]
-        if curvature.logit_by_angle is not None:
-            stretch = np.ones((layout.n_items, 3))
-            stretch[:, 2] = curvature.logit_by_angle
+            blocks = blocks + curvature.prior.blocks
+            step[p.hyper] = v[p.hyper] / np.diag(curvature.prior.corner)[: p.n_hyper]
+        if p.common_slope:
+            diagonal = blocks[:, 1, 1] + _JITTER
+            step[p.intercepts], step[p.slopes] = v[p.intercepts] / diagonal, 0.0
+            if p.model == "1PL":  # of Rasch the SD moves with the scale alone
+                coupling = blocks[:, 0, 1] / diagonal
+                complement = np.sum(blocks[:, 0, 0] - coupling * blocks[:, 0, 1]) + _JITTER
+                step[p.slopes] = (v[p.slopes] - coupling @ v[p.intercepts]) / complement
+                step[p.intercepts] -= coupling * step[p.slopes]
+            return step
+        sides = [v[p.slopes], v[p.intercepts]]
+        if curvature.at.logit_by_angle is not None:
+            stretch = np.ones((p.n_items, 3))
+            stretch[:, 2] = curvature.at.logit_by_angle
             blocks = blocks * stretch[:, :, None] * stretch[:, None, :]
-        slope, intercept, *guessing = _solve_blocks(blocks, np.stack(sides, axis=1))
-        return layout.joined(slope, intercept, guessing[0] if guessing else None, learned)
-
-    def _common_slope_step(
-        self, blocks: Array, by_slope: Array, by_intercept: Array
-    ) -> tuple[Array, Array]:
-        """Solve with one common slope: its Schur complement first, then the intercepts."""
-        diagonal = blocks[:, 1, 1] + _JITTER
-        if self.layout.model == "Rasch":  # the slope is 1; the SD moves with the scale alone
-            return np.zeros(1), by_intercept / diagonal
-        coupling = blocks[:, 0, 1] / diagonal
-        schur = np.sum(blocks[:, 0, 0] - coupling * blocks[:, 0, 1]) + _JITTER
-        slope = (by_slope - coupling @ by_intercept) / schur
-        return slope, by_intercept / diagonal - coupling * slope
+            sides.append(v[p.angles])
+        solved = _solve_blocks(blocks, np.stack(sides, axis=1))
+        for place, part in zip((p.slopes, p.intercepts, p.angles), solved, strict=False):
+            step[place] = part
+        return step
 
 
-def prior_at(layout: Layout, x: Array) -> AtPrior:
-    """Return the prior's density, gradient and curvature at x."""
-    if layout.prior is None:
-        raise ValueError("there is no prior")
-    items = layout.items(x)
-    if layout.model == "Rasch":  # the SD of ability plays the part of the common slope
-        items = items._replace(slope=np.full(layout.n_items, layout.latent_sd(x)))
-    return layout.prior.at(items, layout.hyper(x), common_slope=layout.common_slope)
+def prior_at(
+    prior: Prior, parameters: Parameterisation, at: Values, copies: Array | None
+) -> AtPrior:
+    """Return the prior's density, gradient and curvature; of Rasch the SD counts as the slope."""
+    items = at.items
+    if parameters.model == "Rasch":
+        items = items._replace(slope=np.full(parameters.n_items, at.latent_sd))
+    return prior.at(items, at.hyper, common_slope=parameters.common_slope, copies=copies)
 
 
-def grid_of(layout: Layout, nodes: Nodes, x: Array) -> Grid:
-    """Nodes with the prior weights of real and of synthetic respondents."""
-    sds = (layout.latent_sd(x), layout.synthetic_sd(x))
-    return Grid(nodes, np.stack([nodes.normal_log_weights(sd) for sd in sds]))
-
-
-def _less_noise(information: Array, slope: Array, n: int) -> Array:
+def _minus_missing_information(information: Array, slope: Array, n: int) -> Array:
     """Information of every item less what its slope loses as abilities follow its responses.
 
     With posteriors of variance v the score (y − P)·θ of a response moves by (y − P)·√v, which takes
@@ -194,16 +238,17 @@ def _less_noise(information: Array, slope: Array, n: int) -> Array:
     """
     by_intercept = np.maximum(information[:, 1, 1], 1e-300)
     own = np.maximum(information[:, 0, 0] - information[:, 0, 1] ** 2 / by_intercept, 0.0)
-    noise = by_intercept / (1 + slope**2 @ by_intercept / n)
+    missing = by_intercept / (1 + slope**2 @ by_intercept / n)
     left = information.copy()
-    left[:, 0, 0] -= own * noise / (own + noise)
+    left[:, 0, 0] -= own * missing / (own + missing)
     return left
 
 
 def _solve_blocks(blocks: Array, sides: Array) -> list[Array]:
     """Solve one small positive definite system per item by Cholesky, unrolled over its size.
 
-    blocks has shape (n_items, k, k), sides (n_items, k); the solution is a list of k arrays.
+    ``blocks`` has shape (n_items, k, k), ``sides`` (n_items, k); the solution is a list of k
+    arrays. For 12,000 systems of two it takes a ninth of the time of ``numpy.linalg.solve``.
     """
     size = sides.shape[1]
     lower: dict[tuple[int, int], Array] = {}

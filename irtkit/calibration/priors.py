@@ -1,4 +1,4 @@
-"""Prior distributions of item parameters.
+"""Prior distributions of item parameters: densities, what they add to an objective, the weak prior.
 
 A prior on each item is not weak on the scale: thousands of item penalties outweigh a hundred
 abilities, so that a normal prior on every slope shrinks all slopes together and blows up the
@@ -7,237 +7,267 @@ speaks of slopes relative to a learned scale τ and of intercepts relative to a 
 so it does not change when ability is rescaled or shifted (a → ta, τ → tτ; d → d + aμ, m → m + μ),
 and the normal distribution of ability alone sets the scale.
 
-:class:`ItemPrior` is the textbook kind, an independent density for each parameter, for those who
-want just that, or the numbers of a program that uses it.
+A prior is a sum of *terms*, each a density of a residual that depends on the parameters of an item
+and on what the prior learns. Maximisation and the variational path take the same terms.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from irtkit.irf import logistic, softplus
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from irtkit.calibration.parameterisation import Hyper, Parameterisation
     from irtkit.irf import Items
 
     Array = NDArray[np.float64]
 
 PriorName = Literal["weak", "empirical"]
+_LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
 
 
-class Hyper(NamedTuple):
-    """What the weak prior learns: log τ, the scale of slopes, and m, the location of intercepts."""
+class Density:
+    """Log density of one parameter; a subclass of your own serves in every method of fitting.
 
-    log_scale: float
-    location: float
+    Arrays in, arrays out. For slopes and intercepts the argument is the parameter itself, for
+    guessing its logit. The density may be one of another quantity q, such as log |a| or c:
+    ``log_density`` is then that of q at the parameter x, and ``log_volume`` is log |dq/dx|.
+    """
 
+    def log_density(self, x: Array) -> Array:
+        """Log density at x."""
+        raise NotImplementedError
 
-class ItemDensity(Protocol):
-    """A log density of all items that the ascent can climb."""
+    def derivative(self, x: Array) -> Array:
+        """Its derivative by x."""
+        raise NotImplementedError
 
-    learns: ClassVar[bool]
-    """Whether it learns :class:`Hyper` with the items."""
+    def curvature(self, x: Array) -> Array:
+        """Minus its second derivative, or a stand-in where that is below 0."""
+        raise NotImplementedError
 
-    def at(self, items: Items, hyper: Hyper, *, common_slope: bool) -> AtPrior:
-        """Log density of the items, its gradient and its curvature."""
-
-
-class Term(NamedTuple):
-    """Part of a log density: a function of one residual of every item."""
-
-    log_density: Array
-    slope: Array
-    """Derivative of the log density by the residual."""
-    weight: Array
-    """Stand-in, at least 0, for minus the second derivative."""
-    by_item: dict[int, Any]
-    """Derivatives of the residual by slope (0), intercept (1) and logit of guessing (2)."""
-    by_learned: dict[int, Any]
-    """Its derivatives by m (0) and log τ (1)."""
+    def log_volume(self, x: Array) -> tuple[Array, Array]:
+        """Log |dq/dx| and its derivative by x; 0 where the density is one of x."""
+        return np.zeros_like(x), np.zeros_like(x)
 
 
 @dataclass(frozen=True)
-class AtPrior:
-    """A log density at some items: its gradient, and a positive definite stand-in for −∂²."""
-
-    n_items: int
-    size: int
-    """Parameters per item: slope, intercept (and logit of guessing)."""
-    terms: list[Term]
-    learned: Array
-    """m and log τ, each N(0, 1/precision); shape (2,)."""
-    precision: Array
-
-    @property
-    def log_density(self) -> float:
-        """Log density up to a constant."""
-        own = -0.5 * float(self.precision @ self.learned**2)
-        return own + sum(float(term.log_density.sum()) for term in self.terms)
-
-    def gradient(self) -> Array:
-        """Gradient by item, (n_items, k)."""
-        total = np.zeros((self.n_items, self.size))
-        for term in self.terms:
-            for i, derivative in term.by_item.items():
-                total[:, i] += term.slope * derivative
-        return total
-
-    def by_learned(self) -> Array:
-        """Gradient by m and log τ, (2,)."""
-        total = -self.precision * self.learned
-        for term in self.terms:
-            for i, derivative in term.by_learned.items():
-                total[i] += term.slope @ derivative
-        return total
-
-    def blocks(self) -> Array:
-        """Curvature by item, (n_items, k, k)."""
-        total = np.zeros((self.n_items, self.size, self.size))
-        for term in self.terms:
-            for i, derivative in term.by_item.items():
-                for j, other in term.by_item.items():
-                    total[:, i, j] += term.weight * derivative * other
-        return total
-
-    def border(self) -> Array:
-        """Curvature between items and m, log τ, (n_items, k, 2)."""
-        total = np.zeros((self.n_items, self.size, 2))
-        for term in self.terms:
-            for i, derivative in term.by_item.items():
-                for j, learned in term.by_learned.items():
-                    total[:, i, j] += term.weight * derivative * learned
-        return total
-
-    def along(self, by_item: list[Array]) -> float:
-        """Curvature along a direction of slopes, intercepts (and logits of guessing) alone."""
-        moved = [sum(part * by_item[i] for i, part in t.by_item.items()) for t in self.terms]
-        return sum(float(t.weight @ m**2) for t, m in zip(self.terms, moved, strict=True))
-
-    def corner(self) -> Array:
-        """Curvature by m and log τ, (2, 2)."""
-        total = np.diag(self.precision)
-        for term in self.terms:
-            for i, learned in term.by_learned.items():
-                for j, other in term.by_learned.items():
-                    total[i, j] += term.weight @ (learned * other)
-        return total
-
-
-def normal_term(
-    residual: Array, sd: float, by_item: dict[int, Any], by_learned: dict[int, Any] | None = None
-) -> Term:
-    """Return the term of a residual that is N(0, sd²)."""
-    weight = np.full_like(residual, sd**-2)
-    density = -0.5 * weight * residual**2
-    return Term(density, -weight * residual, weight, by_item, by_learned or {})
-
-
-def _check_above_zero(of: str, **values: float) -> None:
-    for name, value in values.items():
-        if not value > 0:
-            raise ValueError(f"{name} of {of} must be above 0, got {value}")
-
-
-@dataclass(frozen=True)
-class Normal:
+class Normal(Density):
     """Normal density, for discrimination, for intercepts, or for the logit of guessing."""
 
     mean: float
     sd: float
 
     def __post_init__(self) -> None:
-        _check_above_zero("Normal", sd=self.sd)
+        check_above_zero("Normal", sd=self.sd)
+
+    def log_density(self, x: Array) -> Array:
+        """−½((x − μ)/σ)² − log σ√2π."""
+        return -0.5 * ((x - self.mean) / self.sd) ** 2 - math.log(self.sd) - _LOG_ROOT_2PI
+
+    def derivative(self, x: Array) -> Array:
+        """(μ − x)/σ²."""
+        return (self.mean - x) / self.sd**2
+
+    def curvature(self, x: Array) -> Array:
+        """1/σ²."""
+        return np.full_like(x, self.sd**-2)
 
 
 @dataclass(frozen=True)
-class LogNormal:
-    """Normal density of log |a|: a prior on the size of discrimination that leaves its sign free.
+class Student(Density):
+    """Student density around a centre."""
 
-    ``mean`` and ``sd`` are those of the logarithm; the density is that of the logarithm too.
-    """
+    centre: float
+    scale: float
+    df: float
 
-    mean: float
-    sd: float
+    def log_density(self, x: Array) -> Array:
+        """−½(ν + 1) log(1 + r²/ν) with the residual r, and its constant."""
+        constant = math.lgamma((self.df + 1) / 2) - math.lgamma(self.df / 2)
+        constant -= 0.5 * math.log(self.df * math.pi) + math.log(self.scale)
+        square = ((x - self.centre) / self.scale) ** 2
+        return np.asarray(constant - 0.5 * (self.df + 1) * np.log1p(square / self.df))
 
-    def __post_init__(self) -> None:
-        _check_above_zero("LogNormal", sd=self.sd)
+    def derivative(self, x: Array) -> Array:
+        """−(ν + 1) r / (ν + r²) / scale."""
+        return (self.centre - x) * self.curvature(x)
+
+    def curvature(self, x: Array) -> Array:
+        """(ν + 1) / (ν + r²) / scale²: the precision of a normal density with this derivative."""
+        square = ((x - self.centre) / self.scale) ** 2
+        return np.asarray((self.df + 1) / (self.df + square) / self.scale**2)
 
 
 @dataclass(frozen=True)
-class Beta:
+class Beta(Density):
     """Beta density of guessing c, taken as a density of c itself (as R's mirt does)."""
 
     alpha: float = 5.0
     beta: float = 17.0
 
     def __post_init__(self) -> None:
-        _check_above_zero("Beta", alpha=self.alpha, beta=self.beta)
+        check_above_zero("Beta", alpha=self.alpha, beta=self.beta)
+
+    def log_density(self, x: Array) -> Array:
+        """(α − 1) log c + (β − 1) log(1 − c) − log B(α, β), c the logistic of x."""
+        constant = math.lgamma(self.alpha) + math.lgamma(self.beta)
+        constant -= math.lgamma(self.alpha + self.beta)
+        log_density = (1 - self.alpha) * softplus(-x) + (1 - self.beta) * softplus(x)
+        return np.asarray(log_density - constant)
+
+    def derivative(self, x: Array) -> Array:
+        """(α − 1)(1 − c) − (β − 1)c."""
+        c = logistic(x)
+        return np.asarray((self.alpha - 1) * (1 - c) - (self.beta - 1) * c)
+
+    def curvature(self, x: Array) -> Array:
+        """(α + β − 2) c(1 − c), and at least 0."""
+        c = logistic(x)
+        return np.asarray(max(self.alpha + self.beta - 2, 0.0) * c * (1 - c))
+
+    def log_volume(self, x: Array) -> tuple[Array, Array]:
+        """Log c(1 − c)."""
+        return -softplus(-x) - softplus(x), 1 - 2 * logistic(x)
 
 
 @dataclass(frozen=True)
-class ItemPrior:
-    """Independent prior densities of the parameters of every item.
+class Steep(Density):
+    """Half-normal density of log |a| beyond log ``limit``, up to a constant; flat below."""
 
-    Scale and location are those of ability, N(0, 1): with many more items than respondents even
-    wide densities here shrink all slopes together, which ``prior="weak"`` does not.
+    limit: float
+    spread: float
 
-    Parameters
-    ----------
-    discrimination
-        :class:`Normal`, :class:`LogNormal` (of its size) or None. A common slope (1PL) has it
-        once; in Rasch the SD of ability takes its place.
-    intercept
-        :class:`Normal` or None.
-    guessing
-        :class:`Beta` of c, :class:`Normal` of its logit, or None; for the 3PL.
+    def log_density(self, x: Array) -> Array:
+        """−½ log²(|x|/limit)/spread²."""
+        return -0.5 * (np.log(np.maximum(np.abs(x), self.limit) / self.limit) / self.spread) ** 2
 
-    Raises
-    ------
-    TypeError
-        If a density is not of a kind that its parameter may have.
+    def derivative(self, x: Array) -> Array:
+        """−log(|x|/limit)/x/spread²."""
+        size = np.maximum(np.abs(x), self.limit)
+        return -np.log(size / self.limit) * np.sign(x) / size / self.spread**2
 
-    Examples
-    --------
-    >>> import irtkit
-    >>> irtkit.ItemPrior(guessing=irtkit.Normal(-1.1, 0.5)).guessing
-    Normal(mean=-1.1, sd=0.5)
+    def curvature(self, x: Array) -> Array:
+        """Precision of log |x|, by x; 0 below the limit."""
+        beyond = np.abs(x) > self.limit
+        return np.where(beyond, (np.maximum(np.abs(x), self.limit) * self.spread) ** -2.0, 0.0)
+
+
+class Term(NamedTuple):
+    """Part of a log density: a function of one residual of every item."""
+
+    log_density: Array
+    derivative: Array
+    """By the residual."""
+    curvature: Array
+    """Stand-in, at least 0, for minus the second derivative."""
+    by_item: dict[int, Any]
+    """Derivatives of the residual by slope (0), intercept (1) and logit of guessing (2)."""
+    by_hyper: dict[int, Any]
+    """Its derivatives by m (0) and log τ (1)."""
+
+
+def term_of(
+    density: Density,
+    residual: Array,
+    by_item: dict[int, Any],
+    by_hyper: dict[int, Any] | None = None,
+) -> Term:
+    """Return the term of a residual that has a density."""
+    found = density.log_density(residual), density.derivative(residual)
+    return Term(*found, density.curvature(residual), by_item, by_hyper or {})
+
+
+def counted_once(term: Term, copies: Array | None) -> Term:
+    """Return the term of a slope that all items share."""
+    share = 1 / (len(term.derivative) if copies is None else copies.sum())
+    value, derivative, curvature = (share * part for part in term[:3])
+    return Term(value, derivative, curvature, term.by_item, term.by_hyper)
+
+
+class AtPrior(NamedTuple):
+    """A log density at some items: its gradient, and a positive definite stand-in for −∂².
+
+    Copies of an item count as many times as there are.
     """
 
-    discrimination: Normal | LogNormal | None = None
-    intercept: Normal | None = None
-    guessing: Beta | Normal | None = None
-    learns: ClassVar[bool] = False
+    log_density: float
+    gradient: Array
+    """By item, (n_items, k)."""
+    by_hyper: Array
+    """By m and log τ, (2,)."""
+    blocks: Array
+    """Curvature by item, (n_items, k, k)."""
+    border: Array
+    """Curvature between items and m, log τ, (n_items, k, 2)."""
+    corner: Array
+    """Curvature by m and log τ, (2, 2)."""
 
-    def __post_init__(self) -> None:
-        allowed: dict[str, tuple[type, ...]] = {
-            "discrimination": (Normal, LogNormal),
-            "intercept": (Normal,),
-            "guessing": (Beta, Normal),
-        }
-        for name, kinds in allowed.items():
-            value = getattr(self, name)
-            if value is not None and not isinstance(value, kinds):
-                names = " or ".join(kind.__name__ for kind in kinds)
-                raise TypeError(f"{name} of ItemPrior must be {names} or None, got {value!r}")
+    def along(self, parameters: Parameterisation, direction: Array) -> float:
+        """Curvature along a direction of slopes and intercepts."""
+        by_intercept = direction[parameters.intercepts]
+        by_slope = np.broadcast_to(direction[parameters.slopes], by_intercept.shape)
+        by_item = np.stack([by_slope, by_intercept], axis=1)
+        return float(np.einsum("jk,jkl,jl->", by_item, self.blocks[:, :2, :2], by_item))
 
-    def at(self, items: Items, hyper: Hyper, *, common_slope: bool) -> AtPrior:
+
+def summed(
+    terms: list[Term],
+    items: Items,
+    hyper: Hyper | None = None,
+    sds: tuple[float, float] | None = None,
+    copies: Array | None = None,
+) -> AtPrior:
+    """Add terms up; m and log τ are N(0, sd²) with the two ``sds``, if they are learned."""
+    n, size = len(items.slope), 2 if items.logit_guessing is None else 3
+    gradient, blocks, border = (
+        np.zeros((n, size)),
+        np.zeros((n, size, size)),
+        np.zeros((n, size, 2)),
+    )
+    value, by_hyper, corner = 0.0, np.zeros(2), np.zeros((2, 2))
+    if sds is not None and hyper is not None:
+        for k, (sd, at) in enumerate(zip(sds, (hyper.location, hyper.log_scale), strict=True)):
+            wide = Normal(0.0, sd)
+            value += float(wide.log_density(np.float64(at)))  # type: ignore[arg-type]
+            by_hyper[k], corner[k, k] = -at / sd**2, sd**-2.0
+    for term in terms:
+        parts = term[:3] if copies is None else tuple(copies * part for part in term[:3])
+        log_density, derivative, curvature = parts
+        value += float(log_density.sum())
+        for i, by_i in term.by_item.items():
+            gradient[:, i] += derivative * by_i
+            for j, by_j in term.by_item.items():
+                blocks[:, i, j] += curvature * by_i * by_j
+            for j, by_j in term.by_hyper.items():
+                border[:, i, j] += curvature * by_i * by_j
+        for i, by_i in term.by_hyper.items():
+            by_hyper[i] += derivative @ np.broadcast_to(by_i, n)
+            for j, by_j in term.by_hyper.items():
+                corner[i, j] += curvature @ np.broadcast_to(by_i * by_j, n)
+    return AtPrior(value, gradient, by_hyper, blocks, border, corner)
+
+
+class Prior(Protocol):
+    """A log density of all items."""
+
+    learns: ClassVar[bool]
+    """Whether m and τ are learned with the items."""
+
+    def at(
+        self, items: Items, hyper: Hyper, *, common_slope: bool, copies: Array | None = None
+    ) -> AtPrior:
         """Log density of the items, its gradient and its curvature."""
-        del hyper
-        terms = []
-        if self.discrimination is not None:
-            terms.append(_slope_term(self.discrimination, items.slope))
-            if common_slope:
-                terms[0] = _counted_once(terms[0])
-        if self.intercept is not None:
-            residual = items.intercept - self.intercept.mean
-            terms.append(normal_term(residual, self.intercept.sd, {1: 1.0}))
-        if items.logit_guessing is not None and self.guessing is not None:
-            terms.append(guessing_term(self.guessing, items.logit_guessing))
-        nothing = np.zeros(2)
-        return AtPrior(len(items.slope), _n_parameters(items), terms, nothing, nothing)
+
+    def described(self) -> dict[str, Any]:
+        """Return the prior as plain values, for the settings of a result."""
 
 
 @dataclass(frozen=True)
@@ -275,108 +305,60 @@ class WeakPrior:
     learns: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if not value > 0:
-                raise ValueError(f"{name} of the prior must be above 0, got {value}")
+        check_above_zero("the prior", **vars(self))
 
-    def at(self, items: Items, hyper: Hyper, *, common_slope: bool) -> AtPrior:
+    @property
+    def slope_density(self) -> Student:
+        """Density of asinh(a/τ)."""
+        return Student(math.asinh(1.0), self.slope_spread, self.slope_df)
+
+    @property
+    def guessing_density(self) -> Beta:
+        """Density of guessing."""
+        return Beta(self.guessing_alpha, self.guessing_beta)
+
+    def at(
+        self, items: Items, hyper: Hyper, *, common_slope: bool, copies: Array | None = None
+    ) -> AtPrior:
         """Log density of the items and of m and τ, its gradient and its curvature."""
-        slope = items.slope
-        off_line = items.intercept - hyper.location * slope
-        by_item = {0: -hyper.location, 1: 1.0}
-        terms = [normal_term(off_line, self.intercept_spread, by_item, {0: -slope})]
+        slope, scale = items.slope, math.exp(hyper.log_scale)
+        terms = self._shared(items, hyper, common_slope=common_slope)
         if common_slope:
             size = np.abs(slope) + 1e-12
-            common = normal_term(np.log(size), self.log_scale_sd, {0: np.sign(slope) / size})
-            terms.append(_counted_once(common)._replace(weight=np.zeros_like(slope)))
+            log_slope = term_of(
+                Normal(0.0, self.log_scale_sd), np.log(size), {0: np.sign(slope) / size}
+            )
+            log_slope = log_slope._replace(curvature=np.zeros_like(slope))
+            terms.append(counted_once(log_slope, copies))
         else:
-            steep = steep_term(slope, self.steep, self.steep_spread)
-            terms += [self._spread_term(slope, hyper), steep]
+            by_slope = 1 / np.sqrt(scale**2 + slope**2)
+            derivatives = {0: by_slope}, {1: -by_slope * slope}
+            terms.append(term_of(self.slope_density, np.arcsinh(slope / scale), *derivatives))
         if items.logit_guessing is not None:
-            density = Beta(self.guessing_alpha, self.guessing_beta)
-            terms.append(guessing_term(density, items.logit_guessing))
-        learned = np.array([hyper.location, hyper.log_scale])
-        precision = np.array([self.location_sd, self.log_scale_sd]) ** -2.0
-        return AtPrior(len(slope), _n_parameters(items), terms, learned, precision)
+            terms.append(term_of(self.guessing_density, items.logit_guessing, {2: 1.0}))
+        return summed(terms, items, hyper, (self.location_sd, self.log_scale_sd), copies)
 
-    def _spread_term(self, slope: Array, hyper: Hyper) -> Term:
-        """Student density of u(a/τ) − u(1)."""
-        ratio = slope * np.exp(-hyper.log_scale)
-        residual = (np.arcsinh(ratio) - np.arcsinh(1.0)) / self.slope_spread
-        by_slope = np.exp(-hyper.log_scale) / np.sqrt(1 + ratio**2) / self.slope_spread
-        weight = (self.slope_df + 1) / (self.slope_df + residual**2)
-        log_density = -0.5 * (self.slope_df + 1) * np.log1p(residual**2 / self.slope_df)
-        by_log_scale = -by_slope * slope
-        return Term(log_density, -weight * residual, weight, {0: by_slope}, {1: by_log_scale})
+    def coupled(self, items: Items, hyper: Hyper, *, common_slope: bool) -> AtPrior:
+        """Part of the log density that concerns several parameters, and m and τ."""
+        terms = self._shared(items, hyper, common_slope=common_slope)
+        return summed(terms, items, hyper, (self.location_sd, self.log_scale_sd))
 
+    def described(self) -> dict[str, Any]:
+        """Return the prior as plain values, for the settings of a result."""
+        return {"kind": "WeakPrior", **asdict(self)}
 
-def steep_term(slope: Array, steep: float, spread: float) -> Term:
-    """Half-normal density of log |a| beyond log ``steep``."""
-    size = np.maximum(np.abs(slope), steep)
-    by_slope = np.where(np.abs(slope) > steep, np.sign(slope) / size, 0.0)
-    return normal_term(np.log(size / steep), spread, {0: by_slope})
+    def _shared(self, items: Items, hyper: Hyper, *, common_slope: bool) -> list[Term]:
+        """Terms of intercepts around m·a and of steep slopes."""
+        slope, location = items.slope, hyper.location
+        residual, by_item = items.intercept - location * slope, {0: -location, 1: 1.0}
+        terms = [term_of(Normal(0.0, self.intercept_spread), residual, by_item, {0: -slope})]
+        if not common_slope:
+            terms.append(term_of(Steep(self.steep, self.steep_spread), slope, {0: 1.0}))
+        return terms
 
 
-def _slope_term(density: Normal | LogNormal, slope: Array) -> Term:
-    if isinstance(density, Normal):
-        return normal_term(slope - density.mean, density.sd, {0: 1.0})
-    size = np.abs(slope) + 1e-12
-    by_slope = np.sign(slope) / size
-    term = normal_term(np.log(size) - density.mean, density.sd, {0: by_slope})
-    bounded = slope**2 / (slope**2 + 1e-6)  # curvature by the slope stays finite at 0
-    return term._replace(weight=term.weight * bounded)
-
-
-def _counted_once(term: Term) -> Term:
-    """Return the term of a slope that all items share."""
-    share = 1 / len(term.weight)
-    return term._replace(
-        log_density=term.log_density * share,
-        slope=term.slope * share,
-        weight=term.weight * share,
-    )
-
-
-def guessing_term(density: Beta | Normal, logit: Array) -> Term:
-    """Return the term of guessing."""
-    if isinstance(density, Normal):
-        return normal_term(logit - density.mean, density.sd, {2: 1.0})
-    right, wrong = density.alpha - 1, density.beta - 1
-    log_c, log_rest = -np.logaddexp(0.0, -logit), -np.logaddexp(0.0, logit)
-    c = np.exp(log_c)
-    return Term(
-        right * log_c + wrong * log_rest,
-        right * (1 - c) - wrong * c,
-        max(right + wrong, 0.0) * c * (1 - c),
-        {2: 1.0},
-        {},
-    )
-
-
-def _n_parameters(items: Items) -> int:
-    return 2 if items.logit_guessing is None else 3
-
-
-Prior = WeakPrior | ItemPrior
-
-
-def prior_of(prior: str | Prior | None) -> Prior | None:
-    """Return the prior that a ``prior=`` argument names."""
-    if prior == "weak":
-        return WeakPrior()
-    if prior is None or isinstance(prior, WeakPrior | ItemPrior):
-        return prior
-    raise ValueError(
-        f"prior must be 'weak', 'empirical', None, an ItemPrior or a WeakPrior, got {prior!r}"
-    )
-
-
-def described_prior(prior: Prior | None) -> dict[str, Any] | None:
-    """Return the prior as plain values, for the settings of a result."""
-    if prior is None:
-        return None
-    values = asdict(prior)
-    for name, part in vars(prior).items():
-        if part is not None and name in values and isinstance(values[name], dict):
-            values[name] = {"kind": type(part).__name__, **values[name]}
-    return {"kind": type(prior).__name__, **values}
+def check_above_zero(of: str, **values: float) -> None:
+    """Refuse numbers that are not above 0."""
+    for name, value in values.items():
+        if not value > 0:
+            raise ValueError(f"{name} of {of} must be above 0, got {value}")

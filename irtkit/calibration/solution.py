@@ -56,10 +56,10 @@ class Solution(NamedTuple):
 def counts_of(rows: Patterns) -> Counts:
     """Counts of responses, those by item of real respondents alone."""
     counts = Counts(
-        rows.item_right[0].astype(np.int64),
-        rows.item_responses[0].astype(np.int64),
-        rows.respondent_right.astype(np.int64),
-        rows.respondent_responses.astype(np.int64),
+        rows.margins.item_right[0].astype(np.int64),
+        rows.margins.item_responses[0].astype(np.int64),
+        rows.margins.respondent_right.astype(np.int64),
+        rows.margins.respondent_responses.astype(np.int64),
     )
     if not counts.item_responses.any():
         raise ValueError("responses holds no response of a real respondent")

@@ -18,9 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding
 
-from irtkit.patterns import PADDING
 from irtkit.quadrature import formulas
-from irtkit.quadrature.formulas import Inputs, Kind, Posteriors, RowArrays, Sums
+from irtkit.quadrature.formulas import Inputs, Posteriors, Rows, Sums, Traits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,19 +49,21 @@ class JaxEngine:
     matrix, and puts what belongs there on its own devices.
     """
 
-    def __init__(self, rows: Patterns, mesh: Mesh | None = None) -> None:
-        self.rows = rows
+    def __init__(self, patterns: Patterns, mesh: Mesh | None = None) -> None:
+        self.patterns = patterns
         self._parts = _Parts(None if mesh is None else Mesh(mesh.devices.ravel(), (_AXIS,)))
         n_devices = 1 if mesh is None else mesh.size
-        n_items = rows.cells.shape[1]
-        n = -(-len(rows.cells) // n_devices)  # by device
+        n_items = patterns.cells.shape[1]
+        n = -(-patterns.n // n_devices)  # by device
         n_parts = max(-(-n * n_items // _CELLS), -(-n * _TYPICAL_NODES // _TABLE))
         size = -(-n // n_parts)
         n_parts = n_devices * -(-n // size)
-        padded = n_parts * size > len(rows.cells)
-        self._kind = Kind(rows.complete, rows.has_synthetic, padded=padded)
+        frequency = patterns.frequency
+        if frequency is None and n_parts * size > patterns.n:
+            frequency = np.ones(patterns.n)  # rows that only fill a part up occur 0 times
+        self._traits = Traits(patterns.complete)
 
-        def placed(table: Any, fill: int = 0) -> Any:
+        def placed(table: Any) -> Any:
             if table is None:
                 return None
 
@@ -71,34 +72,36 @@ class JaxEngine:
                 some = table[first * size : last * size]
                 if padding := (last - first) * size - len(some):
                     widths = [(0, padding)] + [(0, 0)] * (table.ndim - 1)
-                    some = np.pad(some, widths, constant_values=fill)
+                    some = np.pad(some, widths)
                 return some.reshape(-1, size, *table.shape[1:])
 
             return self._parts.placed((n_parts, size, *table.shape[1:]), cut)
 
-        self._parts.check_alike(rows)
-        self._arrays = RowArrays(
-            placed(rows.cells), placed(rows.trials), placed(rows.group, PADDING)
-        )
-        _remember_program((self._parts, self._kind, self._arrays.cells.shape))
+        self._parts.check_alike(patterns)
+        group = patterns.group if patterns.has_synthetic else None
+        self._rows = Rows(*map(placed, (patterns.cells, patterns.trials, group, frequency)))
+        _remember_program((self._parts, self._traits, self._rows.cells.shape))
 
     def sums(self, items: Items, grid: Grid, *, exact: bool = False) -> Sums:
         """Marginal log-likelihood and its derivatives, in 64 bits throughout if exact."""
-        return Sums(*self._run(_sums, self._kind._replace(exact=exact), items, grid))
+        return Sums(*self._run(_sums, self._traits._replace(exact=exact), items, grid))
 
     def posteriors(self, items: Items, grid: Grid) -> Posteriors:
         """Posterior of every respondent."""
-        n = len(self.rows.group)
-        return Posteriors(*(part[:n] for part in self._run(_posteriors, self._kind, items, grid)))
+        n = self.patterns.n
+        found = self._run(_posteriors, self._traits, items, grid)
+        return Posteriors(*(part[:n] for part in found))
 
-    def _run(self, program: Any, kind: Kind, items: Items, grid: Grid) -> Iterator[Any]:
-        inputs = Inputs(self._arrays, self.rows.item_right, items, grid)
+    def _run(self, program: Any, traits: Traits, items: Items, grid: Grid) -> Iterator[Any]:
+        patterns = self.patterns
+        margins = patterns.margins.item_right, patterns.multiplicity
+        inputs = Inputs(self._rows, *margins, items, grid)
         with (
             jax.enable_x64(new_val=True),
             jax.default_matmul_precision("highest"),
             self._parts.in_use(),
         ):
-            return map(np.asarray, program(self._parts, kind, inputs))
+            return map(np.asarray, program(self._parts, traits, inputs))
 
 
 @dataclass(frozen=True)
@@ -119,12 +122,19 @@ class _Parts:
             return jnp.asarray(cut((slice(None),)))
         return jax.make_array_from_callback(shape, NamedSharding(self.mesh, _SHARED_OUT), cut)
 
-    def check_alike(self, rows: Patterns) -> None:
+    def scores(self, by_item: Any) -> None:
+        """Scores are taken part by part, where the matrix is."""
+
+    def right_sums(self, by_respondent: Any) -> Any:
+        """Never asked for: there are no scores beforehand."""
+        raise NotImplementedError
+
+    def check_alike(self, patterns: Patterns) -> None:
         """Refuse other responses on other processes: shares of them would not make one matrix."""
         if self.mesh is None or not self.mesh.is_multi_process:
             return
-        counts = (rows.item_right, rows.respondent_right, rows.respondent_responses)
-        mark = np.full(1, zlib.crc32(b"".join(map(np.ndarray.tobytes, counts))), dtype=np.uint32)
+        counts = b"".join(part.tobytes() for part in patterns.margins)
+        mark = np.full(1, zlib.crc32(counts), dtype=np.uint32)
         marks = self.placed((self.mesh.size,), lambda _: mark)
         with self.in_use():
             spread = jax.jit(jnp.ptp, out_shardings=NamedSharding(self.mesh, _EVERYWHERE))(marks)
@@ -132,7 +142,7 @@ class _Parts:
             raise ValueError("responses must be the same on every process of the mesh")
 
     def over_rows(
-        self, step: Callable[..., Any], start: Any, rows: RowArrays, n_nodes: int
+        self, step: Callable[..., Any], start: Any, rows: Rows, n_nodes: int
     ) -> tuple[Any, Any]:
         """Go over the parts that the matrix was cut into."""
         del n_nodes
@@ -192,11 +202,11 @@ def _remember_program(key: tuple[Any, ...]) -> None:
 def _program(formula: Callable[..., Any]) -> Any:
     """Compile a formula; on a mesh every device has all inputs, and respondents of its own."""
 
-    def on_all_devices(parts: _Parts, kind: Kind, inputs: Inputs) -> Any:
-        on_one = partial(formula, parts, kind)
+    def on_all_devices(parts: _Parts, traits: Traits, inputs: Inputs) -> Any:
+        on_one = partial(formula, parts, traits)
         if parts.mesh is None:
             return on_one(inputs)
-        given = Inputs(_SHARED_OUT, _EVERYWHERE, _EVERYWHERE, _EVERYWHERE)
+        given = Inputs(_SHARED_OUT, *[_EVERYWHERE] * (len(Inputs._fields) - 1))
         return jax.shard_map(
             on_one, mesh=parts.mesh, in_specs=(given,), out_specs=_EVERYWHERE, check_vma=False
         )(inputs)

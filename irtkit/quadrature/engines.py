@@ -2,10 +2,11 @@
 
 A JAX program takes seconds to compile for each shape of matrix, and then runs about twice as fast
 as NumPy, on all cores or on an accelerator. A fit to an ordinary matrix is over in NumPy before
-a program would have been compiled.
+a program would have been compiled; so it is where answers are complete and there is no guessing,
+of any size, because products with packed answers are look-ups.
 
 Sparse rows, of any size, are for NumPy and the sparse products of SciPy: an evaluation costs as
-many multiplications as there are responses times knots.
+many multiplications as there are responses times curve points.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from irtkit.quadrature import formulas, tabulated
-from irtkit.quadrature.formulas import Inputs, Kind, RowArrays
+from irtkit.quadrature.formulas import Inputs, Rows, Traits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,24 +24,25 @@ if TYPE_CHECKING:
     from jax.sharding import Mesh
 
     from irtkit.irf import Items
-    from irtkit.packed import Packed
     from irtkit.patterns import Patterns
     from irtkit.quadrature.formulas import Grid, Posteriors, Sums
 
-_MANY_CELLS, _MANY_BY_PRODUCT = 2**21, 2**20
-"""Cells from which on JAX computes: complete data without guessing, and all else."""
+    Array = np.ndarray[Any, np.dtype[np.float64]]
+
+_MANY_CELLS = 2**22
+"""Cells from which on JAX computes products over items."""
 _ROWS_PER_ITEM = 10
-"""Respondents per item from which on a table of scores is worth making."""
+"""Respondents per item from which on a table of scores costs less than posteriors at nodes."""
 _TABLE = 2**15
-"""Numbers in a table that NumPy works on at once: what fits the processor's cache."""
+"""Numbers in a table that NumPy works on at once: what fits a processor's first cache."""
 _SPARSE_TABLE = 2**20
-"""The same with sparse rows, where each part also costs a table by item and knot."""
+"""The same with sparse rows, where each part also costs a table by item and point."""
 
 
 class Engine(Protocol):
     """Computes the marginal likelihood of one response matrix."""
 
-    rows: Patterns
+    patterns: Patterns
 
     def sums(self, items: Items, grid: Grid, *, exact: bool = False) -> Sums:
         """Marginal log-likelihood and its derivatives, in 64 bits throughout if exact."""
@@ -49,15 +51,15 @@ class Engine(Protocol):
         """Posterior of every respondent."""
 
 
-def engine_of(rows: Patterns, *, with_guessing: bool, mesh: Mesh | None = None) -> Engine:
+def engine_of(patterns: Patterns, *, with_guessing: bool, mesh: Mesh | None = None) -> Engine:
     """Return the engine that suits the matrix, or computes on the devices of a mesh."""
-    many = _MANY_CELLS if rows.complete and not with_guessing else _MANY_BY_PRODUCT
-    few = rows.cells.size < many or _to_tabulate(rows, with_guessing=with_guessing) is not None
-    if rows.sparse or (few and mesh is None):
-        return NumpyEngine(rows)
+    by_score = patterns.complete and not with_guessing
+    few = by_score or patterns.cells.size < _MANY_CELLS
+    if patterns.sparse or (few and mesh is None):
+        return NumpyEngine(patterns)
     from irtkit.quadrature.compiled import JaxEngine
 
-    return JaxEngine(rows, mesh)
+    return JaxEngine(patterns, mesh)
 
 
 class NumpyEngine:
@@ -65,42 +67,50 @@ class NumpyEngine:
 
     xp: Any = np
 
-    def __init__(self, rows: Patterns) -> None:
-        self.rows = rows
-        self.kind = Kind(rows.complete, rows.has_synthetic, padded=False, sparse=rows.sparse)
-        self._arrays = RowArrays(rows.cells, rows.trials, rows.group)
+    def __init__(self, patterns: Patterns) -> None:
+        self.patterns = patterns
+        self.traits = Traits(patterns.complete, patterns.sparse)
 
     def sums(self, items: Items, grid: Grid, *, exact: bool = False) -> Sums:
         """Marginal log-likelihood and its derivatives, in 64 bits throughout if exact."""
-        inputs = self._inputs(items, grid)
-        bits = _to_tabulate(self.rows, with_guessing=items.logit_guessing is not None)
-        if bits is not None:
-            shared = formulas.curves(self, self.kind, items, grid.nodes)
-            totals = tabulated.summed(inputs, bits, tabulated.Table(inputs, shared))
-            return formulas.finished(self, self.kind, inputs, shared, totals)
-        return formulas.sums(self, self.kind._replace(exact=exact), inputs)
+        inputs = self.inputs(items, grid)
+        if not self._tabulates(items):
+            return formulas.sums(self, self.traits._replace(exact=exact), inputs)
+        shared = formulas.curves(self, self.traits, inputs)
+        totals = tabulated.summed(inputs, self.patterns, tabulated.Table(inputs, shared))
+        return formulas.assembled(self, self.traits, inputs, shared, totals)
 
     def posteriors(self, items: Items, grid: Grid) -> Posteriors:
         """Posterior of every respondent."""
-        inputs = self._inputs(items, grid)
-        bits = _to_tabulate(self.rows, with_guessing=items.logit_guessing is not None)
-        if bits is not None:
-            shared = formulas.curves(self, self.kind, items, grid.nodes)
-            return tabulated.posteriors(inputs, bits, tabulated.Table(inputs, shared, fine=True))
-        return formulas.posteriors(self, self.kind, inputs)
+        inputs = self.inputs(items, grid)
+        if not self._tabulates(items):
+            return formulas.posteriors(self, self.traits, inputs)
+        table = tabulated.Table(inputs, formulas.curves(self, self.traits, inputs), fine=True)
+        return tabulated.posteriors(inputs, self.patterns, table)
 
-    def _inputs(self, items: Items, grid: Grid) -> Inputs:
-        return Inputs(self._arrays, self.rows.item_right, items, grid)
+    def inputs(self, items: Items, grid: Grid) -> Inputs:
+        """What one evaluation is made of."""
+        p = self.patterns
+        rows = Rows(p.cells, p.trials, p.group if p.has_synthetic else None, p.frequency)
+        return Inputs(rows, p.margins.item_right, p.multiplicity, items, grid)
+
+    def scores(self, by_item: Array) -> Array:
+        """Weighted sum of the right answers of every respondent."""
+        return self.patterns.scores(by_item)
+
+    def right_sums(self, by_respondent: Array) -> Array:
+        """Weighted sum of the right answers to every item."""
+        return self.patterns.right_sums(by_respondent)
 
     def over_rows(
-        self, step: Callable[..., Any], start: Any, rows: RowArrays, n_nodes: int
+        self, step: Callable[..., Any], start: Any, rows: Rows, n_nodes: int
     ) -> tuple[Any, Any]:
         """Go over slices of the matrix."""
-        if self.kind.sparse:
-            return _over_slices(step, start, tuple(rows), n_nodes, _SPARSE_TABLE)
-        # rows of the matrix are widened once if complete, and come into products if not
-        cells = rows.cells.shape[1] // (8 if self.kind.complete else 2)
-        return _over_slices(step, start, tuple(rows), max(n_nodes, cells), _TABLE)
+        if self.traits.sparse:
+            return _over_slices(step, start, rows, n_nodes, _SPARSE_TABLE)
+        # where scores do not tell all, cells come into products as well
+        width = 0 if self.traits.complete and rows.score is not None else rows.cells.shape[1]
+        return _over_slices(step, start, rows, max(n_nodes, width // 2), _TABLE)
 
     def over_items(
         self,
@@ -114,11 +124,12 @@ class NumpyEngine:
         del fills
         return _over_slices(step, start, arrays, n_points, _TABLE)
 
-
-def _to_tabulate(rows: Patterns, *, with_guessing: bool) -> Packed | None:
-    """Answers of respondents who are many and whose posteriors depend on their scores alone."""
-    by_score = not with_guessing and not rows.has_synthetic
-    return rows.packed if by_score and rows.n > _ROWS_PER_ITEM * rows.cells.shape[1] else None
+    def _tabulates(self, items: Items) -> bool:
+        """Whether respondents are many and their posteriors depend on their scores alone."""
+        patterns = self.patterns
+        by_score = patterns.complete and items.logit_guessing is None
+        many = patterns.n > _ROWS_PER_ITEM * patterns.cells.shape[1]
+        return by_score and many and patterns.packed is not None and not patterns.has_synthetic
 
 
 def _over_slices(

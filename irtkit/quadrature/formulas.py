@@ -7,22 +7,26 @@ last term is shared by all respondents, and one evaluation costs two passes over
 
 Each function takes a *backend*: the array module, and how to go over an array part by part, so
 that only one part of the matrix at a time is widened from one byte a cell. Tables are by node
-first, respondents last. In the climb posterior weights are taken in 32 bits, relative to the
-largest of each respondent: that moves a respondent's log-likelihood by 1e-7 and estimates, where
-they are well determined, by far less than a millionth of their standard errors; where they are
-not, the climb ends with *exact* sums in 64 bits. What is reported comes from :func:`posteriors`,
-which is always exact.
+first, respondents last. In the search for the maximum posterior weights are taken in 32 bits,
+relative to the largest of each respondent: that moves a respondent's log-likelihood by 1e-7 and
+estimates, where they are well determined, by far less than a millionth of their standard errors;
+where they are not, the search ends with *exact* sums in 64 bits. What is reported comes from
+:func:`posteriors`, which is always exact.
 
-Dense rows are taken as complete with some cells missing: what all items say is shared, and missing
-responses are taken off. In sparse rows nearly all are missing, so that nothing is shared and what
-the observed ones say is added up; their products are those of sparse arrays.
+Dense responses are taken as complete with some cells missing: what all items say is shared, and
+missing responses are taken off. Of sparse ones nearly all are missing, so that nothing is shared
+and what the observed ones say is added up; their products are those of sparse arrays.
+
+Frequencies of respondents and multiplicities of items weigh the sums over them; derivatives are
+those of the whole likelihood by the parameters that all copies of an item share.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from irtkit.patterns import PADDING, REAL, SYNTHETIC, answered_of, right_of
+from irtkit.irf import logistic, softplus
+from irtkit.patterns import REAL, SYNTHETIC, right_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,11 +35,15 @@ if TYPE_CHECKING:
     from irtkit.quadrature.nodes import Nodes
 
 LEAST_LOG_WEIGHT = -80.0
-"""Log weight, relative to the largest, below which 32 bits would lose speed and then the number."""
+"""Log weight, relative to the largest, below which 32 bits would lose speed and then the number:
+e⁻⁸⁷ is the least that they hold in full."""
+LEAST_LOGIT = -700.0
+"""Logit of guessing below which e^logit would not be a number of its own in 64 bits."""
 _LOGARITHMS_SHARED = 8
-"""Items whose log(1 + e^−|z|) are taken as one logarithm of their product."""
-_NO_ITEM = (0.0, -1e4, -1e4)
-"""Slope, intercept and logit of guessing of items that only fill a part up: they add 0 to sums."""
+"""Items whose log(1 + e^−|z|) are taken as one logarithm of their product, at most 2⁸."""
+_NO_ITEM = (0.0, -1e4, -1e4, 0.0)
+"""Slope, intercept, logit of guessing and multiplicity of items that only fill a part up: they add
+0 to sums."""
 
 
 class Backend(Protocol):
@@ -44,7 +52,7 @@ class Backend(Protocol):
     xp: Any
 
     def over_rows(
-        self, step: Callable[..., Any], start: Any, rows: RowArrays, n_nodes: int
+        self, step: Callable[..., Any], start: Any, rows: Rows, n_nodes: int
     ) -> tuple[Any, Any]:
         """Go over respondents part by part.
 
@@ -65,26 +73,35 @@ class Backend(Protocol):
         ``n_points`` is how many numbers are worked on for each item.
         """
 
+    def scores(self, by_item: Any) -> Any:
+        """Weighted sum of the right answers of every respondent; None to take it part by part."""
 
-class RowArrays(NamedTuple):
-    """What is known of respondents: cells, trials (or None) and group."""
+    def right_sums(self, by_respondent: Any) -> Any:
+        """Weighted sum of the right answers to every item, where there are scores."""
+
+
+class Rows(NamedTuple):
+    """What is known of respondents."""
 
     cells: Any
     trials: Any
+    """None unless trials were repeated or cells are sparse."""
     group: Any
+    """None if all are real."""
+    frequency: Any
+    """How many respondents share each row; None if each is one."""
+    score: Any = None
+    """Sums of the slopes of the items got right, where they are known beforehand."""
 
 
-class Kind(NamedTuple):
+class Traits(NamedTuple):
     """What decides which formulas apply."""
 
     complete: bool
-    has_synthetic: bool
-    padded: bool
-    """Whether there are rows that only fill a part up."""
-    exact: bool = False
-    """Whether posterior weights are taken in 64 bits when summed."""
     sparse: bool = False
     """Whether cells and trials are sparse arrays of the observed responses."""
+    exact: bool = False
+    """Whether posterior weights are taken in 64 bits when summed."""
 
 
 class Grid(NamedTuple):
@@ -98,11 +115,19 @@ class Grid(NamedTuple):
 class Inputs(NamedTuple):
     """What one evaluation is made of."""
 
-    rows: RowArrays
+    rows: Rows
     item_right: Any
     """Right responses by group and item, (2, n_items)."""
+    multiplicity: Any
+    """How many items share each column, (n_items,); None if each is one."""
     items: Items
     grid: Grid
+
+    def copies(self, values: Any) -> Any:
+        """Values of every item (first axis), times how many share its column."""
+        if self.multiplicity is None:
+            return values
+        return values * self.multiplicity.reshape(-1, *[1] * (values.ndim - 1))
 
 
 class Sums(NamedTuple):
@@ -127,87 +152,97 @@ class Posteriors(NamedTuple):
 
 
 class Curves(NamedTuple):
-    """Item curves at the knots, and what is shared by all respondents at the nodes."""
+    """Item curves at the curve points, and what is shared by all respondents at the nodes."""
 
     s: Any
-    """σ(z), (n_items, n_knots)."""
+    """σ(z), (n_items, n_points)."""
     log_odds: Any
-    """log P/(1 − P), (n_items, n_knots); None without guessing, where it is z = aθ + d."""
+    """log P/(1 − P) of all copies, (n_items, n_points); None without guessing, where it is z."""
     log_wrong: Any
-    """log(1 − P), (n_items, n_knots); None with complete data."""
+    """log(1 − P) of all copies, (n_items, n_points); None with complete data."""
     all_wrong: Any
     """Its sum over the items that rows are taken to have answered, (n_nodes,): all, or 0 of none
     if rows are sparse."""
 
 
-def curves(backend: Backend, kind: Kind, items: Items, nodes: Nodes) -> Curves:
+def curves(backend: Backend, traits: Traits, inputs: Inputs) -> Curves:
     """Curves of all items."""
-    xp, knots, complete = backend.xp, nodes.knots, kind.complete
-    n_knots = knots.shape[0]
+    xp, nodes, complete = backend.xp, inputs.grid.nodes, traits.complete
+    points = nodes.points
 
     def step(total: Any, part: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-        slope, intercept, logit = part
-        z = slope[:, None] * knots + intercept[:, None]
+        slope, intercept, logit, copies = part
+        z = slope[:, None] * points + intercept[:, None]
         decay = xp.exp(-xp.abs(z))
         s = xp.where(z >= 0, 1.0, decay) / (1 + decay)
-        if logit is None and complete:
-            softplus = xp.maximum(z, 0.0).sum(axis=0) + _sum_of_logs(xp, 1 + decay)
-            return total - softplus, (s, None, None)
+        if logit is None and copies is None and complete:
+            rise = xp.maximum(z, 0.0).sum(axis=0) + _sum_of_logs(xp, 1 + decay)
+            return total - rise, (s, None, None)
         log_wrong = -xp.maximum(z, 0.0) - xp.log(1 + decay)
         log_odds = None
         if logit is not None:
-            log_c = -_softplus(xp, -logit)[:, None]
-            log_wrong = log_wrong - _softplus(xp, logit)[:, None]
+            log_c = -softplus(-logit, xp)[:, None]
+            log_wrong = log_wrong - softplus(logit, xp)[:, None]
             log_odds = xp.logaddexp(log_c, z + log_wrong) - log_wrong
+        if copies is not None:
+            log_wrong = log_wrong * copies[:, None]
+            log_odds = None if log_odds is None else log_odds * copies[:, None]
         kept = None if complete else log_wrong
         return total + log_wrong.sum(axis=0), (s, log_odds, kept)
 
+    arrays = (*inputs.items, inputs.multiplicity)
+    n_points = points.shape[0]
     total, (s, log_odds, log_wrong) = backend.over_items(
-        step, xp.zeros(n_knots), tuple(items), _NO_ITEM, n_knots
+        step, xp.zeros(n_points), arrays, _NO_ITEM, n_points
     )
-    return Curves(s, log_odds, log_wrong, _to_nodes(0 * total if kind.sparse else total, nodes))
+    return Curves(s, log_odds, log_wrong, nodes.interpolated(0 * total if traits.sparse else total))
 
 
-def sums(backend: Backend, kind: Kind, inputs: Inputs) -> Sums:
+def sums(backend: Backend, traits: Traits, inputs: Inputs) -> Sums:
     """One pass over the matrix: the marginal log-likelihood and its derivatives."""
-    xp, items, nodes = backend.xp, inputs.items, inputs.grid.nodes
-    n_items, n_nodes, n_knots = items.slope.shape[0], nodes.theta.shape[0], nodes.knots.shape[0]
-    shared = curves(backend, kind, items, nodes)
-    with_guessing = shared.log_odds is not None
-    by_product = with_guessing or not kind.complete
-    dtype = xp.float64 if kind.exact else xp.float32
+    xp, nodes = backend.xp, inputs.grid.nodes
+    n_items, n_nodes, n_points = (a.shape[0] for a in (inputs.items[0], nodes.theta, nodes.points))
+    shared = curves(backend, traits, inputs)
+    with_guessing, complete = shared.log_odds is not None, traits.complete
+    rows = _scored(backend, inputs, shared)
+    dtype = xp.float64 if traits.exact else xp.float32
     moments = xp.stack([xp.ones(n_nodes), nodes.theta]).astype(dtype)
 
-    def step(total: tuple[Any, ...], part: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[()]]:
-        some = _widened(xp, kind, part)
-        joint = log_joint(xp, some, inputs, shared, xp.float64 if kind.sparse else dtype)
+    def step(total: tuple[Any, ...], part: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
+        some = _answers(xp, traits, Rows(*part), dtype)
+        joint = log_joint(xp, inputs, shared, some)
         peak = joint.max(axis=0)
         weights = xp.exp(xp.maximum(joint - peak, LEAST_LOG_WEIGHT).astype(dtype))
         mass, first = moments @ weights
         log_marginal = peak + xp.log(mass.astype(xp.float64))
-        kept = (part[2] != PADDING).astype(dtype) if kind.padded else 1
-        scaled = weights * (kept / mass)
-        node_mass = _by_group(xp, some.group, scaled, dtype=xp.float64)
+        frequency = 1 if some.frequency is None else some.frequency.astype(dtype)
+        scaled = weights * (frequency / mass)
+        mean = (frequency * (first / mass)).astype(xp.float64)
         by_item: tuple[Any, ...] = ()
-        if by_product:
-            by_knot = _to_knots(scaled, nodes)
+        if with_guessing or some.extra is not None:
+            at_points = nodes.gathered(scaled)
         if some.extra is not None:
-            by_item += (by_knot @ some.extra.astype(dtype),)
+            by_item += (at_points @ some.extra,)
         if with_guessing:
-            by_item += (by_knot @ some.right.astype(dtype),)
-        else:
-            by_item += ((kept * (first / mass)).astype(xp.float64) @ some.right,)
-        found = (_by_group(xp, some.group, kept * log_marginal), node_mass, *by_item)
-        return tuple(a + b for a, b in zip(total, found, strict=True)), ()
+            by_item += (at_points @ some.right.astype(dtype),)
+        elif some.score is None:
+            by_item += (mean @ some.right,)
+        found = (
+            _by_group(xp, some.group, frequency * log_marginal),
+            _by_group(xp, some.group, scaled, dtype=xp.float64),
+            *by_item,
+        )
+        added = tuple(a + b for a, b in zip(total, found, strict=True))
+        return added, () if some.score is None else (mean,)
 
     zeros = [(2,), (2, n_nodes)]
-    zeros += [] if kind.complete else [(n_knots, n_items)]
-    zeros += [(n_knots, n_items) if with_guessing else (n_items,)]
-    total, _ = backend.over_rows(step, tuple(map(xp.zeros, zeros)), inputs.rows, n_nodes)
+    zeros += [] if complete else [(n_points, n_items)]
+    zeros += [(n_points, n_items)] if with_guessing else [(n_items,)] if rows.score is None else []
+    total, means = backend.over_rows(step, tuple(map(xp.zeros, zeros)), rows, n_nodes)
     log_marginal, node_mass, *by_item = total
-    expected = None if kind.complete else by_item.pop(0).T
-    totals = Totals(log_marginal, node_mass, by_item[0].T, expected)
-    return finished(backend, kind, inputs, shared, totals)
+    extra = None if complete else by_item.pop(0).T
+    right = by_item[0].T if rows.score is None else backend.right_sums(means[0])
+    return assembled(backend, traits, inputs, shared, Totals(log_marginal, node_mass, right, extra))
 
 
 class Totals(NamedTuple):
@@ -218,36 +253,40 @@ class Totals(NamedTuple):
     node_mass: Any
     """Shape (2, n_nodes)."""
     right: Any
-    """Σ over right responses of E[θ], (n_items,), or with guessing of posteriors at the knots."""
+    """Σ over right responses of E[θ], (n_items,), or with guessing of posteriors at the points."""
     extra: Any
-    """Σ of posteriors at the knots over responses beyond those shared, (n_items, n_knots), or
+    """Σ of posteriors at the points over responses beyond those shared, (n_items, n_points), or
     None."""
 
 
-def finished(backend: Backend, kind: Kind, inputs: Inputs, shared: Curves, totals: Totals) -> Sums:
+def assembled(
+    backend: Backend, traits: Traits, inputs: Inputs, shared: Curves, totals: Totals
+) -> Sums:
     """From sums over respondents to derivatives by item."""
     nodes, right, expected = inputs.grid.nodes, totals.right, totals.extra
-    if not kind.sparse:
-        expected = _to_knots(totals.node_mass.sum(axis=0)[:, None], nodes)[:, 0]
+    if not traits.sparse:
+        expected = nodes.gathered(totals.node_mass.sum(axis=0)[:, None])[:, 0]
         expected = expected if totals.extra is None else expected + totals.extra
     log_marginal = totals.log_marginal
     if shared.log_odds is None:
-        log_marginal = log_marginal + inputs.item_right @ inputs.items.intercept
+        log_marginal = log_marginal + inputs.item_right @ inputs.copies(inputs.items.intercept)
         right = backend.xp.stack([right, inputs.item_right.sum(axis=0)], axis=1)
-    gradient, information = _score(backend, inputs, shared.s, expected, right)
-    return Sums(log_marginal, totals.node_mass, gradient, information)
+    gradient, information = _derivatives(backend, inputs, shared.s, expected, right)
+    return Sums(log_marginal, totals.node_mass, inputs.copies(gradient), inputs.copies(information))
 
 
-def _score(backend: Backend, inputs: Inputs, s: Any, expected: Any, right: Any) -> tuple[Any, Any]:
+def _derivatives(
+    backend: Backend, inputs: Inputs, s: Any, expected: Any, right: Any
+) -> tuple[Any, Any]:
     """Gradient by Fisher's identity and expected complete-data information of every item.
 
     With residual r = R − N·P at a node, ∂/∂z = r·s/P and ∂/∂logit c = r·c/P; the information
-    has N·(1 − P)/P times the products of s and c. ``expected`` is N, by knot, if data are complete,
-    else by item and knot; ``right`` is R, without guessing its sums with θ and with 1.
+    has N·(1 − P)/P times the products of s and c. ``expected`` is N, by point, if data are
+    complete, else by item and point; ``right`` is R, without guessing its sums with θ and with 1.
     """
-    xp, knots = backend.xp, inputs.grid.nodes.knots
-    n_knots = knots.shape[0]
-    powers = xp.stack([knots, xp.ones(n_knots), knots**2], axis=1)
+    xp, points = backend.xp, inputs.grid.nodes.points
+    n_points = points.shape[0]
+    powers = xp.stack([points, xp.ones(n_points), points**2], axis=1)
     shared = expected if expected.ndim == 1 else None
 
     def step(_: None, part: tuple[Any, ...]) -> tuple[None, tuple[Any, Any]]:
@@ -261,7 +300,7 @@ def _score(backend: Backend, inputs: Inputs, s: Any, expected: Any, right: Any) 
             entries, place = (predicted * (1 - s)) @ functions, [[2, 0], [0, 1]]
         else:
             tried = shared if own is None else own
-            c = 1 / (1 + xp.exp(-xp.maximum(logit, -700.0)))[:, None]
+            c = logistic(xp.maximum(logit, LEAST_LOGIT), xp)[:, None]
             p = c + (1 - c) * s
             residual = (right - tried * p) / p
             gradient = xp.concatenate(
@@ -274,74 +313,86 @@ def _score(backend: Backend, inputs: Inputs, s: Any, expected: Any, right: Any) 
         return None, (gradient, entries[:, xp.array(place)])
 
     parts = (inputs.items.logit_guessing, s, right, None if shared is not None else expected)
-    found: tuple[Any, Any] = backend.over_items(step, None, parts, (0.0,) * len(parts), n_knots)[1]
+    found: tuple[Any, Any] = backend.over_items(step, None, parts, (0.0,) * len(parts), n_points)[1]
     return found
 
 
-def posteriors(backend: Backend, kind: Kind, inputs: Inputs) -> Posteriors:
+def posteriors(backend: Backend, traits: Traits, inputs: Inputs) -> Posteriors:
     """Posterior of every respondent, in 64 bits throughout."""
     xp, items, theta = backend.xp, inputs.items, inputs.grid.nodes.theta
-    shared = curves(backend, kind, items, inputs.grid.nodes)
+    shared = curves(backend, traits, inputs)
+    rows = _scored(backend, inputs, shared)
     moments = xp.stack([xp.ones(theta.shape[0]), theta, theta**2])
 
     def step(_: None, part: tuple[Any, ...]) -> tuple[None, tuple[Any, ...]]:
-        some = _widened(xp, kind, part)
-        joint = log_joint(xp, some, inputs, shared, xp.float64)
+        some = _answers(xp, traits, Rows(*part), xp.float64)
+        joint = log_joint(xp, inputs, shared, some)
         peak = joint.max(axis=0)
         mass, first, second = moments @ xp.exp(joint - peak)
         mean = first / mass
         log_marginal = peak + xp.log(mass)
-        if items.logit_guessing is None:
-            log_marginal = log_marginal + some.right @ items.intercept
+        if items.logit_guessing is None and some.score is None:
+            log_marginal = log_marginal + some.right @ inputs.copies(items.intercept)
         return None, (log_marginal, mean, xp.sqrt(xp.maximum(second / mass - mean**2, 0.0)))
 
-    return Posteriors(*backend.over_rows(step, None, inputs.rows, theta.shape[0])[1])
+    log_marginal, mean, sd = backend.over_rows(step, None, rows, theta.shape[0])[1]
+    if rows.score is not None:
+        log_marginal = log_marginal + backend.scores(inputs.copies(items.intercept))
+    return Posteriors(log_marginal, mean, sd)
+
+
+def _scored(backend: Backend, inputs: Inputs, shared: Curves) -> Rows:
+    """Rows with the scores that the posterior depends on, if the backend has them beforehand."""
+    if shared.log_odds is not None:
+        return inputs.rows
+    return inputs.rows._replace(score=backend.scores(inputs.copies(inputs.items.slope)))
 
 
 class Answers(NamedTuple):
-    """Some respondents, their responses widened to 64 bits."""
+    """Some respondents, and their answers as numbers to compute with."""
 
     group: Any
-    """None if all are real."""
+    frequency: Any
+    score: Any
     right: Any
+    """Right responses in 64 bits; None where scores tell all."""
     extra: Any
-    """Responses beyond those shared: less 1, −1 where one is missing; None if complete. If sparse,
-    responses."""
+    """Responses beyond those shared: −1 where one is missing, trials less one; None if data are
+    complete. Of sparse rows, the responses."""
 
 
-def answers_of(kind: Kind, group: Any, right: Any, answered: Any) -> Answers:
-    """Answers from right responses and responses in 64 bits, the latter None if complete."""
-    extra = answered if kind.complete or kind.sparse else answered - 1
-    return Answers(group if kind.has_synthetic else None, right, extra)
+def _answers(xp: Any, traits: Traits, some: Rows, dtype: Any) -> Answers:
+    known, cells, trials = some[2:], some.cells, some.trials
+    if traits.sparse:
+        return Answers(*known, cells.astype(xp.float64), trials.astype(xp.float64))
+    right = None if some.score is not None else right_of(xp, cells, complete=traits.complete)
+    if traits.complete:
+        return Answers(*known, right, None)
+    answered = ((cells >= 0) if trials is None else trials).astype(dtype)
+    return Answers(*known, right, answered - dtype(1))
 
 
-def _widened(xp: Any, kind: Kind, part: tuple[Any, ...]) -> Answers:
-    cells, trials, group = part
-    if kind.sparse:
-        return answers_of(kind, group, cells.astype(xp.float64), trials.astype(xp.float64))
-    right = right_of(xp, cells, complete=kind.complete)
-    return answers_of(kind, group, right, None if kind.complete else answered_of(xp, cells, trials))
-
-
-def log_joint(xp: Any, some: Answers, inputs: Inputs, shared: Curves, dtype: Any) -> Any:
+def log_joint(xp: Any, inputs: Inputs, shared: Curves, some: Answers) -> Any:
     """Log of likelihood times prior of some respondents at each node, (n_nodes, n).
 
     For models without guessing Σⱼ yⱼdⱼ, which is the same at every node, is left out. What
     missing or repeated responses change is the smaller part of the sum over items, so that
-    ``dtype`` may be narrow; it must be wide in sparse rows, where it is the whole of it.
+    ``some.extra`` may be narrow; it is wide in sparse rows, where it is the whole of it.
     """
-    grid, theta = inputs.grid, inputs.grid.nodes.theta
+    grid, nodes, extra = inputs.grid, inputs.grid.nodes, some.extra
     joint = (grid.log_weights[REAL] + shared.all_wrong)[:, None]
     if some.group is not None:
         wide = (grid.log_weights[SYNTHETIC] + shared.all_wrong)[:, None]
         joint = xp.where(some.group == SYNTHETIC, wide, joint)
-    if shared.log_odds is None:
-        joint = joint + theta[:, None] * (some.right @ inputs.items.slope)
+    if shared.log_odds is not None:
+        joint = joint + nodes.interpolated(shared.log_odds.T @ some.right.T)
     else:
-        joint = joint + _to_nodes(shared.log_odds.T @ some.right.T, grid.nodes)
-    if some.extra is not None:
-        product = shared.log_wrong.T.astype(dtype) @ some.extra.T.astype(dtype)
-        joint = joint + _to_nodes(product, grid.nodes)
+        slope = inputs.copies(inputs.items.slope)
+        joint = joint + nodes.theta[:, None] * (
+            some.right @ slope if some.score is None else some.score
+        )
+    if extra is not None:
+        joint = joint + nodes.interpolated(shared.log_wrong.T.astype(extra.dtype) @ extra.T)
     return joint
 
 
@@ -354,28 +405,9 @@ def _by_group(xp: Any, group: Any, table: Any, dtype: Any = None) -> Any:
     return xp.stack([total - synthetic, synthetic])
 
 
-def _softplus(xp: Any, z: Any) -> Any:
-    """log(1 + eᶻ) without overflow."""
-    return xp.maximum(z, 0.0) + xp.log1p(xp.exp(-xp.abs(z)))
-
-
 def _sum_of_logs(xp: Any, factors: Any) -> Any:
     """Sum over the first axis of the logarithms of numbers between 1 and 2."""
     n = factors.shape[0]
     whole = n - n % _LOGARITHMS_SHARED
     grouped = factors[:whole].reshape(-1, _LOGARITHMS_SHARED, factors.shape[1])
     return xp.log(grouped.prod(axis=1)).sum(axis=0) + xp.log(factors[whole:]).sum(axis=0)
-
-
-def _to_nodes(at_knots: Any, nodes: Nodes) -> Any:
-    """Interpolate values at knots (first axis) to the nodes."""
-    if nodes.spread is None:
-        return at_knots
-    return nodes.spread.astype(at_knots.dtype) @ at_knots
-
-
-def _to_knots(at_nodes: Any, nodes: Nodes) -> Any:
-    """Carry masses at nodes (first axis) to the knots: the transpose of interpolation."""
-    if nodes.spread is None:
-        return at_nodes
-    return nodes.spread.T.astype(at_nodes.dtype) @ at_nodes

@@ -1,4 +1,4 @@
-"""Ability grid: fixed nodes, and nodes and knots that follow the items.
+"""Ability grid: fixed nodes, and nodes that follow the items.
 
 The marginal likelihood integrates over ability by the trapezoid rule. A fixed grid has equally
 spaced nodes. The adaptive grid spaces them by the width 1/√(1 + I(θ)) that a posterior has at θ,
@@ -12,20 +12,21 @@ of which θ(u) is the exact integral. With spacing 1.1 posterior SDs the error o
 is about 2·exp(−2π²/1.1²) ≈ 2e-7.
 
 Item curves are far smoother in ability than the posterior of a respondent who answers a thousand
-items. So they are computed at *knots*, spaced by the steepness of the items, and carried to the
-nodes by local polynomial interpolation; what items need is carried back by its transpose, which
-makes the gradient that of the interpolated likelihood.
+items. So they are computed at *curve points*, spaced by the steepness of the items, and carried to
+the nodes by local polynomial interpolation; what items need is carried back by its transpose,
+which makes the gradient that of the interpolated likelihood.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
 
 from irtkit.irf import Items
+from irtkit.patterns import blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,35 +34,41 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _SPACING = 1.1
-"""Spacing of adaptive nodes in units of the posterior SD."""
-_KNOT_SPACING, _AT_ITEMS = 0.55, 5000
-"""Spacing of knots in units of one over the steepness of the items, at so many items."""
+"""Spacing of adaptive nodes in posterior SDs; see the error above."""
+_POINT_SPACING, _AT_ITEMS = 0.55, 5000  # in units of one over the steepness of the items
+"""Spacing of curve points, and the number of items for which it keeps the error of a respondent's
+log-likelihood, a sum over items, below 1e-6."""
 _LEAST_STEEPNESS = 0.6
+"""Steepness that curve points are placed for where all items are flatter: the stencil spans 11."""
 _STENCIL = 12
-"""Knots that an interpolated value is made of."""
+"""Curve points that an interpolated value is made of: the error falls with the twelfth power of
+their spacing."""
 _NODE_COUNTS = (32, 40, 48, 56, *(k * 2**p for p in range(4, 12) for k in (4, 5, 6, 7)))
 """Node counts in use: few, so that compiled programs are shared, and divisible by 8."""
-_CURVE_STEP, _MOST_CURVE_POINTS, _CURVE_ITEMS, _STEEPEST = 0.1, 1024, 512, 64
-"""Steps of ability of the resolution curves, most items that they are computed from, and how many
-of these are the steepest: one alone may decide."""
+_STEP, _MOST_STEPS = 0.1, 1024  # a width rises by at most 0.02 per step, see the rate
+"""Steps of ability at which the wanted width is computed, and the most of them."""
+_SAMPLED_ITEMS, _STEEPEST = 512, 64  # drawn at random, 448 would err by 5 %
+"""Most items that the wanted width is computed from, and how many of these are the steepest of
+all: one alone may decide."""
 _STEEP = 0.5
-"""Logits between two points of the resolution curves from which on more are needed."""
-_CELLS_AT_ONCE = 2**15
+"""Logits between two steps from which on an item gets points of its own."""
 _RATE = 0.2
-"""Most that the wanted width rises per unit of ability."""
+"""Most that the wanted width rises per unit of ability: 0.22 per spacing, so that neighbouring
+posteriors are alike."""
 _SMOOTHING = 1.2
-"""SD of the normal curves that dθ/du is made of, in steps of u."""
+"""SD of the normal curves that dθ/du is made of, in steps of u: the ripple of their sum,
+2·exp(−2π²·1.2²), is 1e-12."""
 
 
 class Nodes(NamedTuple):
-    """Nodes of the grid, and the knots at which item curves are computed."""
+    """Nodes of the grid, and the points at which item curves are computed."""
 
     theta: Array
     log_width: Array
     """Log width of the interval each node stands for; −inf marks padding."""
-    knots: Array
-    spread: Array | None
-    """Shape (n_nodes, n_knots): interpolates from knots to nodes. None: the knots are the nodes."""
+    points: Array
+    interpolation: Array | None
+    """Shape (n_nodes, n_points): from curve points to nodes. None: the points are the nodes."""
 
     @property
     def n_nodes(self) -> int:
@@ -73,6 +80,18 @@ class Nodes(NamedTuple):
         log_density = -0.5 * (self.theta / sd) ** 2 + self.log_width
         peak = log_density.max()
         return np.asarray(log_density - peak - np.log(np.exp(log_density - peak).sum()))
+
+    def interpolated(self, at_points: Any) -> Any:
+        """Interpolate values at the curve points (first axis) to the nodes."""
+        if self.interpolation is None:
+            return at_points
+        return self.interpolation.astype(at_points.dtype) @ at_points
+
+    def gathered(self, at_nodes: Any) -> Any:
+        """Carry masses at nodes (first axis) to the points: the transpose of interpolation."""
+        if self.interpolation is None:
+            return at_nodes
+        return self.interpolation.T.astype(at_nodes.dtype) @ at_nodes
 
 
 def fixed_nodes(n_nodes: int, limit: float) -> Nodes:
@@ -86,55 +105,56 @@ def fixed_nodes(n_nodes: int, limit: float) -> Nodes:
 
 @dataclass(frozen=True)
 class NodeDensity:
-    """How fine nodes and knots must be at each ability.
+    """How dense nodes and curve points must be at each ability.
 
     ``width`` holds the posterior SD for the nodes, and one over the steepness of item curves for
-    the knots, neither rising faster than at a fixed rate.
+    the points, neither rising faster than at a fixed rate.
     """
 
     theta: Array
     width: Array
-    """Shape (2, n_points)."""
+    """Shape (2, n)."""
     n_items: int
 
     @classmethod
-    def of(cls, items: Items, reach: float, answered: float) -> NodeDensity:
-        """NodeDensity for items over [−reach, reach]; a respondent answers a share of them.
+    def of(
+        cls, items: Items, half_width: float, answered: float = 1.0, copies: Array | None = None
+    ) -> NodeDensity:
+        """Density for items over [−half_width, half_width].
 
-        Of very many items the steepest, and every k-th of the others, are enough.
+        A respondent answers at most the share ``answered`` of the items; ``copies`` is how many
+        items share each column. Of very many items the steepest, and every k-th of the others,
+        are enough.
         """
-        some, stand_for = _sampled(items)
-        theta = _curve_points(some, reach)
+        copies = np.ones(len(items.slope)) if copies is None else copies
+        some, stand_for = _sampled(items, copies)
+        theta = _abilities(some, half_width)
         information, steepness = _curves(some, stand_for, theta)
-        information *= answered
         width = np.stack(
-            [1 / np.sqrt(1 + information), 1 / np.maximum(steepness, _LEAST_STEEPNESS)]
+            [1 / np.sqrt(1 + answered * information), 1 / np.maximum(steepness, _LEAST_STEEPNESS)]
         )
         rise = _RATE * theta
         for towards in (1, -1):  # the width may not rise faster, to the right and to the left
             along = (width - towards * rise)[:, ::towards]
             width = np.minimum.accumulate(along, axis=1)[:, ::towards] + towards * rise
-        return cls(theta, width, len(items.slope))
+        return cls(theta, width, int(copies.sum()))
 
-    def outgrown_by(self, needed: NodeDensity, factor: float) -> bool:
-        """Whether nodes or knots would have to be closer by a factor than these."""
+    def too_coarse_for(self, needed: NodeDensity, factor: float) -> bool:
+        """Whether nodes or points would have to be closer by a factor than these."""
         before = np.stack([np.interp(needed.theta, self.theta, width) for width in self.width])
         return bool((needed.width * factor < before).any())
 
-    def nodes(
-        self, refine: int = 1, *, knots_per_node: float = 0.0, refine_knots: int = 1
-    ) -> Nodes:
-        """Nodes and knots, or ``refine`` and ``refine_knots`` times as many.
+    def nodes(self, refined: int = 1, points_refined: int = 1, *, share: float = 0.0) -> Nodes:
+        """Nodes and curve points, each a number of times as dense as needed.
 
-        The nodes themselves are the knots unless fewer than ``knots_per_node`` per node suffice.
+        The nodes themselves are the points unless less than a ``share`` as many points suffice.
         """
-        theta, log_width = self._placed(0, _SPACING / refine, refine)
-        if knots_per_node:
-            # the error of interpolation grows with the twelfth power of the spacing
-            spacing = _KNOT_SPACING * (_AT_ITEMS / self.n_items) ** (1 / _STENCIL)
-            knots, _ = self._placed(1, spacing / refine_knots, refine_knots)
-            if len(knots) <= knots_per_node * len(theta):
-                return Nodes(theta, log_width, knots, _local_interpolation(theta, knots))
+        theta, log_width = self._placed(0, _SPACING / refined, refined)
+        if share:
+            spacing = _POINT_SPACING * (_AT_ITEMS / self.n_items) ** (1 / _STENCIL)
+            points, _ = self._placed(1, spacing / points_refined, points_refined)
+            if len(points) <= share * len(theta):
+                return Nodes(theta, log_width, points, _local_interpolation(theta, points))
         return Nodes(theta, log_width, theta, None)
 
     def _placed(self, row: int, spacing: float, refine: int) -> tuple[Array, Array]:
@@ -163,31 +183,30 @@ class NodeDensity:
         return theta - middle, np.log(smooth)
 
 
-def _sampled(items: Items) -> tuple[Items, Array]:
+def _sampled(items: Items, copies: Array) -> tuple[Items, Array]:
     """Some of very many items, and how many each stands for; not by the order of the columns."""
-    n_items = len(items.slope)
-    if n_items <= _CURVE_ITEMS:
-        return items, np.ones(n_items)
+    if len(copies) <= _SAMPLED_ITEMS:
+        return items, copies
     order = np.lexsort((items.intercept, -np.abs(items.slope)))
     steepest, others = order[:_STEEPEST], order[_STEEPEST:]
-    every = -(-len(others) // (_CURVE_ITEMS - _STEEPEST))
-    chosen = np.concatenate([steepest, others[::every]])
-    stand_for = np.ones(len(chosen))
-    stand_for[_STEEPEST:] = len(others) / (len(chosen) - _STEEPEST)
+    every = others[:: -(-len(others) // (_SAMPLED_ITEMS - _STEEPEST))]
+    chosen = np.concatenate([steepest, every])
+    stand_for = copies[chosen]
+    stand_for[_STEEPEST:] *= copies[others].sum() / copies[every].sum()
     return Items(*(None if part is None else part[chosen] for part in items)), stand_for
 
 
-def _curve_points(items: Items, reach: float) -> Array:
-    """Equal steps over [−reach, reach], and points around items steeper than these can show."""
-    n_points = min(int(2 * reach / _CURVE_STEP) + 1, _MOST_CURVE_POINTS)
-    even = np.linspace(-reach, reach, n_points)
+def _abilities(items: Items, half_width: float) -> Array:
+    """Equal steps over [−half_width, half_width], and more around items too steep for them."""
+    n_points = min(int(2 * half_width / _STEP) + 1, _MOST_STEPS)
+    even = np.linspace(-half_width, half_width, n_points)
     steep = np.abs(items.slope) * (even[1] - even[0]) > _STEEP
     if not steep.any():
         return even
     slope, intercept = items.slope[steep], items.intercept[steep]
     around = np.multiply.outer(np.array([-4.0, -1.5, 0.0, 1.5, 4.0]), 1 / slope) - intercept / slope
-    extra = np.unique(around[np.abs(around) < reach])
-    return np.union1d(even, extra[:: -(-len(extra) // _MOST_CURVE_POINTS)] if len(extra) else [])
+    extra = np.unique(around[np.abs(around) < half_width])
+    return np.union1d(even, extra[:: -(-len(extra) // _MOST_STEPS)] if len(extra) else [])
 
 
 def _curves(items: Items, stand_for: Array, theta: Array) -> Array:
@@ -200,9 +219,7 @@ def _curves(items: Items, stand_for: Array, theta: Array) -> Array:
     size = max(float(np.abs(items.slope).max()), 1e-3)
     at = theta.astype(np.float32)
     sums = np.zeros((2, len(theta)))
-    step = max(1, _CELLS_AT_ONCE // len(theta))
-    for first in range(0, len(items.slope), step):
-        some = slice(first, first + step)
+    for some in blocks(len(items.slope), len(theta)):
         slope, intercept = (part[some, None].astype(np.float32) for part in items[:2])
         z = slope * at + intercept
         decay = np.exp(-np.minimum(np.abs(z), 80))
@@ -217,13 +234,13 @@ def _curves(items: Items, stand_for: Array, theta: Array) -> Array:
     return np.stack([information, size * (weighted / (information + 1e-9)) ** 0.125])
 
 
-def _local_interpolation(theta: Array, knots: Array) -> Array:
-    """Matrix of Lagrange interpolation at θ from the nearest knots."""
-    nearest = np.searchsorted(knots, theta) - _STENCIL // 2
-    first = np.clip(nearest, 0, len(knots) - _STENCIL)
+def _local_interpolation(theta: Array, points: Array) -> Array:
+    """Matrix of Lagrange interpolation at θ from the nearest points."""
+    nearest = np.searchsorted(points, theta) - _STENCIL // 2
+    first = np.clip(nearest, 0, len(points) - _STENCIL)
     columns = first[:, None] + np.arange(_STENCIL)
-    local = knots[columns]
-    matrix = np.zeros((len(theta), len(knots)))
+    local = points[columns]
+    matrix = np.zeros((len(theta), len(points)))
     for k in range(_STENCIL):
         others = np.delete(local, k, axis=1)
         factors = (theta[:, None] - others) / (local[:, [k]] - others)

@@ -21,7 +21,7 @@ from irtkit.quadrature.formulas import Posteriors, Totals
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.packed import Packed
+    from irtkit.patterns import Patterns
     from irtkit.quadrature.formulas import Curves, Inputs
 
     Array = NDArray[np.float64]
@@ -60,7 +60,7 @@ class Table:
     """f and its derivatives at equal steps over all scores there can be."""
 
     def __init__(self, inputs: Inputs, shared: Curves, *, fine: bool = False) -> None:
-        slope, theta = inputs.items.slope, inputs.grid.nodes.theta
+        slope, theta = inputs.copies(inputs.items.slope), inputs.grid.nodes.theta
         self._theta = theta
         self._powers = np.array([np.ones_like(theta), theta, theta**2])
         self._log_weights = (inputs.grid.log_weights[REAL] + shared.all_wrong)[:, None]
@@ -108,11 +108,13 @@ class Table:
             total += coefficient.take(step)
         return np.asarray(total)
 
-    def total(self, step: NDArray[np.intp], t: Array) -> tuple[float, Array]:
+    def total(
+        self, step: NDArray[np.intp], t: Array, frequency: Array | None
+    ) -> tuple[float, Array]:
         """Sum of f over respondents, and how many of them are expected at each node."""
         moments = np.empty_like(self.polynomials)  # Σ tᵖ of the respondents in each step
-        moments[0] = np.bincount(step, minlength=self.n_steps)
-        power = t
+        moments[0] = np.bincount(step, frequency, self.n_steps)
+        power = t if frequency is None else t * frequency
         for order in range(1, len(moments)):
             moments[order] = np.bincount(step, power, self.n_steps)
             power = power * t
@@ -132,18 +134,18 @@ class Table:
         return np.asarray((by_power * self._powers).sum(axis=0))
 
 
-def summed(inputs: Inputs, bits: Packed, table: Table) -> Totals:
+def summed(inputs: Inputs, patterns: Patterns, table: Table) -> Totals:
     """Sums over all respondents, who are real."""
-    step, t = table.locate(bits.scores(inputs.items.slope))
-    log_marginal, mass = table.total(step, t)
-    by_right = bits.sums(table.derivative(1, step, t))
+    step, t = table.locate(patterns.scores(inputs.copies(inputs.items.slope)))
+    log_marginal, mass = table.total(step, t, patterns.frequency)
+    by_right = patterns.right_sums(patterns.counting(table.derivative(1, step, t)))
     nothing = np.zeros_like(mass)
     return Totals(np.array([log_marginal, 0.0]), np.stack([mass, nothing]), by_right, None)
 
 
-def posteriors(inputs: Inputs, bits: Packed, table: Table) -> Posteriors:
+def posteriors(inputs: Inputs, patterns: Patterns, table: Table) -> Posteriors:
     """Posterior of every respondent."""
-    step, t = table.locate(bits.scores(inputs.items.slope))
+    step, t = table.locate(patterns.scores(inputs.copies(inputs.items.slope)))
     f, mean, variance = (table.derivative(order, step, t) for order in range(3))
-    f += bits.scores(inputs.items.intercept)
+    f += patterns.scores(inputs.copies(inputs.items.intercept))
     return Posteriors(f, mean, np.sqrt(np.maximum(variance, 0.0)))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.variational.bound import synthetic_sd_of
+from irtkit.calibration.likelihood import synthetic_sd
 from irtkit.calibration.variational.encoder import (
     Encoder,
     Seen,
@@ -23,6 +23,7 @@ from irtkit.calibration.variational.encoder import (
     features_of,
     trained,
 )
+from irtkit.irf import Items
 from irtkit.patterns import SYNTHETIC, answered_of, right_of
 from irtkit.quadrature import Posteriors
 
@@ -132,7 +133,7 @@ def precision_of(parameters: Array, rows: Patterns) -> Array:
     """1/σ² of the distribution of every respondent's ability."""
     found = np.ones(len(rows.group))
     if rows.has_synthetic:
-        found[rows.group == SYNTHETIC] = synthetic_sd_of(parameters) ** -2.0
+        found[rows.group == SYNTHETIC] = synthetic_sd(Items(*parameters.T)) ** -2.0
     return found
 
 

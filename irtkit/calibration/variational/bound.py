@@ -12,17 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.fitted import Fitted
 from irtkit.calibration.information import System, expected_of, system_of
-from irtkit.calibration.layout import Layout
-from irtkit.calibration.likelihood import MarginalLikelihood, grid_of
+from irtkit.calibration.likelihood import MarginalLikelihood, synthetic_sd
 from irtkit.calibration.variational.coordinates import Point
 from irtkit.irf import Items
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.calibration.variational.coordinates import Coordinates
     from irtkit.calibration.variational.guide import Guide
     from irtkit.calibration.variational.inference import StepLikelihood
     from irtkit.calibration.variational.target import Target
@@ -37,53 +34,28 @@ class Likelihood:
     ``exact`` computes all of it in 64 bits.
     """
 
-    def __init__(
-        self, coordinates: Coordinates, engine: Engine, nodes: Nodes, n: int, *, exact: bool
-    ) -> None:
-        self._nodes = nodes
-        self._engine = engine
-        self._factor = n / engine.rows.n
-        # every item its own slope: a common one is a matter of coordinates
-        self._layout = Layout(
-            "3PL" if coordinates.model == "3PL" else "2PL", coordinates.n_items, None
-        )
-        self._marginal = MarginalLikelihood(self._layout, engine, nodes, exact=exact)
+    def __init__(self, engine: Engine, nodes: Nodes, n: int, *, exact: bool) -> None:
+        self._marginal = MarginalLikelihood(engine, nodes, exact=exact)
+        self._factor = n / engine.patterns.n
 
     def evaluate(self, parameters: Array) -> tuple[float, Array]:
         """Log-likelihood and its gradient by slope, intercept (and logit of guessing)."""
-        x = self._layout.vector(Items(*parameters.T))
-        found = self._marginal.evaluate(x)
-        by_slope, by_intercept, by_angle, _ = self._layout.split(found.gradient)
-        columns, stretch = [by_slope, by_intercept], self._layout.logit_by_angle(x)
-        if by_angle is not None and stretch is not None:
-            columns.append(by_angle / stretch)
-        return self._factor * found.value, self._factor * np.stack(columns, axis=1)
+        found = self._marginal.terms(Items(*parameters.T))
+        return self._factor * found.value, self._factor * found.gradient
 
     def systems(self, parameters: Array, points: list[Array]) -> list[System]:
         """Information about items at some points, and about shifts that all abilities share.
 
         The posteriors of ability are those at ``parameters``.
         """
-        expected = expected_of(self._fitted(parameters))
-        found = (system_of(self._fitted(point), expected) for point in points)
+        marginal, items = self._marginal, Items(*parameters.T)
+        expected = expected_of(marginal.engine.patterns, items, marginal.grid(items))
+        found = (system_of(Items(*p.T), expected, (1.0, synthetic_sd(Items(*p.T)))) for p in points)
         return [System(*(self._factor * part for part in system)) for system in found]
-
-    def _fitted(self, parameters: Array) -> Fitted:
-        x = self._layout.vector(Items(*parameters.T))
-        return Fitted(self._layout, self._engine.rows, self._nodes, x)
 
     def posteriors(self, parameters: Array) -> Posteriors:
         """Posterior of every respondent."""
-        items = Items(*parameters.T)
-        grid = grid_of(self._layout, self._nodes, self._layout.vector(items))
-        with np.errstate(under="ignore", divide="ignore"):
-            return self._engine.posteriors(items, grid)
-
-
-def synthetic_sd_of(parameters: Array) -> float:
-    """SD of ability among synthetic respondents."""
-    layout = Layout("2PL", len(parameters), None)
-    return layout.synthetic_sd(layout.vector(Items(*parameters[:, :2].T)))
+        return self._marginal.posteriors(Items(*parameters.T))
 
 
 class Evaluated(NamedTuple):
@@ -96,8 +68,6 @@ class Evaluated(NamedTuple):
     """By the means of the guide."""
     by_slope: Array
     """Expected gradient of the likelihood, and of the prior of the location, by slopes."""
-    by_prior: Array
-    """Minus the expected second derivative of the prior by own coordinates."""
 
 
 def evaluate(
@@ -114,17 +84,17 @@ def evaluate(
         parameters = coordinates.parameters(point)
         value, gradient = likelihood.evaluate(parameters)
         by_own, by_shared = coordinates.jacobian(point)
-        prior, by_prior = target.location_prior(point)
-        own += np.einsum("jpk,jp->jk", by_own, gradient) + by_prior.own
-        shared += np.einsum("jpn,jp->n", by_shared, gradient) + by_prior.shared
+        prior = target.coupled(point, parameters)
+        both = gradient + prior.gradient
+        own += np.einsum("jpk,jp->jk", by_own, both)
+        shared += np.einsum("jpn,jp->n", by_shared, both) + prior.by_hyper[2 - len(shared) :]
         by_slope += gradient[:, 0]
         log_likelihood += value / n_points
-        elbo += (value + prior) / n_points
+        elbo += (value + prior.log_density) / n_points
     expected = target.expected_prior(guide.own, guide.sds())
     return Evaluated(
         elbo + expected.value + guide.entropy(),
         log_likelihood,
         Point(own / n_points + expected.gradient, shared / n_points),
         by_slope / n_points,
-        expected.curvature,
     )

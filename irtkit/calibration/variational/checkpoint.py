@@ -22,7 +22,6 @@ from irtkit.calibration.variational.guide import Guide, Information
 from irtkit.calibration.variational.inference import State, TraceRow
 from irtkit.calibration.variational.target import Target
 from irtkit.files import replacing
-from irtkit.patterns import is_sparse
 from irtkit.quadrature import Nodes
 
 if TYPE_CHECKING:
@@ -146,7 +145,7 @@ def _state_from(
         Target(coordinates, prior),
         part(Guide),
         part(Information),
-        part(Nodes, "spread"),
+        part(Nodes, "interpolation"),
         arrays["by_slope"],
         round_from=arrays.get("round_from"),
         step=header["step"],
@@ -165,7 +164,9 @@ def digest_of(rows: Patterns) -> str:
     for part in parts:
         if part is None:
             continue
-        arrays = (part.indptr, part.indices, part.data) if is_sparse(part) else (part,)
+        arrays = (
+            (part.indptr, part.indices, part.data) if not isinstance(part, np.ndarray) else (part,)
+        )
         for array in arrays:
             found.update(np.ascontiguousarray(array).data)
     return found.hexdigest()

@@ -106,7 +106,7 @@ def features_of(parameters: Array, rows: Patterns) -> Array:
     by_right = np.broadcast_to(odds, s.shape)
     by_trial = np.concatenate([-slope * s, bend], axis=1)
     found = []
-    for _, right, answered in float_blocks(rows.cells, rows.trials, complete=rows.complete):
+    for _, right, answered in float_blocks(rows):
         total = np.zeros((right.shape[0], 2 * len(ANCHORS)))
         total += by_trial.sum(axis=0) if answered is None else answered @ by_trial
         total[:, : len(ANCHORS)] += right @ by_right

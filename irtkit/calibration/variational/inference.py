@@ -303,8 +303,9 @@ def abilities_of(
     for distance in guide.distances(generator, _ABILITY_DRAWS):
         for deviates in guide.deviates(generator, distance):
             point = guide.at(*deviates)
-            found = source.posteriors(target.coordinates.parameters(point), state.nodes)
-            bound += float(found.log_marginal.sum()) + target.location_prior(point)[0]
+            parameters = target.coordinates.parameters(point)
+            found = source.posteriors(parameters, state.nodes)
+            bound += float(found.log_marginal.sum()) + target.coupled(point, parameters).log_density
             centre = float(found.mean[real].mean())
             spread = math.sqrt(
                 float(np.mean((found.mean[real] - centre) ** 2 + found.sd[real] ** 2))

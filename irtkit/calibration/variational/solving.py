@@ -13,17 +13,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import logit
 
-from irtkit.calibration.empirical import sharpened
-from irtkit.calibration.priors import described_prior, prior_of
+from irtkit.calibration.empirical import empirical_bayes
+from irtkit.calibration.item_prior import prior_of
+from irtkit.calibration.likelihood import synthetic_sd
+from irtkit.calibration.maximise import maximise
 from irtkit.calibration.solution import Solution
+from irtkit.calibration.starting import start
 from irtkit.calibration.variational import inference
 from irtkit.calibration.variational.amortised import Amortised, parts_of
-from irtkit.calibration.variational.bound import synthetic_sd_of
 from irtkit.calibration.variational.checkpoint import Checkpoint, digest_of
 from irtkit.calibration.variational.encoder import Encoder
 from irtkit.calibration.variational.posterior import Posterior, moments_of
 from irtkit.calibration.variational.sources import Batches, Whole
-from irtkit.calibration.variational.target import proper, target_of
+from irtkit.calibration.variational.target import target_of
 from irtkit.irf import Items
 from irtkit.patterns import SYNTHETIC
 
@@ -33,10 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from irtkit.calibration.em import Climber
-    from irtkit.calibration.item_distribution import ItemDistribution
-    from irtkit.calibration.priors import ItemPrior, WeakPrior
-    from irtkit.calibration.variational.coordinates import Coordinates
+    from irtkit.calibration.maximise import Control, Problem
     from irtkit.calibration.variational.inference import Source, State
     from irtkit.irf import ModelName
     from irtkit.patterns import Patterns
@@ -77,7 +76,8 @@ class Variational:
 
     def __init__(
         self,
-        climber: Climber,
+        problem: Problem,
+        control: Control,
         rows: Patterns,
         responses: ResponseMatrix,
         model: ModelName,
@@ -86,7 +86,8 @@ class Variational:
         options: Options,
         report: Callable[[int, float], None],
     ) -> None:
-        self._climber = climber
+        self._problem = problem
+        self._control = control
         self._rows = rows
         self._labels = responses.items, responses.respondents
         self._model = model
@@ -95,7 +96,7 @@ class Variational:
         self._report = report
         empirical = settings["prior"] == "empirical"
         # None: it is learned on the way to the start
-        self._prior = None if empirical else proper(prior_of(settings["prior"]))
+        self._prior = None if empirical else prior_of(settings["prior"])
         per_pass = 1
         if options.batch is not None:
             per_pass = -(-rows.n // options.batch) * parts_of(rows, options.items)
@@ -108,7 +109,7 @@ class Variational:
         file = self._checkpoint()
         found = None if file is None else file.resumed(self._prior)
         state, encoder = (self._start(), None) if found is None else found
-        source = self._source(state.target.coordinates)
+        source = self._source()
         if isinstance(source, Amortised):
             if encoder is None:
                 at_start = state.target.coordinates.parameters(state.guide.mean)
@@ -127,29 +128,28 @@ class Variational:
 
     def _start(self) -> State:
         """State near the maximum of the penalised likelihood."""
-        climber = self._climber
-        layout = climber.layout
-        maximum = climber.maximise(climber.start())
-        prior: WeakPrior | ItemPrior | ItemDistribution | None = self._prior
-        log_scale, location = layout.hyper(maximum.x)
+        problem, control = self._problem, self._control
+        maximum = maximise(problem, start(problem, control), control)
+        log_scale, location = problem.parameters.values(maximum.x).hyper
+        prior: Any = self._prior
         if prior is None:
-            prior, climber, maximum = sharpened(climber, maximum)
+            problem, maximum = empirical_bayes(problem, maximum, control.schedule)
+            prior = problem.prior
             log_scale, location = math.log(prior.slope), -prior.difficulty
-        items = layout.items(maximum.x)
+        items = problem.items(maximum.x)
         target = target_of(self._model, prior, items.slope, self._rows.n)
         mean = target.coordinates.point(items, location, log_scale)
-        source = self._exact_source(target.coordinates)
-        return inference.first_state(target, mean, source, self._stopping.seed)
+        return inference.first_state(target, mean, self._exact_source(), self._stopping.seed)
 
-    def _exact_source(self, coordinates: Coordinates) -> Whole | Batches:
+    def _exact_source(self) -> Whole | Batches:
         """The marginal likelihood, of all respondents or in batches."""
         if self._options.batch is None:
-            return Whole(coordinates, self._climber)
+            return Whole(self._problem, self._control.schedule)
         size, seed = self._options.batch, self._stopping.seed
-        return Batches(coordinates, self._climber, self._rows, size, seed)
+        return Batches(self._problem, self._control.schedule, self._rows, size, seed)
 
-    def _source(self, coordinates: Coordinates) -> Source:
-        exact = self._exact_source(coordinates)
+    def _source(self) -> Source:
+        exact = self._exact_source()
         if isinstance(exact, Batches) and self._options.amortised:
             return Amortised(exact, self._options.items, Encoder.untrained(self._stopping.seed))
         return exact
@@ -160,7 +160,7 @@ class Variational:
             return None
         fingerprint = {
             "model": self._model,
-            "prior": described_prior(self._prior),
+            "prior": None if self._prior is None else self._prior.described(),
             "seed": self._stopping.seed,
             "batch": [self._options.batch, self._options.items, self._options.amortised],
             "quadrature": self._settings["quadrature"],
@@ -190,7 +190,7 @@ class Variational:
             ability=abilities.mean,
             ability_se=abilities.sd,
             latent_sd=None,
-            synthetic_sd=synthetic_sd_of(parameters),
+            synthetic_sd=synthetic_sd(Items(*parameters.T)),
             log_likelihood=log_likelihood,
             converged=state.converged,
             n_iterations=state.step,
@@ -214,11 +214,13 @@ class Variational:
 
         The nodes reach as far as the posteriors do.
         """
-        source, real = self._exact_source(state.target.coordinates), self._rows.real
+        source, real = self._exact_source(), self._rows.real
         found = source.posteriors(parameters, state.nodes)
         farthest = float((np.abs(found.mean) + 7 * found.sd)[real].max())
-        x = self._climber.layout.vector(Items(*parameters.T))
-        dense = source.posteriors(parameters, self._climber.dense_nodes(x, farthest))
+        schedule, items = self._control.schedule, Items(*parameters.T)
+        patterns = self._problem.engine.patterns
+        nodes = schedule.dense(schedule.density(items, patterns, farthest), items, patterns)
+        dense = source.posteriors(parameters, nodes)
         log_likelihood = float(dense.log_marginal[real].sum())
         return log_likelihood, abs(log_likelihood - float(found.log_marginal[real].sum()))
 

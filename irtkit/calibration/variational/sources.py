@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from irtkit.calibration.em import Climber
-    from irtkit.calibration.variational.coordinates import Coordinates
+    from irtkit.calibration.maximise import GridSchedule, Problem
     from irtkit.patterns import Patterns
     from irtkit.quadrature import Nodes
 
@@ -33,18 +32,18 @@ if TYPE_CHECKING:
 class Whole:
     """All respondents at every step."""
 
-    coordinates: Coordinates
-    climber: Climber
+    problem: Problem
+    schedule: GridSchedule
 
     def nodes_at(self, parameters: Array) -> Nodes:
         """Nodes that suit some items."""
-        return nodes_at(self.climber, parameters)
+        return self.schedule.nodes(Items(*parameters.T), self.problem.engine.patterns)
 
     def likelihood(self, step: int, nodes: Nodes) -> Likelihood:
         """Likelihood of all respondents."""
         del step
-        engine, exact = self.climber.engine, self.climber.mesh is not None
-        return Likelihood(self.coordinates, engine, nodes, engine.rows.n, exact=exact)
+        engine, exact = self.problem.engine, self.problem.mesh is not None
+        return Likelihood(engine, nodes, engine.patterns.n, exact=exact)
 
     def posteriors(self, parameters: Array, nodes: Nodes) -> Posteriors:
         """Posterior of every respondent."""
@@ -55,9 +54,9 @@ class Whole:
 class Batches:
     """A batch of respondents at every step."""
 
-    coordinates: Coordinates
-    climber: Climber
-    """What found the start, perhaps from some of the respondents."""
+    problem: Problem
+    """That of the start, perhaps of some of the respondents."""
+    schedule: GridSchedule
     rows: Patterns
     size: int
     seed: int
@@ -69,7 +68,7 @@ class Batches:
 
     def nodes_at(self, parameters: Array) -> Nodes:
         """Nodes that suit some items."""
-        return nodes_at(self.climber, parameters)
+        return self.schedule.nodes(Items(*parameters.T), self.problem.engine.patterns)
 
     def likelihood(self, step: int, nodes: Nodes) -> Likelihood:
         """Likelihood of a batch, as a share of all respondents."""
@@ -94,12 +93,6 @@ class Batches:
             yield np.arange(first, min(first + self.size, self.rows.n))
 
     def _of(self, chosen: NDArray[np.intp], nodes: Nodes) -> Likelihood:
-        mesh = self.climber.mesh
-        rows, with_guessing = self.rows.chosen(chosen), self.coordinates.model == "3PL"
-        engine = engine_of(rows, with_guessing=with_guessing, mesh=mesh)
-        return Likelihood(self.coordinates, engine, nodes, self.rows.n, exact=mesh is not None)
-
-
-def nodes_at(climber: Climber, parameters: Array) -> Nodes:
-    """Nodes that suit items with some parameters."""
-    return climber.nodes_at(climber.layout.vector(Items(*parameters.T)))
+        mesh, with_guessing = self.problem.mesh, self.problem.parameters.model == "3PL"
+        engine = engine_of(self.rows.chosen(chosen), with_guessing=with_guessing, mesh=mesh)
+        return Likelihood(engine, nodes, self.rows.n, exact=mesh is not None)

@@ -1,14 +1,15 @@
-"""Maximisation of an objective by a preconditioned quasi-Newton ascent.
+"""Maximisation of an objective by a preconditioned limited-memory BFGS.
 
 One evaluation costs a pass over the response matrix, so there is no inner line search: every pass
 evaluates a trial point, which is taken if the objective rises enough and shortened if not. The
 direction is limited-memory BFGS (Nocedal & Wright 2006, algorithm 7.4) started from the
 objective's own approximate inverse Hessian. With the complete-data information as that inverse,
 the first step is an EM step (one Newton step for every item), and the pairs that follow
-accelerate it, as in quasi-Newton EM (Jamshidian & Jennrich 1997).
+accelerate it, as in quasi-Newton EM (Jamshidian & Jennrich 1997). SciPy's L-BFGS takes no
+preconditioner.
 
 Half the directional derivative of a full step is the gain that the quadratic model still expects.
-The ascent has converged when two evaluations in a row expect less than ``tol``, or one does and
+The search has converged when two evaluations in a row expect less than ``tol``, or one does and
 far less than the one before (in a slow drift it would not fall so fast). That leaves every
 estimate within about √(2·tol) of its standard error from the optimum.
 """
@@ -26,14 +27,17 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _MEMORY = 8
+"""Pairs kept; Nocedal & Wright recommend 3 to 20."""
 _ARMIJO = 1e-4
+"""Share of the expected rise that a step must bring (Nocedal & Wright 2006, section 3.1)."""
 _SHRINK = 0.4
+"""Factor to a step that did not bring it: below ½, as a third trial costs a pass as well."""
 _ROUNDING = 1e-11
-"""Relative rounding error of the objective: a drop this small is not one."""
+"""Relative rounding error of the objective, a sum of up to 10⁵ numbers of 64 bits each."""
 _FAST = 0.1
 """Share of the last expected gain below which one small one is enough."""
-LONGEST_STEP = 3.0
-LEAST_STEP = 1e-8
+MOST_CHANGE, LEAST_STEP = 3.0, 1e-8  # e³ in odds; below rounding errors of x
+"""Largest change of a parameter in one step, and the shortest share of a step that is tried."""
 
 
 class Evaluation(NamedTuple):
@@ -68,90 +72,82 @@ class _Pair(NamedTuple):
     inverse_product: float
 
 
-class Ascent:
-    """An ascent from ``x``, one evaluation at a time."""
+class PreconditionedLBFGS:
+    """A search from ``x``, one evaluation at a time."""
 
     def __init__(self, x: Array) -> None:
         self.x = x
-        self.there: Evaluation | None = None
+        self.current: Evaluation | None = None
         """The objective at x; None before the first evaluation, which is always accepted."""
         self.change = np.inf
         """Largest change of a parameter in a full step."""
+        self.expected = 0.0
+        """Gain that the quadratic model expects of a full step."""
+        self.done = False
+        """Whether the search has converged, or no step however short raises the objective."""
         self._direction = np.zeros_like(x)
-        self._slope = 0.0
         self._step = 1.0
-        self._another = False
+        self._swapped = False
         self._pairs: deque[_Pair] = deque(maxlen=_MEMORY)
         self._n_small = 0
-
-    def continue_with_another(self) -> None:
-        """Go on with an objective a little different; where full steps fit, from the next point."""
-        if self._step < 1:
-            self.begin_again(forget=False)
-        self._another, self._n_small = True, 0
-
-    def begin_again(self, *, forget: bool = True) -> None:
-        """Evaluate the objective at x anew, and forget how it curves."""
-        self.there = None
-        if forget:
-            self._pairs.clear()
-        self._direction, self._slope, self._step, self._n_small = 0 * self.x, 0.0, 1.0, 0
 
     @property
     def converged(self) -> bool:
         """Whether evaluations expect next to no gain."""
         return self._n_small >= 2
 
-    @property
-    def expected(self) -> float:
-        """Gain that the quadratic model expects of a full step."""
-        return 0.5 * self._slope
+    def swap_objective(self) -> None:
+        """Go on with an objective a little different; where full steps fit, from the next point."""
+        if self._step < 1:
+            self.restart(forget=False)
+        self._swapped, self._n_small, self.done = True, 0, False
 
-    @property
-    def stalled(self) -> bool:
-        """Whether no step along the direction, however short, raises the objective."""
-        return not self._step >= LEAST_STEP
+    def restart(self, *, forget: bool = True) -> None:
+        """Evaluate the objective at x anew, and forget how it curves."""
+        self.current = None
+        if forget:
+            self._pairs.clear()
+        self._direction, self.expected, self._step = 0 * self.x, 0.0, 1.0
+        self._n_small, self.done = 0, False
 
     def evaluate(self, objective: Objective, tol: float) -> bool:
         """Make one evaluation; return whether its point was accepted."""
         trial = self.x + self._step * self._direction
-        there = objective.evaluate(trial)
-        before = self.there
+        found, before = objective.evaluate(trial), self.current
         wanted = -np.inf
         if before is not None:
             allowed = objective.noise + _ROUNDING * abs(before.value)
-            allowed += self.expected if self._another else 0.0
-            wanted = before.value + _ARMIJO * self._step * self._slope - allowed
-        if not np.isfinite(there.value) or there.value < wanted:
+            allowed += self.expected if self._swapped else 0.0
+            wanted = before.value + _ARMIJO * self._step * 2 * self.expected - allowed
+        if not np.isfinite(found.value) or found.value < wanted:
             self._step = 0.0 if before is None else self._step * _SHRINK
-            if self._another:
-                self.begin_again(forget=False)
+            self.done = not self._step >= LEAST_STEP
+            if self._swapped:
+                self.restart(forget=False)
             return False
         if before is not None:
-            self._remember(trial - self.x, before.gradient - there.gradient)
-        self.x, self.there, self._another = trial, there, False
+            difference, fall = trial - self.x, before.gradient - found.gradient
+            product = float(difference @ fall)
+            if product > 1e-10 * np.linalg.norm(difference) * np.linalg.norm(fall):
+                self._pairs.append(_Pair(difference, fall, 1 / product))
+        self.x, self.current, self._swapped = trial, found, False
         expected_before = self.expected
-        self._direction = self._ahead(objective, there)
-        self._slope = float(self._direction @ there.gradient)
+        self._direction = self._ahead(objective, found)
+        self.expected = 0.5 * float(self._direction @ found.gradient)
         self.change = float(np.abs(self._direction).max())
-        self._step = min(1.0, LONGEST_STEP / max(self.change, 1e-300))
+        self._step = min(1.0, MOST_CHANGE / max(self.change, 1e-300))
         falls_fast = self.expected < _FAST * expected_before
         self._n_small = (self._n_small + 1 + falls_fast) * (self.expected < tol)
+        self.done = self._n_small >= 2 or not self._step >= LEAST_STEP
         return True
 
-    def _remember(self, difference: Array, fall: Array) -> None:
-        """Keep a pair of which the curvature is above 0."""
-        product = float(difference @ fall)
-        if product > 1e-10 * np.linalg.norm(difference) * np.linalg.norm(fall):
-            self._pairs.append(_Pair(difference, fall, 1 / product))
-
-    def _ahead(self, objective: Objective, there: Evaluation) -> Array:
+    def _ahead(self, objective: Objective, found: Evaluation) -> Array:
         """Direction by the two-loop recursion."""
-        v, weights = there.gradient, []
+        v, weights = found.gradient, []
         for pair in reversed(self._pairs):
             weights.append(pair.inverse_product * float(pair.difference @ v))
             v = v - weights[-1] * pair.fall
-        v = objective.precondition(self.x, there.curvature, v)
+        v = objective.precondition(self.x, found.curvature, v)
         for pair, weight in zip(self._pairs, reversed(weights), strict=True):
             v = v + pair.difference * (weight - pair.inverse_product * float(pair.fall @ v))
         return v

@@ -1,0 +1,150 @@
+"""Independent prior densities of the parameters of every item: the textbook kind.
+
+For those who want just that, or the numbers of a program that uses it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from irtkit.calibration.priors import (
+    AtPrior,
+    Beta,
+    Density,
+    Normal,
+    Prior,
+    Term,
+    WeakPrior,
+    check_above_zero,
+    counted_once,
+    summed,
+    term_of,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from irtkit.calibration.parameterisation import Hyper
+    from irtkit.irf import Items
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LogNormal(Density):
+    """Normal density of log |a|: a prior on the size of discrimination that leaves its sign free.
+
+    ``mean`` and ``sd`` are those of the logarithm; the density is that of the logarithm too.
+    """
+
+    mean: float
+    sd: float
+
+    def __post_init__(self) -> None:
+        check_above_zero("LogNormal", sd=self.sd)
+
+    def log_density(self, x: Array) -> Array:
+        """Log density of log |x|."""
+        return Normal(self.mean, self.sd).log_density(np.log(np.abs(x) + 1e-12))
+
+    def derivative(self, x: Array) -> Array:
+        """Its derivative by x."""
+        size = np.abs(x) + 1e-12
+        return Normal(self.mean, self.sd).derivative(np.log(size)) * np.sign(x) / size
+
+    def curvature(self, x: Array) -> Array:
+        """Precision of log |x|, by x; finite at 0."""
+        return np.asarray(1 / (self.sd**2 * (x**2 + 1e-6)))
+
+    def log_volume(self, x: Array) -> tuple[Array, Array]:
+        """−log |x|."""
+        size = np.abs(x) + 1e-12
+        return -np.log(size), -np.sign(x) / size
+
+
+@dataclass(frozen=True)
+class ItemPrior:
+    """Independent prior densities of the parameters of every item.
+
+    Scale and location are those of ability, N(0, 1): with many more items than respondents even
+    wide densities here shrink all slopes together, which ``prior="weak"`` does not.
+
+    Parameters
+    ----------
+    discrimination
+        :class:`Normal`, :class:`LogNormal` (of its size) or None. A common slope (1PL) has it
+        once; in Rasch the SD of ability takes its place.
+    intercept
+        :class:`Normal` or None.
+    guessing
+        :class:`Beta` of c, :class:`Normal` of its logit, or None; for the 3PL.
+
+    Each may be a :class:`Density` of your own.
+
+    Raises
+    ------
+    TypeError
+        If a density is not of a kind that its parameter may have.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> irtkit.ItemPrior(guessing=irtkit.Normal(-1.1, 0.5)).guessing
+    Normal(mean=-1.1, sd=0.5)
+    """
+
+    discrimination: Density | None = None
+    intercept: Density | None = None
+    guessing: Density | None = None
+    learns: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        others: dict[str, tuple[tuple[type, ...], str]] = {
+            "discrimination": ((Beta,), "Normal or LogNormal"),
+            "intercept": ((Beta, LogNormal), "Normal"),
+            "guessing": ((LogNormal,), "Beta or Normal"),
+        }
+        for name, (refused, names) in others.items():
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, Density) or isinstance(value, refused)):
+                raise TypeError(
+                    f"{name} of ItemPrior must be {names}, a Density of your own or None, "
+                    f"got {value!r}"
+                )
+
+    def at(
+        self, items: Items, hyper: Hyper, *, common_slope: bool, copies: Array | None = None
+    ) -> AtPrior:
+        """Log density of the items, its gradient and its curvature."""
+        del hyper
+        terms: list[Term] = []
+        if self.discrimination is not None:
+            of_slope = term_of(self.discrimination, items.slope, {0: 1.0})
+            terms.append(counted_once(of_slope, copies) if common_slope else of_slope)
+        if self.intercept is not None:
+            terms.append(term_of(self.intercept, items.intercept, {1: 1.0}))
+        if self.guessing is not None and items.logit_guessing is not None:
+            terms.append(term_of(self.guessing, items.logit_guessing, {2: 1.0}))
+        return summed(terms, items, copies=copies)
+
+    def described(self) -> dict[str, Any]:
+        """Return the prior as plain values, for the settings of a result."""
+        kinds = {
+            name: None if part is None else {"kind": type(part).__name__, **vars(part)}
+            for name, part in vars(self).items()
+        }
+        return {"kind": "ItemPrior", **kinds}
+
+
+def prior_of(prior: str | Prior | None) -> Prior | None:
+    """Return the prior that a ``prior=`` argument names."""
+    if prior == "weak":
+        return WeakPrior()
+    if prior is None or isinstance(prior, WeakPrior | ItemPrior):
+        return prior
+    raise ValueError(
+        f"prior must be 'weak', 'empirical', None, an ItemPrior or a WeakPrior, got {prior!r}"
+    )

@@ -1,0 +1,336 @@
+"""Marginal maximum likelihood: the search for the maximum, on one grid after another.
+
+The adaptive grid is built for the items the search starts from, and built anew when the items have
+come to need finer nodes, or when the log-likelihood on nodes twice as dense differs; the search
+then goes on from where it is. On a fixed grid there is one search. On one grid no step is taken
+that lowers the objective by more than rounding.
+
+Before the search come easier problems whose maxima are on the way (:mod:`.starting`).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from irtkit.calibration.likelihood import MarginalLikelihood, PenalisedLikelihood, synthetic_sd
+from irtkit.calibration.parameterisation import Parameterisation
+from irtkit.quadrature import NodeDensity, engine_of, fixed_nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jax.sharding import Mesh
+    from numpy.typing import NDArray
+
+    from irtkit.calibration.lbfgs import PreconditionedLBFGS
+    from irtkit.calibration.priors import Prior
+    from irtkit.irf import Items, ModelName
+    from irtkit.patterns import Patterns
+    from irtkit.quadrature import Engine, Nodes, Posteriors
+
+    Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class GridSchedule:
+    """Which nodes suit some items: a fixed grid, or adaptive ones, finer if that proves too coarse.
+
+    ``fixed`` is (nodes, limit), or None.
+    """
+
+    fixed: tuple[int, float] | None = None
+    half_width: float = 8.0
+    """Beyond it lies 1e-15 of N(0, 1)."""
+    many_items: int = 512
+    """Items from which on item curves of complete data without guessing cost more at all nodes
+    than to interpolate."""
+    share_of_points: float = 0.7
+    """Share of curve points in nodes below which interpolation spares more than it costs."""
+    refinements: tuple[tuple[int, int, bool], ...] = (
+        (1, 1, True),
+        (1, 2, True),
+        (1, 3, False),
+        (2, 4, False),
+    )
+    """Nodes and curve points as multiples of what is needed, and whether curves are interpolated:
+    tried in turn until the error is small enough; the first nearly always is."""
+    error: float = 1e-4
+    """Quadrature error of the log-likelihood per real respondent above which grids are refined: a
+    tenth of what is asked of a result."""
+    too_coarse: float = 1.25
+    """Factor by which nodes may be too far apart: 1.1 · 1.25 posterior SDs err by 6e-5."""
+    first_look: int = 3
+    longest_stretch: int = 24
+    """Evaluations before it is looked whether items need finer nodes; the stretches double."""
+    most_grids: int = 40
+    """Grids that may prove too coarse; a dozen are the most that was seen."""
+
+    def density(self, items: Items, patterns: Patterns, half_width: float = 0.0) -> NodeDensity:
+        """How dense nodes must be, as far as abilities go."""
+        half_width = max(half_width, self.half_width)
+        if patterns.has_synthetic:
+            half_width = max(half_width, 4 * synthetic_sd(items, 1.0, patterns.multiplicity))
+        answered = float(patterns.margins.respondent_responses.max()) / patterns.n_items
+        return NodeDensity.of(items, half_width, answered, patterns.multiplicity)
+
+    def nodes(self, items: Items, patterns: Patterns) -> Nodes:
+        """Return the fixed grid, or the first that suits some items."""
+        return self.built(self.density(items, patterns), 0, items, patterns)
+
+    def built(self, density: NodeDensity, level: int, items: Items, patterns: Patterns) -> Nodes:
+        """Return the fixed grid, or nodes of a density, refined to a level."""
+        if self.fixed is not None:
+            return fixed_nodes(*self.fixed)
+        refined, points_refined, interpolates = self.refinements[level]
+        share = self._share(items, patterns) if interpolates else 0.0
+        return density.nodes(refined, points_refined, share=share)
+
+    def dense(self, density: NodeDensity, items: Items, patterns: Patterns) -> Nodes:
+        """Adaptive nodes twice as dense as needed."""
+        return density.nodes(2, 2, share=self._share(items, patterns))
+
+    def _share(self, items: Items, patterns: Patterns) -> float:
+        by_product = not patterns.complete or items.logit_guessing is not None
+        return self.share_of_points if by_product or patterns.n_items >= self.many_items else 0.0
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """When a search ends."""
+
+    tol: float = 1e-7
+    """Gain in log-likelihood that a full step must promise."""
+    max_evaluations: int = 1000
+    steepest: float = 100.0
+    patience: int = 48
+    """Slope, and evaluations, beyond which a fit without a prior is given up: on separable items
+    slopes grow for ever. The steepest item of a real matrix here has a slope of 30."""
+
+
+@dataclass
+class Monitor:
+    """Evaluations so far, over all searches of a fit; reports to a progress line."""
+
+    report: Callable[[int, float], None]
+    n_evaluations: int = 0
+    trace: list[tuple[int, int, float, float]] = field(default_factory=list)
+    """Step, number of nodes, log-likelihood of real respondents, change."""
+    seconds_between_reports: float = 0.2
+    reported: float = field(default_factory=time.perf_counter)
+
+    def accepted(self, search: PreconditionedLBFGS, nodes: Nodes) -> None:
+        """Note a step."""
+        if search.current is None:
+            return
+        log_likelihood, now = search.current.log_likelihood, time.perf_counter()
+        self.trace.append((self.n_evaluations, nodes.n_nodes, log_likelihood, search.change))
+        if now > self.reported + self.seconds_between_reports:
+            self.report(self.n_evaluations, log_likelihood)
+            self.reported = now
+
+
+class Control(NamedTuple):
+    """How to search."""
+
+    schedule: GridSchedule
+    stopping: Stopping
+    monitor: Monitor
+
+
+class Problem(NamedTuple):
+    """A likelihood to maximise: responses, how a vector makes items, and their prior."""
+
+    engine: Engine
+    parameters: Parameterisation
+    prior: Prior | None
+    mesh: Mesh | None = None
+
+    def items(self, x: Array) -> Items:
+        """Items that a vector stands for."""
+        return self.parameters.values(x).items
+
+    def at(self, nodes: Nodes, *, exact: bool) -> PenalisedLikelihood:
+        """Return the objective on some nodes."""
+        likelihood = MarginalLikelihood(self.engine, nodes, exact=exact)
+        return PenalisedLikelihood(likelihood, self.parameters, self.prior)
+
+    def posteriors(self, x: Array, nodes: Nodes) -> Posteriors:
+        """Posterior of every respondent."""
+        at = self.parameters.values(x)
+        return MarginalLikelihood(self.engine, nodes).posteriors(at.items, at.latent_sd)
+
+    def log_likelihood(self, posteriors: Posteriors) -> float:
+        """Sum over real respondents."""
+        patterns = self.engine.patterns
+        return float(patterns.counting(posteriors.log_marginal)[patterns.real].sum())
+
+    def dense_posteriors(
+        self, x: Array, schedule: GridSchedule, half_width: float = 0.0
+    ) -> tuple[Posteriors, float]:
+        """Posteriors on nodes twice as dense as needed, and a half-width that holds all of them."""
+        items, patterns = self.items(x), self.engine.patterns
+        for _ in range(_MOST_HALF_WIDTHS):
+            density = schedule.density(items, patterns, half_width)
+            nodes = schedule.dense(density, items, patterns)
+            posteriors = self.posteriors(x, nodes)
+            farthest = (np.abs(posteriors.mean) + _FAR * posteriors.sd)[patterns.real].max()
+            half_width = float(density.theta[-1])
+            if farthest <= half_width:
+                break
+            half_width = 1.5 * float(farthest)
+        return posteriors, half_width
+
+
+def problem_of(
+    patterns: Patterns, model: ModelName, prior: Prior | None, mesh: Mesh | None = None
+) -> Problem:
+    """Return the problem of fitting a model."""
+    engine = engine_of(patterns, with_guessing=model == "3PL", mesh=mesh)
+    learns = prior is not None and prior.learns
+    parameters = Parameterisation(model, patterns.cells.shape[1], learns=learns)
+    return Problem(engine, parameters, prior, mesh)
+
+
+class Maximum(NamedTuple):
+    """Where a search ended, and the posterior of every respondent there."""
+
+    x: Array
+    nodes: Nodes
+    converged: bool
+    posteriors: Posteriors
+    log_likelihood: float
+    """That of real respondents."""
+    quadrature_error: float
+    """|log-likelihood on the nodes − on adaptive ones twice as dense|, all real respondents."""
+
+
+_MOST_HALF_WIDTHS, _FAR = 5, 7.0  # a normal posterior has 1e-12 beyond 7 SDs
+"""Half-widths that are tried, and posterior SDs that a grid must reach beyond the farthest mean."""
+_FEW_RESPONDENTS, _ITEMS_PER_RESPONDENT = 256, 10
+"""Respondents, and items for each of them, up to which posteriors cost so little that all is
+computed in 64 bits."""
+_SMALL_GAIN = 0.1
+"""A step that promises less and fails shows that 32 bits, off by 2e-7 a respondent, are no longer
+enough: of 10⁵ respondents 0.02."""
+
+
+def maximise(problem: Problem, lbfgs: PreconditionedLBFGS, control: Control) -> Maximum:
+    """Search for the maximum from where a quasi-Newton search stands."""
+    schedule, stopping, monitor = control
+    patterns, level, half_width, n_grids = problem.engine.patterns, 0, 0.0, 0
+    search = _Search(problem, lbfgs, control)
+    density = schedule.density(problem.items(lbfgs.x), patterns)
+    while True:
+        nodes, n_grids = (
+            schedule.built(density, level, problem.items(lbfgs.x), patterns),
+            n_grids + 1,
+        )
+        finer = search.on(nodes, density if n_grids < schedule.most_grids else None)
+        if finer is not None:
+            density = finer
+            continue
+        posteriors, farthest = problem.dense_posteriors(lbfgs.x, schedule, half_width)
+        log_likelihood = problem.log_likelihood(posteriors)
+        reached = lbfgs.current.log_likelihood if lbfgs.current else -np.inf
+        if schedule.fixed is not None:
+            posteriors = problem.posteriors(lbfgs.x, nodes)
+            reached, log_likelihood = log_likelihood, problem.log_likelihood(posteriors)
+        error = abs(log_likelihood - reached)
+        fine = error <= schedule.error * patterns.n_real and farthest <= density.theta[-1]
+        last = level + 1 == len(schedule.refinements) or schedule.fixed is not None
+        if fine or last or monitor.n_evaluations >= stopping.max_evaluations:
+            break
+        level, half_width = level + 1, max(half_width, farthest)
+        density = schedule.density(problem.items(lbfgs.x), patterns, half_width)
+    found = Maximum(lbfgs.x, nodes, lbfgs.converged, posteriors, log_likelihood, error)
+    # Without a prior abilities have unit scale at the maximum; a prior that speaks of absolute
+    # sizes moves them, noticeably with very few respondents or slopes beyond its limit.
+    learns = problem.prior is not None and problem.prior.learns and schedule.fixed is None
+    return with_unit_scale(problem, found, schedule) if learns else found
+
+
+class _Search:
+    """A quasi-Newton search, grid after grid, in 32 bits until these are no longer enough."""
+
+    def __init__(self, problem: Problem, lbfgs: PreconditionedLBFGS, control: Control) -> None:
+        self.problem, self.lbfgs = problem, lbfgs
+        self.schedule, self.stopping, self.monitor = control
+        patterns = problem.engine.patterns
+        few = patterns.n < max(_FEW_RESPONDENTS, patterns.n_items / _ITEMS_PER_RESPONDENT)
+        # on a mesh, too: rounding to 32 bits would make the end depend on the number of devices
+        self.exact = few or problem.mesh is not None
+
+    def on(self, nodes: Nodes, density: NodeDensity | None) -> NodeDensity | None:
+        """Search on one grid to the end, or until items need finer nodes than it was built for.
+
+        Return what they need then.
+        """
+        lbfgs, monitor, stopping = self.lbfgs, self.monitor, self.stopping
+        objective = self.problem.at(nodes, exact=self.exact)
+        lbfgs.swap_objective()
+        begun, look_at = monitor.n_evaluations, self.schedule.first_look
+        while not lbfgs.done and monitor.n_evaluations < stopping.max_evaluations:
+            monitor.n_evaluations += 1
+            accepted = lbfgs.evaluate(objective, stopping.tol)
+            if accepted:
+                monitor.accepted(lbfgs, nodes)
+            elif lbfgs.expected < _SMALL_GAIN and not self.exact:
+                self.exact, objective = True, self.problem.at(nodes, exact=True)
+                lbfgs.restart()
+            if density is not None and monitor.n_evaluations == begun + look_at:
+                if self._runs_away():
+                    return None
+                needed = self._needed(density)
+                if needed is not None:
+                    return needed
+                look_at += min(look_at, self.schedule.longest_stretch)
+        return None
+
+    def _needed(self, density: NodeDensity) -> NodeDensity | None:
+        """Density that the items need by now, if this one is too coarse for it."""
+        if self.schedule.fixed is not None:
+            return None
+        patterns, items = self.problem.engine.patterns, self.problem.items(self.lbfgs.x)
+        needed = self.schedule.density(items, patterns, float(density.theta[-1]))
+        return needed if density.too_coarse_for(needed, self.schedule.too_coarse) else None
+
+    def _runs_away(self) -> bool:
+        """Whether the likelihood has no maximum at finite slopes, as far as one can tell."""
+        if self.problem.prior is not None or self.monitor.n_evaluations <= self.stopping.patience:
+            return False
+        at = self.problem.parameters.values(self.lbfgs.x)
+        return float(np.abs(at.items.slope).max()) * at.latent_sd > self.stopping.steepest
+
+
+_MOST_RESCALINGS, _OFF_SCALE = 10, 0.02  # of a ability's own SD; a standard error is far wider
+"""Rescalings, and the departure from mean 0 and SD 1 that is put right."""
+
+
+def with_unit_scale(problem: Problem, maximum: Maximum, schedule: GridSchedule) -> Maximum:
+    """Rescale items and abilities together until abilities have mean 0 and SD 1.
+
+    Every probability of a right answer stays as it is.
+    """
+    patterns = problem.engine.patterns
+    weights = patterns.counting(patterns.real)
+    for _ in range(_MOST_RESCALINGS):
+        ability = maximum.posteriors.mean
+        mean = float(np.average(ability, weights=weights))
+        square = (ability - mean) ** 2 + maximum.posteriors.sd**2
+        sd = float(np.sqrt(np.average(square, weights=weights)))
+        if abs(mean) <= _OFF_SCALE and abs(sd - 1) <= _OFF_SCALE:
+            break
+        x = problem.parameters.rescaled(maximum.x, mean, sd)
+        maximum = at_vector(problem, x, maximum, schedule)
+    return maximum
+
+
+def at_vector(problem: Problem, x: Array, maximum: Maximum, schedule: GridSchedule) -> Maximum:
+    """Posteriors at x, which stands for items that were changed after the maximum."""
+    posteriors, _ = problem.dense_posteriors(x, schedule)
+    log_likelihood = problem.log_likelihood(posteriors)
+    return maximum._replace(x=x, posteriors=posteriors, log_likelihood=log_likelihood)
