@@ -2,24 +2,73 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+import pandas as pd
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from irtkit import ResponseMatrix, read_responses
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+CARRIED_DATA = Path(__file__).parent / "data"
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
 @pytest.fixture
 def shared_data() -> Path:
-    """Folder of real matrices with reference results; the test is skipped without it."""
+    """Folder of real matrices without a free licence, with reference results.
+
+    A test is skipped without the folder, and fails where the folder lacks a file. ``.ci/run``
+    looks for the words of the skip.
+    """
     if not SHARED_DATA.is_dir():
-        pytest.skip("the folder of reference data is not here")
+        pytest.skip("there is no ../shared/data")
     return SHARED_DATA
+
+
+@pytest.fixture
+def worked_values() -> dict[str, Any]:
+    """Values of published worked examples, computed by hand or by another program."""
+    found: dict[str, Any] = json.loads((CARRIED_DATA / "worked_values.json").read_text())
+    return found
+
+
+class ClassicalTest(NamedTuple):
+    """Responses to a classical test, and what R's mirt finds by model."""
+
+    responses: ResponseMatrix
+    mirt: dict[str, Any]
+
+
+@pytest.fixture
+def classical_test(request: pytest.FixtureRequest) -> Callable[[str], ClassicalTest]:
+    """Find a classical test by name: lsat6 and lsat7 are carried, others shared."""
+
+    def find(name: str) -> ClassicalTest:
+        counted = CARRIED_DATA / f"{name}.csv"
+        if counted.exists():
+            folder, responses = CARRIED_DATA, of_patterns(counted)
+        else:
+            folder = request.getfixturevalue("shared_data")
+            responses = read_responses(folder / f"{name}.csv.gz")
+        return ClassicalTest(
+            responses, json.loads((folder / f"{name}_mirt.json").read_text())["models"]
+        )
+
+    return find
+
+
+def of_patterns(path: Path) -> ResponseMatrix:
+    """Responses of which a file says how many people gave each pattern."""
+    table = pd.read_csv(path, dtype={"pattern": str})
+    patterns = [[int(digit) for digit in pattern] for pattern in table["pattern"]]
+    return ResponseMatrix(np.repeat(patterns, table["count"], axis=0))
 
 
 @pytest.fixture(autouse=True)

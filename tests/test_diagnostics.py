@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from dataclasses import FrozenInstanceError, replace
 from typing import TYPE_CHECKING, Any
@@ -21,12 +20,12 @@ from irtkit import (
     fit,
     likelihood_ratio_test,
     load,
-    read_responses,
     simulate_responses,
 )
 from irtkit.irf import MODELS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -69,17 +68,21 @@ def as_3pl(result: FitResult, **changes: Any) -> FitResult:
 
 
 @pytest.mark.parametrize("smaller", ["Rasch", "1PL"])
-def test_the_statistic_is_that_of_mirt(shared_data: Path, smaller: ModelName) -> None:
-    models = json.loads((shared_data / "lsat7_mirt.json").read_text())["models"]
-    matrix = read_responses(shared_data / "lsat7.csv.gz")
+@pytest.mark.parametrize("name", ["lsat6", "lsat7"])
+def test_the_statistic_is_that_of_mirt(
+    classical_test: Callable[[str], Any], name: str, smaller: ModelName
+) -> None:
+    matrix, models = classical_test(name)
     test = likelihood_ratio_test(*pair(matrix, smaller, quadrature=MIRT_GRID))
     expected = 2 * (models["2PL"]["logLik"] - models[smaller]["logLik"])
     assert test.statistic == pytest.approx(expected, abs=0.01)
     assert test.degrees_of_freedom == 4
     assert test.p_value == pytest.approx(chi2.sf(expected, 4), abs=1e-4)
-    for name in ("AIC", "BIC"):
-        difference = models["2PL"][name] - models[smaller][name]
-        assert getattr(test, f"{name.lower()}_difference") == pytest.approx(difference, abs=0.01)
+    for criterion in ("AIC", "BIC"):
+        difference = models["2PL"][criterion] - models[smaller][criterion]
+        assert getattr(test, f"{criterion.lower()}_difference") == pytest.approx(
+            difference, abs=0.01
+        )
 
 
 def test_equal_slopes_give_p_values_of_any_size() -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,11 +20,6 @@ from irtkit import (
     fit,
 )
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-MIRT_GRID = (61, 6.0)
-
 
 def drawn(
     n_respondents: int, n_items: int, seed: int, negative: float = 0.0
@@ -35,25 +29,6 @@ def drawn(
     slope[generator.random(n_items) < negative] *= -1
     items = ItemParameters.from_difficulty(slope, generator.normal(size=n_items))
     return irtkit.simulate_responses(items, generator.normal(size=n_respondents), seed=seed), items
-
-
-@pytest.mark.parametrize("name", ["sat12", "lsat7", "lsat6"])
-def test_3pl_with_a_normal_prior_on_the_logit_of_guessing_is_that_of_mirt(
-    shared_data: Path, name: str
-) -> None:
-    if not (shared_data / f"{name}.csv.gz").exists():
-        pytest.skip("the responses are not among the shared data")
-    responses = irtkit.read_responses(shared_data / f"{name}.csv.gz")
-    expected = json.loads((shared_data / f"{name}_mirt.json").read_text())["models"]["3PLnorm"]
-    prior = ItemPrior(guessing=Normal(-1.1, 0.5))
-    result = fit(responses, "3PL", prior=prior, quadrature=MIRT_GRID)
-    assert result.log_likelihood == pytest.approx(expected["logLik"], abs=0.001)
-    columns = {"discrimination": "a", "intercept": "d", "guessing": "g"}
-    for ours, theirs in columns.items():
-        estimates = np.array([item[theirs] for item in expected["items"]])
-        errors = np.array([item[f"{theirs}_se"] for item in expected["items"]])
-        assert result.items[ours].to_numpy() == pytest.approx(estimates, abs=0.002)
-        assert result.items[f"{ours}_se"].to_numpy() == pytest.approx(errors, rel=0.01)
 
 
 def test_a_narrow_density_pins_its_parameter_and_leaves_the_others_free() -> None:

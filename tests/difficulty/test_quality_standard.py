@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from irtkit.difficulty import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from irtkit.difficulty import QualityStandard
 
@@ -64,7 +62,7 @@ def long_table(**metrics: list[list[float | None]]) -> pd.DataFrame:
 SMALL = long_table(cost=[[1, 2, 4], [3, 5, 9]], recall=[[0.9, 0.5, 0.1], [0.2, 0.8, None]])
 
 
-def worked_values() -> dict[str, list[float]]:
+def values_of_the_page() -> dict[str, list[float]]:
     """Every worked value of the page, computed."""
     page = quality_standard({"A": PAGE}, HIGHER)
     binary, regression = absolute_error(BINARY), absolute_error(REGRESSION)
@@ -82,7 +80,7 @@ def worked_values() -> dict[str, list[float]]:
 
 class TestWorkedValues:
     def test_values_are_those_of_the_page(self) -> None:
-        found = worked_values()
+        found = values_of_the_page()
         assert found["score"] == pytest.approx([1, 0.39070, 0, 0.47650], abs=5e-6)
         fractions = [1, (1 / 2 + 0.89 / 3.13 + 0.19 / 0.49) / 3]
         assert found["score"][:2] == pytest.approx(fractions, abs=1e-12)
@@ -94,18 +92,14 @@ class TestWorkedValues:
         regression = [0, 0.08, 0.08, 0.08, 0, 0.15, 0.46, 1]
         assert found["regression_norm"] == pytest.approx(regression, abs=0.005)
 
-    def test_values_are_the_exact_ones(self, shared_data: Path) -> None:
-        stored = json.loads((shared_data / "seed_worked_examples.json").read_text())["kolena"]
-        tables = {**stored, **stored["norm"]}
-        for name, found in worked_values().items():
-            exact = [cell["exact"] for cell in tables[name]]
-            printed = [cell["printed"] for cell in tables[name]]
-            assert found == pytest.approx(exact, abs=1e-9), name
+    def test_values_are_the_exact_ones(self, worked_values: Any) -> None:
+        stored = worked_values["difficulty_score"]
+        computed = values_of_the_page()
+        assert stored.keys() == computed.keys()
+        for name, found in computed.items():
+            assert found == pytest.approx(stored[name]["exact"], abs=1e-9), name
             digits = 0.005 if name in {"datapoint", "binary_norm", "regression_norm"} else 1e-3
-            assert found == pytest.approx(printed, abs=digits), name
-        # what is left is the score of the page's truncated norms, which is not ours to compute
-        left = tables.keys() - worked_values().keys()
-        assert left == {"norm", "score_from_printed_norms"}
+            assert found == pytest.approx(stored[name]["printed"], abs=digits), name
 
 
 class TestProperties:

@@ -18,13 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-SAMPLE = (
-    Path(__file__).resolve().parents[3] / "shared" / "samples" / "py_irt" / "minitest.jsonlines"
-)
+SAMPLE = Path(__file__).parents[1] / "data" / "py_irt_minitest.jsonlines"
 GOOD = '{"subject_id": "x", "responses": {"a": 1}}\n'
 
 
-@pytest.mark.skipif(not SAMPLE.exists(), reason="no sample here")
 def test_the_sample_of_py_irt_is_read_and_written_as_it_is(tmp_path: Path) -> None:
     responses = read_responses(SAMPLE)
     assert responses.respondents == ("pedro", "pinguino", "ken", "burt")

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-SHARED = Path(__file__).resolve().parents[3] / "shared"
-STORED = sorted(SHARED.glob("data/*.meta.json"))
+STORED = sorted((Path(__file__).parents[3] / "shared" / "data").glob("*.meta.json"))
 
 EXPECTED = ResponseMatrix([[1, 0], [-1, 1]], ["gpt", "llama"], ["q1", "q2"])
 TEMPLATES = {
@@ -49,9 +48,9 @@ def test_the_content_decides_whatever_the_name(
 
 
 @pytest.mark.parametrize("meta", STORED or [None], ids=lambda meta: meta and meta.name)
+@pytest.mark.usefixtures("shared_data")
 def test_stored_matrices_have_the_shape_they_state(meta: Path | None) -> None:
-    if meta is None:
-        pytest.skip("no stored matrices here")
+    assert meta is not None
     stated = json.loads(meta.read_text())
     responses = read_responses(meta.with_name(stated["file"]))
     assert (responses.n_respondents, responses.n_items) == tuple(stated["shape"].values())
