@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.audit.checks import check_thresholds
-from irtkit.audit.expected import expected, rows_of_fit
-from irtkit.audit.flags import NEGATIVE, flag_items, respondents_needed
+from irtkit.audit.expected import item_blocks
+from irtkit.audit.flags import NEGATIVE, flag_items
+from irtkit.audit.power import Power, power_of
 from irtkit.calibration import fit
 from irtkit.calibration.checks import check_data
 from irtkit.progress import progress_line
@@ -104,11 +105,8 @@ class ShuffleControl:
             else f"Beyond it there is no more than noise ({left})."
         )
         if self.respondents_needed > self.n_respondents:
-            sentences.append(
-                f"{self.n_respondents} respondents are few: {self.power:.0%} of inverted items of "
-                f"typical discrimination are found; about {self.respondents_needed} respondents "
-                "would find 80 % of them."
-            )
+            power = Power(self.power, self.respondents_needed)
+            sentences.append(f"{power.sentence(self.n_respondents)}.")
         return sentences
 
     def __str__(self) -> str:
@@ -185,7 +183,8 @@ def shuffle_control(
             report(step + 1, result.log_likelihood)
     frame = pd.DataFrame.from_dict(table, orient="index").rename_axis("responses")
     whole = {"flagged": int, "negative": int}
-    return ShuffleControl(frame.astype(whole), *_power(fitted, fdr), real.n_respondents)
+    power = power_of(fitted.signs, fdr, real.n_respondents)
+    return ShuffleControl(frame.astype(whole), *power, real.n_respondents)
 
 
 def _checked(seeds: Any) -> list[int]:
@@ -280,18 +279,6 @@ def _left_over(
     result: FitResult, chosen: NDArray[np.bool_], signs: np.random.Generator | None = None
 ) -> Iterator[Array]:
     """Responses less what the fit expects, 0 where missing; with signs drawn at random."""
-    for part in expected(result, chosen):
-        residual = part.residual
+    for block in item_blocks(result, chosen):
+        residual = block.residual
         yield residual if signs is None else residual * signs.choice([-1.0, 1.0], residual.shape)
-
-
-def _power(result: FitResult, fdr: float) -> tuple[float, int]:
-    """Probability that a typical inverted item is found, and respondents that would do."""
-    from irtkit.calibration.evidence import evidence_of
-    from irtkit.calibration.inversion import inversion
-
-    evidence = evidence_of(rows_of_fit(result, "shuffle_control"))
-    found = inversion(evidence)
-    if found.structure < 0.5:
-        return float("nan"), 0
-    return respondents_needed(found, evidence, fdr, result.n_real)
