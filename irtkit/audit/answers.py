@@ -27,14 +27,6 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
 
     Column "another" says whether the strong agree on an answer that is not marked right. Of
     answers given equally often, the one met first among the respondents is named.
-
-    Raises
-    ------
-    TypeError
-        If ``predictions`` is not a DataFrame.
-    ValueError
-        If it has not a row for every real respondent and a column for every item, or the responses
-        are not saved with the result or are sparse.
     """
     import pandas as pd
 

@@ -29,11 +29,6 @@ def clustered_share(result: FitResult, family: NDArray[np.int64]) -> float:
     without one family, or without one respondent (cluster-robust in the form that is safe with few
     clusters: Bell & McCaffrey 2002). They are pooled over the items, which share their respondents.
     The inverse of a design effect.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two families.
     """
     theta, _, scored = result.signs.proportion
     theta, family = theta[scored], np.unique(family[scored], return_inverse=True)[1]
@@ -63,14 +58,7 @@ def _jackknife(family: NDArray[np.int64], theta: Array, block: ItemBlock) -> flo
 
 
 def family_codes(result: FitResult, groups: Any) -> NDArray[np.int64]:
-    """Number the family of every respondent; synthetic ones may be left out of a mapping.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If ``groups`` is of another kind altogether, a real respondent has no family, or responses
-        are not saved or sparse.
-    """
+    """Number the family of every respondent; synthetic ones may be left out of a mapping."""
     import pandas as pd
 
     responses_of(result, "groups", dense=True)

@@ -138,15 +138,16 @@ def flag_items(
     negative = _discoveries(verdict.p_negative, fdr)
     trend = np.full(len(negative), np.nan) if signs is None else signs.score.z
     right, answered = result.counts.item_right, result.counts.item_responses
+    guessing = result.parameters.guessing - _INTERVAL * result.standard_errors[:, 2]
+    difficulty = np.abs(result.parameters.difficulty) / result.latent_sd
     reasons = {
         NEGATIVE: negative,
         "flat discrimination": _flat(result, flat_information) & ~negative & ~(trend > _INTERVAL),
         "no variance: all right": (answered > 0) & (right == answered),
         "no variance: all wrong": (answered > 0) & (right == 0),
         "no responses": np.array(result.status) == "no responses",
-        "extreme difficulty": np.abs(result.parameters.difficulty)
-        > extreme_difficulty * result.latent_sd,
-        "guessing above chance": _guessed(result, chance),
+        "extreme difficulty": difficulty > extreme_difficulty,
+        "guessing above chance": guessing > (1.0 if chance is None else chance),
     }
     if answers is not None:
         reasons["the strong agree on another answer"] = answers.pop("another").to_numpy()
@@ -174,11 +175,6 @@ def _flat(result: FitResult, least: float) -> NDArray[np.bool_]:
     little = information < least * np.median(information[answered])
     slope, error = result.parameters.discrimination, result.standard_errors[:, 0]
     return np.asarray(answered & little & (np.abs(slope) < _INTERVAL * error))
-
-
-def _guessed(result: FitResult, chance: float | None) -> NDArray[np.bool_]:
-    lowest = result.parameters.guessing - _INTERVAL * result.standard_errors[:, 2]
-    return np.zeros(len(lowest), dtype=np.bool_) if chance is None else lowest > chance
 
 
 def _table(

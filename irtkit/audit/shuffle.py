@@ -169,22 +169,25 @@ def shuffle_control(
     check_thresholds(**thresholds)
     seeds = _checked(seeds)
     real = _real(responses)
-    chosen = _chosen(real.n_respondents)
-    table: dict[str, dict[str, float]] = {}
-    with progress_line("shuffling", shown=progress) as report:
-        fitted = _row(table, _DATA, real, model, thresholds)
-        table[_DATA]["residual"] = _leading_share(_left_over(fitted, chosen))
-        report(0, fitted.log_likelihood)
-        for step, seed in enumerate(seeds):
-            name = f"shuffled, seed {seed}"
-            result = _row(table, name, shuffled(real, seed), model, thresholds)
-            signs = np.random.default_rng(seed)
-            table[name]["residual"] = _leading_share(_left_over(fitted, chosen, signs))
-            report(step + 1, result.log_likelihood)
-    frame = pd.DataFrame.from_dict(table, orient="index").rename_axis("responses")
-    whole = {"flagged": int, "negative": int}
-    power = power_of(fitted.signs, fdr, real.n_respondents)
-    return ShuffleControl(frame.astype(whole), *power, real.n_respondents)
+    n = real.n_respondents
+    chosen = _chosen(n)
+    rows, names = [], [_DATA, *(f"shuffled, seed {seed}" for seed in seeds)]
+    with progress_line("shuffling", shown=progress) as report, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # noise is expected to warn
+        fitted = fit(real, model, progress=False)
+        for step, seed in enumerate([None, *seeds]):
+            matrix = real if seed is None else shuffled(real, seed)
+            result = fitted if seed is None else fit(matrix, model, progress=False)
+            flags = flag_items(result, **thresholds)
+            negative = int(flags["reasons"].str.contains(NEGATIVE, regex=False).sum())
+            signs = None if seed is None else np.random.default_rng(seed)
+            dimension = _leading_share(_standardised(matrix, chosen))
+            residual = _leading_share(_left_over(fitted, chosen, signs))
+            rows.append((len(flags), negative, dimension, residual))
+            report(step, result.log_likelihood)
+    columns = ["flagged", "negative", "dimension", "residual"]
+    table = pd.DataFrame(rows, pd.Index(names, name="responses"), columns)
+    return ShuffleControl(table, *power_of(fitted.signs, fdr, n), n)
 
 
 def _checked(seeds: Any) -> list[int]:
@@ -199,28 +202,6 @@ def _checked(seeds: Any) -> list[int]:
     if len(set(listed)) < len(listed):
         raise ValueError(f"seeds must be different from each other, got {listed}")
     return listed
-
-
-def _row(
-    table: dict[str, dict[str, float]],
-    name: str,
-    responses: ResponseMatrix,
-    model: ModelName,
-    thresholds: dict[str, Any],
-) -> FitResult:
-    """Fit and flag, and add the row that says what was found."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # noise is expected to warn
-        result = fit(responses, model, progress=False)
-        flags = flag_items(result, **thresholds)
-    negative = flags["reasons"].str.contains(NEGATIVE, regex=False)
-    chosen = _chosen(responses.n_respondents)
-    table[name] = {
-        "flagged": len(flags),
-        "negative": int(negative.sum()),
-        "dimension": _leading_share(_standardised(responses, chosen)),
-    }
-    return result
 
 
 def _real(responses: ResponseMatrix) -> ResponseMatrix:

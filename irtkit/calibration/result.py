@@ -15,8 +15,9 @@ import numpy as np
 from irtkit.files import replacing
 from irtkit.irf import ItemParameters
 from irtkit.observed import Observed
+from irtkit.patterns import patterns_of
 from irtkit.responses import ResponseMatrix, refuse_sparse
-from irtkit.signs import Verdict
+from irtkit.signs import Verdict, slope_signs
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -335,8 +336,6 @@ class FitResult:
     @cached_property
     def patterns(self) -> Patterns:
         """The responses as the fit saw them; an error if they were not saved."""
-        from irtkit.patterns import patterns_of
-
         if self.responses is None:
             raise ValueError("the responses were not saved with this result")
         ordinary = self.settings["synthetic"] == "ordinary"
@@ -345,8 +344,6 @@ class FitResult:
     @cached_property
     def signs(self) -> SlopeSigns:
         """What the responses say about the signs of slopes; an error if they were not saved."""
-        from irtkit.signs import slope_signs
-
         return slope_signs(self.patterns)
 
     @property

@@ -60,26 +60,20 @@ class SlopeSigns(NamedTuple):
     def weighted(self, share: float) -> SlopeSigns:
         """Judge anew, with respondents that say what a ``share`` of them would say alone."""
         answered = ~np.isnan(self.verdict.p_negative)
-        return _signs(self.proportion, self.score.weighted(share), answered)
+        return judged(self.proportion, self.score.weighted(share), answered)
 
 
 def slope_signs(patterns: Patterns) -> SlopeSigns:
     """Judge every item by the responses of real respondents."""
     proportion = proportion_score(patterns)
     answered = patterns.item_responses[0] > 0
-    return _signs(proportion, slope_score(patterns, proportion), answered)
+    return judged(proportion, slope_score(patterns, proportion), answered)
 
 
-def _signs(
+def judged(
     proportion: ProportionScore, score: SlopeScore, answered: NDArray[np.bool_]
 ) -> SlopeSigns:
-    mixture, p_any_slope, verdict = judged(score)
-    known = Verdict(*(np.where(answered, part, np.nan) for part in verdict))
-    return SlopeSigns(proportion, score, mixture, p_any_slope, known)
-
-
-def judged(score: SlopeScore) -> tuple[SlopeMixture, float, Verdict]:
-    """Mixture that the score tests teach, the probability that there are slopes, and verdicts."""
+    """Learn the mixture of slopes and judge every item with it, those answered at least."""
     from scipy.special import expit
 
     distinct, place, n_alike = score.distinct()
@@ -96,7 +90,8 @@ def judged(score: SlopeScore) -> tuple[SlopeMixture, float, Verdict]:
     p_negative = p_any_slope * expit(_damped(falling - rising)) + (1 - p_any_slope) / 2
     wrong_key = inverted - np.logaddexp(rising, flat_falling) + np.log1p(-p_inverted)
     wrong_key[distinct.information == 0] = 0.0
-    return mixture, p_any_slope, Verdict(p_negative[place], wrong_key[place])
+    told = (np.where(answered, part[place], np.nan) for part in (p_negative, wrong_key))
+    return SlopeSigns(proportion, score, mixture, p_any_slope, Verdict(*told))
 
 
 def _log_marginals(score: SlopeScore, slopes: Array, *masses: Array) -> Array:

@@ -10,10 +10,9 @@ import pytest
 from irtkit import ItemParameters, ResponseMatrix, fit, simulate_responses
 from irtkit.irf import MODELS
 from irtkit.patterns import patterns_of
-from irtkit.signs import SlopeScore, SlopeSigns, slope_signs
+from irtkit.signs import ProportionScore, SlopeScore, SlopeSigns, slope_signs
 from irtkit.signs import verdict as module
 from irtkit.signs.mixture import SlopeGrid
-from irtkit.signs.verdict import judged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,6 +37,13 @@ def planted(
 
 def signs(responses: ResponseMatrix) -> SlopeSigns:
     return slope_signs(patterns_of(responses, synthetic_is_real=False))
+
+
+def judged(z: Array, information: float) -> SlopeSigns:
+    """What items of the same information say; who answered them makes no difference."""
+    score = SlopeScore(z * information**0.5, np.full(len(z), information))
+    nobody = ProportionScore(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.bool_))
+    return module.judged(nobody, score, np.ones(len(z), dtype=np.bool_))
 
 
 def noise(n_respondents: int, n_items: int, seed: int) -> ResponseMatrix:
@@ -71,16 +77,15 @@ def test_items_that_are_surely_inverted_keep_an_order(n_respondents: int) -> Non
 @pytest.mark.parametrize("column", ["p_negative", "wrong_key"])
 def test_at_the_same_information_verdicts_fall_with_the_score(column: str) -> None:
     z = np.append(np.random.default_rng(0).normal(4, 1.5, 200), [-12.0, -3.0, 0.0, 20.0])
-    found = getattr(judged(SlopeScore(z * 6, np.full(204, 36.0)))[-1], column)
+    found = getattr(judged(z, 36.0).verdict, column)
     assert np.diff(found[np.argsort(z)]).max() < 0
 
 
 def test_the_same_z_says_less_among_items_that_rise_than_among_inverted_ones() -> None:
-    rising, information = np.random.default_rng(1).normal(6, 1, 200), np.full(201, 36.0)
+    rising = np.random.default_rng(1).normal(6, 1, 200)
     mixed = np.append(-rising[:40], rising[40:])
     found = [
-        judged(SlopeScore(np.append(others, -2.0) * 6, information))[-1].p_negative[-1]
-        for others in (rising, mixed)
+        judged(np.append(others, -2.0), 36.0).verdict.p_negative[-1] for others in (rising, mixed)
     ]
     # one-sided, a z of −2 alone says 0.977
     assert found[0] < 0.9
@@ -123,8 +128,7 @@ def test_without_any_variance_nothing_is_said() -> None:
 def test_a_share_of_the_respondents_is_judged_as_that_many_score_tests() -> None:
     whole = signs(planted(60, 200, seed=4)[0])
     half = whole.weighted(0.5)
-    verdict = judged(whole.score.weighted(0.5))[-1]
-    np.testing.assert_array_equal(half.verdict.p_negative, verdict.p_negative)
+    np.testing.assert_allclose(half.score.z, whole.score.z * 0.5**0.5, rtol=1e-12)
     assert np.abs(half.verdict.wrong_key).mean() < np.abs(whole.verdict.wrong_key).mean()
     assert half.proportion is whole.proportion
 
@@ -165,7 +169,7 @@ def test_an_item_without_responses_has_no_verdict() -> None:
 def test_verdicts_are_ratios_of_integrals_over_the_mixture_of_slopes() -> None:
     generator = np.random.default_rng(2)
     z = np.concatenate([generator.normal(6, 2, 250), generator.normal(0, 1.7, 60), [-4.0]])
-    mixture, p_any_slope, verdict = judged(SlopeScore(z * 4, np.full(311, 16.0)))
+    _, _, mixture, p_any_slope, verdict = judged(z, 16.0)
     size = np.linspace(8, 0, 160_000, endpoint=False)
     steep, flat = mixture.masses(SlopeGrid(size, np.log(size), np.ones(len(size))))
     regular, inverted, p_flat = mixture.shares
@@ -183,9 +187,9 @@ def test_verdicts_are_ratios_of_integrals_over_the_mixture_of_slopes() -> None:
 def test_items_of_the_same_score_are_judged_exactly_alike() -> None:
     generator = np.random.default_rng(3)
     z, place = generator.normal(3, 2, 50), generator.integers(0, 50, 999)
-    verdict = judged(SlopeScore(z[place] * 5, np.full(999, 25.0)))[-1]
+    p_negative = judged(z[place], 25.0).verdict.p_negative
     for k in range(50):
-        assert len(np.unique(verdict.p_negative[place == k])) <= 1
+        assert len(np.unique(p_negative[place == k])) <= 1
 
 
 def test_damping_begins_at_10_and_keeps_order_and_sign() -> None:
