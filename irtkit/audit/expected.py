@@ -37,16 +37,17 @@ class ItemBlock(NamedTuple):
         return np.asarray(self.right - self.trials * self.probability)
 
 
-def item_blocks(result: FitResult, kept: NDArray[np.bool_]) -> Iterator[ItemBlock]:
+def item_blocks(
+    result: FitResult, kept: NDArray[np.bool_] | NDArray[np.int64]
+) -> Iterator[ItemBlock]:
     """Responses of some respondents, and what the model expects."""
     responses, parameters = responses_of(result, "audit", dense=True), result.parameters
-    where = np.flatnonzero(kept)
-    successes, trials = responses.successes, responses.trials
-    step = max(1, _CELLS_AT_ONCE // max(len(where), 1))
+    successes, trials, ability = responses.successes, responses.trials, result.ability[kept]
+    step = max(1, _CELLS_AT_ONCE // max(len(ability), 1))
     for start in range(0, parameters.n_items, step):
         some = slice(start, start + step)
         yield ItemBlock(
-            successes[where, some].astype(np.float64),
-            trials[where, some].astype(np.float64),
-            np.nan_to_num(parameters.chosen(some).probability(result.ability[where])),
+            successes[kept, some].astype(np.float64),
+            trials[kept, some].astype(np.float64),
+            np.nan_to_num(parameters.chosen(some).probability(ability)),
         )

@@ -38,7 +38,8 @@ _LEAST_POWER = 0.5
 """Power under which a warning says that respondents are few: more is missed than found."""
 _ANOTHER_DIMENSION, _ITEMS_FOR_DIMENSIONS = 0.9, 20
 """Rank correlation of ability with the proportion score under which the model follows something
-else. With fewer items their weights alone bring it as low."""
+else. Of one-dimensional matrices (log slopes with an SD of 0.5, up to a tenth of them inverted) 4 %
+with 20 items lie below, none with 30 and 16 % with 10."""
 
 
 def flag_items(

@@ -22,7 +22,7 @@ class Power(NamedTuple):
 
     def sentence(self, n: int, unit: str = "respondents") -> str:
         """Say that ``n`` are few."""
-        share = "less than 1 %" if self.found < 0.01 else f"{self.found:.0%}"
+        share = "less than 1%" if self.found < 0.01 else f"{self.found:.0%}"
         return (
             f"{n} {unit} are few: {share} of inverted items of typical discrimination are found; "
             f"about {self.needed} {unit} would find {WANTED_POWER:.0%} of them"

@@ -35,11 +35,14 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _MOST_RESPONDENTS = 2000
-"""Respondents, drawn at random, from which shares of variance are computed."""
+"""Respondents, drawn at random, from which shares of variance are computed: products and
+eigenvalues of a matrix of 32 MB."""
 _FEW_SHUFFLES, _MARGIN = 4, 0.2
-"""With fewer shuffles, the share by which data must lie above their mean."""
+"""With fewer shuffles, the share by which data must lie above their mean: shares of noise have an
+SD of 3 to 5 % of their mean, 7 % at 20 × 20."""
 _SPREADS = 4.0
-"""With more, how many of their standard deviations."""
+"""With more, how many of their standard deviations: of five shuffles a further one lies above with
+a probability of 1.1 % (t of 4/√1.2 with 4 degrees of freedom)."""
 _DATA = "data"
 
 
@@ -170,7 +173,7 @@ def shuffle_control(
     seeds = _checked(seeds)
     real = _real(responses)
     n = real.n_respondents
-    chosen = _chosen(n)
+    chosen = np.sort(np.random.default_rng(0).permutation(n)[:_MOST_RESPONDENTS])
     rows, names = [], [_DATA, *(f"shuffled, seed {seed}" for seed in seeds)]
     with progress_line("shuffling", shown=progress) as report, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # noise is expected to warn
@@ -224,15 +227,6 @@ def shuffled(responses: ResponseMatrix, seed: int) -> ResponseMatrix:
     return ResponseMatrix.from_counts(right, trials, responses.respondents, responses.items)
 
 
-def _chosen(n_respondents: int) -> NDArray[np.bool_]:
-    """All respondents, or some drawn at random where they are many."""
-    chosen = np.ones(n_respondents, dtype=np.bool_)
-    if n_respondents > _MOST_RESPONDENTS:
-        drawn = np.random.default_rng(0).permutation(n_respondents)
-        chosen[drawn[_MOST_RESPONDENTS:]] = False
-    return chosen
-
-
 def _leading_share(parts: Iterator[Array]) -> float:
     """Largest eigenvalue over the sum of all, of columns brought to the same variance."""
     from scipy.linalg import eigh
@@ -249,7 +243,7 @@ def _leading_share(parts: Iterator[Array]) -> float:
     return float(largest[0]) / total
 
 
-def _standardised(responses: ResponseMatrix, chosen: NDArray[np.bool_]) -> Iterator[Array]:
+def _standardised(responses: ResponseMatrix, chosen: NDArray[np.int64]) -> Iterator[Array]:
     """Responses less the share right of their item, 0 where missing."""
     right = responses.successes[chosen].astype(np.float64)
     trials = responses.trials[chosen].astype(np.float64)
@@ -257,7 +251,7 @@ def _standardised(responses: ResponseMatrix, chosen: NDArray[np.bool_]) -> Itera
 
 
 def _left_over(
-    result: FitResult, chosen: NDArray[np.bool_], signs: np.random.Generator | None = None
+    result: FitResult, chosen: NDArray[np.int64], signs: np.random.Generator | None = None
 ) -> Iterator[Array]:
     """Responses less what the fit expects, 0 where missing; with signs drawn at random."""
     for block in item_blocks(result, chosen):

@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _FALSE_PAIRS = 0.01
-"""Pairs expected by chance, were the model true."""
+"""Pairs expected by chance in a table, were the model true (Bonferroni)."""
 _MIXED = 5
-"""Right and wrong responses that identical respondents need to be listed without further ado."""
-_RESPONDENTS_AT_ONCE = 1024
-_CELLS_AT_ONCE = 2**22
+"""Right and wrong responses that identical respondents need to be listed without further ado: ten
+answers, half of them right, can be given in 252 ways."""
+_RESPONDENTS_AT_ONCE, _CELLS_AT_ONCE = 1024, 2**22
+"""Respondents set beside all others, and cells of pairs: 32 MiB in 64 bits."""
 
 
 def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFrame:

@@ -34,12 +34,10 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_MAX_TURNS = 20
-"""Turns of the additive fit, which each take a share of the cells missing off the error: 20 settle
-all but matrices in blocks that hardly overlap."""
-_SETTLED = 1e-3
-"""Change of a share right at which the additive fit ends: its binomial standard error is above
-0.01 for up to 2,500 responses."""
+_MAX_TURNS, _SETTLED = 20, 1e-3
+"""Turns of the additive fit at most, and the change of a share right at which it ends. With 30 to
+95 % of cells missing at random 2 to 5 turns are made, and scores are within 0.001 of their limit;
+after 20 they are within 0.14 where two booklets share 10 of 100 items, and far from it with 2."""
 _NO_VARIANCE = 1e-9
 """Far below the least variance there is, and above rounding errors of sums in 64 bits."""
 _MIN_RESPONDENTS = 4

@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 
 _LOG_PRIOR_ODDS = -7.0
 """Of slopes against none: the mixture gains some 4 nats at most on coin flips, and 17 or more on
-five items that 500 respondents answered."""
+five items that 500 respondents answered. On 48 matrices of coin flips the posterior probability of
+slopes is at most 0.03; with −3 in its place, 0.6."""
 _DAMPED_FROM, _DAMPING = 10.0, 3.0
-"""Log odds grow logarithmically beyond this (a probability of 0.99995), as 3 nats did before: no
-verdict is as sure as a likelihood that is exact only if the model is, and the order of the items
-stays visible in numbers that would otherwise all print as 1."""
+"""Log odds beyond this (a probability of 0.99995) grow logarithmically, at first as before and at
+half the pace 3 nats on: nothing is as sure as a likelihood that is exact only if the model is, and
+the order of the items stays visible in numbers that would otherwise all print as 1."""
 _CELLS_AT_ONCE = 2**20
 """Likelihoods at once, 8 MiB."""
 

@@ -44,7 +44,7 @@ def test_of_noise_there_is_no_power() -> None:
     assert (np.isnan(power.found), power.needed) == (True, 0)
 
 
-@pytest.mark.parametrize(("found", "said"), [(0.123, "12%"), (0.004, "less than 1 %")])
+@pytest.mark.parametrize(("found", "said"), [(0.123, "12%"), (0.004, "less than 1%")])
 def test_the_sentence_says_how_many_are_found_and_how_many_would_do(
     found: float, said: str
 ) -> None:
