@@ -8,6 +8,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``observed``, ``responses``: observed cells, the response matrix
 - ``irf``: the item response function and item parameters
 - ``packed``, ``patterns``: packed answers; response patterns in groups, and their margins
+- ``signs``: which items have a negative slope, told by the responses alone
 - ``quadrature``: the ability grid, the marginal likelihood, posteriors
 - ``simulation``: simulated responses, synthetic respondents
 - ``calibration``: fitting the models, and what a fit returns

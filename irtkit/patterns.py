@@ -59,8 +59,6 @@ class Patterns:
     """Same shape: how many trials where they were repeated or cells are sparse, else None."""
     group: NDArray[np.int8]
     """Shape (n,): REAL or SYNTHETIC."""
-    complete: bool
-    """Whether every respondent answered every item once; sparse cells count as incomplete."""
     frequency: Array | None = None
     """Shape (n,): how many respondents share each pattern; None if each is one."""
     multiplicity: Array | None = None
@@ -80,6 +78,11 @@ class Patterns:
     def repeated(self) -> bool:
         """Whether some cell has more than one trial."""
         return bool(self.trials.data.max(initial=0) > 1) if self.sparse else self.trials is not None
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether every respondent answered every item once; sparse cells count as incomplete."""
+        return not self.sparse and self.trials is None and bool(self.cells.min() >= 0)
 
     @cached_property
     def real(self) -> NDArray[np.bool_]:
@@ -182,15 +185,13 @@ class Patterns:
         """Return some of the patterns."""
         frequency = None if self.frequency is None else self.frequency[which]
         trials = None if self.trials is None else self.trials[which]
-        cells = self.cells[which]
-        complete = self.complete or (trials is None and bool(cells.min() >= 0))
-        return Patterns(cells, trials, self.group[which], complete, frequency, self.multiplicity)
+        return Patterns(self.cells[which], trials, self.group[which], frequency, self.multiplicity)
 
     def with_columns(self, columns: Places) -> Patterns:
         """Return some items, or the same several times, each as one."""
         cells = np.ascontiguousarray(self.cells[:, columns])
         trials = None if self.trials is None else np.ascontiguousarray(self.trials[:, columns])
-        return Patterns(cells, trials, self.group, self.complete, self.frequency)
+        return Patterns(cells, trials, self.group, self.frequency)
 
 
 class Margins(NamedTuple):
@@ -219,10 +220,10 @@ def patterns_of(responses: ResponseMatrix, *, synthetic_is_real: bool) -> Patter
     if not synthetic_is_real:
         group[responses.synthetic] = SYNTHETIC
     if responses.is_sparse:
-        return Patterns(*responses.observed, group, complete=False)
+        return Patterns(*responses.observed, group)
     if responses.has_repeats:
-        return Patterns(responses.successes, responses.trials, group, complete=False)
-    return Patterns(responses.values, None, group, complete=bool(responses.values.min() >= 0))
+        return Patterns(responses.successes, responses.trials, group)
+    return Patterns(responses.values, None, group)
 
 
 def merged(whole: Patterns) -> Merged:

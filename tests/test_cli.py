@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import irtkit
+from irtkit.cli.commands import audit_command
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -132,3 +135,25 @@ def test_no_command_shows_the_help(tmp_path: Path) -> None:
 def test_help_and_version_are_there(tmp_path: Path) -> None:
     assert "fit" in run("--help", folder=tmp_path).stdout
     assert irtkit.__version__ in run("--version", folder=tmp_path).stdout
+
+
+@pytest.mark.parametrize("groups", [(), ("--groups", "similar")])
+def test_an_audit_counts_responses_once_and_judges_signs_once(
+    tmp_path: Path, groups: tuple[str, ...]
+) -> None:
+    right = np.random.default_rng(0).random((40, 30)) < np.linspace(0.2, 0.8, 40)[:, None]
+    irtkit.ResponseMatrix(right.astype(int)).to_frame().to_csv(tmp_path / "results.csv")
+    called: Counter[str] = Counter()
+
+    def count(frame: Any, event: str, _: Any) -> None:
+        called[frame.f_code.co_name] += event == "call"
+
+    sys.setprofile(count)
+    try:
+        audit_command.main([str(tmp_path / "results.csv"), *groups], standalone_mode=False)
+    finally:
+        sys.setprofile(None)
+    assert called["patterns_of"] == 2  # one for the fit, one for all that follows
+    assert called["proportion_score"] == called["slope_score"] == 1
+    assert called["learned_mixture"] == 1 + (len(groups) > 0)  # families count for less
+    assert called["similar_respondents"] == 1 + (len(groups) > 0)

@@ -26,6 +26,7 @@ LAYERS = (
         "irf",
         "packed",
         "patterns",
+        "signs",
         "quadrature",
         "simulation",
     ),

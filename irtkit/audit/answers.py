@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.responses import refuse_sparse
+from irtkit.audit.checks import responses_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from irtkit.calibration.result import FitResult
 
 _STRONG = 0.75
-"""Quantile of ability from which on a respondent is strong."""
+"""Quantile of ability from which on a respondent is strong, near the upper 27 % of classical item
+analysis (Kelley 1939)."""
 _AGREED = 0.75
-"""Share of the strong that makes an answer theirs."""
+"""Share of the strong that makes an answer theirs: 20 who guess among four choices agree so on a
+wrong one at one item in 90,000, 8 at one in 80."""
 
 
 def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame:
@@ -27,25 +29,37 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
 
     Column "another" says whether the strong agree on an answer that is not marked right. Of
     answers given equally often, the one met first among the respondents is named.
-
-    Raises
-    ------
-    TypeError
-        If ``predictions`` is not a DataFrame.
-    ValueError
-        If it has not a row for every real respondent and a column for every item, or the responses
-        are not saved with the result or are sparse.
     """
     import pandas as pd
 
     if not isinstance(predictions, pd.DataFrame):
         raise TypeError(f"predictions must be a DataFrame, got {type(predictions).__name__}")
-    if result.responses is None:
-        raise ValueError(
-            "predictions needs the responses, which were not saved with this result, to know which "
-            "answers are marked right"
-        )
-    refuse_sparse(result.responses, "predictions")
+    responses = responses_of(result, "predictions", dense=True)
+    codes, answers = _coded(predictions, result)
+    ability = result.ability[~result.synthetic]
+    strong = codes[ability >= np.quantile(ability, _STRONG)]
+    right = responses.successes[~result.synthetic] > 0
+    rows = []
+    for j in range(codes.shape[1]):
+        answer, share = _most_frequent(strong[:, j])
+        marked = np.unique(codes[right[:, j] & (codes[:, j] >= 0), j])
+        key = int(marked[0]) if len(marked) == 1 else -1
+        rows.append((answer, share, key, share >= _AGREED and answer not in marked))
+    agreed, shares, keys, another = map(list, zip(*rows, strict=True))
+    named = np.array([*answers, None], dtype=object)  # code −1 stands for none
+    columns = {
+        "strong_answer": pd.Series(named[agreed], dtype=object),
+        "strong_share": shares,
+        "marked_right": pd.Series(named[keys], dtype=object),
+        "another": another,
+    }
+    return pd.DataFrame(columns).set_axis(pd.Index(result.item_labels, name="item"), axis=0)
+
+
+def _coded(predictions: pd.DataFrame, result: FitResult) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Codes of answers, real respondents × items, −1 where missing; and what they stand for."""
+    import pandas as pd
+
     answers = predictions.set_axis([str(label) for label in predictions.index], axis=0)
     answers = answers.set_axis([str(label) for label in predictions.columns], axis=1)
     labels = np.array(result.respondent_labels, dtype=object)[~result.synthetic]
@@ -58,25 +72,7 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
         raise TypeError(
             f"predictions must hold answers such as text or numbers: {error}"
         ) from error
-    codes = flat.reshape(len(answers), -1)
-    ability = result.ability[~result.synthetic]
-    strong = codes[ability >= np.quantile(ability, _STRONG)]
-    right = result.responses.successes[~result.synthetic] > 0
-    rows = []
-    for j in range(codes.shape[1]):
-        answer, share = _most_frequent(strong[:, j])
-        marked = np.unique(codes[right[:, j] & (codes[:, j] >= 0), j])
-        key = int(marked[0]) if len(marked) == 1 else -1
-        another = share >= _AGREED and answer not in marked
-        rows.append((_named(answer, kinds), share, _named(key, kinds), another))
-    named, shares, marked_right, other = zip(*rows, strict=True)
-    columns = {
-        "strong_answer": pd.Series(named, dtype=object),
-        "strong_share": shares,
-        "marked_right": pd.Series(marked_right, dtype=object),
-        "another": other,
-    }
-    return pd.DataFrame(columns).set_axis(pd.Index(result.item_labels, name="item"), axis=0)
+    return flat.reshape(answers.shape), kinds
 
 
 def _most_frequent(codes: NDArray[Any]) -> tuple[int, float]:
@@ -86,10 +82,6 @@ def _most_frequent(codes: NDArray[Any]) -> tuple[int, float]:
         return -1, float("nan")
     counts = np.bincount(given)
     return int(counts.argmax()), float(counts.max() / len(given))
-
-
-def _named(code: int, kinds: Any) -> object:
-    return kinds[code] if code >= 0 else None
 
 
 def _check(kind: str, have: pd.Index[str], needed: Iterable[str]) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.responses import refuse_sparse
+from irtkit.audit.checks import responses_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.result import FitResult
-    from irtkit.patterns import Patterns
 
     Array = NDArray[np.float64]
 
 _CELLS_AT_ONCE = 2**22
+"""Cells of an item block: 32 MiB in each of its arrays."""
 
 
-class Part(NamedTuple):
+class ItemBlock(NamedTuple):
     """Some items; each array has the shape (n_respondents, n)."""
 
     right: Array
@@ -37,36 +37,17 @@ class Part(NamedTuple):
         return np.asarray(self.right - self.trials * self.probability)
 
 
-def expected(result: FitResult, kept: NDArray[np.bool_]) -> Iterator[Part]:
+def item_blocks(
+    result: FitResult, kept: NDArray[np.bool_] | NDArray[np.int64]
+) -> Iterator[ItemBlock]:
     """Responses of some respondents, and what the model expects."""
-    responses, parameters = result.responses, result.parameters
-    if responses is None:
-        return
-    where = np.flatnonzero(kept)
-    successes, trials = responses.successes, responses.trials
-    step = max(1, _CELLS_AT_ONCE // max(len(where), 1))
+    responses, parameters = responses_of(result, "audit", dense=True), result.parameters
+    successes, trials, ability = responses.successes, responses.trials, result.ability[kept]
+    step = max(1, _CELLS_AT_ONCE // max(len(ability), 1))
     for start in range(0, parameters.n_items, step):
         some = slice(start, start + step)
-        yield Part(
-            successes[where, some].astype(np.float64),
-            trials[where, some].astype(np.float64),
-            np.nan_to_num(parameters.chosen(some).probability(result.ability[where])),
+        yield ItemBlock(
+            successes[kept, some].astype(np.float64),
+            trials[kept, some].astype(np.float64),
+            np.nan_to_num(parameters.chosen(some).probability(ability)),
         )
-
-
-def rows_of_fit(result: FitResult, needed_by: str, *, dense: bool = False) -> Patterns:
-    """The responses that were fitted, as the fit saw them.
-
-    Raises
-    ------
-    ValueError
-        If they were not saved with the result, or are sparse and must be ``dense``.
-    """
-    if result.responses is None:
-        raise ValueError(f"{needed_by} needs the responses, which were not saved with this result")
-    if dense:
-        refuse_sparse(result.responses, needed_by)
-    from irtkit.patterns import patterns_of
-
-    ordinary = result.settings["synthetic"] == "ordinary"
-    return patterns_of(result.responses, synthetic_is_real=ordinary)

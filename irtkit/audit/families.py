@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.audit.expected import expected, rows_of_fit
+from irtkit.audit.checks import responses_of
+from irtkit.audit.expected import ItemBlock, item_blocks
 from irtkit.audit.similar import similar_respondents
 
 if TYPE_CHECKING:
@@ -20,59 +21,47 @@ if TYPE_CHECKING:
 SIMILAR = "similar"
 
 
-def clustered_share(result: FitResult, groups: Any) -> float:
+def clustered_share(result: FitResult, family: NDArray[np.int64]) -> float:
     """Variance of item slopes if respondents were independent, over that between families.
 
-    At most 1. Both are jackknife variances of the slope of responses on strength, Σ (b₍g₎ − b)²
-    (G − 1)/G over the G slopes b₍g₎ without one family, or without one respondent (cluster-robust
-    in the form that is safe with few clusters: Bell & McCaffrey 2002). They are pooled over the
-    items, which share their respondents.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two families, a respondent has none, or responses are sparse.
+    ``family`` numbers the family of every respondent. At most 1. Both are jackknife variances of
+    the slope of responses on the proportion score, Σ (b₍g₎ − b)² (G − 1)/G over the G slopes b₍g₎
+    without one family, or without one respondent (cluster-robust in the form that is safe with few
+    clusters: Bell & McCaffrey 2002). They are pooled over the items, which share their respondents.
+    The inverse of a design effect.
     """
-    from irtkit.calibration.evidence import strength_of
-
-    strength = strength_of(rows_of_fit(result, "groups", dense=True))
-    family = _family_codes(groups, result)[strength.kept]
-    family = np.unique(family, return_inverse=True)[1]
+    theta, _, scored = result.signs.proportion
+    theta, family = theta[scored], np.unique(family[scored], return_inverse=True)[1]
     if family.max(initial=0) < 1:
         raise ValueError("groups must name at least two families")
-    theta, alone = strength.value[strength.kept], np.arange(len(family))
     apart = together = 0.0
-    for part in expected(result, strength.kept):
-        apart += _jackknife(alone, theta, part.right, part.trials)
-        together += _jackknife(family, theta, part.right, part.trials)
+    for block in item_blocks(result, scored):
+        apart += _jackknife(np.arange(len(family)), theta, block)
+        together += _jackknife(family, theta, block)
     return min(1.0, apart / together) if together > 0 else 1.0
 
 
-def count_families(groups: Any, result: FitResult) -> int:
-    """Number of families of real respondents."""
-    return len(np.unique(_family_codes(groups, result)[~result.synthetic]))
-
-
-def _jackknife(family: NDArray[np.int64], theta: Array, right: Array, trials: Array) -> float:
+def _jackknife(family: NDArray[np.int64], theta: Array, block: ItemBlock) -> float:
     """Sum over items of the jackknife variance of their slopes, each leaving out one family."""
-    at = theta[:, None]
+    at, right, trials = theta[:, None], block.right, block.trials
     by_family = np.zeros((5, int(family.max()) + 1, right.shape[1]))
     terms = (trials, trials * at, trials * at**2, right, right * at)
     for sums, term in zip(by_family, terms, strict=True):
         np.add.at(sums, family, term)
     n, first, second, n_right, crossed = by_family.sum(axis=1)[:, None] - by_family
     n = np.maximum(n, 1)
-    spread = second - first**2 / n
-    slope = np.zeros_like(spread)
-    np.divide(crossed - n_right * first / n, spread, out=slope, where=spread > 1e-9)
+    squares = second - first**2 / n
+    slope = np.zeros_like(squares)
+    np.divide(crossed - n_right * first / n, squares, out=slope, where=squares > 1e-9)
     size = len(slope)
     return float(((slope - slope.mean(axis=0)) ** 2).sum() * (size - 1) / size)
 
 
-def _family_codes(groups: Any, result: FitResult) -> NDArray[np.int64]:
-    """Number of the family of every respondent; synthetic ones may be left out of a mapping."""
+def family_codes(result: FitResult, groups: Any) -> NDArray[np.int64]:
+    """Number the family of every respondent; synthetic ones may be left out of a mapping."""
     import pandas as pd
 
+    responses_of(result, "groups", dense=True)
     labels = result.respondent_labels
     if isinstance(groups, str):
         return _alike(result, groups)
@@ -93,15 +82,10 @@ def _family_codes(groups: Any, result: FitResult) -> NDArray[np.int64]:
             raise ValueError(
                 f"groups must have one family per respondent; got {len(values)} for {len(labels)}"
             )
-    codes: dict[str, int] = {}
-    unknown = pd.isna(pd.array(values, dtype=object))
-    for label, value, missing, synthetic in zip(
-        labels, values, unknown, result.synthetic, strict=True
-    ):
-        if missing and not synthetic:
-            raise ValueError(f"groups has no family for respondent {label!r}")
-        codes.setdefault(str(value), len(codes))
-    return np.array([codes[str(value)] for value in values], dtype=np.int64)
+    unknown = pd.isna(pd.array(values, dtype=object)) & ~result.synthetic
+    if unknown.any():
+        raise ValueError(f"groups has no family for respondent {labels[int(unknown.argmax())]!r}")
+    return np.unique([str(value) for value in values], return_inverse=True)[1]
 
 
 def _alike(result: FitResult, word: str) -> NDArray[np.int64]:
@@ -111,9 +95,8 @@ def _alike(result: FitResult, word: str) -> NDArray[np.int64]:
 
     if word != SIMILAR:
         raise ValueError(f"groups must be families by respondent, or {SIMILAR!r}; got {word!r}")
-    pairs = similar_respondents(result)
+    pairs, n = similar_respondents(result), len(result.respondent_labels)
     place = {label: k for k, label in enumerate(result.respondent_labels)}
-    ends = [[place[label] for label in pairs[name]] for name in ("respondent", "other")]
-    n = len(place)
-    links = coo_array((np.ones(len(pairs)), (ends[0], ends[1])), shape=(n, n))
+    ends = tuple([place[label] for label in pairs[name]] for name in ("respondent", "other"))
+    links = coo_array((np.ones(len(pairs)), ends), shape=(n, n))
     return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)

@@ -9,15 +9,14 @@ Ahlquist 2004).
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from irtkit.audit.answers import strong_answers
-from irtkit.audit.checks import check_thresholds
-from irtkit.audit.expected import rows_of_fit
-from irtkit.audit.families import clustered_share, count_families
-from irtkit.calibration.result import FitResult, Verdict
+from irtkit.audit.checks import check_fit, check_thresholds
+from irtkit.audit.families import clustered_share, family_codes
+from irtkit.audit.power import power_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -25,20 +24,22 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from irtkit.calibration.evidence import Evidence
-    from irtkit.calibration.inversion import Inversion
+    from irtkit.calibration.result import FitResult
+    from irtkit.signs import SlopeSigns, Verdict
 
     Array = NDArray[np.float64]
     Groups = Mapping[Hashable, Hashable] | Sequence[Hashable] | pd.Series[str] | str
 
 NEGATIVE = "negative discrimination"
-_INTERVAL = 1.96
+_INTERVAL = 1.96  # half of a 95 % interval, in standard errors
 _ABILITIES = 201
-_WANTED_POWER = 0.8
+"""Quantiles of ability over which information is averaged, every half percent."""
 _LEAST_POWER = 0.5
-_ITEMS_FOR_DIMENSIONS = 20
-_ANOTHER_DIMENSION = 0.9
-"""Rank correlation of ability with strength under which the model follows something else."""
+"""Power under which a warning says that respondents are few: more is missed than found."""
+_ANOTHER_DIMENSION, _ITEMS_FOR_DIMENSIONS = 0.9, 20
+"""Rank correlation of ability with the proportion score under which the model follows something
+else. Of one-dimensional matrices (log slopes with an SD of 0.5, up to a tenth of them inverted) 4 %
+with 20 items lie below, none with 30 and 16 % with 10."""
 
 
 def flag_items(
@@ -93,7 +94,7 @@ def flag_items(
         where none or several do).
 
         p_negative judges trends with how many items respondents get right, by
-        :mod:`irtkit.calibration.inversion`, and so is the same for every model.
+        :mod:`irtkit.signs`, and so is the same for every model.
 
     Raises
     ------
@@ -120,61 +121,39 @@ def flag_items(
     >>> flagged.loc[flagged["wrong_key"].idxmax(), ["strong_answer", "marked_right"]].to_dict()
     {'strong_answer': 3, 'marked_right': 9}
     """
-    _check(result, fdr, flat_information, extreme_difficulty, chance)
+    check_fit(result)
+    thresholds = {"flat_information": flat_information, "extreme_difficulty": extreme_difficulty}
+    check_thresholds(fdr=fdr, chance=chance, **thresholds)
+    if chance is not None and result.model != "3PL":
+        raise ValueError(f"chance is for the 3PL, which has guessing; this is a {result.model}")
     answers = None if predictions is None else strong_answers(result, predictions)
-    judged = _judged(result, groups)
-    negative = _discoveries(judged.verdict.p_negative, fdr)
-    if judged.found is not None and judged.evidence is not None:
-        n_families = None if groups is None else count_families(groups, result)
-        _warn(result, judged.found, judged.evidence, fdr, n_families)
+    signs, verdict, n, unit = None, result.verdict, result.n_real, "respondents"
+    if groups is not None:
+        families = family_codes(result, groups)
+        signs = result.signs.weighted(clustered_share(result, families))
+        verdict, n, unit = signs.verdict, len(np.unique(families[~result.synthetic])), "families"
+    elif result.responses is not None:
+        signs = result.signs
+    if signs is not None:
+        _warn(result, signs, fdr, n, unit)
+    negative = _discoveries(verdict.p_negative, fdr)
+    trend = np.full(len(negative), np.nan) if signs is None else signs.score.z
+    right, answered = result.counts.item_right, result.counts.item_responses
+    guessing = result.parameters.guessing - _INTERVAL * result.standard_errors[:, 2]
+    difficulty = np.abs(result.parameters.difficulty) / result.latent_sd
     reasons = {
         NEGATIVE: negative,
-        "flat discrimination": _flat(result, flat_information, judged.evidence) & ~negative,
-        "no variance: all right": _alike(result, right=True),
-        "no variance: all wrong": _alike(result, right=False),
+        "flat discrimination": _flat(result, flat_information) & ~negative & ~(trend > _INTERVAL),
+        "no variance: all right": (answered > 0) & (right == answered),
+        "no variance: all wrong": (answered > 0) & (right == 0),
         "no responses": np.array(result.status) == "no responses",
-        "extreme difficulty": _extreme(result, extreme_difficulty),
-        "guessing above chance": _guessed(result, chance),
+        "extreme difficulty": difficulty > extreme_difficulty,
+        "guessing above chance": guessing > (1.0 if chance is None else chance),
     }
     if answers is not None:
         reasons["the strong agree on another answer"] = answers.pop("another").to_numpy()
-    table = _table(result, judged, reasons)
+    table = _table(result, verdict, trend, reasons)
     return table if answers is None else table.join(answers)
-
-
-class _Judged(NamedTuple):
-    """Verdict on every item, and what it rests on where responses are there."""
-
-    verdict: Verdict
-    evidence: Evidence | None
-    found: Inversion | None
-
-
-def _judged(result: FitResult, groups: Groups | None) -> _Judged:
-    if result.responses is None and groups is None:
-        return _Judged(result.verdict, None, None)
-    from irtkit.calibration.evidence import evidence_of
-    from irtkit.calibration.inversion import inversion
-
-    evidence = evidence_of(rows_of_fit(result, "groups"))
-    if groups is not None:
-        evidence = evidence.weighted(clustered_share(result, groups))
-    found = inversion(evidence)
-    unknown = np.isnan(result.verdict.p_negative)
-    verdict = Verdict(*(np.where(unknown, np.nan, part) for part in found[:2]))
-    return _Judged(verdict, evidence, found)
-
-
-def _check(
-    result: FitResult, fdr: float, flat: float, extreme: float, chance: float | None
-) -> None:
-    if not isinstance(result, FitResult):
-        raise TypeError(
-            f"result must be what irtkit.fit or irtkit.load return, got {type(result).__name__}"
-        )
-    check_thresholds(fdr=fdr, flat_information=flat, extreme_difficulty=extreme, chance=chance)
-    if chance is not None and result.model != "3PL":
-        raise ValueError(f"chance is for the 3PL, which has guessing; this is a {result.model}")
 
 
 def _discoveries(p_negative: Array, fdr: float) -> NDArray[np.bool_]:
@@ -186,89 +165,50 @@ def _discoveries(p_negative: Array, fdr: float) -> NDArray[np.bool_]:
     return found & (np.nan_to_num(p_negative) > 0.5)
 
 
-def _flat(result: FitResult, least: float, evidence: Evidence | None) -> NDArray[np.bool_]:
+def _flat(result: FitResult, least: float) -> NDArray[np.bool_]:
     """Items with a slope of their own that may be 0 and little information."""
-    nothing = np.zeros(len(result.item_labels), dtype=np.bool_)
-    if result.model not in {"2PL", "3PL"}:
-        return nothing
-    error = result.standard_errors[:, 0]
-    slope = result.parameters.discrimination
     answered = np.array([status == "ok" for status in result.status])
+    if result.model not in {"2PL", "3PL"} or not answered.any():
+        return np.zeros(len(answered), dtype=np.bool_)
     real = result.ability[~result.synthetic]
     abilities = np.quantile(real, np.linspace(0, 1, min(len(real), _ABILITIES)))
     information = result.parameters.information(abilities).mean(axis=0)
-    if not answered.any():
-        return nothing
     little = information < least * np.median(information[answered])
-    flat = answered & little & (np.abs(slope) < _INTERVAL * error)
-    return np.asarray(flat if evidence is None else flat & ~(evidence.trend > _INTERVAL))
-
-
-def _alike(result: FitResult, *, right: bool) -> NDArray[np.bool_]:
-    counts = result.counts
-    share = counts.item_right if right else counts.item_responses - counts.item_right
-    return np.asarray((counts.item_responses > 0) & (share == counts.item_responses))
-
-
-def _extreme(result: FitResult, furthest: float) -> NDArray[np.bool_]:
-    return np.asarray(np.abs(result.parameters.difficulty) > furthest * result.latent_sd)
-
-
-def _guessed(result: FitResult, chance: float | None) -> NDArray[np.bool_]:
-    if chance is None or result.model != "3PL":
-        return np.zeros(len(result.item_labels), dtype=np.bool_)
-    return np.asarray(
-        result.parameters.guessing - _INTERVAL * result.standard_errors[:, 2] > chance
-    )
+    slope, error = result.parameters.discrimination, result.standard_errors[:, 0]
+    return np.asarray(answered & little & (np.abs(slope) < _INTERVAL * error))
 
 
 def _table(
-    result: FitResult, judged: _Judged, reasons: dict[str, NDArray[np.bool_]]
+    result: FitResult, verdict: Verdict, trend: Array, reasons: dict[str, NDArray[np.bool_]]
 ) -> pd.DataFrame:
     """Suspect items in the order of the probability that they are negative."""
     suspect = np.any(list(reasons.values()), axis=0)
-    rank = np.nan_to_num(judged.verdict.p_negative, nan=-1.0)
+    rank = np.nan_to_num(verdict.p_negative, nan=-1.0)
     chosen = [j for j in np.argsort(-rank, kind="stable") if suspect[j]]
-    table = result.items.iloc[chosen]
     texts = ["; ".join(text for text, holds in reasons.items() if holds[j]) for j in chosen]
-    nothing = np.full(len(suspect), np.nan)
-    trend = nothing if judged.evidence is None else judged.evidence.trend
     added = {
         "reasons": np.array(texts, dtype=object),
-        "p_negative": judged.verdict.p_negative[chosen],
-        "wrong_key": judged.verdict.wrong_key[chosen],
+        "p_negative": verdict.p_negative[chosen],
+        "wrong_key": verdict.wrong_key[chosen],
         "trend": trend[chosen],
     }
     kept = ["discrimination", "discrimination_se", "difficulty", "average_error", "n_responses"]
-    return table[kept].assign(**added)[[*added, *kept]]
+    return result.items.iloc[chosen][kept].assign(**added)[[*added, *kept]]
 
 
-def _warn(
-    result: FitResult,
-    found: Inversion,
-    evidence: Evidence,
-    fdr: float,
-    n_families: int | None,
-) -> None:
+def _warn(result: FitResult, signs: SlopeSigns, fdr: float, n: int, unit: str) -> None:
     """Say what keeps the decision from being sharp."""
-    if found.structure < 0.5:
+    if signs.p_any_slope < 0.5:
         warnings.warn(
             "the responses have no more in common than noise, or there are too few respondents to "
             "tell: nothing can be said about negative discrimination",
             stacklevel=3,
         )
         return
-    unit = "respondents" if n_families is None else "families"
-    n = result.n_real if n_families is None else n_families
-    power, enough = respondents_needed(found, evidence, fdr, n)
-    if power < _LEAST_POWER:
-        share = "less than 1 %" if power < 0.01 else f"{power:.0%}"
-        warnings.warn(
-            f"{n} {unit} are few: {share} of inverted items of typical discrimination are found; "
-            f"about {enough} {unit} would find {_WANTED_POWER:.0%} of them",
-            stacklevel=3,
-        )
-    agreement = _agreement_with_strength(result)
+    power = power_of(signs, fdr, n)
+    if power.found < _LEAST_POWER:
+        warnings.warn(power.sentence(n, unit), stacklevel=3)
+    agreement = _agreement_with_right(result, signs)
     if agreement < _ANOTHER_DIMENSION and len(result.item_labels) >= _ITEMS_FOR_DIMENSIONS:
         warnings.warn(
             f"the ability of the {result.model} hardly follows how much respondents get right "
@@ -278,35 +218,12 @@ def _warn(
         )
 
 
-def respondents_needed(
-    found: Inversion, evidence: Evidence, fdr: float, n_respondents: int
-) -> tuple[float, int]:
-    """Probability that an inverted item of typical slope is found, and how many would do.
-
-    With slope −s and information V the log odds of its being inverted are T₀ − 2sU, U ~ N(−sV, V),
-    and 1 − ``fdr`` must be reached.
-    """
-    from scipy.special import logit, ndtr, ndtri
-
-    informative = evidence.information > 0
-    typical = np.exp(found.kinds.log_slope)
-    size = float(typical * np.sqrt(np.median(evidence.information[informative])))
-    regular, inverted, _ = found.kinds.shares
-    threshold = float(logit(1 - fdr) + np.log(max(regular, 1e-9) / inverted))
-    power = float(ndtr((2 * size**2 - threshold) / (2 * size)))
-    wanted = float(ndtri(_WANTED_POWER))
-    needed = (wanted + np.sqrt(wanted**2 + 2 * threshold)) / 2
-    return power, int(np.ceil(n_respondents * (needed / size) ** 2))
-
-
-def _agreement_with_strength(result: FitResult) -> float:
-    """Rank correlation of ability with strength among real respondents."""
+def _agreement_with_right(result: FitResult, signs: SlopeSigns) -> float:
+    """Rank correlation of ability with the proportion score."""
     from scipy.stats import spearmanr
 
-    from irtkit.calibration.evidence import strength_of
-
-    strength = strength_of(rows_of_fit(result, "flag_items"))
-    value, ability = strength.value[strength.kept], result.ability[strength.kept]
+    value, _, scored = signs.proportion
+    value, ability = value[scored], result.ability[scored]
     if np.ptp(value) == 0 or np.ptp(ability) == 0:
         return 1.0
     return float(spearmanr(value, ability).statistic)

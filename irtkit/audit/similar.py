@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.audit.checks import as_number
-from irtkit.audit.expected import expected, rows_of_fit
+from irtkit.audit.checks import check_fit, check_thresholds, responses_of
+from irtkit.audit.expected import item_blocks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _FALSE_PAIRS = 0.01
-"""Pairs expected by chance, were the model true."""
+"""Pairs expected by chance in a table, were the model true (Bonferroni)."""
 _MIXED = 5
-"""Right and wrong responses that identical respondents need to be listed without further ado."""
-_RESPONDENTS_AT_ONCE = 1024
-_CELLS_AT_ONCE = 2**22
+"""Right and wrong responses that identical respondents need to be listed without further ado: ten
+answers, half of them right, can be given in 252 ways."""
+_RESPONDENTS_AT_ONCE, _CELLS_AT_ONCE = 1024, 2**22
+"""Respondents set beside all others, and cells of pairs: 32 MiB in 64 bits."""
 
 
 def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFrame:
@@ -67,17 +68,14 @@ def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFra
     import pandas as pd
     from scipy.special import ndtri
 
-    from irtkit.calibration.result import FitResult
-
-    if not isinstance(result, FitResult):
-        raise TypeError(f"result must be a FitResult, got {type(result).__name__}")
-    if not 0 <= as_number("excess", excess) <= 1:
-        raise ValueError(f"excess must lie between 0 and 1, got {excess}")
-    rows = rows_of_fit(result, "similar_respondents", dense=True)
-    kept = rows.real & (rows.margins.respondent_responses > 0)
+    check_fit(result)
+    check_thresholds(excess=excess)
+    responses_of(result, "similar_respondents", dense=True)
+    patterns = result.patterns
+    kept = patterns.real & (patterns.margins.respondent_responses > 0)
     labels = np.array(result.respondent_labels, dtype=object)[kept]
-    right = rows.margins.respondent_right[kept]
-    mixed = np.minimum(right, rows.margins.respondent_responses[kept] - right) >= _MIXED
+    right = patterns.margins.respondent_right[kept]
+    mixed = np.minimum(right, patterns.margins.respondent_responses[kept] - right) >= _MIXED
     least_z = float(-ndtri(_FALSE_PAIRS / max(len(labels) * (len(labels) - 1) / 2, 1.0)))
     found: list[tuple[NDArray[Any], ...]] = []
     for start in range(0, len(labels), _RESPONDENTS_AT_ONCE):
@@ -112,10 +110,10 @@ def _agreements(result: FitResult, kept: NDArray[np.bool_], some: slice) -> tupl
     Two respondents agree on an item with probability e = PP′ + QQ′.
     """
     total: Any = np.zeros(3)[:, None, None]
-    for part in expected(result, kept):
-        answered = (part.trials > 0).astype(np.float32)
-        right = (part.right / np.maximum(part.trials, 1)).astype(np.float32)
-        p = (part.probability * answered).astype(np.float32)
+    for block in item_blocks(result, kept):
+        answered = (block.trials > 0).astype(np.float32)
+        right = (block.right / np.maximum(block.trials, 1)).astype(np.float32)
+        p = (block.probability * answered).astype(np.float32)
         total = total + np.stack(
             [
                 answered[some] @ answered.T,
@@ -132,8 +130,8 @@ def _expected_of_pairs(
 ) -> tuple[Array, Array]:
     """Agreements of pairs that the model expects, Σ e, and their variance, Σ e(1 − e)."""
     chance, variance = np.zeros((2, len(one)))
-    for part in expected(result, kept):
-        answered, p = part.trials > 0, part.probability
+    for block in item_blocks(result, kept):
+        answered, p = block.trials > 0, block.probability
         step = max(1, _CELLS_AT_ONCE // p.shape[1])
         for start in range(0, len(one), step):
             some = slice(start, start + step)

@@ -8,14 +8,16 @@ import zlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irtkit.files import replacing
 from irtkit.irf import ItemParameters
 from irtkit.observed import Observed
+from irtkit.patterns import patterns_of
 from irtkit.responses import ResponseMatrix, refuse_sparse
+from irtkit.signs import Verdict, slope_signs
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.variational.posterior import Posterior
     from irtkit.irf import ModelName
+    from irtkit.patterns import Patterns
+    from irtkit.signs import SlopeSigns
 
 _FORMAT = "irtkit result"
 _FORMAT_VERSION = 1
@@ -91,15 +95,6 @@ class Counts:
         share = np.full(len(n), np.nan)
         np.divide(n - self.item_right, n, out=share, where=n > 0)
         return share
-
-
-class Verdict(NamedTuple):
-    """How likely items are inverted, each of shape (n_items,)."""
-
-    p_negative: NDArray[np.float64]
-    """Probability that the slope is below 0."""
-    wrong_key: NDArray[np.float64]
-    """Log of how many times likelier the responses are if the item is inverted than if not."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -339,22 +334,25 @@ class FitResult:
             np.savez_compressed(handle, allow_pickle=False, **arrays)
 
     @cached_property
-    def verdict(self) -> Verdict:
-        """How likely each item is inverted; NaN if the result was saved without it."""
-        if self.saved_verdict is not None or self.responses is None:
-            nothing = np.full(len(self.item_labels), np.nan)
-            return self.saved_verdict or Verdict(nothing, nothing)
-        from irtkit.calibration.evidence import evidence_of
-        from irtkit.calibration.inversion import inversion
-        from irtkit.patterns import patterns_of
-
+    def patterns(self) -> Patterns:
+        """The responses as the fit saw them; an error if they were not saved."""
+        if self.responses is None:
+            raise ValueError("the responses were not saved with this result")
         ordinary = self.settings["synthetic"] == "ordinary"
-        found = inversion(evidence_of(patterns_of(self.responses, synthetic_is_real=ordinary)))
-        answered = self.counts.item_responses > 0
-        return Verdict(
-            np.where(answered, found.p_negative, np.nan),
-            np.where(answered, found.wrong_key, np.nan),
-        )
+        return patterns_of(self.responses, synthetic_is_real=ordinary)
+
+    @cached_property
+    def signs(self) -> SlopeSigns:
+        """What the responses say about the signs of slopes; an error if they were not saved."""
+        return slope_signs(self.patterns)
+
+    @property
+    def verdict(self) -> Verdict:
+        """How likely each slope is negative; NaN if the result was saved without it."""
+        if self.saved_verdict is not None:
+            return self.saved_verdict
+        nothing = np.full(len(self.item_labels), np.nan)
+        return Verdict(nothing, nothing) if self.responses is None else self.signs.verdict
 
     def __str__(self) -> str:
         from irtkit.calibration.summary import summarise

@@ -9,7 +9,7 @@ import pytest
 
 from irtkit import FitResult, ItemParameters, add_synthetic, fit, simulate_responses
 from irtkit.audit import expected as module
-from irtkit.audit.expected import Part, expected, rows_of_fit
+from irtkit.audit.expected import ItemBlock, item_blocks
 
 
 @pytest.fixture(scope="module")
@@ -22,28 +22,28 @@ def result() -> FitResult:
     return fit(add_synthetic(made, "coin"), "1PL", prior=None)
 
 
-def whole(result: FitResult) -> Part:
-    (part,) = expected(result, np.ones(len(result.ability), dtype=np.bool_))
-    return part
+def whole(result: FitResult) -> ItemBlock:
+    (block,) = item_blocks(result, np.ones(len(result.ability), dtype=np.bool_))
+    return block
 
 
 def test_right_responses_stand_beside_trials_and_probabilities(result: FitResult) -> None:
     assert result.responses is not None
-    part = whole(result)
-    np.testing.assert_array_equal(part.right, result.responses.successes)
-    np.testing.assert_array_equal(part.trials, result.responses.trials)
+    block = whole(result)
+    np.testing.assert_array_equal(block.right, result.responses.successes)
+    np.testing.assert_array_equal(block.trials, result.responses.trials)
     known = result.probability().to_numpy()[:, :-1]
-    np.testing.assert_allclose(part.probability[:, :-1], known, rtol=1e-12)
+    np.testing.assert_allclose(block.probability[:, :-1], known, rtol=1e-12)
 
 
 def test_a_residual_is_right_responses_less_trials_times_probability(result: FitResult) -> None:
-    part = whole(result)
-    assert (part.residual[part.trials == 0] == 0).all()
-    tried = part.trials > 0
-    share = part.right[tried] / part.trials[tried] - part.probability[tried]
-    np.testing.assert_allclose(part.residual[tried], share * part.trials[tried], atol=1e-12)
+    block = whole(result)
+    assert (block.residual[block.trials == 0] == 0).all()
+    tried = block.trials > 0
+    share = block.right[tried] / block.trials[tried] - block.probability[tried]
+    np.testing.assert_allclose(block.residual[tried], share * block.trials[tried], atol=1e-12)
     # fitted abilities and difficulties leave little over in all
-    assert abs(part.residual[:30].sum()) < 0.02 * part.trials.sum()
+    assert abs(block.residual[:30].sum()) < 0.02 * block.trials.sum()
 
 
 def test_some_respondents_and_some_items_at_a_time(
@@ -51,20 +51,23 @@ def test_some_respondents_and_some_items_at_a_time(
 ) -> None:
     kept, residual = np.arange(31) % 3 == 0, whole(result).residual
     monkeypatch.setattr(module, "_CELLS_AT_ONCE", 7 * int(kept.sum()))
-    parts = list(expected(result, kept))
-    assert [part.right.shape for part in parts] == [(11, 7), (11, 7), (11, 6)]
-    joined = np.hstack([part.residual for part in parts])
+    blocks = list(item_blocks(result, kept))
+    assert [block.right.shape for block in blocks] == [(11, 7), (11, 7), (11, 6)]
+    joined = np.hstack([block.residual for block in blocks])
     np.testing.assert_allclose(joined, residual[kept], atol=1e-12)
 
 
 @pytest.mark.parametrize(("synthetic", "n_real"), [("separate", 30), ("ordinary", 31)])
-def test_rows_are_those_that_the_fit_saw(result: FitResult, synthetic: str, n_real: int) -> None:
+def test_patterns_are_those_that_the_fit_saw(
+    result: FitResult, synthetic: str, n_real: int
+) -> None:
     seen = replace(result, settings={**result.settings, "synthetic": synthetic})
-    assert rows_of_fit(seen, "this").n_real == n_real
+    assert seen.patterns.n_real == n_real
 
 
 def test_without_responses_there_is_nothing_to_compare(result: FitResult) -> None:
     bare = replace(result, responses=None)
-    assert list(expected(bare, np.ones(31, dtype=np.bool_))) == []
-    with pytest.raises(ValueError, match="this needs the responses, which were not saved"):
-        rows_of_fit(bare, "this")
+    with pytest.raises(ValueError, match="needs the responses, which were not saved"):
+        list(item_blocks(bare, np.ones(31, dtype=np.bool_)))
+    with pytest.raises(ValueError, match="the responses were not saved with this result"):
+        _ = bare.signs

@@ -17,7 +17,8 @@ from irtkit import (
     flag_items,
     simulate_responses,
 )
-from irtkit.audit.families import clustered_share
+from irtkit.audit import families as module
+from irtkit.audit.families import family_codes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,6 +31,10 @@ def made(n_respondents: int, *, seed: int, missing: float = 0.0) -> ResponseMatr
     items = ItemParameters.from_difficulty(slopes, generator.normal(size=80))
     abilities = generator.normal(size=n_respondents)
     return simulate_responses(items, abilities, missing=missing, seed=generator)
+
+
+def clustered_share(result: FitResult, groups: Any) -> float:
+    return module.clustered_share(result, family_codes(result, groups))
 
 
 def copied(responses: ResponseMatrix, times: int) -> tuple[ResponseMatrix, dict[str, str]]:
@@ -89,14 +94,14 @@ def test_a_family_for_each_respondent_changes_nothing(single: FitResult) -> None
     np.testing.assert_allclose(verdicts(single, groups=alone), verdicts(single), rtol=1e-9)
 
 
-def test_the_share_is_that_of_jackknife_variances_of_slopes_on_strength() -> None:
+def test_the_share_is_that_of_jackknife_variances_of_slopes_on_the_proportion_score() -> None:
     crowd, _ = copied(made(12, seed=5), 2)
     families = np.arange(24) % 12 // 2
-    strength = crowd.values.mean(axis=1)  # on any scale
+    right = crowd.values.mean(axis=1)  # on any scale
 
     def variance(left_out: NDArray[np.int64]) -> float:
         kept = [left_out != k for k in np.unique(left_out)]
-        slopes = np.array([np.polyfit(strength[k], crowd.values[k], 1)[0] for k in kept])
+        slopes = np.array([np.polyfit(right[k], crowd.values[k], 1)[0] for k in kept])
         return float(slopes.var(axis=0).sum() * (len(kept) - 1))
 
     expected = variance(np.arange(24)) / variance(families)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from irtkit.calibration.fitted import Fitted
+from irtkit.calibration.layout import Layout
 from scipy.special import log_expit
 
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, fit, load_digits_crowd
-from irtkit.calibration.fitted import Fitted
 from irtkit.calibration.item_distribution import ItemDistribution
 from irtkit.calibration.item_likelihoods import ItemLikelihoods
-from irtkit.calibration.layout import Layout
 from irtkit.calibration.priors import Hyper
 from irtkit.irf import Items
 from irtkit.patterns import patterns_of

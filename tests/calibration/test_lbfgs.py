@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-
 from irtkit.calibration.ascent import Ascent, Evaluation
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from irtkit.calibration.layout import Layout
 
 from irtkit import ItemParameters, LogNormal, Normal, add_synthetic, simulate_responses
-from irtkit.calibration.layout import Layout
 from irtkit.calibration.likelihood import MarginalLikelihood, prior_at
 from irtkit.calibration.priors import Beta, ItemPrior, WeakPrior
 from irtkit.calibration.starting import starting_values

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from irtkit.calibration.em import Climber
+from irtkit.calibration.layout import Layout
 
 from irtkit import ItemParameters, ResponseMatrix, fit, simulate_responses
 from irtkit.calibration import em
-from irtkit.calibration.em import Climber
-from irtkit.calibration.layout import Layout
 from irtkit.calibration.starting import starting_values
 from irtkit.patterns import patterns_of
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from irtkit.calibration.fitted import Fitted
+from irtkit.calibration.layout import Layout
 from scipy.special import expit, logsumexp
 from scipy.stats import norm
 
 from irtkit import ItemParameters, ResponseMatrix, fit, simulate_responses
 from irtkit.calibration import standard_errors
-from irtkit.calibration.fitted import Fitted
-from irtkit.calibration.layout import Layout
 from irtkit.calibration.likelihood import prior_at
 from irtkit.calibration.priors import WeakPrior
 from irtkit.irf import Items

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from irtkit.calibration.em import Climber
+from irtkit.calibration.layout import Layout
 
 from irtkit import (
     FitResult,
@@ -17,8 +19,6 @@ from irtkit import (
     load,
     simulate_responses,
 )
-from irtkit.calibration.em import Climber
-from irtkit.calibration.layout import Layout
 from irtkit.calibration.variational.amortised import Amortised, answers_of, sparse_answers_of
 from irtkit.calibration.variational.coordinates import Coordinates
 from irtkit.calibration.variational.encoder import Encoder

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from irtkit.calibration.em import Climber
+from irtkit.calibration.layout import Layout
 
 from irtkit import (
     FitResult,
@@ -15,8 +17,6 @@ from irtkit import (
     fit,
     simulate_responses,
 )
-from irtkit.calibration.em import Climber
-from irtkit.calibration.layout import Layout
 from irtkit.calibration.variational.coordinates import Coordinates
 from irtkit.calibration.variational.sources import Batches, Whole
 from irtkit.patterns import patterns_of

@@ -1,4 +1,4 @@
-"""Claims about which items are told to be inverted, and about what is told of noise."""
+"""Claims about which slopes are called negative, and about what is told of noise."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from irtkit import ItemParameters, ResponseMatrix, fit, simulate_responses
-from irtkit.calibration import inversion as module
-from irtkit.calibration.evidence import Evidence, evidence_of
-from irtkit.calibration.inversion import Inversion, Kinds, inversion
 from irtkit.irf import MODELS
 from irtkit.patterns import patterns_of
+from irtkit.signs import ProportionScore, SlopeScore, SlopeSigns, slope_signs
+from irtkit.signs import verdict as module
+from irtkit.signs.mixture import SlopeGrid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,12 +35,15 @@ def planted(
     return simulate_responses(items, generator.normal(size=n_respondents), seed=generator), wrong
 
 
-def evidence(responses: ResponseMatrix) -> Evidence:
-    return evidence_of(patterns_of(responses, synthetic_is_real=False))
+def signs(responses: ResponseMatrix) -> SlopeSigns:
+    return slope_signs(patterns_of(responses, synthetic_is_real=False))
 
 
-def judged(responses: ResponseMatrix) -> Inversion:
-    return inversion(evidence(responses))
+def judged(z: Array, information: float) -> SlopeSigns:
+    """What items of the same information say; who answered them makes no difference."""
+    score = SlopeScore(z * information**0.5, np.full(len(z), information))
+    nobody = ProportionScore(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.bool_))
+    return module.judged(nobody, score, np.ones(len(z), dtype=np.bool_))
 
 
 def noise(n_respondents: int, n_items: int, seed: int) -> ResponseMatrix:
@@ -56,7 +59,7 @@ def test_planted_inversions_come_first(n_respondents: int, least: float, column:
     found = []
     for seed in range(8):
         responses, wrong = planted(n_respondents, 1000, seed)
-        first = np.argsort(-getattr(judged(responses), column), kind="stable")[:20]
+        first = np.argsort(-getattr(signs(responses).verdict, column), kind="stable")[:20]
         found.append(wrong[first].mean())
     # The mean of 160 draws has a standard error of 0.03 at 30 respondents, where 0.86 is found.
     assert np.mean(found) >= least
@@ -65,7 +68,7 @@ def test_planted_inversions_come_first(n_respondents: int, least: float, column:
 @pytest.mark.parametrize("n_respondents", [500, 2000])
 def test_items_that_are_surely_inverted_keep_an_order(n_respondents: int) -> None:
     responses, wrong = planted(n_respondents, 500, seed=0, share=0.1)
-    p = judged(responses).p_negative[wrong]
+    p = signs(responses).verdict.p_negative[wrong]
     assert p.min() > 0.999
     assert p.max() < 1
     assert len(np.unique(p)) == len(p)
@@ -73,32 +76,20 @@ def test_items_that_are_surely_inverted_keep_an_order(n_respondents: int) -> Non
 
 @pytest.mark.parametrize("column", ["p_negative", "wrong_key"])
 def test_at_the_same_information_verdicts_fall_with_the_score(column: str) -> None:
-    trend = np.append(np.random.default_rng(0).normal(4, 1.5, 200), [-12.0, -3.0, 0.0, 20.0])
-    found = getattr(inversion(Evidence(trend * 6, np.full(204, 36.0))), column)
-    assert np.diff(found[np.argsort(trend)]).max() < 0
+    z = np.append(np.random.default_rng(0).normal(4, 1.5, 200), [-12.0, -3.0, 0.0, 20.0])
+    found = getattr(judged(z, 36.0).verdict, column)
+    assert np.diff(found[np.argsort(z)]).max() < 0
 
 
-def test_the_same_trend_says_less_among_items_that_rise_than_among_inverted_ones() -> None:
-    rising, information = np.random.default_rng(1).normal(6, 1, 200), np.full(201, 36.0)
+def test_the_same_z_says_less_among_items_that_rise_than_among_inverted_ones() -> None:
+    rising = np.random.default_rng(1).normal(6, 1, 200)
     mixed = np.append(-rising[:40], rising[40:])
     found = [
-        inversion(Evidence(np.append(others, -2.0) * 6, information)).p_negative[-1]
-        for others in (rising, mixed)
+        judged(np.append(others, -2.0), 36.0).verdict.p_negative[-1] for others in (rising, mixed)
     ]
-    # one-sided, a trend of −2 alone says 0.977
+    # one-sided, a z of −2 alone says 0.977
     assert found[0] < 0.9
     assert found[1] > 0.977
-
-
-def test_the_share_and_the_slopes_of_inverted_items_are_learned() -> None:
-    responses, _ = planted(300, 1000, seed=2, share=0.1)
-    kinds = judged(responses).kinds
-    # the posterior share of 100 in 1,000 has an SD of 0.01, counting those told apart for sure
-    assert kinds.inverted == pytest.approx(0.1, abs=0.03)
-    assert kinds.flat < 0.05
-    # strength holds noise and its SD is that of a logit: slopes look a little less steep than 1
-    assert 0.6 < np.exp(kinds.log_slope) < 1.1
-    assert kinds.shares.sum() == pytest.approx(1, abs=1e-12)
 
 
 # Noise
@@ -106,31 +97,40 @@ def test_the_share_and_the_slopes_of_inverted_items_are_learned() -> None:
 
 @pytest.mark.parametrize("shape", [(200, 400), (30, 300), (500, 10)])
 def test_coin_flips_are_told_as_noise(shape: tuple[int, int]) -> None:
-    found = [judged(noise(*shape, seed)) for seed in range(20)]
-    assert np.mean([one.structure for one in found]) < 0.1
-    assert np.max([one.p_negative for one in found]) < 0.9
+    found = [signs(noise(*shape, seed)) for seed in range(20)]
+    assert np.mean([one.p_any_slope for one in found]) < 0.1
+    assert np.max([one.verdict.p_negative for one in found]) < 0.9
 
 
-def test_responses_with_a_common_ability_are_told_as_structure() -> None:
-    assert judged(planted(60, 200, seed=3)[0]).structure > 0.999
+def test_responses_with_a_common_ability_are_told_as_slopes() -> None:
+    assert signs(planted(60, 200, seed=3)[0]).p_any_slope > 0.999
 
 
 def test_items_without_variance_have_no_wrong_key() -> None:
     values = planted(60, 200, seed=4)[0].values.copy()
     values[:, 0], values[:, 1], values[:, 2] = 1, 0, -1
-    found = judged(ResponseMatrix(values))
-    assert found.wrong_key[:3].tolist() == [0, 0, 0]
+    found = signs(ResponseMatrix(values))
+    assert found.verdict.wrong_key[:2].tolist() == [0, 0]
     # they are as likely inverted as any item of which nothing is known
-    share = found.kinds.inverted + found.kinds.flat / 2
-    assert found.p_negative[:3] == pytest.approx(share, abs=0.01)
-    assert (found.wrong_key[3:] != 0).all()
+    share = found.mixture.inverted + found.mixture.flat / 2
+    assert found.verdict.p_negative[:2] == pytest.approx(share, abs=0.01)
+    assert np.isnan([found.verdict.p_negative[2], found.verdict.wrong_key[2]]).all()
+    assert (found.verdict.wrong_key[3:] != 0).all()
 
 
 def test_without_any_variance_nothing_is_said() -> None:
-    found = judged(ResponseMatrix([[1, 0, 1], [1, 0, 1]]))
-    assert found.p_negative == pytest.approx(0.5, abs=0.001)
-    assert found.wrong_key.tolist() == [0, 0, 0]
-    assert found.structure < 0.01
+    found = signs(ResponseMatrix([[1, 0, 1], [1, 0, 1]]))
+    assert found.verdict.p_negative == pytest.approx(0.5, abs=0.001)
+    assert found.verdict.wrong_key.tolist() == [0, 0, 0]
+    assert found.p_any_slope < 0.01
+
+
+def test_a_share_of_the_respondents_is_judged_as_that_many_score_tests() -> None:
+    whole = signs(planted(60, 200, seed=4)[0])
+    half = whole.weighted(0.5)
+    np.testing.assert_allclose(half.score.z, whole.score.z * 0.5**0.5, rtol=1e-12)
+    assert np.abs(half.verdict.wrong_key).mean() < np.abs(whole.verdict.wrong_key).mean()
+    assert half.proportion is whole.proportion
 
 
 # What a fit says
@@ -166,37 +166,30 @@ def test_an_item_without_responses_has_no_verdict() -> None:
 # How it is computed
 
 
-@pytest.mark.parametrize("information", [1.0, 100.0, 10_000.0])
-def test_kinds_of_slopes_have_a_mass_of_1_on_the_grid(information: float) -> None:
-    slopes, width = module._grid(information)
-    np.testing.assert_array_equal(slopes, -slopes[::-1])
-    assert (np.diff(slopes) > 0).all()
-    mass = (Kinds(0.0, 0.35, 0.3, 0.02, 0.1).densities(slopes) * width).sum(axis=1)
-    assert mass == pytest.approx(1, abs=0.01)
-
-
-def test_verdicts_are_ratios_of_integrals_over_the_kinds_of_slopes() -> None:
+def test_verdicts_are_ratios_of_integrals_over_the_mixture_of_slopes() -> None:
     generator = np.random.default_rng(2)
-    trend = np.concatenate([generator.normal(6, 2, 250), generator.normal(0, 1.7, 60), [-4.0]])
-    found = inversion(Evidence(trend * 4, np.full(311, 16.0)))
-    slopes = np.linspace(-8, 8, 320_000)  # 0 lies between two of them
-    regular, inverted, flat = found.kinds.shares[:, None] * found.kinds.densities(slopes)
+    z = np.concatenate([generator.normal(6, 2, 250), generator.normal(0, 1.7, 60), [-4.0]])
+    _, _, mixture, p_any_slope, verdict = judged(z, 16.0)
+    size = np.linspace(8, 0, 160_000, endpoint=False)
+    steep, flat = mixture.masses(SlopeGrid(size, np.log(size), np.ones(len(size))))
+    regular, inverted, p_flat = mixture.shares
     for j in (260, 280, 300, 310):  # log odds beyond 10 would be damped
-        likelihood = np.exp(trend[j] * 4 * slopes - 16 * slopes**2 / 2)
-        joint = likelihood * (regular + inverted + flat)
-        below = joint[slopes < 0].sum() / joint.sum()
-        p = found.structure * below + (1 - found.structure) / 2
-        assert found.p_negative[j] == pytest.approx(p, rel=0.05)
-        means = [likelihood @ kind / kind.sum() for kind in (inverted, regular + flat)]
-        assert found.wrong_key[j] == pytest.approx(np.log(means[0] / means[1]), abs=0.05)
+        falling, rising = (np.exp(z[j] * 4 * a - 16 * a**2 / 2) for a in (-size, size))
+        below = falling @ (inverted * steep + p_flat * flat)
+        above = rising @ (regular * steep + p_flat * flat)
+        p = p_any_slope * below / (below + above) + (1 - p_any_slope) / 2
+        assert verdict.p_negative[j] == pytest.approx(p, rel=0.05)
+        other = regular * rising @ steep + p_flat * (rising + falling) @ flat
+        factor = falling @ steep / (other / (1 - inverted))
+        assert verdict.wrong_key[j] == pytest.approx(np.log(factor), abs=0.05)
 
 
-def test_regular_slopes_are_above_0_and_inverted_ones_their_mirror_image() -> None:
-    slopes = np.array([-2.0, -0.5, 0.5, 2.0])
-    regular, inverted, flat = Kinds(0.3, 0.5, 0.2, 0.1, 0.1).densities(slopes)
-    assert regular[:2].tolist() == [0, 0]
-    np.testing.assert_array_equal(inverted, regular[::-1])
-    np.testing.assert_array_equal(flat, flat[::-1])
+def test_items_of_the_same_score_are_judged_exactly_alike() -> None:
+    generator = np.random.default_rng(3)
+    z, place = generator.normal(3, 2, 50), generator.integers(0, 50, 999)
+    p_negative = judged(z[place], 25.0).verdict.p_negative
+    for k in range(50):
+        assert len(np.unique(p_negative[place == k])) <= 1
 
 
 def test_damping_begins_at_10_and_keeps_order_and_sign() -> None:
@@ -210,20 +203,8 @@ def test_damping_begins_at_10_and_keeps_order_and_sign() -> None:
 
 def test_the_number_of_items_at_once_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     responses, _ = planted(60, 150, seed=7)
-    whole = judged(responses)
+    whole = signs(responses).verdict
     monkeypatch.setattr(module, "_CELLS_AT_ONCE", 1000)
-    parts = judged(responses)
+    parts = signs(responses).verdict
     np.testing.assert_allclose(parts.p_negative, whole.p_negative, rtol=1e-12)
     np.testing.assert_allclose(parts.wrong_key, whole.wrong_key, atol=1e-10)
-
-
-def test_what_is_learned_from_every_fourth_item_is_near_what_all_teach(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    responses, _ = planted(60, 2000, seed=8, share=0.1)
-    whole = judged(responses)
-    monkeypatch.setattr(module, "_ITEMS_LEARNED_FROM", 500)
-    sampled = judged(responses)
-    # The share of inverted items among 500 has a standard error of 0.013 in 0.1, log odds of 0.15.
-    assert abs(sampled.p_negative - whole.p_negative).max() < 0.1
-    assert sampled.p_negative.shape == (2000,)

@@ -1,0 +1,116 @@
+"""The verdict on the sign of every item's slope: a local false sign rate, and a Bayes factor.
+
+A negative slope means that the weak get an item right and the strong get it wrong. A test of one
+item at a time has little power where respondents are few. Here every item is judged with the
+distribution of slopes that all items teach as its prior (empirical Bayes): the posterior
+probability that its slope lies below 0, 1 − the local false sign rate of Stephens (2017), and the
+log Bayes factor of its being inverted against its being of another kind.
+
+A matrix of noise can be told as slopes to both sides of 0 as well. The verdicts are therefore
+averaged with ½ by the posterior probability that there are slopes at all, the mixture's likelihood
+against that of slopes all 0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from irtkit.signs.mixture import SlopeGrid, SlopeMixture, learned_mixture, log_likelihood
+from irtkit.signs.score_test import ProportionScore, SlopeScore, proportion_score, slope_score
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from irtkit.patterns import Patterns
+
+    Array = NDArray[np.float64]
+
+_LOG_PRIOR_ODDS = -7.0
+"""Of slopes against none: the mixture gains some 4 nats at most on coin flips, and 17 or more on
+five items that 500 respondents answered. On 48 matrices of coin flips the posterior probability of
+slopes is at most 0.03; with −3 in its place, 0.6."""
+_DAMPED_FROM, _DAMPING = 10.0, 3.0
+"""Log odds beyond this (a probability of 0.99995) grow logarithmically, at first as before and at
+half the pace 3 nats on: nothing is as sure as a likelihood that is exact only if the model is, and
+the order of the items stays visible in numbers that would otherwise all print as 1."""
+_CELLS_AT_ONCE = 2**20
+"""Likelihoods at once, 8 MiB."""
+
+
+class Verdict(NamedTuple):
+    """How likely slopes are negative, each of shape (n_items,); NaN without responses."""
+
+    p_negative: Array
+    """Probability that the slope is below 0."""
+    wrong_key: Array
+    """Log of how many times likelier the responses are if the item is inverted than if not."""
+
+
+class SlopeSigns(NamedTuple):
+    """What responses alone say about the sign of every slope, and what that rests on."""
+
+    proportion: ProportionScore
+    score: SlopeScore
+    mixture: SlopeMixture
+    p_any_slope: float
+    """Probability that there are slopes at all, and not only noise."""
+    verdict: Verdict
+
+    def weighted(self, share: float) -> SlopeSigns:
+        """Judge anew, with respondents that say what a ``share`` of them would say alone."""
+        answered = ~np.isnan(self.verdict.p_negative)
+        return judged(self.proportion, self.score.weighted(share), answered)
+
+
+def slope_signs(patterns: Patterns) -> SlopeSigns:
+    """Judge every item by the responses of real respondents."""
+    proportion = proportion_score(patterns)
+    answered = patterns.margins.item_responses[0] > 0
+    return judged(proportion, slope_score(patterns, proportion), answered)
+
+
+def judged(
+    proportion: ProportionScore, score: SlopeScore, answered: NDArray[np.bool_]
+) -> SlopeSigns:
+    """Learn the mixture of slopes and judge every item with it, those answered at least."""
+    from scipy.special import expit
+
+    distinct, place, n_alike = score.distinct()
+    grid = SlopeGrid.for_information(float(distinct.information.max()))
+    mixture = learned_mixture(distinct, n_alike, grid)
+    p_regular, p_inverted, p_flat = mixture.shares
+    steep, flat = mixture.masses(grid)
+    falling, inverted, flat_falling = _log_marginals(
+        distinct, -grid.size, p_inverted * steep + p_flat * flat, steep, p_flat * flat
+    )
+    (rising,) = _log_marginals(distinct, grid.size, p_regular * steep + p_flat * flat)
+    gain = float(n_alike @ np.logaddexp(falling, rising))
+    p_any_slope = float(expit(gain + _LOG_PRIOR_ODDS))
+    p_negative = p_any_slope * expit(_damped(falling - rising)) + (1 - p_any_slope) / 2
+    wrong_key = inverted - np.logaddexp(rising, flat_falling) + np.log1p(-p_inverted)
+    wrong_key[distinct.information == 0] = 0.0
+    told = (np.where(answered, part[place], np.nan) for part in (p_negative, wrong_key))
+    return SlopeSigns(proportion, score, mixture, p_any_slope, Verdict(*told))
+
+
+def _log_marginals(score: SlopeScore, slopes: Array, *masses: Array) -> Array:
+    """Log of the likelihoods of every item, summed over slopes with several sets of masses."""
+    found, weights = np.empty((len(masses), len(score.score))), np.stack(masses, axis=1)
+    step = max(1, _CELLS_AT_ONCE // len(slopes))
+    for start in range(0, len(score.score), step):
+        some = slice(start, start + step)
+        likelihood = log_likelihood(score.chosen(some), slopes)
+        peak = likelihood.max(axis=1)
+        likelihood -= peak[:, None]
+        np.exp(likelihood, out=likelihood)
+        found[:, some] = np.log(np.maximum(likelihood @ weights, 1e-300)).T + peak
+    return found
+
+
+def _damped(log_odds: Array) -> Array:
+    size = np.abs(log_odds)
+    beyond = np.maximum(size - _DAMPED_FROM, 0)
+    damped = np.minimum(size, _DAMPED_FROM) + _DAMPING * np.log1p(beyond / _DAMPING)
+    return np.asarray(np.copysign(damped, log_odds))

@@ -1,0 +1,53 @@
+"""Claims about how many inverted items are found by so many respondents."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from irtkit import ItemParameters, ResponseMatrix, simulate_responses
+from irtkit.audit.flags import _discoveries
+from irtkit.audit.power import Power, power_of
+from irtkit.patterns import patterns_of
+from irtkit.signs import SlopeSigns, slope_signs
+
+N_ITEMS, INVERTED = 1000, 20
+
+
+def signs(n_respondents: int, seed: int) -> SlopeSigns:
+    """What responses say of 2PL items, the first of which are inverted."""
+    generator = np.random.default_rng(seed)
+    slopes = generator.lognormal(0, 0.35, N_ITEMS) * np.where(np.arange(N_ITEMS) < INVERTED, -1, 1)
+    items = ItemParameters.from_difficulty(slopes, generator.normal(size=N_ITEMS))
+    made = simulate_responses(items, generator.normal(size=n_respondents), seed=generator)
+    return slope_signs(patterns_of(made, synthetic_is_real=False))
+
+
+def test_the_number_that_would_do_finds_four_of_five() -> None:
+    told = [power_of(signs(30, seed), 0.05, 30).needed for seed in range(4)]
+    found = []
+    for seed in range(20, 26):
+        p_negative = signs(round(float(np.median(told))), seed).verdict.p_negative
+        found.append(_discoveries(p_negative, 0.05)[:INVERTED].mean())
+    assert np.mean(found) == pytest.approx(0.8, abs=0.1)  # 120 items: SE 0.04
+
+
+def test_more_respondents_find_more_and_as_many_are_needed_whoever_asks() -> None:
+    found, needed = np.array([power_of(signs(n, 3), 0.05, n) for n in (30, 100, 300)]).T
+    assert (np.diff(found) > 0).all()
+    assert needed.max() / needed.min() < 2
+
+
+def test_of_noise_there_is_no_power() -> None:
+    flips = ResponseMatrix(np.random.default_rng(0).integers(0, 2, (60, 100)))
+    power = power_of(slope_signs(patterns_of(flips, synthetic_is_real=False)), 0.05, 60)
+    assert (np.isnan(power.found), power.needed) == (True, 0)
+
+
+@pytest.mark.parametrize(("found", "said"), [(0.123, "12%"), (0.004, "less than 1%")])
+def test_the_sentence_says_how_many_are_found_and_how_many_would_do(
+    found: float, said: str
+) -> None:
+    sentence = Power(found, 50).sentence(20, "families")
+    assert sentence.startswith(f"20 families are few: {said} of inverted items")
+    assert sentence.endswith("about 50 families would find 80% of them")
