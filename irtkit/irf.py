@@ -106,7 +106,7 @@ class ItemParameters:
 
     def probability(self, abilities: ArrayLike) -> NDArray[np.float64]:
         """P(right) of each ability (rows) on each item (columns)."""
-        return self.guessing + (1 - self.guessing) * _logistic(self._logits(abilities))
+        return self.guessing + (1 - self.guessing) * logistic(self._logits(abilities))
 
     def information(self, abilities: ArrayLike) -> NDArray[np.float64]:
         """Fisher information about ability, shape (n_abilities, n_items).
@@ -114,7 +114,7 @@ class ItemParameters:
         I(θ) = a² · (s²/P²) · P(1 − P) with s = σ(aθ + d); for c = 0 it is a² P(1 − P)
         (Birnbaum 1968).
         """
-        s = _logistic(self._logits(abilities))
+        s = logistic(self._logits(abilities))
         p = self.guessing + (1 - self.guessing) * s
         # (1 − P)/P · s² with 1 − P = (1 − c)(1 − s), finite where P vanishes
         ratio = np.divide(s, p, out=np.ones_like(s), where=p > 0)
@@ -125,6 +125,6 @@ class ItemParameters:
         return theta[..., None] * self.discrimination + self.intercept
 
 
-def _logistic(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+def logistic(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     """σ(z) = 1 / (1 + e⁻ᶻ), written with tanh so that no exponential overflows."""
     return 0.5 * (1 + np.tanh(0.5 * logits))

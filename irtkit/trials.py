@@ -9,9 +9,11 @@ up to 255 trials.
 from __future__ import annotations
 
 import reprlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from irtkit.checks import and_more
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +22,13 @@ if TYPE_CHECKING:
 
 _TYPES = (np.uint8, np.uint16, np.int32)
 MOST_TRIALS = int(np.iinfo(_TYPES[-1]).max)
+
+
+class CountTables(NamedTuple):
+    """Valid counts of every cell, two tables of the same shape and type."""
+
+    successes: NDArray[Any]
+    trials: NDArray[Any]
 
 
 def count_type(most: int) -> np.dtype[Any]:
@@ -49,10 +58,10 @@ def count_tables(
     successes: NDArray[np.int64],
     trials: NDArray[np.int64],
     shape: tuple[int, int],
-) -> tuple[NDArray[Any], NDArray[Any]]:
+) -> CountTables:
     """Tables of successes and trials from those of some cells, row · n_items + column."""
     kind = count_type(int(trials.max(initial=0)))
-    tables = np.zeros(shape, kind), np.zeros(shape, kind)
+    tables = CountTables(np.zeros(shape, kind), np.zeros(shape, kind))
     for table, counts in zip(tables, (successes, trials), strict=True):
         table.reshape(-1)[cells] = counts
     return tables
@@ -63,7 +72,7 @@ def checked_counts(
     trials: NDArray[Any],
     respondents: Sequence[str],
     items: Sequence[str],
-) -> tuple[NDArray[Any], NDArray[Any]]:
+) -> CountTables:
     """Both tables as whole numbers, 0 ≤ successes ≤ trials, missing responses 0 out of 0.
 
     Parameters
@@ -92,7 +101,7 @@ def checked_counts(
     _refuse(right > tried, rule, names, successes, trials)  # NaN exceeds nothing
     kind = count_type(int(np.where(missing, 0, tried).max()))
     n_trials = np.where(missing, 0, tried).astype(kind)
-    return np.where(n_trials == 0, 0, right).astype(kind), n_trials
+    return CountTables(np.where(n_trials == 0, 0, right).astype(kind), n_trials)
 
 
 def _as_numbers(table: NDArray[Any]) -> NDArray[Any]:
@@ -134,8 +143,7 @@ def _refuse(
         return
     row, column = (int(k) for k in np.argwhere(bad)[0])
     shown = " out of ".join(_shown(table[row, column]) for table in tables)
-    n_more = int(bad.sum()) - 1
-    more = f" (and {n_more} more such cell{'s' * (n_more > 1)})" if n_more else ""
+    more = and_more(int(bad.sum()) - 1, "such cell")
     respondents, items = names
     raise ValueError(
         f"{rule}: respondent {respondents[row]!r}, item {items[column]!r} has {shown}{more}"

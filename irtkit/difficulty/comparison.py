@@ -51,10 +51,8 @@ if TYPE_CHECKING:
 
 _FEW_CELLS = 100_000
 _JITTER_RUNS, _JITTER = 50, 0.01
-_NEEDED = (
-    *("discrimination", "difficulty", "guessing", "intercept"),
-    *("average_error", "n_responses", "status"),
-)
+_PARAMETERS = ["discrimination", "intercept", "guessing"]
+_NEEDED = [*_PARAMETERS, "difficulty", "average_error", "n_responses", "status"]
 
 
 class CalibratedItems(Protocol):
@@ -230,7 +228,7 @@ def _held_out(
 def _measures(items: pd.DataFrame, latent_sd: float) -> pd.DataFrame:
     """Items × measures; an item that nobody answered has no value, whatever a prior says."""
     table = items[["average_error", "difficulty"]].astype(float)
-    parameters = items[["discrimination", "intercept", "guessing"]].to_numpy(dtype=float)
+    parameters = items[_PARAMETERS].to_numpy(dtype=float)
     known = np.isfinite(parameters).all(axis=1)
     error = np.full(len(items), np.nan)
     error[known] = expected_error(ItemParameters(*parameters[known].T), latent_sd=latent_sd)

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration import fit
+from irtkit.checks import check_seed, check_type, check_whole
+from irtkit.irf import logistic
 from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix, refuse_sparse
-from irtkit.simulation import check_seed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,9 +34,8 @@ if TYPE_CHECKING:
 AVERAGE_ERROR = "average error"
 _LEAST = 1e-6
 """Predictions are kept this far from 0 and 1, so that one surprise is not everything."""
-_SPREAD = np.array([-1.7320508075688772, 0.0, 1.7320508075688772])
-_WEIGHTS = np.array([1, 4, 1]) / 6
-"""Gauss–Hermite rule of three nodes for the posterior of ability."""
+_NODES = 3
+"""Of the Gauss–Hermite rule for the posterior of ability."""
 _CELLS_AT_ONCE = 2**22
 
 
@@ -91,13 +91,11 @@ def held_out_predictions(
     """
     import pandas as pd
 
-    if not isinstance(responses, ResponseMatrix):
-        raise TypeError(f"responses must be a ResponseMatrix, got {type(responses).__name__}")
+    check_type("responses", responses, ResponseMatrix)
     refuse_sparse(responses, "held_out_predictions")
     if isinstance(models, str):
         raise TypeError(f"models must be a list of models, got {models!r}")
-    if not isinstance(folds, int | np.integer) or isinstance(folds, bool) or folds < 2:
-        raise ValueError(f"folds must be a whole number, 2 or more; got {folds!r}")
+    check_whole("folds", folds, 2)
     check_seed(seed)
     real = np.flatnonzero(~responses.synthetic)
     right, trials = responses.successes[real], responses.trials[real]
@@ -151,7 +149,7 @@ def _predictions(
     for start in range(0, n_items, step):
         some = slice(start, start + step)
         if fitted is None:
-            yield some, 1 / (1 + np.exp(-(strength[:, None] + ease[some])))
+            yield some, logistic(strength[:, None] + ease[some])
         else:
             yield some, _of_model(fitted, some)
 
@@ -160,7 +158,8 @@ def _of_model(fitted: FitResult, some: slice) -> Array:
     """P(right), averaged over the posterior of ability as a normal one."""
     items = fitted.parameters.chosen(some)
     total = np.zeros((len(fitted.ability), items.n_items))
-    for weight, shift in zip(_WEIGHTS, _SPREAD, strict=True):
+    shifts, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    for shift, weight in zip(shifts, weights / weights.sum(), strict=True):
         total += weight * items.probability(fitted.ability + shift * fitted.ability_se)
     return total
 
@@ -185,7 +184,7 @@ def _shrunk(right: NDArray[np.int64], trials: NDArray[np.int64]) -> Array:
     known = trials > 0
     centre = logit[known].mean()
     spread = max(float(((logit[known] - centre) ** 2 - error[known]).mean()), 0.0)
-    return np.asarray(np.where(known, (logit - centre) * spread / (spread + error), 0.0))
+    return np.where(known, (logit - centre) * spread / (spread + error), 0.0)
 
 
 def _scores(p: Array, right: NDArray[Any], trials: Array) -> Array:

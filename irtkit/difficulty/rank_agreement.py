@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.simulation import check_seed
+from irtkit.checks import check_seed, check_whole
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -125,8 +125,7 @@ def spearman_interval(
     ValueError
         If `draws` is below 1, or `seed` is not a whole number from 0.
     """
-    if not isinstance(draws, int | np.integer) or draws < 1:
-        raise ValueError(f"draws must be a whole number, 1 or more; got {draws!r}")
+    check_whole("draws", draws, 1)
     check_seed(seed)
     n = len(first)
     if np.isnan(spearman(first, second)):
