@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from irtkit.annotation.annotations import Annotations, AnnotationTable
-    from irtkit.annotation.summary import ImpactSummary
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +50,7 @@ class Impact:
     duration: float | None
 
     def __str__(self) -> str:
-        work = work_in_words(self)
+        work = work_in_words(self.fixes, self.deletes, self.adds, self.penalty, self.scratch)
         if math.isnan(self.impact):
             return f"Impact is undefined, there are no manual annotations ({work})."
         return f"Impact {self.impact:.3f}: {in_words(self.impact)} ({work})."
@@ -154,12 +153,12 @@ def share_of_scratch(penalty: float, scratch: float) -> float:
     return penalty / scratch
 
 
-def work_in_words(done: Impact | ImpactSummary) -> str:
+def work_in_words(fixes: int, deletes: int, adds: int, penalty: float, scratch: float) -> str:
     """What is left to do, and what starting from nothing would take."""
-    counts = {"fix": done.fixes, "delete": done.deletes, "add": done.adds}
+    counts = {"fix": fixes, "delete": deletes, "add": adds}
     plurals = {"fix": "fixes", "delete": "deletes", "add": "adds"}
     listed = ", ".join(f"{n} {name if n == 1 else plurals[name]}" for name, n in counts.items())
-    return f"{listed}; penalty {done.penalty:g}, {done.scratch:g} from scratch"
+    return f"{listed}; penalty {penalty:g}, {scratch:g} from scratch"
 
 
 def in_words(value: float) -> str:
@@ -172,8 +171,8 @@ def in_words(value: float) -> str:
 
 
 EDIT_COLUMNS = (
-    *("action", "fields", "penalty", "predicted", "manual", "predicted_type", "manual_type"),
-    *("predicted_start", "manual_start", "predicted_end", "manual_end"),
+    *("action", "fields", "penalty", "predicted", "manual"),
+    *(f"{whose}_{field}" for field in FIELDS for whose in ("predicted", "manual")),
 )
 
 

@@ -7,10 +7,9 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from irtkit.agreement import category_name
 from irtkit.annotation.annotations import NO_ANNOTATIONS, by_sample
 from irtkit.annotation.matching import match
-from irtkit.annotation.rules import Rules, check_duration, check_number
+from irtkit.annotation.rules import Rules, check_duration
 from irtkit.annotation.scoring import (
     EDIT_COLUMNS,
     edit_rows,
@@ -18,6 +17,8 @@ from irtkit.annotation.scoring import (
     share_of_scratch,
     work_in_words,
 )
+from irtkit.checks import check_number
+from irtkit.labels import category_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -64,13 +65,14 @@ class ImpactSummary:
         ValueError
             If the threshold is no finite number from 0, or no sample has an impact.
         """
-        check_number(maximum, "maximum")
+        check_number("maximum", maximum, least=0)
         if math.isnan(self.mean):
             raise ValueError("no sample has manual annotations: there is no mean impact to compare")
         return self.mean > maximum + _ROUNDING
 
     def __str__(self) -> str:
-        lines = [self._headline(), f"Work left: {work_in_words(self)}."]
+        work = work_in_words(self.fixes, self.deletes, self.adds, self.penalty, self.scratch)
+        lines = [self._headline(), f"Work left: {work}."]
         if self.n_undefined:
             counted = (
                 "1 sample has" if self.n_undefined == 1 else f"{self.n_undefined} samples have"

@@ -109,7 +109,8 @@ def region(pixels: Pixels, rows: slice = slice(8), columns: slice = slice(8)) ->
 def shrunken(pixels: Pixels, size: int) -> Pixels:
     """Shrink the picture to size × size: the mean of each block of pixels."""
     blocks = pixels.reshape(-1, size, 8 // size, size, 8 // size)
-    return blocks.mean(axis=(2, 4)).reshape(len(pixels), -1)
+    means: Pixels = blocks.mean(axis=(2, 4))
+    return means.reshape(len(pixels), -1)
 
 
 def black_and_white(pixels: Pixels) -> Pixels:
