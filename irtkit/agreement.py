@@ -233,14 +233,8 @@ def _by_category(
 
     n = counts.sum(axis=1)
     each = [_Agreement.of(np.column_stack([column, n - column])) for column in counts.T]
-    return pd.DataFrame(
-        {
-            "share": shares,
-            "kappa": [one.kappa for one in each],
-            "standard_error": [one.standard_error for one in each],
-        },
-        index=pd.Index(categories, name="category"),
-    )
+    table = pd.DataFrame(each, index=pd.Index(categories, name="category")).assign(share=shares)
+    return table[["share", "kappa", "standard_error"]]
 
 
 class _Agreement(NamedTuple):
@@ -267,8 +261,8 @@ class _Agreement(NamedTuple):
 def _pair_agreement(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Share of pairs of ratings that agree, by item; 0 where there is no pair."""
     n = counts.sum(axis=1)
-    agreeing: NDArray[np.float64] = (counts * (counts - 1)).sum(axis=1)
-    return agreeing / (n * (n - 1)).clip(min=1)
+    share: NDArray[np.float64] = (counts * (counts - 1)).sum(axis=1) / np.maximum(n * (n - 1), 1)
+    return share
 
 
 def _chance_error(n: NDArray[np.float64], shares: NDArray[np.float64]) -> float:

@@ -11,7 +11,7 @@ Input of any other kind stops here, with the first offending respondent and item
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
+
+    Cells: TypeAlias = NDArray[np.int8] | CountTables | Observed
 
 Repeats = Literal["error", "count"]
 REPEATS: tuple[Repeats, ...] = get_args(Repeats)
@@ -77,7 +79,7 @@ class ResponseMatrix:
     synthetic: NDArray[np.bool_]
     """Shape (n_respondents,), read-only: True where the respondent is synthetic."""
 
-    _cells: NDArray[np.int8] | CountTables | Observed
+    _cells: Cells
     """Values; or counts of every cell where one has several trials; or, if sparse, the observed
     cells alone. None of them can be changed."""
 
@@ -103,21 +105,37 @@ class ResponseMatrix:
 
     def _keep(
         self,
-        cells: NDArray[np.int8] | CountTables | Observed,
+        cells: Cells,
         respondents: tuple[str, ...],
         items: tuple[str, ...],
         synthetic: ArrayLike | None,
     ) -> None:
-        """Keep labels and cells that are known to be valid."""
+        """Keep labels and cells that are known to be valid; counts only where one is above 1."""
+        if isinstance(cells, CountTables):
+            cells.successes.flags.writeable = cells.trials.flags.writeable = False
+            if cells.trials.max() <= 1:
+                values = cells.successes.astype(np.int8)
+                values[cells.trials == 0] = MISSING
+                cells = values
         if isinstance(cells, np.ndarray):
             if not (cells != MISSING).any():
                 raise ValueError("values holds no response: every cell is missing")
             cells.flags.writeable = False
-        elif isinstance(cells, CountTables):
-            cells.successes.flags.writeable = cells.trials.flags.writeable = False
         self.respondents, self.items = respondents, items
         self.synthetic = _synthetic_marks(synthetic, len(respondents))
         self._cells = cells
+
+    @classmethod
+    def _of(
+        cls,
+        cells: Cells,
+        respondents: tuple[str, ...],
+        items: tuple[str, ...],
+        synthetic: ArrayLike | None = None,
+    ) -> Self:
+        matrix = cls.__new__(cls)
+        matrix._keep(cells, respondents, items, synthetic)  # noqa: SLF001  # of its own
+        return matrix
 
     @classmethod
     def from_counts(
@@ -178,35 +196,7 @@ class ResponseMatrix:
         counts = checked_counts(right, tried, row_names, column_names)
         if not counts.trials.any():
             raise ValueError("trials holds no response: every cell is missing")
-        return cls._of_counts(counts, row_names, column_names, synthetic)
-
-    @classmethod
-    def _of_counts(
-        cls,
-        counts: CountTables,
-        respondents: tuple[str, ...],
-        items: tuple[str, ...],
-        synthetic: ArrayLike | None = None,
-    ) -> Self:
-        """Matrix of counts that are known to be valid; the plain one where none is above 1."""
-        if counts.trials.max() > 1:
-            return cls._of(counts, respondents, items, synthetic)
-        values = counts.successes.astype(np.int8)
-        values[counts.trials == 0] = MISSING
-        return cls._of(values, respondents, items, synthetic)
-
-    @classmethod
-    def _of(
-        cls,
-        cells: NDArray[np.int8] | CountTables | Observed,
-        respondents: tuple[str, ...],
-        items: tuple[str, ...],
-        synthetic: ArrayLike | None = None,
-    ) -> Self:
-        """Matrix of cells and labels that are known to be valid."""
-        matrix = cls.__new__(cls)
-        matrix._keep(cells, respondents, items, synthetic)  # noqa: SLF001  # of its own
-        return matrix
+        return cls._of(counts, row_names, column_names, synthetic)
 
     @classmethod
     def from_observed(
@@ -319,12 +309,11 @@ class ResponseMatrix:
             Whether to keep the observed cells alone, for tables in which few of all cells are: a
             table of respondents × items is then never made, here nor when the matrix is fitted.
             `irtkit.fit`, `add_synthetic`, `average_error`, `flag_items` and
-            `likelihood_ratio_test` take such a matrix or its fit, and give what they give for the
-            dense one. `values`, `successes`, `trials` and `to_frame` refuse it, and so do
-            `shuffle_control`, `similar_respondents`, the arguments ``groups`` and ``predictions``
-            of `flag_items`, ``mesh`` of `fit`, `compare_difficulties` unless
-            ``folds=0``, `write_py_irt`, and `FitResult.probability` of all respondents; `to_dense`
-            is the way there for a small one.
+            `likelihood_ratio_test` give what they give for the dense matrix. What needs every cell
+            refuses a sparse one: `values`, `successes`, `trials`, `to_frame`, `shuffle_control`,
+            `similar_respondents`, ``groups`` and ``predictions`` of `flag_items`, ``mesh`` of
+            `fit`, `compare_difficulties` unless ``folds=0``, `write_py_irt`, and
+            `FitResult.probability` of all respondents; `to_dense` is the way there.
 
         Returns
         -------
@@ -361,7 +350,7 @@ class ResponseMatrix:
         if sparse:
             return cls._of(Observed.of_cells(*table.counts(), table.shape), *names)
         if repeats == "count":
-            return cls._of_counts(count_tables(*table.counts(), table.shape), *names)
+            return cls._of(count_tables(*table.counts(), table.shape), *names)
         codes = np.full(table.shape, MISSING, dtype=np.int8)
         codes.reshape(-1)[table.cells] = table.codes
         return cls._of(codes, *names)
@@ -443,7 +432,7 @@ class ResponseMatrix:
     def to_dense(self) -> ResponseMatrix:
         """Return the same matrix with every cell in a table, however large that is."""
         counts = CountTables(*(table.toarray() for table in self.observed))
-        return self._of_counts(counts, self.respondents, self.items, self.synthetic)
+        return self._of(counts, self.respondents, self.items, self.synthetic)
 
     @property
     def has_repeats(self) -> bool:

@@ -234,17 +234,14 @@ def _vectors(
 
 def _matched(predictions: pd.Series[Any], labels: pd.Series[Any]) -> pd.Series[Any]:
     """Predictions in the order of the labels, matched by their indexes as text."""
-    positions = {}
-    for argument, series in (("predictions", predictions), ("labels", labels)):
-        names = [str(name) for name in series.index]
-        check_unique(f"{argument} must have each label once", names)
-        positions[argument] = {name: k for k, name in enumerate(names)}
-    own, wanted = positions.values()
-    for name in [*own, *wanted]:
-        if name not in own or name not in wanted:
-            has, lacks = ("predictions", "labels") if name in own else ("labels", "predictions")
+    own, wanted = (series.set_axis(series.index.map(str)) for series in (predictions, labels))
+    both = {"predictions": own.index, "labels": wanted.index}
+    for argument, index in both.items():
+        check_unique(f"{argument} must have each label once", index)
+    for has, lacks in (("predictions", "labels"), ("labels", "predictions")):
+        for name in both[has].difference(both[lacks], sort=False)[:1]:
             raise ValueError(f"{has} has a value for {name!r}, {lacks} has none")
-    return predictions.iloc[[own[name] for name in wanted]]
+    return own.loc[wanted.index]
 
 
 def _numbers(values: pd.Series[Any], argument: str) -> Array:
