@@ -9,10 +9,10 @@ import numpy as np
 from irtkit.checks import and_more
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
     from numpy.typing import NDArray
+
+    from irtkit.labels import Names
 
 MISSING = -1
 INVALID = -2
@@ -57,19 +57,15 @@ def invalid_response_message(
 
 
 def refuse_invalid(
-    codes: NDArray[np.int8],
-    values: Any,
-    respondents: Sequence[str],
-    items: Sequence[str],
-    threshold: float | None,
+    codes: NDArray[np.int8], values: Any, names: Names, threshold: float | None
 ) -> None:
     """Refuse a table with an invalid cell; ``values[row, column]`` is what was given."""
     invalid = codes == INVALID
     if invalid.any():
         row, column = (int(k) for k in np.argwhere(invalid)[0])
         value, n_more = values[row, column], int(invalid.sum()) - 1
-        names = respondents[row], items[column]
-        raise ValueError(invalid_response_message(*names, value, n_more, threshold))
+        where = names[0][row], names[1][column]
+        raise ValueError(invalid_response_message(*where, value, n_more, threshold))
 
 
 def without_missing_code(cells: NDArray[Any]) -> NDArray[Any]:

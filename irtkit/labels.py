@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
     from numpy.typing import NDArray
+
+    Names: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
+    """Labels of respondents and of items."""
 
 
 def is_missing_label(label: Hashable) -> bool:
@@ -52,33 +55,35 @@ def label_names(labels: Iterable[Hashable] | None, n: int, kind: str) -> tuple[s
     return names
 
 
-def table_labels(
-    tables: dict[str, Any], labels: Iterable[Hashable] | None, n: int, kind: str
-) -> tuple[str, ...]:
-    """Labels of tables of respondents × items along one axis: those given, else the DataFrames'.
+def matrix_names(
+    shape: tuple[int, ...],
+    respondents: Iterable[Hashable] | None,
+    items: Iterable[Hashable] | None,
+    **tables: Any,
+) -> Names:
+    """Labels of respondents and items: those given, else those of the DataFrames among `tables`.
 
-    Parameters
-    ----------
-    tables
-        By the names of the arguments; the labels of DataFrames among them must agree.
-    labels, n, kind
-        As for `label_names`.
+    The labels of DataFrames must agree; tables go by the names of their arguments.
     """
-    axis = "index" if kind == "respondent" else "columns"
-    own = {
-        argument: label_names(getattr(table, axis), n, kind)
-        for argument, table in tables.items()
-        if hasattr(table, "index") and hasattr(table, "columns")
+    frames = {
+        name: t for name, t in tables.items() if hasattr(t, "index") and hasattr(t, "columns")
     }
-    for argument, names in own.items():
-        first = next(iter(own))
-        if names != own[first]:
-            k = next(k for k in range(n) if names[k] != own[first][k])
-            raise ValueError(
-                f"{first} and {argument} must have the same {kind}s in the same order: "
-                f"{kind} {k + 1} is {own[first][k]!r} in {first} and {names[k]!r} in {argument}"
-            )
-    return next(iter(own.values())) if own and labels is None else label_names(labels, n, kind)
+    names = []
+    for kind, axis, given, n in zip(
+        ("respondent", "item"), ("index", "columns"), (respondents, items), shape, strict=True
+    ):
+        own = {name: label_names(getattr(frame, axis), n, kind) for name, frame in frames.items()}
+        for argument, labels in own.items():
+            first, wanted = next(iter(own.items()))
+            if labels != wanted:
+                k = next(k for k in range(n) if labels[k] != wanted[k])
+                raise ValueError(
+                    f"{first} and {argument} must have the same {kind}s in the same order: "
+                    f"{kind} {k + 1} is {wanted[k]!r} in {first} and {labels[k]!r} in {argument}"
+                )
+        known = next(iter(own.values()), None) if given is None else None
+        names.append(known or label_names(given, n, kind))
+    return names[0], names[1]
 
 
 def label_numbers(

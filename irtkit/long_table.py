@@ -2,73 +2,52 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from irtkit.checks import and_more
-from irtkit.codes import (
-    INVALID,
-    MISSING,
-    column_array,
-    invalid_response_message,
-    response_codes,
-)
+from irtkit.codes import INVALID, column_array, invalid_response_message, response_codes
 from irtkit.labels import label_numbers
-from irtkit.trials import count_rows
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.labels import Names
 
-class LongTable(NamedTuple):
-    """Responses with their cells, in the order of the rows."""
 
-    cells: NDArray[np.int64]
-    """Row · n_items + column in the matrix."""
-    codes: NDArray[np.int8]
-    """1 right, 0 wrong, −1 missing."""
-    respondents: tuple[str, ...]
-    items: tuple[str, ...]
+def read_long(
+    frame: pd.DataFrame, columns: dict[str, str], *, threshold: float | None, repeats: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int8], Names]:
+    """Cell of every row (row · n_items + column) and code of its response; the labels.
 
-    @classmethod
-    def of(
-        cls,
-        frame: pd.DataFrame,
-        columns: dict[str, str],
-        *,
-        threshold: float | None,
-        repeats: bool,
-    ) -> LongTable:
-        """Read a table; `columns` are those of respondent, item and response, in this order."""
-        _check_columns(frame, columns)
-        respondent, item, response = columns.values()
-        rows, respondents = label_numbers(frame, respondent, "respondent")
-        positions, items = label_numbers(frame, item, "item")
-        cells = rows * len(items) + positions
-        if not repeats:
-            _refuse_repeats(cells, respondents, items)
-        codes = response_codes(column_array(frame[response]), threshold)
-        invalid = np.flatnonzero(codes == INVALID)
-        if invalid.size:
-            k = invalid[0]
-            names = respondents[rows[k]], items[positions[k]]
-            value, n_more = frame[response].iloc[k], invalid.size - 1
-            raise ValueError(invalid_response_message(*names, value, n_more, threshold))
-        if not (codes != MISSING).any():
-            raise ValueError("values holds no response: every cell is missing")
-        return cls(cells, codes, respondents, items)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Respondents × items."""
-        return len(self.respondents), len(self.items)
-
-    def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Cells that were tried, in rising order, with the successes and trials of each."""
-        observed = self.codes != MISSING
-        return count_rows(self.cells[observed], self.codes[observed] == 1)
+    Parameters
+    ----------
+    frame
+        The table.
+    columns
+        Columns of respondent, item and response, in this order; the keys name the arguments.
+    threshold
+        As for `irtkit.codes.response_codes`.
+    repeats
+        Whether a respondent may answer an item more than once.
+    """
+    _check_columns(frame, columns)
+    respondent, item, response = columns.values()
+    rows, respondents = label_numbers(frame, respondent, "respondent")
+    positions, items = label_numbers(frame, item, "item")
+    cells = rows * len(items) + positions
+    if not repeats:
+        _refuse_repeats(cells, respondents, items)
+    codes = response_codes(column_array(frame[response]), threshold)
+    invalid = np.flatnonzero(codes == INVALID)
+    if invalid.size:
+        k = invalid[0]
+        where = respondents[rows[k]], items[positions[k]]
+        value, n_more = frame[response].iloc[k], invalid.size - 1
+        raise ValueError(invalid_response_message(*where, value, n_more, threshold))
+    return cells, codes, (respondents, items)
 
 
 def _check_columns(frame: pd.DataFrame, columns: dict[str, str]) -> None:

@@ -16,23 +16,19 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 import numpy as np
 
 from irtkit.checks import check_one_of
-from irtkit.codes import (
-    MISSING,
-    column_array,
-    refuse_invalid,
-    response_codes,
-    without_missing_code,
-)
-from irtkit.labels import label_names, table_labels
-from irtkit.long_table import LongTable
+from irtkit.codes import MISSING, column_array, refuse_invalid, response_codes, without_missing_code
+from irtkit.labels import matrix_names
+from irtkit.long_table import read_long
 from irtkit.observed import Observed
-from irtkit.trials import CountTables, checked_counts, count_tables
+from irtkit.trials import CountTables, checked_counts, count_rows, count_tables
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
+
+    from irtkit.labels import Names
 
     Cells: TypeAlias = NDArray[np.int8] | CountTables | Observed
 
@@ -95,21 +91,14 @@ class ResponseMatrix:
         threshold: float | None = None,
     ) -> None:
         cells = _as_table(values, "values")
-        respondents = label_names(respondents, len(cells), "respondent")
-        items = label_names(items, cells.shape[1], "item")
+        names = matrix_names(cells.shape, respondents, items)
         codes = response_codes(cells, threshold)
         if threshold is None and np.issubdtype(cells.dtype, np.signedinteger):
             codes[cells == MISSING] = MISSING
-        refuse_invalid(codes, cells, respondents, items, threshold)
-        self._keep(codes, respondents, items, synthetic)
+        refuse_invalid(codes, cells, names, threshold)
+        self._keep(codes, names, synthetic)
 
-    def _keep(
-        self,
-        cells: Cells,
-        respondents: tuple[str, ...],
-        items: tuple[str, ...],
-        synthetic: ArrayLike | None,
-    ) -> None:
+    def _keep(self, cells: Cells, names: Names, synthetic: ArrayLike | None) -> None:
         """Keep labels and cells that are known to be valid; counts only where one is above 1."""
         if isinstance(cells, CountTables):
             cells.successes.flags.writeable = cells.trials.flags.writeable = False
@@ -121,20 +110,14 @@ class ResponseMatrix:
             if not (cells != MISSING).any():
                 raise ValueError("values holds no response: every cell is missing")
             cells.flags.writeable = False
-        self.respondents, self.items = respondents, items
-        self.synthetic = _synthetic_marks(synthetic, len(respondents))
+        self.respondents, self.items = names
+        self.synthetic = _synthetic_marks(synthetic, self.n_respondents)
         self._cells = cells
 
     @classmethod
-    def _of(
-        cls,
-        cells: Cells,
-        respondents: tuple[str, ...],
-        items: tuple[str, ...],
-        synthetic: ArrayLike | None = None,
-    ) -> Self:
+    def _of(cls, cells: Cells, names: Names, synthetic: ArrayLike | None = None) -> Self:
         matrix = cls.__new__(cls)
-        matrix._keep(cells, respondents, items, synthetic)  # noqa: SLF001  # of its own
+        matrix._keep(cells, names, synthetic)  # noqa: SLF001  # of its own
         return matrix
 
     @classmethod
@@ -191,12 +174,11 @@ class ResponseMatrix:
                 f"got {right.shape} and {tried.shape}"
             )
         tables = {"successes": successes, "trials": trials}
-        row_names = table_labels(tables, respondents, len(right), "respondent")
-        column_names = table_labels(tables, items, right.shape[1], "item")
-        counts = checked_counts(right, tried, row_names, column_names)
+        names = matrix_names(right.shape, respondents, items, **tables)
+        counts = checked_counts(right, tried, *names)
         if not counts.trials.any():
             raise ValueError("trials holds no response: every cell is missing")
-        return cls._of(counts, row_names, column_names, synthetic)
+        return cls._of(counts, names, synthetic)
 
     @classmethod
     def from_observed(
@@ -234,9 +216,7 @@ class ResponseMatrix:
         ResponseMatrix(1 respondents × 2 items, sparse with 2 cells observed)
         """
         observed = Observed.checked(successes, trials)
-        n_respondents, n_items = observed.shape
-        row_names = label_names(respondents, n_respondents, "respondent")
-        return cls._of(observed, row_names, label_names(items, n_items, "item"), synthetic)
+        return cls._of(observed, matrix_names(observed.shape, respondents, items), synthetic)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, threshold: float | None = None) -> Self:
@@ -270,13 +250,12 @@ class ResponseMatrix:
         if len(kinds) == 1 and all(isinstance(k, np.dtype) and k.kind != "O" for k in kinds):
             cells = without_missing_code(frame.to_numpy())
             return cls(cells, frame.index, frame.columns, threshold=threshold)
-        respondents = label_names(frame.index, frame.shape[0], "respondent")
-        items = label_names(frame.columns, frame.shape[1], "item")
+        names = matrix_names(frame.shape, frame.index, frame.columns)
         codes = _as_table(np.empty(frame.shape, dtype=np.int8), "frame")
         for column in range(frame.shape[1]):
             codes[:, column] = response_codes(column_array(frame.iloc[:, column]), threshold)
-        refuse_invalid(codes, frame.iloc, respondents, items, threshold)
-        return cls._of(codes, respondents, items)
+        refuse_invalid(codes, frame.iloc, names, threshold)
+        return cls._of(codes, names)
 
     @classmethod
     def from_long(
@@ -345,15 +324,19 @@ class ResponseMatrix:
         """
         check_repeats(repeats)
         columns = {"respondent": respondent, "item": item, "response": response}
-        table = LongTable.of(frame, columns, threshold=threshold, repeats=repeats == "count")
-        names = table.respondents, table.items
-        if sparse:
-            return cls._of(Observed.of_cells(*table.counts(), table.shape), *names)
-        if repeats == "count":
-            return cls._of(count_tables(*table.counts(), table.shape), *names)
-        codes = np.full(table.shape, MISSING, dtype=np.int8)
-        codes.reshape(-1)[table.cells] = table.codes
-        return cls._of(codes, *names)
+        again = repeats == "count"
+        cells, codes, names = read_long(frame, columns, threshold=threshold, repeats=again)
+        shape = (len(names[0]), len(names[1]))
+        if not (sparse or again):
+            values = np.full(shape, MISSING, dtype=np.int8)
+            values.reshape(-1)[cells] = codes
+            return cls._of(values, names)
+        observed = codes != MISSING
+        if not observed.any():
+            raise ValueError("values holds no response: every cell is missing")
+        counts = count_rows(cells[observed], codes[observed] == 1)
+        kept = Observed.of_cells(*counts, shape) if sparse else count_tables(*counts, shape)
+        return cls._of(kept, names)
 
     @property
     def values(self) -> NDArray[np.int8]:
@@ -427,12 +410,12 @@ class ResponseMatrix:
 
     def to_sparse(self) -> ResponseMatrix:
         """Return the same matrix, keeping its observed cells alone; see `from_long`."""
-        return self._of(self.observed, self.respondents, self.items, self.synthetic)
+        return self._of(self.observed, (self.respondents, self.items), self.synthetic)
 
     def to_dense(self) -> ResponseMatrix:
         """Return the same matrix with every cell in a table, however large that is."""
         counts = CountTables(*(table.toarray() for table in self.observed))
-        return self._of(counts, self.respondents, self.items, self.synthetic)
+        return self._of(counts, (self.respondents, self.items), self.synthetic)
 
     @property
     def has_repeats(self) -> bool:

@@ -21,32 +21,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from sklearn import ensemble, linear_model, naive_bayes
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
-from sklearn.discriminant_analysis import (
-    LinearDiscriminantAnalysis,
-    QuadraticDiscriminantAnalysis,
-)
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import (
-    AdaBoostClassifier,
-    ExtraTreesClassifier,
-    GradientBoostingClassifier,
-    HistGradientBoostingClassifier,
-    RandomForestClassifier,
-)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF
-from sklearn.linear_model import (
-    LogisticRegression,
-    Perceptron,
-    RidgeClassifier,
-    SGDClassifier,
-)
 from sklearn.model_selection import StratifiedKFold
-from sklearn.naive_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
@@ -124,28 +108,28 @@ def profile(pixels: Pixels) -> Pixels:
     return np.hstack([pictures.mean(axis=2), pictures.mean(axis=1)])
 
 
-knn, forest = KNeighborsClassifier(3), RandomForestClassifier(50)
-logreg = LogisticRegression(max_iter=2000)
+knn, forest = KNeighborsClassifier(3), ensemble.RandomForestClassifier(50)
+logreg = linear_model.LogisticRegression(max_iter=2000)
 top, bottom = partial(region, rows=slice(0, 4)), partial(region, rows=slice(4, 8))
 left, right = partial(region, columns=slice(0, 4)), partial(region, columns=slice(4, 8))
 middle = partial(region, rows=slice(2, 6), columns=slice(2, 6))
 
 CROWD: dict[str, tuple[BaseEstimator, tuple[int, ...]]] = {
     # straight boundaries between digits
-    "logreg-C1": (LogisticRegression(max_iter=2000), SIZES),
-    "logreg-C0.01": (LogisticRegression(C=0.01), (50, ALL)),
-    "logreg-C100": (LogisticRegression(C=100, max_iter=5000), (ALL,)),
-    "ridge-a1": (RidgeClassifier(alpha=1.0), (50, ALL)),
-    "ridge-a100": (RidgeClassifier(alpha=100.0), (500,)),
+    "logreg-C1": (linear_model.LogisticRegression(max_iter=2000), SIZES),
+    "logreg-C0.01": (linear_model.LogisticRegression(C=0.01), (50, ALL)),
+    "logreg-C100": (linear_model.LogisticRegression(C=100, max_iter=5000), (ALL,)),
+    "ridge-a1": (linear_model.RidgeClassifier(alpha=1.0), (50, ALL)),
+    "ridge-a100": (linear_model.RidgeClassifier(alpha=100.0), (500,)),
     "lda": (LinearDiscriminantAnalysis(), (500,)),
     "lda-shrunk": (LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.3), (50, ALL)),
-    "perceptron": (Perceptron(), (50, 150, ALL)),
+    "perceptron": (linear_model.Perceptron(), (50, 150, ALL)),
     "passive-aggressive": (
-        SGDClassifier(loss="hinge", penalty=None, learning_rate="pa1", eta0=1.0),
+        linear_model.SGDClassifier(loss="hinge", penalty=None, learning_rate="pa1", eta0=1.0),
         (50, ALL),
     ),
-    "sgd-hinge": (SGDClassifier(), (ALL,)),
-    "sgd-pass1": (SGDClassifier(loss="log_loss", max_iter=1), (50, 150)),
+    "sgd-hinge": (linear_model.SGDClassifier(), (ALL,)),
+    "sgd-pass1": (linear_model.SGDClassifier(loss="log_loss", max_iter=1), (50, 150)),
     # support vector machines and Gaussian processes
     "svm-linear": (SVC(kernel="linear"), (50, 150, ALL)),
     "svm-rbf-C1": (SVC(), SIZES),
@@ -176,30 +160,30 @@ CROWD: dict[str, tuple[BaseEstimator, tuple[int, ...]]] = {
     "tree-random": (DecisionTreeClassifier(splitter="random"), (150,)),
     "tree-entropy": (DecisionTreeClassifier(criterion="entropy"), (ALL,)),
     # forests and boosted trees
-    "forest-3": (RandomForestClassifier(3), (50, 150, ALL)),
-    "forest-100": (RandomForestClassifier(100), SIZES),
-    "forest-20-depth3": (RandomForestClassifier(20, max_depth=3), (ALL,)),
-    "extratrees-2": (ExtraTreesClassifier(2), (50, 500)),
-    "extratrees-10": (ExtraTreesClassifier(10), (150, ALL)),
-    "extratrees-100": (ExtraTreesClassifier(100), (ALL,)),
-    "boost-stumps5": (GradientBoostingClassifier(n_estimators=5, max_depth=1), (ALL,)),
-    "boost-10": (GradientBoostingClassifier(n_estimators=10), (150,)),
-    "histboost-10": (HistGradientBoostingClassifier(max_iter=10), (500, ALL)),
+    "forest-3": (ensemble.RandomForestClassifier(3), (50, 150, ALL)),
+    "forest-100": (ensemble.RandomForestClassifier(100), SIZES),
+    "forest-20-depth3": (ensemble.RandomForestClassifier(20, max_depth=3), (ALL,)),
+    "extratrees-2": (ensemble.ExtraTreesClassifier(2), (50, 500)),
+    "extratrees-10": (ensemble.ExtraTreesClassifier(10), (150, ALL)),
+    "extratrees-100": (ensemble.ExtraTreesClassifier(100), (ALL,)),
+    "boost-stumps5": (ensemble.GradientBoostingClassifier(n_estimators=5, max_depth=1), (ALL,)),
+    "boost-10": (ensemble.GradientBoostingClassifier(n_estimators=10), (150,)),
+    "histboost-10": (ensemble.HistGradientBoostingClassifier(max_iter=10), (500, ALL)),
     "adaboost-stumps20": (
-        AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=20),
+        ensemble.AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=20),
         (ALL,),
     ),
     "adaboost-stumps100": (
-        AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=100),
+        ensemble.AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=100),
         (ALL,),
     ),
-    "adaboost-depth3": (AdaBoostClassifier(DecisionTreeClassifier(max_depth=3)), (150,)),
+    "adaboost-depth3": (ensemble.AdaBoostClassifier(DecisionTreeClassifier(max_depth=3)), (150,)),
     # naive Bayes, discriminant analysis with a covariance per class, and guessing
-    "bayes-gaussian": (GaussianNB(), (50, ALL)),
-    "bayes-gaussian-smooth": (GaussianNB(var_smoothing=0.1), (50, ALL)),
-    "bayes-bernoulli": (BernoulliNB(binarize=0.5), (50, 150, ALL)),
-    "bayes-multinomial": (MultinomialNB(), (50, ALL)),
-    "bayes-complement": (ComplementNB(), (50,)),
+    "bayes-gaussian": (naive_bayes.GaussianNB(), (50, ALL)),
+    "bayes-gaussian-smooth": (naive_bayes.GaussianNB(var_smoothing=0.1), (50, ALL)),
+    "bayes-bernoulli": (naive_bayes.BernoulliNB(binarize=0.5), (50, 150, ALL)),
+    "bayes-multinomial": (naive_bayes.MultinomialNB(), (50, ALL)),
+    "bayes-complement": (naive_bayes.ComplementNB(), (50,)),
     "qda-shrunk": (QuadraticDiscriminantAnalysis(solver="eigen", shrinkage=0.3), (150, ALL)),
     "guess-stratified": (DummyClassifier(strategy="stratified"), (ALL,)),
     "guess-uniform": (DummyClassifier(strategy="uniform"), (ALL,)),

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.calibration import FitResult
     from irtkit.difficulty.rank_agreement import RankAgreement
     from irtkit.irf import ModelName
 
@@ -53,22 +54,6 @@ _FEW_CELLS = 100_000
 _JITTER_RUNS, _JITTER = 50, 0.01
 _PARAMETERS = ["discrimination", "intercept", "guessing"]
 _NEEDED = [*_PARAMETERS, "difficulty", "average_error", "n_responses", "status"]
-
-
-class CalibratedItems(Protocol):
-    """What a comparison needs to know of a fit."""
-
-    @property
-    def items(self) -> pd.DataFrame:
-        """Index ``item``; parameters, average_error, n_responses and status of every item."""
-
-    @property
-    def model(self) -> str:
-        """``"Rasch"``, ``"1PL"``, ``"2PL"`` or ``"3PL"``."""
-
-    @property
-    def latent_sd(self) -> float:
-        """Standard deviation of ability: 1 except for Rasch."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +89,7 @@ class DifficultyComparison:
 
 
 def compare_difficulties(
-    result: CalibratedItems,
+    result: FitResult,
     metrics: QualityStandard | pd.DataFrame | None = None,
     *,
     folds: int = 5,
@@ -206,7 +191,7 @@ def compare_difficulties(
 
 
 def _held_out(
-    result: CalibratedItems,
+    result: FitResult,
     folds: int,
     models: Sequence[ModelName] | None,
     seed: int,
