@@ -173,7 +173,7 @@ def _summary(table: pd.DataFrame, edits: pd.DataFrame, rules: Rules) -> ImpactSu
     impacts = table["impact"].dropna()
     extremes_first = table.sort_values(["impact", "penalty"], ascending=False, kind="stable")
     work = ("penalty", "scratch", "fixes", "deletes", "adds")
-    totals: dict[str, Any] = {name: table[name].sum().item() for name in work}
+    totals: dict[str, Any] = {name: table[name].to_numpy().sum().item() for name in work}
     return ImpactSummary(
         table=extremes_first,
         edits=edits,
