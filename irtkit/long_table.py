@@ -22,16 +22,8 @@ def read_long(
 ) -> tuple[NDArray[np.int64], NDArray[np.int8], Names]:
     """Cell of every row (row · n_items + column) and code of its response; the labels.
 
-    Parameters
-    ----------
-    frame
-        The table.
-    columns
-        Columns of respondent, item and response, in this order; the keys name the arguments.
-    threshold
-        As for `irtkit.codes.response_codes`.
-    repeats
-        Whether a respondent may answer an item more than once.
+    `columns` are those of respondent, item and response, in this order, by the names of the
+    arguments. Unless there may be repeats, a respondent answers an item once.
     """
     _check_columns(frame, columns)
     respondent, item, response = columns.values()

@@ -175,7 +175,7 @@ class ResponseMatrix:
             )
         tables = {"successes": successes, "trials": trials}
         names = matrix_names(right.shape, respondents, items, **tables)
-        counts = checked_counts(right, tried, *names)
+        counts = checked_counts(right, tried, names)
         if not counts.trials.any():
             raise ValueError("trials holds no response: every cell is missing")
         return cls._of(counts, names, synthetic)

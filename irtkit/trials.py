@@ -16,9 +16,9 @@ import numpy as np
 from irtkit.checks import and_more
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
+
+    from irtkit.labels import Names
 
 _TYPES = (np.uint8, np.uint16, np.int32)
 MOST_TRIALS = int(np.iinfo(_TYPES[-1]).max)
@@ -41,10 +41,7 @@ def count_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Cells that were tried, in rising order, with the successes and trials of each.
 
-    Parameters
-    ----------
-    cells, right
-        Shape (n,), one entry per trial: its cell, 0 or above, and whether it was right.
+    Every entry of `cells` and `right` is a trial: its cell, 0 or above, and whether it was right.
     """
     order = np.argsort(cells, kind="stable")
     at = cells[order]
@@ -67,27 +64,12 @@ def count_tables(
     return tables
 
 
-def checked_counts(
-    successes: NDArray[Any],
-    trials: NDArray[Any],
-    respondents: Sequence[str],
-    items: Sequence[str],
-) -> CountTables:
+def checked_counts(successes: NDArray[Any], trials: NDArray[Any], names: Names) -> CountTables:
     """Both tables as whole numbers, 0 ≤ successes ≤ trials, missing responses 0 out of 0.
 
-    Parameters
-    ----------
-    successes, trials
-        Shape (n_respondents, n_items), of any type.
-    respondents, items
-        Labels of rows and columns, for messages.
-
-    Raises
-    ------
-    ValueError
-        If a cell is no count, or has more successes than trials, or trials without successes.
+    They may be of any type; the labels are for the refusal of a cell that is no count, has more
+    successes than trials, or trials without successes.
     """
-    names = (respondents, items)
     right, tried = _as_numbers(successes), _as_numbers(trials)
     for argument, table, numbers in (("successes", successes, right), ("trials", trials, tried)):
         rule = f"{argument} must be whole numbers, 0 or more"
@@ -132,12 +114,7 @@ def _is_no_count(numbers: NDArray[Any]) -> NDArray[np.bool_]:
     return bad
 
 
-def _refuse(
-    bad: NDArray[np.bool_],
-    rule: str,
-    names: tuple[Sequence[str], Sequence[str]],
-    *tables: NDArray[Any],
-) -> None:
+def _refuse(bad: NDArray[np.bool_], rule: str, names: Names, *tables: NDArray[Any]) -> None:
     """Raise the error for the first marked cell, if there is one, with what the tables hold."""
     if not bad.any():
         return

@@ -10,6 +10,7 @@ noise of both margins would lose to any model.
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix, refuse_sparse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -112,10 +113,10 @@ def held_out_predictions(
             training = ResponseMatrix.from_counts(np.where(held, 0, right), seen)
             for name, score in scores.items():
                 step += 1
-                fitted = None if name == AVERAGE_ERROR else _fit(training, name)
-                for some, p in _predictions(fitted, training):
+                right_of = _predictor(name, training)
+                for some in _blocks(*trials.shape):
                     out = np.where(held[:, some], trials[:, some], 0).astype(np.float64)
-                    score[:, some] += _scores(p, right[:, some], out)
+                    score[:, some] += _scores(right_of(some), right[:, some], out)
                 report(step, float(score[0].sum()))
     n = trials.sum(axis=0, dtype=np.int64)
     base = scores[AVERAGE_ERROR][0]
@@ -133,25 +134,22 @@ def _folds(trials: NDArray[Any], folds: int, seed: int) -> Iterator[NDArray[np.b
         yield (fold == k).reshape(trials.shape)
 
 
-def _fit(training: ResponseMatrix, model: Any) -> FitResult:
+def _blocks(n: int, n_items: int) -> Iterator[slice]:
+    """Some items at a time."""
+    step = max(1, _CELLS_AT_ONCE // max(n, 1))
+    return (slice(start, start + step) for start in range(0, n_items, step))
+
+
+def _predictor(name: str, training: ResponseMatrix) -> Callable[[slice], Array]:
+    """P(right) of all respondents on some items."""
+    if name == AVERAGE_ERROR:
+        strength, ease = _additive(training)
+        return lambda some: logistic(strength[:, None] + ease[some])
+    model: Any = name
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of folds; the whole was fitted aloud
-        return fit(training, model, standard_errors=False, progress=False)
-
-
-def _predictions(
-    fitted: FitResult | None, training: ResponseMatrix
-) -> Iterator[tuple[slice, Array]]:
-    """P(right) of all respondents on some items at a time."""
-    n, n_items = training.n_respondents, training.n_items
-    step = max(1, _CELLS_AT_ONCE // max(n, 1))
-    strength, ease = _additive(training) if fitted is None else (np.zeros(0), np.zeros(0))
-    for start in range(0, n_items, step):
-        some = slice(start, start + step)
-        if fitted is None:
-            yield some, logistic(strength[:, None] + ease[some])
-        else:
-            yield some, _of_model(fitted, some)
+        fitted = fit(training, model, standard_errors=False, progress=False)
+    return partial(_of_model, fitted)
 
 
 def _of_model(fitted: FitResult, some: slice) -> Array:

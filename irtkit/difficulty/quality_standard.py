@@ -212,21 +212,10 @@ def quality_standard(
 
 
 def scale_metrics(values: Array, higher_is_better: NDArray[np.bool_], *, pooled: bool) -> Array:
-    """Metrics from 0 for the best value to 1 for the worst.
+    """Metrics from 0 for the best value (of all respondents if pooled) to 1 for the worst.
 
-    Parameters
-    ----------
-    values
-        Shape (n_respondents, n_items, n_metrics), NaN where missing.
-    higher_is_better
-        Shape (n_metrics,).
-    pooled
-        Whether best and worst are taken over all respondents.
-
-    Returns
-    -------
-    numpy.ndarray
-        The same shape; NaN where missing, and where the metric is constant.
+    Values have the shape (n_respondents, n_items, n_metrics). They are NaN where missing; so is
+    the result, which is NaN as well where the metric is constant.
     """
     q = np.where(higher_is_better, -values, values) / 2  # halved so that no range overflows
     axis = (0, 1) if pooled else (1,)

@@ -42,14 +42,7 @@ class RankAgreement:
 def rank_agreement(
     first: ArrayLike, second: ArrayLike, *, draws: int = 200, seed: int = 0
 ) -> RankAgreement:
-    """Compare two measures of the same items, neither with NaN.
-
-    Parameters
-    ----------
-    first, second
-        Values of shape (n_items,).
-    draws, seed
-        As for `spearman_interval`.
+    """Compare two measures of the same items, neither with NaN; see also `spearman_interval`.
 
     Examples
     --------
@@ -97,12 +90,7 @@ def spearman(
 ) -> float:
     """Spearman's ρ, the correlation of the ranks; NaN where all items of a measure are tied.
 
-    Parameters
-    ----------
-    first, second
-        Levels of the same items by two measures.
-    weights
-        How often each item counts; by default once.
+    The measures are levels of the same items; weights say how often each counts, by default once.
     """
     w: NDArray[Any] = np.ones(len(first)) if weights is None else weights
     centre = (w.sum() + 1) / 2
