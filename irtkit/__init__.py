@@ -4,8 +4,9 @@ A matrix of right and wrong answers (respondents × items) becomes the difficult
 and guessing of every item and the ability of every respondent. Modules, bottom up:
 
 - ``files``, ``progress``: writing whole files, showing progress
+- ``checks``, ``labels``: arguments and labels that are refused
 - ``codes``, ``trials``: what a written response counts as, repeated trials
-- ``observed``, ``responses``: observed cells, the response matrix
+- ``observed``, ``long_table``, ``responses``: observed cells, long tables, the response matrix
 - ``irf``: the item response function and item parameters
 - ``packed``, ``patterns``: packed answers; response patterns in groups, and their margins
 - ``signs``: which items have a negative slope, told by the responses alone

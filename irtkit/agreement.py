@@ -27,6 +27,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
+from irtkit.checks import check_one_of, check_unique
+from irtkit.labels import category_name
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
@@ -109,8 +112,7 @@ def fleiss_kappa(ratings: RatingsTable, *, missing: Missing = "error") -> Fleiss
     >>> round(result.kappa, 3), result.n_ratings, result.categories
     (0.55, 8, ('cat', 'dog'))
     """
-    if missing not in get_args(Missing):
-        raise ValueError(f'missing must be "error" or "omit"; got {missing!r}')
+    check_one_of("missing", missing, get_args(Missing))
     frame = _table(ratings, "ratings")
     codes, categories = _codes(frame)
     if missing == "error" and (codes < 0).any():
@@ -164,27 +166,8 @@ def fleiss_kappa_from_counts(counts: ArrayLike | pd.DataFrame) -> FleissKappa:
             f"{frame.columns[column]!r} has {frame.iloc[row, column]!r}"
         )
     categories = tuple(map(category_name, frame.columns))
-    if len(set(categories)) < len(categories):
-        repeated = next(name for k, name in enumerate(categories) if name in categories[:k])
-        raise ValueError(f"counts must have unique categories: {repeated!r} occurs twice")
+    check_unique("counts must have unique categories", categories)
     return _result(values.astype(np.int64), categories, "counts")
-
-
-def category_name(label: Hashable) -> str:
-    """Name of a category as text, empty where the label is missing; 1.0 is ``1``.
-
-    Examples
-    --------
-    >>> from irtkit.agreement import category_name
-    >>> [category_name(label) for label in ("cat", 1, 1.0, 0.5, float("nan"), None)]
-    ['cat', '1', '1', '0.5', '', '']
-    """
-    if isinstance(label, str):
-        return label if label.strip() else ""
-    if isinstance(label, float | np.floating) and float(label).is_integer():
-        return f"{label:.0f}"
-    text = str(label)
-    return "" if text in {"None", "nan", "NaT", "<NA>"} else text
 
 
 def _table(values: Any, argument: str) -> pd.DataFrame:
@@ -250,14 +233,8 @@ def _by_category(
 
     n = counts.sum(axis=1)
     each = [_Agreement.of(np.column_stack([column, n - column])) for column in counts.T]
-    return pd.DataFrame(
-        {
-            "share": shares,
-            "kappa": [one.kappa for one in each],
-            "standard_error": [one.standard_error for one in each],
-        },
-        index=pd.Index(categories, name="category"),
-    )
+    table = pd.DataFrame(each, index=pd.Index(categories, name="category")).assign(share=shares)
+    return table[["share", "kappa", "standard_error"]]
 
 
 class _Agreement(NamedTuple):
@@ -284,8 +261,8 @@ class _Agreement(NamedTuple):
 def _pair_agreement(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Share of pairs of ratings that agree, by item; 0 where there is no pair."""
     n = counts.sum(axis=1)
-    agreeing = (counts * (counts - 1)).sum(axis=1)
-    return np.asarray(agreeing / np.maximum(n * (n - 1), 1))
+    share: NDArray[np.float64] = (counts * (counts - 1)).sum(axis=1) / np.maximum(n * (n - 1), 1)
+    return share
 
 
 def _chance_error(n: NDArray[np.float64], shares: NDArray[np.float64]) -> float:

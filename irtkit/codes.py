@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.checks import and_more
+
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
+
+    from irtkit.labels import Names
 
 MISSING = -1
 INVALID = -2
@@ -42,8 +46,7 @@ def invalid_response_message(
     """Return the one message for a cell that is neither right, wrong nor missing."""
     shown = repr(value.item() if isinstance(value, np.generic) else value)
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
-    more = f" (and {n_more} more such cell{'s' * (n_more > 1)})" if n_more else ""
-    where = f"respondent {respondent!r}, item {item!r} has {shown}{more}"
+    where = f"respondent {respondent!r}, item {item!r} has {shown}{and_more(n_more, 'such cell')}"
     if threshold is not None:
         return f"a graded response must be a number: {where}"
     advice = ""
@@ -51,6 +54,18 @@ def invalid_response_message(
     if number is not None and 0 < number < 1:
         advice = "; to count graded scores, pass threshold= (a score at or above it is right)"
     return f"a response must be 0, 1 or missing: {where}{advice}"
+
+
+def refuse_invalid(
+    codes: NDArray[np.int8], values: Any, names: Names, threshold: float | None
+) -> None:
+    """Refuse a table with an invalid cell; ``values[row, column]`` is what was given."""
+    invalid = codes == INVALID
+    if invalid.any():
+        row, column = (int(k) for k in np.argwhere(invalid)[0])
+        value, n_more = values[row, column], int(invalid.sum()) - 1
+        where = names[0][row], names[1][column]
+        raise ValueError(invalid_response_message(*where, value, n_more, threshold))
 
 
 def without_missing_code(cells: NDArray[Any]) -> NDArray[Any]:

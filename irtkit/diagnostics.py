@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration import FitResult
+from irtkit.checks import check_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -162,11 +163,7 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
 def _check_models(smaller: FitResult, larger: FitResult) -> None:
     """Refuse what is not a pair of nested models, the smaller one first."""
     for name, result in (("smaller", smaller), ("larger", larger)):
-        if not isinstance(result, FitResult):
-            raise TypeError(
-                f"{name} must be a FitResult, as irtkit.fit and irtkit.load return it; "
-                f"got {type(result).__name__}"
-            )
+        check_type(name, result, FitResult)
     if _RANK[smaller.model] > _RANK[larger.model]:
         raise ValueError(
             "smaller must be the model with fewer parameters, larger the one that contains it; "

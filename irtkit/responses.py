@@ -11,26 +11,26 @@ Input of any other kind stops here, with the first offending respondent and item
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 
-from irtkit.codes import (
-    INVALID,
-    MISSING,
-    column_array,
-    invalid_response_message,
-    response_codes,
-    without_missing_code,
-)
+from irtkit.checks import check_one_of
+from irtkit.codes import MISSING, column_array, refuse_invalid, response_codes, without_missing_code
+from irtkit.labels import matrix_names
+from irtkit.long_table import read_long
 from irtkit.observed import Observed
-from irtkit.trials import checked_counts, count_rows, count_tables
+from irtkit.trials import CountTables, checked_counts, count_rows, count_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Iterable
 
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
+
+    from irtkit.labels import Names
+
+    Cells: TypeAlias = NDArray[np.int8] | CountTables | Observed
 
 Repeats = Literal["error", "count"]
 REPEATS: tuple[Repeats, ...] = get_args(Repeats)
@@ -75,13 +75,11 @@ class ResponseMatrix:
     synthetic: NDArray[np.bool_]
     """Shape (n_respondents,), read-only: True where the respondent is synthetic."""
 
-    _values: NDArray[np.int8] | None
-    _counts: tuple[NDArray[Any], NDArray[Any]] | None
-    """Successes and trials where a cell has several trials; then there are no values."""
-    _observed: Observed | None
-    """The observed cells of a sparse matrix, which has neither values nor tables of counts."""
+    _cells: Cells
+    """Values; or counts of every cell where one has several trials; or, if sparse, the observed
+    cells alone. None of them can be changed."""
 
-    __slots__ = ("_counts", "_observed", "_values", "items", "respondents", "synthetic")
+    __slots__ = ("_cells", "items", "respondents", "synthetic")
 
     def __init__(
         self,
@@ -93,30 +91,34 @@ class ResponseMatrix:
         threshold: float | None = None,
     ) -> None:
         cells = _as_table(values, "values")
-        n_respondents, n_items = cells.shape
-        self.respondents = _labels(respondents, n_respondents, "respondent")
-        self.items = _labels(items, n_items, "item")
+        names = matrix_names(cells.shape, respondents, items)
         codes = response_codes(cells, threshold)
         if threshold is None and np.issubdtype(cells.dtype, np.signedinteger):
             codes[cells == MISSING] = MISSING
-        invalid = codes == INVALID
-        if invalid.any():
-            row, column = (int(k) for k in np.argwhere(invalid)[0])
-            raise ValueError(
-                invalid_response_message(
-                    self.respondents[row],
-                    self.items[column],
-                    cells[row, column],
-                    int(invalid.sum()) - 1,
-                    threshold,
-                )
-            )
-        if not (codes != MISSING).any():
-            raise ValueError("values holds no response: every cell is missing")
-        codes.flags.writeable = False
-        self._values = codes
-        self._counts = self._observed = None
-        self.synthetic = _synthetic_marks(synthetic, n_respondents)
+        refuse_invalid(codes, cells, names, threshold)
+        self._keep(codes, names, synthetic)
+
+    def _keep(self, cells: Cells, names: Names, synthetic: ArrayLike | None) -> None:
+        """Keep labels and cells that are known to be valid; counts only where one is above 1."""
+        if isinstance(cells, CountTables):
+            cells.successes.flags.writeable = cells.trials.flags.writeable = False
+            if cells.trials.max() <= 1:
+                values = cells.successes.astype(np.int8)
+                values[cells.trials == 0] = MISSING
+                cells = values
+        if isinstance(cells, np.ndarray):
+            if not (cells != MISSING).any():
+                raise ValueError("values holds no response: every cell is missing")
+            cells.flags.writeable = False
+        self.respondents, self.items = names
+        self.synthetic = _synthetic_marks(synthetic, self.n_respondents)
+        self._cells = cells
+
+    @classmethod
+    def _of(cls, cells: Cells, names: Names, synthetic: ArrayLike | None = None) -> Self:
+        matrix = cls.__new__(cls)
+        matrix._keep(cells, names, synthetic)  # noqa: SLF001  # of its own
+        return matrix
 
     @classmethod
     def from_counts(
@@ -137,11 +139,8 @@ class ResponseMatrix:
             floats), 0 ≤ successes ≤ trials. A cell is missing if its trials are NaN, or if they
             are 0 and its successes 0 or NaN. Two DataFrames must have the same labels in the same
             order.
-        respondents, items
-            Unique labels, one per row and per column; by default those of the DataFrames, or
-            ``respondent-1``, … and ``item-1``, ….
-        synthetic
-            Which rows are synthetic respondents, shape (n_respondents,); by default none.
+        respondents, items, synthetic
+            As for the class itself; labels are by default those of the DataFrames.
 
         Returns
         -------
@@ -174,34 +173,12 @@ class ResponseMatrix:
                 "successes and trials must be tables of the same shape, "
                 f"got {right.shape} and {tried.shape}"
             )
-        row_names = _labels_of_counts(successes, trials, "index", respondents, len(right))
-        column_names = _labels_of_counts(successes, trials, "columns", items, right.shape[1])
-        counts = checked_counts(right, tried, row_names, column_names)
-        if not counts[1].any():
+        tables = {"successes": successes, "trials": trials}
+        names = matrix_names(right.shape, respondents, items, **tables)
+        counts = checked_counts(right, tried, names)
+        if not counts.trials.any():
             raise ValueError("trials holds no response: every cell is missing")
-        return cls._of_counts(*counts, row_names, column_names, synthetic)
-
-    @classmethod
-    def _of_counts(
-        cls,
-        successes: NDArray[Any],
-        trials: NDArray[Any],
-        respondents: tuple[str, ...],
-        items: tuple[str, ...],
-        synthetic: ArrayLike | None = None,
-    ) -> Self:
-        """Matrix of counts that are known to be valid; the plain one where none is above 1."""
-        if trials.max() <= 1:
-            values = successes.astype(np.int8)
-            values[trials == 0] = MISSING
-            return cls(values, respondents, items, synthetic=synthetic)
-        matrix = cls.__new__(cls)
-        matrix.respondents, matrix.items = respondents, items
-        matrix.synthetic = _synthetic_marks(synthetic, len(respondents))
-        successes.flags.writeable = trials.flags.writeable = False
-        matrix._values = matrix._observed = None  # noqa: SLF001  # of its own
-        matrix._counts = (successes, trials)  # noqa: SLF001
-        return matrix
+        return cls._of(counts, names, synthetic)
 
     @classmethod
     def from_observed(
@@ -239,29 +216,7 @@ class ResponseMatrix:
         ResponseMatrix(1 respondents × 2 items, sparse with 2 cells observed)
         """
         observed = Observed.checked(successes, trials)
-        n_respondents, n_items = observed.shape
-        return cls._of_observed(
-            observed,
-            _labels(respondents, n_respondents, "respondent"),
-            _labels(items, n_items, "item"),
-            synthetic,
-        )
-
-    @classmethod
-    def _of_observed(
-        cls,
-        observed: Observed,
-        respondents: tuple[str, ...],
-        items: tuple[str, ...],
-        synthetic: ArrayLike | None = None,
-    ) -> Self:
-        """Sparse matrix of observed cells that are known to be valid."""
-        matrix = cls.__new__(cls)
-        matrix.respondents, matrix.items = respondents, items
-        matrix.synthetic = _synthetic_marks(synthetic, len(respondents))
-        matrix._values = matrix._counts = None  # noqa: SLF001  # of its own
-        matrix._observed = observed  # noqa: SLF001
-        return matrix
+        return cls._of(observed, matrix_names(observed.shape, respondents, items), synthetic)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, threshold: float | None = None) -> Self:
@@ -291,36 +246,16 @@ class ResponseMatrix:
         """
         if not hasattr(frame, "dtypes") or not hasattr(frame, "columns"):
             raise TypeError(f"frame must be a pandas DataFrame, got {type(frame).__name__}")
-        numpy_types = {kind if isinstance(kind, np.dtype) else None for kind in frame.dtypes}
-        if (
-            len(numpy_types) == 1
-            and None not in numpy_types
-            and np.dtype(object) not in numpy_types
-        ):
-            return cls(
-                without_missing_code(frame.to_numpy()),
-                frame.index,
-                frame.columns,
-                threshold=threshold,
-            )
-        respondents = _labels(frame.index, frame.shape[0], "respondent")
-        items = _labels(frame.columns, frame.shape[1], "item")
-        codes = np.empty(frame.shape, dtype=np.int8)
+        kinds = set(frame.dtypes)
+        if len(kinds) == 1 and all(isinstance(k, np.dtype) and k.kind != "O" for k in kinds):
+            cells = without_missing_code(frame.to_numpy())
+            return cls(cells, frame.index, frame.columns, threshold=threshold)
+        names = matrix_names(frame.shape, frame.index, frame.columns)
+        codes = _as_table(np.empty(frame.shape, dtype=np.int8), "frame")
         for column in range(frame.shape[1]):
             codes[:, column] = response_codes(column_array(frame.iloc[:, column]), threshold)
-        invalid = codes == INVALID
-        if invalid.any():
-            row, column = (int(k) for k in np.argwhere(invalid)[0])
-            raise ValueError(
-                invalid_response_message(
-                    respondents[row],
-                    items[column],
-                    frame.iloc[row, column],
-                    int(invalid.sum()) - 1,
-                    threshold,
-                )
-            )
-        return cls(codes, respondents, items)
+        refuse_invalid(codes, frame.iloc, names, threshold)
+        return cls._of(codes, names)
 
     @classmethod
     def from_long(
@@ -353,12 +288,11 @@ class ResponseMatrix:
             Whether to keep the observed cells alone, for tables in which few of all cells are: a
             table of respondents × items is then never made, here nor when the matrix is fitted.
             `irtkit.fit`, `add_synthetic`, `average_error`, `flag_items` and
-            `likelihood_ratio_test` take such a matrix or its fit, and give what they give for the
-            dense one. `values`, `successes`, `trials` and `to_frame` refuse it, and so do
-            `shuffle_control`, `similar_respondents`, the arguments ``groups`` and ``predictions``
-            of `flag_items`, ``mesh`` of `fit`, `compare_difficulties` unless
-            ``folds=0``, `write_py_irt`, and `FitResult.probability` of all respondents; `to_dense`
-            is the way there for a small one.
+            `likelihood_ratio_test` give what they give for the dense matrix. What needs every cell
+            refuses a sparse one: `values`, `successes`, `trials`, `to_frame`, `shuffle_control`,
+            `similar_respondents`, ``groups`` and ``predictions`` of `flag_items`, ``mesh`` of
+            `fit`, `compare_difficulties` unless ``folds=0``, `write_py_irt`, and
+            `FitResult.probability` of all respondents; `to_dense` is the way there.
 
         Returns
         -------
@@ -389,39 +323,20 @@ class ResponseMatrix:
                [3, 0]], dtype=uint8)
         """
         check_repeats(repeats)
-        _check_long(frame, {"respondent": respondent, "item": item, "response": response})
-        rows, row_labels = _numbered(frame, respondent)
-        columns, column_labels = _numbered(frame, item)
-        row_names = _labels(row_labels, len(row_labels), "respondent")
-        column_names = _labels(column_labels, len(column_labels), "item")
-        cells = rows * len(column_names) + columns
-        if repeats == "error":
-            _refuse_repeated_pairs(cells, row_names, column_names)
-        responses = response_codes(column_array(frame[response]), threshold)
-        invalid = np.flatnonzero(responses == INVALID)
-        if invalid.size:
-            first = invalid[0]
-            raise ValueError(
-                invalid_response_message(
-                    row_names[rows[first]],
-                    column_names[columns[first]],
-                    frame[response].iloc[first],
-                    invalid.size - 1,
-                    threshold,
-                )
-            )
-        shape = (len(row_names), len(column_names))
-        if sparse or repeats == "count":
-            observed = responses != MISSING
-            if not observed.any():
-                raise ValueError("values holds no response: every cell is missing")
-            counted = count_rows(cells[observed], responses[observed] == 1)
-            if sparse:
-                return cls._of_observed(Observed.of_cells(*counted, shape), row_names, column_names)
-            return cls._of_counts(*count_tables(*counted, shape), row_names, column_names)
-        codes = np.full(shape, MISSING, dtype=np.int8)
-        codes[rows, columns] = responses
-        return cls(codes, row_names, column_names)
+        columns = {"respondent": respondent, "item": item, "response": response}
+        again = repeats == "count"
+        cells, codes, names = read_long(frame, columns, threshold=threshold, repeats=again)
+        shape = (len(names[0]), len(names[1]))
+        if not (sparse or again):
+            values = np.full(shape, MISSING, dtype=np.int8)
+            values.reshape(-1)[cells] = codes
+            return cls._of(values, names)
+        observed = codes != MISSING
+        if not observed.any():
+            raise ValueError("values holds no response: every cell is missing")
+        counts = count_rows(cells[observed], codes[observed] == 1)
+        kept = Observed.of_cells(*counts, shape) if sparse else count_tables(*counts, shape)
+        return cls._of(kept, names)
 
     @property
     def values(self) -> NDArray[np.int8]:
@@ -432,12 +347,12 @@ class ResponseMatrix:
         ValueError
             If the matrix holds repeated trials, which are no single answer, or is sparse.
         """
-        self._refuse_if_sparse()
-        if self._values is None:
+        refuse_sparse(self, ".values")
+        if not isinstance(self._cells, np.ndarray):
             raise ValueError(
                 "the response matrix holds repeated trials; use .successes and .trials"
             )
-        return self._values
+        return self._cells
 
     @property
     def successes(self) -> NDArray[Any]:
@@ -452,10 +367,9 @@ class ResponseMatrix:
         >>> irtkit.ResponseMatrix([[1, 0, -1]]).successes
         array([[1, 0, 0]], dtype=uint8)
         """
-        self._refuse_if_sparse()
-        if self._counts is not None:
-            return self._counts[0]
-        return _read_only_bytes(self.values == 1)
+        refuse_sparse(self, ".successes")
+        cells = self._cells
+        return _read_only_bytes(cells == 1) if isinstance(cells, np.ndarray) else cells.successes
 
     @property
     def trials(self) -> NDArray[Any]:
@@ -467,10 +381,9 @@ class ResponseMatrix:
         >>> irtkit.ResponseMatrix([[1, 0, -1]]).trials
         array([[1, 1, 0]], dtype=uint8)
         """
-        self._refuse_if_sparse()
-        if self._counts is not None:
-            return self._counts[1]
-        return _read_only_bytes(self.values >= 0)
+        refuse_sparse(self, ".trials")
+        cells = self._cells
+        return _read_only_bytes(cells >= 0) if isinstance(cells, np.ndarray) else cells.trials
 
     @property
     def observed(self) -> Observed:
@@ -486,36 +399,29 @@ class ResponseMatrix:
         >>> observed.trials.indices, observed.successes.data
         (array([0, 1, 2], dtype=int32), array([1, 0, 1], dtype=uint8))
         """
-        if self._observed is not None:
-            return self._observed
+        if isinstance(self._cells, Observed):
+            return self._cells
         return Observed.of_tables(self.successes, self.trials)
 
     @property
     def is_sparse(self) -> bool:
         """Whether the matrix keeps its observed cells alone."""
-        return self._observed is not None
+        return isinstance(self._cells, Observed)
 
     def to_sparse(self) -> ResponseMatrix:
         """Return the same matrix, keeping its observed cells alone; see `from_long`."""
-        return self._of_observed(self.observed, self.respondents, self.items, self.synthetic)
+        return self._of(self.observed, (self.respondents, self.items), self.synthetic)
 
     def to_dense(self) -> ResponseMatrix:
         """Return the same matrix with every cell in a table, however large that is."""
-        successes, trials = (table.toarray() for table in self.observed)
-        return self._of_counts(successes, trials, self.respondents, self.items, self.synthetic)
-
-    def _refuse_if_sparse(self) -> None:
-        if self._observed is not None:
-            raise ValueError(
-                "the response matrix is sparse, and a dense one would take "
-                f"{self._observed.dense_bytes:,} bytes; use .observed (the observed cells alone), "
-                "or .to_dense() where that is small enough"
-            )
+        counts = CountTables(*(table.toarray() for table in self.observed))
+        return self._of(counts, (self.respondents, self.items), self.synthetic)
 
     @property
     def has_repeats(self) -> bool:
         """Whether some cell has more than one trial; if not, `values` holds the responses."""
-        return self._counts is not None if self._observed is None else self._observed.has_repeats
+        cells = self._cells
+        return cells.has_repeats if isinstance(cells, Observed) else isinstance(cells, CountTables)
 
     @property
     def n_respondents(self) -> int:
@@ -530,8 +436,8 @@ class ResponseMatrix:
     @property
     def n_missing(self) -> int:
         """Number of missing cells, synthetic respondents included."""
-        if self._observed is not None:
-            return self.n_respondents * self.n_items - self._observed.n_cells
+        if isinstance(self._cells, Observed):
+            return self.n_respondents * self.n_items - self._cells.n_cells
         return self.trials.size - int(np.count_nonzero(self.trials))
 
     def to_frame(self) -> pd.DataFrame:
@@ -601,16 +507,16 @@ class ResponseMatrix:
 
 def check_repeats(repeats: str) -> None:
     """Refuse an unknown way to take several rows of the same respondent and item."""
-    if repeats not in REPEATS:
-        raise ValueError(f"repeats must be one of {', '.join(REPEATS)}; got {repeats!r}")
+    check_one_of("repeats", repeats, REPEATS)
 
 
 def refuse_sparse(responses: ResponseMatrix, needed_by: str) -> None:
     """Refuse a sparse matrix, with a message that begins with what needs a dense one."""
     if responses.is_sparse:
         raise ValueError(
-            f"{needed_by} needs every cell in a table, but the response matrix is sparse; "
-            f"its .to_dense() is that table, of {responses.observed.dense_bytes:,} bytes"
+            f"{needed_by} needs every cell in a table, but the response matrix is sparse; a dense "
+            f"one would take {responses.observed.dense_bytes:,} bytes; use .observed (the observed "
+            "cells alone), or .to_dense() where that is small enough"
         )
 
 
@@ -650,92 +556,3 @@ def _read_only_bytes(flags: NDArray[np.bool_]) -> NDArray[np.uint8]:
     numbers = flags.view(np.uint8)
     numbers.flags.writeable = False
     return numbers
-
-
-def _labels(labels: Iterable[Hashable] | None, n: int, kind: str) -> tuple[str, ...]:
-    """Labels as text, checked: as many as there are rows or columns, none missing, none twice."""
-    if labels is None:
-        return tuple(f"{kind}-{k}" for k in range(1, n + 1))
-    given = list(labels)
-    if len(given) != n:
-        raise ValueError(f"{kind}s must hold {n} labels, one per {kind}, got {len(given)}")
-    for position, label in enumerate(given, start=1):
-        if _is_missing_label(label):
-            raise ValueError(f"{kind} {position} has no label")
-    names = tuple(map(str, given))
-    if len(set(names)) < n:
-        seen: set[str] = set()
-        repeated = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
-        more = f" (and {len(repeated) - 1} more repeats)" if len(repeated) > 1 else ""
-        raise ValueError(f"{kind} labels must be unique: {repeated[0]!r} occurs twice{more}")
-    return names
-
-
-def _labels_of_counts(
-    successes: object,
-    trials: object,
-    axis: Literal["index", "columns"],
-    labels: Iterable[Hashable] | None,
-    n: int,
-) -> tuple[str, ...]:
-    """Labels of two tables of counts along an axis: those given, else those of the DataFrames."""
-    kind = "respondent" if axis == "index" else "item"
-    frames = [
-        table for table in (successes, trials) if hasattr(table, axis) and hasattr(table, "columns")
-    ]
-    own = [_labels(getattr(frame, axis), n, kind) for frame in frames]
-    if len(own) == 2 and own[0] != own[1]:
-        k = next(k for k in range(n) if own[0][k] != own[1][k])
-        raise ValueError(
-            f"successes and trials must have the same {kind}s in the same order: "
-            f"{kind} {k + 1} is {own[0][k]!r} in successes and {own[1][k]!r} in trials"
-        )
-    return own[0] if own and labels is None else _labels(labels, n, kind)
-
-
-def _is_missing_label(label: Hashable) -> bool:
-    """None, NaN, NaT, pandas.NA or blank text; the text "NA" is a label like any other."""
-    if isinstance(label, str):
-        return not label.strip()
-    return label is None or str(label) in {"nan", "NaT", "<NA>"}
-
-
-def _check_long(frame: pd.DataFrame, columns: dict[str, str]) -> None:
-    """Refuse a long table without rows, or without a column; the keys are the arguments' names."""
-    for argument, column in columns.items():
-        if column not in frame.columns:
-            raise ValueError(
-                f"{argument}={column!r} is not a column of the table; "
-                f"it has {', '.join(map(repr, map(str, frame.columns)))}"
-            )
-    if frame.empty:
-        raise ValueError("the long table is empty: no row holds a response")
-
-
-def _numbered(frame: pd.DataFrame, column: str) -> tuple[NDArray[np.int64], pd.Index[Any]]:
-    """Number of the label in every row, in the order of first occurrence, and the labels."""
-    import pandas as pd
-
-    codes, labels = pd.factorize(frame[column])
-    if (codes < 0).any():
-        n_more = int((codes < 0).sum()) - 1
-        raise ValueError(
-            f"column {column!r} has no label in row {int(np.argmax(codes < 0)) + 1} "
-            f"of the table{f' (and {n_more} more such rows)' if n_more else ''}"
-        )
-    return codes.astype(np.int64, copy=False), labels
-
-
-def _refuse_repeated_pairs(
-    cells: NDArray[np.int64], row_names: Sequence[str], column_names: Sequence[str]
-) -> None:
-    order = np.argsort(cells, kind="stable")
-    repeats = order[1:][np.diff(cells[order]) == 0]
-    if repeats.size:
-        row, column = divmod(int(cells[repeats.min()]), len(column_names))
-        more = f" (and {repeats.size - 1} more repeats)" if repeats.size > 1 else ""
-        raise ValueError(
-            f"a respondent answers an item once: respondent {row_names[row]!r}, "
-            f"item {column_names[column]!r} occurs twice{more}; "
-            'repeats="count" counts such rows as trials'
-        )

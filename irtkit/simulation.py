@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from irtkit.checks import check_number, check_one_of, check_seed, check_unique, check_whole
+from irtkit.labels import is_missing_label
 from irtkit.observed import Observed
 from irtkit.responses import ResponseMatrix
 from irtkit.trials import MOST_TRIALS, count_type
@@ -82,15 +84,16 @@ def simulate_responses(
     theta = np.asarray(abilities, dtype=np.float64)
     if theta.ndim != 1 or not np.isfinite(theta).all():
         raise ValueError("abilities must be one finite number per respondent")
-    if not 0 <= missing < 1:
-        raise ValueError(f"missing must be a probability in [0, 1), got {missing!r}")
+    check_number("missing", missing, least=0, below=1)
     unknown = np.isnan(items.probability([0.0])[0])
     if unknown.any():
         raise ValueError(
             "items must all have known parameters: those of item "
             f"{int(np.argmax(unknown))} (counted from 0) are NaN"
         )
-    generator = _generator(seed)
+    if not isinstance(seed, np.random.Generator):
+        check_seed(seed)
+    generator = np.random.default_rng(seed)
     tried = _trials(trials, (len(theta), items.n_items))
     successes = np.empty_like(tried)
     single = tried.max(initial=0) <= 1
@@ -161,10 +164,8 @@ def add_synthetic(
     array([False,  True,  True,  True])
     """
     chosen = _checked_kinds(kinds)
-    if not isinstance(draws, int | np.integer) or draws < 1:
-        raise ValueError(f"draws must be a whole number, 1 or more; got {draws!r}")
-    if not 0 <= probability <= 1:
-        raise ValueError(f"probability must lie in [0, 1], got {probability!r}")
+    check_whole("draws", draws, 1)
+    check_number("probability", probability, least=0, most=1)
     check_seed(seed)
     classes = _class_codes(labels, responses.items) if "class-prior" in chosen else None
     rows = {
@@ -172,7 +173,10 @@ def add_synthetic(
         for kind in chosen
     }
     names = [name for kind in chosen for name in _row_names(kind, len(rows[kind]))]
-    _refuse_taken(names, responses)
+    if taken := set(responses.respondents).intersection(names):
+        raise ValueError(
+            f"kinds would add a synthetic respondent {min(taken)!r}, a label that is taken"
+        )
     right = np.concatenate([right.astype(np.int8) for right in rows.values()])
     respondents = (*responses.respondents, *names)
     marks = np.concatenate([responses.synthetic, np.ones(len(names), dtype=bool)])
@@ -191,12 +195,6 @@ def add_synthetic(
         responses.items,
         synthetic=marks,
     )
-
-
-def check_seed(seed: int) -> None:
-    """Refuse what would make the draws differ from one time to the next."""
-    if not isinstance(seed, int | np.integer) or seed < 0:
-        raise ValueError(f"seed must be a whole number, 0 or more; got {seed!r}")
 
 
 def _trials(trials: ArrayLike, shape: tuple[int, int]) -> NDArray[Any]:
@@ -247,7 +245,7 @@ def _class_codes(labels: Labels | None, items: tuple[str, ...]) -> NDArray[np.in
     by_item = _labels_by_item(labels, items)
     numbers: dict[Hashable, int] = {}
     for item in items:
-        if _is_missing(by_item.get(item)):
+        if is_missing_label(by_item.get(item)):
             raise ValueError(f"labels must give the true class of every item: {item!r} has none")
         numbers.setdefault(by_item[item], len(numbers))
     return np.array([numbers[by_item[item]] for item in items], dtype=np.intp)
@@ -263,46 +261,17 @@ def _labels_by_item(labels: Labels, items: tuple[str, ...]) -> dict[str, Hashabl
             )
         return dict(zip(items, classes, strict=True))
     pairs = [(str(item), label) for item, label in by_label()]
-    by_item = dict(pairs)
-    if len(by_item) < len(pairs):
-        names = [item for item, _ in pairs]
-        twice = next(item for item in names if names.count(item) > 1)
-        raise ValueError(f"labels must give one class per item: {twice!r} occurs twice")
-    return by_item
-
-
-def _is_missing(label: Hashable) -> bool:
-    """None, NaN, NaT, pandas.NA or blank text."""
-    if isinstance(label, str):
-        return not label.strip()
-    return label is None or str(label) in {"nan", "NaT", "<NA>"}
+    check_unique("labels must give one class per item", (item for item, _ in pairs))
+    return dict(pairs)
 
 
 def _checked_kinds(kinds: SyntheticKind | Iterable[SyntheticKind]) -> tuple[SyntheticKind, ...]:
     chosen: tuple[SyntheticKind, ...] = (kinds,) if isinstance(kinds, str) else tuple(kinds)
     for kind in chosen:
-        if kind not in SYNTHETIC_KINDS:
-            raise ValueError(f"kinds must be among {', '.join(SYNTHETIC_KINDS)}; got {kind!r}")
-        if chosen.count(kind) > 1:
-            raise ValueError(f"kinds must name a kind once: {kind!r} occurs twice (see draws=)")
+        check_one_of("kinds", kind, SYNTHETIC_KINDS)
+    check_unique("kinds must name a kind once", chosen, " (see draws=)")
     return chosen
-
-
-def _generator(seed: int | np.random.Generator) -> np.random.Generator:
-    if isinstance(seed, np.random.Generator):
-        return seed
-    check_seed(seed)
-    return np.random.default_rng(seed)
 
 
 def _row_names(kind: str, n: int) -> list[str]:
     return [kind] if n == 1 else [f"{kind}-{k}" for k in range(1, n + 1)]
-
-
-def _refuse_taken(names: list[str], responses: ResponseMatrix) -> None:
-    taken = set(responses.respondents)
-    for name in names:
-        if name in taken:
-            raise ValueError(
-                f"kinds would add a synthetic respondent {name!r}, a label that is taken"
-            )

@@ -9,17 +9,26 @@ up to 255 trials.
 from __future__ import annotations
 
 import reprlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from irtkit.checks import and_more
 
+if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from irtkit.labels import Names
 
 _TYPES = (np.uint8, np.uint16, np.int32)
 MOST_TRIALS = int(np.iinfo(_TYPES[-1]).max)
+
+
+class CountTables(NamedTuple):
+    """Valid counts of every cell, two tables of the same shape and type."""
+
+    successes: NDArray[Any]
+    trials: NDArray[Any]
 
 
 def count_type(most: int) -> np.dtype[Any]:
@@ -32,10 +41,7 @@ def count_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Cells that were tried, in rising order, with the successes and trials of each.
 
-    Parameters
-    ----------
-    cells, right
-        Shape (n,), one entry per trial: its cell, 0 or above, and whether it was right.
+    Every entry of `cells` and `right` is a trial: its cell, 0 or above, and whether it was right.
     """
     order = np.argsort(cells, kind="stable")
     at = cells[order]
@@ -49,36 +55,21 @@ def count_tables(
     successes: NDArray[np.int64],
     trials: NDArray[np.int64],
     shape: tuple[int, int],
-) -> tuple[NDArray[Any], NDArray[Any]]:
+) -> CountTables:
     """Tables of successes and trials from those of some cells, row · n_items + column."""
     kind = count_type(int(trials.max(initial=0)))
-    tables = np.zeros(shape, kind), np.zeros(shape, kind)
+    tables = CountTables(np.zeros(shape, kind), np.zeros(shape, kind))
     for table, counts in zip(tables, (successes, trials), strict=True):
         table.reshape(-1)[cells] = counts
     return tables
 
 
-def checked_counts(
-    successes: NDArray[Any],
-    trials: NDArray[Any],
-    respondents: Sequence[str],
-    items: Sequence[str],
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def checked_counts(successes: NDArray[Any], trials: NDArray[Any], names: Names) -> CountTables:
     """Both tables as whole numbers, 0 ≤ successes ≤ trials, missing responses 0 out of 0.
 
-    Parameters
-    ----------
-    successes, trials
-        Shape (n_respondents, n_items), of any type.
-    respondents, items
-        Labels of rows and columns, for messages.
-
-    Raises
-    ------
-    ValueError
-        If a cell is no count, or has more successes than trials, or trials without successes.
+    They may be of any type; the labels are for the refusal of a cell that is no count, has more
+    successes than trials, or trials without successes.
     """
-    names = (respondents, items)
     right, tried = _as_numbers(successes), _as_numbers(trials)
     for argument, table, numbers in (("successes", successes, right), ("trials", trials, tried)):
         rule = f"{argument} must be whole numbers, 0 or more"
@@ -92,7 +83,7 @@ def checked_counts(
     _refuse(right > tried, rule, names, successes, trials)  # NaN exceeds nothing
     kind = count_type(int(np.where(missing, 0, tried).max()))
     n_trials = np.where(missing, 0, tried).astype(kind)
-    return np.where(n_trials == 0, 0, right).astype(kind), n_trials
+    return CountTables(np.where(n_trials == 0, 0, right).astype(kind), n_trials)
 
 
 def _as_numbers(table: NDArray[Any]) -> NDArray[Any]:
@@ -123,19 +114,13 @@ def _is_no_count(numbers: NDArray[Any]) -> NDArray[np.bool_]:
     return bad
 
 
-def _refuse(
-    bad: NDArray[np.bool_],
-    rule: str,
-    names: tuple[Sequence[str], Sequence[str]],
-    *tables: NDArray[Any],
-) -> None:
+def _refuse(bad: NDArray[np.bool_], rule: str, names: Names, *tables: NDArray[Any]) -> None:
     """Raise the error for the first marked cell, if there is one, with what the tables hold."""
     if not bad.any():
         return
     row, column = (int(k) for k in np.argwhere(bad)[0])
     shown = " out of ".join(_shown(table[row, column]) for table in tables)
-    n_more = int(bad.sum()) - 1
-    more = f" (and {n_more} more such cell{'s' * (n_more > 1)})" if n_more else ""
+    more = and_more(int(bad.sum()) - 1, "such cell")
     respondents, items = names
     raise ValueError(
         f"{rule}: respondent {respondents[row]!r}, item {items[column]!r} has {shown}{more}"

@@ -19,9 +19,12 @@ LAYERS = (
     *(
         "files",
         "progress",
+        "checks",
+        "labels",
         "codes",
         "trials",
         "observed",
+        "long_table",
         "responses",
         "irf",
         "packed",

@@ -111,8 +111,8 @@ def test_labels_are_taken_over() -> None:
     [
         ({"abilities": [[0.0]]}, "abilities"),
         ({"abilities": [np.nan]}, "abilities"),
-        ({"missing": 1.0}, "missing must be a probability"),
-        ({"missing": -0.1}, "missing must be a probability"),
+        ({"missing": 1.0}, "missing must be at least 0 and below 1"),
+        ({"missing": -0.1}, "missing must be at least 0 and below 1"),
         ({"trials": -1}, "trials must be whole numbers from 0 to 2147483647, got -1"),
         ({"trials": 2**31}, "trials must be whole numbers"),
         ({"trials": [1, 1, 1.5]}, "trials must be whole numbers"),
@@ -205,12 +205,12 @@ def test_neither_other_kinds_nor_more_draws_change_a_row() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"kinds": "oracle"}, "kinds must be among .*'oracle'"),
+        ({"kinds": "oracle"}, "kinds must be one of .*'oracle'"),
         ({"kinds": ("coin", "coin")}, "'coin' occurs twice"),
         ({"kinds": "coin", "draws": 0}, "draws must be a whole number, 1 or more; got 0"),
         ({"kinds": "coin", "draws": 1.5}, "draws must be a whole number"),
-        ({"kinds": "coin", "probability": 1.2}, "probability must lie in"),
-        ({"kinds": "coin", "probability": np.nan}, "probability must lie in"),
+        ({"kinds": "coin", "probability": 1.2}, "probability must be at least 0 and at most 1"),
+        ({"kinds": "coin", "probability": np.nan}, "probability must be at least 0 and at most 1"),
         ({"kinds": "coin", "seed": -3}, "seed must be a whole number"),
         ({"kinds": "class-prior"}, "labels must give the true class of every item"),
         ({"kinds": "class-prior", "labels": [1, 2]}, "labels must hold 4 classes.*got 2"),

@@ -27,7 +27,7 @@ NAMES = (("x", "y"), ("a", "b"))
 @pytest.mark.parametrize("given", [np.int64, np.uint64, np.float64, object])
 def test_counts_are_kept_whole_in_the_smallest_type(most: int, kind: type, given: type) -> None:
     tables = np.array([[1, most], [0, 0]], given), np.array([[2, most], [0, 1]], given)
-    successes, trials = checked_counts(*tables, *NAMES)
+    successes, trials = checked_counts(*tables, NAMES)
     assert successes.dtype == trials.dtype == kind
     assert successes.tolist() == [[1, most], [0, 0]]
     assert trials.tolist() == [[2, most], [0, 1]]
@@ -44,7 +44,7 @@ def test_a_cell_that_is_no_count_is_named(argument: str, value: Any) -> None:
     tables = {"successes": np.full((2, 2), 1), "trials": np.full((2, 2), 1), argument: bad}
     rule = f"^{argument} must be whole numbers, 0 or more: respondent 'y', item 'a' has .* .and 1 m"
     with pytest.raises(ValueError, match=rule) as caught:
-        checked_counts(tables["successes"], tables["trials"], *NAMES)
+        checked_counts(tables["successes"], tables["trials"], NAMES)
     assert len(str(caught.value)) < 200
 
 
@@ -63,7 +63,7 @@ def test_successes_and_trials_must_go_together(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         checked_counts(
-            np.array([[1, right], [0, 0]], kind), np.array([[1, tried], [0, 0]], kind), *NAMES
+            np.array([[1, right], [0, 0]], kind), np.array([[1, tried], [0, 0]], kind), NAMES
         )
 
 
@@ -72,7 +72,7 @@ def test_what_stands_for_missing_is_no_trial(missing: Any) -> None:
     successes, trials = checked_counts(
         np.array([[1, missing], [7, 0]], object),
         np.array([[2, missing], [missing, 0]], object),
-        *NAMES,
+        NAMES,
     )
     assert (successes.tolist(), trials.tolist()) == ([[1, 0], [0, 0]], [[2, 0], [0, 0]])
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from irtkit.agreement import category_name
-from irtkit.annotation.rules import as_number
+from irtkit.checks import as_number, check_unique
+from irtkit.labels import category_name
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -97,29 +97,19 @@ def one_sample(table: AnnotationTable, argument: str) -> Annotations:
 
 def by_sample(tables: AnnotationsBySample, sample: str, argument: str) -> dict[str, Annotations]:
     """Check the annotations of many samples, in the order in which they first occur."""
-    found: dict[str, list[tuple[Hashable, Annotation]]] = {}
-    for name, row, place, values in _rows_with_samples(tables, sample, argument, found):
-        found[name].append((row, _at(place, values)))
-    return {name: Annotations.of(annotations) for name, annotations in found.items()}
-
-
-def _rows_with_samples(
-    tables: AnnotationsBySample, sample: str, argument: str, found: dict[str, list[Any]]
-) -> Iterator[tuple[str, Hashable, str, list[Any]]]:
-    """Sample, row, place and values of every annotation; every sample gets its list in `found`."""
     if isinstance(tables, Mapping):
-        for label, table in tables.items():
-            name = _sample_name(label, argument)
-            if name in found:
-                raise ValueError(f"{argument} has the sample {name!r} twice")
-            found[name] = []
-            for row, *values in _rows(table, Annotation._fields, f"{argument}, sample {name!r}"):
-                yield name, row, f"{argument}, sample {name!r}, row {row!r}", values
-        return
+        names = [_sample_name(label, argument) for label in tables]
+        check_unique(f"{argument} must have every sample once", names)
+        return {
+            name: one_sample(table, f"{argument}, sample {name!r}")
+            for name, table in zip(names, tables.values(), strict=True)
+        }
+    found: dict[str, list[tuple[Hashable, Annotation]]] = {}
     for row, label, *values in _rows(tables, (sample, *Annotation._fields), argument):
         name = _sample_name(label, f"{argument}, row {row!r}")
-        found.setdefault(name, [])
-        yield name, row, f"{argument}, row {row!r} (sample {name!r})", values
+        one = _at(f"{argument}, row {row!r} (sample {name!r})", values)
+        found.setdefault(name, []).append((row, one))
+    return {name: Annotations.of(annotations) for name, annotations in found.items()}
 
 
 def _rows(

@@ -89,7 +89,8 @@ def cost_matrix(
            [17.]])
     """
     apart = _apart(predicted, manual) / (duration or 1.0)
-    return np.asarray(weights.type * _differs(predicted, manual) + apart @ np.array(weights[1:]))
+    moved: NDArray[np.float64] = apart @ np.array(weights[1:])
+    return weights.type * _differs(predicted, manual) + moved
 
 
 def changed_fields(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-import numpy as np
+from irtkit.checks import check_number, check_yes_or_no
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,44 +47,24 @@ class Rules:
         unpair: bool,  # noqa: FBT001 - passed on from keywords
     ) -> Rules:
         """Check the settings that a caller gave; None stands for the defaults."""
-        work = _updated(Penalties(), penalties, "penalties")
-        for name, value in work._asdict().items():
-            if value == 0:
-                raise ValueError(f"penalties must be above 0, but {name!r} is 0")
-        check_number(tolerance, "tolerance")
-        if not isinstance(unpair, bool):
-            raise TypeError(f"unpair must be True or False, got {unpair!r}")
-        return cls(_updated(Weights(), weights, "weights"), work, float(tolerance), unpair)
-
-
-def as_number(value: object) -> float:
-    """Return the value as a float, NaN where it is no number (text and True are none)."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
-
-
-def check_number(value: object, what: str) -> None:
-    """Refuse what is not a finite number, 0 or more."""
-    if not 0 <= as_number(value) < math.inf:
-        raise ValueError(f"{what} must be a finite number, 0 or more; got {value!r}")
+        check_number("tolerance", tolerance, least=0)
+        check_yes_or_no(unpair=unpair)
+        work = _updated(Penalties(), penalties, "penalties", above=0)
+        return cls(_updated(Weights(), weights, "weights", least=0), work, tolerance, unpair)
 
 
 def check_duration(duration: float | None, what: str = "duration") -> None:
     """Refuse a duration that is neither None nor above 0."""
     if duration is not None:
-        check_number(duration, what)
-        if duration == 0:
-            raise ValueError(f"{what} must be above 0")
+        check_number(what, duration, above=0)
 
 
 _Settings = TypeVar("_Settings", Weights, Penalties)
 
 
-def _updated(defaults: _Settings, given: Mapping[str, float] | None, argument: str) -> _Settings:
+def _updated(
+    defaults: _Settings, given: Mapping[str, float] | None, argument: str, **bounds: float
+) -> _Settings:
     """Return the defaults with the values that were given in their place."""
     if given is None:
         return defaults
@@ -95,5 +74,5 @@ def _updated(defaults: _Settings, given: Mapping[str, float] | None, argument: s
         if name not in defaults._fields:
             known = ", ".join(defaults._fields)
             raise ValueError(f"{argument} has the unknown key {name!r}; the keys are {known}")
-        check_number(value, f"{argument}[{name!r}]")
+        check_number(f"{argument}[{name!r}]", value, **bounds)
     return defaults._replace(**given)

@@ -23,23 +23,35 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from irtkit.annotation.annotations import Annotations, AnnotationTable
-    from irtkit.annotation.summary import ImpactSummary
 
 
-@dataclass(frozen=True, eq=False)
-class Impact:
-    """Impact on one sample, made by `impact`; ``print(result)`` says it in one sentence."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Work:
+    """What predictions leave to do by hand."""
 
-    impact: float
-    """penalty / scratch. Without manual annotations 0 if there are no predictions, else NaN."""
     penalty: float
     scratch: float
-    cost: float
-    """Total cost of the assignment, in the units of the weights and times."""
     fixes: int
     """Changed fields of pairs, up to three each."""
     deletes: int
     adds: int
+
+    def in_words(self) -> str:
+        """What is left to do, and what starting from nothing would take."""
+        counts = {"fix": self.fixes, "delete": self.deletes, "add": self.adds}
+        plurals = {"fix": "fixes", "delete": "deletes", "add": "adds"}
+        listed = ", ".join(f"{n} {name if n == 1 else plurals[name]}" for name, n in counts.items())
+        return f"{listed}; penalty {self.penalty:g}, {self.scratch:g} from scratch"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Impact(Work):
+    """Impact on one sample, made by `impact`; ``print(result)`` says it in one sentence."""
+
+    impact: float
+    """penalty / scratch. Without manual annotations 0 if there are no predictions, else NaN."""
+    cost: float
+    """Total cost of the assignment, in the units of the weights and times."""
     n_predicted: int
     n_manual: int
     edits: pd.DataFrame
@@ -51,10 +63,9 @@ class Impact:
     duration: float | None
 
     def __str__(self) -> str:
-        work = work_in_words(self)
         if math.isnan(self.impact):
-            return f"Impact is undefined, there are no manual annotations ({work})."
-        return f"Impact {self.impact:.3f}: {in_words(self.impact)} ({work})."
+            return f"Impact is undefined, there are no manual annotations ({self.in_words()})."
+        return f"Impact {self.impact:.3f}: {_meaning(self.impact)} ({self.in_words()})."
 
 
 def impact(
@@ -119,21 +130,16 @@ def impact(
     first, second = one_sample(predicted, "predicted"), one_sample(manual, "manual")
     matching = match(first, second, rules, duration)
     edits = pd.DataFrame(edit_rows(first, second, matching, rules), columns=EDIT_COLUMNS)
-    return Impact(
-        **measures(matching, len(first), len(second), rules),
-        edits=edits,
-        rules=rules,
-        duration=duration,
-    )
+    found = measures(matching, len(first), len(second), rules)
+    return Impact(**found, edits=edits, rules=rules, duration=duration)
 
 
 def measures(matching: Matching, n_predicted: int, n_manual: int, rules: Rules) -> dict[str, Any]:
     """Impact, penalty, scratch and the counts that they are made of."""
     fix, delete, add = rules.penalties
     fixes, deletes = int(matching.changed.sum()), len(matching.deleted)
-    adds = len(matching.added)
+    adds, scratch = len(matching.added), add * n_manual
     penalty = fix * fixes + delete * deletes + add * adds
-    scratch = add * n_manual
     return {
         "impact": share_of_scratch(penalty, scratch),
         "penalty": penalty,
@@ -154,27 +160,17 @@ def share_of_scratch(penalty: float, scratch: float) -> float:
     return penalty / scratch
 
 
-def work_in_words(done: Impact | ImpactSummary) -> str:
-    """What is left to do, and what starting from nothing would take."""
-    counts = {"fix": done.fixes, "delete": done.deletes, "add": done.adds}
-    plurals = {"fix": "fixes", "delete": "deletes", "add": "adds"}
-    listed = ", ".join(f"{n} {name if n == 1 else plurals[name]}" for name, n in counts.items())
-    return f"{listed}; penalty {done.penalty:g}, {done.scratch:g} from scratch"
-
-
-def in_words(value: float) -> str:
-    """What an impact means."""
-    if value == 0:
+def _meaning(impact: float) -> str:
+    if impact == 0:
         return "predictions need no work"
-    if value == 1:
+    if impact == 1:
         return "predictions cost as much work as starting from nothing"
-    return "predictions save work" if value < 1 else "predictions cost more than they save"
+    return "predictions save work" if impact < 1 else "predictions cost more than they save"
 
 
-EDIT_COLUMNS = (
-    *("action", "fields", "penalty", "predicted", "manual", "predicted_type", "manual_type"),
-    *("predicted_start", "manual_start", "predicted_end", "manual_end"),
-)
+_BOTH = ("predicted", "manual")
+EDIT_COLUMNS = ["action", "fields", "penalty", *_BOTH]
+EDIT_COLUMNS += [f"{whose}_{field}" for field in FIELDS for whose in _BOTH]
 
 
 def edit_rows(

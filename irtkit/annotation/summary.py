@@ -7,17 +7,12 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from irtkit.agreement import category_name
 from irtkit.annotation.annotations import NO_ANNOTATIONS, by_sample
 from irtkit.annotation.matching import match
-from irtkit.annotation.rules import Rules, check_duration, check_number
-from irtkit.annotation.scoring import (
-    EDIT_COLUMNS,
-    edit_rows,
-    measures,
-    share_of_scratch,
-    work_in_words,
-)
+from irtkit.annotation.rules import Rules, check_duration
+from irtkit.annotation.scoring import EDIT_COLUMNS, Work, edit_rows, measures, share_of_scratch
+from irtkit.checks import check_number
+from irtkit.labels import category_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,8 +27,8 @@ _ROUNDING = 1e-12
 _SHOWN = 3
 
 
-@dataclass(frozen=True, eq=False)
-class ImpactSummary:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ImpactSummary(Work):
     """Impact over a data set, made by `impact_summary`; ``print(summary)`` says it in sentences."""
 
     table: pd.DataFrame
@@ -47,11 +42,6 @@ class ImpactSummary:
     pooled: float
     """Total penalty / total scratch: samples count by their manual annotations, and predictions
     on samples without any count too."""
-    fixes: int
-    deletes: int
-    adds: int
-    penalty: float
-    scratch: float
     n_undefined: int
     """Samples with predictions and no manual annotations; they have no impact."""
     rules: Rules
@@ -64,21 +54,20 @@ class ImpactSummary:
         ValueError
             If the threshold is no finite number from 0, or no sample has an impact.
         """
-        check_number(maximum, "maximum")
+        check_number("maximum", maximum, least=0)
         if math.isnan(self.mean):
             raise ValueError("no sample has manual annotations: there is no mean impact to compare")
         return self.mean > maximum + _ROUNDING
 
     def __str__(self) -> str:
-        lines = [self._headline(), f"Work left: {work_in_words(self)}."]
-        if self.n_undefined:
-            counted = (
-                "1 sample has" if self.n_undefined == 1 else f"{self.n_undefined} samples have"
-            )
-            lines.append(
-                f"{counted} predictions and no manual annotations: no impact, not in the mean."
-            )
-        return "\n".join(lines)
+        text = f"{self._headline()}\nWork left: {self.in_words()}."
+        if not self.n_undefined:
+            return text
+        have = "has" if self.n_undefined == 1 else "have"
+        return (
+            f"{text}\n{_counted(self.n_undefined)} {have} predictions and no manual annotations: "
+            "no impact, not in the mean."
+        )
 
     def _headline(self) -> str:
         defined = self.table["impact"].dropna()
@@ -183,17 +172,14 @@ def _durations(duration: Durations, names: Iterable[str]) -> list[float | None]:
 def _summary(table: pd.DataFrame, edits: pd.DataFrame, rules: Rules) -> ImpactSummary:
     impacts = table["impact"].dropna()
     extremes_first = table.sort_values(["impact", "penalty"], ascending=False, kind="stable")
-    penalty, scratch = float(table["penalty"].sum()), float(table["scratch"].sum())
+    work = ("penalty", "scratch", "fixes", "deletes", "adds")
+    totals: dict[str, Any] = {name: table[name].to_numpy().sum().item() for name in work}
     return ImpactSummary(
         table=extremes_first,
         edits=edits,
         mean=math.fsum(impacts) / len(impacts) if len(impacts) else math.nan,
-        pooled=share_of_scratch(penalty, scratch),
-        fixes=int(table["fixes"].sum()),
-        deletes=int(table["deletes"].sum()),
-        adds=int(table["adds"].sum()),
-        penalty=penalty,
-        scratch=scratch,
+        pooled=share_of_scratch(totals["penalty"], totals["scratch"]),
+        **totals,
         n_undefined=len(table) - len(impacts),
         rules=rules,
     )

@@ -19,9 +19,9 @@ from irtkit.audit.flags import NEGATIVE, flag_items
 from irtkit.audit.power import Power, power_of
 from irtkit.calibration import fit
 from irtkit.calibration.checks import check_data
+from irtkit.checks import check_seed
 from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix, refuse_sparse
-from irtkit.simulation import check_seed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -14,9 +14,9 @@ from irtkit.calibration.checks import (
     check_variational,
     check_yes_or_no,
 )
+from irtkit.checks import check_seed
 from irtkit.progress import progress_line
 from irtkit.responses import refuse_sparse
-from irtkit.simulation import check_seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from irtkit.calibration import FitResult
 
 _LISTED = 10
+_PATH = click.Path(path_type=Path)
+_COUNT = click.IntRange(min=0)
 
 
 def main() -> None:
@@ -78,7 +80,10 @@ def _show_warning(message: Warning | str, *_: Any) -> None:
     click.echo(f"irtkit: warning: {message}", err=True)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
+
+
+@click.group(context_settings=_SETTINGS)
 @click.version_option(package_name="irtkit")
 def cli() -> None:
     """Item response theory for evaluations of AI systems.
@@ -97,9 +102,7 @@ cli.add_command(impact_command)
 @folder_out
 @click.option("--standard-errors", is_flag=True, help="Compute standard errors (slow if large).")
 @click.option(
-    "--checkpoint",
-    type=click.Path(path_type=Path),
-    help="With --method vi: a file to go on from after an interruption.",
+    "--checkpoint", type=_PATH, help="With --method vi: a file to go on from after an interruption."
 )
 def fit_command(*, out: Path | None, standard_errors: bool, **options: Any) -> None:
     """Fit a model: difficulty and discrimination of items, ability of respondents."""
@@ -114,35 +117,29 @@ def fit_command(*, out: Path | None, standard_errors: bool, **options: Any) -> N
 @reading_and_fitting
 @folder_out
 @click.option(
-    "--folds",
-    default=5,
-    show_default=True,
-    help="Parts of the responses to leave out and predict; 0 leaves that out.",
+    "--folds", default=5, help="Parts of the responses to leave out and predict; 0 leaves that out."
 )
 def compare_command(*, out: Path | None, folds: int, **options: Any) -> None:
     """Set average error beside IRT difficulty and say whether they order the items alike."""
     responses = read(options)
     prepare(out)
-    comparison = compare_difficulties(
-        fitted(responses, options, standard_errors=False), folds=folds, seed=options["seed"]
-    )
+    result = fitted(responses, options, standard_errors=False)
+    comparison = compare_difficulties(result, folds=folds, seed=options["seed"])
     written = write_comparison(comparison, out)
     click.echo(f"{comparison}{written}")
 
 
 @cli.command("audit")
 @reading_and_fitting
-@click.option("--fdr", default=0.05, show_default=True, help="False-discovery rate of negatives.")
+@click.option("--fdr", default=0.05, help="False-discovery rate of negatives.")
 @click.option(
     "--flat-information",
     default=0.1,
-    show_default=True,
     help="Share of the median item's information below which an item is flat.",
 )
 @click.option(
     "--extreme-difficulty",
     default=6.0,
-    show_default=True,
     help="Difficulty, in SDs of ability, beyond which an item is extreme.",
 )
 @click.option("--chance", type=float, help="3PL: probability of guessing right, such as 0.25.")
@@ -154,32 +151,23 @@ def compare_command(*, out: Path | None, folds: int, **options: Any) -> None:
 )
 @click.option(
     "--predictions",
-    type=click.Path(path_type=Path),
+    type=_PATH,
     help="A wide CSV of what each respondent answered; names the answer the strong agree on.",
 )
 @click.option(
     "--shuffles",
-    type=click.IntRange(min=0),
+    type=_COUNT,
     default=0,
-    show_default=True,
     help="Fits of shuffled responses, to see what noise alone would give.",
 )
-@click.option(
-    "--top",
-    type=click.IntRange(min=0),
-    default=20,
-    show_default=True,
-    help="Suspect items to show.",
-)
+@click.option("--top", type=_COUNT, default=20, help="Suspect items to show.")
 @click.option(
     "--fail-on",
     type=click.Choice(["negative", "any"]),
     help="Exit with code 1 if items have negative discrimination, or are suspect at all.",
 )
 @click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    help="File for all suspect items: .csv, or .json for irtkit.read_table.",
+    "--out", type=_PATH, help="File for all suspect items: .csv, or .json for irtkit.read_table."
 )
 def audit_command(
     *,
@@ -206,10 +194,8 @@ def audit_command(
     click.echo(audit.headline(suspects, responses.n_items))
     if len(suspects) and top:
         audit.print_suspects(suspects, top)
-    for line in (
-        audit.similar_line(similar_respondents(result)),
-        _shuffled(result, shuffles, thresholds),
-    ):
+    alike = audit.similar_line(similar_respondents(result))
+    for line in (alike, _shuffled(result, shuffles, thresholds)):
         if line:
             click.echo(f"\n{line}")
     if out is not None:
@@ -219,13 +205,9 @@ def audit_command(
 
 
 @cli.command("demo")
-@click.option("--model", type=click.Choice(MODELS), default="2PL", show_default=True)
+@click.option("--model", type=click.Choice(MODELS), default="2PL")
 @click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("irtkit-demo"),
-    show_default=True,
-    help="Folder to write the tables to.",
+    "--out", type=_PATH, default=Path("irtkit-demo"), help="Folder to write the tables to."
 )
 def demo_command(*, model: Any, out: Path) -> None:
     """Fit the carried example: 130 classifiers on 1,797 handwritten digits."""

@@ -15,33 +15,29 @@ from irtkit.io.annotations import read_annotations, read_durations
 if TYPE_CHECKING:
     from irtkit.annotation import ImpactSummary
 
+_PATH = click.Path(path_type=Path)
 _SHOWN_COLUMNS = ["impact", "penalty", "scratch", "fixes", "deletes", "adds"]
 
 
 @click.command("impact")
-@click.argument("predicted", type=click.Path(path_type=Path))
-@click.argument("manual", type=click.Path(path_type=Path))
+@click.argument("predicted", type=_PATH)
+@click.argument("manual", type=_PATH)
 @click.option(
     "--duration",
     metavar="NUMBER|FILE",
     help="Duration of every sample, or a CSV with the columns sample and duration; the cost of a "
     "pair then counts times as shares of it.",
 )
-@click.option("--tolerance", default=0.0, show_default=True, help="Times this close need no fix.")
+@click.option("--tolerance", default=0.0, help="Times this close need no fix.")
 @click.option(
     "--weights",
     metavar="TYPE,START,END",
     default="1,1,1",
-    show_default=True,
     help="Weights of the cost that decides which annotations are paired.",
 )
 @click.option("--max", "maximum", type=float, help="Exit with code 1 if the mean is above this.")
-@click.option("--top", default=10, show_default=True, help="Samples to show.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    help="File for the table of all samples, .csv or .json.",
-)
+@click.option("--top", default=10, help="Samples to show.")
+@click.option("--out", type=_PATH, help="File for the table of all samples, .csv or .json.")
 def impact_command(
     *,
     predicted: Path,

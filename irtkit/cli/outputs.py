@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from irtkit.difficulty import DifficultyComparison
 
 _FIT_FILES = ("items.csv", "respondents.csv", "summary.json")
-_COMPARISON_FILES = (
-    *("difficulties.csv", "difficulty_pairs.csv", "difficulty_summary.txt"),
-    "held_out.csv",
-)
+_COMPARISON_FILES = ("difficulties.csv", "difficulty_pairs.csv", "difficulty_summary.txt")
+_HELD_OUT = "held_out.csv"
 _VERSIONS_OF = ("irtkit", "numpy", "scipy", "jax", "pandas")
 
 
@@ -30,7 +28,7 @@ def prepare(out: Path | None) -> None:
         if out.exists() and not out.is_dir():
             raise NotADirectoryError(f"--out {out}: exists and is not a folder")
         out.mkdir(parents=True, exist_ok=True)
-        for name in (*_FIT_FILES, *_COMPARISON_FILES):
+        for name in (*_FIT_FILES, *_COMPARISON_FILES, _HELD_OUT):
             if (out / name).is_dir():
                 raise IsADirectoryError(f"--out {out}: {name} in it is a folder")
 
@@ -84,13 +82,13 @@ def write_comparison(comparison: DifficultyComparison, out: Path | None) -> str:
     """Write the tables of a comparison and return the line that says so."""
     if out is None:
         return ""
-    table, pairs, summary, held_out = (out / name for name in _COMPARISON_FILES)
+    table, pairs, summary = (out / name for name in _COMPARISON_FILES)
     write_table(comparison.table, table)
     write_table(comparison.pairs, pairs)
     with replacing(summary) as temporary:
         temporary.write_text("\n".join(comparison.summary) + "\n", encoding="utf-8")
-    written = list(_COMPARISON_FILES[:3])
+    written = list(_COMPARISON_FILES)
     if comparison.held_out is not None:
-        write_table(comparison.held_out, held_out)
-        written.append(held_out.name)
+        write_table(comparison.held_out, out / _HELD_OUT)
+        written.append(_HELD_OUT)
     return f"\n\nwrote {', '.join(written)} to {out}"

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,31 +46,14 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.calibration import FitResult
     from irtkit.difficulty.rank_agreement import RankAgreement
     from irtkit.irf import ModelName
 
 _FEW_CELLS = 100_000
 _JITTER_RUNS, _JITTER = 50, 0.01
-_NEEDED = (
-    *("discrimination", "difficulty", "guessing", "intercept"),
-    *("average_error", "n_responses", "status"),
-)
-
-
-class CalibratedItems(Protocol):
-    """What a comparison needs to know of a fit."""
-
-    @property
-    def items(self) -> pd.DataFrame:
-        """Index ``item``; parameters, average_error, n_responses and status of every item."""
-
-    @property
-    def model(self) -> str:
-        """``"Rasch"``, ``"1PL"``, ``"2PL"`` or ``"3PL"``."""
-
-    @property
-    def latent_sd(self) -> float:
-        """Standard deviation of ability: 1 except for Rasch."""
+_PARAMETERS = ["discrimination", "intercept", "guessing"]
+_NEEDED = [*_PARAMETERS, "difficulty", "average_error", "n_responses", "status"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +89,7 @@ class DifficultyComparison:
 
 
 def compare_difficulties(
-    result: CalibratedItems,
+    result: FitResult,
     metrics: QualityStandard | pd.DataFrame | None = None,
     *,
     folds: int = 5,
@@ -208,7 +191,7 @@ def compare_difficulties(
 
 
 def _held_out(
-    result: CalibratedItems,
+    result: FitResult,
     folds: int,
     models: Sequence[ModelName] | None,
     seed: int,
@@ -230,7 +213,7 @@ def _held_out(
 def _measures(items: pd.DataFrame, latent_sd: float) -> pd.DataFrame:
     """Items × measures; an item that nobody answered has no value, whatever a prior says."""
     table = items[["average_error", "difficulty"]].astype(float)
-    parameters = items[["discrimination", "intercept", "guessing"]].to_numpy(dtype=float)
+    parameters = items[_PARAMETERS].to_numpy(dtype=float)
     known = np.isfinite(parameters).all(axis=1)
     error = np.full(len(items), np.nan)
     error[known] = expected_error(ItemParameters(*parameters[known].T), latent_sd=latent_sd)

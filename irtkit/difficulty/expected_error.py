@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from irtkit.checks import check_number
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -53,8 +55,7 @@ def expected_error(items: ItemParameters, *, latent_sd: float = 1.0) -> NDArray[
     >>> expected_error(items).round(3)
     array([0.5  , 0.806, 0.303])
     """
-    if not (np.isfinite(latent_sd) and latent_sd > 0):
-        raise ValueError(f"latent_sd must be a positive number, got {latent_sd!r}")
+    check_number("latent_sd", latent_sd, above=0)
     weights = np.exp(-0.5 * _NODES**2)
     weights /= weights.sum()
     error = np.empty(items.n_items)

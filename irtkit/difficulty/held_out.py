@@ -10,17 +10,19 @@ noise of both margins would lose to any model.
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irtkit.calibration import fit
+from irtkit.checks import check_seed, check_type, check_whole
+from irtkit.irf import logistic
 from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix, refuse_sparse
-from irtkit.simulation import check_seed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -33,9 +35,8 @@ if TYPE_CHECKING:
 AVERAGE_ERROR = "average error"
 _LEAST = 1e-6
 """Predictions are kept this far from 0 and 1, so that one surprise is not everything."""
-_SPREAD = np.array([-1.7320508075688772, 0.0, 1.7320508075688772])
-_WEIGHTS = np.array([1, 4, 1]) / 6
-"""Gauss–Hermite rule of three nodes for the posterior of ability."""
+_NODES = 3
+"""Of the Gauss–Hermite rule for the posterior of ability."""
 _CELLS_AT_ONCE = 2**22
 
 
@@ -91,13 +92,11 @@ def held_out_predictions(
     """
     import pandas as pd
 
-    if not isinstance(responses, ResponseMatrix):
-        raise TypeError(f"responses must be a ResponseMatrix, got {type(responses).__name__}")
+    check_type("responses", responses, ResponseMatrix)
     refuse_sparse(responses, "held_out_predictions")
     if isinstance(models, str):
         raise TypeError(f"models must be a list of models, got {models!r}")
-    if not isinstance(folds, int | np.integer) or isinstance(folds, bool) or folds < 2:
-        raise ValueError(f"folds must be a whole number, 2 or more; got {folds!r}")
+    check_whole("folds", folds, 2)
     check_seed(seed)
     real = np.flatnonzero(~responses.synthetic)
     right, trials = responses.successes[real], responses.trials[real]
@@ -114,10 +113,10 @@ def held_out_predictions(
             training = ResponseMatrix.from_counts(np.where(held, 0, right), seen)
             for name, score in scores.items():
                 step += 1
-                fitted = None if name == AVERAGE_ERROR else _fit(training, name)
-                for some, p in _predictions(fitted, training):
+                right_of = _predictor(name, training)
+                for some in _blocks(*trials.shape):
                     out = np.where(held[:, some], trials[:, some], 0).astype(np.float64)
-                    score[:, some] += _scores(p, right[:, some], out)
+                    score[:, some] += _scores(right_of(some), right[:, some], out)
                 report(step, float(score[0].sum()))
     n = trials.sum(axis=0, dtype=np.int64)
     base = scores[AVERAGE_ERROR][0]
@@ -135,32 +134,30 @@ def _folds(trials: NDArray[Any], folds: int, seed: int) -> Iterator[NDArray[np.b
         yield (fold == k).reshape(trials.shape)
 
 
-def _fit(training: ResponseMatrix, model: Any) -> FitResult:
+def _blocks(n: int, n_items: int) -> Iterator[slice]:
+    """Some items at a time."""
+    step = max(1, _CELLS_AT_ONCE // max(n, 1))
+    return (slice(start, start + step) for start in range(0, n_items, step))
+
+
+def _predictor(name: str, training: ResponseMatrix) -> Callable[[slice], Array]:
+    """P(right) of all respondents on some items."""
+    if name == AVERAGE_ERROR:
+        strength, ease = _additive(training)
+        return lambda some: logistic(strength[:, None] + ease[some])
+    model: Any = name
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of folds; the whole was fitted aloud
-        return fit(training, model, standard_errors=False, progress=False)
-
-
-def _predictions(
-    fitted: FitResult | None, training: ResponseMatrix
-) -> Iterator[tuple[slice, Array]]:
-    """P(right) of all respondents on some items at a time."""
-    n, n_items = training.n_respondents, training.n_items
-    step = max(1, _CELLS_AT_ONCE // max(n, 1))
-    strength, ease = _additive(training) if fitted is None else (np.zeros(0), np.zeros(0))
-    for start in range(0, n_items, step):
-        some = slice(start, start + step)
-        if fitted is None:
-            yield some, 1 / (1 + np.exp(-(strength[:, None] + ease[some])))
-        else:
-            yield some, _of_model(fitted, some)
+        fitted = fit(training, model, standard_errors=False, progress=False)
+    return partial(_of_model, fitted)
 
 
 def _of_model(fitted: FitResult, some: slice) -> Array:
     """P(right), averaged over the posterior of ability as a normal one."""
     items = fitted.parameters.chosen(some)
     total = np.zeros((len(fitted.ability), items.n_items))
-    for weight, shift in zip(_WEIGHTS, _SPREAD, strict=True):
+    shifts, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    for shift, weight in zip(shifts, weights / weights.sum(), strict=True):
         total += weight * items.probability(fitted.ability + shift * fitted.ability_se)
     return total
 
@@ -185,7 +182,7 @@ def _shrunk(right: NDArray[np.int64], trials: NDArray[np.int64]) -> Array:
     known = trials > 0
     centre = logit[known].mean()
     spread = max(float(((logit[known] - centre) ** 2 - error[known]).mean()), 0.0)
-    return np.asarray(np.where(known, (logit - centre) * spread / (spread + error), 0.0))
+    return np.where(known, (logit - centre) * spread / (spread + error), 0.0)
 
 
 def _scores(p: Array, right: NDArray[Any], trials: Array) -> Array:

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable
+from irtkit.checks import and_more, first_names
 
+if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
 
 LABELS = ("respondent", "item", "metric")
-_SHOWN = 5  # names that a message lists
 
 
 def long_table(
@@ -75,13 +74,19 @@ def labelled(respondents: pd.Series[Any], items: pd.Series[Any], metrics: Any) -
     return text
 
 
-def numbers(values: pd.Series[Any], rows: pd.DataFrame, least: float = -np.inf) -> Array:
-    """Values as floats, NaN where missing; the labels in `rows` say whose value is wrong."""
+def floats(values: pd.Series[Any]) -> tuple[Array, NDArray[np.bool_]]:
+    """Values as floats, NaN where missing or no number, and which are present but no number."""
     import pandas as pd
 
     plain = values if pd.api.types.is_numeric_dtype(values) else values.astype(object)
-    numbers = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    wrong = (np.isnan(numbers) & values.notna().to_numpy()) | np.isinf(numbers) | (numbers < least)
+    found = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    return found, np.isnan(found) & values.notna().to_numpy()
+
+
+def numbers(values: pd.Series[Any], rows: pd.DataFrame, least: float = -np.inf) -> Array:
+    """Values as floats, NaN where missing; the labels in `rows` say whose value is wrong."""
+    numbers, wrong = floats(values)
+    wrong |= np.isinf(numbers) | (numbers < least)
     if wrong.any():
         k = int(wrong.argmax())
         where = ", ".join(f"{kind} {rows[kind].iloc[k]!r}" for kind in LABELS)
@@ -100,7 +105,7 @@ def cube(rows: pd.DataFrame) -> tuple[Array, list[list[str]]]:
     if twice.any():
         first = rows.iloc[int(twice.argmax())]
         where = ", ".join(f"{kind} {first[kind]!r}" for kind in LABELS)
-        more = f" (and {twice.sum() - 1} more repeats)" if twice.sum() > 1 else ""
+        more = and_more(int(twice.sum()) - 1, "repeat")
         raise ValueError(f"each value must occur once, but this occurs twice: {where}{more}")
     codes, labels = zip(*(pd.factorize(rows[kind]) for kind in LABELS), strict=True)
     values = np.full([len(of) for of in labels], np.nan)
@@ -119,9 +124,3 @@ def check_columns(table: pd.DataFrame, *needed: str) -> None:
             raise ValueError(
                 f"the table must have a column {name!r}, it has {first_names(list(table.columns))}"
             )
-
-
-def first_names(labels: Collection[Hashable], separator: str = ", ") -> str:
-    """The first labels, and how many more there are."""
-    more = [f"{len(labels) - _SHOWN} more"] if len(labels) > _SHOWN else []
-    return separator.join([*(str(label) for label in list(labels)[:_SHOWN]), *more])

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from irtkit.difficulty.metric_tables import LABELS, cube, first_names, long_table
+from irtkit.checks import check_number, check_one_of, first_names
+from irtkit.difficulty.metric_tables import LABELS, cube, long_table
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -75,7 +76,7 @@ class QualityStandard:
                 "scores scaled per respondent cannot be compared between respondents: call "
                 'quality_standard(..., scale="pooled")'
             )
-        _check_fraction(margin, "margin")
+        check_number("margin", margin, least=0, most=1)
         before, after = str(before), str(after)  # labels are text
         for name in (before, after):
             if name not in self.scores.columns:
@@ -90,7 +91,7 @@ class QualityStandard:
 
         An item that some respondent has no score for is not among them.
         """
-        _check_fraction(threshold, "threshold")
+        check_number("threshold", threshold, least=0, most=1)
         failed = self.scores[(self.scores > threshold).all(axis=1)]
         order = failed.mean(axis=1).sort_values(ascending=False, kind="stable").index
         return failed.loc[order]
@@ -188,8 +189,7 @@ def quality_standard(
     """
     import pandas as pd
 
-    if scale not in get_args(Scale):
-        raise ValueError(f"scale must be one of {get_args(Scale)}, got {scale!r}")
+    check_one_of("scale", scale, get_args(Scale))
     values, (respondents, items, names) = cube(long_table(metrics, respondent, item, metric, value))
     directions = _directions(higher_is_better, names)
     shares = _weights(weights, names)
@@ -212,29 +212,17 @@ def quality_standard(
 
 
 def scale_metrics(values: Array, higher_is_better: NDArray[np.bool_], *, pooled: bool) -> Array:
-    """Metrics from 0 for the best value to 1 for the worst.
+    """Metrics from 0 for the best value (of all respondents if pooled) to 1 for the worst.
 
-    Parameters
-    ----------
-    values
-        Shape (n_respondents, n_items, n_metrics), NaN where missing.
-    higher_is_better
-        Shape (n_metrics,).
-    pooled
-        Whether best and worst are taken over all respondents.
-
-    Returns
-    -------
-    numpy.ndarray
-        The same shape; NaN where missing, and where the metric is constant.
+    Values have the shape (n_respondents, n_items, n_metrics). They are NaN where missing; so is
+    the result, which is NaN as well where the metric is constant.
     """
     q = np.where(higher_is_better, -values, values) / 2  # halved so that no range overflows
     axis = (0, 1) if pooled else (1,)
     low: Array = np.fmin.reduce(q, axis, keepdims=True)
     high: Array = np.fmax.reduce(q, axis, keepdims=True)
     differs = high - low > _ROUNDING * np.maximum(np.abs(low), np.abs(high))
-    scaled: Array = (q - low) / np.where(differs, high - low, np.nan)
-    return scaled
+    return (q - low) / np.where(differs, high - low, np.nan)
 
 
 def weigh(scaled: Array, weights: Array) -> Array:
@@ -288,11 +276,11 @@ def _weights(given: Mapping[str, float] | None, names: list[str]) -> dict[str, f
         return dict.fromkeys(names, 1 / len(names))
     if not isinstance(given, Mapping):
         raise TypeError(f"weights must be a mapping from metric to weight, got {given!r}")
-    stated = {str(name): float(weight) for name, weight in given.items()}
+    stated = {
+        str(name): check_number(f"the weight of {str(name)!r}", weight, least=0)
+        for name, weight in given.items()
+    }
     _check_names("weights", stated, names, complete=True)
-    for name, weight in stated.items():
-        if not weight >= 0:
-            raise ValueError(f"the weight of {name!r} must be 0 or more, got {weight}")
     if not abs(sum(stated.values()) - 1) <= 1e-9:
         raise ValueError(f"weights must sum to 1, got {sum(stated.values())}")
     return {name: stated[name] for name in names}
@@ -308,8 +296,3 @@ def _check_names(
     for name in names:
         if complete and name not in given:
             raise ValueError(f"{argument} must name every metric, but {name!r} is absent")
-
-
-def _check_fraction(number: float, argument: str) -> None:
-    if not 0 <= number <= 1:
-        raise ValueError(f"{argument} must be from 0 to 1, got {number!r}")

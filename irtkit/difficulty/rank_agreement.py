@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.simulation import check_seed
+from irtkit.checks import check_seed, check_whole
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -42,14 +42,7 @@ class RankAgreement:
 def rank_agreement(
     first: ArrayLike, second: ArrayLike, *, draws: int = 200, seed: int = 0
 ) -> RankAgreement:
-    """Compare two measures of the same items, neither with NaN.
-
-    Parameters
-    ----------
-    first, second
-        Values of shape (n_items,).
-    draws, seed
-        As for `spearman_interval`.
+    """Compare two measures of the same items, neither with NaN; see also `spearman_interval`.
 
     Examples
     --------
@@ -97,12 +90,7 @@ def spearman(
 ) -> float:
     """Spearman's ρ, the correlation of the ranks; NaN where all items of a measure are tied.
 
-    Parameters
-    ----------
-    first, second
-        Levels of the same items by two measures.
-    weights
-        How often each item counts; by default once.
+    The measures are levels of the same items; weights say how often each counts, by default once.
     """
     w: NDArray[Any] = np.ones(len(first)) if weights is None else weights
     centre = (w.sum() + 1) / 2
@@ -125,8 +113,7 @@ def spearman_interval(
     ValueError
         If `draws` is below 1, or `seed` is not a whole number from 0.
     """
-    if not isinstance(draws, int | np.integer) or draws < 1:
-        raise ValueError(f"draws must be a whole number, 1 or more; got {draws!r}")
+    check_whole("draws", draws, 1)
     check_seed(seed)
     n = len(first)
     if np.isnan(spearman(first, second)):

@@ -63,14 +63,7 @@ def moves_sentence(
 ) -> str:
     """Name the items whose ranks differ most and why; empty where nothing changes.
 
-    Parameters
-    ----------
-    names, agreement
-        The two measures and their agreement.
-    compared
-        Rows of the item table that were compared, in the order of the agreement.
-    items
-        The whole item table, for what is usual.
+    `compared` are the rows of the item table in the order of the agreement, `items` is the whole.
     """
     if np.isnan(agreement.spearman) or agreement.same_order:
         return ""

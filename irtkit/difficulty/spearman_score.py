@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.checks import check_number, check_seed, check_unique, check_whole
+from irtkit.difficulty.metric_tables import floats
 from irtkit.difficulty.rank_agreement import n_tied, spearman
-from irtkit.simulation import check_seed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,10 +137,8 @@ def spearman_score(
     >>> print(spearman_score([7, 7, 7], [1, 2, 3]))
     No Spearman's ρ of 3 predictions: all predictions are the same, so they order nothing.
     """
-    if not isinstance(jitter_runs, int | np.integer) or jitter_runs < 2:
-        raise ValueError(f"jitter_runs must be a whole number, 2 or more; got {jitter_runs!r}")
-    if not 0 < jitter < np.inf:
-        raise ValueError(f"jitter must be a positive number, got {jitter!r}")
+    check_whole("jitter_runs", jitter_runs, 2)
+    check_number("jitter", jitter, above=0)
     check_seed(seed)
     x, y = _vectors(predictions, labels)
     missing = np.isnan(x)
@@ -235,28 +234,20 @@ def _vectors(
 
 def _matched(predictions: pd.Series[Any], labels: pd.Series[Any]) -> pd.Series[Any]:
     """Predictions in the order of the labels, matched by their indexes as text."""
-    positions = {}
-    for argument, series in (("predictions", predictions), ("labels", labels)):
-        names = [str(name) for name in series.index]
-        positions[argument] = {name: k for k, name in enumerate(names)}
-        for k, name in enumerate(names):
-            if positions[argument][name] != k:
-                raise ValueError(f"{argument} must have each label once: {name!r} occurs twice")
-    own, wanted = positions.values()
-    for name in [*own, *wanted]:
-        if name not in own or name not in wanted:
-            has, lacks = ("predictions", "labels") if name in own else ("labels", "predictions")
+    own, wanted = (series.set_axis(series.index.map(str)) for series in (predictions, labels))
+    both = {"predictions": own.index, "labels": wanted.index}
+    for argument, index in both.items():
+        check_unique(f"{argument} must have each label once", index)
+    for has, lacks in (("predictions", "labels"), ("labels", "predictions")):
+        for name in both[has].difference(both[lacks], sort=False)[:1]:
             raise ValueError(f"{has} has a value for {name!r}, {lacks} has none")
-    return predictions.iloc[[own[name] for name in wanted]]
+    return own.loc[wanted.index]
 
 
 def _numbers(values: pd.Series[Any], argument: str) -> Array:
     """Values as floats, NaN where missing."""
-    import pandas as pd
-
-    plain = values if pd.api.types.is_numeric_dtype(values) else values.astype(object)
-    numbers = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    wrong = (np.isnan(numbers) & values.notna().to_numpy()) | (np.abs(numbers) > _LARGEST)
+    numbers, wrong = floats(values)
+    wrong |= np.abs(numbers) > _LARGEST
     if wrong.any():
         raise ValueError(
             f"{argument} must be numbers of size up to {_LARGEST:g}, "

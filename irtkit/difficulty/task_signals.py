@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from irtkit.checks import check_one_of
 from irtkit.difficulty.metric_tables import check_columns, labelled, numbers
 
 if TYPE_CHECKING:
@@ -131,8 +132,7 @@ def detection_score(
     >>> detection_score(counts)["value"].tolist()
     [0.75]
     """
-    if measure not in {"F1", "recall"}:
-        raise ValueError(f'measure must be "F1" or "recall", got {measure!r}')
+    check_one_of("measure", measure, ("F1", "recall"))
     needed = ["TP", "FN", *(["FP"] if measure == "F1" else [])]
     check_columns(counts, respondent, item, *needed)
     rows = labelled(counts[respondent], counts[item], measure)

@@ -284,9 +284,9 @@ class TestComparisons:
             self.pooled.regressions("A", "C")
 
     def test_margins_and_thresholds_are_fractions(self) -> None:
-        with pytest.raises(ValueError, match="margin must be from 0 to 1"):
+        with pytest.raises(ValueError, match="margin must be at least 0 and at most 1"):
             self.pooled.regressions("A", "B", margin=2)
-        with pytest.raises(ValueError, match="threshold must be from 0 to 1"):
+        with pytest.raises(ValueError, match="threshold must be at least 0 and at most 1"):
             self.pooled.common_failures(threshold=float("nan"))
 
 
@@ -352,9 +352,9 @@ class TestBadInput:
             ({"weights": {"recall": 0.5, "price": 0.5}}, "weights names 'price'"),
             ({"weights": {"recall": 1}}, "must name every metric, but 'cost'"),
             ({"weights": {"recall": 0.5, "cost": 0.6}}, "weights must sum to 1, got 1.1"),
-            ({"weights": {"recall": -0.5, "cost": 1.5}}, "'recall' must be 0 or more"),
-            ({"weights": {"recall": np.nan, "cost": 1}}, "'recall' must be 0 or more"),
-            ({"weights": {"recall": np.inf, "cost": 1}}, "weights must sum to 1"),
+            ({"weights": {"recall": -0.5, "cost": 1.5}}, "'recall' must be at least 0"),
+            ({"weights": {"recall": np.nan, "cost": 1}}, "'recall' must be at least 0"),
+            ({"weights": {"recall": np.inf, "cost": 1}}, "'recall' must be finite"),
             ({"scale": "all"}, "scale must be one of"),
             ({"respondent": "model"}, "must have a column 'model'"),
         ],

@@ -212,8 +212,8 @@ class TestSeries:
         ([], [], {}, "predictions holds no value"),
         ([1, 2], [1, 2, 3], {}, "a prediction per label, got 2 and 3"),
         ([1, 2], [1, 2], {"jitter_runs": 1}, "jitter_runs"),
-        ([1, 2], [1, 2], {"jitter": 0}, "jitter must be a positive number"),
-        ([1, 2], [1, 2], {"jitter": np.nan}, "jitter must be a positive number"),
+        ([1, 2], [1, 2], {"jitter": 0}, "jitter must be above 0"),
+        ([1, 2], [1, 2], {"jitter": np.nan}, "jitter must be above 0"),
         ([1, 2], [1, 2], {"seed": -1}, "seed"),
     ],
 )

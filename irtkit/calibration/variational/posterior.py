@@ -11,8 +11,8 @@ from irtkit.calibration.information import common_ability_basis
 from irtkit.calibration.variational.coordinates import STORED, Coordinates, Point
 from irtkit.calibration.variational.encoder import Encoder, encoded, features_of
 from irtkit.calibration.variational.guide import Guide
+from irtkit.checks import check_seed
 from irtkit.responses import ResponseMatrix
-from irtkit.simulation import check_seed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,0 +1,140 @@
+"""Checks of arguments: what is wrong is refused with the name, the rule and the value given.
+
+An argument of a wrong kind is a TypeError, one of a wrong value a ValueError; a whole number that
+is none is a wrong value.
+"""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, TypeGuard
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Hashable, Iterable
+
+_INSTEAD = {
+    "ResponseMatrix": "ResponseMatrix.from_frame takes a DataFrame, read_responses a file",
+    "FitResult": "irtkit.fit and irtkit.load return one",
+}
+"""What to type instead, by the name of the class that is wanted."""
+
+
+def check_type(name: str, value: object, kind: type) -> None:
+    """Refuse what is no ResponseMatrix, or no FitResult, where one is needed."""
+    if not isinstance(value, kind):
+        raise TypeError(
+            f"{name} must be a {kind.__name__}, got {type(value).__name__}; "
+            f"{_INSTEAD[kind.__name__]}"
+        )
+
+
+def check_one_of(name: str, value: object, allowed: Iterable[str]) -> None:
+    """Refuse what is none of the names."""
+    if value not in (names := tuple(allowed)):
+        raise ValueError(f"{name} must be one of {', '.join(names)}; got {value!r}")
+
+
+def check_yes_or_no(**given: object) -> None:
+    """Refuse what is neither True nor False."""
+    for name, value in given.items():
+        if not isinstance(value, bool | np.bool_):
+            raise TypeError(f"{name} must be True or False, got {value!r}")
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether a value is a whole number; True and 1.0 are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def check_whole(name: str, value: object, least: int) -> None:
+    """Refuse what is no whole number, or too small a one."""
+    if not is_whole(value) or value < least:
+        raise ValueError(f"{name} must be a whole number, {least} or more; got {value!r}")
+
+
+def check_seed(seed: object) -> None:
+    """Refuse what would make the draws differ from one time to the next."""
+    check_whole("seed", seed, 0)
+
+
+def as_number(value: object) -> float:
+    """Return a number as a float, infinite if it is too large for one; text and True are NaN."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def check_number(
+    name: str,
+    value: object,
+    *,
+    above: float = -math.inf,
+    least: float | None = None,
+    below: float = math.inf,
+    most: float | None = None,
+) -> float:
+    """Return a number within bounds, of which `least` and `most` belong to the range.
+
+    Infinite numbers are refused unless they are `least` or `most`.
+
+    Examples
+    --------
+    >>> from irtkit.checks import check_number
+    >>> check_number("share", 0.5, least=0, below=1)
+    0.5
+    >>> check_number("share", 1, least=0, below=1)
+    Traceback (most recent call last):
+    ValueError: share must be at least 0 and below 1, got 1
+    """
+    number = as_number(value)
+    if math.isnan(number) and not isinstance(value, float | np.floating):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    from_below = number > above if least is None else number >= least
+    if from_below and (number < below if most is None else number <= most):
+        return number
+    bounds = {"above": above} if least is None else {"at least": least}
+    bounds |= {"below": below} if most is None else {"at most": most}
+    rule = [f"{word} {bound:g}" for word, bound in bounds.items() if math.isfinite(bound)]
+    if not rule or math.isinf(number):
+        rule.insert(0, "finite")
+    raise ValueError(f"{name} must be {' and '.join(rule)}, got {value!r}")
+
+
+def check_unique(rule: str, labels: Iterable[Hashable], advice: str = "") -> None:
+    """Refuse labels that occur twice; the rule says what they are of, the advice what to do."""
+    seen: set[Hashable] = set()
+    again = [label for label in labels if label in seen or seen.add(label)]  # type: ignore[func-returns-value]
+    if again:
+        more = and_more(len(again) - 1, "repeat")
+        raise ValueError(f"{rule}: {again[0]!r} occurs twice{more}{advice}")
+
+
+def and_more(n: int, what: str) -> str:
+    """How many more there are than the one that a message names.
+
+    Examples
+    --------
+    >>> from irtkit.checks import and_more
+    >>> and_more(2, "such cell"), and_more(0, "such cell")
+    (' (and 2 more such cells)', '')
+    """
+    return f" (and {n} more {what}{'s' * (n > 1)})" if n > 0 else ""
+
+
+def first_names(labels: Collection[object], separator: str = ", ", shown: int = 5) -> str:
+    """The first labels, and how many more there are.
+
+    Examples
+    --------
+    >>> from irtkit.checks import first_names
+    >>> first_names("abcd", shown=2)
+    'a, b, 2 more'
+    """
+    more = [f"{len(labels) - shown} more"] if len(labels) > shown else []
+    return separator.join([*map(str, list(labels)[:shown]), *more])

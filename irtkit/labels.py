@@ -1,0 +1,102 @@
+"""Labels of respondents, items and categories, kept as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from irtkit.checks import and_more, check_unique
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    Names: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
+    """Labels of respondents and of items."""
+
+
+def is_missing_label(label: Hashable) -> bool:
+    """None, NaN, NaT, pandas.NA or blank text; the text "NA" is a label like any other."""
+    if isinstance(label, str):
+        return not label.strip()
+    return label is None or str(label) in {"nan", "NaT", "<NA>"}
+
+
+def category_name(label: Hashable) -> str:
+    """Name of a category as text, empty where the label is missing; 1.0 is ``1``.
+
+    Examples
+    --------
+    >>> from irtkit.labels import category_name
+    >>> [category_name(label) for label in ("cat", 1, 1.0, 0.5, float("nan"), None)]
+    ['cat', '1', '1', '0.5', '', '']
+    """
+    if is_missing_label(label):
+        return ""
+    whole = isinstance(label, float | np.floating) and float(label).is_integer()
+    return f"{label:.0f}" if whole else str(label)
+
+
+def label_names(labels: Iterable[Hashable] | None, n: int, kind: str) -> tuple[str, ...]:
+    """Labels as text, checked: as many as there are rows or columns, none missing, none twice."""
+    if labels is None:
+        return tuple(f"{kind}-{k}" for k in range(1, n + 1))
+    given = list(labels)
+    if len(given) != n:
+        raise ValueError(f"{kind}s must hold {n} labels, one per {kind}, got {len(given)}")
+    for position, label in enumerate(given, start=1):
+        if is_missing_label(label):
+            raise ValueError(f"{kind} {position} has no label")
+    names = tuple(map(str, given))
+    check_unique(f"{kind} labels must be unique", names)
+    return names
+
+
+def matrix_names(
+    shape: tuple[int, ...],
+    respondents: Iterable[Hashable] | None,
+    items: Iterable[Hashable] | None,
+    **tables: Any,
+) -> Names:
+    """Labels of respondents and items: those given, else those of the DataFrames among `tables`.
+
+    The labels of DataFrames must agree; tables go by the names of their arguments.
+    """
+    frames = {
+        name: t for name, t in tables.items() if hasattr(t, "index") and hasattr(t, "columns")
+    }
+    names = []
+    for kind, axis, given, n in zip(
+        ("respondent", "item"), ("index", "columns"), (respondents, items), shape, strict=True
+    ):
+        own = {name: label_names(getattr(frame, axis), n, kind) for name, frame in frames.items()}
+        for argument, labels in own.items():
+            first, wanted = next(iter(own.items()))
+            if labels != wanted:
+                k = next(k for k in range(n) if labels[k] != wanted[k])
+                raise ValueError(
+                    f"{first} and {argument} must have the same {kind}s in the same order: "
+                    f"{kind} {k + 1} is {wanted[k]!r} in {first} and {labels[k]!r} in {argument}"
+                )
+        known = next(iter(own.values()), None) if given is None else None
+        names.append(known or label_names(given, n, kind))
+    return names[0], names[1]
+
+
+def label_numbers(
+    frame: pd.DataFrame, column: str, kind: str
+) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Number of the label in every row, in the order of first occurrence, and the labels."""
+    import pandas as pd
+
+    codes, labels = pd.factorize(frame[column])
+    if (codes < 0).any():
+        more = and_more(int((codes < 0).sum()) - 1, "such row")
+        raise ValueError(
+            f"column {column!r} has no label in row {int(np.argmax(codes < 0)) + 1} "
+            f"of the table{more}"
+        )
+    return codes.astype(np.int64, copy=False), label_names(labels, len(labels), kind)

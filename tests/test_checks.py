@@ -1,0 +1,115 @@
+"""Arguments: what is taken, and what a refusal says."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from irtkit import FitResult, ResponseMatrix
+from irtkit.checks import (
+    as_number,
+    check_number,
+    check_one_of,
+    check_seed,
+    check_type,
+    check_unique,
+    check_whole,
+    check_yes_or_no,
+    first_names,
+    is_whole,
+)
+
+
+@pytest.mark.parametrize("value", [3, np.int8(3), np.uint64(3)])
+def test_a_whole_number_of_any_type_is_one(value: Any) -> None:
+    assert is_whole(value)
+    check_whole("n", value, 3)
+
+
+@pytest.mark.parametrize("value", [2, 3.0, np.float64(3), True, np.True_, "3", None, math.nan])
+def test_what_is_no_whole_number_in_range_is_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match="n must be a whole number, 3 or more; got"):
+        check_whole("n", value, 3)
+
+
+@pytest.mark.parametrize("seed", [-1, 0.5, "a", None, False])
+def test_a_seed_that_draws_nothing_twice_is_refused(seed: Any) -> None:
+    with pytest.raises(ValueError, match="seed must be a whole number, 0 or more; got"):
+        check_seed(seed)
+
+
+@pytest.mark.parametrize(
+    ("value", "bounds"),
+    [
+        (0, {"least": 0, "below": 1}),
+        (np.float32(0.5), {"above": 0, "below": 1}),
+        (Fraction(1), {"least": 0, "most": 1}),
+        (math.inf, {"above": 0, "most": math.inf}),
+        (-1e300, {}),
+    ],
+)
+def test_a_number_within_its_bounds_is_returned(value: Any, bounds: dict[str, float]) -> None:
+    assert check_number("x", value, **bounds) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "bounds", "message"),
+    [
+        (1, {"least": 0, "below": 1}, "x must be at least 0 and below 1, got 1"),
+        (0, {"above": 0, "most": 1}, "x must be above 0 and at most 1, got 0"),
+        (-2, {"least": 0}, "x must be at least 0, got -2"),
+        (math.nan, {"least": 0}, "x must be at least 0, got nan"),
+        (math.inf, {"least": 0}, "x must be finite and at least 0, got inf"),
+        (math.nan, {}, "x must be finite, got nan"),
+        (10**400, {}, "x must be finite, got 1000"),
+    ],
+)
+def test_a_number_out_of_bounds_is_refused_with_them(
+    value: Any, bounds: dict[str, float], message: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^{message}"):
+        check_number("x", value, **bounds)
+
+
+@pytest.mark.parametrize("value", ["1", None, True, np.True_, [1.0], 1j])
+def test_what_is_no_number_is_of_a_wrong_type(value: Any) -> None:
+    assert math.isnan(as_number(value))
+    with pytest.raises(TypeError, match="x must be a number, got"):
+        check_number("x", value)
+
+
+def test_a_name_that_is_not_among_those_allowed_is_refused_with_them() -> None:
+    check_one_of("model", "2PL", ("1PL", "2PL"))
+    with pytest.raises(ValueError, match="model must be one of 1PL, 2PL; got '4PL'"):
+        check_one_of("model", "4PL", ("1PL", "2PL"))
+
+
+@pytest.mark.parametrize("value", [1, 0.0, "yes", None])
+def test_yes_or_no_is_true_or_false(value: Any) -> None:
+    check_yes_or_no(one=True, other=np.False_)
+    with pytest.raises(TypeError, match="wanted must be True or False, got"):
+        check_yes_or_no(wanted=value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "instead"), [(ResponseMatrix, "from_frame"), (FitResult, r"irtkit\.fit")]
+)
+def test_another_type_is_refused_with_what_makes_the_right_one(kind: type, instead: str) -> None:
+    with pytest.raises(TypeError, match=rf"x must be a {kind.__name__}, got list; .*{instead}"):
+        check_type("x", [[1]], kind)
+
+
+def test_labels_that_occur_again_are_counted() -> None:
+    check_unique("labels must be unique", "abc")
+    message = r"^labels must be unique: 'a' occurs twice \(and 2 more repeats\), see draws$"
+    with pytest.raises(ValueError, match=message):
+        check_unique("labels must be unique", "abacba", ", see draws")
+
+
+def test_few_names_are_all_shown() -> None:
+    assert first_names(range(5)) == "0, 1, 2, 3, 4"
+    assert first_names(range(7), "; ") == "0; 1; 2; 3; 4; 2 more"
