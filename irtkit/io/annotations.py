@@ -14,24 +14,21 @@ a list of such records, or an object from the sample to its list of records::
     {"clip-1": [{"type": "serve", "start": 0, "end": 2.5}], "clip-2": []}
 
 Nothing else may stand there: a column or key by another name is an error. Starts and ends are
-numbers in one unit. Files are UTF-8, plain or gzip, and the content says which of the two it is.
+numbers in one unit. The content says which of the two a file is; `irtkit.io.text` has the rules of
+text.
 """
 
 from __future__ import annotations
 
-import contextlib
-import csv
-import gzip
-import io
 import json
 import math
-import zlib
 from pathlib import Path
 from reprlib import repr as short
 from typing import TYPE_CHECKING, Any
 
 from irtkit.annotation.annotations import Annotation, annotation
 from irtkit.files import open_text
+from irtkit.io.text import layout, naming, rows, without_repeats
 
 if TYPE_CHECKING:
     import os
@@ -73,11 +70,10 @@ def read_annotations(path: str | os.PathLike[str]) -> dict[str, list[Annotation]
     ...     read_annotations(path)
     {'clip-1': [Annotation(type='serve', start=0.0, end=2.5)], 'clip-2': []}
     """
+    file = Path(path)
     found: dict[str, list[Annotation]] = {}
-    with _naming(Path(path)):
-        text = _content(path)
-        records = _json_records if text.lstrip().startswith(("[", "{")) else _csv_records
-        for place, sample, values in records(text):
+    with naming(file):
+        for place, sample, values in _json_records(file) if _is_json(file) else _csv_records(file):
             of_sample = found.setdefault(_sample(sample, place), [])
             if values is not None:
                 of_sample.append(_annotation(place, values))
@@ -95,8 +91,9 @@ def read_durations(path: str | os.PathLike[str]) -> dict[str, float]:
         If there is no such file, or it is a folder.
     """
     durations: dict[str, float] = {}
-    with _naming(Path(path)):
-        for line, (label, duration) in _csv_rows(_content(path), ("sample", "duration")):
+    file = Path(path)
+    with naming(file):
+        for line, (label, duration) in _csv_rows(file, ("sample", "duration")):
             sample = _sample(label, f"line {line}")
             if sample in durations:
                 raise ValueError(f"line {line}: the sample {sample!r} occurs twice")
@@ -104,30 +101,14 @@ def read_durations(path: str | os.PathLike[str]) -> dict[str, float]:
     return durations
 
 
-@contextlib.contextmanager
-def _naming(file: Path) -> Iterator[None]:
-    """Begin every message about the content with the file's name."""
-    try:
-        yield
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{file.name}: the text is not UTF-8") from error
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{file.name}: the gzip data are damaged: {error}") from error
-    except ValueError as error:
-        raise ValueError(f"{file.name}: {error}") from error
+def _is_json(file: Path) -> bool:
+    with open_text(file) as text:
+        return next(filter(None, map(str.strip, text)), "").startswith(("[", "{"))
 
 
-def _content(path: str | os.PathLike[str]) -> str:
-    with open_text(path) as handle:
-        text = handle.read()
-    if not text.strip():
-        raise ValueError("the file is empty")
-    return text
-
-
-def _csv_records(text: str) -> Iterator[tuple[str, Any, tuple[Any, ...] | None]]:
+def _csv_records(file: Path) -> Iterator[tuple[str, Any, tuple[Any, ...] | None]]:
     """Place, sample and type, start, end of every row; None where the row has only a sample."""
-    for line, (sample, *values) in _csv_rows(text, _COLUMNS):
+    for line, (sample, *values) in _csv_rows(file, _COLUMNS):
         if not any(map(str.strip, values)):
             yield f"line {line}", sample, None
         else:
@@ -136,28 +117,20 @@ def _csv_records(text: str) -> Iterator[tuple[str, Any, tuple[Any, ...] | None]]
             yield f"line {line}", sample, (kind, *times)
 
 
-def _csv_rows(text: str, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
-    """Line and cells of every row, the cells in the order of the columns; no blank lines."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        header = next(filter(None, reader))
-        _check_names(header, columns, "the header")
-        positions = [header.index(name) for name in columns]
-        for row in reader:
-            if row and len(row) != len(columns):
-                raise ValueError(
-                    f"line {reader.line_num} has {len(row)} cells, the header {len(columns)}"
-                )
-            if row:
-                yield reader.line_num, [row[position] for position in positions]
-    except csv.Error as error:
-        raise ValueError(f"line {reader.line_num}: {error}") from error
+def _csv_rows(file: Path, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
+    """Line and cells of every row below the header, the cells in the order of the columns."""
+    separator, header = layout(file)
+    _check_names(header, columns, "the header")
+    positions = [header.index(name) for name in columns]
+    for line, row in rows(file, separator):
+        yield line, [row[position] for position in positions]
 
 
-def _json_records(text: str) -> Iterator[tuple[str, Any, tuple[Any, ...] | None]]:
+def _json_records(file: Path) -> Iterator[tuple[str, Any, tuple[Any, ...] | None]]:
     """Place, sample and type, start, end of every record; None for a sample without any."""
     try:
-        content = json.loads(text, object_pairs_hook=_without_repeats)
+        with open_text(file) as text:
+            content = json.load(text, object_pairs_hook=without_repeats)
     except json.JSONDecodeError as error:
         raise ValueError(
             f"line {error.lineno} is not JSON: {error.msg} at column {error.colno}"
@@ -190,15 +163,6 @@ def _json_values(record: Any, names: tuple[str, ...], place: str) -> tuple[Any, 
         if isinstance(record[name], bool) or not isinstance(record[name], str | int):
             raise ValueError(f"{place}: {name} must be text, got {short(record[name])}")
     return tuple(record[name] for name in names)
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for k, name in enumerate(names) if name in names[:k])
-        raise ValueError(f"{repeated!r} occurs twice in one object")
-    return record
 
 
 def _check_names(given: list[str], names: tuple[str, ...], place: str) -> None:

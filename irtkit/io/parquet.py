@@ -1,4 +1,4 @@
-"""Parquet: the same wide and long tables as in text, with typed columns (needs pyarrow).
+"""Parquet: the same wide and long tables as in text, with typed columns.
 
 Of a long table only three columns are read, and text labels stay numbers into a dictionary on the
 way from the file to the matrix. A pandas index stored with a wide table holds the respondents.
@@ -7,7 +7,6 @@ way from the file to the matrix. A pandas index stored with a wide table holds t
 from __future__ import annotations
 
 import gzip
-import importlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -21,15 +20,6 @@ if TYPE_CHECKING:
 MAGIC = b"PAR1"
 
 
-def import_pyarrow() -> Any:
-    """Return the module pyarrow with its Parquet part, or say how to install it."""
-    try:
-        importlib.import_module("pyarrow.parquet")
-        return importlib.import_module("pyarrow")
-    except ImportError as error:
-        raise ImportError("Parquet files need pyarrow: pip install 'irtkit[parquet]'") from error
-
-
 def recognise(source: Source) -> bool:
     """Whether the file begins as Parquet does."""
     return source.head.startswith(MAGIC)
@@ -39,7 +29,8 @@ def read(source: Source) -> ResponseMatrix:
     """Read a long table if the caller or the column names say so, a wide one otherwise."""
     if not recognise(source):
         raise ValueError("the file is not Parquet")
-    pyarrow = import_pyarrow()
+    import pyarrow.parquet
+
     try:
         with open_bytes(source.path) as handle:
             compressed = isinstance(handle, gzip.GzipFile)
@@ -47,33 +38,27 @@ def read(source: Source) -> ResponseMatrix:
             file = pyarrow.parquet.ParquetFile(content)
             names = file.schema_arrow.names
             if source.is_long or (source.shape is None and is_long(names)):
-                return _read_long(pyarrow, file, source)
+                return _read_long(file, source)
             return _read_wide(file, source)
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError(f"the Parquet data cannot be read: {error}") from error
 
 
-def _read_long(pyarrow: Any, file: Any, source: Source) -> ResponseMatrix:
+def _read_long(file: Any, source: Source) -> ResponseMatrix:
+    from pyarrow import types
+
     names = file.schema_arrow.names
     positions = find_columns(names, source.respondent, source.item, source.response)
-    respondent, item, response = (names[position] for position in positions)
-    table = file.read(columns=[respondent, item, response])
-    for label in (respondent, item):
+    chosen = [names[position] for position in positions]
+    table = file.read(columns=chosen)
+    for label in chosen[:2]:
         kind = table.schema.field(label).type
-        if pyarrow.types.is_nested(kind):
+        if types.is_nested(kind):
             raise ValueError(f"column {label!r} holds {kind}, not labels")
-        if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
+        if types.is_string(kind) or types.is_large_string(kind):
             position = table.schema.names.index(label)
             table = table.set_column(position, label, table.column(label).dictionary_encode())
-    return ResponseMatrix.from_long(
-        table.to_pandas(ignore_metadata=True),
-        respondent=respondent,
-        item=item,
-        response=response,
-        threshold=source.threshold,
-        repeats=source.repeats,
-        sparse=source.sparse,
-    )
+    return source.matrix_of_long(table, chosen)
 
 
 def _read_wide(file: Any, source: Source) -> ResponseMatrix:
