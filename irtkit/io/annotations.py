@@ -73,10 +73,13 @@ def read_annotations(path: str | os.PathLike[str]) -> dict[str, list[Annotation]
     file = Path(path)
     found: dict[str, list[Annotation]] = {}
     with naming(file):
-        for place, sample, values in _json_records(file) if _is_json(file) else _csv_records(file):
-            of_sample = found.setdefault(_sample(sample, place), [])
-            if values is not None:
-                of_sample.append(_annotation(place, values))
+        for place, record in _json_records(file) if _is_json(file) else _csv_records(file):
+            of_sample = found.setdefault(_sample(record.pop("sample"), place), [])
+            if record:
+                try:
+                    of_sample.append(annotation(**record))
+                except ValueError as error:
+                    raise ValueError(f"{place}: {error}") from error
     return found
 
 
@@ -93,11 +96,11 @@ def read_durations(path: str | os.PathLike[str]) -> dict[str, float]:
     durations: dict[str, float] = {}
     file = Path(path)
     with naming(file):
-        for line, (label, duration) in _csv_rows(file, ("sample", "duration")):
-            sample = _sample(label, f"line {line}")
+        for place, row in _csv_rows(file, ("sample", "duration")):
+            sample = _sample(row["sample"], place)
             if sample in durations:
-                raise ValueError(f"line {line}: the sample {sample!r} occurs twice")
-            durations[sample] = _number(duration, f"line {line}: duration")
+                raise ValueError(f"{place}: the sample {sample!r} occurs twice")
+            durations[sample] = _number(row["duration"], f"{place}: duration")
     return durations
 
 
@@ -106,28 +109,25 @@ def _is_json(file: Path) -> bool:
         return next(filter(None, map(str.strip, text)), "").startswith(("[", "{"))
 
 
-def _csv_records(file: Path) -> Iterator[tuple[str, Any, tuple[Any, ...] | None]]:
-    """Place, sample and type, start, end of every row; None where the row has only a sample."""
-    for line, (sample, *values) in _csv_rows(file, _COLUMNS):
-        if not any(map(str.strip, values)):
-            yield f"line {line}", sample, None
+def _csv_records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Place and cells of every row; nothing but the sample where the others are empty."""
+    for place, row in _csv_rows(file, _COLUMNS):
+        if any(row[name].strip() for name in Annotation._fields):
+            times = {name: _number(row[name], f"{place}: {name}") for name in ("start", "end")}
+            yield place, row | times
         else:
-            kind, start, end = values
-            times = (_number(start, f"line {line}: start"), _number(end, f"line {line}: end"))
-            yield f"line {line}", sample, (kind, *times)
+            yield place, {"sample": row["sample"]}
 
 
-def _csv_rows(file: Path, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
-    """Line and cells of every row below the header, the cells in the order of the columns."""
+def _csv_rows(file: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
     separator, header = layout(file)
     _check_names(header, columns, "the header")
-    positions = [header.index(name) for name in columns]
     for line, row in rows(file, separator):
-        yield line, [row[position] for position in positions]
+        yield f"line {line}", dict(zip(header, row, strict=True))
 
 
-def _json_records(file: Path) -> Iterator[tuple[str, Any, tuple[Any, ...] | None]]:
-    """Place, sample and type, start, end of every record; None for a sample without any."""
+def _json_records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Place and record of every annotation; nothing but the sample for an entry of an object."""
     try:
         with open_text(file) as text:
             content = json.load(text, object_pairs_hook=without_repeats)
@@ -138,31 +138,26 @@ def _json_records(file: Path) -> Iterator[tuple[str, Any, tuple[Any, ...] | None
     except RecursionError as error:
         raise ValueError("the JSON is nested too deeply") from error
     if isinstance(content, list):
-        yield from _json_list(content)
+        for number, record in enumerate(content, start=1):
+            yield f"record {number}", _json_record(f"record {number}", record, _COLUMNS)
         return
     for sample, records in content.items():
         if not isinstance(records, list):
             raise ValueError(f"sample {sample!r} must have a list of records, got {short(records)}")
-        yield f"sample {sample!r}", sample, None
+        yield f"sample {sample!r}", {"sample": sample}
         for number, record in enumerate(records, start=1):
             place = f"sample {sample!r}, record {number}"
-            yield place, sample, _json_values(record, Annotation._fields, place)
+            yield place, {"sample": sample} | _json_record(place, record, Annotation._fields)
 
 
-def _json_list(records: list[Any]) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
-    for number, record in enumerate(records, start=1):
-        sample, *values = _json_values(record, _COLUMNS, f"record {number}")
-        yield f"record {number}", sample, tuple(values)
-
-
-def _json_values(record: Any, names: tuple[str, ...], place: str) -> tuple[Any, ...]:
+def _json_record(place: str, record: Any, names: tuple[str, ...]) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise ValueError(f"{place} must be an object with {', '.join(names)}, got {short(record)}")
     _check_names(list(record), names, place)
     for name in {"sample", "type"} & record.keys():
         if isinstance(record[name], bool) or not isinstance(record[name], str | int):
             raise ValueError(f"{place}: {name} must be text, got {short(record[name])}")
-    return tuple(record[name] for name in names)
+    return record
 
 
 def _check_names(given: list[str], names: tuple[str, ...], place: str) -> None:
@@ -181,13 +176,6 @@ def _sample(label: Any, place: str) -> str:
     if not str(label).strip():
         raise ValueError(f"{place}: sample is missing")
     return str(label)
-
-
-def _annotation(place: str, values: tuple[Any, ...]) -> Annotation:
-    try:
-        return annotation(*values)
-    except ValueError as error:
-        raise ValueError(f"{place}: {error}") from error
 
 
 def _number(text: str, what: str) -> float:

@@ -7,14 +7,13 @@ pyarrow, which numbers the labels on the way and is several times faster.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irtkit.files import open_bytes
 from irtkit.io.cells import ResponseCodes
-from irtkit.io.columns import find_columns, holds_respondents, is_long
+from irtkit.io.columns import find_columns, holds_respondents, is_long, refuse_repeats
 from irtkit.io.text import layout, refuse_faults, rows
 from irtkit.responses import ResponseMatrix
 
@@ -47,7 +46,7 @@ def read_wide(source: Source) -> ResponseMatrix:
     itself an item, respondents are numbered.
     """
     separator, header = layout(source.path)
-    _refuse_repeated_names(header)
+    refuse_repeats(filter(str.strip, header))
     codes = ResponseCodes(source.threshold)
     first: list[str] = []
     cells = bytearray()
@@ -110,10 +109,3 @@ def _columns(path: Path, separator: str, names: list[str]) -> Any:
 def _has_quotes(path: Path) -> bool:
     with open_bytes(path) as handle:
         return any(b'"' in block for block in iter(lambda: handle.read(_BLOCK_BYTES), b""))
-
-
-def _refuse_repeated_names(header: list[str]) -> None:
-    names = [name for name in header if name.strip()]
-    if len(set(names)) < len(names):
-        name, times = Counter(names).most_common(1)[0]
-        raise ValueError(f"column names must be unique: {name!r} occurs {times} times")

@@ -7,11 +7,10 @@ way from the file to the matrix. A pandas index stored with a wide table holds t
 from __future__ import annotations
 
 import gzip
-import json
 from typing import TYPE_CHECKING, Any
 
 from irtkit.files import open_bytes
-from irtkit.io.columns import find_columns, holds_respondents, is_long
+from irtkit.io.columns import find_columns, holds_respondents, is_long, refuse_repeats
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
@@ -62,27 +61,17 @@ def _read_long(file: Any, source: Source) -> ResponseMatrix:
 
 
 def _read_wide(file: Any, source: Source) -> ResponseMatrix:
+    import pandas as pd
+
     source.refuse_long_settings("wide")
-    names = file.schema_arrow.names
-    if not names:
-        raise ValueError("the table has no columns")
-    index = _index_column(file.schema_arrow)
-    first = names[0] if index is None else index
-    frame = file.read().to_pandas(ignore_metadata=True)
-    labels = frame[first]
-    if labels.ndim > 1:
-        raise ValueError(f"column names must be unique: {first!r} occurs twice")
-    words = labels.astype(str).where(labels.notna(), "").unique()
-    if index is not None or holds_respondents(first, words):
-        frame = frame.drop(columns=first).set_axis(labels, axis=0)
-    else:
+    frame = file.read().to_pandas()
+    if isinstance(frame.index, pd.RangeIndex):
+        if not frame.shape[1]:
+            raise ValueError("the table has no columns")
         frame.index = [f"respondent-{k + 1}" for k in range(len(frame))]
+        first = frame.columns[0]
+        refuse_repeats(frame.columns)
+        labels = frame[first]
+        if holds_respondents(first, labels.astype(str).where(labels.notna(), "").unique()):
+            frame = frame.drop(columns=first).set_axis(labels, axis=0)
     return ResponseMatrix.from_frame(frame, threshold=source.threshold)
-
-
-def _index_column(schema: Any) -> str | None:
-    """Name of the one column that pandas stored as index, if that is how the file was written."""
-    metadata = (schema.metadata or {}).get(b"pandas")
-    columns = json.loads(metadata).get("index_columns", []) if metadata else []
-    names = [name for name in columns if isinstance(name, str) and name in schema.names]
-    return names[0] if len(names) == 1 else None

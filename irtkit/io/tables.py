@@ -24,11 +24,11 @@ import io
 import itertools
 import json
 import math
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from irtkit.files import open_bytes, open_text, replacing
+from irtkit.io.columns import refuse_repeats
 from irtkit.io.text import naming, refuse_faults
 
 if TYPE_CHECKING:
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _JSON_START = {"format": "irtkit table", "version": 1}
-_TYPES = {"text": "string", "float": "double", "int": "int64", "bool": "bool"}
-_KINDS = {type_: kind for kind, type_ in _TYPES.items()} | {"large_string": "text", "null": "text"}
+_TYPES = {"text": "string", "float": "float64", "int": "int64", "bool": "bool"}
+_KINDS = {name: kind for kind, name in _TYPES.items()}
 
 
 class _Column(NamedTuple):
-    """A column of a table, or the labels of its rows: None stands for missing values."""
+    """A column of a table, or the labels of its rows; None where a value or a name is missing."""
 
-    name: str
+    name: Any
     dtype: str
     values: list[Any]
 
@@ -57,7 +57,7 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     ----------
     frame
         Columns of text, float64, int64 or bool; the index holds text labels, or is the default
-        one.
+        one without a name.
     path
         The file; its suffix (.csv, .parquet or .json) says the form.
 
@@ -117,11 +117,14 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     OSError
         If there is no such file, or it is a folder.
     """
+    import pandas as pd
+
     file = Path(path)
     suffix = _suffix(file)
     with naming(file):
         if suffix == ".parquet":
-            return _from_parquet(file)
+            with open_bytes(file) as handle:
+                return pd.read_parquet(handle)
         if suffix == ".csv":
             refuse_faults(file, ",")
         with open_text(file) as text:
@@ -136,13 +139,6 @@ def _suffix(file: Path) -> str:
     return suffix
 
 
-def _from_parquet(file: Path) -> pd.DataFrame:
-    import pandas as pd
-
-    with open_bytes(file) as handle:
-        return pd.read_parquet(handle)
-
-
 def _checked(frame: pd.DataFrame) -> tuple[_Column | None, list[_Column]]:
     """Labels of the rows, None where they are numbered 0, 1, …, and columns as plain values."""
     import pandas as pd
@@ -150,7 +146,7 @@ def _checked(frame: pd.DataFrame) -> tuple[_Column | None, list[_Column]]:
     names, index = frame.columns, frame.index
     if not all(isinstance(name, str) for name in names) or names.name is not None:
         raise ValueError("the columns of a table must have names that are text, and no heading")
-    _refuse_repeats(list(names))
+    refuse_repeats(names)
     columns = []
     for name in names:
         dtype, values = _plain(frame[name])
@@ -160,17 +156,17 @@ def _checked(frame: pd.DataFrame) -> tuple[_Column | None, list[_Column]]:
                 "a column of a table is text, float64, int64 or bool"
             )
         columns.append(_Column(name, dtype, values))
-    if isinstance(index, pd.RangeIndex) and index.equals(pd.RangeIndex(len(index))):
+    if index.identical(pd.RangeIndex(len(index))):
         return None, columns
     dtype, labels = _plain(index)
     if dtype != "text" or not isinstance(index.name, str | None):
         raise ValueError(
             "the index of a table must be text labels with a name that is text, or the default "
-            f"0, 1, …; got {index.dtype} named {index.name!r}"
+            f"0, 1, … without a name; got {index.dtype} named {index.name!r}"
         )
     if None in labels:
         raise ValueError("the index of a table has a missing label")
-    return _Column(index.name or "", dtype, labels), columns
+    return _Column(index.name, dtype, labels), columns
 
 
 def _plain(values: pd.Series[Any] | pd.Index[Any]) -> tuple[str | None, list[Any]]:
@@ -181,20 +177,15 @@ def _plain(values: pd.Series[Any] | pd.Index[Any]) -> tuple[str | None, list[Any
         array = pa.array(values, from_pandas=True)
     except pa.ArrowException:
         return None, []
-    return _KINDS.get(str(array.type)), array.to_pylist()
-
-
-def _refuse_repeats(names: Sequence[str]) -> None:
-    if len(set(names)) < len(names):
-        repeated = Counter(names).most_common(1)[0][0]
-        raise ValueError(f"column names must be unique: {repeated!r} occurs twice")
+    is_text = str(array.type) in {"string", "large_string", "null"}
+    return "text" if is_text else _KINDS.get(str(values.dtype)), array.to_pylist()
 
 
 def _frame(name: str | None, labels: Any, names: Sequence[str], columns: list[Any]) -> pd.DataFrame:
     """Data frame of arrays of pyarrow; rows are numbered where there are no labels."""
     import pandas as pd
 
-    _refuse_repeats(names)
+    refuse_repeats(names)
     if labels is not None and labels.null_count:
         row = labels.to_pylist().index(None) + 1
         raise ValueError(f"row {row} has no label in the index, the first column of a CSV")
@@ -207,7 +198,7 @@ def _frame(name: str | None, labels: Any, names: Sequence[str], columns: list[An
 
 def _to_csv(index: _Column | None, columns: list[_Column]) -> Iterator[str]:
     """Lines of the table, each with its line ending."""
-    header = ["" if index is None else _cell(index.name)]
+    header = ["" if index is None else _cell(index.name or "")]
     for name, dtype, _ in columns:
         header.append(_cell(name) if dtype == "text" or _needs_quotes(name) else name)
     yield ",".join(header) + "\n"
@@ -230,11 +221,14 @@ def _from_csv(content: str) -> pd.DataFrame:
     import pyarrow.csv
 
     names, text = _header(content)
+    data = content.encode()
     positions = [str(k) for k in range(len(names))]
     types = {k: "string" for k, is_text in zip(positions, text, strict=True) if is_text}
     table = pyarrow.csv.read_csv(
-        pyarrow.py_buffer(content.encode()),
-        pyarrow.csv.ReadOptions(column_names=positions, skip_rows_after_names=1),
+        pyarrow.py_buffer(data),
+        pyarrow.csv.ReadOptions(
+            column_names=positions, skip_rows_after_names=1, block_size=len(data) + 1
+        ),
         pyarrow.csv.ParseOptions(newlines_in_values=True),
         pyarrow.csv.ConvertOptions(
             column_types={"0": "string"} | types,
@@ -244,7 +238,7 @@ def _from_csv(content: str) -> pd.DataFrame:
         ),
     )
     labels, *columns = table.columns
-    columns = [c.cast("double") if pyarrow.types.is_null(c.type) else c for c in columns]
+    columns = [c.cast("float64") if pyarrow.types.is_null(c.type) else c for c in columns]
     if not (names[0] or text[0]) and labels.to_pylist() == [str(k) for k in range(len(labels))]:
         labels = None
     return _frame(names[0], labels, names[1:], columns)
