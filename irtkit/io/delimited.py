@@ -14,7 +14,7 @@ import numpy as np
 from irtkit.files import open_bytes
 from irtkit.io.cells import ResponseCodes
 from irtkit.io.columns import find_columns, holds_respondents, is_long, refuse_repeats
-from irtkit.io.text import layout, refuse_faults, rows
+from irtkit.io.text import refuse_faults, rows
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def recognise_long(source: Source) -> bool:
     """Whether the file is a table and its header is that of a long one."""
     if not recognise_wide(source):
         return False
-    return source.is_long or is_long(layout(source.path)[1])
+    return source.is_long or is_long(source.layout[1])
 
 
 def read_wide(source: Source) -> ResponseMatrix:
@@ -45,7 +45,7 @@ def read_wide(source: Source) -> ResponseMatrix:
     The first column holds the respondents, see `irtkit.io.columns.holds_respondents`; if it is
     itself an item, respondents are numbered.
     """
-    separator, header = layout(source.path)
+    separator, header = source.layout
     refuse_repeats(filter(str.strip, header))
     codes = ResponseCodes(source.threshold)
     first: list[str] = []
@@ -71,7 +71,7 @@ def read_wide(source: Source) -> ResponseMatrix:
 
 def read_long(source: Source) -> ResponseMatrix:
     """Read a table with a row per response, its columns named or recognised."""
-    separator, header = layout(source.path)
+    separator, header = source.layout
     positions = find_columns(header, source.respondent, source.item, source.response)
     names = [header[position] for position in positions]
     if _has_quotes(source.path):

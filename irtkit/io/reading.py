@@ -111,14 +111,14 @@ def read_responses(
 
 
 def _format_name(source: Source, requested: str | None) -> str:
+    known = ", ".join(FORMATS)
     if requested is None:
         recognised = (name for name, kind in FORMATS.items() if kind.recognises(source))
         name = next(recognised, None)
         if name is None:
-            known = ", ".join(FORMATS)
             raise ValueError(f"the content is of no known format ({known}; text must be UTF-8)")
     elif requested not in FORMATS:
-        raise ValueError(f"format={requested!r} is not known; it must be {_alternatives()}")
+        raise ValueError(f"format must be one of {known}; got {requested!r}")
     elif requested in _SHAPES and parquet.recognise(source):
         name = "parquet"
     else:
@@ -131,11 +131,6 @@ def _format_name(source: Source, requested: str | None) -> str:
             )
         source.refuse_long_settings(requested or name)
     return name
-
-
-def _alternatives() -> str:
-    *names, last = map(repr, FORMATS)
-    return f"{', '.join(names)} or {last}"
 
 
 def _head(file: Path) -> bytes:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from irtkit.io.text import layout
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
@@ -32,6 +34,11 @@ class Source:
     threshold: float | None = None
     repeats: Repeats = "error"
     sparse: bool = False
+
+    @cached_property
+    def layout(self) -> tuple[str, list[str]]:
+        """Separator and header of a table in text."""
+        return layout(self.path)
 
     @property
     def is_long(self) -> bool:
