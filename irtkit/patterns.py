@@ -25,6 +25,29 @@ _MANY_ROWS = 256
 """Respondents from which on complete data are packed: as many as a byte has values."""
 
 
+class Counts(NamedTuple):
+    """Counts of responses, which outlive the responses themselves.
+
+    Every trial of a repeated response counts. Item counts leave synthetic respondents out; arrays
+    are of whole numbers and have shape (n_items,) or (n_respondents,).
+    """
+
+    item_right: NDArray[np.int64]
+    item_responses: NDArray[np.int64]
+    respondent_right: NDArray[np.int64]
+    respondent_responses: NDArray[np.int64]
+
+    @property
+    def average_error(self) -> Array:
+        """Share wrong of the counted responses to every item, NaN without any."""
+        return _share(self.item_responses - self.item_right, self.item_responses)
+
+    @property
+    def accuracy(self) -> Array:
+        """Share right of what every respondent answered, NaN without any."""
+        return _share(self.respondent_right, self.respondent_responses)
+
+
 class Patterns(NamedTuple):
     """Responses of respondents in groups."""
 
@@ -77,6 +100,13 @@ class Patterns(NamedTuple):
         """Whether any respondent is synthetic."""
         return bool((self.group == SYNTHETIC).any())
 
+    @property
+    def counts(self) -> Counts:
+        """Counts of all responses, those by item of real respondents alone."""
+        by_item = self.item_right[REAL], self.item_responses[REAL]
+        by_respondent = self.respondent_right, self.respondent_responses
+        return Counts(*(count.astype(np.int64) for count in (*by_item, *by_respondent)))
+
     def sums_of(self, weights: Array) -> tuple[Array, Array]:
         """Sums over respondents of a weight times right responses, and times responses."""
         right_sum, answered_sum = np.zeros((2, self.cells.shape[1]))
@@ -103,6 +133,12 @@ def patterns_of(responses: ResponseMatrix, *, synthetic_is_real: bool) -> Patter
     if responses.has_repeats:
         return with_margins(responses.successes, responses.trials, group)
     return with_margins(responses.values, None, group)
+
+
+def _share(part: NDArray[np.int64], whole: NDArray[np.int64]) -> Array:
+    share = np.full(len(whole), np.nan)
+    np.divide(part, whole, out=share, where=whole > 0)
+    return share
 
 
 def is_sparse(cells: Any) -> bool:

@@ -23,6 +23,7 @@ LAYERS = (
         "trials",
         "observed",
         "responses",
+        "storage",
         "irf",
         "packed",
         "patterns",

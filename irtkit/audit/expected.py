@@ -68,5 +68,5 @@ def rows_of_fit(result: FitResult, needed_by: str, *, dense: bool = False) -> Pa
         refuse_sparse(result.responses, needed_by)
     from irtkit.patterns import patterns_of
 
-    ordinary = result.settings["synthetic"] == "ordinary"
+    ordinary = result.settings.synthetic == "ordinary"
     return patterns_of(result.responses, synthetic_is_real=ordinary)

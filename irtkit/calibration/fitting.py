@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from irtkit.calibration.checks import (
     check_variational,
     check_yes_or_no,
 )
+from irtkit.calibration.settings import Settings
 from irtkit.progress import progress_line
 from irtkit.responses import refuse_sparse
 from irtkit.simulation import check_seed
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.em import Climber
+    from irtkit.calibration.estimates import Estimates
     from irtkit.calibration.layout import Layout
     from irtkit.calibration.priors import Prior, PriorName
     from irtkit.calibration.result import FitResult
-    from irtkit.calibration.solution import Solution
     from irtkit.irf import ModelName
     from irtkit.patterns import Patterns
     from irtkit.responses import ResponseMatrix
@@ -181,19 +182,20 @@ def fit(
     check_seed(seed)
     if prior == "empirical" and model not in {"2PL", "3PL"}:
         raise ValueError(f"prior='empirical' learns about slopes, which {model} has not by item")
-    settings: dict[str, Any] = {
-        "prior": prior,
-        "seed": int(seed),  # a number of NumPy's own cannot be stored
-        "quadrature": quadrature
+    settings = Settings(  # plain values, for files of JSON
+        prior=prior,
+        seed=int(seed),
+        quadrature=quadrature
         if isinstance(quadrature, str)
         else [int(quadrature[0]), float(quadrature[1])],
-        "standard_errors": bool(standard_errors),
-        "synthetic": synthetic,
-        "tol": float(tol),
-        "max_iterations": int(max_iterations),
-        **({} if mesh is None else {"devices": mesh.size}),
-        **({} if n_batch is None else {"batch": [n_batch, n_items], "amortised": bool(amortised)}),
-    }
+        standard_errors=bool(standard_errors),
+        synthetic=synthetic,
+        tol=float(tol),
+        max_iterations=int(max_iterations),
+        devices=None if mesh is None else mesh.size,
+        batch=None if n_batch is None else [n_batch, n_items],
+        amortised=None if n_batch is None else bool(amortised),
+    )
     file = None if checkpoint is None else Path(checkpoint)
     quantity = "ELBO" if method == "vi" else "log-likelihood"
     with progress_line(f"fitting {model}", quantity, shown=progress) as report:
@@ -209,7 +211,7 @@ class _Run(NamedTuple):
     responses: ResponseMatrix
     model: ModelName
     method: str
-    settings: dict[str, Any]
+    settings: Settings
     report: Callable[[int, float], None]
     mesh: Mesh | None
     checkpoint: Path | None
@@ -218,13 +220,15 @@ class _Run(NamedTuple):
 
 def _fitted(run: _Run) -> FitResult:
     """Fit; the prior among the settings is then told in full."""
+    from irtkit.calibration.estimates import result_of
     from irtkit.calibration.layout import Layout
-    from irtkit.calibration.solution import counts_of, result_of
     from irtkit.patterns import patterns_of
 
     responses, model, settings = run.responses, run.model, run.settings
     rows = patterns_of(responses, synthetic_is_real=settings["synthetic"] == "ordinary")
-    counts = counts_of(rows)
+    counts = rows.counts
+    if not counts.item_responses.any():
+        raise ValueError("responses holds no response of a real respondent")
     # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
     same_as_1pl = settings["quadrature"] == "adaptive" or run.method == "vi"
     layout = Layout(
@@ -233,11 +237,11 @@ def _fitted(run: _Run) -> FitResult:
         _prior_at_start(settings),
     )
     find = _by_vi if run.method == "vi" else _by_em
-    solution = find(run, layout, rows)
-    return result_of(solution, responses, counts, model=model, method=run.method, settings=settings)
+    found = find(run, layout, rows)
+    return result_of(found, responses, counts, model=model, method=run.method, settings=settings)
 
 
-def _prior_at_start(settings: dict[str, Any]) -> Prior | None:
+def _prior_at_start(settings: Settings) -> Prior | None:
     """Prior of the ascent, after which an empirical one is learned."""
     from irtkit.calibration.priors import prior_of
 
@@ -261,7 +265,7 @@ def _climber(
     )
 
 
-def _by_vi(run: _Run, layout: Layout, rows: Patterns) -> Solution:
+def _by_vi(run: _Run, layout: Layout, rows: Patterns) -> Estimates:
     """Approximate the posterior; the ascent of the bound starts near a maximum."""
     from irtkit.calibration.variational.solving import NEAR, Options, Variational, start_rows
 
@@ -280,12 +284,12 @@ def _by_vi(run: _Run, layout: Layout, rows: Patterns) -> Solution:
     ).solve()
 
 
-def _by_em(run: _Run, layout: Layout, rows: Patterns) -> Solution:
+def _by_em(run: _Run, layout: Layout, rows: Patterns) -> Estimates:
     """Maximise the likelihood; standard errors are those of the observed information."""
     from irtkit.calibration.empirical import sharpened
+    from irtkit.calibration.estimates import Estimates
     from irtkit.calibration.fitted import Fitted
     from irtkit.calibration.priors import described_prior
-    from irtkit.calibration.solution import Solution
     from irtkit.calibration.standard_errors import item_covariances
 
     settings = run.settings
@@ -293,16 +297,15 @@ def _by_em(run: _Run, layout: Layout, rows: Patterns) -> Solution:
         run, layout, rows, tol=settings["tol"], max_iterations=settings["max_iterations"]
     )
     maximum = climber.maximise(climber.start())
-    empirical = settings["prior"] == "empirical"
-    settings["prior"] = described_prior(_prior_at_start(settings))
-    if empirical:
+    prior = described_prior(_prior_at_start(settings))
+    if settings.prior == "empirical":
         learned, climber, maximum = sharpened(climber, maximum)
-        settings["prior"] = learned.described()
+        prior = learned.described()
     layout, x = climber.layout, _equal_where_totals_are(climber, maximum.x)
     covariances = None
     if settings["standard_errors"]:
         covariances = item_covariances(Fitted(layout, climber.rows, maximum.nodes, x))
-    return Solution(
+    return Estimates(
         items=layout.items(x),
         covariances=covariances,
         information=climber.information(maximum) if layout.prior is None else None,
@@ -311,6 +314,7 @@ def _by_em(run: _Run, layout: Layout, rows: Patterns) -> Solution:
         ability_se=maximum.posteriors.sd,
         latent_sd=layout.latent_sd(x) if layout.model == "Rasch" else None,
         synthetic_sd=layout.synthetic_sd(x),
+        prior=prior,
         log_likelihood=maximum.log_likelihood,
         converged=maximum.converged,
         n_iterations=climber.n_iterations,

@@ -59,7 +59,7 @@ def test_some_respondents_and_some_items_at_a_time(
 
 @pytest.mark.parametrize(("synthetic", "n_real"), [("separate", 30), ("ordinary", 31)])
 def test_rows_are_those_that_the_fit_saw(result: FitResult, synthetic: str, n_real: int) -> None:
-    seen = replace(result, settings={**result.settings, "synthetic": synthetic})
+    seen = replace(result, settings=replace(result.settings, synthetic=synthetic))
     assert rows_of_fit(seen, "this").n_real == n_real
 
 
