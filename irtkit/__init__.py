@@ -6,6 +6,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``files``, ``progress``: writing whole files, showing progress
 - ``codes``, ``trials``: what a written response counts as, repeated trials
 - ``observed``, ``responses``: observed cells, the response matrix
+- ``storage``: arrays and plain values in one file, for results and checkpoints
 - ``irf``: the item response function and item parameters
 - ``packed``, ``patterns``: packed answers; response patterns in groups, and their margins
 - ``quadrature``: the ability grid, the marginal likelihood, posteriors

@@ -88,7 +88,7 @@ def read(path: str | PathLike[str], form: Format, make: Callable[[dict[str, Any]
     if name != form.name:
         raise ValueError(f"{path} is not a saved {form.name}, it is a saved {name}")
     if version != form.version:
-        remedy = "install a newer one" if version > form.version else "make the file again"
+        remedy = "install a newer one" if version > form.version else "make the file anew"
         raise ValueError(
             f"{path} has format version {version}; this irtkit reads version {form.version}: "
             f"{remedy}"
@@ -157,7 +157,9 @@ def _plain(value: Any, name: str, arrays: Arrays) -> Any:
     if isinstance(value, Mapping):
         return {key: _plain(part, f"{name}.{key}", arrays) for key, part in value.items()}
     if isinstance(value, tuple | list):
-        parts = [_plain(part, f"{name}.{k}", arrays) for k, part in enumerate(value)]
+        parts = list(value)
+        if not set(map(type, parts)) <= {str}:  # labels are many, and need no look at each
+            parts = [_plain(part, f"{name}.{k}", arrays) for k, part in enumerate(parts)]
         return {_TUPLE: parts} if isinstance(value, tuple) else parts
     return value
 

@@ -120,7 +120,9 @@ def test_a_file_of_another_kind_is_told_by_its_kind(tmp_path: Path) -> None:
         read(tmp_path / "x", FORM, dict)
 
 
-@pytest.mark.parametrize(("version", "remedy"), [(4, "install a newer one"), (2, "make the file")])
+@pytest.mark.parametrize(
+    ("version", "remedy"), [(4, "install a newer one"), (2, "make the file anew")]
+)
 def test_a_file_of_another_version_says_what_to_do(
     tmp_path: Path, version: int, remedy: str
 ) -> None:

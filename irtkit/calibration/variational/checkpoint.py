@@ -39,12 +39,9 @@ class Checkpoint:
     fingerprint: dict[str, Any]
 
     def keep(self, state: State, encoder: Encoder | None) -> None:
-        """Store a state if it is time to."""
-        if state.converged or state.step % self.every == 0:
-            self.store(state, encoder)
-
-    def store(self, state: State, encoder: Encoder | None) -> None:
-        """Store a state, and the encoder, if there is one."""
+        """Store a state, and the encoder, if there is one; unless it is not yet time to."""
+        if not state.converged and state.step % self.every:
+            return
         prior = state.target.prior
         record = {
             "fingerprint": self.fingerprint,
