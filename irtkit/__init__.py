@@ -7,6 +7,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``checks``, ``labels``: arguments and labels that are refused
 - ``codes``, ``trials``: what a written response counts as, repeated trials
 - ``observed``, ``long_table``, ``responses``: observed cells, long tables, the response matrix
+- ``storage``: arrays and plain values in one file, for results and checkpoints
 - ``irf``: the item response function and item parameters
 - ``packed``, ``patterns``: packed answers; response patterns in groups, and their margins
 - ``signs``: which items have a negative slope, told by the responses alone

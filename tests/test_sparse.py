@@ -164,7 +164,7 @@ def test_a_damaged_sparse_matrix_is_not_loaded(tmp_path: Path) -> None:
     irtkit.fit(drawn(n_respondents=40).to_sparse(), standard_errors=False).save(tmp_path / "fit")
     with np.load(tmp_path / "fit") as archive:
         arrays = dict(archive)
-    arrays["observed_columns"][0] = 99
+    arrays["responses.columns"][0] = 99
     with (tmp_path / "fit").open("wb") as handle:
         np.savez(handle, **arrays)
     with pytest.raises(ValueError, match="is not a whole irtkit result"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from irtkit.calibration.checks import (
     check_batch,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from irtkit.calibration.maximise import Control
     from irtkit.calibration.priors import Prior, PriorName
     from irtkit.calibration.result import FitResult
-    from irtkit.calibration.solution import Solution
     from irtkit.irf import ModelName
     from irtkit.patterns import Patterns
     from irtkit.responses import ResponseMatrix
@@ -177,19 +176,20 @@ def fit(
     check_seed(seed)
     if prior == "empirical" and model not in {"2PL", "3PL"}:
         raise ValueError(f"prior='empirical' learns about slopes, which {model} has not by item")
-    settings: dict[str, Any] = {
-        "prior": prior,
-        "seed": int(seed),  # a number of NumPy's own cannot be stored
-        "quadrature": quadrature
+    settings = Settings(  # plain values, for files of JSON
+        prior=prior,
+        seed=int(seed),
+        quadrature=quadrature
         if isinstance(quadrature, str)
         else [int(quadrature[0]), float(quadrature[1])],
-        "standard_errors": bool(standard_errors),
-        "synthetic": synthetic,
-        "tol": float(tol),
-        "max_iterations": int(max_iterations),
-        **({} if mesh is None else {"devices": mesh.size}),
-        **({} if n_batch is None else {"batch": [n_batch, n_items], "amortised": bool(amortised)}),
-    }
+        standard_errors=bool(standard_errors),
+        synthetic=synthetic,
+        tol=float(tol),
+        max_iterations=int(max_iterations),
+        devices=None if mesh is None else mesh.size,
+        batch=None if n_batch is None else [n_batch, n_items],
+        amortised=None if n_batch is None else bool(amortised),
+    )
     file = None if checkpoint is None else Path(checkpoint)
     quantity = "ELBO" if method == "vi" else "log-likelihood"
     with progress_line(f"fitting {model}", quantity, shown=progress) as report:
@@ -205,7 +205,7 @@ class _Run(NamedTuple):
     responses: ResponseMatrix
     model: ModelName
     method: str
-    settings: dict[str, Any]
+    settings: Settings
     report: Callable[[int, float], None]
     mesh: Mesh | None
     checkpoint: Path | None

@@ -6,5 +6,5 @@ Bottom up: ``coordinates``, ``densities`` and ``target`` (what items are, and th
 ``guide`` (the normal distribution), ``bound`` (the evidence lower bound), ``encoder`` (abilities
 from answers by a small network), ``posterior`` (what the user draws from), ``inference`` (the
 ascent), ``sources`` and ``amortised`` (all respondents, batches, batches told by an encoder),
-``checkpoint``, ``solving`` (from responses to a solution).
+``checkpoint`` (its state in a file), ``solving`` (from responses to estimates).
 """

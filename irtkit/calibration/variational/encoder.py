@@ -14,7 +14,7 @@ weighted to stand for all (Wu, Davis, Domingue, Piech & Goodman 2020 condition o
 from __future__ import annotations
 
 from functools import cache
-from itertools import count, pairwise, takewhile
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -54,23 +54,6 @@ class Encoder(NamedTuple):
             weights.append(np.zeros(after, dtype=np.float32))
         state = _optimiser().init(tuple(weights))
         return cls(tuple(weights), _flat(state))
-
-    def arrays(self) -> dict[str, Any]:
-        """Arrays that :meth:`from_arrays` makes an encoder of again."""
-        return {
-            f"{kind}_{k}": array
-            for kind, found in (("weight", self.weights), ("optimiser", self.optimiser))
-            for k, array in enumerate(found)
-        }
-
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, Any], prefix: str = "") -> Encoder | None:
-        """Make an encoder of what was stored; None if nothing was."""
-        found = []
-        for kind in ("weight", "optimiser"):
-            names = (f"{prefix}{kind}_{k}" for k in count())
-            found.append(tuple(arrays[n] for n in takewhile(arrays.__contains__, names)))
-        return cls(*found) if found[0] else None
 
 
 class Seen(NamedTuple):

@@ -1,4 +1,4 @@
-"""From a response matrix to a solution by the variational path.
+"""From a response matrix to estimates by the variational path.
 
 The ascent starts near the maximum of the penalised likelihood, which an EM ascent with a coarse
 tolerance finds in a dozen evaluations; with batches, that of as many respondents as a few batches
@@ -8,16 +8,16 @@ hold. That is also what a distribution of items is learned from.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import logit
 
 from irtkit.calibration.empirical import empirical_bayes
+from irtkit.calibration.estimates import Estimates
 from irtkit.calibration.item_prior import prior_of
 from irtkit.calibration.likelihood import synthetic_sd
 from irtkit.calibration.maximise import maximise
-from irtkit.calibration.solution import Solution
 from irtkit.calibration.starting import start
 from irtkit.calibration.variational import inference
 from irtkit.calibration.variational.amortised import Amortised, parts_of
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.maximise import Control, Problem
+    from irtkit.calibration.settings import Settings
     from irtkit.calibration.variational.inference import Source, State
     from irtkit.irf import ModelName
     from irtkit.patterns import Patterns
@@ -82,7 +83,7 @@ class Variational:
         responses: ResponseMatrix,
         model: ModelName,
         *,
-        settings: dict[str, Any],
+        settings: Settings,
         options: Options,
         report: Callable[[int, float], None],
     ) -> None:
@@ -104,7 +105,7 @@ class Variational:
             settings["seed"], settings["tol"], per_pass, settings["max_iterations"]
         )
 
-    def solve(self) -> Solution:
+    def solve(self) -> Estimates:
         """Start, ascend, and find what the guide says of items and abilities."""
         file = self._checkpoint()
         found = None if file is None else file.resumed(self._prior)
@@ -168,7 +169,7 @@ class Variational:
         }
         return Checkpoint(path, self._options.every, fingerprint)
 
-    def _solution(self, state: State, source: Source) -> Solution:
+    def _solution(self, state: State, source: Source) -> Estimates:
         """Posterior means and SDs, and the likelihood at the means."""
         rows, target = self._rows, state.target
         abilities, elbo = inference.abilities_of(state, source, rows.real, self._stopping)
@@ -181,8 +182,7 @@ class Variational:
             covariance[:, 2, :] /= slope[:, None]
             covariance[:, :, 2] /= slope[:, None]
         log_likelihood, error = self._log_likelihood(parameters, state)
-        self._settings["prior"] = target.described(guide.shared)
-        return Solution(
+        return Estimates(
             items=Items(*parameters.T),
             covariances=covariance if self._settings["standard_errors"] else None,
             information=None,
@@ -191,6 +191,7 @@ class Variational:
             ability_se=abilities.sd,
             latent_sd=None,
             synthetic_sd=synthetic_sd(Items(*parameters.T)),
+            prior=target.described(guide.shared),
             log_likelihood=log_likelihood,
             converged=state.converged,
             n_iterations=state.step,

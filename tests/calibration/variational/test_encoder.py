@@ -119,12 +119,3 @@ def test_the_gradient_by_items_is_that_of_the_bound_with_the_encoder_held() -> N
         step[place] = 0.01
         ends = [trained(encoder, parameters + e, seen)[1].sum() for e in (-step, step)]
         assert gradient[place] == pytest.approx((ends[1] - ends[0]) / 0.02, abs=0.02)
-
-
-def test_what_was_stored_is_the_encoder() -> None:
-    encoder = Encoder.untrained(4)
-    again = Encoder.from_arrays({f"x_{k}": v for k, v in encoder.arrays().items()}, "x_")
-    assert again is not None
-    for one, other in zip((*encoder[0], *encoder[1]), (*again[0], *again[1]), strict=True):
-        np.testing.assert_array_equal(one, other)
-    assert Encoder.from_arrays({}) is None
