@@ -31,6 +31,7 @@ from irtkit.calibration.priors import (
     Normal,
     WeakPrior,
 )
+from irtkit.calibration.variational.options import Variational
 from irtkit.datasets import DigitsCrowd, load_digits_crowd
 from irtkit.diagnostics import LikelihoodRatioTest, likelihood_ratio_test
 from irtkit.difficulty import DifficultyComparison, average_error, compare_difficulties
@@ -53,6 +54,7 @@ __all__ = [
     "Normal",
     "ResponseMatrix",
     "ShuffleControl",
+    "Variational",
     "WeakPrior",
     "add_synthetic",
     "average_error",

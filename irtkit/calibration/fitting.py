@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from irtkit.calibration.checks import (
-    check_batch,
     check_data,
     check_mesh,
+    check_prior,
     check_settings,
-    check_variational,
     check_yes_or_no,
 )
+from irtkit.calibration.shortcoming import shortcoming_of
+from irtkit.calibration.variational.options import Variational
 from irtkit.progress import progress_line
 from irtkit.responses import refuse_sparse
 from irtkit.simulation import check_seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from os import PathLike
 
     from jax.sharding import Mesh
     from numpy.typing import NDArray
@@ -36,17 +35,16 @@ if TYPE_CHECKING:
     from irtkit.patterns import Patterns
     from irtkit.responses import ResponseMatrix
 
-_NAMED_IN_WARNINGS = 5
 _TOLERANCES = {"em": 1e-7, "vi": 0.03}
 _MOST_AT_START = 1000
-"""Evaluations of the likelihood before a variational ascent; a dozen are the rule."""
+"""Most evaluations of the likelihood for the start of a variational fit; a dozen are the rule."""
 
 
 def fit(
     responses: ResponseMatrix,
     model: ModelName = "2PL",
     *,
-    method: Literal["em", "vi"] = "em",
+    method: Literal["em", "vi"] | Variational = "em",
     prior: PriorName | Prior | None = "weak",
     seed: int = 0,
     quadrature: Literal["adaptive"] | tuple[int, float] = "adaptive",
@@ -56,10 +54,6 @@ def fit(
     max_iterations: int = 1000,
     progress: bool | None = None,
     mesh: Mesh | None = None,
-    batch: int | tuple[int, int] | None = None,
-    amortised: bool = False,
-    checkpoint: str | PathLike[str] | None = None,
-    every: int = 10,
 ) -> FitResult:
     """Fit an item response model: difficulty, discrimination, guessing, and abilities.
 
@@ -84,6 +78,8 @@ def fit(
         that of the means, its error by the delta method; ``result.posterior`` gives draws and
         intervals;
         ability_se holds what is not known of the items as well, on the scale of this sample.
+        Batches, amortisation and checkpoints are options of :class:`irtkit.Variational`:
+        ``method=irtkit.Variational(batch=4096)``; "vi" is ``irtkit.Variational()``.
     prior
         "weak" (default) keeps every estimate finite and leaves the common scale and location of
         the items free; "empirical" also learns from the matrix how slopes and difficulties are
@@ -123,19 +119,6 @@ def fit(
         with the same arguments, the whole matrix among them, and gets the same result; their
         machines have to be of one kind. Standard errors are computed in NumPy, by every process.
         None (default): NumPy or the default device of JAX, as the size of the matrix suggests.
-    batch
-        For "vi": how many respondents a step sees, drawn without replacement in passes through
-        all of them; None (default) for all. (respondents, items) with ``amortised=True``.
-    amortised
-        For "vi": whether an encoder, a small network trained along the way, tells abilities from
-        answers, instead of an integral over each respondent's; for more than 10⁵ respondents. It
-        tells those of new respondents as well (``result.posterior.encode``). Its bound is a sum
-        over answers, so that a step may see some of the items; elbo is this bound.
-    checkpoint, every
-        For "vi": a file that holds the state of the ascent, written whole after every so many
-        steps. If it exists, the ascent goes on from there and ends with the numbers of one that
-        was not interrupted; the file stays. One that is further on than ``tol`` or
-        ``max_iterations`` ask for is taken as it is.
 
     Returns
     -------
@@ -145,14 +128,12 @@ def fit(
     Raises
     ------
     TypeError
-        If ``responses`` is not a ResponseMatrix, ``mesh`` not a mesh, ``checkpoint`` not a path,
-        or ``standard_errors`` or ``amortised`` neither True nor False.
+        If ``responses`` is not a ResponseMatrix, ``mesh`` not a mesh, or ``standard_errors``
+        neither True nor False.
     ValueError
         If an argument is outside what is named above, all respondents are synthetic, processes
         that share a mesh are given different responses, a checkpoint is of other responses or
         settings, or ``mesh`` goes with a sparse matrix.
-    FileNotFoundError
-        If the folder of ``checkpoint`` does not exist.
 
     Warns
     -----
@@ -170,17 +151,16 @@ def fit(
     (True, [False, False, True])
     """
     check_data(responses, model, synthetic)
-    tol = _TOLERANCES.get(method, 1.0) if tol is None else tol
-    check_settings(method, quadrature, tol, max_iterations)
+    variational = _variational_of(method)
+    name = "em" if variational is None else "vi"
+    tol = _TOLERANCES[name] if tol is None else tol
+    check_settings(quadrature, tol, max_iterations)
     check_mesh(mesh)
-    check_yes_or_no(standard_errors=standard_errors, amortised=amortised)
-    check_variational(method, prior, checkpoint=checkpoint, every=every)
-    n_batch, n_items = check_batch(method, batch, amortised=amortised)
+    check_yes_or_no(standard_errors=standard_errors)
+    check_prior(prior, model, variational=variational is not None)
     if mesh is not None:
         refuse_sparse(responses, "mesh")
     check_seed(seed)
-    if prior == "empirical" and model not in {"2PL", "3PL"}:
-        raise ValueError(f"prior='empirical' learns about slopes, which {model} has not by item")
     settings: dict[str, Any] = {
         "prior": prior,
         "seed": int(seed),  # a number of NumPy's own cannot be stored
@@ -192,15 +172,24 @@ def fit(
         "tol": float(tol),
         "max_iterations": int(max_iterations),
         **({} if mesh is None else {"devices": mesh.size}),
-        **({} if n_batch is None else {"batch": [n_batch, n_items], "amortised": bool(amortised)}),
+        **({} if variational is None else variational.recorded()),
     }
-    file = None if checkpoint is None else Path(checkpoint)
-    quantity = "ELBO" if method == "vi" else "log-likelihood"
+    quantity = "log-likelihood" if variational is None else "ELBO"
     with progress_line(f"fitting {model}", quantity, shown=progress) as report:
-        run = _Run(responses, model, method, settings, report, mesh, file, every)
-        result = _fitted(run)
-    _warn(result)
+        result = _fitted(_Run(responses, model, name, settings, report, mesh, variational))
+    shortcoming = shortcoming_of(result)
+    if shortcoming is not None:
+        warnings.warn(shortcoming, stacklevel=2)
     return result
+
+
+def _variational_of(method: object) -> Variational | None:
+    """Options of the variational path; None for EM."""
+    if isinstance(method, Variational):
+        return method
+    if not isinstance(method, str) or method not in _TOLERANCES:
+        raise ValueError(f"method must be 'em', 'vi' or an irtkit.Variational, got {method!r}")
+    return Variational() if method == "vi" else None
 
 
 class _Run(NamedTuple):
@@ -212,8 +201,7 @@ class _Run(NamedTuple):
     settings: dict[str, Any]
     report: Callable[[int, float], None]
     mesh: Mesh | None
-    checkpoint: Path | None
-    every: int
+    variational: Variational | None
 
 
 def _fitted(run: _Run) -> FitResult:
@@ -226,14 +214,16 @@ def _fitted(run: _Run) -> FitResult:
     rows = patterns_of(responses, synthetic_is_real=settings["synthetic"] == "ordinary")
     counts = counts_of(rows)
     # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
-    same_as_1pl = settings["quadrature"] == "adaptive" or run.method == "vi"
+    same_as_1pl = settings["quadrature"] == "adaptive" or run.variational is not None
     layout = Layout(
         "1PL" if model == "Rasch" and same_as_1pl else model,
         responses.n_items,
         _prior_at_start(settings),
     )
-    find = _by_vi if run.method == "vi" else _by_em
-    solution = find(run, layout, rows)
+    if run.variational is None:
+        solution = _by_em(run, layout, rows)
+    else:
+        solution = _by_vi(run, layout, rows, run.variational)
     return result_of(solution, responses, counts, model=model, method=run.method, settings=settings)
 
 
@@ -256,28 +246,26 @@ def _climber(
         grid=None if grid == "adaptive" else (int(grid[0]), float(grid[1])),
         tol=tol,
         max_iterations=max_iterations,
-        report=run.report if run.method == "em" else lambda _step, _value: None,
+        report=run.report if run.variational is None else lambda _step, _value: None,
         mesh=run.mesh,
     )
 
 
-def _by_vi(run: _Run, layout: Layout, rows: Patterns) -> Solution:
-    """Approximate the posterior; the ascent of the bound starts near a maximum."""
-    from irtkit.calibration.variational.solving import NEAR, Options, Variational, start_rows
+def _by_vi(run: _Run, layout: Layout, rows: Patterns, options: Variational) -> Solution:
+    """Approximate the posterior, starting near the maximum of the penalised likelihood."""
+    from irtkit.calibration.variational.fit_variational import (
+        NEAR,
+        VariationalFit,
+        start_rows,
+    )
 
-    n_batch, n_items = run.settings.get("batch", (None, None))
-    amortised = run.settings.get("amortised", False)
-    options = Options(n_batch, n_items, amortised, run.checkpoint, run.every)
-    # the start is the same however few steps are then allowed, so that an ascent which ran out of
-    # them goes on as one that did not
+    # the start is the same however few steps are then allowed, so that a fit which ran out of
+    # them continues as one that did not
     some = start_rows(rows, options, run.settings["seed"])
     climber = _climber(run, layout, some, tol=NEAR, max_iterations=_MOST_AT_START)
-    return Variational(
-        *(climber, rows, run.responses, run.model),
-        settings=run.settings,
-        options=options,
-        report=run.report,
-    ).solve()
+    return VariationalFit(
+        climber, rows, run.responses, run.model, run.settings, options, run.report
+    ).solution()
 
 
 def _by_em(run: _Run, layout: Layout, rows: Patterns) -> Solution:
@@ -333,39 +321,3 @@ def _equal_where_totals_are(climber: Climber, x: NDArray[np.float64]) -> NDArray
     group = np.unique(rows.item_right, axis=1, return_inverse=True)[1].ravel()
     mean = np.bincount(group, intercepts) / np.bincount(group)
     return layout.joined(slopes, mean[group], guessing, learned)
-
-
-def _warn(result: FitResult) -> None:
-    """Say in one warning which items have no finite estimate, or that the fit did not converge."""
-    unbounded = [
-        name for name, s in zip(result.item_labels, result.status, strict=True) if s == "unbounded"
-    ]
-    if unbounded:
-        named = ", ".join(map(repr, unbounded[:_NAMED_IN_WARNINGS]))
-        more = len(unbounded) - _NAMED_IN_WARNINGS
-        warnings.warn(
-            f"{len(unbounded)} of {len(result.item_labels)} items have no finite maximum of the "
-            f"likelihood and keep the last value reached: {named}"
-            + (f" and {more} more" if more > 0 else "")
-            + ("" if result.converged else "; the fit did not converge for it")
-            + "; prior='weak' gives finite estimates",
-            stacklevel=3,
-        )
-    elif not result.converged and result.method == "vi":
-        warnings.warn(
-            f"the evidence lower bound has not settled in {result.n_iterations} steps (smoothed "
-            f"{result.trace_rows[-1][5]:.4f}); raise max_iterations",
-            stacklevel=3,
-        )
-    elif not result.converged:
-        last = result.trace_rows[-1]
-        exhausted = result.n_iterations >= result.settings["max_iterations"]
-        advice = ["raise max_iterations"] if exhausted else []
-        advice += [] if result.settings["prior"] else ["use prior='weak'"]
-        warnings.warn(
-            f"the fit did not converge in {result.n_iterations} iterations "
-            f"(log-likelihood {last[2]:.4f}, last change of a parameter {last[3]:.2g})"
-            + ("" if exhausted else ", no further step raises the likelihood")
-            + (f"; {' or '.join(advice)}" if advice else ""),
-            stacklevel=3,
-        )

@@ -1,8 +1,8 @@
-"""What a step of the ascent sees: all respondents, or a batch of them.
+"""Which respondents a step sees: all of them, or a minibatch.
 
-Batches go through all respondents in an order drawn anew for every pass, so that each step's
-likelihood, taken as a share of all, is unbiased. Only one batch at a time is widened, and only one
-is on the device.
+Minibatches go through all respondents in an order drawn anew for every pass, so that each step's
+likelihood, scaled up to all respondents, is unbiased. Only one minibatch at a time is held in
+floating point and on the device.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from irtkit.irf import Items
 from irtkit.quadrature import Posteriors, engine_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from irtkit.calibration.em import Climber
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Whole:
+class FullBatch:
     """All respondents at every step."""
 
     coordinates: Coordinates
@@ -52,8 +50,8 @@ class Whole:
 
 
 @dataclass(frozen=True)
-class Batches:
-    """A batch of respondents at every step."""
+class Minibatches:
+    """A minibatch of respondents at every step."""
 
     coordinates: Coordinates
     climber: Climber
@@ -63,8 +61,8 @@ class Batches:
     seed: int
 
     @property
-    def per_pass(self) -> int:
-        """Batches that go through all respondents."""
+    def steps_per_pass(self) -> int:
+        """Minibatches that hold every respondent once."""
         return -(-self.rows.n // self.size)
 
     def nodes_at(self, parameters: Array) -> Nodes:
@@ -72,30 +70,29 @@ class Batches:
         return nodes_at(self.climber, parameters)
 
     def likelihood(self, step: int, nodes: Nodes) -> Likelihood:
-        """Likelihood of a batch, as a share of all respondents."""
-        return self._of(self.chosen(step), nodes)
+        """Likelihood of a minibatch, scaled up to all respondents."""
+        return self._of(self.respondents_of(step), nodes)
 
-    def chosen(self, step: int) -> NDArray[np.intp]:
+    def respondents_of(self, step: int) -> NDArray[np.intp]:
         """Respondents of a step."""
-        number, place = divmod(step, self.per_pass)
+        number, place = divmod(step, self.steps_per_pass)
         order = np.random.default_rng([self.seed, number, 2]).permutation(self.rows.n)
-        # of equal size: the last batch is filled up from the beginning
+        # of equal size: the last minibatch is filled up from the beginning
         places = range(place * self.size, (place + 1) * self.size)
         return np.sort(np.take(order, places, mode="wrap"))
 
     def posteriors(self, parameters: Array, nodes: Nodes) -> Posteriors:
-        """Posterior of every respondent, batch by batch."""
-        found = [self._of(some, nodes).posteriors(parameters) for some in self.parts()]
+        """Posterior of every respondent, minibatch by minibatch."""
+        n = self.rows.n
+        found = [
+            self._of(np.arange(first, min(first + self.size, n)), nodes).posteriors(parameters)
+            for first in range(0, n, self.size)
+        ]
         return Posteriors(*(np.concatenate(part) for part in zip(*found, strict=True)))
 
-    def parts(self) -> Iterator[NDArray[np.intp]]:
-        """All respondents in order, as many at a time as a batch holds."""
-        for first in range(0, self.rows.n, self.size):
-            yield np.arange(first, min(first + self.size, self.rows.n))
-
-    def _of(self, chosen: NDArray[np.intp], nodes: Nodes) -> Likelihood:
+    def _of(self, some: NDArray[np.intp], nodes: Nodes) -> Likelihood:
         mesh = self.climber.mesh
-        rows, with_guessing = self.rows.chosen(chosen), self.coordinates.model == "3PL"
+        rows, with_guessing = self.rows.chosen(some), self.coordinates.model == "3PL"
         engine = engine_of(rows, with_guessing=with_guessing, mesh=mesh)
         return Likelihood(self.coordinates, engine, nodes, self.rows.n, exact=mesh is not None)
 

@@ -1,0 +1,219 @@
+"""From response patterns to a variational posterior.
+
+The optimisation starts near the maximum of the penalised likelihood, which EM with a coarse
+tolerance finds in a dozen evaluations; with minibatches, near that of as many respondents as a few
+of them hold. An empirical prior is learned at this maximum too.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import logit
+
+from irtkit.calibration.empirical import sharpened
+from irtkit.calibration.priors import described_prior, prior_of
+from irtkit.calibration.solution import Solution
+from irtkit.calibration.variational import inference
+from irtkit.calibration.variational.amortised import Amortised, n_parts_of
+from irtkit.calibration.variational.bound import synthetic_sd_of
+from irtkit.calibration.variational.checkpoint import Checkpoint, digest_of
+from irtkit.calibration.variational.encoder import Encoder
+from irtkit.calibration.variational.minibatches import FullBatch, Minibatches
+from irtkit.calibration.variational.posterior import Posterior, moments_of
+from irtkit.calibration.variational.target import proper, target_of
+from irtkit.irf import Items
+from irtkit.patterns import SYNTHETIC
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from irtkit.calibration.em import Climber
+    from irtkit.calibration.variational.coordinates import Coordinates
+    from irtkit.calibration.variational.inference import Batches, State
+    from irtkit.calibration.variational.options import Variational
+    from irtkit.irf import ModelName
+    from irtkit.patterns import Patterns
+    from irtkit.responses import ResponseMatrix
+
+    Array = NDArray[np.float64]
+
+NEAR = 1e-3
+"""Tolerance of the EM fit to start from, in nats: √(2·tol) is 0.04 standard errors of a maximum,
+which is about as far as posterior means may be off at the end."""
+_BATCHES_AT_START = 4
+"""Minibatches whose respondents the start is found from. Its standard errors are half of those of
+one minibatch, of which the first pass through all of them has to take away the rest."""
+_ENCODER_STEPS = 200
+"""Steps that train the encoder before items move."""
+
+
+def start_rows(rows: Patterns, options: Variational, seed: int) -> Patterns:
+    """Return the patterns to start from: all, or as many as a few minibatches hold."""
+    size, n = options.n_respondents, rows.n
+    if size is None or _BATCHES_AT_START * size >= n:
+        return rows
+    order = np.random.default_rng([seed, 0, 3]).permutation(n)
+    return rows.chosen(np.sort(order[: _BATCHES_AT_START * size]))
+
+
+@dataclass(frozen=True)
+class VariationalFit:
+    """One variational fit.
+
+    ``climber`` finds the start and places quadrature nodes; ``settings`` are those of the result,
+    in which the prior is then described in full.
+    """
+
+    climber: Climber
+    rows: Patterns
+    responses: ResponseMatrix
+    model: ModelName
+    settings: dict[str, Any]
+    options: Variational
+    report: Callable[[int, float], None]
+
+    def solution(self) -> Solution:
+        """Find a start or the state of a checkpoint, maximise the bound, sum up the posterior."""
+        empirical = self.settings["prior"] == "empirical"
+        prior = None if empirical else proper(prior_of(self.settings["prior"]))
+        file = self._checkpoint(prior)
+        stored = None if file is None else file.resumed(prior)
+        state, encoder = (self._start(prior), None) if stored is None else stored
+        batches = self._batches(state, encoder)
+
+        def keep(now: State) -> None:
+            if file is not None:
+                file.keep(now, _encoder_of(batches))
+
+        if stored is None:
+            keep(state)
+        stopping = self._stopping()
+        state = inference.maximise_bound(state, batches, stopping, report=self.report, keep=keep)
+        return self._summary(state, batches, stopping)
+
+    def _stopping(self) -> inference.Settings:
+        size, steps = self.options.n_respondents, 1
+        if size is not None:
+            steps = -(-self.rows.n // size) * n_parts_of(self.rows, self.options.n_items)
+        settings = self.settings
+        return inference.Settings(
+            settings["seed"], settings["tol"], steps, settings["max_iterations"]
+        )
+
+    def _start(self, prior: Any) -> State:
+        """State near the maximum of the penalised likelihood; a prior of None is learned there."""
+        climber = self.climber
+        layout = climber.layout
+        maximum = climber.maximise(climber.start())
+        log_scale, location = layout.hyper(maximum.x)
+        if prior is None:
+            prior, climber, maximum = sharpened(climber, maximum)
+            log_scale, location = math.log(prior.slope), -prior.difficulty
+        items = layout.items(maximum.x)
+        target = target_of(self.model, prior, items.slope, self.rows.n)
+        mean = target.coordinates.point(items, location, log_scale)
+        batches = self._exact_batches(target.coordinates)
+        return inference.first_state(target, mean, batches, self.settings["seed"])
+
+    def _exact_batches(self, coordinates: Coordinates) -> FullBatch | Minibatches:
+        """Batches with their marginal likelihood."""
+        size = self.options.n_respondents
+        if size is None:
+            return FullBatch(coordinates, self.climber)
+        return Minibatches(coordinates, self.climber, self.rows, size, self.settings["seed"])
+
+    def _batches(self, state: State, encoder: Encoder | None) -> Batches:
+        """Batches of the fit; an encoder that was not stored is trained at the start."""
+        exact = self._exact_batches(state.target.coordinates)
+        if not (self.options.amortised and isinstance(exact, Minibatches)):
+            return exact
+        if encoder is not None:
+            return Amortised(exact, self.options.n_items, encoder)
+        untrained = Encoder.untrained(self.settings["seed"])
+        batches = Amortised(exact, self.options.n_items, untrained)
+        batches.train(state.target.coordinates.parameters(state.guide.mean), _ENCODER_STEPS)
+        return batches
+
+    def _checkpoint(self, prior: Any) -> Checkpoint | None:
+        options = self.options
+        if options.checkpoint is None:
+            return None
+        fingerprint = {
+            "model": self.model,
+            "prior": described_prior(prior),
+            "seed": self.settings["seed"],
+            "batch": [options.n_respondents, options.n_items, bool(options.amortised)],
+            "quadrature": self.settings["quadrature"],
+            "responses": digest_of(self.rows),
+        }
+        return Checkpoint(Path(options.checkpoint), options.every, fingerprint)
+
+    def _summary(self, state: State, batches: Batches, stopping: inference.Settings) -> Solution:
+        """Posterior means and SDs, and the likelihood at the means."""
+        rows, target = self.rows, state.target
+        abilities, elbo = inference.abilities_of(state, batches, rows.real, stopping)
+        coordinates, guide = target.coordinates, state.guide
+        parameters, covariance = _by_logit(*moments_of(coordinates, guide))
+        log_likelihood, error = self._log_likelihood(parameters, state)
+        self.settings["prior"] = target.described(guide.shared)
+        return Solution(
+            items=Items(*parameters.T),
+            covariances=covariance if self.settings["standard_errors"] else None,
+            information=None,
+            common_slope=coordinates.common_slope,
+            ability=abilities.mean,
+            ability_se=abilities.sd,
+            latent_sd=None,
+            synthetic_sd=synthetic_sd_of(parameters),
+            log_likelihood=log_likelihood,
+            converged=state.converged,
+            n_iterations=state.step,
+            trace_rows=np.array(state.trace, dtype=np.float64).reshape(-1, 6),
+            nodes=state.nodes,
+            quadrature_error=error,
+            posterior=Posterior(
+                item_labels=self.responses.items,
+                respondent_labels=self.responses.respondents,
+                synthetic=rows.group == SYNTHETIC,
+                coordinates=coordinates,
+                guide=guide,
+                abilities=abilities,
+                elbo=elbo,
+                encoder=_encoder_of(batches),
+            ),
+        )
+
+    def _log_likelihood(self, parameters: Array, state: State) -> tuple[float, float]:
+        """Log-likelihood of real respondents on dense nodes, and its distance from that on few.
+
+        The dense nodes reach 7 SDs beyond every posterior mean, as they do after EM.
+        """
+        batches, real = self._exact_batches(state.target.coordinates), self.rows.real
+        found = batches.posteriors(parameters, state.nodes)
+        farthest = float((np.abs(found.mean) + 7 * found.sd)[real].max())
+        x = self.climber.layout.vector(Items(*parameters.T))
+        dense = batches.posteriors(parameters, self.climber.dense_nodes(x, farthest))
+        log_likelihood = float(dense.log_marginal[real].sum())
+        return log_likelihood, abs(log_likelihood - float(found.log_marginal[real].sum()))
+
+
+def _by_logit(mean: Array, covariance: Array) -> tuple[Array, Array]:
+    """Moments with guessing c turned into its logit, whose derivative is 1/(c(1 − c))."""
+    parameters = mean.copy()
+    if mean.shape[1] == 3:
+        slope = mean[:, 2] * (1 - mean[:, 2])
+        parameters[:, 2] = logit(mean[:, 2])
+        covariance[:, 2, :] /= slope[:, None]
+        covariance[:, :, 2] /= slope[:, None]
+    return parameters, covariance
+
+
+def _encoder_of(batches: Batches) -> Encoder | None:
+    return batches.encoder if isinstance(batches, Amortised) else None
