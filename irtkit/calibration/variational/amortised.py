@@ -10,6 +10,7 @@ which cost little, and it is trained at every step.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from irtkit.calibration.variational.encoder import (
     features_of,
     trained,
 )
+from irtkit.calibration.variational.minibatches import Batches
 from irtkit.patterns import SYNTHETIC, answered_of, right_of
 from irtkit.quadrature import Posteriors
 
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.information import System
     from irtkit.calibration.variational.encoder import Encoder
-    from irtkit.calibration.variational.minibatches import Minibatches
     from irtkit.patterns import Patterns
     from irtkit.quadrature import Nodes
 
@@ -41,17 +42,22 @@ _ANSWERS_AT_ONCE = 2**21
 """Answers of which posteriors are bounded at once: 60 MB for each array of 32 bits by 7 points."""
 
 
-class Amortised:
-    """Minibatches of respondents, and of ``n_items`` items unless that is None."""
+@dataclass
+class Amortised(Batches):
+    """Minibatches of respondents, and of items if ``n_items`` says how many."""
 
-    def __init__(self, minibatches: Minibatches, n_items: int | None, encoder: Encoder) -> None:
-        self.minibatches = minibatches
-        self.encoder = encoder
-        self.n_parts = n_parts_of(minibatches.rows, n_items)
+    n_items: int | None
+    encoder: Encoder
 
-    def nodes_at(self, parameters: Array) -> Nodes:
-        """Nodes that suit some items."""
-        return self.minibatches.nodes_at(parameters)
+    @property
+    def n_parts(self) -> int:
+        """Parts that the items are seen in."""
+        return 1 if self.n_items is None else -(-self.coordinates.n_items // self.n_items)
+
+    @property
+    def steps_per_round(self) -> int:
+        """Steps that see every answer once."""
+        return self.steps_per_pass * self.n_parts
 
     def likelihood(self, step: int, nodes: Nodes) -> EncoderBound:
         """Bound on the likelihood of a minibatch, scaled up to all respondents and items."""
@@ -60,19 +66,16 @@ class Amortised:
     def posteriors(self, parameters: Array, nodes: Nodes) -> Posteriors:
         """Posterior of every respondent by the encoder, and its bound on the likelihood."""
         del nodes
-        rows, parts = self.minibatches.rows, []
-        total = rows.cells.shape[1]
-        size = max(1, min(self.minibatches.size, _ANSWERS_AT_ONCE // total))
-        for first in range(0, rows.n, size):
-            # of equal size, so that programs are shared: the last part goes back a little
-            start = max(min(first, rows.n - size), 0)
-            some = rows.chosen(np.arange(start, min(start + size, rows.n)))
-            answers = answers_of(some, np.arange(total), np.zeros(some.n, dtype=np.intp), 0, 1)
-            batch = encoder_batch(parameters, some, answers)
+
+        def of(some: NDArray[np.intp]) -> Posteriors:
+            rows = self.rows.chosen(some)
+            nothing = np.zeros(rows.n, dtype=np.intp)
+            batch = encoder_batch(parameters, rows, answers_of(rows, nothing, nothing, 0, 1))
             bounds = bounds_of(self.encoder, parameters, batch)
-            found = (bounds, *encoded(self.encoder, batch.features, batch.precision))
-            parts.append([part[first - start :] for part in found])
-        return Posteriors(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+            return Posteriors(bounds, *encoded(self.encoder, batch.features, batch.precision))
+
+        most = max(1, _ANSWERS_AT_ONCE // len(parameters))
+        return self.in_parts(min(self.size or self.rows.n, most), of)
 
     def train(self, parameters: Array, n_steps: int) -> None:
         """Train the encoder for some steps with the items held fixed."""
@@ -84,34 +87,31 @@ class Amortised:
 class EncoderBound:
     """The encoder's bound on the likelihood of a minibatch."""
 
-    def __init__(self, owner: Amortised, step: int, nodes: Nodes) -> None:
-        self._owner = owner
-        self._step = step
+    def __init__(self, batches: Amortised, step: int, nodes: Nodes) -> None:
+        self._batches = batches
         self._nodes = nodes
-        minibatches = owner.minibatches
-        n, total = minibatches.rows.cells.shape
-        some = minibatches.respondents_of(step)
-        self._factor = n / len(some)
-        self._rows = minibatches.rows.chosen(some)
-        number, part = divmod(step // minibatches.steps_per_pass, owner.n_parts)
-        generator = np.random.default_rng([minibatches.seed, number, 5])
+        self._some = batches.minibatch(step)
+        self._rows = batches.rows.chosen(self._some)
+        number, part = divmod(step // batches.steps_per_pass, batches.n_parts)
+        generator = np.random.default_rng([batches.seed, number, 5])
+        n, total = batches.rows.cells.shape
         order = generator.permutation(total)
-        starts = np.asarray(generator.integers(0, total, size=n))[some]
-        self._answers = answers_of(self._rows, order, starts, part, owner.n_parts)
+        starts = np.asarray(generator.integers(0, total, size=n))[self._some]
+        self._answers = answers_of(self._rows, order, starts, part, batches.n_parts)
 
     def evaluate(self, parameters: Array) -> tuple[float, Array]:
         """Bound and its gradient by slope, intercept (and logit of guessing).
 
         The encoder takes a training step.
         """
-        batch = encoder_batch(parameters, self._rows, self._answers)
-        self._owner.encoder, bounds, gradient = trained(self._owner.encoder, parameters, batch)
-        return self._factor * float(bounds.sum()), self._factor * gradient
+        batch, batches = encoder_batch(parameters, self._rows, self._answers), self._batches
+        batches.encoder, bounds, gradient = trained(batches.encoder, parameters, batch)
+        factor = batches.rows.n / len(self._some)
+        return factor * float(bounds.sum()), factor * gradient
 
     def systems(self, parameters: Array, points: list[Array]) -> list[System]:
         """Information about items at some points, and about shifts that all abilities share."""
-        exact = self._owner.minibatches.likelihood(self._step, self._nodes)
-        return exact.systems(parameters, points)
+        return self._batches.marginal(self._some, self._nodes).systems(parameters, points)
 
 
 def encoder_batch(parameters: Array, rows: Patterns, answers: tuple[Any, ...]) -> EncoderBatch:
@@ -126,11 +126,6 @@ def precision_of(parameters: Array, rows: Patterns) -> Array:
     if rows.has_synthetic:
         found[rows.group == SYNTHETIC] = synthetic_sd_of(parameters) ** -2.0
     return found
-
-
-def n_parts_of(rows: Patterns, n_items: int | None) -> int:
-    """How many parts of ``n_items`` items make up all of them."""
-    return 1 if n_items is None else -(-rows.cells.shape[1] // n_items)
 
 
 def answers_of(

@@ -28,20 +28,23 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+# Measured on 3,000 × 60, 400 × 30 3PL and 60 × 800: what the bound lacks to the integral over
+# ability, per respondent, and the error of abilities in posterior SDs.
 ANCHORS = np.array([-1.5, 0.0, 1.5])
-"""Abilities of the features. ANCHM"""
+"""Abilities of the features: the bound lacks 0.002, 0.007 and 0.38; with 0 alone 0.003, 0.015 and
+0.48."""
 _WIDTH = 32
-"""Units of each hidden layer. WIDTHM"""
+"""Units of each hidden layer: abilities are off by 0.03, 0.04 and 0.36; with 16 units by 0.04, 0.06
+and 0.44, with 64 by a fifth less at nearly four times the weights."""
 _RATE = 0.003
-"""Learning rate of Adam. RATEM"""
+"""Learning rate of Adam. With 0.001 errors are up to twice as large, with 0.01 no smaller where
+respondents are many."""
 _GRADIENT_NORM = 10.0
-"""Norm that gradients are clipped to. GRADM"""
+"""Norm that gradients are clipped to; unclipped the bound of 60 × 800 ends 10 nats lower."""
 _QUADRATURE_POINTS = 7
-"""Gauss–Hermite points for each answer. POINTSM"""
-_LOG_SD_RANGE = (-7.0, 2.0)
-"""Posteriors as narrow as after 10⁶ answers, and wider than that of a synthetic respondent."""
+"""Gauss–Hermite points for each answer, exact for polynomials of degree 13; 15 change no bound."""
 _FARTHEST_STEP = 6.0
-"""Largest ability that the scoring step alone leads to: it overshoots where all is right."""
+"""Largest ability that the scoring step alone leads to; forty hard right answers would, to 23."""
 
 
 class Encoder(NamedTuple):
@@ -170,13 +173,13 @@ def _encode(weights: Any, features: Any, precision: Any) -> tuple[Any, Any]:
     score, information = jnp.split(features, 2, axis=1)
     total = precision[:, None] + jnp.maximum(information, 0.0)
     step = ANCHORS + (score - ANCHORS * precision[:, None]) / total
+    # of the order of 1, as layers expect it
     hidden = jnp.concatenate([jnp.tanh(step / 3), jnp.log(total) / 4], axis=1)
     for w, b in zip(weights[:-2:2], weights[1:-2:2], strict=True):
         hidden = jax.nn.gelu(hidden @ w + b)
     shift, log_factor = (hidden @ weights[-2] + weights[-1]).T
-    log_sd = -0.5 * jnp.log(total[:, middle]) + log_factor
     mean = jnp.clip(step[:, middle], -_FARTHEST_STEP, _FARTHEST_STEP) + shift
-    return mean, jnp.clip(log_sd, *_LOG_SD_RANGE)
+    return mean, log_factor - 0.5 * jnp.log(total[:, middle])
 
 
 def _local_bounds(weights: Any, parameters: Any, batch: EncoderBatch) -> Any:

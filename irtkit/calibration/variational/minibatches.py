@@ -17,9 +17,12 @@ from irtkit.irf import Items
 from irtkit.quadrature import Posteriors, engine_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from irtkit.calibration.em import Climber
+    from irtkit.calibration.variational.bound import StepLikelihood
     from irtkit.calibration.variational.coordinates import Coordinates
     from irtkit.patterns import Patterns
     from irtkit.quadrature import Nodes
@@ -27,76 +30,65 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class FullBatch:
-    """All respondents at every step."""
+@dataclass
+class Batches:
+    """Respondents of every step, and their marginal likelihood."""
 
     coordinates: Coordinates
     climber: Climber
-
-    def nodes_at(self, parameters: Array) -> Nodes:
-        """Nodes that suit some items."""
-        return nodes_at(self.climber, parameters)
-
-    def likelihood(self, step: int, nodes: Nodes) -> Likelihood:
-        """Likelihood of all respondents."""
-        del step
-        engine, exact = self.climber.engine, self.climber.mesh is not None
-        return Likelihood(self.coordinates, engine, nodes, engine.rows.n, exact=exact)
-
-    def posteriors(self, parameters: Array, nodes: Nodes) -> Posteriors:
-        """Posterior of every respondent."""
-        return self.likelihood(0, nodes).posteriors(parameters)
-
-
-@dataclass(frozen=True)
-class Minibatches:
-    """A minibatch of respondents at every step."""
-
-    coordinates: Coordinates
-    climber: Climber
-    """What found the start, perhaps from some of the respondents."""
+    """What found the start, perhaps from some of the respondents, and places nodes."""
     rows: Patterns
-    size: int
+    size: int | None
+    """Respondents of a minibatch, or None for all of them at every step."""
     seed: int
 
     @property
     def steps_per_pass(self) -> int:
-        """Minibatches that hold every respondent once."""
-        return -(-self.rows.n // self.size)
+        """Steps that see every respondent once."""
+        return 1 if self.size is None else -(-self.rows.n // self.size)
+
+    @property
+    def steps_per_round(self) -> int:
+        """Steps that see every answer once."""
+        return self.steps_per_pass
 
     def nodes_at(self, parameters: Array) -> Nodes:
         """Nodes that suit some items."""
-        return nodes_at(self.climber, parameters)
+        return self.climber.nodes_at(self.climber.layout.vector(Items(*parameters.T)))
 
-    def likelihood(self, step: int, nodes: Nodes) -> Likelihood:
-        """Likelihood of a minibatch, scaled up to all respondents."""
-        return self._of(self.respondents_of(step), nodes)
+    def likelihood(self, step: int, nodes: Nodes) -> StepLikelihood:
+        """Likelihood of the batch of a step, scaled up to all respondents."""
+        return self.marginal(None if self.size is None else self.minibatch(step), nodes)
 
-    def respondents_of(self, step: int) -> NDArray[np.intp]:
-        """Respondents of a step."""
+    def minibatch(self, step: int) -> NDArray[np.intp]:
+        """Respondents of a step: of equal size, the last one of a pass filled up from the first."""
+        size = self.size or self.rows.n
         number, place = divmod(step, self.steps_per_pass)
         order = np.random.default_rng([self.seed, number, 2]).permutation(self.rows.n)
-        # of equal size: the last minibatch is filled up from the beginning
-        places = range(place * self.size, (place + 1) * self.size)
+        places = range(place * size, (place + 1) * size)
         return np.sort(np.take(order, places, mode="wrap"))
 
-    def posteriors(self, parameters: Array, nodes: Nodes) -> Posteriors:
-        """Posterior of every respondent, minibatch by minibatch."""
-        n = self.rows.n
-        found = [
-            self._of(np.arange(first, min(first + self.size, n)), nodes).posteriors(parameters)
-            for first in range(0, n, self.size)
-        ]
-        return Posteriors(*(np.concatenate(part) for part in zip(*found, strict=True)))
-
-    def _of(self, some: NDArray[np.intp], nodes: Nodes) -> Likelihood:
-        mesh = self.climber.mesh
-        rows, with_guessing = self.rows.chosen(some), self.coordinates.model == "3PL"
-        engine = engine_of(rows, with_guessing=with_guessing, mesh=mesh)
+    def marginal(self, some: NDArray[np.intp] | None, nodes: Nodes) -> Likelihood:
+        """Marginal likelihood of some respondents (None: all), scaled up to all of them."""
+        mesh, with_guessing = self.climber.mesh, self.coordinates.model == "3PL"
+        engine = self.climber.engine
+        if some is not None:
+            engine = engine_of(self.rows.chosen(some), with_guessing=with_guessing, mesh=mesh)
         return Likelihood(self.coordinates, engine, nodes, self.rows.n, exact=mesh is not None)
 
+    def posteriors(self, parameters: Array, nodes: Nodes) -> Posteriors:
+        """Posterior of every respondent."""
+        if self.size is None:
+            return self.marginal(None, nodes).posteriors(parameters)
+        return self.in_parts(
+            self.size, lambda some: self.marginal(some, nodes).posteriors(parameters)
+        )
 
-def nodes_at(climber: Climber, parameters: Array) -> Nodes:
-    """Nodes that suit items with some parameters."""
-    return climber.nodes_at(climber.layout.vector(Items(*parameters.T)))
+    def in_parts(
+        self, size: int, posteriors: Callable[[NDArray[np.intp]], Posteriors]
+    ) -> Posteriors:
+        """Posteriors of all respondents from those of ``size`` at a time, the last filled up."""
+        n, size = self.rows.n, min(size, self.rows.n)
+        places = np.arange(-(-n // size) * size) % n
+        found = [posteriors(some) for some in places.reshape(-1, size)]
+        return Posteriors(*(np.concatenate(part)[:n] for part in zip(*found, strict=True)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from irtkit.calibration.checks import check_yes_or_no, is_whole
 
@@ -19,7 +19,13 @@ over respondents, then has 1/32 of the noise of a single one."""
 
 @dataclass(frozen=True, kw_only=True)
 class Variational:
-    """Variational inference, for the ``method`` of :func:`irtkit.fit`.
+    """The variational path: a posterior of items and abilities, for ``irtkit.fit(method=...)``.
+
+    In the result, discrimination, intercept and guessing are posterior means and their ``_se``
+    columns posterior SDs; difficulty, whose posterior need not have a mean, is that of the means,
+    its error by the delta method. ability_se holds what is not known of the items as well, on the
+    scale of this sample. ``result.posterior`` gives draws and intervals. An
+    :class:`irtkit.ItemPrior` needs all its densities.
 
     Parameters
     ----------
@@ -62,41 +68,7 @@ class Variational:
 
     def __post_init__(self) -> None:
         check_yes_or_no(amortised=self.amortised)
-        self._check_batch()
-        if not (is_whole(self.every) and self.every >= 1):
-            raise ValueError(f"every must be a whole number from 1, got {self.every!r}")
-        if self.checkpoint is not None:
-            _check_checkpoint(self.checkpoint)
-
-    @property
-    def n_respondents(self) -> int | None:
-        """Respondents of a step, None for all."""
-        size = self._sizes[0]
-        if size is None:
-            return _AMORTISED_BATCH if self.amortised else None
-        return int(size)
-
-    @property
-    def n_items(self) -> int | None:
-        """Items of a step, None for all."""
-        size = self._sizes[1]
-        return None if size is None else int(size)
-
-    def recorded(self) -> dict[str, Any]:
-        """Batch sizes and amortisation, where there are batches, for the settings of a result."""
-        if self.n_respondents is None:
-            return {}
-        return {
-            "batch": [self.n_respondents, self.n_items],
-            "amortised": bool(self.amortised),
-        }
-
-    @property
-    def _sizes(self) -> tuple[int | None, ...]:
-        return tuple(self.batch) if isinstance(self.batch, tuple | list) else (self.batch, None)
-
-    def _check_batch(self) -> None:
-        sizes = self._sizes
+        sizes = self._given_sizes()
         if len(sizes) != 2 or not all(s is None or (is_whole(s) and s >= 1) for s in sizes):
             raise ValueError(
                 "batch must be a whole number of respondents from 1, (respondents, items) or None; "
@@ -107,6 +79,19 @@ class Variational:
                 "batch may hold items with amortised=True only: the likelihood of a respondent, "
                 f"with ability integrated out, is no sum over items; got {self.batch!r}"
             )
+        if not (is_whole(self.every) and self.every >= 1):
+            raise ValueError(f"every must be a whole number from 1, got {self.every!r}")
+        if self.checkpoint is not None:
+            _check_checkpoint(self.checkpoint)
+
+    @property
+    def sizes(self) -> tuple[int | None, int | None]:
+        """Respondents and items of a step, each None for all."""
+        n, n_items = (None if size is None else int(size) for size in self._given_sizes())
+        return (_AMORTISED_BATCH if self.amortised and n is None else n), n_items
+
+    def _given_sizes(self) -> tuple[int | None, ...]:
+        return tuple(self.batch) if isinstance(self.batch, tuple | list) else (self.batch, None)
 
 
 def _check_checkpoint(checkpoint: object) -> None:

@@ -23,7 +23,6 @@ from irtkit.calibration.layout import Layout
 from irtkit.calibration.variational.amortised import Amortised, answers_of
 from irtkit.calibration.variational.coordinates import Coordinates
 from irtkit.calibration.variational.encoder import Encoder
-from irtkit.calibration.variational.minibatches import Minibatches
 from irtkit.patterns import patterns_of
 from irtkit.quadrature import fixed_nodes
 
@@ -63,7 +62,7 @@ def off(result: FitResult, reference: FitResult, name: str) -> float:
     return float(np.sqrt((difference**2).mean()))
 
 
-def test_an_encoder_tells_the_abilities_of_the_integral(coded: FitResult, whole: FitResult) -> None:
+def test_an_encoder_gives_the_abilities_of_the_integral(coded: FitResult, whole: FitResult) -> None:
     assert coded.converged
     assert off(coded, whole, "ability") < 0.1
     assert coded.ability_se == pytest.approx(whole.ability_se, rel=0.1)
@@ -87,14 +86,14 @@ def test_steps_that_see_some_of_the_items_end_near(
     assert off(result, whole, "ability") < 0.2
 
 
-def source(responses: ResponseMatrix, n_items: int | None) -> Amortised:
+def amortised(responses: ResponseMatrix, n_items: int | None) -> Amortised:
     rows = patterns_of(responses, synthetic_is_real=False)
     layout = Layout("2PL", responses.n_items, WeakPrior())
     climber = Climber(
         layout, rows, grid=None, tol=1e-3, max_iterations=9, report=lambda _step, _value: None
     )
     coordinates = Coordinates("2PL", responses.n_items, "sinh", learns=True)
-    return Amortised(Minibatches(coordinates, climber, rows, 20, 3), n_items, Encoder.untrained(0))
+    return Amortised(coordinates, climber, rows, 20, 3, n_items, Encoder.untrained(0))
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
@@ -105,7 +104,7 @@ def test_a_round_of_batches_and_items_is_the_bound_of_all(missing: float, sparse
     parameters = np.random.default_rng(5).normal(0.5, 0.5, (N_ITEMS, 2))
     values = []
     for n_items, n_steps in ((None, 3), (10, 6)):  # 60 in batches of 20, 20 items 10 at a time
-        given, found = source(responses, n_items), []
+        given, found = amortised(responses, n_items), []
         for step in range(n_steps):
             given.encoder = Encoder.untrained(0)  # it learns at every step
             found.append(given.likelihood(step, NODES).evaluate(parameters)[0])
@@ -137,7 +136,7 @@ def test_sparse_parts_weigh_up_to_all_answers() -> None:
         np.testing.assert_allclose(total, rows.respondent_responses, rtol=1e-6)
 
 
-def test_newcomers_are_told_like_those_who_were_there(
+def test_newcomers_are_encoded_like_those_who_were_there(
     coded: FitResult, responses: ResponseMatrix
 ) -> None:
     assert coded.posterior is not None

@@ -19,7 +19,7 @@ from irtkit import (
 from irtkit.calibration.em import Climber
 from irtkit.calibration.layout import Layout
 from irtkit.calibration.variational.coordinates import Coordinates
-from irtkit.calibration.variational.minibatches import FullBatch, Minibatches
+from irtkit.calibration.variational.minibatches import Batches
 from irtkit.patterns import patterns_of
 from irtkit.quadrature import fixed_nodes
 
@@ -45,9 +45,9 @@ def drawn(kind: str = "complete", n: int = N, n_items: int = 8) -> ResponseMatri
     return add_synthetic(responses) if kind == "synthetic" else responses
 
 
-def batches_of(
+def whole_and_batches(
     responses: ResponseMatrix, size: int, model: ModelName
-) -> tuple[FullBatch, Minibatches]:
+) -> tuple[Batches, Batches]:
     rows = patterns_of(responses, synthetic_is_real=False)
     coordinates = Coordinates(model, responses.n_items, "sinh", learns=True)
     climber = Climber(
@@ -58,7 +58,7 @@ def batches_of(
         max_iterations=100,
         report=lambda _step, _value: None,
     )
-    return FullBatch(coordinates, climber), Minibatches(coordinates, climber, rows, size, seed=3)
+    return tuple(Batches(coordinates, climber, rows, s, seed=3) for s in (None, size))
 
 
 def parameters_of(model: ModelName, n_items: int = 8) -> Any:
@@ -69,7 +69,7 @@ def parameters_of(model: ModelName, n_items: int = 8) -> Any:
 @pytest.mark.parametrize("model", ["2PL", "3PL"])
 @pytest.mark.parametrize("kind", ["complete", "missing", "repeated", "synthetic"])
 def test_the_mean_over_a_pass_of_batches_is_the_whole(kind: str, model: ModelName) -> None:
-    whole, batches = batches_of(drawn(kind), SIZE, model)
+    whole, batches = whole_and_batches(drawn(kind), SIZE, model)
     assert batches.steps_per_pass == N // SIZE
     parameters = parameters_of(model)
     parts = [
@@ -89,7 +89,7 @@ def test_the_mean_over_a_pass_of_batches_is_the_whole(kind: str, model: ModelNam
 
 
 def test_passes_have_orders_of_their_own_that_follow_from_the_seed() -> None:
-    _, batches = batches_of(drawn(), SIZE, "2PL")
+    _, batches = whole_and_batches(drawn(), SIZE, "2PL")
     parameters = parameters_of("2PL")
     values = [batches.likelihood(step, NODES).evaluate(parameters)[0] for step in range(8)]
     again = [batches.likelihood(step, NODES).evaluate(parameters)[0] for step in reversed(range(8))]
@@ -99,7 +99,7 @@ def test_passes_have_orders_of_their_own_that_follow_from_the_seed() -> None:
 
 @pytest.mark.parametrize("size", [7, 60, 61, 200])
 def test_batches_of_any_size_are_unbiased_over_many_passes(size: int) -> None:
-    whole, batches = batches_of(drawn(), size, "2PL")
+    whole, batches = whole_and_batches(drawn(), size, "2PL")
     parameters = parameters_of("2PL")
     value, _ = whole.likelihood(0, NODES).evaluate(parameters)
     n = 40 * batches.steps_per_pass
@@ -110,7 +110,7 @@ def test_batches_of_any_size_are_unbiased_over_many_passes(size: int) -> None:
 
 @pytest.mark.parametrize("kind", ["complete", "missing", "synthetic"])
 def test_posteriors_batch_by_batch_are_those_of_everybody(kind: str) -> None:
-    whole, batches = batches_of(drawn(kind), 7, "2PL")
+    whole, batches = whole_and_batches(drawn(kind), 7, "2PL")
     parameters = parameters_of("2PL")
     for one, other in zip(
         whole.posteriors(parameters, NODES), batches.posteriors(parameters, NODES), strict=True
@@ -120,12 +120,10 @@ def test_posteriors_batch_by_batch_are_those_of_everybody(kind: str) -> None:
 
 def test_finer_nodes_change_next_to_nothing_and_suit_the_items() -> None:
     fine, parameters = fixed_nodes(201, 8.0), parameters_of("2PL")
-    for source in batches_of(drawn(), SIZE, "2PL"):
-        suited = source.nodes_at(parameters)
-        exact = source.likelihood(0, fine).evaluate(parameters)[0]
-        assert source.likelihood(0, suited).evaluate(parameters)[0] == pytest.approx(
-            exact, abs=1e-3
-        )
+    for given in whole_and_batches(drawn(), SIZE, "2PL"):
+        suited = given.nodes_at(parameters)
+        exact = given.likelihood(0, fine).evaluate(parameters)[0]
+        assert given.likelihood(0, suited).evaluate(parameters)[0] == pytest.approx(exact, abs=1e-3)
 
 
 @pytest.fixture(scope="module")
