@@ -58,7 +58,8 @@ def whole_and_batches(
         max_iterations=100,
         report=lambda _step, _value: None,
     )
-    return tuple(Batches(coordinates, climber, rows, s, seed=3) for s in (None, size))
+    whole, batches = (Batches(coordinates, climber, rows, n, seed=3) for n in (None, size))
+    return whole, batches
 
 
 def parameters_of(model: ModelName, n_items: int = 8) -> Any:

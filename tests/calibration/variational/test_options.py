@@ -46,8 +46,8 @@ def test_wrong_options_are_refused_by_name(
     ],
 )
 def test_sizes_of_a_step_are_plain_numbers_or_none(options: Variational, sizes: Any) -> None:
-    assert (options.n_respondents, options.n_items) == sizes
-    assert all(type(size) in (int, type(None)) for size in sizes)
+    assert options.sizes == sizes
+    assert all(type(size) in {int, type(None)} for size in options.sizes)
 
 
 def test_options_of_the_variational_path_are_no_arguments_of_fit(tmp_path: Path) -> None:
