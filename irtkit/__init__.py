@@ -29,6 +29,7 @@ from irtkit.audit import ShuffleControl, flag_items, shuffle_control, similar_re
 from irtkit.calibration import FitResult, fit, load
 from irtkit.calibration.item_prior import ItemPrior, LogNormal
 from irtkit.calibration.priors import Beta, Density, Normal, WeakPrior
+from irtkit.calibration.variational.options import Variational
 from irtkit.datasets import DigitsCrowd, load_digits_crowd
 from irtkit.diagnostics import LikelihoodRatioTest, likelihood_ratio_test
 from irtkit.difficulty import DifficultyComparison, average_error, compare_difficulties
@@ -52,6 +53,7 @@ __all__ = [
     "Normal",
     "ResponseMatrix",
     "ShuffleControl",
+    "Variational",
     "WeakPrior",
     "add_synthetic",
     "average_error",

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from irtkit.calibration.variational.posterior import Posterior
     from irtkit.irf import ModelName
     from irtkit.patterns import Patterns
-    from irtkit.signs import SlopeSigns
     from irtkit.responses import ResponseMatrix
+    from irtkit.signs import SlopeSigns
 
 _FORMAT = storage.Format("irtkit result", 2)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from irtkit.calibration import fit
+from irtkit.calibration.variational.options import Variational
 from irtkit.io import read_responses
 from irtkit.io.text import layout, naming, rows
 from irtkit.irf import MODELS
@@ -135,13 +136,21 @@ def fitted(
     return fit(
         responses,
         options["model"],
-        method=options["method"],
+        method=_method(options),
         prior=None if options["prior"] == "none" else options["prior"],
         seed=options["seed"],
         quadrature=_quadrature(options["quadrature"]),
         standard_errors=standard_errors or options["method"] == "vi",  # they cost nothing there
-        checkpoint=options.get("checkpoint"),
     )
+
+
+def _method(options: dict[str, Any]) -> Any:
+    checkpoint = options.get("checkpoint")
+    if options["method"] == "vi":
+        return Variational(checkpoint=checkpoint)
+    if checkpoint is not None:
+        raise ValueError(f"--checkpoint is for --method vi; the method is {options['method']}")
+    return options["method"]
 
 
 def _quadrature(text: str | None) -> Any:
