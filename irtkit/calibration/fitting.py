@@ -172,9 +172,8 @@ def fit(
     quantity = "log-likelihood" if variational is None else "ELBO"
     with progress_line(f"fitting {model}", quantity, shown=progress) as report:
         result = _fitted(_Run(responses, model, settings, report, mesh, variational))
-    shortcoming = shortcoming_of(result)
-    if shortcoming is not None:
-        warnings.warn(shortcoming, stacklevel=2)
+    if not result.converged or "unbounded" in result.status:
+        warnings.warn(shortcoming_of(result), stacklevel=2)
     return result
 
 

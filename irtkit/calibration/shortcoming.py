@@ -1,4 +1,4 @@
-"""What a fit has to warn of: items without a finite estimate, and not having converged."""
+"""What a fit warns of: items without a finite estimate, or that it did not converge."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     from irtkit.calibration.result import FitResult
 
 _NAMED = 5
-"""Items named in a sentence; more would make it unreadable."""
+"""Items named in a sentence; more would make it hard to read."""
 
 
-def shortcoming_of(result: FitResult) -> str | None:
-    """Return one sentence that says what is wrong and what to try, or None if nothing is."""
+def shortcoming_of(result: FitResult) -> str:
+    """Say which items have no finite estimate, or that the fit did not converge; what to try."""
     unbounded = [
         name for name, s in zip(result.item_labels, result.status, strict=True) if s == "unbounded"
     ]
@@ -26,8 +26,6 @@ def shortcoming_of(result: FitResult) -> str | None:
             + ("" if result.converged else "; the fit did not converge for it")
             + "; prior='weak' gives finite estimates"
         )
-    if result.converged:
-        return None
     last = result.trace_rows[-1]
     if result.method == "vi":
         return (

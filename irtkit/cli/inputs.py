@@ -145,10 +145,9 @@ def fitted(
 
 
 def _method(options: dict[str, Any]) -> Any:
-    checkpoint = options.get("checkpoint")
     if options["method"] == "vi":
-        return Variational(checkpoint=checkpoint)
-    if checkpoint is not None:
+        return Variational(checkpoint=options.get("checkpoint"))
+    if options.get("checkpoint") is not None:
         raise ValueError(f"--checkpoint is for --method vi; the method is {options['method']}")
     return options["method"]
 

@@ -112,13 +112,13 @@ def features_of(parameters: Array, rows: Patterns) -> Array:
 
 def encoded(encoder: Encoder, features: Array, precision: Array) -> tuple[Array, Array]:
     """Mean and SD of ability of every respondent."""
-    mean, log_sd = _compiled(_encode)(encoder.weights, _floats(features), _floats(precision))
+    mean, log_sd = _compiled(_encode)(encoder.weights, features, precision)
     return np.asarray(mean, dtype=np.float64), np.exp(np.asarray(log_sd, dtype=np.float64))
 
 
 def bounds_of(encoder: Encoder, parameters: Array, batch: EncoderBatch) -> Array:
     """Return the bound of each respondent."""
-    found = _compiled(_local_bounds)(encoder.weights, _floats(parameters), batch)
+    found = _compiled(_local_bounds)(encoder.weights, parameters, batch)
     return np.asarray(found, dtype=np.float64)
 
 
@@ -133,7 +133,7 @@ def trained(
     import optax
 
     bounds, by_weights, by_items = _compiled(_bounds_and_gradients)(
-        encoder.weights, _floats(parameters), batch
+        encoder.weights, parameters, batch
     )
     optimiser = _optimiser()
     structure = jax.tree.structure(optimiser.init(encoder.weights))
@@ -223,7 +223,3 @@ def _flat(state: Any) -> tuple[Any, ...]:
     import jax
 
     return tuple(np.asarray(leaf) for leaf in jax.tree.leaves(state))
-
-
-def _floats(values: Array) -> Any:
-    return np.asarray(values, dtype=np.float32)
