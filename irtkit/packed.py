@@ -67,7 +67,3 @@ class Packed(NamedTuple):
         weights = np.asarray(by_respondent, dtype=np.float64)
         by_byte = [np.bincount(group, weights, _BYTES) for group in self.groups]
         return np.asarray((np.stack(by_byte) @ _BITS).ravel()[: self.n_items])
-
-    def totals(self) -> Array:
-        """Right answers of every respondent, (n,)."""
-        return np.asarray(np.bitwise_count(self.groups).sum(axis=0, dtype=np.float64))

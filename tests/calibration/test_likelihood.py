@@ -1,19 +1,27 @@
-"""The objective: its gradient, its preconditioner, and what leaves it unchanged."""
+"""The likelihood of items and the objective: gradients, and the preconditioner."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from irtkit.calibration.layout import Layout
 
 from irtkit import ItemParameters, LogNormal, Normal, add_synthetic, simulate_responses
-from irtkit.calibration.likelihood import MarginalLikelihood, prior_at
-from irtkit.calibration.priors import Beta, ItemPrior, WeakPrior
+from irtkit.calibration.item_prior import ItemPrior
+from irtkit.calibration.likelihood import (
+    MarginalLikelihood,
+    PenalisedLikelihood,
+    prior_at,
+    synthetic_sd,
+)
+from irtkit.calibration.maximise import problem_of
+from irtkit.calibration.parameterisation import Hyper, Parameterisation
+from irtkit.calibration.priors import Beta, WeakPrior
 from irtkit.calibration.starting import starting_values
-from irtkit.irf import MODELS
-from irtkit.patterns import patterns_of
+from irtkit.irf import MODELS, Items
+from irtkit.patterns import Patterns, patterns_of
 from irtkit.quadrature import engine_of, fixed_nodes
 
 if TYPE_CHECKING:
@@ -29,21 +37,24 @@ if TYPE_CHECKING:
 TEXTBOOK = ItemPrior(LogNormal(0.0, 0.5), Normal(0.2, 2.0), Beta())
 OTHER = ItemPrior(Normal(1.0, 0.5), None, Normal(-1.1, 0.5))
 PRIORS = [None, WeakPrior(), WeakPrior(steep=0.5), TEXTBOOK, OTHER]
+NODES = fixed_nodes(81, 20.0)
 
 
-def setting(
-    model: ModelName, prior: Prior | None, missing: float = 0.0, *, synthetic: bool = True
-) -> tuple[MarginalLikelihood, Array]:
+def rows_of(missing: float = 0.0, *, synthetic: bool = True) -> Patterns:
     generator = np.random.default_rng(8)
     items = ItemParameters.from_difficulty(generator.lognormal(0, 0.3, 6), generator.normal(size=6))
     responses = simulate_responses(items, generator.normal(size=30), missing=missing, seed=1)
     if synthetic:
         responses = add_synthetic(responses, ("always-right", "always-wrong"))
-    rows = patterns_of(responses, synthetic_is_real=False)
-    layout = Layout(model, 6, prior)
-    engine = engine_of(rows, with_guessing=model == "3PL")
-    likelihood = MarginalLikelihood(layout, engine, fixed_nodes(81, 20.0), exact=True)
-    return likelihood, starting_values(layout, rows)
+    return patterns_of(responses, synthetic_is_real=False)
+
+
+def setting(
+    model: ModelName, prior: Prior | None, missing: float = 0.0
+) -> tuple[PenalisedLikelihood, Array]:
+    rows = rows_of(missing)
+    problem = problem_of(rows, model, prior)
+    return problem.at(NODES, exact=True), starting_values(problem, rows)
 
 
 def derivative(function: Callable[[Array], Any], x: Array, step: float) -> Array:
@@ -52,16 +63,81 @@ def derivative(function: Callable[[Array], Any], x: Array, step: float) -> Array
     return np.array([(function(x + unit) - function(x - unit)) / (2 * step) for unit in units])
 
 
+@pytest.mark.parametrize("guessing", [False, True])
+@pytest.mark.parametrize("latent_sd", [1.0, 1.4])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize("synthetic", [False, True])
+@pytest.mark.parametrize("copies", [False, True])
+def test_terms_by_items_are_the_derivatives_of_their_value(
+    guessing: bool, latent_sd: float, missing: float, synthetic: bool, copies: bool
+) -> None:
+    rows, generator = rows_of(missing, synthetic=synthetic), np.random.default_rng(2)
+    if copies:
+        rows = replace(rows, multiplicity=generator.integers(1, 4, 6).astype(float))
+    likelihood = MarginalLikelihood(engine_of(rows, with_guessing=guessing), NODES, exact=True)
+    x = generator.normal(0.3, 0.8, (6, 3 if guessing else 2))
+
+    def value(at: Array) -> float:
+        return likelihood.terms(Items(*at.reshape(x.shape).T), latent_sd).value
+
+    found = likelihood.terms(Items(*x.T), latent_sd)
+    by_item = derivative(value, x.ravel(), 1e-5).reshape(x.shape)
+    assert found.gradient == pytest.approx(by_item, abs=1e-6)
+    if latent_sd == 1.0 and not synthetic:
+        return  # the SD is not a parameter, and nothing is told by it
+    ends = [likelihood.terms(Items(*x.T), latent_sd * np.exp(h)).value for h in (1e-5, -1e-5)]
+    assert found.by_log_sd == pytest.approx((ends[0] - ends[1]) / 2e-5, abs=1e-6)
+    real = likelihood.posteriors(Items(*x.T), latent_sd).log_marginal[rows.real].sum()
+    assert found.log_likelihood == pytest.approx(real, abs=1e-9)
+
+
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_gradient_is_the_derivative_of_the_value(
     model: ModelName, prior: Prior | None, missing: float
 ) -> None:
-    likelihood, x = setting(model, prior, missing)
-    found = likelihood.evaluate(x).gradient
-    expected = derivative(lambda at: likelihood.evaluate(at).value, x, 1e-5)
+    objective, x = setting(model, prior, missing)
+    found = objective.evaluate(x).gradient
+    expected = derivative(lambda at: objective.evaluate(at).value, x, 1e-5)
     assert found == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_copies_counted_are_worth_copies_spelled_out(
+    model: ModelName, prior: Prior | None, missing: float
+) -> None:
+    generator = np.random.default_rng(3)
+    times, often = generator.integers(1, 4, 6), generator.integers(1, 4, 32)
+    place = np.repeat(np.arange(6), times)
+    rows = rows_of(missing)
+    counted = replace(rows, frequency=often * 1.0, multiplicity=times * 1.0)
+    whole = rows.chosen(np.repeat(np.arange(32), often)).with_columns(place)
+    few, all_of_them = (
+        problem_of(some, model, prior).at(NODES, exact=True) for some in (counted, whole)
+    )
+    parameters = few.parameters
+    x = generator.normal(0.3, 0.3, parameters.size)
+    x[parameters.angles] = np.abs(x[parameters.angles])  # of two angles the vector is the positive
+    at = parameters.values(x)
+    spelled_out = all_of_them.parameters.vector(at.items.chosen(place), at.hyper, at.latent_sd)
+    one, other = few.evaluate(x), all_of_them.evaluate(spelled_out)
+    assert one.value == pytest.approx(other.value, abs=1e-8)
+    assert one.log_likelihood == pytest.approx(other.log_likelihood, abs=1e-8)
+
+    def by_distinct(parts: Array) -> Array:
+        return np.asarray(np.bincount(place, parts))
+
+    p, q = parameters, all_of_them.parameters
+    expected = [
+        other.gradient[q.slopes] if p.common_slope else by_distinct(other.gradient[q.slopes]),
+        by_distinct(other.gradient[q.intercepts]),
+        *([by_distinct(other.gradient[q.angles])] if model == "3PL" else []),
+        other.gradient[q.hyper],
+    ]
+    assert one.gradient == pytest.approx(np.concatenate(expected), abs=1e-7)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -69,15 +145,14 @@ def test_gradient_is_the_derivative_of_the_value(
 def test_gradient_of_the_prior_is_the_derivative_of_its_density(
     model: ModelName, prior: Prior
 ) -> None:
-    likelihood, x = setting(model, prior)
-    layout = likelihood.layout
-    at = prior_at(layout, x)
-    by_item = at.gradient() * [layout.latent_sd(x), 1.0, 1.0][: at.size]
-    parts = [by_item[:, :1].sum(axis=0) if layout.common_slope else by_item[:, 0]]
-    by_angle = layout.logit_by_angle(x)
-    guessing = None if by_angle is None else by_item[:, 2] * by_angle
-    found = layout.joined(parts[0], by_item[:, 1], guessing, at.by_learned())
-    expected = derivative(lambda y: prior_at(layout, y).log_density, x, 1e-5)
+    objective, x = setting(model, prior)
+    parameters = objective.parameters
+    values = parameters.values(x)
+    at = prior_at(prior, parameters, values, None)
+    found = parameters.pulled_back(values, at.gradient, 0.0, at.by_hyper)
+    expected = derivative(
+        lambda y: prior_at(prior, parameters, parameters.values(y), None).log_density, x, 1e-5
+    )
     assert found == pytest.approx(expected, abs=1e-6)
 
 
@@ -86,43 +161,11 @@ def test_gradient_of_the_prior_is_the_derivative_of_its_density(
 def test_preconditioner_is_symmetric_and_positive_definite(
     model: ModelName, prior: Prior | None
 ) -> None:
-    likelihood, x = setting(model, prior)
-    curvature = likelihood.evaluate(x).curvature
-    columns = [likelihood.precondition(x, curvature, unit) for unit in np.eye(len(x))]
-    matrix = np.stack(columns)
+    objective, x = setting(model, prior)
+    curvature = objective.evaluate(x).curvature
+    matrix = np.stack([objective.precondition(x, curvature, unit) for unit in np.eye(len(x))])
     assert matrix == pytest.approx(matrix.T, abs=1e-9)
     assert np.linalg.eigvalsh(0.5 * (matrix + matrix.T)).min() > 0
-
-
-@pytest.mark.parametrize("model", ["1PL", "2PL", "3PL"])
-def test_rescaling_ability_leaves_the_prior_of_spreads_and_every_probability_alone(
-    model: ModelName,
-) -> None:
-    prior = WeakPrior(log_scale_sd=1e6, location_sd=1e6, steep=1e6)
-    likelihood, x = setting(model, prior)
-    layout = likelihood.layout
-    moved = layout.rescaled(x, 0.4, 1.3)
-    if model != "1PL":
-        before, after = prior_at(layout, x), prior_at(layout, moved)
-        assert after.log_density == pytest.approx(before.log_density, abs=1e-6)
-    old, new = layout.items(x), layout.items(moved)
-    theta = 0.7
-    assert new.slope * (theta - 0.4) / 1.3 + new.intercept == pytest.approx(
-        old.slope * theta + old.intercept, abs=1e-12
-    )
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_tangents_are_how_parameters_move_with_scale_and_location(model: ModelName) -> None:
-    likelihood, x = setting(model, WeakPrior())
-    layout = likelihood.layout
-    scale, location = layout.tangents(x)
-    step = 1e-6
-    if model != "Rasch":  # its slopes are held at 1, and the SD of ability moves instead
-        by_scale = (layout.rescaled(x, 0.0, 1 + step) - layout.rescaled(x, 0.0, 1 - step)) / step
-        assert scale == pytest.approx(by_scale / 2, abs=1e-6)
-        by_location = (layout.rescaled(x, step, 1.0) - layout.rescaled(x, -step, 1.0)) / step
-        assert location == pytest.approx(by_location / 2, abs=1e-6)
 
 
 def test_preconditioner_is_close_to_the_inverse_of_the_curvature() -> None:
@@ -131,13 +174,50 @@ def test_preconditioner_is_close_to_the_inverse_of_the_curvature() -> None:
         generator.lognormal(0, 0.3, 20), generator.normal(size=20)
     )
     responses = simulate_responses(items, generator.normal(size=2000), seed=1)
-    rows, layout = patterns_of(responses, synthetic_is_real=False), Layout("2PL", 20, None)
-    engine = engine_of(rows, with_guessing=False)
-    likelihood = MarginalLikelihood(layout, engine, fixed_nodes(61, 6.0))
-    x = layout.joined(items.discrimination, items.intercept, None, np.zeros(0))
-    curvature = likelihood.evaluate(x).curvature
-    inverse = np.stack([likelihood.precondition(x, curvature, unit) for unit in np.eye(40)])
-    bend = -derivative(lambda at: likelihood.evaluate(at).gradient, x, 1e-4)
+    problem = problem_of(patterns_of(responses, synthetic_is_real=False), "2PL", None)
+    objective = problem.at(fixed_nodes(61, 6.0), exact=False)
+    x = problem.parameters.vector(Items(items.discrimination, items.intercept))
+    curvature = objective.evaluate(x).curvature
+    inverse = np.stack([objective.precondition(x, curvature, unit) for unit in np.eye(40)])
+    bend = -derivative(lambda at: objective.evaluate(at).gradient, x, 1e-4)
     shares = np.linalg.eigvals(inverse @ bend).real  # all 1 with the inverse itself
     assert np.sort(shares)[2:-2] == pytest.approx(np.ones(36), abs=0.2)
     assert shares == pytest.approx(np.ones(40), abs=0.5)
+
+
+def test_32_bits_are_off_by_no_more_than_the_noise_they_are_said_to_have() -> None:
+    for missing in (0.0, 0.2):
+        rows = rows_of(missing)
+        engine = engine_of(rows, with_guessing=False)
+        narrow, exact = (MarginalLikelihood(engine, NODES, exact=e) for e in (False, True))
+        assert exact.noise == 0
+        generator = np.random.default_rng(4)
+        for _ in range(20):
+            items = Items(*generator.normal(0.5, 1.0, (2, 6)))
+            off = abs(narrow.terms(items).value - exact.terms(items).value)
+            assert off <= narrow.noise
+        often = replace(rows, frequency=np.full(32, 5.0))
+        of_many = MarginalLikelihood(engine_of(often, with_guessing=False), NODES)
+        assert of_many.noise == pytest.approx(5 * narrow.noise)
+
+
+def test_synthetic_ability_is_wide_in_logits_and_follows_the_scale_of_the_items() -> None:
+    items = Items(np.array([2.0, -2.0, 2.0]), np.zeros(3))
+    wide = 5 / np.sqrt(2.0**2 + 0.01)  # squares of slopes are held off 0
+    assert synthetic_sd(items) == pytest.approx(np.hypot(1.0, wide))
+    assert synthetic_sd(items, 3.0) == pytest.approx(np.hypot(3.0, wide))
+    flatter = items._replace(slope=np.array([2.0, 0.5, 0.1]))
+    place = [0, 0, 1, 1, 1, 2]
+    copies = np.bincount(place).astype(float)
+    assert synthetic_sd(flatter, 1.0, copies) == pytest.approx(synthetic_sd(flatter.chosen(place)))
+
+
+def test_of_rasch_the_sd_of_ability_has_the_prior_of_a_common_slope() -> None:
+    rasch, common = (Parameterisation(model, 4, learns=True) for model in ("Rasch", "1PL"))
+    items = Items(np.full(4, 1.7), np.linspace(-1, 1, 4))
+    x = rasch.vector(items._replace(slope=np.ones(4)), Hyper(0.0, 0.2), 1.7)
+    y = common.vector(items, Hyper(0.0, 0.2))
+    found, expected = (
+        prior_at(WeakPrior(), p, p.values(at), None) for p, at in ((rasch, x), (common, y))
+    )
+    assert found.log_density == pytest.approx(expected.log_density)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.stats import norm
 
 from irtkit import ItemParameters, ResponseMatrix, add_synthetic, simulate_responses
 from irtkit.irf import Items
-from irtkit.patterns import patterns_of
+from irtkit.patterns import Patterns, patterns_of
 from irtkit.quadrature import Grid, NodeDensity, engines, fixed_nodes
 from irtkit.quadrature.compiled import JaxEngine
 from irtkit.quadrature.engines import NumpyEngine, engine_of
@@ -122,8 +123,8 @@ def test_engines_agree(
         responses = add_synthetic(responses, ("always-right", "always-wrong"))
     rows = patterns_of(responses, synthetic_is_real=False)
     arrays = as_arrays(items)
-    nodes = NodeDensity.of(arrays, 8.0, 1.0).nodes(2, knots_per_node=float(interpolated))
-    assert (nodes.spread is not None) == interpolated
+    nodes = NodeDensity.of(arrays, 8.0, 1.0).nodes(2, share=float(interpolated))
+    assert (nodes.interpolation is not None) == interpolated
     one, other = NumpyEngine(rows), JaxEngine(rows)
     for name, value in one.sums(arrays, grid_of(nodes), exact=True)._asdict().items():
         found = getattr(other.sums(arrays, grid_of(nodes), exact=True), name)
@@ -141,7 +142,7 @@ def test_sparse_rows_give_what_dense_ones_give(
     drawn_responses, items = drawn(model, missing, trials, n_items=150)
     responses = add_synthetic(drawn_responses, ("always-right", "always-wrong"))
     arrays = as_arrays(items)
-    nodes = NodeDensity.of(arrays, 8.0, 1.0).nodes(2, knots_per_node=float(interpolated))
+    nodes = NodeDensity.of(arrays, 8.0, 1.0).nodes(2, share=float(interpolated))
     dense = NumpyEngine(patterns_of(responses, synthetic_is_real=False))
     few = engine_of(
         patterns_of(responses.to_sparse(), synthetic_is_real=False), with_guessing=model == "3PL"
@@ -173,12 +174,73 @@ def test_parts_and_padding_change_nothing(
         assert other == pytest.approx(one, abs=1e-9)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("model", "missing", "trials"), CELLS)
+@pytest.mark.parametrize("synthetic", [False, True])
+def test_frequencies_give_the_sums_of_repeated_rows(
+    engine: Any, model: str, missing: float, trials: int, synthetic: bool
+) -> None:
+    responses, items = drawn(model, missing, trials)
+    distinct = patterns_of(responses, synthetic_is_real=False)
+    if synthetic:
+        group = (np.arange(40) % 3 == 0).astype(np.int8)
+        distinct = replace(distinct, group=group)
+    times = np.random.default_rng(1).integers(1, 5, 40)
+    repeated = distinct.chosen(np.repeat(np.arange(40), times))
+    counted = replace(distinct, frequency=times.astype(float))
+    arrays, grid = as_arrays(items), grid_of(fixed_nodes(41, 6.0))
+    for exact, error in ((True, 1e-9), (False, 1e-3)):
+        one, other = (engine(rows).sums(arrays, grid, exact=exact) for rows in (repeated, counted))
+        for expected, found in zip(one, other, strict=True):
+            assert found == pytest.approx(expected, abs=error)
+    one, other = (engine(rows).posteriors(arrays, grid) for rows in (repeated, counted))
+    for expected, found in zip(one, other, strict=True):
+        assert np.repeat(found, times) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("model", "missing", "trials"), CELLS)
+def test_multiplicities_give_the_sums_of_repeated_columns(
+    engine: Any, model: str, missing: float, trials: int
+) -> None:
+    responses, items = drawn(model, missing, trials)
+    distinct = patterns_of(responses, synthetic_is_real=False)
+    times = np.random.default_rng(1).integers(1, 4, 12)
+    place = np.repeat(np.arange(12), times)
+    repeated, arrays = distinct.with_columns(place), as_arrays(items)
+    counted = replace(distinct, multiplicity=times.astype(float))
+    nodes = NodeDensity.of(arrays, 8.0, 1.0, times).nodes(2, share=10.0)
+    assert nodes.interpolation is not None
+    expected = engine(repeated).sums(arrays.chosen(place), grid_of(nodes), exact=True)
+    found = engine(counted).sums(arrays, grid_of(nodes), exact=True)
+    assert found.log_marginal == pytest.approx(expected.log_marginal, abs=1e-9)
+    assert found.node_mass == pytest.approx(expected.node_mass, abs=1e-9)
+    # a derivative is that by the parameter that all copies share
+    by_item, information = np.zeros_like(found.gradient), np.zeros_like(found.information)
+    np.add.at(by_item, place, expected.gradient)
+    np.add.at(information, place, expected.information)
+    assert found.gradient == pytest.approx(by_item, abs=1e-8)
+    assert found.information == pytest.approx(information, abs=1e-8)
+    pairs = zip(
+        engine(counted).posteriors(arrays, grid_of(nodes)),
+        engine(repeated).posteriors(arrays.chosen(place), grid_of(nodes)),
+        strict=True,
+    )
+    for one, other in pairs:
+        assert one == pytest.approx(other, abs=1e-9)
+
+
 def test_large_matrices_are_for_the_compiled_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = patterns_of(drawn("2PL", 0.0)[0], synthetic_is_real=False)
-    assert isinstance(engine_of(rows, with_guessing=False), NumpyEngine)
+    complete, missing = (
+        patterns_of(drawn("2PL", share)[0], synthetic_is_real=False) for share in (0.0, 0.3)
+    )
+    assert isinstance(engine_of(complete, with_guessing=True), NumpyEngine)
+    assert isinstance(engine_of(missing, with_guessing=False), NumpyEngine)
     monkeypatch.setattr(engines, "_MANY_CELLS", 100)
-    monkeypatch.setattr(engines, "_ROWS_PER_ITEM", 1000)
-    assert isinstance(engine_of(rows, with_guessing=False), JaxEngine)
+    assert isinstance(engine_of(complete, with_guessing=True), JaxEngine)
+    assert isinstance(engine_of(missing, with_guessing=False), JaxEngine)
+    # products with packed answers are look-ups
+    assert isinstance(engine_of(complete, with_guessing=False), NumpyEngine)
 
 
 @pytest.mark.parametrize("negative", [False, True])
@@ -201,6 +263,33 @@ def test_a_table_of_scores_gives_what_every_respondent_by_themselves_gives(
         assert found == pytest.approx(expected, abs=1e-8)
 
 
+@pytest.mark.parametrize("negative", [False, True])
+def test_a_table_of_scores_counts_copies_of_rows_and_of_columns(negative: bool) -> None:
+    generator = np.random.default_rng(11)
+    slope = generator.lognormal(0, 0.5, 9) * np.where(np.arange(9) % 3 == 0, -1, 1) ** negative
+    items = as_arrays(ItemParameters.from_difficulty(slope, generator.normal(size=9)))
+    cells = generator.integers(0, 2, (300, 9), dtype=np.int8)
+    distinct = Patterns(cells, None, np.zeros(300, dtype=np.int8))
+    rows, columns = generator.integers(1, 5, 300), generator.integers(1, 3, 9)
+    counted = replace(distinct, frequency=rows.astype(float), multiplicity=columns.astype(float))
+    place = np.repeat(np.arange(9), columns)
+    repeated = distinct.chosen(np.repeat(np.arange(300), rows)).with_columns(place)
+    grid = grid_of(NodeDensity.of(items, 8.0, 1.0, columns).nodes())
+    expected = NumpyEngine(repeated).sums(items.chosen(place), grid)
+    found = NumpyEngine(counted).sums(items, grid)
+    by_item = np.zeros_like(found.gradient)
+    np.add.at(by_item, place, expected.gradient)
+    assert found.log_marginal == pytest.approx(expected.log_marginal, abs=1e-9)
+    assert found.node_mass == pytest.approx(expected.node_mass, abs=1e-9)
+    assert found.gradient == pytest.approx(by_item, abs=1e-9)
+    one, other = (
+        NumpyEngine(counted).posteriors(items, grid),
+        NumpyEngine(repeated).posteriors(items.chosen(place), grid),
+    )
+    for few, many in zip(one, other, strict=True):
+        assert np.repeat(few, rows) == pytest.approx(many, abs=1e-9)
+
+
 @pytest.mark.parametrize("n_items", [5, 100, 2000])
 def test_adaptive_nodes_integrate_as_a_grid_four_times_as_fine_and_twice_as_wide(
     n_items: int,
@@ -209,7 +298,7 @@ def test_adaptive_nodes_integrate_as_a_grid_four_times_as_fine_and_twice_as_wide
     extreme = np.vstack([responses.values, np.ones(n_items), np.zeros(n_items)])
     engine = NumpyEngine(patterns_of(ResponseMatrix(extreme), synthetic_is_real=False))
     arrays = as_arrays(items)
-    nodes = NodeDensity.of(arrays, 12.0, 1.0).nodes(knots_per_node=0.7)
+    nodes = NodeDensity.of(arrays, 12.0, 1.0).nodes(share=0.7)
     fine = fixed_nodes(int(48 / (np.diff(nodes.theta).min() / 4)), 24.0)
     found, expected = (engine.posteriors(arrays, grid_of(at)).log_marginal for at in (nodes, fine))
     assert np.abs(found - expected).max() < 1e-3

@@ -1,4 +1,4 @@
-"""Nodes that follow the items, and item curves carried from knots to nodes."""
+"""Nodes that follow the items, and item curves carried from points to nodes."""
 
 from __future__ import annotations
 
@@ -77,48 +77,57 @@ def test_answering_fewer_items_asks_for_fewer_nodes() -> None:
 
 
 @pytest.mark.parametrize("n_items", [300, 3000])
-@pytest.mark.parametrize(("refine_knots", "tolerance"), [(1, 1e-3), (2, 1e-6)])
-def test_item_curves_come_from_knots_as_if_computed_at_the_nodes(
-    n_items: int, refine_knots: int, tolerance: float
+@pytest.mark.parametrize(("points_refined", "tolerance"), [(1, 1e-3), (2, 1e-6)])
+def test_item_curves_come_from_points_as_if_computed_at_the_nodes(
+    n_items: int, points_refined: int, tolerance: float
 ) -> None:
     items = drawn(n_items)
-    nodes = NodeDensity.of(items, REACH, 1.0).nodes(
-        2, knots_per_node=1.0, refine_knots=refine_knots
-    )
-    assert nodes.spread is not None
-    assert len(nodes.knots) < len(nodes.theta)
+    nodes = NodeDensity.of(items, REACH, 1.0).nodes(2, share=1.0, points_refined=points_refined)
+    assert nodes.interpolation is not None
+    assert len(nodes.points) < len(nodes.theta)
 
     def curves(theta: np.ndarray) -> np.ndarray:
         return np.logaddexp(
             0, np.multiply.outer(items.slope, theta) + items.intercept[:, None]
         ).sum(axis=0)
 
-    # What is asked of a log-likelihood is 1e-3; with twice the knots the error, of twelfth order,
+    # What is asked of a log-likelihood is 1e-3; with twice the points the error, of twelfth order,
     # is next to nothing. Stencils are one-sided at the ends, where no respondent is.
     middle = np.abs(nodes.theta) < 6
-    found, expected = nodes.spread @ curves(nodes.knots), curves(nodes.theta)
+    found, expected = nodes.interpolation @ curves(nodes.points), curves(nodes.theta)
     assert found[middle] == pytest.approx(expected[middle], abs=tolerance, rel=0)
 
 
 @pytest.mark.parametrize("place", [0, 1, 1998, 1999])
 @pytest.mark.parametrize("steep", [40.0, -40.0])
-def test_one_steep_item_among_many_asks_for_knots_that_show_it(place: int, steep: float) -> None:
+def test_one_steep_item_among_many_asks_for_points_that_show_it(place: int, steep: float) -> None:
     items = drawn(2000)
     items.slope[place], items.intercept[place] = steep, 0.5 * steep
     resolution = NodeDensity.of(items, REACH, 1.0)
-    nodes = resolution.nodes(knots_per_node=10.0)
-    assert np.diff(nodes.knots)[np.abs(nodes.knots[1:] + 0.5) < 0.05].max() < 1 / abs(steep)
+    nodes = resolution.nodes(share=10.0)
+    assert np.diff(nodes.points)[np.abs(nodes.points[1:] + 0.5) < 0.05].max() < 1 / abs(steep)
 
 
 def test_steeper_items_outgrow_a_grid_and_the_same_ones_do_not() -> None:
     items = drawn(100)
     built = NodeDensity.of(items, REACH, 1.0)
     steeper = items._replace(slope=2 * items.slope, intercept=2 * items.intercept)
-    assert built.outgrown_by(NodeDensity.of(steeper, REACH, 1.0), 1.25)
-    assert not built.outgrown_by(NodeDensity.of(items, REACH, 1.0), 1.25)
+    assert built.too_coarse_for(NodeDensity.of(steeper, REACH, 1.0), 1.25)
+    assert not built.too_coarse_for(NodeDensity.of(items, REACH, 1.0), 1.25)
 
 
 def test_weights_of_a_fixed_grid_sum_to_one() -> None:
     for nodes in (fixed_nodes(7, 2.0), fixed_nodes(64, 6.0)):
         assert np.exp(nodes.normal_log_weights(2.0)).sum() == pytest.approx(1.0, abs=1e-14)
         assert nodes.n_nodes in {7, 64}
+
+
+@pytest.mark.parametrize("n_items", [20, 3000])
+def test_copies_of_items_ask_for_the_nodes_that_as_many_items_ask_for(n_items: int) -> None:
+    items, times = drawn(n_items), np.random.default_rng(1).integers(1, 5, n_items)
+    counted = NodeDensity.of(items, REACH, copies=times.astype(float))
+    repeated = NodeDensity.of(items.chosen(np.repeat(np.arange(n_items), times)), REACH)
+    # of very many items some stand for the others: they differ by the 5 % of a sample
+    tolerance = 1e-6 if n_items < 100 else 0.05
+    assert counted.width == pytest.approx(repeated.width, rel=tolerance)
+    assert counted.n_items == times.sum()

@@ -1,0 +1,105 @@
+"""Posteriors as weights at the nodes against those of the engine, and the responses beside them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from irtkit import ItemParameters, add_synthetic, patterns, simulate_responses
+from irtkit.irf import Items
+from irtkit.patterns import Patterns, patterns_of
+from irtkit.quadrature import Grid, NodeDensity
+from irtkit.quadrature.engines import NumpyEngine
+from irtkit.quadrature.posterior_weights import Part, posterior_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+KINDS = ("complete", "missing", "repeated", "synthetic", "sparse", "copies")
+N, N_ITEMS = 60, 30
+
+
+def setting(kind: str, model: str, *, interpolated: bool = False) -> tuple[Patterns, Items, Grid]:
+    generator = np.random.default_rng(5)
+    guessing = np.full(N_ITEMS, 0.2 if model == "3PL" else 0.0)
+    slopes = generator.normal(0.8, 0.8, N_ITEMS)
+    items = ItemParameters(slopes, generator.normal(size=N_ITEMS), guessing)
+    responses = simulate_responses(
+        items,
+        generator.normal(size=N),
+        missing=0.3 if kind in {"missing", "sparse"} else 0.0,
+        trials=3 if kind == "repeated" else 1,
+        seed=6,
+    )
+    if kind == "synthetic":
+        responses = add_synthetic(responses, ("always-right", "always-wrong"))
+    responses = responses.to_sparse() if kind == "sparse" else responses
+    rows = patterns_of(responses, synthetic_is_real=False)
+    if kind == "copies":
+        copies = generator.integers(1, 4, N).astype(float), generator.integers(1, 4, N_ITEMS) * 1.0
+        rows = replace(rows, frequency=copies[0], multiplicity=copies[1])
+    logit = np.log(guessing / (1 - guessing)) if model == "3PL" else None
+    arrays = Items(items.discrimination, items.intercept, logit)
+    nodes = NodeDensity.of(arrays, 8.0).nodes(2, share=10.0 * interpolated)
+    assert (nodes.interpolation is not None) == interpolated
+    return rows, arrays, Grid(nodes, np.stack([nodes.normal_log_weights(sd) for sd in (1, 3)]))
+
+
+def dense(parts: Iterable[Part], name: str) -> Array:
+    """Weights, right responses or responses of all parts, respondents first."""
+    found = [getattr(part, name) for part in parts]
+    return np.vstack([part.T if name == "weights" else 1.0 * part for part in found])
+
+
+@pytest.mark.parametrize("model", ["2PL", "3PL"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("interpolated", [False, True])
+def test_weights_have_the_moments_of_the_posteriors(
+    model: str, kind: str, interpolated: bool
+) -> None:
+    rows, items, grid = setting(kind, model, interpolated=interpolated)
+    weights = dense(posterior_weights(rows, items, grid), "weights")
+    exact, theta = NumpyEngine(rows).posteriors(items, grid), grid.nodes.theta
+    assert weights.sum(axis=1) == pytest.approx(1.0, abs=1e-12)
+    assert weights @ theta == pytest.approx(exact.mean, abs=1e-10)
+    spread = weights @ theta**2 - (weights @ theta) ** 2
+    assert np.sqrt(spread) == pytest.approx(exact.sd, abs=1e-8)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_in_32_bits_are_near_those_in_64(kind: str) -> None:
+    rows, items, grid = setting(kind, "2PL")
+    narrow = dense(posterior_weights(rows, items, grid, np.float32), "weights")
+    assert narrow.dtype == np.float32
+    # sums of 30 numbers, and a few that are large beside them, are off by some 1e-6
+    wide = dense(posterior_weights(rows, items, grid), "weights")
+    assert narrow == pytest.approx(wide, abs=3e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_some_respondents_at_a_time_give_what_all_at_once_give(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, items, grid = setting(kind, "2PL")
+    whole = dense(posterior_weights(rows, items, grid), "weights")
+    monkeypatch.setattr(patterns.blocks, "__defaults__", (7 * len(grid.nodes.theta),))
+    parts: list[Any] = []
+    for part in posterior_weights(rows, items, grid):  # responses live until the next part
+        right = part.right.toarray() if rows.sparse else part.right.copy()
+        parts.append(part._replace(right=right))
+    assert len(parts) > 5
+    assert dense(parts, "weights") == pytest.approx(whole, abs=1e-12)
+    cells = rows.cells.toarray() if rows.sparse else np.maximum(rows.cells, 0)
+    assert np.array_equal(dense(parts, "right"), cells)
+    assert [part.respondents.start for part in parts[1:]] == [
+        part.respondents.stop for part in parts[:-1]
+    ]
+    if kind == "copies":
+        assert np.array_equal(np.concatenate([part.frequency for part in parts]), rows.frequency)
