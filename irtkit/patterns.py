@@ -126,13 +126,11 @@ class Patterns:
                 of_group = self.counting(self.group == group)
                 item_right[group], item_responses[group] = self.weighted_sums(of_group)
         ones = np.ones(columns) if self.multiplicity is None else self.multiplicity
-        whole = self.packed is not None and self.multiplicity is None
-        right = self.packed.totals() if self.packed is not None and whole else self.scores(ones)
         responses = np.full(n, float(self.n_items))
         if not self.complete:
             parts = [answered @ ones for _, _, answered in float_blocks(self)]
             responses = np.concatenate(parts)
-        return Margins(item_right, item_responses, right, responses)
+        return Margins(item_right, item_responses, self.scores(ones), responses)
 
     @cached_property
     def _right(self) -> Array | None:
