@@ -199,7 +199,7 @@ class _Run(NamedTuple):
 
 def _fitted(run: _Run) -> FitResult:
     from irtkit.calibration.estimates import result_of
-    from irtkit.calibration.item_prior import prior_of
+    from irtkit.calibration.priors import WeakPrior
     from irtkit.patterns import patterns_of
 
     settings = run.settings
@@ -211,7 +211,7 @@ def _fitted(run: _Run) -> FitResult:
     same_as_1pl = settings.quadrature == "adaptive" or run.variational is not None
     model: ModelName = "1PL" if run.model == "Rasch" and same_as_1pl else run.model
     # an empirical prior is learned after a search with the weak one
-    prior = prior_of("weak" if settings.prior == "empirical" else settings.prior)
+    prior = WeakPrior() if isinstance(settings.prior, str) else settings.prior
     if run.variational is None:
         method, found = "em", _by_em(run, patterns, model, prior)
     else:

@@ -20,12 +20,12 @@ from irtkit.calibration.priors import (
     AtPrior,
     Beta,
     Density,
+    LogDensity,
     Normal,
     Steep,
     Term,
     WeakPrior,
     summed,
-    term_of,
 )
 from irtkit.irf import logistic
 
@@ -50,24 +50,16 @@ class TwoSided(Density):
     spread: float
     inverted: float
 
-    def log_density(self, x: Array) -> Array:
-        """Logarithm of the sum of both."""
-        regular, mirrored = Normal(self.centre, self.spread), Normal(-self.centre, self.spread)
+    def at(self, x: Array) -> LogDensity:
+        """Logarithm of the sum of both; as curvature stands that of either."""
         kinds = (
-            math.log(1 - self.inverted) + regular.log_density(x),
-            math.log(self.inverted) + mirrored.log_density(x),
+            math.log(1 - self.inverted) + Normal(self.centre, self.spread).at(x).value,
+            math.log(self.inverted) + Normal(-self.centre, self.spread).at(x).value,
         )
-        return np.asarray(np.logaddexp(*kinds))
-
-    def derivative(self, x: Array) -> Array:
-        """That of the normal density of the likelier kind, mixed."""
         odds = math.log(self.inverted / (1 - self.inverted))
         share_inverted = logistic(odds - 2 * self.centre * x / self.spread**2)
-        return np.asarray((self.centre * (1 - 2 * share_inverted) - x) / self.spread**2)
-
-    def curvature(self, x: Array) -> Array:
-        """1/spread², that of either kind."""
-        return np.full_like(x, self.spread**-2)
+        derivative = (self.centre * (1 - 2 * share_inverted) - x) / self.spread**2
+        return LogDensity(np.logaddexp(*kinds), derivative, np.full_like(x, self.spread**-2))
 
 
 class Drawn(NamedTuple):
@@ -235,14 +227,13 @@ class ItemDistribution:
         sign = np.where(slope < 0, -1.0, 1.0)
         at = self.drawn(slope, intercept, sign)
         by_u, with_slope, sd = self.jacobian(slope, at, sign)
-        standard = Normal(self.centre, self.log_slope_spread), Normal(0.0, 1.0)
-        terms: list[Term] = [
-            term_of(standard[0], at.u, {0: 1 / by_u}),
-            term_of(standard[1], at.e, {0: -with_slope / (by_u * sd), 1: 1 / sd}),
-            term_of(STEEP, slope, {0: 1.0}),
+        terms = [
+            Term(Normal(self.centre, self.log_slope_spread).at(at.u), {0: 1 / by_u}),
+            Term(Normal(0.0, 1.0).at(at.e), {0: -with_slope / (by_u * sd), 1: 1 / sd}),
+            Term(STEEP.at(slope), {0: 1.0}),
         ]
         if logit is not None:
-            terms.append(term_of(self.guessing_density, logit, {2: 1.0}))
+            terms.append(Term(self.guessing_density.at(logit), {2: 1.0}))
         return summed(terms, items, copies=copies)
 
     def coupled(self, items: Items, hyper: Hyper, *, common_slope: bool) -> AtPrior:
@@ -257,16 +248,13 @@ class ItemDistribution:
         variance = self.variance(unit * slope)
         sd = np.sqrt(variance)
         residual = items.intercept - np.sign(slope) * self.intercept - location * slope
-        of_intercept = term_of(
-            Normal(0.0, 1.0), residual / sd, {0: -location / sd, 1: 1 / sd}, {0: -slope / sd}
-        )
+        by_residual = {0: -location / sd, 1: 1 / sd}
+        of_intercept = Term(Normal(0.0, 1.0).at(residual / sd), by_residual, {0: -slope / sd})
         rise = 2 * (self.difficulty_spread * unit) ** 2 * slope / variance  # of log V by the slope
-        of_spread = Term(
-            -0.5 * np.log(variance),
-            0.5 * ((residual / sd) ** 2 - 1),
-            np.full_like(slope, 0.5),
-            {0: rise},
-            {1: -rise * slope},
+        by_log_variance = 0.5 * ((residual / sd) ** 2 - 1)
+        of_variance = LogDensity(
+            -0.5 * np.log(variance), by_log_variance, np.full_like(slope, 0.5)
         )
-        terms = [of_intercept, of_spread, term_of(STEEP, slope, {0: 1.0})]
+        of_spread = Term(of_variance, {0: rise}, {1: -rise * slope})
+        terms = [of_intercept, of_spread, Term(STEEP.at(slope), {0: 1.0})]
         return summed(terms, items, hyper, (weak.location_sd, weak.log_scale_sd))

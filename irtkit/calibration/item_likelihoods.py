@@ -91,7 +91,7 @@ class ItemLikelihoods:
             log_right = np.log(np.maximum(p, _LEAST_PROBABILITY)).reshape(z.shape)
             log_wrong = np.log1p(-c).reshape(*a.shape, 1) - rise
             value[part] = _sum(log_right - log_wrong, right) + _sum(log_wrong, responses)
-        return value + STEEP.log_density(slope)
+        return value + STEEP.at(slope).value
 
     def local(self, items: Places, slope: Array, intercept: Array) -> Local:
         """Gradient and expected information of some items at slopes and intercepts, (n,)."""
@@ -108,8 +108,9 @@ class ItemLikelihoods:
                 score[part] = right - (responses * s) @ self._functions
             entries = (responses * (1 - c) * (1 - s) * s * share) @ squares
             information[part] = entries[:, [[0, 1], [1, 2]]]
-        score[:, 0] += STEEP.derivative(slope)
-        information[:, 0, 0] += STEEP.curvature(slope)
+        limit = STEEP.at(slope)
+        score[:, 0] += limit.derivative
+        information[:, 0, 0] += limit.curvature
         return Local(score, information)
 
     def _curves(self, some: Places, slope: Array, intercept: Array) -> Curves:

@@ -14,14 +14,13 @@ from irtkit.calibration.priors import (
     AtPrior,
     Beta,
     Density,
+    LogDensity,
     Normal,
     Prior,
     Term,
     WeakPrior,
     check_above_zero,
-    counted_once,
     summed,
-    term_of,
 )
 
 if TYPE_CHECKING:
@@ -46,18 +45,12 @@ class LogNormal(Density):
     def __post_init__(self) -> None:
         check_above_zero("LogNormal", sd=self.sd)
 
-    def log_density(self, x: Array) -> Array:
-        """Log density of log |x|."""
-        return Normal(self.mean, self.sd).log_density(np.log(np.abs(x) + 1e-12))
-
-    def derivative(self, x: Array) -> Array:
-        """Its derivative by x."""
+    def at(self, x: Array) -> LogDensity:
+        """Log density of log |x|; as curvature its precision, by x, finite at 0."""
         size = np.abs(x) + 1e-12
-        return Normal(self.mean, self.sd).derivative(np.log(size)) * np.sign(x) / size
-
-    def curvature(self, x: Array) -> Array:
-        """Precision of log |x|, by x; finite at 0."""
-        return np.asarray(1 / (self.sd**2 * (x**2 + 1e-6)))
+        value, derivative, _ = Normal(self.mean, self.sd).at(np.log(size))
+        curvature = 1 / (self.sd**2 * (x**2 + 1e-6))
+        return LogDensity(value, derivative * np.sign(x) / size, curvature)
 
     def log_volume(self, x: Array) -> tuple[Array, Array]:
         """−log |x|."""
@@ -122,12 +115,13 @@ class ItemPrior:
         del hyper
         terms: list[Term] = []
         if self.discrimination is not None:
-            of_slope = term_of(self.discrimination, items.slope, {0: 1.0})
-            terms.append(counted_once(of_slope, copies) if common_slope else of_slope)
+            share = 1 / (len(items.slope) if copies is None else copies.sum())
+            at = self.discrimination.at(items.slope)
+            terms.append(Term(at, {0: 1.0}, share=share if common_slope else 1.0))
         if self.intercept is not None:
-            terms.append(term_of(self.intercept, items.intercept, {1: 1.0}))
+            terms.append(Term(self.intercept.at(items.intercept), {1: 1.0}))
         if self.guessing is not None and items.logit_guessing is not None:
-            terms.append(term_of(self.guessing, items.logit_guessing, {2: 1.0}))
+            terms.append(Term(self.guessing.at(items.logit_guessing), {2: 1.0}))
         return summed(terms, items, copies=copies)
 
     def described(self) -> dict[str, Any]:
@@ -137,14 +131,3 @@ class ItemPrior:
             for name, part in vars(self).items()
         }
         return {"kind": "ItemPrior", **kinds}
-
-
-def prior_of(prior: str | Prior | None) -> Prior | None:
-    """Return the prior that a ``prior=`` argument names."""
-    if prior == "weak":
-        return WeakPrior()
-    if prior is None or isinstance(prior, WeakPrior | ItemPrior):
-        return prior
-    raise ValueError(
-        f"prior must be 'weak', 'empirical', None, an ItemPrior or a WeakPrior, got {prior!r}"
-    )

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -22,6 +23,8 @@ import numpy as np
 from irtkit.irf import logistic, softplus
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from irtkit.calibration.parameterisation import Hyper, Parameterisation
@@ -31,26 +34,28 @@ if TYPE_CHECKING:
 
 PriorName = Literal["weak", "empirical"]
 _LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
+NOTHING: Mapping[int, Any] = MappingProxyType({})
+
+
+class LogDensity(NamedTuple):
+    """A log density at some points, and its derivatives there."""
+
+    value: Array
+    derivative: Array
+    curvature: Array
+    """Minus the second derivative, or a stand-in at least 0 where that is below 0."""
 
 
 class Density:
     """Log density of one parameter; a subclass of your own serves in every method of fitting.
 
-    Arrays in, arrays out. For slopes and intercepts the argument is the parameter itself, for
-    guessing its logit. The density may be one of another quantity q, such as log |a| or c:
-    ``log_density`` is then that of q at the parameter x, and ``log_volume`` is log |dq/dx|.
+    For slopes and intercepts the argument is the parameter itself, for guessing its logit. The
+    density may be one of another quantity q, such as log |a| or c: ``at`` gives the log density
+    of q at the parameter x, and ``log_volume`` is log |dq/dx|.
     """
 
-    def log_density(self, x: Array) -> Array:
-        """Log density at x."""
-        raise NotImplementedError
-
-    def derivative(self, x: Array) -> Array:
-        """Its derivative by x."""
-        raise NotImplementedError
-
-    def curvature(self, x: Array) -> Array:
-        """Minus its second derivative, or a stand-in where that is below 0."""
+    def at(self, x: Array) -> LogDensity:
+        """Log density at x, an array of any shape, and its derivatives by x."""
         raise NotImplementedError
 
     def log_volume(self, x: Array) -> tuple[Array, Array]:
@@ -68,17 +73,12 @@ class Normal(Density):
     def __post_init__(self) -> None:
         check_above_zero("Normal", sd=self.sd)
 
-    def log_density(self, x: Array) -> Array:
-        """−½((x − μ)/σ)² − log σ√2π."""
-        return -0.5 * ((x - self.mean) / self.sd) ** 2 - math.log(self.sd) - _LOG_ROOT_2PI
-
-    def derivative(self, x: Array) -> Array:
-        """(μ − x)/σ²."""
-        return (self.mean - x) / self.sd**2
-
-    def curvature(self, x: Array) -> Array:
-        """1/σ²."""
-        return np.full_like(x, self.sd**-2)
+    def at(self, x: Array) -> LogDensity:
+        """−½((x − μ)/σ)² − log σ√2π, (μ − x)/σ² and 1/σ²."""
+        off, precision = self.mean - x, self.sd**-2
+        constant = -math.log(self.sd) - _LOG_ROOT_2PI
+        value = constant - 0.5 * precision * off**2
+        return LogDensity(value, precision * off, np.full_like(x, precision))
 
 
 @dataclass(frozen=True)
@@ -89,21 +89,17 @@ class Student(Density):
     scale: float
     df: float
 
-    def log_density(self, x: Array) -> Array:
-        """−½(ν + 1) log(1 + r²/ν) with the residual r, and its constant."""
+    def at(self, x: Array) -> LogDensity:
+        """−½(ν + 1) log(1 + r²/ν) with the residual r and its constant.
+
+        As curvature stands the precision of a normal density with the same derivative.
+        """
         constant = math.lgamma((self.df + 1) / 2) - math.lgamma(self.df / 2)
         constant -= 0.5 * math.log(self.df * math.pi) + math.log(self.scale)
         square = ((x - self.centre) / self.scale) ** 2
-        return np.asarray(constant - 0.5 * (self.df + 1) * np.log1p(square / self.df))
-
-    def derivative(self, x: Array) -> Array:
-        """−(ν + 1) r / (ν + r²) / scale."""
-        return (self.centre - x) * self.curvature(x)
-
-    def curvature(self, x: Array) -> Array:
-        """(ν + 1) / (ν + r²) / scale²: the precision of a normal density with this derivative."""
-        square = ((x - self.centre) / self.scale) ** 2
-        return np.asarray((self.df + 1) / (self.df + square) / self.scale**2)
+        precision = (self.df + 1) / (self.df + square) / self.scale**2
+        value = constant - 0.5 * (self.df + 1) * np.log1p(square / self.df)
+        return LogDensity(value, precision * (self.centre - x), precision)
 
 
 @dataclass(frozen=True)
@@ -116,22 +112,14 @@ class Beta(Density):
     def __post_init__(self) -> None:
         check_above_zero("Beta", alpha=self.alpha, beta=self.beta)
 
-    def log_density(self, x: Array) -> Array:
+    def at(self, x: Array) -> LogDensity:
         """(α − 1) log c + (β − 1) log(1 − c) − log B(α, β), c the logistic of x."""
+        right, wrong, c = self.alpha - 1, self.beta - 1, logistic(x)
         constant = math.lgamma(self.alpha) + math.lgamma(self.beta)
         constant -= math.lgamma(self.alpha + self.beta)
-        log_density = (1 - self.alpha) * softplus(-x) + (1 - self.beta) * softplus(x)
-        return np.asarray(log_density - constant)
-
-    def derivative(self, x: Array) -> Array:
-        """(α − 1)(1 − c) − (β − 1)c."""
-        c = logistic(x)
-        return np.asarray((self.alpha - 1) * (1 - c) - (self.beta - 1) * c)
-
-    def curvature(self, x: Array) -> Array:
-        """(α + β − 2) c(1 − c), and at least 0."""
-        c = logistic(x)
-        return np.asarray(max(self.alpha + self.beta - 2, 0.0) * c * (1 - c))
+        value = -right * softplus(-x) - wrong * softplus(x) - constant
+        curvature = max(right + wrong, 0.0) * c * (1 - c)
+        return LogDensity(value, right * (1 - c) - wrong * c, curvature)
 
     def log_volume(self, x: Array) -> tuple[Array, Array]:
         """Log c(1 − c)."""
@@ -145,51 +133,25 @@ class Steep(Density):
     limit: float
     spread: float
 
-    def log_density(self, x: Array) -> Array:
-        """−½ log²(|x|/limit)/spread²."""
-        return -0.5 * (np.log(np.maximum(np.abs(x), self.limit) / self.limit) / self.spread) ** 2
-
-    def derivative(self, x: Array) -> Array:
-        """−log(|x|/limit)/x/spread²."""
+    def at(self, x: Array) -> LogDensity:
+        """−½ log²(|x|/limit)/spread²; as curvature the precision of log |x|, by x."""
         size = np.maximum(np.abs(x), self.limit)
-        return -np.log(size / self.limit) * np.sign(x) / size / self.spread**2
-
-    def curvature(self, x: Array) -> Array:
-        """Precision of log |x|, by x; 0 below the limit."""
-        beyond = np.abs(x) > self.limit
-        return np.where(beyond, (np.maximum(np.abs(x), self.limit) * self.spread) ** -2.0, 0.0)
+        beyond, precision = np.log(size / self.limit), (self.spread * size) ** -2.0
+        derivative = -beyond * precision * size * np.sign(x)
+        curvature = np.where(np.abs(x) > self.limit, precision, 0.0)
+        return LogDensity(-0.5 * (beyond / self.spread) ** 2, derivative, curvature)
 
 
 class Term(NamedTuple):
-    """Part of a log density: a function of one residual of every item."""
+    """Part of a log prior: the log density of one residual of every item."""
 
-    log_density: Array
-    derivative: Array
-    """By the residual."""
-    curvature: Array
-    """Stand-in, at least 0, for minus the second derivative."""
+    at: LogDensity
     by_item: dict[int, Any]
     """Derivatives of the residual by slope (0), intercept (1) and logit of guessing (2)."""
-    by_hyper: dict[int, Any]
+    by_hyper: Mapping[int, Any] = NOTHING
     """Its derivatives by m (0) and log τ (1)."""
-
-
-def term_of(
-    density: Density,
-    residual: Array,
-    by_item: dict[int, Any],
-    by_hyper: dict[int, Any] | None = None,
-) -> Term:
-    """Return the term of a residual that has a density."""
-    found = density.log_density(residual), density.derivative(residual)
-    return Term(*found, density.curvature(residual), by_item, by_hyper or {})
-
-
-def counted_once(term: Term, copies: Array | None) -> Term:
-    """Return the term of a slope that all items share."""
-    share = 1 / (len(term.derivative) if copies is None else copies.sum())
-    value, derivative, curvature = (share * part for part in term[:3])
-    return Term(value, derivative, curvature, term.by_item, term.by_hyper)
+    share: float = 1.0
+    """What each item counts for: one over their number for a slope that they have in common."""
 
 
 class AtPrior(NamedTuple):
@@ -235,13 +197,12 @@ def summed(
     value, by_hyper, corner = 0.0, np.zeros(2), np.zeros((2, 2))
     if sds is not None and hyper is not None:
         for k, (sd, at) in enumerate(zip(sds, (hyper.location, hyper.log_scale), strict=True)):
-            wide = Normal(0.0, sd)
-            value += float(wide.log_density(np.float64(at)))  # type: ignore[arg-type]
+            value += -0.5 * (at / sd) ** 2 - math.log(sd) - _LOG_ROOT_2PI
             by_hyper[k], corner[k, k] = -at / sd**2, sd**-2.0
     for term in terms:
-        parts = term[:3] if copies is None else tuple(copies * part for part in term[:3])
-        log_density, derivative, curvature = parts
-        value += float(log_density.sum())
+        times = term.share if copies is None else term.share * copies
+        of_items, derivative, curvature = (times * part for part in term.at)
+        value += float(of_items.sum())
         for i, by_i in term.by_item.items():
             gradient[:, i] += derivative * by_i
             weighted = curvature * by_i
@@ -326,17 +287,16 @@ class WeakPrior:
         terms = self._shared(items, hyper, common_slope=common_slope)
         if common_slope:
             size = np.abs(slope) + 1e-12
-            log_slope = term_of(
-                Normal(0.0, self.log_scale_sd), np.log(size), {0: np.sign(slope) / size}
-            )
-            log_slope = log_slope._replace(curvature=np.zeros_like(slope))
-            terms.append(counted_once(log_slope, copies))
+            of_log = Normal(0.0, self.log_scale_sd).at(np.log(size))
+            of_log = of_log._replace(curvature=np.zeros_like(slope))
+            share = 1 / (len(slope) if copies is None else copies.sum())
+            terms.append(Term(of_log, {0: np.sign(slope) / size}, share=share))
         else:
             by_slope = 1 / np.sqrt(scale**2 + slope**2)
-            derivatives = {0: by_slope}, {1: -by_slope * slope}
-            terms.append(term_of(self.slope_density, np.arcsinh(slope / scale), *derivatives))
+            at = self.slope_density.at(np.arcsinh(slope / scale))
+            terms.append(Term(at, {0: by_slope}, {1: -by_slope * slope}))
         if items.logit_guessing is not None:
-            terms.append(term_of(self.guessing_density, items.logit_guessing, {2: 1.0}))
+            terms.append(Term(self.guessing_density.at(items.logit_guessing), {2: 1.0}))
         return summed(terms, items, hyper, (self.location_sd, self.log_scale_sd), copies)
 
     def coupled(self, items: Items, hyper: Hyper, *, common_slope: bool) -> AtPrior:
@@ -351,10 +311,10 @@ class WeakPrior:
     def _shared(self, items: Items, hyper: Hyper, *, common_slope: bool) -> list[Term]:
         """Terms of intercepts around m·a and of steep slopes."""
         slope, location = items.slope, hyper.location
-        residual, by_item = items.intercept - location * slope, {0: -location, 1: 1.0}
-        terms = [term_of(Normal(0.0, self.intercept_spread), residual, by_item, {0: -slope})]
+        around = Normal(0.0, self.intercept_spread).at(items.intercept - location * slope)
+        terms = [Term(around, {0: -location, 1: 1.0}, {0: -slope})]
         if not common_slope:
-            terms.append(term_of(Steep(self.steep, self.steep_spread), slope, {0: 1.0}))
+            terms.append(Term(Steep(self.steep, self.steep_spread).at(slope), {0: 1.0}))
         return terms
 
 

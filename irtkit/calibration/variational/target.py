@@ -60,8 +60,8 @@ class OfCoordinate(NamedTuple):
         """Log density at u, and its derivative."""
         x = np.exp(u) if self.exponential else u
         log_volume, by_volume = self.density.log_volume(x)
-        value = self.density.log_density(x) + log_volume
-        derivative = self.density.derivative(x) + by_volume
+        value, derivative, _ = self.density.at(x)
+        value, derivative = value + log_volume, derivative + by_volume
         return (value + u, derivative * x + 1) if self.exponential else (value, derivative)
 
 
