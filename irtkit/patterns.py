@@ -155,19 +155,20 @@ def float_blocks(
     *,
     complete: bool = False,
     n_points: int = 1,
+    dtype: Any = np.float64,
 ) -> Iterator[tuple[slice, Any, Any]]:
-    """Right responses and responses (None if complete) in 64 bits, some rows at a time.
+    """Right responses and responses (None if complete) as floats, some rows at a time.
 
     ``n_points`` is how many numbers are worked on for a row besides its cells. What is yielded
     lives until the next part: memory is taken once, which saves time. Of sparse cells it is sparse.
     """
     if is_sparse(cells):
         width = max(cells.nnz // cells.shape[0], n_points, 1)
-        yield from _sparse_parts(cells, trials, max(1, most_cells // width))
+        yield from _sparse_parts(cells, trials, max(1, most_cells // width), dtype)
         return
     step = max(1, most_cells // max(cells.shape[1], n_points))
     shape = (min(step, len(cells)), cells.shape[1])
-    room = np.empty(shape), None if complete else np.empty(shape)
+    room = np.empty(shape, dtype), None if complete else np.empty(shape, dtype)
     for start in range(0, len(cells), step):
         some = slice(start, min(start + step, len(cells)))
         right = room[0][: some.stop - start]
@@ -180,10 +181,12 @@ def float_blocks(
         yield some, right, answered
 
 
-def _sparse_parts(cells: Any, trials: Any, step: int) -> Iterator[tuple[slice, Any, Any]]:
+def _sparse_parts(
+    cells: Any, trials: Any, step: int, dtype: Any
+) -> Iterator[tuple[slice, Any, Any]]:
     for start in range(0, cells.shape[0], step):
         some = slice(start, min(start + step, cells.shape[0]))
-        yield some, cells[some].astype(np.float64), trials[some].astype(np.float64)
+        yield some, cells[some].astype(dtype), trials[some].astype(dtype)
 
 
 def right_of(xp: Any, cells: Any, *, complete: bool = False) -> Any:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.fitted import Fitted
 from irtkit.calibration.item_distribution import Drawn, ItemDistribution
 from irtkit.calibration.item_likelihoods import ItemLikelihoods
+from irtkit.calibration.likelihood import grid_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -101,9 +101,9 @@ def sharpened(climber: Climber, maximum: Maximum) -> tuple[ItemDistribution, Cli
     Abilities keep mean 0 and SD 1, and the distribution is told in their units.
     """
     layout = climber.layout
-    fitted = Fitted(layout, climber.rows, maximum.nodes, maximum.x)
-    likelihoods = ItemLikelihoods(fitted)
-    distribution = _learned(likelihoods, _sample(fitted.items), _rough(fitted.items))
+    items, grid = layout.items(maximum.x), grid_of(layout, maximum.nodes, maximum.x)
+    likelihoods = ItemLikelihoods(climber.rows, items, grid)
+    distribution = _learned(likelihoods, _sample(items), _rough(items))
     slope, intercept = _posterior_means(likelihoods, distribution)
     plain = climber.with_prior(None)
     x = plain.layout.joined(slope, intercept, layout.split(maximum.x)[2], np.zeros(0))

@@ -283,7 +283,7 @@ def _by_vi(run: _Run, layout: Layout, rows: Patterns) -> Solution:
 def _by_em(run: _Run, layout: Layout, rows: Patterns) -> Solution:
     """Maximise the likelihood; standard errors are those of the observed information."""
     from irtkit.calibration.empirical import sharpened
-    from irtkit.calibration.fitted import Fitted
+    from irtkit.calibration.likelihood import grid_of, prior_at
     from irtkit.calibration.priors import described_prior
     from irtkit.calibration.solution import Solution
     from irtkit.calibration.standard_errors import item_covariances
@@ -301,7 +301,15 @@ def _by_em(run: _Run, layout: Layout, rows: Patterns) -> Solution:
     layout, x = climber.layout, _equal_where_totals_are(climber, maximum.x)
     covariances = None
     if settings["standard_errors"]:
-        covariances = item_covariances(Fitted(layout, climber.rows, maximum.nodes, x))
+        covariances = item_covariances(
+            climber.rows,
+            layout.items(x),
+            grid_of(layout, maximum.nodes, x),
+            model=layout.model,
+            sds=(layout.latent_sd(x), layout.synthetic_sd(x)),
+            prior=None if layout.prior is None else prior_at(layout, x),
+            n_learned=layout.n_learned,
+        )
     return Solution(
         items=layout.items(x),
         covariances=covariances,

@@ -1,12 +1,16 @@
-"""What responses say of the items, given what is known of abilities: information by item.
+"""Information about items: complete-data information, and the arrowhead matrix of many items.
 
-For many items no items × items array is formed. There the posteriors of ability are narrow, and
-what one item owes to the others is that all abilities may shift together: θ → θ + ε·φ(θ) for smooth
-functions φ, among them 1 and θ, location and scale. Items and shifts make a system that is
-block-diagonal in the items with a narrow border. A shift has the information of the items about it
-and that of the normal distribution of ability, φ² + φ′² of every respondent. Left out is the
-uncertainty of each single ability, of the order of one over the number of items, but for what it
-takes from each item by itself.
+The observed information about the items is the *complete-data information*, which known abilities
+would give and which has a block for every item, minus the *missing information*, the posterior
+covariance of the complete-data score summed over respondents (Louis 1982).
+
+With many items no items × items array is formed. Posteriors of ability are then narrow, and items
+depend on each other because all abilities may move together: θ → θ + Σᵣ εᵣφᵣ(θ) with a basis of
+smooth functions φᵣ, among them 1 and θ, location and scale. The information about items and ε is
+an arrowhead (block-bordered) matrix: a block for every item, a narrow border that couples items
+with ε, and a common block, to which the normal distribution of ability adds φ² + φ′² of every
+respondent. Left out is the uncertainty of each single ability, of the order of one over the number
+of items, but for the information that every item by itself misses through it.
 """
 
 from __future__ import annotations
@@ -14,172 +18,201 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
-from irtkit.patterns import REAL, SYNTHETIC
+from irtkit.irf import Items
+from irtkit.patterns import GROUPS
+from irtkit.quadrature.posterior_weights import posterior_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.calibration.fitted import Fitted, Tables
+    from irtkit.patterns import Patterns
+    from irtkit.quadrature import Grid
 
     Array = NDArray[np.float64]
 
-N_SHIFTS = 8
+N_COMMON = 8
+"""Functions in the common ability basis."""
+_NUMBERS_AT_ONCE = 2**17
+"""Numbers in a table of item curves: ten such tables of 64 bits take 10 MiB."""
+_LEAST_LOGIT = -300.0
+"""Logit of guessing whose e-fold is still a number above 0; less is as good as no guessing."""
+
+
+class Curves(NamedTuple):
+    """Item curves at some abilities, each (n_items, n_nodes)."""
+
+    s: Array
+    """σ(aθ + d)."""
+    p: Array
+    """P(right)."""
+    c: Array
+    """Guessing, (n_items, 1)."""
 
 
 class System(NamedTuple):
-    """Information about items and about shifts that all abilities share, priors of items left out.
+    """Arrowhead information about items and common changes of ability, priors left out."""
 
-    Its parts are sums over respondents.
-    """
-
-    own: Array
-    """Shape (n_items, k, k): of the parameters of each item, abilities known."""
-    noise: Array
-    """What of it an item by itself loses as abilities follow the chance in its responses."""
-    cross: Array
-    """Shape (n_items, k, n_shifts): between items and shifts."""
-    shared: Array
-    """Shape (n_shifts, n_shifts): of the shifts."""
+    item_blocks: Array
+    """Shape (n_items, k, k): complete-data information about the parameters of each item."""
+    missing_information: Array
+    """Same shape: what of it each item by itself misses, as abilities are known from responses."""
+    coupling: Array
+    """Shape (n_items, k, N_COMMON): between items and the common ability basis."""
+    common_block: Array
+    """Shape (N_COMMON, N_COMMON): about the coefficients of the basis."""
 
 
 class Expected(NamedTuple):
     """What is expected of the responses at each node under the posteriors of ability."""
 
-    mass: dict[int, Array]
-    """Respondents of either group at each node, (n_nodes,)."""
+    theta: Array
+    """Nodes that some respondent may be at, (n_nodes,)."""
+    mass: Array
+    """Real and synthetic respondents, (2, n_nodes)."""
     responses: Array
     """Responses of every item, (n_items, n_nodes), or (1, n_nodes) with complete data."""
     right: Array | None
     """Right ones, (n_items, n_nodes), if they are wanted."""
-    spread: Array
-    """Mean posterior variance of ability at each node."""
+    variance: Array
+    """Mean posterior variance of ability, (n_nodes,)."""
 
 
-def expected_of(fitted: Fitted, *, right_too: bool = False) -> Expected:
+def curves_of(items: Items, theta: Array) -> Curves:
+    """Curves of items at abilities θ."""
+    s = np.asarray(expit(np.multiply.outer(items.slope, theta) + items.intercept[:, None]))
+    if items.logit_guessing is None:
+        return Curves(s, s, np.zeros((len(s), 1)))
+    c = np.asarray(expit(np.maximum(items.logit_guessing, _LEAST_LOGIT)))[:, None]
+    return Curves(s, c + (1 - c) * s, c)
+
+
+def expected_of(
+    patterns: Patterns, items: Items, grid: Grid, *, right_too: bool = False
+) -> Expected:
     """Go over the respondents once."""
-    n_items, theta = fitted.layout.n_items, fitted.theta
-    complete = fitted.complete
-    mass = {REAL: np.zeros(len(theta)), SYNTHETIC: np.zeros(len(theta))}
-    responses = np.zeros((1 if complete else n_items, len(theta)))
-    expected_right = np.zeros((n_items, len(theta))) if right_too else None
-    spread = np.zeros(len(theta))
-    for right, answered, weights, real in fitted.posteriors():
-        mass[REAL] += weights[real].sum(axis=0)
-        mass[SYNTHETIC] += weights[~real].sum(axis=0)
-        spread += (weights @ theta**2 - (weights @ theta) ** 2) @ weights
-        responses += weights.sum(axis=0) if complete else answered.T @ weights
-        if expected_right is not None:
-            expected_right += right.T @ weights
-    spread /= np.maximum(mass[REAL] + mass[SYNTHETIC], 1e-300)
-    return Expected(mass, responses, expected_right, spread)
+    theta, n_items = grid.nodes.theta, len(items.slope)
+    mass, variance = np.zeros((len(GROUPS), len(theta))), np.zeros(len(theta))
+    responses = np.zeros((len(theta), 1 if patterns.complete else n_items))
+    right_sum = np.zeros((len(theta), n_items)) if right_too else None
+    for some, right, answered, weights in posterior_weights(patterns, items, grid):
+        mass += (patterns.group[some] == np.array(GROUPS)[:, None]) @ weights.T
+        variance += weights @ (theta**2 @ weights - (theta @ weights) ** 2)
+        responses += weights.sum(axis=1)[:, None] if answered is None else weights @ answered
+        if right_sum is not None:
+            right_sum += weights @ right
+    kept = mass.any(axis=0)
+    return Expected(
+        theta[kept],
+        mass[:, kept],
+        responses[kept].T,
+        None if right_sum is None else right_sum[kept].T,
+        variance[kept] / mass[:, kept].sum(axis=0),
+    )
 
 
-def system_of(fitted: Fitted, expected: Expected) -> System:
-    """Items beside shifts that all abilities share; no items × items array.
+def system_of(items: Items, expected: Expected, sds: tuple[float, float]) -> System:
+    """Arrowhead information about items beside common changes of ability.
 
-    The items of ``fitted`` need not be those that the posteriors were taken at. The information is
-    the observed one where right responses were counted, and else the expected one, which is
-    positive definite with guessing as well.
+    The items need not be those that the posteriors were taken at; ``sds`` are the SDs of ability
+    of real and of synthetic respondents. The information is the observed one where right responses
+    were counted, and else the expected one, which is positive definite with guessing as well.
     """
-    n_items, size, theta = fitted.layout.n_items, fitted.size, fitted.theta
-    complete = fitted.complete
-    values, slopes = shifts(theta)
-    with_shift = np.concatenate([theta[:, None] * values, values], axis=1)
-    own = np.empty((n_items, size, size))
-    cross = np.empty((n_items, size, N_SHIFTS))
-    noise = np.empty((n_items, size, size))
-    about_shifts = np.zeros(len(theta))
-    for some in fitted.parts_of_items():
-        tables, slope = fitted.tables(some), fitted.items.slope[some, None]
-        tried = expected.responses if complete else expected.responses[some]
-        right = tried * tables.p if expected.right is None else expected.right[some]
-        bends = curvatures(tables, tried, right)
-        own[some] = blocks(bends, theta)
-        noise[some] = _noise(tables, theta, slope, tried * expected.spread)
-        weight = slope * bends[0]
-        cross[some, :2] = (weight @ with_shift).reshape(-1, 2, N_SHIFTS)
-        about_shifts += (slope * weight).sum(axis=0)
+    theta, n_items = expected.theta, len(items.slope)
+    size = 2 if items.logit_guessing is None else 3
+    values, derivatives = common_ability_basis(theta)
+    with_theta = np.concatenate([theta[:, None] * values, values], axis=1)
+    blocks, missing = np.empty((2, n_items, size, size))
+    coupling = np.empty((n_items, size, N_COMMON))
+    about_common = np.zeros(len(theta))
+    step = max(1, _NUMBERS_AT_ONCE // len(theta))
+    for some in (slice(first, first + step) for first in range(0, n_items, step)):
+        part = Items(*(None if of_items is None else of_items[some] for of_items in items))
+        curves, slope = curves_of(part, theta), part.slope[:, None]
+        responses = expected.responses[some if len(expected.responses) > 1 else slice(None)]
+        right = None if expected.right is None else expected.right[some]
+        second = curvatures(curves, responses, right)
+        blocks[some] = complete_data_information(second, theta)
+        missing[some] = _missing_information(curves, slope, second[0], responses, expected)
+        by_logit = (second[0] @ with_theta).reshape(-1, 2, N_COMMON)
+        coupling[some, :2] = slope[:, :, None] * by_logit
+        about_common += slope[:, 0] ** 2 @ second[0]
         if size == 3:
-            cross[some, 2] = (slope * bends[1]) @ values
-    shared = values.T @ (about_shifts[:, None] * values)
-    for which, sd in fitted.sds.items():
-        of_group = expected.mass[which][:, None]
-        shared += values.T @ (of_group / sd**2 * values) + slopes.T @ (of_group * slopes)
-    return System(own, noise, cross, shared)
+            coupling[some, 2] = slope * (second[1] @ values)
+    common = values.T @ (about_common[:, None] * values)
+    for of_group, sd in zip(expected.mass[:, :, None], sds, strict=True):
+        common += values.T @ (of_group / sd**2 * values) + derivatives.T @ (of_group * derivatives)
+    return System(blocks, missing, coupling, common)
 
 
-def less_noise(own: Array, inverse: Array, noise: Array) -> Array:
-    """Information of each item less ``noise``, which is held to half of what there is."""
-    share = np.einsum("jkl,jlk->j", inverse, noise)
+def minus_missing_information(blocks: Array, inverse: Array, missing: Array) -> Array:
+    """Information of each item less what it misses, which is held to half of what there is."""
+    share = np.einsum("jkl,jlk->j", inverse, missing)
     kept = np.minimum(1.0, 0.5 / np.maximum(share, 1e-300))
-    return np.asarray(own - kept[:, None, None] * noise)
+    return np.asarray(blocks - kept[:, None, None] * missing)
 
 
-def curvatures(tables: Tables, expected: Array, right: Array) -> list[Array]:
-    """Minus the second derivatives at each node, abilities known.
+def curvatures(curves: Curves, responses: Array, right: Array | None = None) -> list[Array]:
+    """Minus the second derivatives of the complete-data log-likelihood at each ability.
 
-    By the logit z = aθ + d twice, and with guessing by z and γ and by γ twice; ``expected`` and
-    ``right`` are the responses and the right responses at each node.
+    By the logit z = aθ + d twice, and with guessing by z and γ and by γ twice; ``responses`` and
+    ``right`` are those at each ability, right ones being as many as the curves say if not given.
     """
-    s, p, c = tables
+    s, p, c = curves
     rising = s * (1 - s)
     if not c.any():
-        return [expected * rising]
+        return [responses * rising]
+    right = responses * p if right is None else right
     by_chance = c * (1 - c)
     return [
-        expected * rising - right * rising / p * (1 - s * (1 - c) / p),
+        responses * rising - right * rising / p * (1 - s * (1 - c) / p),
         right * rising * by_chance / p**2,
-        expected * by_chance - right * by_chance / p * (1 - c * (1 - s) / p),
+        responses * by_chance - right * by_chance / p * (1 - c * (1 - s) / p),
     ]
 
 
-def blocks(curvatures: list[Array], theta: Array) -> Array:
-    """The same by the parameters of each item, (n_items, k, k)."""
-    by_logit = outer(curvatures[0], theta)
+def complete_data_information(curvatures: list[Array], theta: Array) -> Array:
+    """Curvatures summed by the parameters of each item, (n_items, k, k)."""
+    powers = np.stack([theta**2, theta, np.ones_like(theta)], axis=1)
+    by_logit = (curvatures[0] @ powers)[:, [[0, 1], [1, 2]]]
     if len(curvatures) == 1:
-        return by_logit
+        return np.asarray(by_logit)
     _, mixed, by_guessing = curvatures
     found = np.empty((len(mixed), 3, 3))
     found[:, :2, :2] = by_logit
-    found[:, :2, 2] = found[:, 2, :2] = np.stack([mixed @ theta, mixed.sum(axis=1)], 1)
+    found[:, :2, 2] = found[:, 2, :2] = mixed @ powers[:, 1:]
     found[:, 2, 2] = by_guessing.sum(axis=1)
     return found
 
 
-def outer(weight: Array, theta: Array) -> Array:
-    """Sum over nodes of weight times the outer product of (θ, 1), (n_items, 2, 2)."""
-    entries = weight @ np.stack([theta**2, theta, np.ones_like(theta)], axis=1)
-    return np.asarray(entries[:, [[0, 1], [1, 2]]])
+def common_ability_basis(theta: Array) -> tuple[Array, Array]:
+    """Smooth functions of ability and their derivatives, (n_nodes, N_COMMON).
 
-
-def shifts(theta: Array) -> tuple[Array, Array]:
-    """Smooth functions of ability and their derivatives, (n_nodes, N_SHIFTS)."""
+    Legendre polynomials of tanh(θ/2), which are bounded, and θ itself.
+    """
     bounded = np.tanh(theta / 2)
-    values = np.polynomial.legendre.legvander(bounded, N_SHIFTS - 2)
-    slopes = np.stack(
-        [
-            np.polynomial.legendre.Legendre.basis(k).deriv()(bounded) * (1 - bounded**2) / 2
-            for k in range(N_SHIFTS - 1)
-        ],
-        axis=1,
-    )
-    return np.column_stack([values, theta]), np.column_stack([slopes, np.ones_like(theta)])
+    values = np.polynomial.legendre.legvander(bounded, N_COMMON - 2)
+    by_bounded = np.polynomial.legendre.legder(np.eye(N_COMMON - 1))
+    derivatives = np.polynomial.legendre.legval(bounded, by_bounded).T
+    derivatives *= (1 - bounded[:, None] ** 2) / 2
+    return np.column_stack([values, theta]), np.column_stack([derivatives, np.ones_like(theta)])
 
 
-def _noise(tables: Tables, theta: Array, slope: Array, spread: Array) -> Array:
-    """What an item by itself loses as abilities follow the chance in its responses, (n, k, k).
+def _missing_information(
+    curves: Curves, slope: Array, second: Array, responses: Array, expected: Expected
+) -> Array:
+    """Information each item by itself misses as abilities follow its responses, (n_items, k, k).
 
     Its score at a response y is (y − P)·v(θ) with v = (θs, s, c)/P less what does not depend on
-    y, and moves by (y − P)·v′(θ) plus what shifts account for. ``spread`` is the sum of posterior
-    variances at each node.
+    y, and moves with θ by (y − P)·v′(θ) plus what common changes account for.
     """
-    s, p, c = tables
-    weight = spread * p * (1 - p)
+    s, p, c = curves
     if not c.any():
-        noise = np.zeros((len(s), 2, 2))
-        noise[:, 0, 0] = weight.sum(axis=1)
-        return noise
+        missing = np.zeros((len(s), 2, 2))
+        missing[:, 0, 0] = second @ expected.variance
+        return missing
+    weight = responses * expected.variance * p * (1 - p)
     rising = slope * c * s * (1 - s) / p**2
-    moved = np.stack([s / p + theta * rising, rising, -(1 - c) * rising], axis=1)
+    moved = np.stack([s / p + expected.theta * rising, rising, -(1 - c) * rising], axis=1)
     return np.asarray((moved * weight[:, None]) @ moved.transpose(0, 2, 1))

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.fitted import tables_of
+from irtkit.calibration.information import curves_of
 from irtkit.calibration.priors import Term, WeakPrior, steep_term
 from irtkit.irf import Items
+from irtkit.quadrature import Grid
+from irtkit.quadrature.posterior_weights import posterior_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from irtkit.calibration.fitted import Fitted, Tables
+    from irtkit.calibration.information import Curves
+    from irtkit.patterns import Patterns
 
     Array = NDArray[np.float64]
     Places = NDArray[np.intp]
@@ -46,27 +49,31 @@ class ItemLikelihoods:
     splits the respondents perfectly is as likely with any steeper slope.
     """
 
-    def __init__(self, fitted: Fitted) -> None:
-        self.n_items = fitted.layout.n_items
-        self._guessing = fitted.items.logit_guessing
+    def __init__(self, patterns: Patterns, items: Items, grid: Grid) -> None:
+        self.n_items = len(items.slope)
+        self._guessing = items.logit_guessing
+        theta = grid.nodes.theta
+        # curves at the nodes themselves: few respondents say little of how items are distributed,
+        # and what is learned of it moves by 1e5 times an error of interpolation
+        exact = Grid(grid.nodes._replace(knots=theta, spread=None), grid.log_weights)
         # nodes within a fraction of a logit of each other are merged before sums are taken
-        steep = float(np.quantile(np.abs(fitted.items.slope), _STEEP))
-        places, place = np.unique(np.floor(fitted.theta * steep / _LOGITS), return_inverse=True)
+        steep = float(np.quantile(np.abs(items.slope), _STEEP))
+        places, place = np.unique(np.floor(theta * steep / _LOGITS), return_inverse=True)
         merge = (place[:, None] == np.arange(len(places))).astype(np.float64)
         right = np.zeros((self.n_items, len(places)))
-        responses = np.zeros((1 if fitted.complete else self.n_items, len(fitted.theta)))
-        for some, answered, weights, _ in fitted.posteriors():
-            right += some.T @ (weights @ merge)
-            responses += weights.sum(axis=0) if fitted.complete else answered.T @ weights
+        responses = np.zeros((1 if patterns.complete else self.n_items, len(theta)))
+        for _, some, answered, weights in posterior_weights(patterns, items, exact):
+            right += some.T @ (weights.T @ merge)
+            responses += weights.sum(axis=1) if answered is None else answered.T @ weights.T
         mass = responses.sum(axis=0)
         kept = mass @ merge > _NO_MASS * mass.sum()
         merge = merge[:, kept]
-        self._theta: Array = (mass * fitted.theta) @ merge / (mass @ merge)
+        self._theta: Array = (mass * theta) @ merge / (mass @ merge)
         self._responses: Array = responses @ merge
         self._functions = np.stack([self._theta, np.ones_like(self._theta)], axis=1)
         self._right: Array = right[:, kept]
         """Right responses at each node; without guessing their Σθ and Σ1."""
-        if not fitted.with_guessing:
+        if self._guessing is None:
             self._right = self._right @ self._functions
 
     def log_likelihood(self, items: Places, slope: Array, intercept: Array) -> Array:
@@ -80,7 +87,7 @@ class ItemLikelihoods:
             if self._guessing is None:
                 value[part] = a * right[:, :1] + d * right[:, 1:] - _sum(softplus, responses)
                 continue
-            _, p, c = self._tables(np.repeat(some, a.shape[1]), a.ravel(), d.ravel())
+            _, p, c = self._curves(np.repeat(some, a.shape[1]), a.ravel(), d.ravel())
             log_right = np.log(np.maximum(p, _LEAST_PROBABILITY)).reshape(z.shape)
             log_wrong = np.log1p(-c).reshape(*a.shape, 1) - softplus
             value[part] = _sum(log_right - log_wrong, right) + _sum(log_wrong, responses)
@@ -92,7 +99,7 @@ class ItemLikelihoods:
         squares = np.column_stack([self._theta**2, self._functions])
         for part in self._parts(len(items), 1):
             some = items[part]
-            s, p, c = self._tables(some, slope[part], intercept[part])
+            s, p, c = self._curves(some, slope[part], intercept[part])
             responses, right = self._responses_of(some), self._right[some]
             share = s / np.maximum(p, _LEAST_PROBABILITY)
             if self._guessing is not None:
@@ -109,9 +116,9 @@ class ItemLikelihoods:
     def _limit(self, slope: Array) -> Term:
         return steep_term(slope, WeakPrior.steep, WeakPrior.steep_spread)
 
-    def _tables(self, some: Places, slope: Array, intercept: Array) -> Tables:
+    def _curves(self, some: Places, slope: Array, intercept: Array) -> Curves:
         logit = None if self._guessing is None else self._guessing[some]
-        return tables_of(Items(slope, intercept, logit), self._theta)
+        return curves_of(Items(slope, intercept, logit), self._theta)
 
     def _responses_of(self, some: Places) -> Array:
         return self._responses if len(self._responses) == 1 else self._responses[some]

@@ -1,76 +1,127 @@
 """Standard errors of item parameters from the observed information.
 
-The observed information is that of known abilities minus what not knowing them costs (Louis
-1982): Σᵢ Covᵢ[sᵢ(θ)] over each respondent's posterior, sᵢ being the score of the items at ability
-θ. For ordinary numbers of items the whole matrix is formed: sᵢ is expanded in polynomials that are
-orthonormal under the posterior, until a further one adds nothing, so that the result is exact.
+The observed information is the complete-data information minus the missing information
+Σᵢ Covᵢ[sᵢ(θ)], sᵢ(θ) being the score of the items at ability θ and the covariance that of the
+posterior of respondent i (Louis 1982). For ordinary numbers of items the whole matrix is formed;
+for many, an arrowhead matrix of items and common changes of ability (:mod:`.information`), so that
+standard errors hold the common uncertainty of scale and location either way.
 
-For many items no items × items array is formed: items and shifts that all abilities share make a
-system that is block-diagonal in the items with a narrow border (:mod:`.information`). Standard
-errors thus hold the common uncertainty of scale and location.
+The sums over respondents are in 32 bits. What they make up is taken from the complete-data
+information, which is in 64 bits, so that their relative error of some 1e-6 grows by one over the
+share of the information that is left.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import lapack
 
 from irtkit.calibration.information import (
-    blocks,
+    complete_data_information,
     curvatures,
+    curves_of,
     expected_of,
-    less_noise,
-    outer,
+    minus_missing_information,
     system_of,
 )
-from irtkit.calibration.likelihood import prior_at
 from irtkit.patterns import REAL
+from irtkit.quadrature.posterior_weights import posterior_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from irtkit.calibration.fitted import Fitted, Tables
-    from irtkit.irf import ItemParameters, ModelName
+    from irtkit.calibration.information import Curves, System
+    from irtkit.calibration.priors import AtPrior
+    from irtkit.irf import ItemParameters, Items, ModelName
+    from irtkit.patterns import Patterns
+    from irtkit.quadrature import Grid
 
     Array = NDArray[np.float64]
+    Floats = NDArray[np.floating[Any]]
 
 _MOST_DENSE = 300
-"""Parameters up to which the information is formed as a whole."""
-_MANY_RESPONDENTS = 1500
+"""Parameters up to which the information is formed as a whole: inverting it then takes 2 ms."""
+_NEGLIGIBLE = 3e-4
+"""Share of the missing information about a parameter that may be left out. Standard errors of fits
+of every kind (``benchmarks/unchanged.py``) are then off by 5e-4 of themselves at most, 1e-4 in the
+median."""
 _MOST_POLYNOMIALS = 16
-_NEGLIGIBLE = 1e-9
-"""Share of the information that a further polynomial must add."""
+"""Reached only by a posterior on as many nodes that steep items cut in pieces."""
+_LEAST_NORM = 1e-3
+"""Norm of a polynomial, by that of the one before, that 32 bits tell from 0; a posterior that has
+less has a millionth of its mass beyond as many nodes as there are polynomials."""
+_UNKNOWN, _ROUNDING = 1e-10, 1e-12
+"""Information, that of one certain response being 1, below which a parameter is not identified, and
+what makes up for rounding."""
 
 
-class _Covariances(NamedTuple):
-    """Inverse of a system with blocks by item and a border of what items share."""
+class _Prior(NamedTuple):
+    """Information of the prior about items and what it learns, an arrowhead matrix."""
 
-    own: Array
-    """Shape (n_items, k, k): covariance of each item's parameters."""
-    shared: Array
-    """Shape (n_shared, n_shared)."""
-    cross: Array
-    """Shape (n_items, k, n_shared)."""
+    item_blocks: Array
+    """Shape (n_items, k, k)."""
+    coupling: Array
+    """Shape (n_items, k, n_learned)."""
+    common_block: Array
+    """Shape (n_learned, n_learned)."""
 
 
-def item_covariances(fitted: Fitted) -> Array:
+def item_covariances(
+    patterns: Patterns,
+    items: Items,
+    grid: Grid,
+    *,
+    model: ModelName,
+    sds: tuple[float, float],
+    prior: AtPrior | None,
+    n_learned: int,
+) -> Array:
     """Covariance of (slope, intercept, logit of guessing) of every item, (n_items, k, k).
 
     For 1PL the slope is the common one; for Rasch it has variance NaN.
+
+    Parameters
+    ----------
+    sds
+        SDs of ability of real and of synthetic respondents.
+    prior, n_learned
+        The prior at these items, and how many of its location and log scale are estimated too.
     """
-    layout, n_items = fitted.layout, fitted.layout.n_items
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        found = _dense(fitted) if fitted.n_parameters <= _MOST_DENSE else _bordered(fitted)
-    if not layout.common_slope:
-        return found.own
-    whole = np.empty((n_items, 2, 2))
-    whole[:, 0, 0] = found.shared[0, 0] if layout.model == "1PL" else np.nan
-    whole[:, 0, 1] = whole[:, 1, 0] = found.cross[:, 0, 0]
-    whole[:, 1, 1] = found.own[:, 0, 0]
-    return whole
+    common_slope, with_guessing = model in {"1PL", "Rasch"}, items.logit_guessing is not None
+    n_items, size = len(items.slope), 3 if with_guessing else 2
+    by_prior = _Prior(*map(np.zeros, [(n_items, size, size), (n_items, size, 0), (0, 0)]))
+    if prior is not None:
+        by_prior = _Prior(
+            prior.blocks(),
+            prior.border()[:, :, :n_learned],
+            prior.corner()[:n_learned, :n_learned],
+        )
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+        if n_items * size > _MOST_DENSE:
+            expected = expected_of(patterns, items, grid, right_too=with_guessing)
+            system = system_of(items, expected, sds)
+            found = _by_arrowhead(system, by_prior, common_slope=common_slope)
+        else:
+            whole = patterns.complete and not with_guessing
+            of_data = _from_complete_data if whole else _from_incomplete_data
+            blocks, missing = of_data(patterns, items, grid, common_slope=common_slope)
+            information, places = _complete_information(blocks, by_prior), _places(n_items, size)
+            if common_slope:
+                information = _with_common_slope(information, n_items)
+                places = np.stack([np.zeros(n_items, int), 1 + np.arange(n_items)], axis=1)
+            information[: len(missing), : len(missing)] -= missing
+            if model == "Rasch":
+                about_sd = _about_latent_sd(patterns, items, grid, sds[REAL])
+                information[0, : n_items + 1] = information[: n_items + 1, 0] = about_sd
+            found = _inverse(information)[places[:, :, None], places[:, None, :]]
+    if model == "Rasch":
+        found[:, 0, 0] = np.nan
+    return found
 
 
 def of_parameters(
@@ -101,219 +152,222 @@ def of_parameters(
     return np.sqrt(np.where(variances >= 0, variances, np.nan))
 
 
-def _dense(fitted: Fitted) -> _Covariances:
-    """Invert the observed information as a whole."""
-    n_items, size = fitted.layout.n_items, fitted.size
-    if fitted.complete and not fitted.with_guessing:
-        known, lost = _parts_of_family(fitted)
-    else:
-        known, lost = _parts(fitted)
-    place = np.arange(size) * n_items + np.arange(n_items)[:, None]
-    information = -lost
-    information[place[:, :, None], place[:, None, :]] += known
-    return _inverted(fitted, information, place)
+def _from_complete_data(
+    patterns: Patterns, items: Items, grid: Grid, *, common_slope: bool
+) -> tuple[Array, Array]:
+    """Complete-data information by item, and the missing information, of complete data.
 
-
-def _parts(fitted: Fitted) -> tuple[Array, Array]:
-    """Information by item of known abilities, and what is lost as they are not known."""
-    n_items, size, theta = fitted.layout.n_items, fitted.size, fitted.theta
-    tables = fitted.tables()
-    by_right, by_response = _scores(tables, theta)
-    expected_right = np.zeros((n_items, len(theta)))
-    expected = np.zeros_like(expected_right)
-    lost = np.zeros((size * n_items, size * n_items))
-    for right, answered, weights, _ in fitted.posteriors():
-        expected_right += right.T @ weights
-        expected += answered.T @ weights
-        for weighted in _orthonormal(weights, theta):
-            parts = [
-                _table(right) * (weighted @ on_right.T)
-                + _table(answered) * (weighted @ on_response.T)
-                for on_right, on_response in zip(by_right, by_response, strict=True)
-            ]
-            added = np.concatenate(parts, axis=1)
-            step = added.T @ added
-            lost += step
-            if np.trace(step) < _NEGLIGIBLE * np.trace(lost):
-                break
-    return blocks(curvatures(tables, expected, expected_right), theta), lost
-
-
-def _table(cells: Any) -> Array:
-    """A part of the responses to a few items, which may be sparse, as a table."""
-    return cells if isinstance(cells, np.ndarray) else cells.toarray()
-
-
-def _parts_of_family(fitted: Fitted) -> tuple[Array, Array]:
-    """The same for complete data without guessing, where scores are θ·y − θ·P and y − P.
-
-    The sums over respondents of the covariances of θ and of functions of θ need only sums
-    over respondents by node and by pair of nodes.
+    Without guessing the score is θ·y − θ·P and y − P. With complete data the functions of θ are
+    the same for all respondents, so that their covariances need only sums over respondents by node
+    and by pair of nodes.
     """
-    n_items, theta = fitted.layout.n_items, fitted.theta
+    n_items, theta = len(items.slope), grid.nodes.theta
+    narrow = theta.astype(np.float32)
     mass, pairs = np.zeros(len(theta)), np.zeros((len(theta), len(theta)))
-    by_right, by_both = np.zeros((n_items, len(theta))), np.zeros((n_items, n_items))
-    # 32 bits for many respondents: standard errors are then good to some 4e-5 of themselves
-    dtype: Any = np.float32 if fitted.rows.n > _MANY_RESPONDENTS else np.float64
-    for right, _, weights, _ in fitted.posteriors(dtype):
-        mass += weights.sum(axis=0, dtype=np.float64)
-        deviation = (theta - (weights @ theta)[:, None]).astype(dtype)
-        centred = weights * deviation
-        pairs += weights.T @ weights
-        by_right += right.T @ centred
-        by_both += right.T @ ((centred * deviation).sum(axis=1, keepdims=True) * right)
-    p = fitted.tables().p
-    curves = np.concatenate([theta * p, p])
-    lost = (curves * mass) @ curves.T - curves @ pairs @ curves.T
-    crossed = by_right @ curves.T
-    lost[:n_items] -= crossed
-    lost[:, :n_items] -= crossed.T
-    lost[:n_items, :n_items] += by_both
-    return outer(mass * p * (1 - p), theta), lost
+    by_right, by_both = np.zeros((len(theta), n_items)), np.zeros((n_items, n_items))
+    for _, right, _, weights in posterior_weights(patterns, items, grid, np.float32):
+        centred = weights * (narrow[:, None] - narrow @ weights)
+        mass += weights.sum(axis=1)
+        pairs += weights @ weights.T
+        by_right += centred @ right
+        np.multiply(right, np.sqrt(np.maximum(narrow @ centred, 0.0))[:, None], out=right)
+        by_both += right.T @ right  # of right responses times posterior SDs
+    curves = curves_of(items, theta)
+    functions = np.concatenate([theta * curves.p, curves.p])
+    missing = functions @ (np.diag(mass) - pairs) @ functions.T
+    crossed = functions @ by_right
+    missing[:, :n_items] -= crossed
+    missing[:n_items] -= crossed.T
+    missing[:n_items, :n_items] += by_both
+    if common_slope:
+        missing = _with_common_slope(missing, n_items)
+    return complete_data_information(curvatures(curves, mass[None]), theta), missing
 
 
-def _inverted(fitted: Fitted, information: Array, place: NDArray[np.int64]) -> _Covariances:
-    """Add the prior, make slopes common where they are, and invert."""
-    n_items = fitted.layout.n_items
-    by_prior = _prior(fitted)
-    information[place[:, :, None], place[:, None, :]] += by_prior.own
-    shared = by_prior.shared
-    border = np.zeros((len(information), len(shared)))
-    border[place] = by_prior.cross
-    if fitted.layout.common_slope:
-        if fitted.layout.model == "Rasch":
-            by_sd = _by_latent_sd(fitted)
-            slope, with_rest = by_sd[0], by_sd[1:]
-        else:
-            slope = information[:n_items, :n_items].sum()
-            with_rest = information[n_items:, :n_items].sum(axis=1)
-        head = np.concatenate([[slope], border[:n_items].sum(axis=0)])
-        shared = np.block([[head[None]], [head[1:, None], shared]])
-        information = information[n_items:, n_items:]
-        border = np.concatenate([with_rest[:, None], border[n_items:]], axis=1)
-        place = np.arange(n_items)[:, None]
-    whole = np.block([[information, border], [border.T, shared]])
-    covariance = _inverse(whole)
-    n = len(information)
-    return _Covariances(
-        covariance[place[:, :, None], place[:, None, :]],
-        covariance[n:, n:],
-        covariance[place, n:] if n < len(whole) else np.zeros((*place.shape, 0)),
-    )
+def _from_incomplete_data(
+    patterns: Patterns, items: Items, grid: Grid, *, common_slope: bool
+) -> tuple[Array, Array]:
+    """The same where cells are missing or repeated, or items are guessed.
+
+    Scores are expanded in polynomials orthonormal under each posterior, of which the linear one has
+    nearly all of the covariance. What further ones add falls about geometrically, for odd and for
+    even ones, and they are added until all that would follow is negligible.
+    """
+    n_items, theta = len(items.slope), grid.nodes.theta
+    curves = curves_of(items, theta)
+    by_response, by_right = _score_functions(items, curves, theta)
+    n_parameters = 1 + n_items if common_slope else by_response.shape[1] * n_items
+    responses, right_sum = np.zeros((2, len(theta), n_items))
+    missing = np.zeros((n_parameters, n_parameters))
+    for part in posterior_weights(patterns, items, grid, np.float32):
+        right, answered, weights = part[1:]
+        if patterns.sparse:
+            right, answered = right.toarray(), answered.toarray()
+        responses += weights.sum(axis=1)[:, None] if answered is None else weights @ answered
+        if by_right is not None:
+            right_sum += weights @ right
+        of_part, shares = np.zeros(n_parameters), []
+        for degree, weighted in enumerate(_orthonormal(weights, theta), 1):
+            scores = _along(weighted, by_response, answered)
+            if by_right is not None:
+                scores += _along(weighted, by_right, right)
+            elif degree == 1:  # the score of a slope has right · θ, which is linear
+                scores[:, 0] += right * (theta.astype(np.float32) @ weighted)[:, None]
+            if common_slope:
+                scores = np.insert(scores[:, 1], 0, scores[:, 0].sum(axis=1), axis=1)
+            scores = scores.reshape(-1, n_parameters)
+            step = scores.T @ scores
+            missing += step
+            of_part += np.diag(step)
+            shares.append(float((np.diag(step) / np.maximum(of_part, _UNKNOWN)).max()))
+            fall = shares[-1] / shares[-3] if degree > 2 else 1.0
+            if fall * sum(shares[-2:]) < _NEGLIGIBLE * (1 - fall):  # the sum of what would follow
+                break
+    second = curvatures(curves, responses.T, right_sum.T)
+    return complete_data_information(second, theta), missing
 
 
-def _by_latent_sd(fitted: Fitted) -> Array:
+def _score_functions(items: Items, curves: Curves, theta: Array) -> tuple[Floats, Floats | None]:
+    """Score of an item as responses · B(θ) + right · A(θ), each (n_nodes, n_parameters, n_items).
+
+    With z = aθ + d it is (right/P − responses) times θs, s and c. Without guessing, where A is
+    (θ, 1), only B is returned. What is constant in θ has no covariance and is left out.
+    """
+    s, p, c = (np.asarray(part.T, dtype=np.float32) for part in curves)
+    at = theta.astype(np.float32)[:, None]
+    if items.logit_guessing is None:
+        return np.stack([-at * s, -s], axis=1), None
+    by_response = np.stack([-at * s, -s, np.zeros_like(s)], axis=1)
+    return by_response, np.stack([at * s / p, s / p, c / p], axis=1)
+
+
+def _along(weighted: Floats, functions: Floats, counts: Floats | None) -> Floats:
+    """Expectations of functions of ability times a polynomial, times counts of responses.
+
+    Shape (n, n_parameters, n_items).
+    """
+    n_nodes, n_parameters, _ = functions.shape
+    expected = weighted.T @ functions.reshape(n_nodes, -1)
+    expected = expected.reshape(len(expected), n_parameters, -1)
+    if counts is not None:
+        expected *= counts[:, None]
+    return expected
+
+
+def _orthonormal(weights: Floats, theta: Array) -> Iterator[Floats]:
+    """Weights times polynomials 1, 2, … of θ, orthonormal under each column of weights."""
+    theta = theta.astype(weights.dtype)
+    centred = theta[:, None] - theta @ weights
+    before, after = np.ones_like(weights), centred
+    norm = np.ones_like(weights[0])
+    for _ in range(_MOST_POLYNOMIALS):
+        weighted = weights * after
+        square = (weighted * after).sum(axis=0)
+        kept = square > (_LEAST_NORM * norm) ** 2
+        norm = np.where(kept, np.sqrt(square), 0.0)
+        factor = np.where(kept, 1 / norm, 0.0)
+        weighted *= factor
+        yield weighted
+        now = after * factor
+        after = centred * now
+        after -= (weighted * after).sum(axis=0) * now
+        after -= norm * before
+        before = now
+
+
+def _places(n_items: int, size: int) -> NDArray[np.intp]:
+    """Where the parameters of each item are in the whole information, (n_items, k).
+
+    Slopes of all items come first, then intercepts, then logits of guessing.
+    """
+    return np.arange(size) * n_items + np.arange(n_items)[:, None]
+
+
+def _complete_information(blocks: Array, prior: _Prior) -> Array:
+    """Information of known abilities and the prior; what the prior learns comes last."""
+    n, places = blocks.shape[0] * blocks.shape[1], _places(*blocks.shape[:2])
+    information = np.zeros((n + len(prior.common_block),) * 2)
+    information[places[:, :, None], places[:, None, :]] = blocks + prior.item_blocks
+    information[places, n:] = prior.coupling
+    information[n:] = information[:, n:].T
+    information[n:, n:] = prior.common_block
+    return information
+
+
+def _with_common_slope(information: Array, n_items: int) -> Array:
+    """Information about one slope in place of those of all items, which come first."""
+    first = [0, *range(n_items, len(information))]
+    return np.asarray(np.add.reduceat(np.add.reduceat(information, first, axis=0), first, axis=1))
+
+
+def _by_arrowhead(system: System, prior: _Prior, *, common_slope: bool) -> Array:
+    """Covariance of the parameters of every item beside all that items have in common.
+
+    A common slope, and what the prior learns, join the common block. The information that each
+    item by itself misses is no part of what couples items: common changes miss none of it.
+    """
+    missing, n_learned = system.missing_information, len(prior.common_block)
+    blocks = system.item_blocks + prior.item_blocks
+    coupling = np.concatenate([prior.coupling, system.coupling], axis=2)
+    common = np.zeros((coupling.shape[2],) * 2)
+    common[:n_learned, :n_learned] = prior.common_block
+    common[n_learned:, n_learned:] = system.common_block
+    if common_slope:
+        head = np.concatenate([[blocks[:, 0, 0].sum()], coupling[:, 0].sum(axis=0)])
+        common = np.block([[head[None]], [head[1:, None], common]])
+        coupling = np.concatenate([blocks[:, 1:, :1], coupling[:, 1:]], axis=2)
+        blocks, missing = blocks[:, 1:, 1:], np.zeros_like(blocks[:, 1:, 1:])
+    known = (np.einsum("jkk->jk", blocks) > _UNKNOWN).all(axis=1)
+    # a block by responses at one ability alone would be singular
+    blocks, coupling = blocks[known] + _ROUNDING * np.eye(blocks.shape[1]), coupling[known]
+    inverses = np.linalg.inv(blocks)
+    solved = inverses @ coupling
+    of_common = _inverse(common - np.tensordot(coupling, solved, axes=((0, 1), (0, 1))))
+    left = minus_missing_information(blocks, inverses, missing[known])
+    found = np.linalg.inv(left) + (solved @ of_common) @ solved.transpose(0, 2, 1)
+    if common_slope:
+        with_slope = -(solved @ of_common)[:, :, :1]
+        slope = np.broadcast_to(of_common[:1, :1], with_slope.shape)
+        found = np.block([[slope, with_slope.transpose(0, 2, 1)], [with_slope, found]])
+    covariances = np.full((len(known), *found.shape[1:]), np.nan)
+    covariances[known] = found
+    return covariances
+
+
+def _about_latent_sd(patterns: Patterns, items: Items, grid: Grid, sd: float) -> Array:
     """Observed information of log σ (Rasch) with itself and with every intercept.
 
     The log weight of a node has the derivative h(θ) = θ²/σ² less its mean on the grid.
     """
-    square = (fitted.theta / fitted.sds[REAL]) ** 2
-    weights = np.exp(fitted.log_weights[REAL])
-    mean = weights @ square
-    spread = weights @ square**2 - mean**2
-    curves = fitted.tables().s
-    total = np.zeros(fitted.layout.n_items + 1)
-    for _, answered, posterior, real in fitted.posteriors():
-        of_real = posterior[real]
-        deviation = of_real * (square - (of_real @ square)[:, None])
-        total[0] += (2 * (of_real @ square - mean) + spread - deviation @ square).sum()
-        total[1:] += ((answered[real].T @ deviation) * curves).sum(axis=1)
+    square = (grid.nodes.theta / sd) ** 2
+    at_nodes = np.exp(grid.log_weights[REAL])
+    mean = at_nodes @ square
+    variance = at_nodes @ square**2 - mean**2
+    s = curves_of(items, grid.nodes.theta).s.T
+    total = np.zeros(1 + len(items.slope))
+    for some, right, answered, weights in posterior_weights(patterns, items, grid):
+        real = weights[:, patterns.group[some] == REAL]
+        deviation = real * (square[:, None] - square @ real)
+        total[0] += (2 * (square @ real - mean) + variance - square @ deviation).sum()
+        given = np.ones_like(right) if answered is None else answered
+        total[1:] += ((deviation @ given[patterns.group[some] == REAL]) * s).sum(axis=0)
     return total
 
 
-def _bordered(fitted: Fitted) -> _Covariances:
-    """Items beside shifts that all abilities share; no items × items array."""
-    expected = expected_of(fitted, right_too=fitted.with_guessing)
-    own, noise, cross, shared = system_of(fitted, expected)
-    by_prior = _prior(fitted)
-    own += by_prior.own
-    shared = _block_diagonal(by_prior.shared, shared)
-    cross = np.concatenate([by_prior.cross, cross], axis=2)
-    if fitted.layout.common_slope:
-        head = np.concatenate([[own[:, 0, 0].sum()], cross[:, 0].sum(axis=0)])
-        shared = np.block([[head[None]], [head[1:, None], shared]])
-        cross = np.concatenate([own[:, 1:, :1], cross[:, 1:]], axis=2)
-        own = own[:, 1:, 1:]
-        noise = np.zeros_like(own)
-    return _solved(own, cross, shared, noise)
-
-
-def _prior(fitted: Fitted) -> _Covariances:
-    """What the prior adds to the information: by item, shared, and between them."""
-    layout, size = fitted.layout, fitted.size
-    if layout.prior is None:
-        n_items = layout.n_items
-        return _Covariances(
-            np.zeros((n_items, size, size)), np.zeros((0, 0)), np.zeros((n_items, size, 0))
-        )
-    prior, n = prior_at(layout, fitted.x), layout.n_learned
-    return _Covariances(prior.blocks(), prior.corner()[:n, :n], prior.border()[:, :, :n])
-
-
-def _scores(tables: Tables, theta: Array) -> tuple[list[Array], list[Array]]:
-    """Score of an item as right · A(θ) + responses · B(θ): A and B by parameter."""
-    s, p, c = tables
-    odds = s / p
-    by_right, by_response = [theta * odds, odds], [-theta * s, -s]
-    if c.any():
-        by_right.append(c / p)
-        by_response.append(np.broadcast_to(-c, s.shape))
-    return by_right, by_response
-
-
-def _orthonormal(weights: Array, theta: Array) -> Iterator[Array]:
-    """Weights times polynomials 1, 2, … of θ, orthonormal under each row of weights."""
-    mean = weights @ theta
-    before, now = np.zeros_like(weights), np.ones_like(weights)
-    scale = np.zeros(len(weights))
-    centred = theta - mean[:, None]
-    for _ in range(_MOST_POLYNOMIALS):
-        drift = ((weights * now**2) * centred).sum(axis=1)
-        after = (centred - drift[:, None]) * now - scale[:, None] * before
-        norm = np.sqrt((weights * after**2).sum(axis=1))
-        kept = norm > 1e-12
-        before, now, scale = now, after / np.where(kept, norm, np.inf)[:, None], norm
-        yield weights * now
-
-
-def _solved(own: Array, cross: Array, shared: Array, noise: Array) -> _Covariances:
-    """Invert a system with blocks by item and a narrow border.
-
-    ``noise`` is what an item by itself loses as abilities follow the chance in its responses, held
-    to half of what there is; shifts of all abilities lose nothing by it.
-    """
-    inverse = np.full_like(own, np.nan)
-    diagonal = np.einsum("jkk->jk", own)
-    known = (diagonal > 1e-10).all(axis=1)
-    some = own[known] + 1e-12 * np.eye(own.shape[1])
-    inverse[known] = np.linalg.inv(some)
-    reach = inverse @ cross
-    rest = shared - np.einsum("jkr,jks->rs", cross[known], reach[known])
-    common = _inverse(rest)
-    inverse[known] = np.linalg.inv(less_noise(some, inverse[known], noise[known]))
-    return _Covariances(
-        inverse + np.einsum("jkr,rs,jls->jkl", reach, common, reach, optimize=True),
-        common,
-        -reach @ common,
-    )
-
-
-def _block_diagonal(first: Array, second: Array) -> Array:
-    n = len(first)
-    whole = np.zeros((n + len(second), n + len(second)))
-    whole[:n, :n], whole[n:, n:] = first, second
-    return whole
-
-
 def _inverse(information: Array) -> Array:
-    """Inverse of a symmetric matrix; NaN where a parameter is not identified."""
-    scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
-    known = np.diag(information) > 1e-10
-    inverse = np.full_like(information, np.nan)
+    """Inverse of a symmetric matrix; NaN where a parameter is not identified.
+
+    By Cholesky where it is positive definite, which away from a maximum it need not be.
+    """
+    known = np.diag(information) > _UNKNOWN
     kept = np.ix_(known, known)
-    scaled = information[kept] / np.outer(scale[known], scale[known])
-    try:
-        inverse[kept] = np.linalg.inv(scaled) / np.outer(scale[known], scale[known])
-    except np.linalg.LinAlgError:
+    scale = np.sqrt(np.outer(np.diag(information)[known], np.diag(information)[known]))
+    inverse = np.full_like(information, np.nan)
+    factor, indefinite = lapack.dpotrf(information[kept] / scale)
+    if not indefinite:
+        half = np.triu(lapack.dpotri(factor)[0])
+        inverse[kept] = (half + np.triu(half, 1).T) / scale
         return inverse
+    with suppress(np.linalg.LinAlgError):
+        inverse[kept] = np.linalg.inv(information[kept] / scale) / scale
     return inverse

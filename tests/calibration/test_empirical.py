@@ -8,10 +8,10 @@ from scipy.special import log_expit
 
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, fit, load_digits_crowd
-from irtkit.calibration.fitted import Fitted
 from irtkit.calibration.item_distribution import ItemDistribution
 from irtkit.calibration.item_likelihoods import ItemLikelihoods
 from irtkit.calibration.layout import Layout
+from irtkit.calibration.likelihood import grid_of
 from irtkit.calibration.priors import Hyper
 from irtkit.irf import Items
 from irtkit.patterns import patterns_of
@@ -259,7 +259,7 @@ def test_likelihoods_of_single_items_bend_as_told(model: irtkit.ModelName, missi
     x = x[: 36 if model == "3PL" else 24]
     rows = patterns_of(ResponseMatrix(values), synthetic_is_real=False)
     nodes = NodeDensity.of(layout.items(x), 8.0, 1.0).nodes()
-    likelihoods = ItemLikelihoods(Fitted(layout, rows, nodes, x))
+    likelihoods = ItemLikelihoods(rows, layout.items(x), grid_of(layout, nodes, x))
     items, step = np.arange(12), 1e-4
     slope, intercept = layout.items(x)[:2]
     score, information = likelihoods.local(items, slope, intercept)

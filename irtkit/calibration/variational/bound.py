@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.fitted import Fitted
 from irtkit.calibration.information import System, expected_of, system_of
 from irtkit.calibration.layout import Layout
 from irtkit.calibration.likelihood import MarginalLikelihood, grid_of
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from irtkit.calibration.variational.guide import Guide
     from irtkit.calibration.variational.inference import StepLikelihood
     from irtkit.calibration.variational.target import Target
-    from irtkit.quadrature import Engine, Nodes, Posteriors
+    from irtkit.quadrature import Engine, Grid, Nodes, Posteriors
 
     Array = NDArray[np.float64]
 
@@ -64,20 +63,17 @@ class Likelihood:
 
         The posteriors of ability are those at ``parameters``.
         """
-        expected = expected_of(self._fitted(parameters))
-        found = (system_of(self._fitted(point), expected) for point in points)
+        expected = expected_of(self._engine.rows, Items(*parameters.T), self._grid(parameters))
+        found = (system_of(Items(*p.T), expected, (1.0, synthetic_sd_of(p))) for p in points)
         return [System(*(self._factor * part for part in system)) for system in found]
 
-    def _fitted(self, parameters: Array) -> Fitted:
-        x = self._layout.vector(Items(*parameters.T))
-        return Fitted(self._layout, self._engine.rows, self._nodes, x)
+    def _grid(self, parameters: Array) -> Grid:
+        return grid_of(self._layout, self._nodes, self._layout.vector(Items(*parameters.T)))
 
     def posteriors(self, parameters: Array) -> Posteriors:
         """Posterior of every respondent."""
-        items = Items(*parameters.T)
-        grid = grid_of(self._layout, self._nodes, self._layout.vector(items))
         with np.errstate(under="ignore", divide="ignore"):
-            return self._engine.posteriors(items, grid)
+            return self._engine.posteriors(Items(*parameters.T), self._grid(parameters))
 
 
 def synthetic_sd_of(parameters: Array) -> float:

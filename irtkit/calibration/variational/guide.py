@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.stats import chi2
 
-from irtkit.calibration.information import System, less_noise
+from irtkit.calibration.information import System, minus_missing_information
 from irtkit.calibration.variational.coordinates import Point
 
 if TYPE_CHECKING:
@@ -175,16 +175,16 @@ def _information(target: Target, point: Point, system: System) -> Information:
     by_own, by_shared = coordinates.jacobian(point)
     back = by_own.transpose(0, 2, 1)
     prior_own, prior_cross, prior_shared = target.location_curvature(point)
-    shared_items = system.own @ by_shared
+    shared_items = system.item_blocks @ by_shared
     corner = np.einsum("jkr,jks->rs", by_shared, shared_items) + prior_shared
-    beside = np.einsum("jkr,jks->rs", by_shared, system.cross)
-    cross = back @ np.concatenate([shared_items, system.cross], axis=2)
+    beside = np.einsum("jkr,jks->rs", by_shared, system.coupling)
+    cross = back @ np.concatenate([shared_items, system.coupling], axis=2)
     cross[:, :, :n] += prior_cross
     return Information(
-        back @ system.own @ by_own + prior_own,
-        back @ system.noise @ by_own,
+        back @ system.item_blocks @ by_own + prior_own,
+        back @ system.missing_information @ by_own,
         cross,
-        np.block([[corner, beside], [beside.T, system.shared]]),
+        np.block([[corner, beside], [beside.T, system.common_block]]),
     )
 
 
@@ -210,7 +210,7 @@ def guide_of(
     rest = information.shared - np.einsum("jkr,jks->rs", information.cross, reach)
     if not target.coordinates.common_slope:
         own = _bent(own, -by_slope * target.coordinates.slopes(mean)[2])
-    own = less_noise(own, _inverses(own), information.noise)
+    own = minus_missing_information(own, _inverses(own), information.noise)
     factor = np.asarray(np.linalg.cholesky(_inverses(_positive(own))))
     return Guide(mean.own, mean.shared, factor, reach, _inverse(rest))
 

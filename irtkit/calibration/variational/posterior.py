@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.information import shifts
+from irtkit.calibration.information import common_ability_basis
 from irtkit.calibration.variational.coordinates import STORED, Coordinates, Point
 from irtkit.calibration.variational.encoder import Encoder, encoded, features_of
 from irtkit.calibration.variational.guide import Guide
@@ -126,7 +126,7 @@ class Posterior:
         drawn = [part for _, part in self._items(generator, common)]
         slope, intercept, *guessing = np.moveaxis(np.concatenate(drawn, axis=1), 2, 0)
         mean, sd = self.abilities.population_mean, self.abilities.given_items
-        moved, _ = shifts(mean)
+        moved, _ = common_ability_basis(mean)
         ability = mean + common[:, len(self.guide.shared) :] @ moved.T
         ability = ability + sd * generator.normal(size=ability.shape)
         if scale == "sample":
