@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     Places = NDArray[np.intp]
 
 _NUMBERS_AT_ONCE = 2**19
+"""Numbers in a table of items, points and nodes: 4 MiB."""
 _LEAST_PROBABILITY = 1e-300
+"""What stands for a probability of 0 in a logarithm or a denominator."""
 _LOGITS, _STEEP = 0.3, 0.9
 """How far merged nodes are apart for items at this quantile of steepness."""
 _NO_MASS = 1e-9

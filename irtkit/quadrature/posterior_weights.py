@@ -58,34 +58,26 @@ def posterior_weights(
     In 32 bits the log weight of a node is off by some 1e-7 of the log-likelihood of a respondent,
     at random: with a few hundred items by 1e-5.
     """
-    engine = NumpyEngine(patterns)
-    kind, nodes = engine.kind, grid.nodes
+    engine, nodes = NumpyEngine(patterns), grid.nodes
+    narrow = Items(np.asarray(items.slope, dtype=dtype), items.intercept, items.logit_guessing)
+    at = Grid(nodes._replace(theta=nodes.theta.astype(dtype)), grid.log_weights.astype(dtype))
     arrays = RowArrays(patterns.cells, patterns.trials, patterns.group)
-    shared = Curves(*_as_type(dtype, curves(engine, kind, items, nodes)))
-    theta, log_weights = _as_type(dtype, (nodes.theta, grid.log_weights))
-    inputs = Inputs(
-        arrays,
-        patterns.item_right,
-        Items(*_as_type(dtype, items)),
-        Grid(nodes._replace(theta=theta), log_weights),
-    )
+    inputs = Inputs(arrays, patterns.item_right, narrow, at)
+    shared = curves(engine, engine.kind, items, nodes)
+    shared = Curves(*(None if part is None else part.astype(dtype) for part in shared))
     least = np.asarray(2 * np.exp(_LEAST_LOG_WEIGHT), dtype=dtype)
     for some, right, answered in float_blocks(
         patterns.cells,
         patterns.trials,
         _NUMBERS_AT_ONCE,
         complete=patterns.complete,
-        n_points=len(theta),
+        n_points=len(nodes.theta),
         dtype=dtype,
     ):
-        answers = answers_of(kind, patterns.group[some], right, answered)
+        answers = answers_of(engine.kind, patterns.group[some], right, answered)
         weights = log_joint(np, answers, inputs, shared, dtype)
         weights -= weights.max(axis=0)
         np.exp(np.maximum(weights, _LEAST_LOG_WEIGHT, out=weights), out=weights)
         np.multiply(weights, weights > least, out=weights)
         weights /= weights.sum(axis=0)
         yield Part(some, right, answered, weights)
-
-
-def _as_type(dtype: Any, arrays: tuple[Any, ...]) -> list[Any]:
-    return [None if array is None else np.asarray(array, dtype=dtype) for array in arrays]
