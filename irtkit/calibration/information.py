@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 N_COMMON = 8
-"""Functions in the common ability basis; tests hold standard errors to those of the whole matrix."""
+"""Functions in the common ability basis; tests compare with the whole matrix what they find."""
 _NUMBERS_AT_ONCE = 2**17
 """Numbers in a table of item curves: ten such tables of 64 bits take 10 MiB."""
 _LEAST_LOGIT = -300.0

@@ -254,11 +254,12 @@ def _orthonormal(weights: Floats, theta: Array) -> Iterator[Floats]:
     theta, root = theta.astype(weights.dtype), np.sqrt(weights)
     centred = theta[:, None] - theta @ weights
     now, after, size = root, centred * root, np.ones_like(root[0])
+    rounding = len(theta) * np.finfo(weights.dtype).eps
     for _ in range(_MOST_POLYNOMIALS):
         square = (after * after).sum(axis=0)
-        kept = square > np.finfo(weights.dtype).eps * size
-        norm = np.where(kept, np.sqrt(square), 0.0)
-        before, now = now, after * np.where(kept, 1 / norm, 0.0)
+        kept = square > rounding * size
+        norm = np.sqrt(np.where(kept, square, 0.0))
+        before, now = now, after * np.divide(1.0, norm, out=np.zeros_like(norm), where=kept)
         yield root * now
         after = centred * now
         drift = (after * now).sum(axis=0)
