@@ -54,7 +54,8 @@ Posteriors from repeated trials are too narrow for 32 bits."""
 _NEGLIGIBLE, _MOST_POLYNOMIALS = 1e-4, 16
 """Missing information that may be left out, by the information that is left about a parameter:
 standard errors of the fits of ``benchmarks/unchanged.py`` are then off by 2e-4 of themselves at
-most. As many polynomials are needed only beside items that cut posteriors in pieces."""
+most. Beside items so steep that they cut posteriors in pieces the most polynomials are too few,
+but with more the recurrence loses their orthogonality."""
 _UNKNOWN = 1e-10
 """Information below which a parameter is not identified; a response that is as likely right as
 wrong has 0.25 about an intercept."""
@@ -192,8 +193,8 @@ def _from_incomplete_data(
         if patterns.sparse:
             right, answered = right.toarray(), answered.toarray()
         responses = weights.sum(axis=1)[:, None] if answered is None else weights @ answered
-        of_right = np.zeros_like(weights) if by_right is None else weights @ right
-        of_part = complete_data_information(curvatures(curves, responses.T, of_right.T), theta)
+        of_right = None if by_right is None else (weights @ right).T
+        of_part = complete_data_information(curvatures(curves, responses.T, of_right), theta)
         blocks += of_part
         left, shares = np.einsum("jkk->kj", of_part), list[float]()
         left = np.append(left[0].sum(), left[1]) if common_slope else left.ravel()
@@ -356,7 +357,7 @@ def _inverse(information: Array) -> Array:
     scale = np.sqrt(np.outer(np.diag(information)[known], np.diag(information)[known]))
     inverse = np.full_like(information, np.nan)
     factor, indefinite = lapack.dpotrf(information[kept] / scale)
-    if not indefinite:
+    if known.any() and not indefinite:
         half = np.triu(lapack.dpotri(factor)[0])
         inverse[kept] = (half + np.triu(half, 1).T) / scale
         return inverse
