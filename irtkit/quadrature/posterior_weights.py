@@ -61,18 +61,13 @@ def posterior_weights(
     engine, nodes = NumpyEngine(patterns), grid.nodes
     narrow = Items(np.asarray(items.slope, dtype=dtype), items.intercept, items.logit_guessing)
     at = Grid(nodes._replace(theta=nodes.theta.astype(dtype)), grid.log_weights.astype(dtype))
-    arrays = RowArrays(patterns.cells, patterns.trials, patterns.group)
-    inputs = Inputs(arrays, patterns.item_right, narrow, at)
+    cells, trials, complete = patterns.cells, patterns.trials, patterns.complete
+    inputs = Inputs(RowArrays(cells, trials, patterns.group), patterns.item_right, narrow, at)
     shared = curves(engine, engine.kind, items, nodes)
     shared = Curves(*(None if part is None else part.astype(dtype) for part in shared))
     least = np.asarray(2 * np.exp(_LEAST_LOG_WEIGHT), dtype=dtype)
     for some, right, answered in float_blocks(
-        patterns.cells,
-        patterns.trials,
-        _NUMBERS_AT_ONCE,
-        complete=patterns.complete,
-        n_points=len(nodes.theta),
-        dtype=dtype,
+        cells, trials, _NUMBERS_AT_ONCE, complete=complete, n_points=len(nodes.theta), dtype=dtype
     ):
         answers = answers_of(engine.kind, patterns.group[some], right, answered)
         weights = log_joint(np, answers, inputs, shared, dtype)
