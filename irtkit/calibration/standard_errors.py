@@ -185,8 +185,9 @@ def _from_incomplete_data(
     n_items, theta = len(items.slope), grid.nodes.theta
     curves = curves_of(items, theta)
     by_response, by_right = _score_functions(items, curves, theta, dtype)
-    n_parameters = 1 + n_items if common_slope else by_response.shape[1] * n_items
-    blocks = np.zeros((n_items, *by_response.shape[1:2] * 2))
+    size = 2 if by_right is None else 3
+    n_parameters = 1 + n_items if common_slope else size * n_items
+    blocks = np.zeros((n_items, size, size))
     missing = np.zeros((n_parameters, n_parameters))
     for part in posterior_weights(patterns, items, grid, dtype):
         right, answered, weights = part[1:]
@@ -199,9 +200,10 @@ def _from_incomplete_data(
         left, shares = np.einsum("jkk->kj", of_part), list[float]()
         left = np.append(left[0].sum(), left[1]) if common_slope else left.ravel()
         for degree, weighted in enumerate(_orthonormal(weights, theta), 1):
-            scores = _along(weighted, by_response, answered)
+            scores = of_responses = _along(weighted, by_response, answered)
             if by_right is not None:
-                scores += _along(weighted, by_right, right)
+                scores = _along(weighted, by_right, right)
+                scores[:, :2] += of_responses
             elif degree == 1:  # the score of a slope has right · θ, which is linear
                 scores[:, 0] += right * (theta.astype(dtype) @ weighted)[:, None]
             if common_slope:
@@ -223,13 +225,13 @@ def _score_functions(
     """Score of an item as responses · B(θ) + right · A(θ), each (n_nodes, n_parameters, n_items).
 
     With z = aθ + d it is (right/P − responses) times θs, s and c. Without guessing, where A is
-    (θ, 1), only B is returned. What is constant in θ has no covariance and is left out.
+    (θ, 1), only B is returned. What is constant in θ has no covariance: B is left out for c.
     """
     s, p, c = (np.asarray(part.T, dtype=dtype) for part in curves)
     at = theta.astype(dtype)[:, None]
+    by_response = np.stack([-at * s, -s], axis=1)
     if items.logit_guessing is None:
-        return np.stack([-at * s, -s], axis=1), None
-    by_response = np.stack([-at * s, -s, np.zeros_like(s)], axis=1)
+        return by_response, None
     return by_response, np.stack([at * s / p, s / p, c / p], axis=1)
 
 
