@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 N_COMMON = 8
-"""Functions in the common ability basis."""
+"""Functions in the common ability basis; tests compare with the whole matrix what they find."""
 _LEAST_LOGIT = -300.0
 """Logit of guessing whose e-fold is still a number above 0; less is as good as no guessing."""
 

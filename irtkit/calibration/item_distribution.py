@@ -252,9 +252,7 @@ class ItemDistribution:
         of_intercept = Term(Normal(0.0, 1.0).at(residual / sd), by_residual, {0: -slope / sd})
         rise = 2 * (self.difficulty_spread * unit) ** 2 * slope / variance  # of log V by the slope
         by_log_variance = 0.5 * ((residual / sd) ** 2 - 1)
-        of_variance = LogDensity(
-            -0.5 * np.log(variance), by_log_variance, np.full_like(slope, 0.5)
-        )
+        of_variance = LogDensity(-0.5 * np.log(variance), by_log_variance, np.full_like(slope, 0.5))
         of_spread = Term(of_variance, {0: rise}, {1: -rise * slope})
         terms = [of_intercept, of_spread, Term(STEEP.at(slope), {0: 1.0})]
         return summed(terms, items, hyper, (weak.location_sd, weak.log_scale_sd))

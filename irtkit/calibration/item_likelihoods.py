@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.information import curves_of
+from irtkit.calibration.information import complete_data_information, curvatures, curves_of
 from irtkit.calibration.item_distribution import STEEP
 from irtkit.irf import Items, softplus
 from irtkit.patterns import blocks
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Places = NDArray[np.intp]
 
-_LEAST_PROBABILITY = 1e-300
 _LOGITS, _STEEP = 0.3, 0.9
 """How far merged nodes are apart for items at this quantile of steepness."""
 _NO_MASS = 1e-9
@@ -88,7 +87,7 @@ class ItemLikelihoods:
                 value[part] = a * right[:, :1] + d * right[:, 1:] - _sum(rise, responses)
                 continue
             _, p, c = self._curves(np.repeat(some, a.shape[1]), a.ravel(), d.ravel())
-            log_right = np.log(np.maximum(p, _LEAST_PROBABILITY)).reshape(z.shape)
+            log_right = np.log(p).reshape(z.shape)
             log_wrong = np.log1p(-c).reshape(*a.shape, 1) - rise
             value[part] = _sum(log_right - log_wrong, right) + _sum(log_wrong, responses)
         return value + STEEP.at(slope).value
@@ -96,18 +95,16 @@ class ItemLikelihoods:
     def local(self, items: Places, slope: Array, intercept: Array) -> Local:
         """Gradient and expected information of some items at slopes and intercepts, (n,)."""
         score, information = np.empty((len(items), 2)), np.empty((len(items), 2, 2))
-        squares = np.column_stack([self._theta**2, self._functions])
         for part in self._parts(len(items), 1):
             some = items[part]
-            s, p, c = self._curves(some, slope[part], intercept[part])
+            at = self._curves(some, slope[part], intercept[part])
             responses, right = self._responses_of(some), self._right[some]
-            share = s / np.maximum(p, _LEAST_PROBABILITY)
-            if self._guessing is not None:
-                score[part] = ((right - responses * p) * share) @ self._functions
+            if self._guessing is None:
+                score[part] = right - (responses * at.p) @ self._functions
             else:
-                score[part] = right - (responses * s) @ self._functions
-            entries = (responses * (1 - c) * (1 - s) * s * share) @ squares
-            information[part] = entries[:, [[0, 1], [1, 2]]]
+                score[part] = ((right / at.p - responses) * at.s) @ self._functions
+            by_logit = curvatures(at, responses)[:1]
+            information[part] = complete_data_information(by_logit, self._theta)
         limit = STEEP.at(slope)
         score[:, 0] += limit.derivative
         information[:, 0, 0] += limit.curvature

@@ -16,9 +16,7 @@ from irtkit.calibration.priors import (
     Density,
     LogDensity,
     Normal,
-    Prior,
     Term,
-    WeakPrior,
     check_above_zero,
     summed,
 )

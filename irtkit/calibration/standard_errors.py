@@ -6,15 +6,14 @@ posterior of respondent i (Louis 1982). For ordinary numbers of items the whole 
 for many, an arrowhead matrix of items and common changes of ability (:mod:`.information`), so that
 standard errors hold the common uncertainty of scale and location either way.
 
-The sums over respondents are in 32 bits. What they make up is taken from the complete-data
-information, which is in 64 bits, so that their relative error of some 1e-6 grows by one over the
-share of the information that is left.
+Sums over many respondents are in 32 bits, and good to some 1e-6. What they make up is taken from
+the complete-data information, so that this error grows by one over the share that is left.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import lapack
@@ -43,32 +42,23 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
     Floats = NDArray[np.floating[Any]]
+    Prior = tuple[Array, Array, Array]
+    """Information of a prior: item blocks, coupling with what it learns, and that about the latter,
+    (n_items, k, k), (n_items, k, n_learned), (n_learned, n_learned)."""
 
 _MOST_DENSE = 300
 """Parameters up to which the information is formed as a whole: inverting it then takes 2 ms."""
-_NEGLIGIBLE = 3e-4
-"""Share of the missing information about a parameter that may be left out. Standard errors of fits
-of every kind (``benchmarks/unchanged.py``) are then off by 5e-4 of themselves at most, 1e-4 in the
-median."""
-_MOST_POLYNOMIALS = 16
-"""Reached only by a posterior on as many nodes that steep items cut in pieces."""
-_LEAST_NORM = 1e-3
-"""Norm of a polynomial, by that of the one before, that 32 bits tell from 0; a posterior that has
-less has a millionth of its mass beyond as many nodes as there are polynomials."""
-_UNKNOWN, _ROUNDING = 1e-10, 1e-12
-"""Information, that of one certain response being 1, below which a parameter is not identified, and
-what makes up for rounding."""
-
-
-class _Prior(NamedTuple):
-    """Information of the prior about items and what it learns, an arrowhead matrix."""
-
-    item_blocks: Array
-    """Shape (n_items, k, k)."""
-    coupling: Array
-    """Shape (n_items, k, n_learned)."""
-    common_block: Array
-    """Shape (n_learned, n_learned)."""
+_MANY_RESPONDENTS = 1500
+"""Respondents from which on sums over them are in 32 bits; of fewer they take a few milliseconds.
+Posteriors from repeated trials are too narrow for 32 bits."""
+_NEGLIGIBLE, _MOST_POLYNOMIALS = 1e-4, 16
+"""Missing information that may be left out, by the information that is left about a parameter:
+standard errors of the fits of ``benchmarks/unchanged.py`` are then off by 2e-4 of themselves at
+most. Beside items so steep that they cut posteriors in pieces the most polynomials are too few,
+but with more the recurrence loses their orthogonality."""
+_UNKNOWN = 1e-10
+"""Information below which a parameter is not identified; a response that is as likely right as
+wrong has 0.25 about an intercept."""
 
 
 def item_covariances(
@@ -94,21 +84,25 @@ def item_covariances(
     """
     common_slope, with_guessing = model in {"1PL", "Rasch"}, items.logit_guessing is not None
     n_items, size = len(items.slope), 3 if with_guessing else 2
-    by_prior = _Prior(*map(np.zeros, [(n_items, size, size), (n_items, size, 0), (0, 0)]))
-    if prior is not None:
+    if prior is None:
+        blocks, coupling = np.zeros((n_items, size, size)), np.zeros((n_items, size, 0))
+        of_prior = blocks, coupling, np.zeros((0, 0))
+    else:
         corner = prior.corner[:n_learned, :n_learned]
-        by_prior = _Prior(prior.blocks, prior.border[:, :, :n_learned], corner)
+        of_prior = prior.blocks, prior.border[:, :, :n_learned], corner
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
         if not formed_as_a_whole(items, patterns.n_items):
             expected = expected_of(patterns, items, grid, right_too=with_guessing)
             copies = patterns.multiplicity
             system = system_of(items, expected, sds, copies)
-            found = _by_arrowhead(system, by_prior, copies, common_slope=common_slope)
+            found = _by_arrowhead(system, of_prior, copies, common_slope=common_slope)
         else:
-            whole = patterns.complete and not with_guessing
-            of_data = _from_complete_data if whole else _from_incomplete_data
-            blocks, missing = of_data(patterns, items, grid, common_slope=common_slope)
-            information, places = _complete_information(blocks, by_prior), _places(n_items, size)
+            simple = patterns.complete and size == 2
+            of_data = _from_complete_data if simple else _from_incomplete_data
+            narrow = patterns.n > _MANY_RESPONDENTS and not patterns.repeated
+            dtype = np.float32 if narrow else np.float64
+            blocks, missing = of_data(patterns, items, grid, dtype, common_slope=common_slope)
+            information, places = _whole(blocks, of_prior)
             if common_slope:
                 information = _with_common_slope(information, n_items)
                 places = np.stack([np.zeros(n_items, int), 1 + np.arange(n_items)], axis=1)
@@ -156,7 +150,7 @@ def of_parameters(
 
 
 def _from_complete_data(
-    patterns: Patterns, items: Items, grid: Grid, *, common_slope: bool
+    patterns: Patterns, items: Items, grid: Grid, dtype: Any, *, common_slope: bool
 ) -> tuple[Array, Array]:
     """Complete-data information by item, and the missing information, of complete data.
 
@@ -165,10 +159,10 @@ def _from_complete_data(
     and by pair of nodes.
     """
     n_items, theta = len(items.slope), grid.nodes.theta
-    narrow = theta.astype(np.float32)
+    narrow = theta.astype(dtype)
     mass, pairs = np.zeros(len(theta)), np.zeros((len(theta), len(theta)))
     by_right, by_both = np.zeros((len(theta), n_items)), np.zeros((n_items, n_items))
-    for _, right, _, weights, often in posterior_weights(patterns, items, grid, np.float32):
+    for _, right, _, weights, often in posterior_weights(patterns, items, grid, dtype):
         centred = often * (narrow[:, None] - narrow @ weights)
         mass += often.sum(axis=1)
         pairs += often @ weights.T
@@ -188,7 +182,7 @@ def _from_complete_data(
 
 
 def _from_incomplete_data(
-    patterns: Patterns, items: Items, grid: Grid, *, common_slope: bool
+    patterns: Patterns, items: Items, grid: Grid, dtype: Any, *, common_slope: bool
 ) -> tuple[Array, Array]:
     """The same where cells are missing or repeated, or items are guessed.
 
@@ -198,51 +192,56 @@ def _from_incomplete_data(
     """
     n_items, theta = len(items.slope), grid.nodes.theta
     curves = curves_of(items, theta)
-    by_response, by_right = _score_functions(items, curves, theta)
-    n_parameters = 1 + n_items if common_slope else by_response.shape[1] * n_items
-    responses, right_sum = np.zeros((2, len(theta), n_items))
+    by_response, by_right = _score_functions(items, curves, theta, dtype)
+    size = 2 if by_right is None else 3
+    n_parameters = 1 + n_items if common_slope else size * n_items
+    blocks = np.zeros((n_items, size, size))
     missing = np.zeros((n_parameters, n_parameters))
-    for part in posterior_weights(patterns, items, grid, np.float32):
+    for part in posterior_weights(patterns, items, grid, dtype):
         right, answered, weights, often = part[1:]
         if patterns.sparse:
             right, answered = right.toarray(), answered.toarray()
-        responses += often.sum(axis=1)[:, None] if answered is None else often @ answered
-        if by_right is not None:
-            right_sum += often @ right
+        responses = often.sum(axis=1)[:, None] if answered is None else often @ answered
+        of_right = None if by_right is None else (often @ right).T
+        of_part = complete_data_information(curvatures(curves, responses.T, of_right), theta)
+        blocks += of_part
         root = None if patterns.frequency is None else np.sqrt(often.sum(axis=0))[:, None]
-        of_part, shares = np.zeros(n_parameters), []
+        left, shares = np.einsum("jkk->kj", of_part), list[float]()
+        left = np.append(left[0].sum(), left[1]) if common_slope else left.ravel()
         for degree, weighted in enumerate(_orthonormal(weights, theta), 1):
-            scores = _along(weighted, by_response, answered)
+            scores = of_responses = _along(weighted, by_response, answered)
             if by_right is not None:
-                scores += _along(weighted, by_right, right)
+                scores = _along(weighted, by_right, right)
+                scores[:, :2] += of_responses
             elif degree == 1:  # the score of a slope has right · θ, which is linear
-                scores[:, 0] += right * (theta.astype(np.float32) @ weighted)[:, None]
+                scores[:, 0] += right * (theta.astype(dtype) @ weighted)[:, None]
             if common_slope:
                 scores = np.insert(scores[:, 1], 0, scores[:, 0].sum(axis=1), axis=1)
             scores = scores.reshape(-1, n_parameters)
             scores = scores if root is None else scores * root
             step = scores.T @ scores
             missing += step
-            of_part += np.diag(step)
-            shares.append(float((np.diag(step) / np.maximum(of_part, _UNKNOWN)).max()))
-            fall = shares[-1] / shares[-3] if degree > 2 else 1.0
+            left -= np.diag(step)
+            shares.append(float((np.diag(step) / np.maximum(np.abs(left), _UNKNOWN)).max()))
+            fall = shares[-1] / max(shares[-3], _UNKNOWN) if degree > 2 else 1.0
             if fall * sum(shares[-2:]) < _NEGLIGIBLE * (1 - fall):  # the sum of what would follow
                 break
-    second = curvatures(curves, responses.T, right_sum.T)
-    return complete_data_information(second, theta), missing
+    return blocks, missing
 
 
-def _score_functions(items: Items, curves: Curves, theta: Array) -> tuple[Floats, Floats | None]:
+def _score_functions(
+    items: Items, curves: Curves, theta: Array, dtype: Any
+) -> tuple[Floats, Floats | None]:
     """Score of an item as responses · B(θ) + right · A(θ), each (n_nodes, n_parameters, n_items).
 
     With z = aθ + d it is (right/P − responses) times θs, s and c. Without guessing, where A is
-    (θ, 1), only B is returned. What is constant in θ has no covariance and is left out.
+    (θ, 1), only B is returned. What is constant in θ has no covariance: B is left out for c.
     """
-    s, p, c = (np.asarray(part.T, dtype=np.float32) for part in curves)
-    at = theta.astype(np.float32)[:, None]
+    s, p, c = (np.asarray(part.T, dtype=dtype) for part in curves)
+    at = theta.astype(dtype)[:, None]
+    by_response = np.stack([-at * s, -s], axis=1)
     if items.logit_guessing is None:
-        return np.stack([-at * s, -s], axis=1), None
-    by_response = np.stack([-at * s, -s, np.zeros_like(s)], axis=1)
+        return by_response, None
     return by_response, np.stack([at * s / p, s / p, c / p], axis=1)
 
 
@@ -260,43 +259,44 @@ def _along(weighted: Floats, functions: Floats, counts: Floats | None) -> Floats
 
 
 def _orthonormal(weights: Floats, theta: Array) -> Iterator[Floats]:
-    """Weights times polynomials 1, 2, … of θ, orthonormal under each column of weights."""
-    theta = theta.astype(weights.dtype)
-    centred = theta[:, None] - theta @ weights
-    before, after = np.ones_like(weights), centred
-    norm = np.ones_like(weights[0])
-    for _ in range(_MOST_POLYNOMIALS):
-        weighted = weights * after
-        square = (weighted * after).sum(axis=0)
-        kept = square > (_LEAST_NORM * norm) ** 2
-        norm = np.where(kept, np.sqrt(square), 0.0)
-        factor = np.where(kept, 1 / norm, 0.0)
-        weighted *= factor
-        yield weighted
-        now = after * factor
-        after = centred * now
-        after -= (weighted * after).sum(axis=0) * now
-        after -= norm * before
-        before = now
+    """Weights times polynomials 1, 2, … of θ, orthonormal under each column of weights.
 
-
-def _places(n_items: int, size: int) -> NDArray[np.intp]:
-    """Where the parameters of each item are in the whole information, (n_items, k).
-
-    Slopes of all items come first, then intercepts, then logits of guessing.
+    By the recurrence of Lanczos in the polynomials times roots of weights, which stay below 1. A
+    posterior on as few nodes as there were polynomials has no more; what is left is rounding.
     """
-    return np.arange(size) * n_items + np.arange(n_items)[:, None]
+    theta, root = theta.astype(weights.dtype), np.sqrt(weights)
+    centred = theta[:, None] - theta @ weights
+    now, after, size = root, centred * root, np.ones_like(root[0])
+    rounding = len(theta) * np.finfo(weights.dtype).eps
+    for _ in range(_MOST_POLYNOMIALS):
+        square = (after * after).sum(axis=0)
+        kept = square > rounding * size
+        norm = np.sqrt(np.where(kept, square, 0.0))
+        before, now = now, after * np.divide(1.0, norm, out=np.zeros_like(norm), where=kept)
+        yield root * now
+        after = centred * now
+        drift = (after * now).sum(axis=0)
+        after -= drift * now
+        after -= norm * before
+        size = drift**2 + norm**2
 
 
-def _complete_information(blocks: Array, prior: _Prior) -> Array:
-    """Information of known abilities and the prior; what the prior learns comes last."""
-    n, places = blocks.shape[0] * blocks.shape[1], _places(*blocks.shape[:2])
-    information = np.zeros((n + len(prior.common_block),) * 2)
-    information[places[:, :, None], places[:, None, :]] = blocks + prior.item_blocks
-    information[places, n:] = prior.coupling
-    information[n:] = information[:, n:].T
-    information[n:, n:] = prior.common_block
-    return information
+def _whole(blocks: Array, prior: Prior) -> tuple[Array, NDArray[np.intp]]:
+    """Information of known abilities and the prior, and where each item's is in it, (n_items, k).
+
+    Slopes of all items come first, then intercepts, then logits of guessing, then what the prior
+    learns.
+    """
+    n_items, size, _ = blocks.shape
+    of_items, coupling, corner = prior
+    places = np.arange(size) * n_items + np.arange(n_items)[:, None]
+    information = np.zeros((blocks[..., 0].size + len(corner),) * 2)
+    rest = slice(blocks[..., 0].size, None)
+    information[places[:, :, None], places[:, None, :]] = blocks + of_items
+    information[places, rest] = coupling
+    information[rest] = information[:, rest].T
+    information[rest, rest] = corner
+    return information, places
 
 
 def _with_common_slope(information: Array, n_items: int) -> Array:
@@ -306,20 +306,20 @@ def _with_common_slope(information: Array, n_items: int) -> Array:
 
 
 def _by_arrowhead(
-    system: System, prior: _Prior, copies: Array | None, *, common_slope: bool
+    system: System, prior: Prior, copies: Array | None, *, common_slope: bool
 ) -> Array:
     """Covariance of the parameters of every item beside all that items have in common.
 
     A common slope, and what the prior learns, join the common block. The information that each
     item by itself misses is no part of what couples items: common changes miss none of it.
     """
-    missing, n_learned = system.missing_information, len(prior.common_block)
+    missing, n_learned = system.missing_information, len(prior[2])
     # what the prior says is said of all copies of an item together
     times = np.ones((len(missing), 1, 1)) if copies is None else copies[:, None, None]
-    blocks = system.item_blocks + prior.item_blocks / times
-    coupling = np.concatenate([prior.coupling / times, system.coupling], axis=2)
+    blocks = system.item_blocks + prior[0] / times
+    coupling = np.concatenate([prior[1] / times, system.coupling], axis=2)
     common = np.zeros((coupling.shape[2],) * 2)
-    common[:n_learned, :n_learned] = prior.common_block
+    common[:n_learned, :n_learned] = prior[2]
     common[n_learned:, n_learned:] = system.common_block
     if common_slope:
         head = (times * np.concatenate([blocks[:, :1, :1], coupling[:, :1]], axis=2)).sum(
@@ -330,7 +330,7 @@ def _by_arrowhead(
         blocks, missing = blocks[:, 1:, 1:], np.zeros_like(blocks[:, 1:, 1:])
     known = (np.einsum("jkk->jk", blocks) > _UNKNOWN).all(axis=1)
     # a block by responses at one ability alone would be singular
-    blocks, coupling = blocks[known] + _ROUNDING * np.eye(blocks.shape[1]), coupling[known]
+    blocks, coupling = blocks[known] + _UNKNOWN * np.eye(blocks.shape[1]), coupling[known]
     inverses = np.linalg.inv(blocks)
     solved = inverses @ coupling
     weighted = times[known] * coupling
@@ -378,7 +378,7 @@ def _inverse(information: Array) -> Array:
     scale = np.sqrt(np.outer(np.diag(information)[known], np.diag(information)[known]))
     inverse = np.full_like(information, np.nan)
     factor, indefinite = lapack.dpotrf(information[kept] / scale)
-    if not indefinite:
+    if known.any() and not indefinite:
         half = np.triu(lapack.dpotri(factor)[0])
         inverse[kept] = (half + np.triu(half, 1).T) / scale
         return inverse

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.irf import Items
 from irtkit.patterns import float_blocks
 from irtkit.quadrature.engines import NumpyEngine
 from irtkit.quadrature.formulas import Answers, Curves, Grid, curves, log_joint
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from irtkit.irf import Items
     from irtkit.patterns import Patterns
 
 _LEAST_LOG_WEIGHT = -40.0
@@ -51,10 +51,11 @@ def posterior_weights(
     """
     engine = NumpyEngine(patterns)
     inputs = engine.inputs(items, grid)
-    shared = Curves(*_as_type(dtype, curves(engine, engine.traits, inputs)))
-    theta, log_weights = _as_type(dtype, (grid.nodes.theta, grid.log_weights))
-    nodes = Grid(grid.nodes._replace(theta=theta), log_weights)
-    inputs = inputs._replace(items=Items(*_as_type(dtype, items)), grid=nodes)
+    shared = curves(engine, engine.traits, inputs)
+    shared = Curves(*(None if part is None else part.astype(dtype) for part in shared))
+    theta = grid.nodes.theta.astype(dtype)
+    nodes = Grid(grid.nodes._replace(theta=theta), grid.log_weights.astype(dtype))
+    inputs = inputs._replace(grid=nodes)
     scores = None
     if items.logit_guessing is None:
         scores = patterns.scores(patterns.copies(items.slope)).astype(dtype)
@@ -71,7 +72,3 @@ def posterior_weights(
         weights /= weights.sum(axis=0)
         often = weights if frequency is None else weights * frequency
         yield Part(some, right, answered, weights, often)
-
-
-def _as_type(dtype: Any, arrays: tuple[Any, ...]) -> list[Any]:
-    return [None if array is None else np.asarray(array, dtype=dtype) for array in arrays]

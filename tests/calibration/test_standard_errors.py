@@ -17,6 +17,7 @@ from irtkit.calibration.priors import WeakPrior
 from irtkit.irf import Items
 from irtkit.patterns import patterns_of
 from irtkit.quadrature import fixed_nodes
+from irtkit.quadrature.posterior_weights import posterior_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -163,6 +164,26 @@ def test_standard_errors_of_a_fit_are_those_of_second_derivatives_by_slope_and_d
     expected = np.sqrt(np.diag(np.linalg.inv(-second_derivatives(by_difficulty, x))))
     assert items["discrimination_se"].to_numpy() == pytest.approx(expected[:6], rel=1e-4)
     assert items["difficulty_se"].to_numpy() == pytest.approx(expected[6:], rel=1e-4)
+
+
+def test_missing_information_is_that_of_posteriors_on_one_or_two_nodes_too() -> None:
+    # 6 × 90 trials leave a posterior SD of about 0.1 on a grid with steps of 0.6
+    items, _ = drawn(10, 6, seed=1)
+    ability = np.random.default_rng(2).normal(size=40)
+    responses = simulate_responses(items, ability, trials=90, seed=3)
+    layout, rows = Layout("2PL", 6, None), patterns_of(responses, synthetic_is_real=False)
+    at = Items(items.discrimination, items.intercept)
+    grid = grid_of(layout, fixed_nodes(21, 6.0), layout.vector(at))
+    _, found = standard_errors._from_incomplete_data(rows, at, grid, np.float64, common_slope=False)
+    theta, expected = grid.nodes.theta, np.zeros((12, 12))
+    p = items.probability(theta).T
+    for part in posterior_weights(rows, at, grid):
+        for right, tried, weight in zip(part.right, part.answered, part.weights.T, strict=True):
+            residual = right[:, None] - tried[:, None] * p
+            score = np.concatenate([residual * theta, residual])
+            score -= (score @ weight)[:, None]
+            expected += (score * weight) @ score.T
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-6 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("model", ["1PL", "2PL", "3PL"])

@@ -17,9 +17,9 @@ from scipy.special import logit
 
 from irtkit.calibration.empirical import empirical_bayes
 from irtkit.calibration.estimates import Estimates
-from irtkit.calibration.item_prior import prior_of
 from irtkit.calibration.likelihood import synthetic_sd
 from irtkit.calibration.maximise import maximise
+from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.starting import start
 from irtkit.calibration.variational import inference
 from irtkit.calibration.variational.amortised import Amortised
@@ -84,8 +84,8 @@ class VariationalFit:
 
     def estimates(self) -> Estimates:
         """Find a start or the state of a checkpoint, maximise the bound, sum up the posterior."""
-        learns = self.settings.prior == "empirical"
-        prior = None if learns else prior_of(self.settings.prior)
+        learns, given = self.settings.prior == "empirical", self.settings.prior
+        prior = None if learns else WeakPrior() if given == "weak" else given
         file = self._checkpoint(prior)
         stored = None if file is None else file.resumed(prior)
         state, encoder = (self._start(prior), None) if stored is None else stored
