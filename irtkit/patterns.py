@@ -9,7 +9,6 @@ answered, 2,099 are distinct.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -48,66 +47,52 @@ def blocks(n: int, width: int, most: int = BLOCK) -> Iterator[slice]:
         yield slice(start, min(start + step, n))
 
 
-@dataclass(frozen=True, eq=False)
 class Patterns:
-    """Responses of respondents in groups."""
+    """Responses of respondents in groups.
 
-    cells: Any
-    """Shape (n, n_items): 1, 0 or −1 (missing) in one byte, or successes; or, of a sparse matrix,
-    a sparse array of the successes of its observed cells."""
-    trials: Any
-    """Same shape: how many trials where they were repeated or cells are sparse, else None."""
-    group: NDArray[np.int8]
-    """Shape (n,): REAL or SYNTHETIC."""
-    frequency: Array | None = None
-    """Shape (n,): how many respondents share each pattern; None if each is one."""
-    multiplicity: Array | None = None
-    """Shape (n_items,): how many items share each column; None if each is one."""
+    Parameters
+    ----------
+    cells
+        Shape (n, n_columns): 1, 0 or −1 (missing) in one byte, or successes; or, of a sparse
+        matrix, a sparse array of the successes of its observed cells.
+    trials
+        Same shape: how many trials where they were repeated or cells are sparse, else None.
+    group
+        Shape (n,): REAL or SYNTHETIC.
+    frequency
+        Shape (n,): how many respondents share each pattern; None if each is one.
+    multiplicity
+        Shape (n_columns,): how many items share each column; None if each is one.
+    """
 
-    @property
-    def n(self) -> int:
-        """Number of patterns."""
-        return len(self.group)
-
-    @property
-    def sparse(self) -> bool:
+    def __init__(
+        self,
+        cells: Any,
+        trials: Any,
+        group: NDArray[np.int8],
+        frequency: Array | None = None,
+        multiplicity: Array | None = None,
+    ) -> None:
+        self.cells, self.trials, self.group = cells, trials, group
+        self.frequency, self.multiplicity = frequency, multiplicity
+        self.n = len(group)
+        self.sparse = not isinstance(cells, np.ndarray)
         """Whether cells are sparse arrays, in which missing cells are not stored."""
-        return not isinstance(self.cells, np.ndarray)
+        self.complete = not self.sparse and trials is None and bool(cells.min() >= 0)
+        """Whether every respondent answered every item once; sparse cells count as incomplete."""
+        self.real: NDArray[np.bool_] = group == REAL
+        """Which patterns are those of real respondents."""
+        self.has_synthetic = not self.real.all()
+        self.n_items = int(cells.shape[1] if multiplicity is None else multiplicity.sum())
+        """Number of items, each as many times as it occurs."""
+        often = np.ones(self.n) if frequency is None else frequency
+        self.n_respondents, self.n_real = int(often.sum()), int(often[self.real].sum())
+        """Number of respondents, and of real ones, each pattern as many times as it occurs."""
 
     @property
     def repeated(self) -> bool:
         """Whether some cell has more than one trial."""
         return bool(self.trials.data.max(initial=0) > 1) if self.sparse else self.trials is not None
-
-    @cached_property
-    def complete(self) -> bool:
-        """Whether every respondent answered every item once; sparse cells count as incomplete."""
-        return not self.sparse and self.trials is None and bool(self.cells.min() >= 0)
-
-    @cached_property
-    def real(self) -> NDArray[np.bool_]:
-        """Which patterns are those of real respondents."""
-        return np.asarray(self.group == REAL)
-
-    @cached_property
-    def has_synthetic(self) -> bool:
-        """Whether any respondent is synthetic."""
-        return not self.real.all()
-
-    @cached_property
-    def n_items(self) -> int:
-        """Number of items, each as many times as it occurs."""
-        return int(self.cells.shape[1] if self.multiplicity is None else self.multiplicity.sum())
-
-    @cached_property
-    def n_respondents(self) -> int:
-        """Number of respondents, each pattern as many times as it occurs."""
-        return int(self.n if self.frequency is None else self.frequency.sum())
-
-    @cached_property
-    def n_real(self) -> int:
-        """Number of real respondents."""
-        return int(self.real.sum() if self.frequency is None else self.frequency[self.real].sum())
 
     @cached_property
     def packed(self) -> Packed | None:
@@ -276,14 +261,16 @@ def merged(whole: Patterns) -> Merged:
     if (found := _copies(keys, whole.cells, whole.trials, whole.group)) is not None:
         first, respondents = found
         frequency = np.bincount(respondents).astype(np.float64)
-        patterns = replace(patterns.chosen(first), frequency=frequency)
+        patterns = patterns.chosen(first)
+        patterns = Patterns(patterns.cells, patterns.trials, patterns.group, frequency)
     weights = generator.integers(1, most // 2, size=(2, patterns.n)).astype(np.float64)
     keys, trials = _sums(patterns, weights, over_items=False), patterns.trials
     found = _copies(keys, patterns.cells.T, None if trials is None else trials.T)
     if found is not None:
         first, items = found
         copies = np.bincount(items).astype(np.float64)
-        patterns = replace(patterns.with_columns(first), multiplicity=copies)
+        parts = patterns.with_columns(first)
+        patterns = Patterns(parts.cells, parts.trials, parts.group, parts.frequency, copies)
     return Merged(patterns, respondents, items)
 
 

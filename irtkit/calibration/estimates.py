@@ -73,6 +73,7 @@ def result_of(
     stretch, latent_sd = _units(estimates, counts, synthetic, model)
     status = _status(counts, estimates.information, np.array(estimates.items.slope))
     parameters = _parameters(estimates, stretch, status)
+    nodes = estimates.nodes.theta * abs(stretch)
     posterior = estimates.posterior
     return FitResult(
         model=model,
@@ -93,11 +94,16 @@ def result_of(
         counts=counts,
         latent_sd=latent_sd,
         log_likelihood=estimates.log_likelihood,
-        n_parameters=_n_parameters(model, responses.n_items),
+        n_parameters=len(status) * {"2PL": 2, "3PL": 3}.get(model, 1) + estimates.common_slope,
         converged=estimates.converged,
         n_iterations=estimates.n_iterations,
         trace_rows=estimates.trace_rows,
-        quadrature=_quadrature(estimates, abs(stretch)),
+        quadrature=Quadrature(
+            n_nodes=estimates.nodes.n_nodes,
+            lowest=float(nodes.min()),
+            highest=float(nodes.max()),
+            estimated_error=estimates.quadrature_error,
+        ),
         responses=responses,
         posterior=None if posterior is None else posterior.stretched(stretch),
     )
@@ -106,14 +112,20 @@ def result_of(
 def _units(
     estimates: Estimates, counts: Counts, synthetic: NDArray[np.bool_], model: ModelName
 ) -> tuple[float, float]:
-    """Factor from ability here to ability in the result, and its SD among real respondents."""
-    common = float(estimates.items.slope[0]) if estimates.common_slope else None
-    stretch = _orientation(estimates.ability, counts, synthetic, common)
-    if estimates.latent_sd is not None:
-        return stretch, estimates.latent_sd
-    if model == "Rasch" and common is not None:
-        return stretch * abs(common), abs(common)
-    return stretch, 1.0
+    """Factor from ability here to ability in the result, and its SD among real respondents.
+
+    The factor is below 0 if ability falls with the proportion right among real respondents.
+    """
+    latent_sd = 1.0 if estimates.latent_sd is None else estimates.latent_sd
+    if not estimates.common_slope:
+        kept = ~synthetic & (counts.respondent_responses > 0)
+        share = counts.respondent_right[kept] / counts.respondent_responses[kept]
+        agreement = float((share - share.mean()) @ estimates.ability[kept])
+        return -1.0 if agreement < 0 else 1.0, latent_sd
+    common = float(estimates.items.slope[0])  # the proportions right may all be equal
+    if model == "Rasch" and estimates.latent_sd is None:
+        return common, abs(common)
+    return -1.0 if common < 0 else 1.0, latent_sd
 
 
 def _standard_errors(
@@ -127,17 +139,6 @@ def _standard_errors(
     errors = of_parameters(parameters, model, estimates.covariances, stretch)
     errors[np.isnan(parameters.intercept)] = np.nan
     return errors
-
-
-def _quadrature(estimates: Estimates, stretch: float) -> Quadrature:
-    """Say which nodes were used, in units of the result."""
-    nodes = estimates.nodes.theta * stretch
-    return Quadrature(
-        n_nodes=estimates.nodes.n_nodes,
-        lowest=float(nodes.min()),
-        highest=float(nodes.max()),
-        estimated_error=estimates.quadrature_error,
-    )
 
 
 def _parameters(estimates: Estimates, stretch: float, status: tuple[str, ...]) -> ItemParameters:
@@ -155,25 +156,6 @@ def _parameters(estimates: Estimates, stretch: float, status: tuple[str, ...]) -
         if not estimates.common_slope:
             slope[unknown] = guessing[unknown] = np.nan
     return ItemParameters(slope, intercept, guessing)
-
-
-def _n_parameters(model: ModelName, n_items: int) -> int:
-    return {"Rasch": n_items + 1, "1PL": n_items + 1, "2PL": 2 * n_items, "3PL": 3 * n_items}[model]
-
-
-def _orientation(
-    ability: NDArray[np.float64],
-    counts: Counts,
-    synthetic: NDArray[np.bool_],
-    common_slope: float | None,
-) -> float:
-    """1.0, or −1.0 if ability falls with the proportion right among real respondents."""
-    if common_slope is not None:  # the proportions right may all be equal
-        return -1.0 if common_slope < 0 else 1.0
-    kept = ~synthetic & (counts.respondent_responses > 0)
-    share = counts.respondent_right[kept] / counts.respondent_responses[kept]
-    agreement = float((share - share.mean()) @ ability[kept])
-    return -1.0 if agreement < 0 else 1.0
 
 
 def _status(

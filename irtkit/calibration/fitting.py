@@ -5,17 +5,16 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from irtkit.calibration.checks import (
+from irtkit.calibration.settings import (
+    Settings,
     check_data,
     check_mesh,
     check_prior,
-    check_settings,
-    check_yes_or_no,
+    check_quadrature,
 )
-from irtkit.calibration.settings import Settings
 from irtkit.calibration.shortcoming import shortcoming_of
 from irtkit.calibration.variational.options import Variational
-from irtkit.checks import check_seed
+from irtkit.checks import check_number, check_whole, check_yes_or_no
 from irtkit.progress import progress_line
 from irtkit.responses import refuse_sparse
 
@@ -145,14 +144,15 @@ def fit(
     check_data(responses, model, synthetic)
     variational = _variational_of(method)
     name = "em" if variational is None else "vi"
-    tol = _TOLERANCES[name] if tol is None else tol
-    check_settings(quadrature, tol, max_iterations)
-    check_mesh(mesh)
+    tol = check_number("tol", _TOLERANCES[name] if tol is None else tol, above=0)
+    check_whole("max_iterations", max_iterations, 1)
+    check_whole("seed", seed, 0)
+    check_quadrature(quadrature)
     check_yes_or_no(standard_errors=standard_errors)
     check_prior(prior, model, variational=variational is not None)
     if mesh is not None:
+        check_mesh(mesh)
         refuse_sparse(responses, "mesh")
-    check_seed(seed)
     batch = None if variational is None else variational.sizes
     batches = batch is not None and batch[0] is not None
     settings = Settings(
@@ -163,7 +163,7 @@ def fit(
         else [int(quadrature[0]), float(quadrature[1])],
         standard_errors=bool(standard_errors),
         synthetic=synthetic,
-        tol=float(tol),
+        tol=tol,
         max_iterations=int(max_iterations),
         devices=None if mesh is None else mesh.size,
         batch=list(batch) if batch is not None and batches else None,

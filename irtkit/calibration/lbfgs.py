@@ -83,6 +83,8 @@ class PreconditionedLBFGS:
         """Largest change of a parameter in a full step."""
         self.expected = 0.0
         """Gain that the quadratic model expects of a full step."""
+        self.converged = False
+        """Whether two evaluations in a row expected next to no gain."""
         self.done = False
         """Whether the search has converged, or no step however short raises the objective."""
         self._direction = np.zeros_like(x)
@@ -91,16 +93,11 @@ class PreconditionedLBFGS:
         self._pairs: deque[_Pair] = deque(maxlen=_MEMORY)
         self._n_small = 0
 
-    @property
-    def converged(self) -> bool:
-        """Whether evaluations expect next to no gain."""
-        return self._n_small >= 2
-
     def swap_objective(self) -> None:
         """Go on with an objective a little different; where full steps fit, from the next point."""
         if self._step < 1:
             self.restart(forget=False)
-        self._swapped, self._n_small, self.done = True, 0, False
+        self._swapped, self._n_small, self.converged, self.done = True, 0, False, False
 
     def restart(self, *, forget: bool = True) -> None:
         """Evaluate the objective at x anew, and forget how it curves."""
@@ -108,7 +105,7 @@ class PreconditionedLBFGS:
         if forget:
             self._pairs.clear()
         self._direction, self.expected, self._step = 0 * self.x, 0.0, 1.0
-        self._n_small, self.done = 0, False
+        self._n_small, self.converged, self.done = 0, False, False
 
     def evaluate(self, objective: Objective, tol: float) -> bool:
         """Make one evaluation; return whether its point was accepted."""
@@ -138,7 +135,8 @@ class PreconditionedLBFGS:
         self._step = min(1.0, MOST_CHANGE / max(self.change, 1e-300))
         falls_fast = self.expected < _FAST * expected_before
         self._n_small = (self._n_small + 1 + falls_fast) * (self.expected < tol)
-        self.done = self._n_small >= 2 or not self._step >= LEAST_STEP
+        self.converged = self._n_small >= 2
+        self.done = self.converged or not self._step >= LEAST_STEP
         return True
 
     def _ahead(self, objective: Objective, found: Evaluation) -> Array:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from irtkit.calibration.parameterisation import Parameterisation, Values
     from irtkit.calibration.priors import AtPrior, Prior
     from irtkit.irf import Items
+    from irtkit.patterns import Patterns
     from irtkit.quadrature import Engine, Nodes, Posteriors
 
     Array = NDArray[np.float64]
@@ -85,7 +86,7 @@ class MarginalLikelihood:
         patterns = self.engine.patterns
         if latent_sd == 1.0 and not patterns.has_synthetic:
             return self._standard
-        sds = latent_sd, synthetic_sd(items, latent_sd, patterns.multiplicity)
+        sds = population_sds(patterns, items, latent_sd)
         return Grid(self.nodes, np.stack([self.nodes.normal_log_weights(sd) for sd in sds]))
 
     def terms(self, items: Items, latent_sd: float = 1.0) -> Terms:
@@ -110,8 +111,7 @@ class MarginalLikelihood:
     ) -> tuple[Array, float]:
         """Gradient by the items, that through the SD of synthetic ability added; by the log SD."""
         patterns = self.engine.patterns
-        sds = latent_sd, synthetic_sd(items, latent_sd, patterns.multiplicity)
-        by_log_sd = []
+        sds, by_log_sd = population_sds(patterns, items, latent_sd), []
         for group in (REAL, SYNTHETIC):
             square = (self.nodes.theta / sds[group]) ** 2
             deviation = square - np.exp(grid.log_weights[group]) @ square
@@ -121,6 +121,13 @@ class MarginalLikelihood:
         gradient = found.gradient.copy()
         gradient[:, 0] -= wide * by_log_sd[SYNTHETIC] * by_slope
         return gradient, by_log_sd[REAL] + (1 - wide) * by_log_sd[SYNTHETIC]
+
+
+def population_sds(patterns: Patterns, items: Items, latent_sd: float) -> tuple[float, float]:
+    """SDs of ability among real and among synthetic respondents, if there are any."""
+    if not patterns.has_synthetic:
+        return latent_sd, latent_sd
+    return latent_sd, synthetic_sd(items, latent_sd, patterns.multiplicity)
 
 
 def synthetic_sd(items: Items, latent_sd: float = 1.0, copies: Array | None = None) -> float:
@@ -165,16 +172,13 @@ class PenalisedLikelihood:
             information[:, 2, 2] += np.where(by_logit < 0, -0.5 * by_logit, by_logit)
         prior, by_hyper = None, np.zeros(2)
         if self.prior is not None:
-            prior = prior_at(self.prior, self.parameters, at, self._copies)
+            copies = self.likelihood.engine.patterns.multiplicity
+            prior = prior_at(self.prior, self.parameters, at, copies)
             value, by_hyper = value + prior.log_density, prior.by_hyper
             by_item = by_item + prior.gradient
         gradient = self.parameters.pulled_back(at, by_item, found.by_log_sd, by_hyper)
         curvature = Curvature(at, information, prior)
         return Evaluation(value, gradient, found.log_likelihood, curvature)
-
-    @property
-    def _copies(self) -> Array | None:
-        return self.likelihood.engine.patterns.multiplicity
 
     def precondition(self, x: Array, curvature: Curvature, v: Array) -> Array:
         """Newton block per item plus the common scale and location."""

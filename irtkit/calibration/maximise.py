@@ -282,28 +282,18 @@ class _Search:
                 self.exact, objective = True, self.problem.at(nodes, exact=True)
                 lbfgs.restart()
             if density is not None and monitor.n_evaluations == begun + look_at:
-                if self._runs_away():
-                    return None
-                needed = self._needed(density)
-                if needed is not None:
+                at = self.problem.parameters.values(lbfgs.x)
+                steepest = float(np.abs(at.items.slope).max()) * at.latent_sd
+                late = monitor.n_evaluations > stopping.patience
+                if self.problem.prior is None and late and steepest > stopping.steepest:
+                    return None  # the likelihood has no maximum at finite slopes
+                patterns, half_width = self.problem.engine.patterns, float(density.theta[-1])
+                needed = self.schedule.density(at.items, patterns, half_width)
+                too_coarse = density.too_coarse_for(needed, self.schedule.too_coarse)
+                if too_coarse and self.schedule.fixed is None:
                     return needed
                 look_at += min(look_at, self.schedule.longest_stretch)
         return None
-
-    def _needed(self, density: NodeDensity) -> NodeDensity | None:
-        """Density that the items need by now, if this one is too coarse for it."""
-        if self.schedule.fixed is not None:
-            return None
-        patterns, items = self.problem.engine.patterns, self.problem.items(self.lbfgs.x)
-        needed = self.schedule.density(items, patterns, float(density.theta[-1]))
-        return needed if density.too_coarse_for(needed, self.schedule.too_coarse) else None
-
-    def _runs_away(self) -> bool:
-        """Whether the likelihood has no maximum at finite slopes, as far as one can tell."""
-        if self.problem.prior is not None or self.monitor.n_evaluations <= self.stopping.patience:
-            return False
-        at = self.problem.parameters.values(self.lbfgs.x)
-        return float(np.abs(at.items.slope).max()) * at.latent_sd > self.stopping.steepest
 
 
 _MOST_RESCALINGS, _OFF_SCALE = 10, 0.02  # of a ability's own SD; a standard error is far wider

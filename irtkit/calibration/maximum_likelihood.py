@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.calibration.estimates import Estimates
-from irtkit.calibration.likelihood import MarginalLikelihood, prior_at, synthetic_sd
+from irtkit.calibration.likelihood import MarginalLikelihood, population_sds, prior_at
 from irtkit.calibration.maximise import maximise, problem_of
 from irtkit.calibration.parameterisation import Parameterisation
 from irtkit.calibration.starting import start
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from jax.sharding import Mesh
     from numpy.typing import NDArray
 
-    from irtkit.calibration.maximise import Control, Maximum, Problem
+    from irtkit.calibration.maximise import Control, Problem
     from irtkit.calibration.parameterisation import Values
     from irtkit.calibration.priors import Prior
     from irtkit.irf import ModelName
     from irtkit.patterns import Patterns
+    from irtkit.quadrature import Grid
 
     Array = NDArray[np.float64]
 
@@ -49,11 +50,12 @@ def maximum_likelihood(
         problem, maximum = empirical_bayes(problem, maximum, control.schedule)
     at = problem.parameters.values(_tied(problem, maximum.x))
     items, latent_sd = at.items, at.latent_sd
-    covariances = information = None
+    sds, covariances, information = population_sds(patterns, items, latent_sd), None, None
+    likelihood = MarginalLikelihood(problem.engine, maximum.nodes)
     if standard_errors:
-        covariances = _covariances(problem, maximum, at, columns)
+        grid = likelihood.grid(items, latent_sd)
+        covariances = _covariances(problem, grid, at, sds, columns)
     if problem.prior is None:
-        likelihood = MarginalLikelihood(problem.engine, maximum.nodes)
         information = likelihood.terms(items, latent_sd).information[:, 1, 1]
         if patterns.multiplicity is not None:
             information = information / patterns.multiplicity
@@ -66,7 +68,7 @@ def maximum_likelihood(
         ability=maximum.posteriors.mean[respondents],
         ability_se=maximum.posteriors.sd[respondents],
         latent_sd=latent_sd if model == "Rasch" else None,
-        synthetic_sd=synthetic_sd(items, latent_sd, patterns.multiplicity),
+        synthetic_sd=sds[1],
         prior=None if problem.prior is None else problem.prior.described(),
         log_likelihood=maximum.log_likelihood,
         converged=maximum.converged,
@@ -94,7 +96,11 @@ def _tied(problem: Problem, x: Array) -> Array:
 
 
 def _covariances(
-    problem: Problem, maximum: Maximum, at: Values, columns: NDArray[np.intp]
+    problem: Problem,
+    grid: Grid,
+    at: Values,
+    sds: tuple[float, float],
+    columns: NDArray[np.intp],
 ) -> Array:
     """Covariances of the parameters of every item.
 
@@ -104,8 +110,6 @@ def _covariances(
     from irtkit.calibration.standard_errors import formed_as_a_whole, item_covariances
 
     patterns, parameters, prior = problem.engine.patterns, problem.parameters, problem.prior
-    grid = MarginalLikelihood(problem.engine, maximum.nodes).grid(at.items, at.latent_sd)
-    sds = at.latent_sd, synthetic_sd(at.items, at.latent_sd, patterns.multiplicity)
     if patterns.multiplicity is not None and formed_as_a_whole(at.items, patterns.n_items):
         patterns, at = patterns.with_columns(columns), at._replace(items=at.items.chosen(columns))
         parameters = Parameterisation(parameters.model, len(columns), learns=parameters.n_hyper > 0)

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from irtkit.patterns import Patterns
     from irtkit.quadrature.formulas import Grid, Posteriors, Sums
 
-    Array = np.ndarray[Any, np.dtype[np.float64]]
-
 _MANY_CELLS = 2**22
 """Cells from which on JAX computes products over items."""
 _ROWS_PER_ITEM = 10
@@ -70,11 +68,17 @@ class NumpyEngine:
     def __init__(self, patterns: Patterns) -> None:
         self.patterns = patterns
         self.traits = Traits(patterns.complete, patterns.sparse)
+        self.scores, self.right_sums = patterns.scores, patterns.right_sums
+        many = patterns.n > _ROWS_PER_ITEM * patterns.cells.shape[1]
+        packed = patterns.complete and patterns.packed is not None
+        self._by_score = many and packed and not patterns.has_synthetic
+        """Whether respondents are many and their posteriors depend on their scores alone, but for
+        guessing."""
 
     def sums(self, items: Items, grid: Grid, *, exact: bool = False) -> Sums:
         """Marginal log-likelihood and its derivatives, in 64 bits throughout if exact."""
         inputs = self.inputs(items, grid)
-        if not self._tabulates(items):
+        if items.logit_guessing is not None or not self._by_score:
             return formulas.sums(self, self.traits._replace(exact=exact), inputs)
         shared = formulas.curves(self, self.traits, inputs)
         totals = tabulated.summed(inputs, self.patterns, tabulated.Table(inputs, shared))
@@ -83,7 +87,7 @@ class NumpyEngine:
     def posteriors(self, items: Items, grid: Grid) -> Posteriors:
         """Posterior of every respondent."""
         inputs = self.inputs(items, grid)
-        if not self._tabulates(items):
+        if items.logit_guessing is not None or not self._by_score:
             return formulas.posteriors(self, self.traits, inputs)
         table = tabulated.Table(inputs, formulas.curves(self, self.traits, inputs), fine=True)
         return tabulated.posteriors(inputs, self.patterns, table)
@@ -93,14 +97,6 @@ class NumpyEngine:
         p = self.patterns
         rows = Rows(p.cells, p.trials, p.group if p.has_synthetic else None, p.frequency)
         return Inputs(rows, p.margins.item_right, p.multiplicity, items, grid)
-
-    def scores(self, by_item: Array) -> Array:
-        """Weighted sum of the right answers of every respondent."""
-        return self.patterns.scores(by_item)
-
-    def right_sums(self, by_respondent: Array) -> Array:
-        """Weighted sum of the right answers to every item."""
-        return self.patterns.right_sums(by_respondent)
 
     def over_rows(
         self, step: Callable[..., Any], start: Any, rows: Rows, n_nodes: int
@@ -123,13 +119,6 @@ class NumpyEngine:
         """Go over slices of the items; the last may be smaller."""
         del fills
         return _over_slices(step, start, arrays, n_points, _TABLE)
-
-    def _tabulates(self, items: Items) -> bool:
-        """Whether respondents are many and their posteriors depend on their scores alone."""
-        patterns = self.patterns
-        by_score = patterns.complete and items.logit_guessing is None
-        many = patterns.n > _ROWS_PER_ITEM * patterns.cells.shape[1]
-        return by_score and many and patterns.packed is not None and not patterns.has_synthetic
 
 
 def _over_slices(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irtkit.calibration.checks import check_yes_or_no, is_whole
+from irtkit.checks import check_yes_or_no, is_whole
 
 if TYPE_CHECKING:
     from os import PathLike
