@@ -22,6 +22,7 @@ from irtkit.calibration.item_likelihoods import ItemLikelihoods
 from irtkit.calibration.likelihood import MarginalLikelihood
 from irtkit.calibration.maximise import at_vector, problem_of, with_unit_scale
 from irtkit.irf import Items
+from irtkit.patterns import blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     Places = NDArray[np.intp]
 
 _ROUNDS = 20
+"""Most times that points are placed anew; five settled 12 × 600."""
 _SETTLED = 0.1
 """Gain in log marginal likelihood, all items together, below which the distribution is settled."""
 _TRUSTED_DOWN = np.array([0.7, 0.5, 0.3, 2.0, 0.7, 0.7, 0.7, 0.7])
@@ -39,13 +41,15 @@ _TRUSTED_UP = np.array([0.7, 0.5, 0.7, 2.0, 0.7, 0.7, 0.7, 0.7])
 """Change of each that points are trusted for before they are placed anew: they soon lie too far
 apart for narrower densities."""
 _MOST_STEPS_ON_POINTS = 12
+"""Steps of L-BFGS-B with points where they are: more would trust them too far."""
 _ITEMS_LEARNED_FROM = 2000
+"""Items that eight numbers are learned from, to about 1/√2000 of their spread."""
 _MOST_STEPS_TO_MODE, _LONGEST_STEP, _AT_MODE, _ROUNDING = 40, 2.0, 1e-3, 1e-9
 """Newton steps to a mode, the longest of them in asinh of the slope."""
 _UNLIKELY = 14.0
 """Log odds against it beyond which an item is not taken as inverted, or as regular."""
-_ITEMS_AT_ONCE = 4096
 _LEAST_SLOPE = 0.05
+"""Least median slope, and spread of intercepts, to start from: less tells nothing apart."""
 _ABSCISSAE, _WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
 _STEPS = np.stack(np.meshgrid(_ABSCISSAE, _ABSCISSAE), axis=-1).reshape(-1, 2)
 _LOG_WEIGHTS = np.log(np.outer(_WEIGHTS, _WEIGHTS).ravel()) + 0.5 * (_STEPS**2).sum(axis=1)
@@ -190,8 +194,8 @@ def _posterior_means(
     """Posterior means of slope and intercept of every item."""
     n_items = likelihoods.n_items
     slope, intercept = np.zeros(n_items), np.zeros(n_items)
-    for start in range(0, n_items, _ITEMS_AT_ONCE):
-        some = np.arange(start, min(start + _ITEMS_AT_ONCE, n_items))
+    for part in blocks(n_items, 2 * len(_STEPS)):
+        some = np.arange(part.start, part.stop)
         points = _points(likelihoods, some, distribution)
         value = distribution.log_density(points.slope, points.intercept, points.sign)
         share = _shares(points, value).value

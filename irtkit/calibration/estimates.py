@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.result import FitResult
 from irtkit.calibration.settings import Quadrature, Settings
 from irtkit.irf import ItemParameters, ModelName
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 _UNBOUNDED_INFORMATION = 0.05
 """Expected number of uncertain responses, ΣP(1 − P), below which an item is fitted perfectly."""
-_UNBOUNDED_SLOPE = 20.0
-"""Slope beyond which an item is a step, in logits per SD of ability, as for the weak prior."""
+_UNBOUNDED_SLOPE = WeakPrior.steep
+"""Slope beyond which an item is a step, in logits per SD of ability."""
 
 
 class Estimates(NamedTuple):

@@ -21,6 +21,7 @@ import numpy as np
 from scipy.special import expit
 
 from irtkit.patterns import GROUPS, blocks
+from irtkit.quadrature.formulas import LEAST_LOGIT
 from irtkit.quadrature.posterior_weights import posterior_weights
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
 N_COMMON = 8
 """Functions in the common ability basis; tests compare with the whole matrix what they find."""
-_LEAST_LOGIT = -300.0
-"""Logit of guessing whose e-fold is still a number above 0; less is as good as no guessing."""
 
 
 class Curves(NamedTuple):
@@ -82,7 +81,7 @@ def curves_of(items: Items, theta: Array) -> Curves:
     s = np.asarray(expit(np.multiply.outer(items.slope, theta) + items.intercept[:, None]))
     if items.logit_guessing is None:
         return Curves(s, s, np.zeros((len(s), 1)))
-    c = np.asarray(expit(np.maximum(items.logit_guessing, _LEAST_LOGIT)))[:, None]
+    c = np.asarray(expit(np.maximum(items.logit_guessing, LEAST_LOGIT)))[:, None]
     return Curves(s, c + (1 - c) * s, c)
 
 

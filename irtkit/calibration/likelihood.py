@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 SYNTHETIC_LOGIT_SD = 5.0
-"""w: what synthetic respondents' ability varies more than that of real ones, in logits. Two of them
-then lie beyond nearly every item, as an always-right row does."""
+"""w: what synthetic respondents' ability varies more than that of real ones, in logits: an
+always-right row may then lie beyond nearly every item."""
 _OFF_ZERO = 0.01
 """Added to squared slopes before logarithms are taken: a flat item counts as a slope of 0.1."""
 _JITTER = 1e-3

@@ -63,11 +63,11 @@ class GridSchedule:
     tenth of what is asked of a result."""
     too_coarse: float = 1.25
     """Factor by which nodes may be too far apart: 1.1 · 1.25 posterior SDs err by 6e-5."""
-    first_look: int = 3
+    first_look: int = 3  # the largest steps are the first
     longest_stretch: int = 24
     """Evaluations before it is looked whether items need finer nodes; the stretches double."""
     most_grids: int = 40
-    """Grids that may prove too coarse; a dozen are the most that was seen."""
+    """Grids that may prove too coarse before one is kept, lest they never end; two or three are usual."""
 
     def density(self, items: Items, patterns: Patterns, half_width: float = 0.0) -> NodeDensity:
         """How dense nodes must be, as far as abilities go."""
@@ -105,10 +105,11 @@ class Stopping:
     tol: float = 1e-7
     """Gain in log-likelihood that a full step must promise."""
     max_evaluations: int = 1000
-    steepest: float = 100.0
+    """Evaluations of the likelihood, of all searches of a fit together."""
+    steepest: float = 100.0  # see patience
     patience: int = 48
     """Slope, and evaluations, beyond which a fit without a prior is given up: on separable items
-    slopes grow for ever. The steepest item of a real matrix here has a slope of 30."""
+    slopes grow for ever. The slope is five times what the weak prior begins to hold, 20."""
 
 
 @dataclass
@@ -116,10 +117,10 @@ class Monitor:
     """Evaluations so far, over all searches of a fit; reports to a progress line."""
 
     report: Callable[[int, float], None]
-    n_evaluations: int = 0
+    n_evaluations: int = 0  # so far
     trace: list[tuple[int, int, float, float]] = field(default_factory=list)
     """Step, number of nodes, log-likelihood of real respondents, change."""
-    seconds_between_reports: float = 0.2
+    seconds_between_reports: float = 0.2  # a line that changes faster is not read
     reported: float = field(default_factory=time.perf_counter)
 
     def accepted(self, search: PreconditionedLBFGS, nodes: Nodes) -> None:

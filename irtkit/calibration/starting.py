@@ -44,8 +44,8 @@ class WarmStart:
     """Expected gain that ends it, of a subsample per parameter: 1 % of a nat moves no estimate by
     more than 0.15 of its standard error."""
     max_evaluations: int = 24
-    """Three times what it takes from the starting values."""
-    respondents: int = 4000
+    """Most of them; whole fits of ordinary data take some ten."""
+    respondents: int = 4000  # see the next
     respondents_per_item: int = 20
     """Size of a subsample: its maximum is off by √(n/4000) standard errors of the whole."""
     least_responses: int = 30

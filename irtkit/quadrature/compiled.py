@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding
 
+from irtkit.patterns import BLOCK
 from irtkit.quadrature import formulas
 from irtkit.quadrature.formulas import Inputs, Posteriors, Rows, Sums, Traits
 
@@ -30,14 +31,14 @@ if TYPE_CHECKING:
     from irtkit.quadrature.formulas import Grid
 
 _TYPICAL_NODES = 48
-_TABLE, _CELLS = 2**18, 2**20
-"""Numbers in a table, and cells of the matrix, that are worked on at once."""
+"""Nodes that parts of the matrix are cut for, before any are placed; grids of 32 to 160 are usual."""
 _AXIS = "respondents"
 _untyped: Any = jax
 """For those of its functions that have no types."""
 _SHARED_OUT, _EVERYWHERE = _untyped.P(_AXIS), _untyped.P()
 """How arrays lie on a mesh: respondents by first axis, all else whole on every device."""
 _MOST_PROGRAMS = 40
+"""Shapes of matrices that programs are kept for: a quarter of what there are maps for."""
 _compiled_for: set[tuple[Any, ...]] = set()
 
 
@@ -55,7 +56,7 @@ class JaxEngine:
         n_devices = 1 if mesh is None else mesh.size
         n_items = patterns.cells.shape[1]
         n = -(-patterns.n // n_devices)  # by device
-        n_parts = max(-(-n * n_items // _CELLS), -(-n * _TYPICAL_NODES // _TABLE))
+        n_parts = max(-(-n * n_items // (4 * BLOCK)), -(-n * _TYPICAL_NODES // BLOCK))
         size = -(-n // n_parts)
         n_parts = n_devices * -(-n // size)
         frequency = patterns.frequency
@@ -162,7 +163,7 @@ class _Parts:
     ) -> tuple[Any, Any]:
         """Go over equal parts of the items."""
         n = next(array.shape[0] for array in arrays if array is not None)
-        size = -(-n // -(-n * n_points // _TABLE))
+        size = -(-n // -(-n * n_points // BLOCK))
 
         def cut(array: Any, fill: float) -> Any:
             widths = [(0, -n % size)] + [(0, 0)] * (array.ndim - 1)

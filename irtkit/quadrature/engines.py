@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from irtkit.patterns import BLOCK
 from irtkit.quadrature import formulas, tabulated
 from irtkit.quadrature.formulas import Inputs, Rows, Traits
 
@@ -31,10 +32,8 @@ _MANY_CELLS = 2**22
 """Cells from which on JAX computes products over items."""
 _ROWS_PER_ITEM = 10
 """Respondents per item from which on a table of scores costs less than posteriors at nodes."""
-_TABLE = 2**15
+_TABLE = BLOCK // 8
 """Numbers in a table that NumPy works on at once: what fits a processor's first cache."""
-_SPARSE_TABLE = 2**20
-"""The same with sparse rows, where each part also costs a table by item and point."""
 
 
 class Engine(Protocol):
@@ -103,7 +102,8 @@ class NumpyEngine:
     ) -> tuple[Any, Any]:
         """Go over slices of the matrix."""
         if self.traits.sparse:
-            return _over_slices(step, start, rows, n_nodes, _SPARSE_TABLE)
+            # each part also costs a table by item and point
+            return _over_slices(step, start, rows, n_nodes, 4 * BLOCK)
         # where scores do not tell all, cells come into products as well
         width = 0 if self.traits.complete and rows.score is not None else rows.cells.shape[1]
         return _over_slices(step, start, rows, max(n_nodes, width // 2), _TABLE)

@@ -39,7 +39,8 @@ _POINT_SPACING, _AT_ITEMS = 0.55, 5000  # in units of one over the steepness of 
 """Spacing of curve points, and the number of items for which it keeps the error of a respondent's
 log-likelihood, a sum over items, below 1e-6."""
 _LEAST_STEEPNESS = 0.6
-"""Steepness that curve points are placed for where all items are flatter: the stencil spans 11."""
+"""Steepness that curve points are placed for where all items are flatter, lest there be fewer
+points than a stencil has."""
 _STENCIL = 12
 """Curve points that an interpolated value is made of: the error falls with the twelfth power of
 their spacing."""

@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_STEP, _FINE_STEP = 0.3, 0.15
-"""Steps of s, in units of one over the largest posterior SD, in the climb and at its end."""
-_COARSE, _MOST_STEPS = 16, 2**14
+_STEP = 0.3
+"""Steps of s during the search, in units of one over the largest posterior SD: with κ₆ of a few
+the error is 1e-7. At its end they are half as long."""
+_COARSE, _MOST_STEPS = 16, 2**14  # memory for 100 nodes: 13 MB
+"""Steps from which the largest posterior SD is told, and the most of them."""
 _BEYOND = 1 + 1e-9
 """Reach of the steps, in units of that of the scores: rounding leads to no step beyond the last."""
 # Quintic Hermite: coefficients of 1, t, … t⁵ by f, h·f′, h²·f″ on the left and on the right.
@@ -74,7 +76,7 @@ class Table:
             self._width = reach / self.n_steps
             self._at = self._cumulants(self._lowest + self._width * np.arange(self.n_steps + 1))
             widest = float(np.sqrt(self._at.variance.max()))
-            wanted = int(reach * widest / (_FINE_STEP if fine else _STEP)) + 2
+            wanted = int(reach * widest / (_STEP / 2 if fine else _STEP)) + 2
             wanted = min(wanted, _MOST_STEPS)
         f, mean, variance = self._at[:3]
         ends = np.array([f, self._width * mean, self._width**2 * variance])

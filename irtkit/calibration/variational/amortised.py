@@ -25,7 +25,7 @@ from irtkit.calibration.variational.encoder import (
 )
 from irtkit.calibration.variational.minibatches import Batches
 from irtkit.irf import Items
-from irtkit.patterns import SYNTHETIC, answered_of, right_of
+from irtkit.patterns import BLOCK, SYNTHETIC, answered_of, right_of
 from irtkit.quadrature import Posteriors
 
 if TYPE_CHECKING:
@@ -37,10 +37,6 @@ if TYPE_CHECKING:
     from irtkit.quadrature import Nodes
 
     Array = NDArray[np.float64]
-
-
-_ANSWERS_AT_ONCE = 2**21
-"""Answers of which posteriors are bounded at once: 60 MB for each array of 32 bits by 7 points."""
 
 
 @dataclass
@@ -77,7 +73,7 @@ class Amortised(Batches):
             bounds = bounds_of(self.encoder, parameters, batch)
             return Posteriors(bounds, *encoded(self.encoder, batch.features, batch.precision))
 
-        most = max(1, _ANSWERS_AT_ONCE // len(parameters))
+        most = max(1, 8 * BLOCK // len(parameters))  # 60 MB an array of 32 bits by 7 points
         return self.in_parts(min(self.size or self.patterns.n, most), of)
 
     def train(self, parameters: Array, n_steps: int) -> None:
