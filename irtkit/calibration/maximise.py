@@ -67,7 +67,7 @@ class GridSchedule:
     longest_stretch: int = 24
     """Evaluations before it is looked whether items need finer nodes; the stretches double."""
     most_grids: int = 40
-    """Grids that may prove too coarse before one is kept, lest they never end; two or three are usual."""
+    """Grids that may prove too coarse before one is kept, lest they never end; two are usual."""
 
     def density(self, items: Items, patterns: Patterns, half_width: float = 0.0) -> NodeDensity:
         """How dense nodes must be, as far as abilities go."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from irtkit.quadrature.formulas import Grid
 
 _TYPICAL_NODES = 48
-"""Nodes that parts of the matrix are cut for, before any are placed; grids of 32 to 160 are usual."""
+"""Nodes that parts of the matrix are cut for, before any are placed; 32 to 160 are usual."""
 _AXIS = "respondents"
 _untyped: Any = jax
 """For those of its functions that have no types."""

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 _SPACING = 1.1
 """Spacing of adaptive nodes in posterior SDs; see the error above."""
 _POINT_SPACING, _AT_ITEMS = 0.55, 5000  # in units of one over the steepness of the items
-"""Spacing of curve points, and the number of items for which it keeps the error of a respondent's
-log-likelihood, a sum over items, below 1e-6."""
+"""Spacing of curve points, and the number of items for which it is meant: the sum of softplus over
+items is then off by about 1e-4 at any node, with signs that alternate, where abilities are."""
 _LEAST_STEEPNESS = 0.6
 """Steepness that curve points are placed for where all items are flatter, lest there be fewer
 points than a stencil has."""
