@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from irtkit import Beta, ItemParameters, ItemPrior, ResponseMatrix, fit, simulate_responses
+from irtkit import Beta, ItemParameters, ItemPrior, Normal, ResponseMatrix, fit, simulate_responses
 from irtkit.calibration import maximum_likelihood
 from irtkit.patterns import Merged, patterns_of
 from irtkit.patterns import merged as merge
@@ -23,20 +23,22 @@ if TYPE_CHECKING:
 KINDS = ("complete", "missing", "counts", "synthetic")
 N = 80
 """Distinct respondents; three times as many are few enough for 64 bits from the start."""
-GUESSING = ItemPrior(guessing=Beta())
+TEXTBOOK = ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0), Beta())
+FINE = (121, 6.0)
+"""A grid that is the same however the search goes."""
 MODELS_AND_PRIORS: list[tuple[ModelName, Any]] = [
     ("1PL", None),
     ("1PL", "weak"),
     ("2PL", None),
     ("2PL", "weak"),
-    ("3PL", GUESSING),
+    ("3PL", TEXTBOOK),
     ("3PL", "weak"),
 ]
 PARTS = ("discrimination", "intercept", "guessing")
 
 
 def crowd_of(
-    kind: str, *, n_distinct: int = 12, n_items: int = 18, copied: bool = True
+    kind: str, *, n_distinct: int = 60, n_items: int = 80, copied: bool = True
 ) -> tuple[ResponseMatrix, np.ndarray, np.ndarray]:
     """Responses with copies of rows and of columns, and of which distinct ones they are."""
     generator = np.random.default_rng(7)
@@ -76,12 +78,16 @@ def both_ways(
 def assert_alike(found: FitResult, expected: FitResult) -> None:
     assert found.converged
     assert expected.converged
-    assert found.log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-8, rel=0)
+    # 1e-11 is the rounding error of the objective, which the 3PL, far from a parabola, ends with
+    tolerance = {"rel": 1e-10} if found.model == "3PL" else {"abs": 1e-8, "rel": 0}
+    assert found.log_likelihood == pytest.approx(expected.log_likelihood, **tolerance)
+    # sums of the information formed as a whole are in 32 bits; in 64 both differ by 4e-9
+    of_errors = 1e-6 if len(found.items) > 150 else 5e-5
     for name in (name for name in PARTS if expected.items[name].any()):
         errors = expected.items[f"{name}_se"].to_numpy()
         off = (found.items[name] - expected.items[name]).to_numpy() / errors
         assert np.abs(off).max() < 1e-4
-        assert found.items[f"{name}_se"].to_numpy() == pytest.approx(errors, rel=1e-6)
+        assert found.items[f"{name}_se"].to_numpy() == pytest.approx(errors, rel=of_errors)
     assert found.ability == pytest.approx(expected.ability, abs=1e-6)
     assert found.ability_se == pytest.approx(expected.ability_se, abs=1e-6)
     assert found.items["status"].equals(expected.items["status"])
@@ -91,40 +97,43 @@ def assert_alike(found: FitResult, expected: FitResult) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("model", "prior"), MODELS_AND_PRIORS)
+@pytest.mark.parametrize("n_items", [80, 160])
 def test_copies_counted_give_the_fit_of_copies_spelled_out(
-    kind: str, model: ModelName, prior: Any, monkeypatch: pytest.MonkeyPatch
+    kind: str, model: ModelName, prior: Any, n_items: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    responses, _, _ = crowd_of(kind)
+    # with 160 items no information is formed as a whole
+    responses, _, _ = crowd_of(kind, n_distinct=n_items * 5 // 8, n_items=n_items)
     patterns = merge(patterns_of(responses, synthetic_is_real=False)).patterns
     assert patterns.frequency is not None
     assert patterns.multiplicity is not None
-    assert_alike(*both_ways(responses, monkeypatch, model, prior=prior))
+    assert_alike(*both_ways(responses, monkeypatch, model, prior=prior, quadrature=FINE))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("model", ["1PL", "2PL", "3PL"])
-def test_copies_of_many_items_have_the_standard_errors_of_items_spelled_out(
+@pytest.mark.parametrize("model", ["1PL", "2PL"])
+def test_nodes_that_follow_the_items_are_no_obstacle(
     kind: str, model: ModelName, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # 160 items and more are past what the information is formed for as a whole
-    responses, _, _ = crowd_of(kind, n_distinct=60, n_items=160)
-    assert_alike(*both_ways(responses, monkeypatch, model))
+    responses, _, _ = crowd_of(kind)
+    found, expected = both_ways(responses, monkeypatch, model)
+    assert_alike(found, expected)
+    assert found.quadrature.n_nodes == expected.quadrature.n_nodes
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("model", ["1PL", "2PL", "3PL"])
-@pytest.mark.parametrize("n_items", [18, 160])
+@pytest.mark.parametrize("n_items", [80, 160])
 def test_those_who_answered_alike_and_items_answered_alike_get_the_same_numbers_to_the_last_bit(
     kind: str, model: ModelName, n_items: int
 ) -> None:
-    responses, rows, columns = crowd_of(kind, n_distinct=n_items * 2 // 3, n_items=n_items)
+    responses, rows, columns = crowd_of(kind, n_distinct=n_items * 5 // 8, n_items=n_items)
     result = fit(responses, model)
     names = [*PARTS, "difficulty"]
     estimates = result.items[names].to_numpy()
     first = np.unique(columns, return_index=True, return_inverse=True)
     assert np.array_equal(estimates, estimates[first[1]][first[2]])
     errors = result.items[[f"{name}_se" for name in names]].to_numpy()
-    assert errors == pytest.approx(errors[first[1]][first[2]], rel=1e-9, nan_ok=True)
+    assert np.array_equal(errors, errors[first[1]][first[2]], equal_nan=True)
     # synthetic respondents have a distribution of ability of their own
     _, first_row, place = np.unique(
         rows + 1000 * result.synthetic, return_index=True, return_inverse=True
@@ -148,14 +157,14 @@ def test_fits_of_matrices_without_copies_are_left_alone(
 def test_an_empirical_prior_is_learned_from_copies_as_from_items_spelled_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    responses, _, _ = crowd_of("complete", n_distinct=60, n_items=160)
+    responses, _, _ = crowd_of("complete", n_distinct=100, n_items=160)
     found, expected = both_ways(responses, monkeypatch, prior="empirical", standard_errors=False)
     for name in ("discrimination", "intercept"):
         one, other = (result.items[name].to_numpy() for result in (found, expected))
         assert one == pytest.approx(other, abs=1e-3)
-    assert found.settings["prior"]["kind"] == "empirical"
-    for name, value in expected.settings["prior"].items():
-        assert found.settings["prior"][name] == pytest.approx(value, rel=1e-2)
+    assert found.settings["prior"]["kind"] == expected.settings["prior"]["kind"] == "empirical"
+    one, other = (list(result.settings["prior"].values())[1:] for result in (found, expected))
+    assert one == pytest.approx(other, rel=1e-2)
 
 
 def test_rasch_on_a_fixed_grid_gives_copies_what_it_gives_items_spelled_out(
