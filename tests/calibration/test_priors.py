@@ -108,6 +108,17 @@ def test_a_density_of_a_coordinate_comes_with_its_derivative(
     assert of_u.at(u)[1] == pytest.approx(rise / (2 * step), rel=1e-7, abs=1e-7)
 
 
+def test_densities_of_c_and_of_the_logarithm_of_a_slope_hold_what_the_change_brings() -> None:
+    c = 1 / (1 + np.exp(-AT))
+    of_logit = of_c(AT) + np.log(c * (1 - c))
+    assert OfCoordinate(Beta(5.0, 17.0)).at(AT)[0] == pytest.approx(of_logit, abs=1e-10)
+    of_log = norm.logpdf(np.exp(AT), 1, 0.5) + AT
+    of_slope = OfCoordinate(Normal(1.0, 0.5), exponential=True)
+    assert of_slope.at(AT)[0] == pytest.approx(of_log, abs=1e-10)
+    sizes = OfCoordinate(LogNormal(0.2, 0.5), exponential=True)
+    assert sizes.at(AT)[0] == pytest.approx(norm.logpdf(AT, 0.2, 0.5), abs=1e-9)
+
+
 def test_far_out_values_have_finite_densities_and_derivatives() -> None:
     far = np.array([-700.0, 700.0])
     for density, *_ in REFEREES:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from irtkit.calibration.information import N_SHIFTS, System
+from irtkit.calibration.information import N_COMMON, System
 from irtkit.calibration.item_distribution import ItemDistribution
 from irtkit.calibration.variational.coordinates import Point
 from irtkit.calibration.variational.guide import Guide, guide_of, information_at
@@ -120,37 +120,39 @@ def test_the_same_generator_gives_the_same_points(guide: Guide) -> None:
 def system_like(n_items: int, size: int, *, noise: float = 0.0) -> System:
     """A system that is positive definite as a whole, as one of responses is."""
     generator = np.random.default_rng(8)
-    n = n_items * size + N_SHIFTS
+    n = n_items * size + N_COMMON
     root = generator.normal(size=(n, 4 * n))
     whole = root @ root.T
     own = np.empty((n_items, size, size))
-    cross = np.empty((n_items, size, N_SHIFTS))
+    cross = np.empty((n_items, size, N_COMMON))
     for j in range(n_items):
         some = slice(j * size, j * size + size)
         own[j], cross[j] = whole[some, some], whole[some, n_items * size :]
-    return System(own, noise * own, cross, whole[-N_SHIFTS:, -N_SHIFTS:])
+    return System(own, noise * own, cross, whole[-N_COMMON:, -N_COMMON:])
 
 
 def dense_information(target: Target, point: Point, system: System, by_prior: Array) -> Array:
     """Information about own and shared coordinates and about shifts, all in one matrix."""
     by_own, by_shared = target.coordinates.jacobian(point)
-    prior_own, prior_cross, prior_shared = target.location_curvature(point)
+    prior = target.coupled(point, target.coordinates.parameters(point))
     n_items, k = point.own.shape
     n, m = point.shared.size, n_items * k
-    whole = np.zeros((m + n + N_SHIFTS,) * 2)
-    whole[m : m + n, m : m + n] = prior_shared
-    whole[m + n :, m + n :] = system.shared
+    whole = np.zeros((m + n + N_COMMON,) * 2)
+    learned, size = slice(2 - n, 2), system.item_blocks.shape[1]  # what of m and log τ is learned
+    whole[m : m + n, m : m + n] = prior.corner[learned, learned]
+    whole[m + n :, m + n :] = system.common_block
     for j in range(n_items):
         some = slice(j * k, j * k + k)
-        change = np.zeros((system.own.shape[1], len(whole)))  # of parameters by everything
+        change = np.zeros((size, len(whole)))  # of parameters by everything
         change[:, some], change[:, m : m + n] = by_own[j], by_shared[j]
-        whole += change.T @ system.own[j] @ change
-        beside = change.T @ system.cross[j]
+        whole += change.T @ (system.item_blocks[j] + prior.blocks[j]) @ change
+        beside = change.T @ system.coupling[j]
         whole[:, m + n :] += beside
         whole[m + n :, :] += beside.T
-        whole[some, some] += prior_own[j] + np.diag(by_prior[j])
-        whole[some, m : m + n] += prior_cross[j]
-        whole[m : m + n, some] += prior_cross[j].T
+        whole[some, some] += np.diag(by_prior[j])
+        with_learned = change.T @ prior.border[j][:, learned]
+        whole[:, m : m + n] += with_learned
+        whole[m : m + n, :] += with_learned.T
     return whole
 
 
@@ -202,7 +204,7 @@ def test_a_coordinate_that_bends_keeps_part_of_its_information(
 def test_a_guide_is_finite_where_responses_say_nothing() -> None:
     target = target_of("3PL", ItemDistribution(1.0), np.ones(4), 100)
     nothing = System(
-        np.zeros((4, 3, 3)), np.zeros((4, 3, 3)), np.zeros((4, 3, N_SHIFTS)), np.eye(N_SHIFTS)
+        np.zeros((4, 3, 3)), np.zeros((4, 3, 3)), np.zeros((4, 3, N_COMMON)), np.eye(N_COMMON)
     )
     point = Point(np.full((4, 3), 0.5), np.zeros(2))
     made = guide_at(target, point, nothing, np.zeros(4), np.ones((4, 3)))

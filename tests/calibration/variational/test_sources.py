@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from irtkit.calibration.em import Climber
-from irtkit.calibration.layout import Layout
 
 from irtkit import (
     FitResult,
@@ -17,7 +15,7 @@ from irtkit import (
     fit,
     simulate_responses,
 )
-from irtkit.calibration.variational.coordinates import Coordinates
+from irtkit.calibration.maximise import GridSchedule, problem_of
 from irtkit.calibration.variational.sources import Batches, Whole
 from irtkit.patterns import patterns_of
 from irtkit.quadrature import fixed_nodes
@@ -46,16 +44,8 @@ def drawn(kind: str = "complete", n: int = N, n_items: int = 8) -> ResponseMatri
 
 def sources(responses: ResponseMatrix, size: int, model: ModelName) -> tuple[Whole, Batches]:
     rows = patterns_of(responses, synthetic_is_real=False)
-    coordinates = Coordinates(model, responses.n_items, "sinh", learns=True)
-    climber = Climber(
-        Layout(model, responses.n_items, WeakPrior()),
-        rows,
-        grid=None,
-        tol=1e-3,
-        max_iterations=100,
-        report=lambda _step, _value: None,
-    )
-    return Whole(coordinates, climber), Batches(coordinates, climber, rows, size, seed=3)
+    problem, schedule = problem_of(rows, model, WeakPrior()), GridSchedule()
+    return Whole(problem, schedule), Batches(problem, schedule, rows, size, seed=3)
 
 
 def parameters_of(model: ModelName, n_items: int = 8) -> Any:
