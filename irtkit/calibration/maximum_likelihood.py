@@ -113,7 +113,8 @@ def _covariances(
     if patterns.multiplicity is not None and formed_as_a_whole(at.items, patterns.n_items):
         patterns, at = patterns.with_columns(columns), at._replace(items=at.items.chosen(columns))
         parameters = Parameterisation(parameters.model, len(columns), learns=parameters.n_hyper > 0)
-        columns = np.arange(len(columns))
+        # inverting leaves copies with errors that differ by rounding: all have those of the first
+        columns = np.unique(columns, return_index=True)[1][columns]
     found = item_covariances(
         patterns,
         at.items,

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from irtkit.calibration.fitted import Fitted
-from irtkit.calibration.layout import Layout
 from scipy.special import log_expit
 
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, fit, load_digits_crowd
 from irtkit.calibration.item_distribution import ItemDistribution
 from irtkit.calibration.item_likelihoods import ItemLikelihoods
-from irtkit.calibration.priors import Hyper
+from irtkit.calibration.parameterisation import Hyper
 from irtkit.irf import Items
 from irtkit.patterns import patterns_of
-from irtkit.quadrature import NodeDensity
+from irtkit.quadrature import Grid, NodeDensity
 
 SPREADS = (0.3, 0.5)
 SOME = ItemDistribution(1.2, 0.7, 0.35, 0.1, -0.4, 0.9, 0.6, 0.3)
@@ -240,7 +238,7 @@ def test_as_a_prior_its_gradient_is_that_of_differences() -> None:
     def at(moved: Items) -> float:
         return SOME.at(moved, hyper, common_slope=False).log_density
 
-    gradient = SOME.at(items, hyper, common_slope=False).gradient()
+    gradient = SOME.at(items, hyper, common_slope=False).gradient
     for k, name in enumerate(items._fields):
         for j in range(20):
             h = step * (np.arange(20) == j)
@@ -254,14 +252,14 @@ def test_likelihoods_of_single_items_bend_as_told(model: irtkit.ModelName, missi
     responses, _, _ = drawn(300, 12, 4)
     values = np.array(responses.values)
     values[np.random.default_rng(4).random(values.shape) < missing] = -1
-    layout = Layout(model, 12, None)
-    x = np.concatenate([np.linspace(0.6, 1.4, 12), np.linspace(-1, 1, 12), np.full(12, 0.4)])
-    x = x[: 36 if model == "3PL" else 24]
+    slope, intercept = np.linspace(0.6, 1.4, 12), np.linspace(-1, 1, 12)
+    logit = 2 * np.log(np.tan(np.full(12, 0.4)))  # guessing of 0.15
+    fitted = Items(slope, intercept, logit if model == "3PL" else None)
     rows = patterns_of(ResponseMatrix(values), synthetic_is_real=False)
-    nodes = NodeDensity.of(layout.items(x), 8.0, 1.0).nodes()
-    likelihoods = ItemLikelihoods(Fitted(layout, rows, nodes, x))
+    nodes = NodeDensity.of(fitted, 8.0, 1.0).nodes()
+    weights = nodes.normal_log_weights(1.0)
+    likelihoods = ItemLikelihoods(rows, fitted, Grid(nodes, np.stack([weights, weights])))
     items, step = np.arange(12), 1e-4
-    slope, intercept = layout.items(x)[:2]
     score, information = likelihoods.local(items, slope, intercept)
 
     def value(by_slope: float, by_intercept: float) -> np.ndarray:

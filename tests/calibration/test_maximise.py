@@ -1,86 +1,226 @@
-"""The ascent from a sample: where it is taken, and that it changes no maximum."""
+"""The search for the maximum: where it ends, grid after grid, and what it keeps to."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from irtkit.calibration.em import Climber
-from irtkit.calibration.layout import Layout
 
-from irtkit import ItemParameters, ResponseMatrix, fit, simulate_responses
-from irtkit.calibration import em
-from irtkit.calibration.starting import starting_values
-from irtkit.patterns import patterns_of
+from irtkit import ItemParameters, ResponseMatrix, WeakPrior, add_synthetic, simulate_responses
+from irtkit.calibration.lbfgs import PreconditionedLBFGS
+from irtkit.calibration.maximise import (
+    Control,
+    GridSchedule,
+    Monitor,
+    Stopping,
+    maximise,
+    problem_of,
+    with_unit_scale,
+)
+from irtkit.calibration.starting import start
+from irtkit.irf import MODELS, Items
+from irtkit.patterns import merged, patterns_of
+from irtkit.quadrature import fixed_nodes
 
 if TYPE_CHECKING:
-    from irtkit import FitResult
+    from irtkit.calibration.maximise import Problem
+    from irtkit.calibration.priors import Prior
     from irtkit.irf import ModelName
-    from irtkit.patterns import Patterns
 
 N_ITEMS = 8
 
 
-def answers(n: int = 3000, *, by_ability: bool = False, hardest: float = 1.5) -> ResponseMatrix:
+def answers(n: int = 400, n_items: int = N_ITEMS, *, steep: float = 1.0) -> ResponseMatrix:
     generator = np.random.default_rng(6)
-    slope = generator.lognormal(0, 0.3, N_ITEMS)
-    slope[0] *= -1
-    items = ItemParameters.from_difficulty(slope, np.linspace(-1.5, hardest, N_ITEMS))
-    abilities = generator.normal(size=n)
-    return simulate_responses(items, np.sort(abilities) if by_ability else abilities, seed=3)
+    slope = steep * generator.lognormal(0, 0.3, n_items)
+    items = ItemParameters.from_difficulty(slope, np.linspace(-1.5, 1.5, n_items))
+    return simulate_responses(items, generator.normal(size=n), seed=3)
 
 
-def climber(rows: Patterns, model: ModelName = "2PL") -> Climber:
-    layout = Layout(model, N_ITEMS, None)
-    nothing = {"grid": None, "tol": 1e-7, "max_iterations": 100}
-    return Climber(layout, rows, report=lambda _step, _value: None, **nothing)
+def problem(
+    responses: ResponseMatrix, model: ModelName = "2PL", prior: Prior | None = None
+) -> Problem:
+    return problem_of(patterns_of(responses, synthetic_is_real=False), model, prior)
 
 
-@pytest.mark.parametrize("model", ["1PL", "Rasch", "2PL"])
-@pytest.mark.parametrize("prior", [None, "weak"])
-@pytest.mark.parametrize("quadrature", ["adaptive", (61, 6.0)])
-def test_a_sample_to_start_from_changes_no_maximum(
-    model: ModelName, prior: str | None, quadrature: object, monkeypatch: pytest.MonkeyPatch
+def control(schedule: GridSchedule | None = None, tol: float = 1e-9, most: int = 300) -> Control:
+    schedule = GridSchedule() if schedule is None else schedule
+    return Control(schedule, Stopping(tol, most), Monitor(lambda _step, _value: None))
+
+
+FIXED = (61, 6.0)
+# on nodes that follow the items Rasch is fitted as the 1PL, in other units
+MODELS_ON_GRIDS = [
+    *((model, FIXED) for model in MODELS),
+    ("1PL", None),
+    ("2PL", None),
+    ("3PL", None),
+]
+
+
+@pytest.mark.parametrize(("model", "fixed"), MODELS_ON_GRIDS)
+@pytest.mark.parametrize("synthetic", [False, True])
+def test_a_search_ends_where_the_gradient_vanishes(
+    model: ModelName, fixed: tuple[int, float] | None, synthetic: bool
 ) -> None:
-    responses = answers(by_ability=True)
-
-    def fitted() -> FitResult:
-        return fit(
-            responses, model, prior=prior, quadrature=quadrature, standard_errors=False, tol=1e-10
-        )
-
-    without = fitted()
-    monkeypatch.setattr(em, "_SAMPLE", 500)
-    found = fitted()
+    responses = answers()
+    if synthetic:
+        responses = add_synthetic(responses, "always-right")
+    of_all, controlled = problem(responses, model, WeakPrior()), control(GridSchedule(fixed))
+    found = maximise(of_all, start(of_all, controlled), controlled)
     assert found.converged
-    assert found.n_iterations > found.trace["step"].size  # some saw the sample alone
-    assert found.log_likelihood == pytest.approx(without.log_likelihood, abs=1e-6)
-    for name in ("discrimination", "intercept"):
-        one, other = (getattr(result.parameters, name) for result in (found, without))
-        assert one == pytest.approx(other, abs=1e-5)
+    objective = of_all.at(found.nodes, exact=True)
+    at = objective.evaluate(found.x)
+    step = objective.precondition(found.x, at.curvature, at.gradient)
+    assert 0.5 * step @ at.gradient < 1e-6  # what a full step still promises
+    assert found.log_likelihood == pytest.approx(at.log_likelihood, abs=1e-5)
 
 
-def test_a_start_from_a_sample_is_near_the_maximum_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = patterns_of(answers(), synthetic_is_real=False)
-    x = climber(rows).maximise(starting_values(Layout("2PL", N_ITEMS, None), rows)).x
-    monkeypatch.setattr(em, "_SAMPLE", 1000)
-    # standard errors are about 0.06, and those of a third of the respondents 0.1
-    assert climber(rows).start() == pytest.approx(x, abs=0.4)
+def test_adaptive_nodes_lead_to_the_maximum_that_a_very_fine_grid_has() -> None:
+    of_all = problem(answers(n_items=40))
+    maxima = []
+    for schedule in (GridSchedule(), GridSchedule((400, 9.0))):
+        controlled = control(schedule, 1e-11)
+        maxima.append(maximise(of_all, start(of_all, controlled), controlled))
+    assert maxima[0].log_likelihood == pytest.approx(maxima[1].log_likelihood, abs=1e-3)
+    assert maxima[0].x == pytest.approx(maxima[1].x, abs=1e-3)
+    assert maxima[0].nodes.n_nodes < 100
 
 
-@pytest.mark.parametrize("reason", ["few", "missing", "guessing", "nearly all alike"])
-def test_no_sample_is_taken_where_it_is_dear_or_too_small(
-    reason: str, monkeypatch: pytest.MonkeyPatch
+def test_items_that_grow_steep_on_the_way_get_finer_nodes() -> None:
+    # 60 items of slope 3, from where all of them are flat
+    of_all, controlled = problem(answers(n_items=60, steep=3.0)), control()
+    flat = of_all.parameters.vector(Items(np.full(60, 0.3), np.zeros(60)))
+    found = maximise(of_all, PreconditionedLBFGS(flat), controlled)
+    n_nodes = [row[1] for row in controlled.monitor.trace]
+    assert n_nodes == sorted(n_nodes)
+    assert len(set(n_nodes)) > 1
+    assert found.quadrature_error < 1e-4 * 400
+
+
+def test_a_grid_with_too_large_an_error_is_refined_and_the_last_one_is_kept() -> None:
+    of_all = problem(answers(n_items=150), "2PL", WeakPrior())
+    sizes, ends = [], []
+    for error in (1e-4, 0.0):
+        controlled = control(replace(GridSchedule(), error=error), 1e-11)
+        found = maximise(of_all, start(of_all, controlled), controlled)
+        sizes.append((found.nodes.n_nodes, len(found.nodes.points)))
+        ends.append(found)
+    assert sizes[1][0] > sizes[0][0]
+    assert ends[1].x == pytest.approx(ends[0].x, abs=1e-3)
+    assert ends[1].log_likelihood == pytest.approx(ends[0].log_likelihood, abs=1e-3)
+
+
+@pytest.mark.parametrize("fixed", [None, (61, 6.0)])
+def test_a_search_makes_no_more_evaluations_than_it_may(fixed: tuple[int, float] | None) -> None:
+    controlled = control(GridSchedule(fixed), most=4)
+    of_all = problem(answers())
+    found = maximise(of_all, start(of_all, controlled), controlled)
+    assert not found.converged
+    assert controlled.monitor.n_evaluations == 4
+    steps = [row[0] for row in controlled.monitor.trace]
+    assert steps == sorted(set(steps))
+    assert max(steps) <= 4
+
+
+def test_the_monitor_reports_now_and_then_and_keeps_every_accepted_step() -> None:
+    said: list[tuple[int, float]] = []
+    monitor = Monitor(lambda step, value: said.append((step, value)), seconds_between_reports=0.0)
+    of_all, controlled = problem(answers()), control()._replace(monitor=monitor)
+    maximise(of_all, start(of_all, controlled), controlled)
+    assert said == [(row[0], row[2]) for row in monitor.trace]
+    seldom = Monitor(lambda step, value: said.append((step, value)), seconds_between_reports=60.0)
+    n_said = len(said)
+    maximise(of_all, start(of_all, controlled), controlled._replace(monitor=seldom))
+    assert len(said) == n_said
+
+
+def test_a_schedule_gives_the_fixed_grid_or_nodes_that_suit_the_items() -> None:
+    rows = patterns_of(answers(n_items=60), synthetic_is_real=False)
+    flat, steep = (Items(np.full(60, slope), np.zeros(60)) for slope in (0.5, 8.0))
+    assert np.array_equal(
+        GridSchedule((61, 6.0)).nodes(flat, rows).theta, fixed_nodes(61, 6.0).theta
+    )
+    adaptive = GridSchedule()
+    assert adaptive.nodes(flat, rows).n_nodes < adaptive.nodes(steep, rows).n_nodes
+    density = adaptive.density(steep, rows)
+    by_level = [
+        adaptive.built(density, level, steep, rows).n_nodes
+        for level in range(len(adaptive.refinements))
+    ]
+    assert by_level == sorted(by_level)
+    assert adaptive.dense(density, steep, rows).n_nodes > 1.5 * by_level[0]
+
+
+def test_item_curves_are_interpolated_where_they_cost_more_than_that() -> None:
+    generator, schedule = np.random.default_rng(0), GridSchedule()
+
+    def interpolates(n_items: int, *, missing: bool = False, guessing: bool = False) -> bool:
+        values = generator.integers(0, 2, (20, n_items))
+        values[0, 0] = -1 if missing else 1
+        rows = patterns_of(ResponseMatrix(values), synthetic_is_real=False)
+        logit = np.full(n_items, -2.0) if guessing else None
+        items = Items(np.ones(n_items), generator.normal(size=n_items), logit)
+        return schedule.nodes(items, rows).interpolation is not None
+
+    assert interpolates(600)
+    assert not interpolates(400)
+    assert interpolates(400, missing=True)
+    assert interpolates(400, guessing=True)
+    assert not interpolates(10, missing=True)
+
+
+def test_nodes_reach_beyond_the_abilities_of_synthetic_respondents() -> None:
+    responses = answers()
+    flat = Items(np.full(N_ITEMS, 0.5), np.zeros(N_ITEMS))
+    reach = [
+        GridSchedule().density(flat, patterns_of(some, synthetic_is_real=False)).theta[-1]
+        for some in (responses, add_synthetic(responses, "always-right"))
+    ]
+    assert reach[0] == 8.0
+    assert reach[1] > 4 * 5 / 0.5 * 0.98
+
+
+def test_posteriors_far_out_are_held_by_a_grid_that_reaches_them() -> None:
+    # 300 items at a difficulty of 8, as far as nodes go at first, half of them answered right
+    values = np.zeros((20, 300), dtype=int)
+    values[1, :150] = 1
+    of_all = problem(ResponseMatrix(values))
+    x = of_all.parameters.vector(Items(np.full(300, 3.0), np.full(300, -24.0)))
+    posteriors, half_width = of_all.dense_posteriors(x, GridSchedule())
+    assert posteriors.mean[1] == pytest.approx(8 - 8 / (300 * 9 / 4), abs=1e-3)
+    assert half_width >= (np.abs(posteriors.mean) + 7 * posteriors.sd).max()
+
+
+@pytest.mark.parametrize("copies", [False, True])
+def test_rescaling_gives_abilities_mean_0_and_sd_1_and_keeps_every_probability(
+    copies: bool,
 ) -> None:
-    monkeypatch.setattr(em, "_SAMPLE", 2000 if reason == "few" else 500)
-    responses = answers(hardest=8.0 if reason == "nearly all alike" else 1.5)
-    if reason == "missing":
-        values = responses.values.copy()
-        values[0, 0] = -1
-        responses = ResponseMatrix(values)
-    rows = patterns_of(responses, synthetic_is_real=False)
-    with_model = climber(rows, "3PL" if reason == "guessing" else "2PL")
-    expected = starting_values(with_model.layout, rows)
-    assert np.array_equal(with_model.start(), expected)
-    assert with_model.n_iterations == 0
+    values = answers(100, 30).values
+    rows = patterns_of(
+        ResponseMatrix(np.repeat(values[:40], 3, axis=0) if copies else values),
+        synthetic_is_real=False,
+    )
+    rows = merged(rows).patterns
+    assert (rows.frequency is not None) == copies
+    of_all, controlled = problem_of(rows, "2PL", WeakPrior()), control()
+    found = maximise(of_all, start(of_all, controlled), controlled)
+    # as a prior with a scale of its own would have left them
+    off = found._replace(x=of_all.parameters.rescaled(found.x, 0.5, 1.6))
+    off = off._replace(posteriors=of_all.posteriors(off.x, found.nodes))
+    back = with_unit_scale(of_all, off, GridSchedule())
+    weights = np.ones(rows.n) if rows.frequency is None else rows.frequency
+    mean = np.average(back.posteriors.mean, weights=weights)
+    square = (back.posteriors.mean - mean) ** 2 + back.posteriors.sd**2
+    assert mean == pytest.approx(0.0, abs=0.02)
+    assert np.sqrt(np.average(square, weights=weights)) == pytest.approx(1.0, abs=0.02)
+    one, other = of_all.items(off.x), of_all.items(back.x)
+    # of two changes of unit each is a line in ability: difficulties keep their order and spacing
+    spread = [-part.intercept / part.slope for part in (one, other)]
+    assert np.corrcoef(*spread)[0, 1] == pytest.approx(1.0, abs=1e-12)
+    assert np.corrcoef(one.slope, other.slope)[0, 1] == pytest.approx(1.0, abs=1e-12)
+    assert back.log_likelihood == pytest.approx(
+        of_all.log_likelihood(of_all.dense_posteriors(back.x, GridSchedule())[0])
+    )

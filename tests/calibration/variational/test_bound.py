@@ -60,8 +60,8 @@ def likelihood_of(
 ) -> Likelihood:
     rows = patterns_of(responses, synthetic_is_real=False)
     engine = engine_of(rows, with_guessing=target.coordinates.model == "3PL")
-    n = len(rows.group) if n is None else n
-    return Likelihood(target.coordinates, engine, nodes, n, exact=True)
+    n = rows.n if n is None else n
+    return Likelihood(engine, nodes, n, exact=True)
 
 
 def differences(function: Callable[[Array], float], at: Array, step: float = 1e-5) -> Array:
@@ -152,7 +152,9 @@ def test_the_mean_bound_over_points_is_that_over_normal_draws(target: Target, gu
         )
         drawn = narrow.at(own, common)
         parameters = target.coordinates.parameters(drawn)
-        values.append(likelihood.evaluate(parameters)[0] + target.location_prior(drawn)[0])
+        values.append(
+            likelihood.evaluate(parameters)[0] + target.coupled(drawn, parameters).log_density
+        )
     error = np.hypot(np.std(values) / np.sqrt(300), np.std(bounds) / np.sqrt(40))
     # four standard errors, and a twentieth of a nat for what is no cubic
     assert np.mean(bounds) == pytest.approx(np.mean(values) + rest, abs=4 * error + 0.05)
@@ -218,7 +220,9 @@ def bound_over_draws(result: FitResult, prior: Any, n: int) -> tuple[float, floa
         )
         drawn = guide.at(own, common)
         parameters = target.coordinates.parameters(drawn)
-        values.append(likelihood.evaluate(parameters)[0] + target.location_prior(drawn)[0])
+        values.append(
+            likelihood.evaluate(parameters)[0] + target.coupled(drawn, parameters).log_density
+        )
     rest = target.expected_prior(guide.own, guide.sds()).value + guide.entropy()
     return float(np.mean(values) + rest), float(np.std(values) / np.sqrt(n))
 

@@ -134,23 +134,25 @@ def system_like(n_items: int, size: int, *, noise: float = 0.0) -> System:
 def dense_information(target: Target, point: Point, system: System, by_prior: Array) -> Array:
     """Information about own and shared coordinates and about shifts, all in one matrix."""
     by_own, by_shared = target.coordinates.jacobian(point)
-    prior_own, prior_cross, prior_shared = target.location_curvature(point)
+    prior = target.coupled(point, target.coordinates.parameters(point))
     n_items, k = point.own.shape
     n, m = point.shared.size, n_items * k
     whole = np.zeros((m + n + N_COMMON,) * 2)
-    whole[m : m + n, m : m + n] = prior_shared
+    learned, size = slice(2 - n, 2), system.item_blocks.shape[1]  # what of m and log τ is learned
+    whole[m : m + n, m : m + n] = prior.corner[learned, learned]
     whole[m + n :, m + n :] = system.common_block
     for j in range(n_items):
         some = slice(j * k, j * k + k)
-        change = np.zeros((system.item_blocks.shape[1], len(whole)))  # of parameters by everything
+        change = np.zeros((size, len(whole)))  # of parameters by everything
         change[:, some], change[:, m : m + n] = by_own[j], by_shared[j]
-        whole += change.T @ system.item_blocks[j] @ change
+        whole += change.T @ (system.item_blocks[j] + prior.blocks[j]) @ change
         beside = change.T @ system.coupling[j]
         whole[:, m + n :] += beside
         whole[m + n :, :] += beside.T
-        whole[some, some] += prior_own[j] + np.diag(by_prior[j])
-        whole[some, m : m + n] += prior_cross[j]
-        whole[m : m + n, some] += prior_cross[j].T
+        whole[some, some] += np.diag(by_prior[j])
+        with_learned = change.T @ prior.border[j][:, learned]
+        whole[:, m : m + n] += with_learned
+        whole[m : m + n, :] += with_learned.T
     return whole
 
 

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from irtkit.calibration.em import Climber
-from irtkit.calibration.layout import Layout
 
 from irtkit import (
     FitResult,
@@ -18,7 +16,7 @@ from irtkit import (
     fit,
     simulate_responses,
 )
-from irtkit.calibration.variational.coordinates import Coordinates
+from irtkit.calibration.maximise import GridSchedule, problem_of
 from irtkit.calibration.variational.minibatches import Batches
 from irtkit.patterns import patterns_of
 from irtkit.quadrature import fixed_nodes
@@ -49,16 +47,8 @@ def whole_and_batches(
     responses: ResponseMatrix, size: int, model: ModelName
 ) -> tuple[Batches, Batches]:
     rows = patterns_of(responses, synthetic_is_real=False)
-    coordinates = Coordinates(model, responses.n_items, "sinh", learns=True)
-    climber = Climber(
-        Layout(model, responses.n_items, WeakPrior()),
-        rows,
-        grid=None,
-        tol=1e-3,
-        max_iterations=100,
-        report=lambda _step, _value: None,
-    )
-    whole, batches = (Batches(coordinates, climber, rows, n, seed=3) for n in (None, size))
+    problem, schedule = problem_of(rows, model, WeakPrior()), GridSchedule()
+    whole, batches = (Batches(problem, schedule, rows, n, seed=3) for n in (None, size))
     return whole, batches
 
 

@@ -10,13 +10,16 @@ from scipy.integrate import trapezoid
 from scipy.stats import beta, norm, t
 
 from irtkit import Beta, ItemPrior, LogNormal, Normal, WeakPrior
+from irtkit.calibration.information import N_COMMON, System
 from irtkit.calibration.item_distribution import ItemDistribution
 from irtkit.calibration.variational.coordinates import Point
-from irtkit.calibration.variational.target import Target, proper, target_of
+from irtkit.calibration.variational.guide import information_at
+from irtkit.calibration.variational.target import Target, target_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from irtkit.calibration.priors import AtPrior
     from irtkit.calibration.variational.guide import Guide
     from irtkit.irf import ModelName
 
@@ -29,14 +32,24 @@ def moved(point: Point, flat: Array) -> Point:
     return Point(point.own + own, point.shared + flat[point.own.size :])
 
 
+def coupled(target: Target, point: Point) -> AtPrior:
+    return target.coupled(point, target.coordinates.parameters(point))
+
+
+def gradient_of(target: Target, point: Point) -> Array:
+    """Gradient of the coupled part by own, then by shared coordinates."""
+    by_own, by_shared = target.coordinates.jacobian(point)
+    prior, n = coupled(target, point), len(point.shared)
+    own = np.einsum("jpk,jp->jk", by_own, prior.gradient)
+    shared = np.einsum("jpn,jp->n", by_shared, prior.gradient) + prior.by_hyper[2 - n :]
+    return np.concatenate([own.ravel(), shared])
+
+
 def differences(target: Target, point: Point, step: float = 1e-5) -> Array:
-    """Gradient of the location prior, by central differences."""
+    """The same by central differences."""
     units = step * np.eye(point.own.size + point.shared.size)
-    rises = [
-        target.location_prior(moved(point, unit))[0] - target.location_prior(moved(point, -unit))[0]
-        for unit in units
-    ]
-    return np.array(rises) / (2 * step)
+    ends = [[coupled(target, moved(point, side * unit)) for side in (1, -1)] for unit in units]
+    return np.array([one.log_density - other.log_density for one, other in ends]) / (2 * step)
 
 
 def written_out(target: Target, point: Point) -> float:
@@ -87,7 +100,7 @@ def test_the_prior_is_the_density_that_its_documentation_states(
 ) -> None:
     # a guide without spread: expectations are values
     at_point = target.expected_prior(point.own, np.zeros_like(point.own)).value
-    found = at_point + target.location_prior(point)[0]
+    found = at_point + coupled(target, point).log_density
     assert found == pytest.approx(written_out(target, point), abs=1e-9)
 
 
@@ -95,21 +108,27 @@ def test_steep_slopes_meet_the_limit_of_the_weak_prior() -> None:
     target = target_of("2PL", WeakPrior(steep=0.5), np.ones(5), 100)
     point = Point(np.linspace(-2, 2, 10).reshape(5, 2), np.array([0.3, -0.1]))
     at_point = target.expected_prior(point.own, np.zeros_like(point.own)).value
-    found = at_point + target.location_prior(point)[0]
+    found = at_point + coupled(target, point).log_density
     assert found == pytest.approx(written_out(target, point), abs=1e-9)
-    gradient = target.location_prior(point)[1]
-    flat = np.concatenate([gradient.own.ravel(), gradient.shared])
-    assert flat == pytest.approx(differences(target, point), rel=1e-6, abs=1e-6)
+    found = gradient_of(target, point)
+    assert found == pytest.approx(differences(target, point), rel=1e-6, abs=1e-6)
 
 
-def test_the_gradient_of_the_location_prior_is_its_derivative(target: Target, point: Point) -> None:
-    gradient = target.location_prior(point)[1]
-    flat = np.concatenate([gradient.own.ravel(), gradient.shared])
-    assert flat == pytest.approx(differences(target, point), rel=1e-6, abs=1e-6)
+def test_the_gradient_of_the_coupled_part_is_its_derivative(target: Target, point: Point) -> None:
+    found = gradient_of(target, point)
+    assert found == pytest.approx(differences(target, point), rel=1e-6, abs=1e-6)
 
 
 def dense_curvature(target: Target, point: Point) -> Array:
-    own, cross, shared = target.location_curvature(point)
+    """What the guide takes as information where responses say nothing."""
+    size = target.coordinates.n_parameters
+    nothing = System(
+        *np.zeros((2, len(point.own), size, size)),
+        np.zeros((len(point.own), size, N_COMMON)),
+        np.zeros((N_COMMON, N_COMMON)),
+    )
+    found, n = information_at(target, [point], [nothing]), len(point.shared)
+    own, cross, shared = found.own, found.cross[:, :, :n], found.shared[:n, :n]
     n_items, k = point.own.shape
     whole = np.zeros((n_items * k + len(shared),) * 2)
     for j in range(n_items):
@@ -140,7 +159,7 @@ def around_the_line(target: Target, point: Point) -> list[Point]:
     return found
 
 
-def test_the_curvature_of_the_location_prior_is_that_expected_of_its_intercepts(
+def test_the_curvature_of_the_coupled_part_is_that_expected_of_its_intercepts(
     target: Target, point: Point
 ) -> None:
     # minus second derivatives are quadratic in the residual, so that two points have their mean
@@ -155,7 +174,7 @@ def test_the_curvature_of_the_location_prior_is_that_expected_of_its_intercepts(
         assert dense_curvature(target, end) == pytest.approx(expected, rel=1e-4, abs=1e-4)
 
 
-def test_the_curvature_of_the_location_prior_is_never_below_zero(
+def test_the_curvature_of_the_coupled_part_is_never_below_zero(
     target: Target, point: Point
 ) -> None:
     curvature = dense_curvature(target, point)
@@ -180,10 +199,11 @@ def test_expectations_of_the_prior_are_those_of_dense_integration(
             assert not found.curvature[:, column].any()
             continue
         at = mean[:, column, None] + sd[:, column, None] * z
-        value += trapezoid(weight * density.log_density(at), z).sum()
-        slope = trapezoid(weight * density.slope(at), z)
-        bend = -trapezoid(weight * density.slope(at) * z, z) / sd[:, column]
-        scale = np.abs(density.slope(at)).max()
+        log_density, derivative = density.at(at)
+        value += trapezoid(weight * log_density, z).sum()
+        slope = trapezoid(weight * derivative, z)
+        bend = -trapezoid(weight * derivative * z, z) / sd[:, column]
+        scale = np.abs(derivative).max()
         assert found.gradient[:, column] == pytest.approx(slope, abs=tolerance * scale)
         assert found.curvature[:, column] == pytest.approx(
             np.maximum(bend, 0), abs=10 * tolerance * scale
@@ -238,8 +258,3 @@ def test_a_prior_without_a_density_of_a_parameter_is_refused_by_name(
 ) -> None:
     with pytest.raises(ValueError, match=f"{named} of the prior is None"):
         target_of(model, prior, np.ones(3), 10)
-
-
-def test_there_must_be_a_prior() -> None:
-    with pytest.raises(ValueError, match="prior is None"):
-        proper(None)

@@ -1,0 +1,182 @@
+"""Independent densities by item, those of a user's own among them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from irtkit import (
+    Beta,
+    ItemParameters,
+    ItemPrior,
+    LogNormal,
+    Normal,
+    ResponseMatrix,
+    WeakPrior,
+    fit,
+    simulate_responses,
+)
+from irtkit.calibration.item_prior import prior_of
+from irtkit.calibration.parameterisation import Hyper
+from irtkit.calibration.priors import Density
+from irtkit.irf import Items
+
+
+def drawn(
+    n_respondents: int, n_items: int, seed: int, negative: float = 0.0
+) -> tuple[ResponseMatrix, ItemParameters]:
+    generator = np.random.default_rng(seed)
+    slope = generator.lognormal(0, 0.3, n_items)
+    slope[generator.random(n_items) < negative] *= -1
+    items = ItemParameters.from_difficulty(slope, generator.normal(size=n_items))
+    return simulate_responses(items, generator.normal(size=n_respondents), seed=seed), items
+
+
+@dataclass(frozen=True)
+class ByHand(Density):
+    """A normal density, as somebody would write it who does not know irtkit's."""
+
+    centre: float
+    width: float
+
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        constant = np.log(self.width * np.sqrt(2 * np.pi))
+        return -((x - self.centre) ** 2) / (2 * self.width**2) - constant
+
+    def derivative(self, x: np.ndarray) -> np.ndarray:
+        return -(x - self.centre) / self.width**2
+
+    def curvature(self, x: np.ndarray) -> np.ndarray:
+        return np.ones_like(x) / self.width**2
+
+
+@dataclass(frozen=True)
+class Logistic(Density):
+    """A logistic density: tails heavier than the normal one's."""
+
+    centre: float
+    scale: float
+
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        z = (x - self.centre) / self.scale
+        return -z - 2 * np.logaddexp(0, -z) - np.log(self.scale)
+
+    def derivative(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(-np.tanh((x - self.centre) / (2 * self.scale)) / self.scale)
+
+    def curvature(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(0.5 * np.cosh((x - self.centre) / (2 * self.scale)) ** -2 / self.scale**2)
+
+
+PAIRS = (
+    ItemPrior(Normal(1.0, 0.4), Normal(0.1, 1.5), Normal(-1.4, 0.4)),
+    ItemPrior(ByHand(1.0, 0.4), ByHand(0.1, 1.5), ByHand(-1.4, 0.4)),
+)
+
+
+@pytest.mark.parametrize("model", ["1PL", "2PL", "3PL"])
+@pytest.mark.parametrize("method", ["em", "vi"])
+def test_a_normal_density_written_by_hand_gives_what_normal_gives(model: Any, method: Any) -> None:
+    responses, _ = drawn(150, 10, seed=1)
+    expected, found = (fit(responses, model, method=method, prior=prior) for prior in PAIRS)
+    names = ["discrimination", "intercept", "guessing", "discrimination_se", "intercept_se"]
+    for name in names:
+        assert found.items[name].to_numpy() == pytest.approx(
+            expected.items[name].to_numpy(), abs=1e-9, nan_ok=True
+        )
+    assert found.log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-8)
+    if method == "vi":
+        assert found.elbo == pytest.approx(expected.elbo, abs=1e-8)
+
+
+@pytest.mark.parametrize("method", ["em", "vi"])
+def test_a_density_of_your_own_serves_in_every_method(method: Any) -> None:
+    responses, _ = drawn(60, 12, seed=2)
+    held = ItemPrior(Logistic(1.0, 0.02), Logistic(0.3, 0.02))
+    items = fit(responses, method=method, prior=held).items
+    assert items["discrimination"].to_numpy() == pytest.approx(1.0, abs=0.1)
+    assert items["intercept"].to_numpy() == pytest.approx(0.3, abs=0.25)
+    wide = ItemPrior(Logistic(1.0, 0.3), Logistic(0.0, 1.0))
+    free = fit(responses, method=method, prior=wide)
+    assert free.converged
+    assert free.items["intercept"].std() > 0.3
+    # of a scale of 0.3, SD 0.54, as a normal one of that SD nearly
+    normal = fit(responses, method=method, prior=ItemPrior(Normal(1.0, 0.54), Normal(0.0, 1.8)))
+    off = (free.items["discrimination"] - normal.items["discrimination"]).abs()
+    assert off.max() < 0.5 * normal.items["discrimination_se"].mean()
+
+
+def test_a_density_of_your_own_is_told_by_name_and_numbers_and_can_be_stored(tmp_path: Any) -> None:
+    responses, _ = drawn(60, 12, seed=2)
+    result = fit(responses, prior=ItemPrior(Logistic(1.0, 0.3)), standard_errors=False)
+    told = {"kind": "Logistic", "centre": 1.0, "scale": 0.3}
+    assert result.settings["prior"]["discrimination"] == told
+    result.save(tmp_path / "fit.zip")
+
+
+def test_a_narrow_density_pins_its_parameter_and_leaves_the_others_free() -> None:
+    responses, _ = drawn(400, 12, seed=1)
+    free = fit(responses, "2PL", prior=None).items
+    held = fit(responses, "2PL", prior=ItemPrior(intercept=Normal(0.7, 1e-3))).items
+    assert held["intercept"].to_numpy() == pytest.approx(0.7, abs=0.01)
+    assert free["intercept"].std() > 0.3
+    slopes = fit(responses, "2PL", prior=ItemPrior(Normal(0.9, 1e-3))).items["discrimination"]
+    assert slopes.to_numpy() == pytest.approx(0.9, abs=0.01)
+
+
+def test_a_density_of_the_size_of_slopes_leaves_their_sign_free() -> None:
+    responses, items = drawn(400, 30, seed=2, negative=0.3)
+    result = fit(responses, "2PL", prior=ItemPrior(LogNormal(0.0, 0.1)))
+    slopes = result.items["discrimination"].to_numpy()
+    assert (np.sign(slopes) == np.sign(items.discrimination)).all()
+    assert np.abs(slopes) == pytest.approx(1.0, abs=0.3)
+
+
+def test_a_common_slope_has_its_density_once_however_many_items_share_it() -> None:
+    density, hyper = Normal(1.0, 0.5), Hyper()
+    expected = float(density.log_density(np.array([1.7]))[0])
+    for n_items, copies in ((1, None), (20, None), (4, np.array([1.0, 3.0, 2.0, 5.0]))):
+        items = Items(np.full(n_items, 1.7), np.zeros(n_items))
+        at = ItemPrior(density).at(items, hyper, common_slope=True, copies=copies)
+        assert at.log_density == pytest.approx(expected)
+        assert at.gradient[:, 0].sum() == pytest.approx(-0.7 / 0.25)
+        assert at.blocks[:, 0, 0].sum() == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [
+        (lambda: Normal(0.0, 0.0), "sd of Normal"),
+        (lambda: LogNormal(0.0, -1.0), "sd of LogNormal"),
+        (lambda: Beta(0.0, 1.0), "alpha of Beta"),
+        (lambda: ItemPrior(guessing=LogNormal(0.0, 1.0)), "guessing of ItemPrior"),
+        (lambda: ItemPrior(intercept=Beta()), "intercept of ItemPrior must be Normal, a Density"),
+        (lambda: ItemPrior(discrimination=Beta()), "discrimination of ItemPrior"),
+        (lambda: ItemPrior(discrimination=1.0), "discrimination of ItemPrior"),  # type: ignore[arg-type]
+        (lambda: fit(drawn(20, 5, 1)[0], prior="strong"), "prior must be"),  # type: ignore[arg-type]
+        (lambda: fit(drawn(20, 5, 1)[0], "1PL", prior="empirical"), "empirical"),
+    ],
+)
+def test_what_is_no_prior_is_refused_by_name(make: Any, named: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=named):
+        make()
+
+
+def test_priors_are_found_by_name() -> None:
+    own = ItemPrior(Normal(1.0, 0.5))
+    assert prior_of("weak") == WeakPrior()
+    assert prior_of(None) is None
+    assert prior_of(own) is own
+
+
+def test_priors_are_there_without_loading_jax() -> None:
+    code = (
+        "import sys, irtkit; irtkit.ItemPrior(irtkit.LogNormal(0, 1)); print('jax' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
