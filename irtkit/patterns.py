@@ -179,6 +179,10 @@ class Patterns:
         trials = None if self.trials is None else self.trials[which]
         return Patterns(self.cells[which], trials, self.group[which], frequency, self.multiplicity)
 
+    def occurring(self, frequency: Array | None, multiplicity: Array | None = None) -> Patterns:
+        """Return the same rows and columns, each as many times as is said."""
+        return Patterns(self.cells, self.trials, self.group, frequency, multiplicity)
+
     def with_columns(self, columns: Places) -> Patterns:
         """Return some items, or the same several times, each as one."""
         cells = np.ascontiguousarray(self.cells[:, columns])
@@ -261,16 +265,14 @@ def merged(whole: Patterns) -> Merged:
     if (found := _copies(keys, whole.cells, whole.trials, whole.group)) is not None:
         first, respondents = found
         frequency = np.bincount(respondents).astype(np.float64)
-        patterns = patterns.chosen(first)
-        patterns = Patterns(patterns.cells, patterns.trials, patterns.group, frequency)
+        patterns = patterns.chosen(first).occurring(frequency)
     weights = generator.integers(1, most // 2, size=(2, patterns.n)).astype(np.float64)
     keys, trials = _sums(patterns, weights, over_items=False), patterns.trials
     found = _copies(keys, patterns.cells.T, None if trials is None else trials.T)
     if found is not None:
         first, items = found
         copies = np.bincount(items).astype(np.float64)
-        parts = patterns.with_columns(first)
-        patterns = Patterns(parts.cells, parts.trials, parts.group, parts.frequency, copies)
+        patterns = patterns.with_columns(first).occurring(patterns.frequency, copies)
     return Merged(patterns, respondents, items)
 
 

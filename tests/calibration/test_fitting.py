@@ -336,7 +336,7 @@ def test_a_fixed_grid_that_is_too_coarse_shows_in_the_quadrature_error() -> None
         ({"quadrature": (61, float("inf"))}, ValueError, "quadrature"),
         ({"quadrature": np.array([61, 6.0])}, ValueError, "quadrature"),
         ({"tol": 0.0}, ValueError, "tol"),
-        ({"tol": "a"}, ValueError, "tol"),
+        ({"tol": "a"}, TypeError, "tol"),
         ({"seed": -1}, ValueError, "seed"),
         ({"max_iterations": 2.5}, ValueError, "max_iterations"),
         ({"max_iterations": 0}, ValueError, "max_iterations"),

@@ -12,18 +12,17 @@ import pytest
 
 from irtkit import (
     Beta,
+    Density,
     ItemParameters,
     ItemPrior,
     LogNormal,
     Normal,
     ResponseMatrix,
-    WeakPrior,
     fit,
     simulate_responses,
 )
-from irtkit.calibration.item_prior import prior_of
 from irtkit.calibration.parameterisation import Hyper
-from irtkit.calibration.priors import Density
+from irtkit.calibration.priors import LogDensity
 from irtkit.irf import Items
 
 
@@ -44,15 +43,12 @@ class ByHand(Density):
     centre: float
     width: float
 
-    def log_density(self, x: np.ndarray) -> np.ndarray:
+    def at(self, x: np.ndarray) -> LogDensity:
         constant = np.log(self.width * np.sqrt(2 * np.pi))
-        return -((x - self.centre) ** 2) / (2 * self.width**2) - constant
-
-    def derivative(self, x: np.ndarray) -> np.ndarray:
-        return -(x - self.centre) / self.width**2
-
-    def curvature(self, x: np.ndarray) -> np.ndarray:
-        return np.ones_like(x) / self.width**2
+        value = -((x - self.centre) ** 2) / (2 * self.width**2) - constant
+        return LogDensity(
+            value, -(x - self.centre) / self.width**2, np.ones_like(x) / self.width**2
+        )
 
 
 @dataclass(frozen=True)
@@ -62,15 +58,11 @@ class Logistic(Density):
     centre: float
     scale: float
 
-    def log_density(self, x: np.ndarray) -> np.ndarray:
+    def at(self, x: np.ndarray) -> LogDensity:
         z = (x - self.centre) / self.scale
-        return -z - 2 * np.logaddexp(0, -z) - np.log(self.scale)
-
-    def derivative(self, x: np.ndarray) -> np.ndarray:
-        return np.asarray(-np.tanh((x - self.centre) / (2 * self.scale)) / self.scale)
-
-    def curvature(self, x: np.ndarray) -> np.ndarray:
-        return np.asarray(0.5 * np.cosh((x - self.centre) / (2 * self.scale)) ** -2 / self.scale**2)
+        value = -z - 2 * np.logaddexp(0, -z) - np.log(self.scale)
+        curvature = 0.5 * np.cosh(z / 2) ** -2 / self.scale**2
+        return LogDensity(value, -np.tanh(z / 2) / self.scale, curvature)
 
 
 PAIRS = (
@@ -139,7 +131,7 @@ def test_a_density_of_the_size_of_slopes_leaves_their_sign_free() -> None:
 
 def test_a_common_slope_has_its_density_once_however_many_items_share_it() -> None:
     density, hyper = Normal(1.0, 0.5), Hyper()
-    expected = float(density.log_density(np.array([1.7]))[0])
+    expected = float(density.at(np.array([1.7])).value[0])
     for n_items, copies in ((1, None), (20, None), (4, np.array([1.0, 3.0, 2.0, 5.0]))):
         items = Items(np.full(n_items, 1.7), np.zeros(n_items))
         at = ItemPrior(density).at(items, hyper, common_slope=True, copies=copies)
@@ -165,13 +157,6 @@ def test_a_common_slope_has_its_density_once_however_many_items_share_it() -> No
 def test_what_is_no_prior_is_refused_by_name(make: Any, named: str) -> None:
     with pytest.raises((ValueError, TypeError), match=named):
         make()
-
-
-def test_priors_are_found_by_name() -> None:
-    own = ItemPrior(Normal(1.0, 0.5))
-    assert prior_of("weak") == WeakPrior()
-    assert prior_of(None) is None
-    assert prior_of(own) is own
 
 
 def test_priors_are_there_without_loading_jax() -> None:

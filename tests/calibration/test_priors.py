@@ -55,19 +55,19 @@ EVERY = pytest.mark.parametrize(("density", "at"), [(d, at) for d, _, at in REFE
 def test_a_log_density_is_that_of_scipy(
     density: Density, referee: Callable[[Array], Array], at: Array
 ) -> None:
-    assert density.log_density(at) == pytest.approx(referee(at), abs=1e-10)
+    assert density.at(at).value == pytest.approx(referee(at), abs=1e-10)
 
 
 @EVERY
 def test_a_derivative_is_that_of_the_log_density(density: Density, at: Array) -> None:
     step = 1e-5
-    rise = density.log_density(at + step) - density.log_density(at - step)
-    assert density.derivative(at) == pytest.approx(rise / (2 * step), rel=1e-7, abs=1e-7)
+    rise = density.at(at + step).value - density.at(at - step).value
+    assert density.at(at).derivative == pytest.approx(rise / (2 * step), rel=1e-7, abs=1e-7)
 
 
 @EVERY
 def test_a_curvature_is_never_below_zero_and_finite_at_zero(density: Density, at: Array) -> None:
-    found = density.curvature(np.append(at, 0.0))
+    found = density.at(np.append(at, 0.0)).curvature
     assert np.isfinite(found).all()
     assert (found >= 0).all()
 
@@ -122,15 +122,15 @@ def test_densities_of_c_and_of_the_logarithm_of_a_slope_hold_what_the_change_bri
 def test_far_out_values_have_finite_densities_and_derivatives() -> None:
     far = np.array([-700.0, 700.0])
     for density, *_ in REFEREES:
-        assert np.isfinite(density.log_density(far)).all()
-        assert np.isfinite(density.derivative(far)).all()
+        assert np.isfinite(density.at(far).value).all()
+        assert np.isfinite(density.at(far).derivative).all()
         assert np.isfinite(density.log_volume(far)).all()
 
 
 def test_a_mixture_pulls_by_the_posterior_of_the_second_kind() -> None:
     of_second = np.exp(np.log(0.1) + norm.logpdf(AT, -1.2, 0.4) - two_sided(AT))
     towards = (1 - of_second) * (1.2 - AT) + of_second * (-1.2 - AT)
-    assert TwoSided(1.2, 0.4, 0.1).derivative(AT) == pytest.approx(towards / 0.16, abs=1e-11)
+    assert TwoSided(1.2, 0.4, 0.1).at(AT).derivative == pytest.approx(towards / 0.16, abs=1e-11)
 
 
 EVERY_PRIOR: list[Prior] = [
@@ -223,7 +223,7 @@ def test_the_weak_prior_is_what_its_documentation_says() -> None:
 
 def test_a_slope_of_minus_the_scale_costs_six_nats_against_one_of_it() -> None:
     density = WeakPrior().slope_density
-    regular, inverted = density.log_density(np.arcsinh(np.array([1.0, -1.0])))
+    regular, inverted = density.at(np.arcsinh(np.array([1.0, -1.0]))).value
     assert regular - inverted == pytest.approx(6.0, abs=0.5)
 
 

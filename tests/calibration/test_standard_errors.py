@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from irtkit.calibration.layout import Layout
 from scipy.special import expit, logsumexp
 from scipy.stats import norm
 
 from irtkit import ItemParameters, ResponseMatrix, fit, simulate_responses
 from irtkit.calibration import standard_errors
-from irtkit.calibration.likelihood import grid_of, prior_at
+from irtkit.calibration.likelihood import MarginalLikelihood, population_sds, prior_at
+from irtkit.calibration.maximise import problem_of
+from irtkit.calibration.parameterisation import Hyper
 from irtkit.calibration.priors import WeakPrior
 from irtkit.irf import Items
 from irtkit.patterns import patterns_of
-from irtkit.quadrature import fixed_nodes
+from irtkit.quadrature import engine_of, fixed_nodes
 from irtkit.quadrature.posterior_weights import posterior_weights
 
 if TYPE_CHECKING:
@@ -115,23 +116,25 @@ def test_dense_covariances_invert_numerical_second_derivatives(
     # at any parameters, not the maximum alone: the information is an identity in them
     responses = small_data(cells, model)
     slopes = {"1PL": [1.1], "Rasch": [0.1]}.get(model, SIX_ITEMS.discrimination)
-    logits = np.log(GUESSING / (1 - GUESSING)) if model == "3PL" else []
+    logits = list(np.log(GUESSING / (1 - GUESSING))) if model == "3PL" else []
     x = np.concatenate([slopes, SIX_ITEMS.intercept, logits])
-    layout, rows = Layout(model, 6, prior), patterns_of(responses, synthetic_is_real=False)
-    guessing = logits if model == "3PL" else None
-    at = layout.vector(Items(np.array(slopes), SIX_ITEMS.intercept, guessing))
-    at[len(x) :] = [0.2, 0.1][: len(at) - len(x)]
-    known = prior_at(layout, at) if prior else None
+    problem = problem_of(patterns_of(responses, synthetic_is_real=False), model, prior)
+    parameters, patterns = problem.parameters, problem.engine.patterns
+    items = Items(np.resize(slopes, 6), SIX_ITEMS.intercept, np.resize(logits or 0.0, 6))
+    vector = parameters.vector(items, Hyper(0.1, 0.2), np.exp(slopes[0]))
+    at = parameters.values(vector)
+    known = prior_at(prior, parameters, at, None) if prior else None
+    n = parameters.n_hyper
     found = standard_errors.item_covariances(
-        rows,
-        layout.items(at),
-        grid_of(layout, fixed_nodes(*GRID), at),
+        patterns,
+        at.items,
+        MarginalLikelihood(problem.engine, fixed_nodes(*GRID)).grid(at.items, at.latent_sd),
         model=model,
-        sds=(layout.latent_sd(at), layout.synthetic_sd(at)),
+        sds=population_sds(patterns, at.items, at.latent_sd),
         prior=known,
-        n_learned=layout.n_learned,
+        n_learned=n,
     )
-    by_prior = (known.blocks(), known.border(), known.corner()) if known else None
+    by_prior = (known.blocks, known.border[:, :, :n], known.corner[:n, :n]) if known else None
     information = -second_derivatives(
         lambda moved: plain_log_likelihood(responses, model, moved), x
     )
@@ -171,9 +174,11 @@ def test_missing_information_is_that_of_posteriors_on_one_or_two_nodes_too() -> 
     items, _ = drawn(10, 6, seed=1)
     ability = np.random.default_rng(2).normal(size=40)
     responses = simulate_responses(items, ability, trials=90, seed=3)
-    layout, rows = Layout("2PL", 6, None), patterns_of(responses, synthetic_is_real=False)
-    at = Items(items.discrimination, items.intercept)
-    grid = grid_of(layout, fixed_nodes(21, 6.0), layout.vector(at))
+    rows, at = (
+        patterns_of(responses, synthetic_is_real=False),
+        Items(items.discrimination, items.intercept),
+    )
+    grid = MarginalLikelihood(engine_of(rows, with_guessing=False), fixed_nodes(21, 6.0)).grid(at)
     _, found = standard_errors._from_incomplete_data(rows, at, grid, np.float64, common_slope=False)
     theta, expected = grid.nodes.theta, np.zeros((12, 12))
     p = items.probability(theta).T

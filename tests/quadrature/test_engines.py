@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -147,7 +146,7 @@ def test_sparse_rows_give_what_dense_ones_give(
     few = engine_of(
         patterns_of(responses.to_sparse(), synthetic_is_real=False), with_guessing=model == "3PL"
     )
-    monkeypatch.setattr(engines, "_SPARSE_TABLE", 7 * len(nodes.theta))  # several parts
+    monkeypatch.setattr(engines, "BLOCK", 2 * len(nodes.theta))  # several parts
     for exact, error in ((True, 1e-8), (False, 1e-4)):
         expected = dense.sums(arrays, grid_of(nodes), exact=True)
         for one, other in zip(few.sums(arrays, grid_of(nodes), exact=exact), expected, strict=True):
@@ -168,7 +167,8 @@ def test_parts_and_padding_change_nothing(
     responses, items = drawn(model, 0.1)
     rows, grid = patterns_of(responses, synthetic_is_real=False), grid_of(fixed_nodes(41, 6.0))
     whole = engine(rows).sums(as_arrays(items), grid, exact=True)
-    monkeypatch.setattr(f"{engine.__module__}._TABLE", 7 * 41)
+    name = "_TABLE" if engine is NumpyEngine else "BLOCK"
+    monkeypatch.setattr(f"{engine.__module__}.{name}", 7 * 41)
     cut = engine(rows).sums(as_arrays(items), grid, exact=True)
     for one, other in zip(whole, cut, strict=True):
         assert other == pytest.approx(one, abs=1e-9)
@@ -184,10 +184,10 @@ def test_frequencies_give_the_sums_of_repeated_rows(
     distinct = patterns_of(responses, synthetic_is_real=False)
     if synthetic:
         group = (np.arange(40) % 3 == 0).astype(np.int8)
-        distinct = replace(distinct, group=group)
+        distinct = Patterns(distinct.cells, distinct.trials, group)
     times = np.random.default_rng(1).integers(1, 5, 40)
     repeated = distinct.chosen(np.repeat(np.arange(40), times))
-    counted = replace(distinct, frequency=times.astype(float))
+    counted = distinct.occurring(times.astype(float))
     arrays, grid = as_arrays(items), grid_of(fixed_nodes(41, 6.0))
     for exact, error in ((True, 1e-9), (False, 1e-3)):
         one, other = (engine(rows).sums(arrays, grid, exact=exact) for rows in (repeated, counted))
@@ -208,7 +208,7 @@ def test_multiplicities_give_the_sums_of_repeated_columns(
     times = np.random.default_rng(1).integers(1, 4, 12)
     place = np.repeat(np.arange(12), times)
     repeated, arrays = distinct.with_columns(place), as_arrays(items)
-    counted = replace(distinct, multiplicity=times.astype(float))
+    counted = distinct.occurring(distinct.frequency, times.astype(float))
     nodes = NodeDensity.of(arrays, 8.0, 1.0, times).nodes(2, share=10.0)
     assert nodes.interpolation is not None
     expected = engine(repeated).sums(arrays.chosen(place), grid_of(nodes), exact=True)
@@ -271,7 +271,7 @@ def test_a_table_of_scores_counts_copies_of_rows_and_of_columns(negative: bool) 
     cells = generator.integers(0, 2, (300, 9), dtype=np.int8)
     distinct = Patterns(cells, None, np.zeros(300, dtype=np.int8))
     rows, columns = generator.integers(1, 5, 300), generator.integers(1, 3, 9)
-    counted = replace(distinct, frequency=rows.astype(float), multiplicity=columns.astype(float))
+    counted = distinct.occurring(rows.astype(float), columns.astype(float))
     place = np.repeat(np.arange(9), columns)
     repeated = distinct.chosen(np.repeat(np.arange(300), rows)).with_columns(place)
     grid = grid_of(NodeDensity.of(items, 8.0, 1.0, columns).nodes())

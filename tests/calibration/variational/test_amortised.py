@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from irtkit.calibration.em import Climber
-from irtkit.calibration.layout import Layout
 
 from irtkit import (
     FitResult,
@@ -20,8 +18,8 @@ from irtkit import (
     load,
     simulate_responses,
 )
+from irtkit.calibration.maximise import GridSchedule, problem_of
 from irtkit.calibration.variational.amortised import Amortised, answers_of
-from irtkit.calibration.variational.coordinates import Coordinates
 from irtkit.calibration.variational.encoder import Encoder
 from irtkit.patterns import patterns_of
 from irtkit.quadrature import fixed_nodes
@@ -88,12 +86,8 @@ def test_steps_that_see_some_of_the_items_end_near(
 
 def amortised(responses: ResponseMatrix, n_items: int | None) -> Amortised:
     rows = patterns_of(responses, synthetic_is_real=False)
-    layout = Layout("2PL", responses.n_items, WeakPrior())
-    climber = Climber(
-        layout, rows, grid=None, tol=1e-3, max_iterations=9, report=lambda _step, _value: None
-    )
-    coordinates = Coordinates("2PL", responses.n_items, "sinh", learns=True)
-    return Amortised(coordinates, climber, rows, 20, 3, n_items, Encoder.untrained(0))
+    problem = problem_of(rows, "2PL", WeakPrior())
+    return Amortised(problem, GridSchedule(), rows, 20, 3, n_items, Encoder.untrained(0))
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
@@ -133,7 +127,7 @@ def test_sparse_parts_weigh_up_to_all_answers() -> None:
                 rows, np.arange(N_ITEMS), np.arange(9), part, n_parts
             )
             total += answered.sum(axis=1) * weight / n_parts
-        np.testing.assert_allclose(total, rows.respondent_responses, rtol=1e-6)
+        np.testing.assert_allclose(total, rows.margins.respondent_responses, rtol=1e-6)
 
 
 def test_newcomers_are_encoded_like_those_who_were_there(
