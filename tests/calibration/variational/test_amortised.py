@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from irtkit.calibration.em import Climber
-from irtkit.calibration.layout import Layout
 
 from irtkit import (
     FitResult,
@@ -19,8 +17,8 @@ from irtkit import (
     load,
     simulate_responses,
 )
+from irtkit.calibration.maximise import GridSchedule, problem_of
 from irtkit.calibration.variational.amortised import Amortised, answers_of, sparse_answers_of
-from irtkit.calibration.variational.coordinates import Coordinates
 from irtkit.calibration.variational.encoder import Encoder
 from irtkit.calibration.variational.sources import Batches
 from irtkit.patterns import patterns_of
@@ -88,12 +86,8 @@ def test_steps_that_see_some_of_the_items_end_near(
 
 def source(responses: ResponseMatrix, n_items: int | None) -> Amortised:
     rows = patterns_of(responses, synthetic_is_real=False)
-    layout = Layout("2PL", responses.n_items, WeakPrior())
-    climber = Climber(
-        layout, rows, grid=None, tol=1e-3, max_iterations=9, report=lambda _step, _value: None
-    )
-    coordinates = Coordinates("2PL", responses.n_items, "sinh", learns=True)
-    return Amortised(Batches(coordinates, climber, rows, 20, 3), n_items, Encoder.untrained(0))
+    batches = Batches(problem_of(rows, "2PL", WeakPrior()), GridSchedule(), rows, 20, 3)
+    return Amortised(batches, n_items, Encoder.untrained(0))
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
