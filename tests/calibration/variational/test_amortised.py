@@ -125,7 +125,7 @@ def test_sparse_parts_weigh_up_to_all_answers() -> None:
         for part in range(n_parts):
             _, _, answered, weight = sparse_answers_of(rows, np.arange(9), part, n_parts)
             total += answered.sum(axis=1) * weight / n_parts
-        np.testing.assert_allclose(total, rows.respondent_responses, rtol=1e-6)
+        np.testing.assert_allclose(total, rows.margins.respondent_responses, rtol=1e-6)
 
 
 def test_newcomers_are_told_like_those_who_were_there(
