@@ -7,6 +7,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``checks``, ``labels``: arguments and labels that are refused
 - ``codes``, ``trials``: what a written response counts as, repeated trials
 - ``observed``, ``long_table``, ``responses``: observed cells, long tables, the response matrix
+- ``storage``: arrays and plain values in one file, for results and checkpoints
 - ``irf``: the item response function and item parameters
 - ``packed``, ``patterns``: packed answers; response patterns in groups, and their margins
 - ``signs``: which items have a negative slope, told by the responses alone
@@ -28,6 +29,7 @@ from irtkit.audit import ShuffleControl, flag_items, shuffle_control, similar_re
 from irtkit.calibration import FitResult, fit, load
 from irtkit.calibration.item_prior import ItemPrior, LogNormal
 from irtkit.calibration.priors import Beta, Density, Normal, WeakPrior
+from irtkit.calibration.variational.options import Variational
 from irtkit.datasets import DigitsCrowd, load_digits_crowd
 from irtkit.diagnostics import LikelihoodRatioTest, likelihood_ratio_test
 from irtkit.difficulty import DifficultyComparison, average_error, compare_difficulties
@@ -51,6 +53,7 @@ __all__ = [
     "Normal",
     "ResponseMatrix",
     "ShuffleControl",
+    "Variational",
     "WeakPrior",
     "add_synthetic",
     "average_error",

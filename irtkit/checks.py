@@ -102,7 +102,7 @@ def check_number(
     bounds |= {"below": below} if most is None else {"at most": most}
     rule = [f"{word} {bound:g}" for word, bound in bounds.items() if math.isfinite(bound)]
     if not rule or math.isinf(number):
-        rule.insert(0, "finite")
+        rule.insert(0, "a finite number")
     raise ValueError(f"{name} must be {' and '.join(rule)}, got {value!r}")
 
 

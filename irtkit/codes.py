@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import and_more
+from irtkit.checks import and_more, check_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,8 +36,8 @@ def response_code(value: object, threshold: float | None = None) -> int:
 
 def check_threshold(threshold: float | None) -> None:
     """Refuse a threshold that no comparison with a score could make sense of."""
-    if threshold is not None and not np.isfinite(threshold):
-        raise ValueError(f"threshold must be a finite number, got {threshold!r}")
+    if threshold is not None:
+        check_number("threshold", threshold)
 
 
 def invalid_response_message(

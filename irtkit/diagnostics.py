@@ -232,7 +232,7 @@ def _first_difference(one: NDArray[Any], other: NDArray[Any]) -> int | None:
 
 def _check_quadrature(smaller: FitResult, larger: FitResult) -> None:
     """Refuse fits on different grids: each fixed one is another distribution of ability."""
-    one, other = smaller.settings["quadrature"], larger.settings["quadrature"]
+    one, other = smaller.settings.quadrature, larger.settings.quadrature
     if one != other:
         raise ValueError(
             "smaller and larger must be fitted with the same quadrature, or their log-likelihoods "
@@ -252,14 +252,14 @@ def _integration_error(smaller: FitResult, larger: FitResult) -> float:
 def _uncertainty(smaller: FitResult, larger: FitResult) -> float:
     """How far below 0 the statistic may lie although both fits are at their maximum."""
     rounding = 1e-12 * abs(smaller.log_likelihood)
-    shortfall = 2 * _SHORTFALL * larger.settings["tol"]
+    shortfall = 2 * _SHORTFALL * larger.settings.tol
     return _integration_error(smaller, larger) + float(shortfall) + rounding
 
 
 def _doubts(smaller: FitResult, larger: FitResult, statistic: float) -> Iterator[str]:
     """Why the statistic may not be that of two maxima, each with what to do about it."""
     both = (smaller, larger)
-    if with_prior := [fit.model for fit in both if fit.settings["prior"] is not None]:
+    if with_prior := [fit.model for fit in both if fit.settings.prior is not None]:
         yield (
             f"{_fits(with_prior)} had a prior, and a log-likelihood under a prior is not a "
             "maximum, so that the test is rough and its statistic may even be negative "
@@ -279,7 +279,7 @@ def _doubts(smaller: FitResult, larger: FitResult, statistic: float) -> Iterator
         )
     error = _integration_error(smaller, larger)
     if error > max(_LEAST_ERROR, _LEAST_SHARE * abs(statistic)):
-        fixed = smaller.settings["quadrature"] != "adaptive"
+        fixed = smaller.settings.quadrature != "adaptive"
         yield (
             f"integration over ability may put the statistic off by {error:.2g}"
             + " (fit with quadrature='adaptive')" * fixed

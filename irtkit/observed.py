@@ -104,24 +104,6 @@ class Observed(NamedTuple):
         n_right[place] = n_won
         return cls.of_cells(cells, n_right, n_trials, tried.shape)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Named arrays to store, from which `of_arrays` makes the same cells."""
-        return {
-            "observed_starts": self.trials.indptr,
-            "observed_columns": self.trials.indices,
-            "observed_successes": self.successes.data,
-            "observed_trials": self.trials.data,
-        }
-
-    @classmethod
-    def of_arrays(cls, arrays: dict[str, NDArray[Any]], shape: tuple[int, int]) -> Observed:
-        """Observed cells from arrays that were stored, of which nothing is taken on trust."""
-        from scipy.sparse import csr_array
-
-        starts, columns = arrays["observed_starts"], arrays["observed_columns"]
-        counts = (arrays[f"observed_{name}"] for name in cls._fields)
-        return cls.checked(*(csr_array((table, columns, starts), shape=shape) for table in counts))
-
     @property
     def shape(self) -> tuple[int, int]:
         """Respondents × items."""

@@ -39,10 +39,14 @@ class Packed(NamedTuple):
         step = max(1, _CELLS_AT_ONCE // (_PER_BYTE * n_groups))
         # a row made up to whole bytes: NumPy packs a flat array much faster than many short rows
         room = np.zeros((min(step, n), _PER_BYTE * n_groups), dtype=np.int8)
+        missing = bool(cells.min() < 0)  # a plain copy takes a third of the time
         for first in range(0, n, step):
             part = cells[first : first + step]
             whole = room[: len(part)]
-            np.maximum(part, 0, out=whole[:, :n_items])
+            if missing:
+                np.maximum(part, 0, out=whole[:, :n_items])
+            else:
+                whole[:, :n_items] = part
             packed = np.packbits(whole.ravel(), bitorder="little")
             groups[:, first : first + step] = packed.reshape(-1, n_groups).T
         return cls(groups, n_items)

@@ -139,6 +139,13 @@ class Patterns:
             return None
         return np.asarray(np.maximum(self.cells, 0), dtype=np.float64)
 
+    @property
+    def counts(self) -> Counts:
+        """Counts of all responses, those by item of real respondents alone."""
+        right, responses, *by_respondent = self.margins
+        whole = (right[REAL], responses[REAL], *by_respondent)
+        return Counts(*(count.astype(np.int64) for count in whole))
+
     def counting(self, values: Any) -> Array:
         """Values of every pattern, times how many respondents share it."""
         return np.asarray(values * (1.0 if self.frequency is None else self.frequency))
@@ -192,6 +199,35 @@ class Patterns:
         cells = np.ascontiguousarray(self.cells[:, columns])
         trials = None if self.trials is None else np.ascontiguousarray(self.trials[:, columns])
         return Patterns(cells, trials, self.group, self.frequency)
+
+
+class Counts(NamedTuple):
+    """Counts of responses, which outlive the responses themselves.
+
+    Every trial of a repeated response counts. Item counts leave synthetic respondents out; arrays
+    are of whole numbers and have shape (n_items,) or (n_respondents,).
+    """
+
+    item_right: NDArray[np.int64]
+    item_responses: NDArray[np.int64]
+    respondent_right: NDArray[np.int64]
+    respondent_responses: NDArray[np.int64]
+
+    @property
+    def average_error(self) -> Array:
+        """Share wrong of the counted responses to every item, NaN without any."""
+        return _share(self.item_responses - self.item_right, self.item_responses)
+
+    @property
+    def accuracy(self) -> Array:
+        """Share right of what every respondent answered, NaN without any."""
+        return _share(self.respondent_right, self.respondent_responses)
+
+
+def _share(part: NDArray[np.int64], whole: NDArray[np.int64]) -> Array:
+    share = np.full(len(whole), np.nan)
+    np.divide(part, whole, out=share, where=whole > 0)
+    return share
 
 
 class Margins(NamedTuple):

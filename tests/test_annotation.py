@@ -269,7 +269,7 @@ def test_a_table_with_other_columns_is_refused(table: pd.DataFrame, said: str) -
         ({"duration": 0}, "duration must be above 0"),
         ({"duration": -5}, "duration must be above 0, got -5"),
         ({"tolerance": -0.1}, "tolerance must be"),
-        ({"tolerance": math.inf}, "tolerance must be finite"),
+        ({"tolerance": math.inf}, "tolerance must be a finite number"),
         ({"duration": 1e-308, "weights": {"end": 1e300}}, "the cost of a pair overflows"),
     ],
 )

@@ -63,9 +63,9 @@ def test_a_number_within_its_bounds_is_returned(value: Any, bounds: dict[str, fl
         (0, {"above": 0, "most": 1}, "x must be above 0 and at most 1, got 0"),
         (-2, {"least": 0}, "x must be at least 0, got -2"),
         (math.nan, {"least": 0}, "x must be at least 0, got nan"),
-        (math.inf, {"least": 0}, "x must be finite and at least 0, got inf"),
-        (math.nan, {}, "x must be finite, got nan"),
-        (10**400, {}, "x must be finite, got 1000"),
+        (math.inf, {"least": 0}, "x must be a finite number and at least 0, got inf"),
+        (math.nan, {}, "x must be a finite number, got nan"),
+        (10**400, {}, "x must be a finite number, got 1000"),
     ],
 )
 def test_a_number_out_of_bounds_is_refused_with_them(

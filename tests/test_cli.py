@@ -102,6 +102,7 @@ def test_repeated_rows_of_a_long_table_are_refused_unless_counted(
         (["fit", "graded.csv"], "threshold="),
         (["fit", "results.csv", "--model", "5PL"], "5PL"),
         (["fit", "results.csv", "--quadrature", "many"], "--quadrature"),
+        (["fit", "results.csv", "--checkpoint", "state"], "--checkpoint is for --method vi"),
         (["fit", "results.csv", "--synthetic", "psychic"], "psychic"),
         (["fit", "results.csv", "--synthetic", "class-prior"], "labels"),
         (["fit", "results.csv", "--out", "results.csv"], "not a folder"),

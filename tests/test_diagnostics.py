@@ -222,7 +222,7 @@ def test_coarse_integration_is_warned_of(
     smaller, larger = (
         replace(
             one,
-            settings={**one.settings, "quadrature": quadrature},
+            settings=replace(one.settings, quadrature=quadrature),
             quadrature=replace(one.quadrature, estimated_error=20.0),
         )
         for one in fits
@@ -325,7 +325,7 @@ def test_fits_on_different_grids_are_refused(
     fixed = fit(responses, "2PL", prior=None, quadrature=grid)
     with pytest.raises(ValueError, match=r"smaller has 'adaptive' and larger \(\d1, 6.0\)"):
         likelihood_ratio_test(fits[0], fixed)
-    finer = replace(fits[0], settings={**fits[0].settings, "quadrature": [121, 6.0]})
+    finer = replace(fits[0], settings=replace(fits[0].settings, quadrature=[121, 6.0]))
     with pytest.raises(ValueError, match=r"same quadrature, or .* not comparable"):
         likelihood_ratio_test(finer, fixed)
 

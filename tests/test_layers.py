@@ -26,6 +26,7 @@ LAYERS = (
         "observed",
         "long_table",
         "responses",
+        "storage",
         "irf",
         "packed",
         "patterns",

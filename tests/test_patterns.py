@@ -33,6 +33,24 @@ def test_counts_are_by_group_and_by_respondent(missing: bool) -> None:
     assert (rows.n_real, rows.has_synthetic) == (30, True)
 
 
+def test_counts_are_counts_of_trials_and_leave_synthetic_rows_out_by_item() -> None:
+    responses = ResponseMatrix.from_counts(
+        [[200, 1], [100, 0], [1, 1]], [[250, 1], [250, 0], [1, 1]], synthetic=[False, False, True]
+    )
+    counts = patterns_of(responses, synthetic_is_real=False).counts
+    assert (counts.item_right.tolist(), counts.item_responses.tolist()) == ([300, 1], [500, 1])
+    assert counts.respondent_right.tolist() == [201, 100, 2]
+    assert counts.respondent_responses.tolist() == [251, 250, 2]
+    assert all(array.dtype == np.int64 for array in counts)
+
+
+def test_shares_of_nothing_are_not_numbers() -> None:
+    responses = ResponseMatrix([[1, 0, -1], [1, 1, -1], [-1, -1, -1]])
+    counts = patterns_of(responses, synthetic_is_real=False).counts
+    np.testing.assert_array_equal(counts.average_error, [0.0, 0.5, np.nan])
+    np.testing.assert_array_equal(counts.accuracy, [0.5, 1.0, np.nan])
+
+
 def test_repeated_trials_are_counted_each() -> None:
     successes, trials = np.array([[2, 0], [1, 3]]), np.array([[3, 1], [1, 4]])
     rows = patterns_of(ResponseMatrix.from_counts(successes, trials), synthetic_is_real=False)

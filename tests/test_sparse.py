@@ -108,7 +108,9 @@ def test_rasch_on_a_fixed_grid_is_that_of_the_dense_matrix() -> None:
 def test_a_variational_fit_is_that_of_the_dense_matrix(batch: int | None) -> None:
     responses = drawn()
     both = (responses.to_sparse(), responses)
-    assert_same_fit(*(irtkit.fit(matrix, "2PL", method="vi", batch=batch) for matrix in both))
+    assert_same_fit(
+        *(irtkit.fit(matrix, "2PL", method=irtkit.Variational(batch=batch)) for matrix in both)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +166,7 @@ def test_a_damaged_sparse_matrix_is_not_loaded(tmp_path: Path) -> None:
     irtkit.fit(drawn(n_respondents=40).to_sparse(), standard_errors=False).save(tmp_path / "fit")
     with np.load(tmp_path / "fit") as archive:
         arrays = dict(archive)
-    arrays["observed_columns"][0] = 99
+    arrays["responses.columns"][0] = 99
     with (tmp_path / "fit").open("wb") as handle:
         np.savez(handle, **arrays)
     with pytest.raises(ValueError, match="is not a whole irtkit result"):
@@ -196,7 +198,7 @@ def test_an_encoder_tells_abilities_of_sparse_rows(
 ) -> None:
     """It sees a part of the answers of each at a time, made up to one length."""
     whole = irtkit.fit(fits[0].responses, method="vi")
-    coded = irtkit.fit(fits[0].responses, method="vi", batch=(100, 7), amortised=True)
+    coded = irtkit.fit(fits[0].responses, method=irtkit.Variational(batch=(100, 7), amortised=True))
     off = (coded.respondents["ability"] - whole.respondents["ability"]).to_numpy()
     assert np.sqrt(np.mean(off**2)) < 0.2 * whole.respondents["ability_se"].mean()
 

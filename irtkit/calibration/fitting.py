@@ -3,46 +3,48 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from irtkit.calibration.checks import (
-    check_batch,
     check_data,
     check_mesh,
+    check_prior,
     check_settings,
-    check_variational,
     check_yes_or_no,
 )
+from irtkit.calibration.settings import Settings
+from irtkit.calibration.shortcoming import shortcoming_of
+from irtkit.calibration.variational.options import Variational
 from irtkit.checks import check_seed
 from irtkit.progress import progress_line
 from irtkit.responses import refuse_sparse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from os import PathLike
 
     from jax.sharding import Mesh
 
+    from irtkit.calibration.estimates import Estimates
     from irtkit.calibration.maximise import Control
     from irtkit.calibration.priors import Prior, PriorName
     from irtkit.calibration.result import FitResult
-    from irtkit.calibration.solution import Solution
     from irtkit.irf import ModelName
     from irtkit.patterns import Patterns
     from irtkit.responses import ResponseMatrix
 
-_NAMED_IN_WARNINGS = 5
 _TOLERANCES = {"em": 1e-7, "vi": 0.03}
+"""Estimates within √(2·10⁻⁷), 0.0004 standard errors of the maximum; posterior means within 3 %
+of a posterior SD, which changes the probability of a 90 % interval by 0.02 %."""
 _MOST_AT_START = 1000
-"""Evaluations of the likelihood before a variational ascent; a dozen are the rule."""
+"""Most evaluations of the likelihood for the start of a variational fit; a dozen are the rule, and
+as many as this what EM may take by default."""
 
 
 def fit(
     responses: ResponseMatrix,
     model: ModelName = "2PL",
     *,
-    method: Literal["em", "vi"] = "em",
+    method: Literal["em", "vi"] | Variational = "em",
     prior: PriorName | Prior | None = "weak",
     seed: int = 0,
     quadrature: Literal["adaptive"] | tuple[int, float] = "adaptive",
@@ -52,10 +54,6 @@ def fit(
     max_iterations: int = 1000,
     progress: bool | None = None,
     mesh: Mesh | None = None,
-    batch: int | tuple[int, int] | None = None,
-    amortised: bool = False,
-    checkpoint: str | PathLike[str] | None = None,
-    every: int = 10,
 ) -> FitResult:
     """Fit an item response model: difficulty, discrimination, guessing, and abilities.
 
@@ -65,38 +63,33 @@ def fit(
         Right and wrong answers, respondents × items, dense or sparse; missing cells are taken as
         missing at random. Synthetic respondents take part in estimating items, with a wide ability
         distribution of their own (5 logits at the typical slope, and more than real ones; the
-        settings of the result say how wide), and count neither in the
-        log-likelihood nor in average errors, orientation or scale. An always-right row contradicts
-        negative slopes (it answers inverted items right as well), so look for suspect items
-        without it.
+        settings of the result say how wide), and count neither in the log-likelihood nor in
+        average errors, orientation or scale. An always-right row contradicts negative slopes (it
+        answers inverted items right as well), so look for suspect items without it.
     model
         "1PL" (one common discrimination), "Rasch" (discrimination 1, SD of ability estimated),
         "2PL" or "3PL" (with guessing). In 2PL and 3PL discrimination is free in sign.
     method
         "em": marginal maximum likelihood; abilities are posterior means. "vi": a variational
-        posterior of items and abilities under the same priors (an :class:`irtkit.ItemPrior` needs
-        all its densities). Discrimination, intercept and guessing are then posterior means and
-        their ``_se`` columns posterior SDs; difficulty, whose posterior need not have a mean, is
-        that of the means, its error by the delta method; ``result.posterior`` gives draws and
-        intervals;
-        ability_se holds what is not known of the items as well, on the scale of this sample.
+        posterior of items and abilities under the same priors. :class:`irtkit.Variational` says
+        what its numbers mean, and holds its options (batches, amortisation, checkpoints):
+        ``method=irtkit.Variational(batch=4096)``; "vi" is short for ``irtkit.Variational()``.
     prior
         "weak" (default) keeps every estimate finite and leaves the common scale and location of
         the items free; "empirical" also learns from the matrix how slopes and difficulties are
         distributed and what share of items is inverted, and gives each item its posterior mean
         (2PL and 3PL; for few respondents and many items: standard errors take what was learned as
         known, and are too small where few items taught it); None is textbook marginal maximum
-        likelihood ("em" only); or an object: :class:`irtkit.ItemPrior` with densities of your
-        own, or a changed :class:`irtkit.WeakPrior`.
+        likelihood ("em" only). Or an :class:`irtkit.ItemPrior` or :class:`irtkit.WeakPrior`.
     seed
         The same seed gives the same bytes. "em" draws nothing at random.
     quadrature
         "adaptive" (default): nodes that follow the posteriors. Or a fixed grid (nodes, limit),
         equally spaced on [−limit, limit]: (61, 6.0) is the grid of R's mirt.
     standard_errors
-        Whether to compute standard errors, from the observed information. They are exact up to
-        150 items (100 for the 3PL); for more they hold each item's own uncertainty and the common
-        one of scale and location, and are within 2 to 3 % of exact ones.
+        Whether to compute them, from the observed information: exact up to 150 items (100 for the
+        3PL); for more they hold each item's own uncertainty and the common one of scale and
+        location, and are within 2 to 3 % of exact ones.
     synthetic
         "separate" (default) as described above; "ordinary" treats synthetic respondents like any
         other row.
@@ -105,7 +98,7 @@ def fit(
         log-likelihood (with prior) by less than this, twice in a row: estimates are then within
         about √(2·tol) of a standard error from the optimum. For "vi" (default 0.03), when the
         smoothed evidence lower bound has stopped rising and the Monte-Carlo error of posterior
-        means, as told by the size of single steps, is below this many posterior SDs (of the 3PL,
+        means, as the size of single steps shows it, is below this many posterior SDs (of the 3PL,
         whose steps are not independent, it may be twice that).
     max_iterations
         Most evaluations of the likelihood ("em"), or steps of a handful of them ("vi"). A fit
@@ -113,25 +106,11 @@ def fit(
     progress
         Whether to show progress; by default on a terminal only.
     mesh
-        Devices that share the respondents out among them, for instance
-        ``jax.make_mesh((jax.device_count(),), ("all",))``; the layout and names of its axes do
-        not matter. Of several processes (after ``jax.distributed.initialize``) each calls ``fit``
-        with the same arguments, the whole matrix among them, and gets the same result; their
-        machines have to be of one kind. Standard errors are computed in NumPy, by every process.
+        Devices that share the respondents, for instance ``jax.make_mesh((jax.device_count(),),
+        ("all",))``, whatever its axes. Of several processes (after ``jax.distributed.initialize``),
+        on machines of one kind, each calls ``fit`` with the same arguments, the whole matrix among
+        them, and gets the same result; each computes the standard errors, in NumPy.
         None (default): NumPy or the default device of JAX, as the size of the matrix suggests.
-    batch
-        For "vi": how many respondents a step sees, drawn without replacement in passes through
-        all of them; None (default) for all. (respondents, items) with ``amortised=True``.
-    amortised
-        For "vi": whether an encoder, a small network trained along the way, tells abilities from
-        answers, instead of an integral over each respondent's; for more than 10⁵ respondents. It
-        tells those of new respondents as well (``result.posterior.encode``). Its bound is a sum
-        over answers, so that a step may see some of the items; elbo is this bound.
-    checkpoint, every
-        For "vi": a file that holds the state of the ascent, written whole after every so many
-        steps. If it exists, the ascent goes on from there and ends with the numbers of one that
-        was not interrupted; the file stays. One that is further on than ``tol`` or
-        ``max_iterations`` ask for is taken as it is.
 
     Returns
     -------
@@ -141,14 +120,12 @@ def fit(
     Raises
     ------
     TypeError
-        If ``responses`` is not a ResponseMatrix, ``mesh`` not a mesh, ``checkpoint`` not a path,
-        or ``standard_errors`` or ``amortised`` neither True nor False.
+        If ``responses`` is not a ResponseMatrix, ``mesh`` not a mesh, or ``standard_errors``
+        neither True nor False.
     ValueError
         If an argument is outside what is named above, all respondents are synthetic, processes
         that share a mesh are given different responses, a checkpoint is of other responses or
         settings, or ``mesh`` goes with a sparse matrix.
-    FileNotFoundError
-        If the folder of ``checkpoint`` does not exist.
 
     Warns
     -----
@@ -166,37 +143,47 @@ def fit(
     (True, [False, False, True])
     """
     check_data(responses, model, synthetic)
-    tol = _TOLERANCES.get(method, 1.0) if tol is None else tol
-    check_settings(method, quadrature, tol, max_iterations)
+    variational = _variational_of(method)
+    name = "em" if variational is None else "vi"
+    tol = _TOLERANCES[name] if tol is None else tol
+    check_settings(quadrature, tol, max_iterations)
     check_mesh(mesh)
-    check_yes_or_no(standard_errors=standard_errors, amortised=amortised)
-    check_variational(method, prior, checkpoint=checkpoint, every=every)
-    n_batch, n_items = check_batch(method, batch, amortised=amortised)
+    check_yes_or_no(standard_errors=standard_errors)
+    check_prior(prior, model, variational=variational is not None)
     if mesh is not None:
         refuse_sparse(responses, "mesh")
     check_seed(seed)
-    if prior == "empirical" and model not in {"2PL", "3PL"}:
-        raise ValueError(f"prior='empirical' learns about slopes, which {model} has not by item")
-    settings: dict[str, Any] = {
-        "prior": prior,
-        "seed": int(seed),  # a number of NumPy's own cannot be stored
-        "quadrature": quadrature
+    batch = None if variational is None else variational.sizes
+    batches = batch is not None and batch[0] is not None
+    settings = Settings(
+        prior=prior,
+        seed=int(seed),  # a number of NumPy's own cannot be stored
+        quadrature=quadrature
         if isinstance(quadrature, str)
         else [int(quadrature[0]), float(quadrature[1])],
-        "standard_errors": bool(standard_errors),
-        "synthetic": synthetic,
-        "tol": float(tol),
-        "max_iterations": int(max_iterations),
-        **({} if mesh is None else {"devices": mesh.size}),
-        **({} if n_batch is None else {"batch": [n_batch, n_items], "amortised": bool(amortised)}),
-    }
-    file = None if checkpoint is None else Path(checkpoint)
-    quantity = "ELBO" if method == "vi" else "log-likelihood"
+        standard_errors=bool(standard_errors),
+        synthetic=synthetic,
+        tol=float(tol),
+        max_iterations=int(max_iterations),
+        devices=None if mesh is None else mesh.size,
+        batch=list(batch) if batch is not None and batches else None,
+        amortised=variational.amortised if variational is not None and batches else None,
+    )
+    quantity = "log-likelihood" if variational is None else "ELBO"
     with progress_line(f"fitting {model}", quantity, shown=progress) as report:
-        run = _Run(responses, model, method, settings, report, mesh, file, every)
-        result = _fitted(run)
-    _warn(result)
+        result = _fitted(_Run(responses, model, settings, report, mesh, variational))
+    if not result.converged or "unbounded" in result.status:
+        warnings.warn(shortcoming_of(result), stacklevel=2)
     return result
+
+
+def _variational_of(method: object) -> Variational | None:
+    """Options of the variational path; None for EM."""
+    if isinstance(method, Variational):
+        return method
+    if not isinstance(method, str) or method not in _TOLERANCES:
+        raise ValueError(f"method must be 'em', 'vi' or an irtkit.Variational, got {method!r}")
+    return Variational() if method == "vi" else None
 
 
 class _Run(NamedTuple):
@@ -204,123 +191,79 @@ class _Run(NamedTuple):
 
     responses: ResponseMatrix
     model: ModelName
-    method: str
-    settings: dict[str, Any]
+    settings: Settings
     report: Callable[[int, float], None]
     mesh: Mesh | None
-    checkpoint: Path | None
-    every: int
+    variational: Variational | None
 
 
 def _fitted(run: _Run) -> FitResult:
-    """Fit; the prior among the settings is then told in full."""
-    from irtkit.calibration.solution import counts_of, result_of
+    from irtkit.calibration.estimates import result_of
+    from irtkit.calibration.item_prior import prior_of
     from irtkit.patterns import patterns_of
 
-    responses, model, settings = run.responses, run.model, run.settings
-    patterns = patterns_of(responses, synthetic_is_real=settings["synthetic"] == "ordinary")
-    counts = counts_of(patterns)
-    find = _by_vi if run.method == "vi" else _by_em
-    solution = find(run, patterns)
-    return result_of(solution, responses, counts, model=model, method=run.method, settings=settings)
+    settings = run.settings
+    patterns = patterns_of(run.responses, synthetic_is_real=settings.synthetic == "ordinary")
+    counts = patterns.counts
+    if not counts.item_responses.any():
+        raise ValueError("responses holds no response of a real respondent")
+    # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
+    same_as_1pl = settings.quadrature == "adaptive" or run.variational is not None
+    model: ModelName = "1PL" if run.model == "Rasch" and same_as_1pl else run.model
+    # an empirical prior is learned after a search with the weak one
+    prior = prior_of("weak" if settings.prior == "empirical" else settings.prior)
+    if run.variational is None:
+        method, found = "em", _by_em(run, patterns, model, prior)
+    else:
+        method, found = "vi", _by_vi(run, patterns, model, prior, run.variational)
+    return result_of(
+        found, run.responses, counts, model=run.model, method=method, settings=settings
+    )
 
 
-def _model(run: _Run) -> ModelName:
-    """Model to maximise: on a grid that follows the items Rasch is the 1PL in other units."""
-    adaptive = run.settings["quadrature"] == "adaptive" or run.method == "vi"
-    return "1PL" if run.model == "Rasch" and adaptive else run.model
+def _by_em(run: _Run, patterns: Patterns, model: ModelName, prior: Prior | None) -> Estimates:
+    """Maximise the likelihood; standard errors are those of the observed information."""
+    from irtkit.calibration.maximum_likelihood import maximum_likelihood
+
+    settings = run.settings
+    return maximum_likelihood(
+        patterns,
+        model,
+        prior,
+        _control(run, settings.tol, settings.max_iterations, run.report),
+        empirical=settings.prior == "empirical",
+        standard_errors=settings.standard_errors,
+        mesh=run.mesh,
+    )
 
 
-def _prior_at_start(settings: dict[str, Any]) -> Prior | None:
-    """Prior of the search, after which an empirical one is learned."""
-    from irtkit.calibration.item_prior import prior_of
-
-    return prior_of("weak" if settings["prior"] == "empirical" else settings["prior"])
-
-
-def _control(run: _Run, *, tol: float, max_evaluations: int) -> Control:
-    from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
-
-    grid = run.settings["quadrature"]
-    fixed = None if grid == "adaptive" else (int(grid[0]), float(grid[1]))
-    report = run.report if run.method == "em" else lambda _step, _value: None
-    return Control(GridSchedule(fixed), Stopping(tol, max_evaluations), Monitor(report))
-
-
-def _by_vi(run: _Run, patterns: Patterns) -> Solution:
-    """Approximate the posterior; the ascent of the bound starts near a maximum."""
+def _by_vi(
+    run: _Run, patterns: Patterns, model: ModelName, prior: Prior | None, options: Variational
+) -> Estimates:
+    """Approximate the posterior, starting near the maximum of the penalised likelihood."""
     from irtkit.calibration.maximise import problem_of
-    from irtkit.calibration.variational.solving import NEAR, Options, Variational, start_rows
+    from irtkit.calibration.variational import fit_variational
 
-    n_batch, n_items = run.settings.get("batch", (None, None))
-    amortised = run.settings.get("amortised", False)
-    options = Options(n_batch, n_items, amortised, run.checkpoint, run.every)
-    # the start is the same however few steps are then allowed, so that an ascent which ran out of
-    # them goes on as one that did not
-    some = start_rows(patterns, options, run.settings["seed"])
-    problem = problem_of(some, _model(run), _prior_at_start(run.settings), run.mesh)
-    return Variational(
-        problem,
-        _control(run, tol=NEAR, max_evaluations=_MOST_AT_START),
+    # the start is the same however few steps are then allowed, so that a fit which ran out of
+    # them continues as one that did not
+    some = fit_variational.starting_patterns(patterns, options, run.settings.seed)
+    return fit_variational.VariationalFit(
+        problem_of(some, model, prior, run.mesh),
+        _control(run, fit_variational.NEAR, _MOST_AT_START, lambda _step, _value: None),
         patterns,
         run.responses,
         run.model,
-        settings=run.settings,
-        options=options,
-        report=run.report,
-    ).solve()
+        run.settings,
+        options,
+        run.report,
+    ).estimates()
 
 
-def _by_em(run: _Run, patterns: Patterns) -> Solution:
-    """Maximise the likelihood; standard errors are those of the observed information."""
-    from irtkit.calibration.maximum_likelihood import solution_of
+def _control(
+    run: _Run, tol: float, max_evaluations: int, report: Callable[[int, float], None]
+) -> Control:
+    from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
 
-    settings = run.settings
-    control = _control(run, tol=settings["tol"], max_evaluations=settings["max_iterations"])
-    solution, prior = solution_of(
-        patterns,
-        _model(run),
-        _prior_at_start(settings),
-        control,
-        empirical=settings["prior"] == "empirical",
-        standard_errors=settings["standard_errors"],
-        mesh=run.mesh,
-    )
-    settings["prior"] = None if prior is None else prior.described()
-    return solution
-
-
-def _warn(result: FitResult) -> None:
-    """Say in one warning which items have no finite estimate, or that the fit did not converge."""
-    unbounded = [
-        name for name, s in zip(result.item_labels, result.status, strict=True) if s == "unbounded"
-    ]
-    if unbounded:
-        named = ", ".join(map(repr, unbounded[:_NAMED_IN_WARNINGS]))
-        more = len(unbounded) - _NAMED_IN_WARNINGS
-        warnings.warn(
-            f"{len(unbounded)} of {len(result.item_labels)} items have no finite maximum of the "
-            f"likelihood and keep the last value reached: {named}"
-            + (f" and {more} more" if more > 0 else "")
-            + ("" if result.converged else "; the fit did not converge for it")
-            + "; prior='weak' gives finite estimates",
-            stacklevel=3,
-        )
-    elif not result.converged and result.method == "vi":
-        warnings.warn(
-            f"the evidence lower bound has not settled in {result.n_iterations} steps (smoothed "
-            f"{result.trace_rows[-1][5]:.4f}); raise max_iterations",
-            stacklevel=3,
-        )
-    elif not result.converged:
-        last = result.trace_rows[-1]
-        exhausted = result.n_iterations >= result.settings["max_iterations"]
-        advice = ["raise max_iterations"] if exhausted else []
-        advice += [] if result.settings["prior"] else ["use prior='weak'"]
-        warnings.warn(
-            f"the fit did not converge in {result.n_iterations} iterations "
-            f"(log-likelihood {last[2]:.4f}, last change of a parameter {last[3]:.2g})"
-            + ("" if exhausted else ", no further step raises the likelihood")
-            + (f"; {' or '.join(advice)}" if advice else ""),
-            stacklevel=3,
-        )
+    grid = run.settings.quadrature
+    fixed = None if isinstance(grid, str) else (int(grid[0]), float(grid[1]))
+    return Control(GridSchedule(fixed), Stopping(tol, max_evaluations), Monitor(report))

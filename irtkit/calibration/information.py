@@ -94,15 +94,12 @@ def expected_of(
     mass, variance = np.zeros((len(GROUPS), len(theta))), np.zeros(len(theta))
     responses = np.zeros((len(theta), 1 if patterns.complete else n_items))
     right_sum = np.zeros((len(theta), n_items)) if right_too else None
-    for some, right, answered, weights, frequency in posterior_weights(patterns, items, grid):
-        spread = theta**2 @ weights - (theta @ weights) ** 2
-        if frequency is not None:
-            weights *= frequency  # noqa: PLW2901
-        mass += (patterns.group[some] == np.array(GROUPS)[:, None]) @ weights.T
-        variance += weights @ spread
-        responses += weights.sum(axis=1)[:, None] if answered is None else weights @ answered
+    for some, right, answered, weights, often in posterior_weights(patterns, items, grid):
+        mass += (patterns.group[some] == np.array(GROUPS)[:, None]) @ often.T
+        variance += often @ (theta**2 @ weights - (theta @ weights) ** 2)
+        responses += often.sum(axis=1)[:, None] if answered is None else often @ answered
         if right_sum is not None:
-            right_sum += weights @ right
+            right_sum += often @ right
     kept = mass.any(axis=0)
     return Expected(
         theta[kept],
@@ -119,14 +116,15 @@ def system_of(
     """Arrowhead information about items beside common changes of ability.
 
     The items need not be those that the posteriors were taken at; ``sds`` are the SDs of ability
-    of real and of synthetic respondents. The information is the observed one where right responses
+    of real and of synthetic respondents, ``copies`` how many items share each column. The
+    information is the observed one where right responses
     were counted, and else the expected one, which is positive definite with guessing as well.
     """
     theta, n_items = expected.theta, len(items.slope)
     size = 2 if items.logit_guessing is None else 3
     values, derivatives = common_ability_basis(theta)
     with_theta = np.concatenate([theta[:, None] * values, values], axis=1)
-    of_items, missing = np.empty((2, n_items, size, size))
+    item_blocks, missing = np.empty((2, n_items, size, size))
     coupling = np.empty((n_items, size, N_COMMON))
     about_common = np.zeros(len(theta))
     for some in blocks(n_items, 2 * len(theta)):
@@ -135,8 +133,8 @@ def system_of(
         responses = expected.responses[some if len(expected.responses) > 1 else slice(None)]
         right = None if expected.right is None else expected.right[some]
         second = curvatures(curves, responses, right)
-        of_items[some] = complete_data_information(second, theta)
-        missing[some] = _missing_information(curves, theta, slope, second[0], responses, expected)
+        item_blocks[some] = complete_data_information(second, theta)
+        missing[some] = _missing_information(curves, slope, second[0], responses, expected)
         by_logit = (second[0] @ with_theta).reshape(-1, 2, N_COMMON)
         coupling[some, :2] = slope[:, :, None] * by_logit
         weight = slope[:, 0] ** 2 if copies is None else copies[some] * slope[:, 0] ** 2
@@ -146,7 +144,7 @@ def system_of(
     common = values.T @ (about_common[:, None] * values)
     for of_group, sd in zip(expected.mass[:, :, None], sds, strict=True):
         common += values.T @ (of_group / sd**2 * values) + derivatives.T @ (of_group * derivatives)
-    return System(of_items, missing, coupling, common)
+    return System(item_blocks, missing, coupling, common)
 
 
 def minus_missing_information(blocks: Array, inverse: Array, missing: Array) -> Array:
@@ -203,7 +201,7 @@ def common_ability_basis(theta: Array) -> tuple[Array, Array]:
 
 
 def _missing_information(
-    curves: Curves, theta: Array, slope: Array, second: Array, responses: Array, expected: Expected
+    curves: Curves, slope: Array, second: Array, responses: Array, expected: Expected
 ) -> Array:
     """Information each item by itself misses as abilities follow its responses, (n_items, k, k).
 
@@ -217,5 +215,5 @@ def _missing_information(
         return missing
     weight = responses * expected.variance * p * (1 - p)
     rising = slope * c * s * (1 - s) / p**2
-    moved = np.stack([s / p + theta * rising, rising, -(1 - c) * rising], axis=1)
+    moved = np.stack([s / p + expected.theta * rising, rising, -(1 - c) * rising], axis=1)
     return np.asarray((moved * weight[:, None]) @ moved.transpose(0, 2, 1))

@@ -14,6 +14,7 @@ from irtkit.calibration.information import curves_of
 from irtkit.calibration.item_distribution import STEEP
 from irtkit.irf import Items, softplus
 from irtkit.patterns import blocks
+from irtkit.quadrature import Grid
 from irtkit.quadrature.posterior_weights import posterior_weights
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.information import Curves
     from irtkit.patterns import Patterns
-    from irtkit.quadrature import Grid
 
     Array = NDArray[np.float64]
     Places = NDArray[np.intp]
@@ -53,16 +53,18 @@ class ItemLikelihoods:
         self.n_items = len(items.slope)
         self._guessing = items.logit_guessing
         theta, copies = grid.nodes.theta, patterns.copies(np.ones(self.n_items)).astype(np.intp)
+        # curves at the nodes themselves: few respondents say little of how items are distributed,
+        # and what is learned of it moves by 1e5 times an error of interpolation
+        exact = Grid(grid.nodes._replace(points=theta, interpolation=None), grid.log_weights)
         # nodes within a fraction of a logit of each other are merged before sums are taken
         steep = float(np.quantile(np.abs(np.repeat(items.slope, copies)), _STEEP))
         places, place = np.unique(np.floor(theta * steep / _LOGITS), return_inverse=True)
         merge = (place[:, None] == np.arange(len(places))).astype(np.float64)
         right = np.zeros((self.n_items, len(places)))
         responses = np.zeros((1 if patterns.complete else self.n_items, len(theta)))
-        for _, some, answered, weights, frequency in posterior_weights(patterns, items, grid):
-            weights = weights if frequency is None else weights * frequency
-            right += some.T @ (weights.T @ merge)
-            responses += weights.sum(axis=1) if answered is None else answered.T @ weights.T
+        for _, some, answered, _, often in posterior_weights(patterns, items, exact):
+            right += some.T @ (often.T @ merge)
+            responses += often.sum(axis=1) if answered is None else answered.T @ often.T
         mass = responses.sum(axis=0)
         kept = mass @ merge > _NO_MASS * mass.sum()
         merge = merge[:, kept]

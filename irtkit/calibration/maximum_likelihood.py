@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from irtkit.calibration.estimates import Estimates
 from irtkit.calibration.likelihood import MarginalLikelihood, prior_at, synthetic_sd
 from irtkit.calibration.maximise import maximise, problem_of
 from irtkit.calibration.parameterisation import Parameterisation
-from irtkit.calibration.solution import Solution
 from irtkit.calibration.starting import start
 from irtkit.patterns import merged
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-def solution_of(
+def maximum_likelihood(
     whole: Patterns,
     model: ModelName,
     prior: Prior | None,
@@ -35,8 +35,8 @@ def solution_of(
     empirical: bool,
     standard_errors: bool,
     mesh: Mesh | None,
-) -> tuple[Solution, Prior | None]:
-    """Maximise the likelihood of distinct patterns and items; and the prior, if it was learned.
+) -> Estimates:
+    """Maximise the likelihood of distinct patterns and items.
 
     Standard errors are those of the observed information.
     """
@@ -58,7 +58,7 @@ def solution_of(
         if patterns.multiplicity is not None:
             information = information / patterns.multiplicity
     monitor = control.monitor
-    return Solution(
+    return Estimates(
         items=items.chosen(columns),
         covariances=covariances,
         information=None if information is None else information[columns],
@@ -67,13 +67,14 @@ def solution_of(
         ability_se=maximum.posteriors.sd[respondents],
         latent_sd=latent_sd if model == "Rasch" else None,
         synthetic_sd=synthetic_sd(items, latent_sd, patterns.multiplicity),
+        prior=None if problem.prior is None else problem.prior.described(),
         log_likelihood=maximum.log_likelihood,
         converged=maximum.converged,
         n_iterations=monitor.n_evaluations,
         trace_rows=np.array(monitor.trace, dtype=np.float64).reshape(-1, 4),
         nodes=maximum.nodes,
         quadrature_error=maximum.quadrature_error,
-    ), problem.prior
+    )
 
 
 def _tied(problem: Problem, x: Array) -> Array:

@@ -244,14 +244,15 @@ def summed(
         value += float(log_density.sum())
         for i, by_i in term.by_item.items():
             gradient[:, i] += derivative * by_i
+            weighted = curvature * by_i
             for j, by_j in term.by_item.items():
-                blocks[:, i, j] += curvature * by_i * by_j
+                blocks[:, i, j] += weighted * by_j
             for j, by_j in term.by_hyper.items():
-                border[:, i, j] += curvature * by_i * by_j
+                border[:, i, j] += weighted * by_j
         for i, by_i in term.by_hyper.items():
-            by_hyper[i] += derivative @ np.broadcast_to(by_i, n)
+            by_hyper[i] += (derivative * by_i).sum()
             for j, by_j in term.by_hyper.items():
-                corner[i, j] += curvature @ np.broadcast_to(by_i * by_j, n)
+                corner[i, j] += (curvature * by_i * by_j).sum()
     return AtPrior(value, gradient, by_hyper, blocks, border, corner)
 
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import zipfile
-import zlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.files import replacing
+from irtkit import storage
+from irtkit.calibration.settings import Quadrature, Settings
 from irtkit.irf import ItemParameters
-from irtkit.observed import Observed
-from irtkit.patterns import patterns_of
-from irtkit.responses import ResponseMatrix, refuse_sparse
+from irtkit.patterns import Counts, patterns_of
+from irtkit.responses import refuse_sparse
 from irtkit.signs import Verdict, slope_signs
 
 if TYPE_CHECKING:
@@ -28,73 +24,10 @@ if TYPE_CHECKING:
     from irtkit.calibration.variational.posterior import Posterior
     from irtkit.irf import ModelName
     from irtkit.patterns import Patterns
+    from irtkit.responses import ResponseMatrix
     from irtkit.signs import SlopeSigns
 
-_FORMAT = "irtkit result"
-_FORMAT_VERSION = 1
-_IN_HEADER = (
-    *("model", "method", "settings", "latent_sd", "log_likelihood"),
-    *("n_parameters", "converged", "n_iterations"),
-)
-
-
-@dataclass(frozen=True)
-class Quadrature:
-    """The grid over which ability was integrated.
-
-    Parameters
-    ----------
-    n_nodes, lowest, highest
-        Number of nodes and where they begin and end, in units of ability.
-    estimated_error
-        Absolute difference between the log-likelihood on this grid and on an adaptive one twice
-        as dense as it needs to be, over all real respondents together.
-    """
-
-    n_nodes: int
-    lowest: float
-    highest: float
-    estimated_error: float
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Counts of responses, which outlive the responses themselves.
-
-    Every trial of a repeated response counts. Item counts leave synthetic respondents out; arrays
-    have shape (n_items,) or (n_respondents,).
-    """
-
-    item_right: NDArray[np.int64]
-    item_responses: NDArray[np.int64]
-    respondent_right: NDArray[np.int64]
-    respondent_responses: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, responses: ResponseMatrix, left_out: NDArray[np.bool_]) -> Counts:
-        """Count responses, leaving the marked rows out of the counts by item."""
-        right, answered = (
-            responses.observed if responses.is_sparse else (responses.successes, responses.trials)
-        )
-
-        def by_item(table: Any) -> NDArray[np.int64]:
-            counted = table.sum(axis=0, dtype=np.int64)
-            return np.asarray(counted - table[left_out].sum(axis=0, dtype=np.int64))
-
-        return cls(
-            by_item(right),
-            by_item(answered),
-            right.sum(axis=1, dtype=np.int64),
-            answered.sum(axis=1, dtype=np.int64),
-        )
-
-    @property
-    def average_error(self) -> NDArray[np.float64]:
-        """Share wrong of the counted responses to every item, NaN without any."""
-        n = self.item_responses
-        share = np.full(len(n), np.nan)
-        np.divide(n - self.item_right, n, out=share, where=n > 0)
-        return share
+_FORMAT = storage.Format("irtkit result", 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +52,8 @@ class FitResult:
 
     model: ModelName
     method: str
-    settings: dict[str, Any]
-    """The arguments of the fit, and what followed from them."""
+    settings: Settings
+    """The arguments of the fit, and what followed from them; ``settings["tol"]`` works, too."""
     item_labels: tuple[str, ...]
     respondent_labels: tuple[str, ...]
     parameters: ItemParameters
@@ -184,16 +117,10 @@ class FitResult:
     def _items(self) -> pd.DataFrame:
         import pandas as pd
 
-        values = {
-            "discrimination": self.parameters.discrimination,
-            "difficulty": self.parameters.difficulty,
-            "guessing": self.parameters.guessing,
-            "intercept": self.parameters.intercept,
-        }
         columns: dict[str, Any] = {}
-        for k, (name, estimates) in enumerate(values.items()):
-            columns[name] = estimates
-            columns[f"{name}_se"] = self.standard_errors[:, k]
+        names = ("discrimination", "difficulty", "guessing", "intercept")
+        for name, errors in zip(names, self.standard_errors.T, strict=True):
+            columns |= {name: getattr(self.parameters, name), f"{name}_se": errors}
         columns["average_error"] = self.counts.average_error
         columns["n_responses"] = self.counts.item_responses
         columns["p_negative"] = self.verdict.p_negative
@@ -204,22 +131,16 @@ class FitResult:
     def _respondents(self) -> pd.DataFrame:
         import pandas as pd
 
-        answered = self.counts.respondent_responses
-        right = self.counts.respondent_right
-        return pd.DataFrame(
-            {
-                "ability": self.ability,
-                "ability_se": self.ability_se,
-                "accuracy": np.divide(
-                    right, answered, out=np.full(len(answered), np.nan), where=answered > 0
-                ),
-                "n_responses": answered,
-                "synthetic": self.synthetic,
-            },
-            index=pd.Index(self.respondent_labels, name="respondent"),
-        )
+        columns = {
+            "ability": self.ability,
+            "ability_se": self.ability_se,
+            "accuracy": self.counts.accuracy,
+            "n_responses": self.counts.respondent_responses,
+            "synthetic": self.synthetic,
+        }
+        return pd.DataFrame(columns, index=pd.Index(self.respondent_labels, name="respondent"))
 
-    @cached_property
+    @property
     def trace(self) -> pd.DataFrame:
         """One row per accepted step: step, nodes, log_likelihood, change.
 
@@ -295,50 +216,19 @@ class FitResult:
         The file is a NumPy ``.npz`` archive without pickled objects. It appears whole or not at
         all. With ``include_responses=False`` the response matrix is left out.
         """
-        header = {
-            "format": _FORMAT,
-            "version": _FORMAT_VERSION,
-            "items": self.item_labels,
-            "respondents": self.respondent_labels,
-            "status": self.status,
-            "quadrature": vars(self.quadrature),
-            **{name: getattr(self, name) for name in _IN_HEADER},
-        }
-        of_posterior: dict[str, NDArray[Any]] = {}
-        if self.posterior is not None:
-            header["posterior"], of_posterior = self.posterior.stored()
-        arrays = {
-            "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
-            **of_posterior,
-            "discrimination": self.parameters.discrimination,
-            "intercept": self.parameters.intercept,
-            "guessing": self.parameters.guessing,
-            "standard_errors": self.standard_errors,
-            "ability": self.ability,
-            "ability_se": self.ability_se,
-            "synthetic": self.synthetic,
-            "trace_rows": self.trace_rows,
-            **vars(self.counts),
-            **self.verdict._asdict(),
-        }
+        record = {**storage.fields_of(self), "responses": None, "saved_verdict": self.verdict}
         if include_responses and self.responses is not None:
-            if self.responses.is_sparse:
-                arrays |= self.responses.observed.arrays()
-            elif self.responses.has_repeats:
-                arrays["successes"] = self.responses.successes
-                arrays["trials"] = self.responses.trials
-            else:
-                arrays["responses"] = self.responses.values
-            arrays["responses_synthetic"] = self.responses.synthetic
-        with replacing(path) as temporary, temporary.open("wb") as handle:
-            np.savez_compressed(handle, allow_pickle=False, **arrays)
+            record["responses"] = storage.stored_responses(self.responses)
+        if self.posterior is not None:
+            record["posterior"] = self.posterior.stored()
+        storage.write(path, _FORMAT, record, compressed=True)
 
     @cached_property
     def patterns(self) -> Patterns:
         """The responses as the fit saw them; an error if they were not saved."""
         if self.responses is None:
             raise ValueError("the responses were not saved with this result")
-        ordinary = self.settings["synthetic"] == "ordinary"
+        ordinary = self.settings.synthetic == "ordinary"
         return patterns_of(self.responses, synthetic_is_real=ordinary)
 
     @cached_property
@@ -355,9 +245,26 @@ class FitResult:
         return Verdict(nothing, nothing) if self.responses is None else self.signs.verdict
 
     def __str__(self) -> str:
-        from irtkit.calibration.summary import summarise
+        from irtkit.calibration.summary import tables_in_words
 
-        return summarise(self)
+        n_synthetic = int(self.synthetic.sum())
+        synthetic = f" and {n_synthetic} synthetic" if n_synthetic else ""
+        state = "converged" if self.converged else "NOT CONVERGED"
+        unit = "iterations" if self.elbo is None else "variational steps"
+        n_items = len(self.item_labels)
+        lines = [
+            f"{self.model} fitted to {self.n_real} respondents{synthetic} × {n_items} items",
+            f"{state} after {self.n_iterations} {unit} on {self.quadrature.n_nodes} nodes",
+            (
+                f"log-likelihood {self.log_likelihood:.3f}   AIC {self.aic:.1f}   "
+                f"BIC {self.bic:.1f}   ({self.n_parameters} parameters)"
+            ),
+        ]
+        if self.elbo is not None:
+            lines.append(f"evidence lower bound {self.elbo:.3f}; items are posterior means")
+        if self.model == "Rasch":
+            lines.append(f"SD of ability {self.latent_sd:.3f}")
+        return "\n".join([*lines, tables_in_words(self.items, self.respondents, self.model)])
 
 
 def load(path: str | PathLike[str]) -> FitResult:
@@ -366,85 +273,25 @@ def load(path: str | PathLike[str]) -> FitResult:
     Raises
     ------
     ValueError
-        If the file is not a saved result, is damaged, or was written by a later version of irtkit.
+        If the file is not a saved result, is damaged, or was written by another version of irtkit.
     OSError
         If there is no such file, or it is a folder.
     """
-    try:
-        with Path(path).open("rb") as handle, np.load(handle, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        header = json.loads(bytes(arrays["header"]))
-        known = header["format"] == _FORMAT
-        later = header["version"] > _FORMAT_VERSION
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path} is not a saved irtkit result, or is damaged: {error}") from error
-    except ValueError as error:
-        raise ValueError(f"{path} is not a saved irtkit result: {error}") from error
-    if not known:
-        raise ValueError(f"{path} is not a saved irtkit result: format {header['format']!r}")
-    if later:
-        raise ValueError(
-            f"{path} has format version {header['version']}; this irtkit reads up to "
-            f"{_FORMAT_VERSION}: install a newer one"
-        )
-    try:
-        return _from_parts(header, arrays)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} is not a whole irtkit result: {error}") from error
+    return storage.read(path, _FORMAT, _restored)
 
 
-def _from_parts(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> FitResult:
-    """Put a result together again, checking that arrays and labels belong together."""
-    items, respondents = tuple(header["items"]), tuple(header["respondents"])
-    expected = {
-        **dict.fromkeys(("discrimination", "item_right", "item_responses"), len(items)),
-        **dict.fromkeys(set(Verdict._fields) & arrays.keys(), len(items)),
-        **dict.fromkeys(("ability", "ability_se", "synthetic"), len(respondents)),
-        **dict.fromkeys(("respondent_right", "respondent_responses"), len(respondents)),
-    }
-    for name, length in expected.items():
-        if arrays[name].shape != (length,):
-            raise ValueError(f"{name} has shape {arrays[name].shape}, not ({length},)")
-    responses, marks = None, arrays.get("responses_synthetic")
-    if "responses" in arrays:
-        responses = ResponseMatrix(arrays["responses"], respondents, items, synthetic=marks)
-    elif "observed_trials" in arrays:
-        observed = Observed.of_arrays(arrays, (len(respondents), len(items)))
-        responses = ResponseMatrix.from_observed(*observed, respondents, items, synthetic=marks)
-    elif "trials" in arrays:
-        responses = ResponseMatrix.from_counts(
-            arrays["successes"], arrays["trials"], respondents, items, synthetic=marks
-        )
-    counts = {name: arrays[name] for name in Counts.__dataclass_fields__}
-    posterior = None
-    if "posterior" in header:
+def _restored(record: dict[str, Any]) -> FitResult:
+    """Put a result together again."""
+    items, respondents = record["item_labels"], record["respondent_labels"]
+    kinds = {"parameters": ItemParameters, "counts": Counts, "quadrature": Quadrature}
+    made = storage.with_parts(record, **kinds, settings=Settings, saved_verdict=Verdict)
+    if record["responses"] is not None:
+        made["responses"] = storage.restored_responses(record["responses"], respondents, items)
+    if record["posterior"] is not None:
         from irtkit.calibration.variational.posterior import Posterior
 
-        posterior = Posterior.restored(
-            header["posterior"],
-            arrays,
-            item_labels=items,
-            respondent_labels=respondents,
-            synthetic=arrays["synthetic"],
-        )
-    return FitResult(
-        item_labels=items,
-        respondent_labels=respondents,
-        parameters=ItemParameters(
-            arrays["discrimination"], arrays["intercept"], arrays["guessing"]
-        ),
-        standard_errors=arrays["standard_errors"],
-        status=tuple(header["status"]),
-        ability=arrays["ability"],
-        ability_se=arrays["ability_se"],
-        synthetic=arrays["synthetic"],
-        counts=Counts(**counts),
-        trace_rows=arrays["trace_rows"],
-        quadrature=Quadrature(**header["quadrature"]),
-        responses=responses,
-        posterior=posterior,
-        saved_verdict=Verdict(arrays["p_negative"], arrays["wrong_key"])
-        if "p_negative" in arrays
-        else None,
-        **{name: header[name] for name in _IN_HEADER},
-    )
+        shared = {name: record[name] for name in ("item_labels", "respondent_labels", "synthetic")}
+        made["posterior"] = Posterior.restored(record["posterior"], **shared)
+    result = FitResult(**made)
+    _ = result.items, result.respondents  # a table refuses what does not go with its labels
+    return result

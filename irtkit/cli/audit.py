@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irtkit.audit.families import SIMILAR
+from irtkit.cli.inputs import read_labelled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,25 +20,6 @@ _SHOWN_COLUMNS = (
 )
 _HEADINGS = {"discrimination": "slope", "average_error": "error"}
 _NOT_ON_TERMINALS = {"n_responses", "strong_share"}
-
-
-def read_labelled(path: Path, option: str) -> pd.DataFrame:
-    """A CSV as text, its first column the index; empty cells are missing."""
-    import pandas as pd
-
-    if not path.is_file():
-        raise FileNotFoundError(f"{option}: there is no file {str(path)!r}")
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""], index_col=0)
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"{option} {path.name}: cannot be read as a CSV ({error})") from error
-    if not table.shape[1]:
-        raise ValueError(f"{option} {path.name}: needs a column of labels and at least one more")
-    table.index = table.index.astype(str)
-    if table.index.has_duplicates:
-        repeated = table.index[table.index.duplicated()][0]
-        raise ValueError(f"{option} {path.name}: {repeated!r} occurs twice")
-    return table
 
 
 def read_families(groups: str | None) -> pd.Series[str] | str | None:

@@ -16,7 +16,7 @@ from irtkit.audit.flags import NEGATIVE
 from irtkit.calibration import fit
 from irtkit.cli import audit
 from irtkit.cli.impact import impact_command
-from irtkit.cli.inputs import fitted, folder_out, read, reading_and_fitting
+from irtkit.cli.inputs import fitted, folder_out, read, read_labelled, reading_and_fitting
 from irtkit.cli.outputs import prepare, write_comparison, write_fit
 from irtkit.datasets import load_digits_crowd
 from irtkit.difficulty import compare_difficulties
@@ -185,7 +185,7 @@ def audit_command(
     if out is not None:
         audit.check_out(out, options["responses"])
     responses = read(options)
-    answers = None if predictions is None else audit.read_labelled(predictions, "--predictions")
+    answers = None if predictions is None else read_labelled(predictions, "--predictions")
     families = audit.read_families(groups)
     result = fitted(responses, options, standard_errors=True)
     suspects = flag_items(result, groups=families, predictions=answers, **thresholds)

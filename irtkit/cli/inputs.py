@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from irtkit.calibration import fit
+from irtkit.calibration.variational.options import Variational
 from irtkit.io import read_responses
+from irtkit.io.text import layout, naming, rows
 from irtkit.irf import MODELS
 from irtkit.responses import REPEATS
 from irtkit.simulation import add_synthetic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable
+
+    import pandas as pd
 
     from irtkit.calibration import FitResult
     from irtkit.responses import ResponseMatrix
@@ -97,27 +101,32 @@ def read(options: dict[str, Any]) -> ResponseMatrix:
             raise ValueError("--labels is for --synthetic class-prior, which was not asked for")
         return responses
     kinds: Any = tuple(kind.strip() for kind in options["synthetic"].split(","))
-    labels = None if options["labels"] is None else _read_labels(options["labels"])
+    labels = None
+    if options["labels"] is not None:
+        labels = read_labelled(options["labels"], "--labels").iloc[:, 0]
     return add_synthetic(
         responses, kinds, labels=labels, draws=options["draws"], seed=options["seed"]
     )
 
 
-def _read_labels(path: Path) -> dict[Hashable, Hashable]:
-    """True class by item, from a CSV whose first two columns hold them."""
+def read_labelled(path: Path, option: str) -> pd.DataFrame:
+    """Read a table as text, its first column the index; empty cells are None."""
     import pandas as pd
 
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"--labels {path.name}: cannot be read as a CSV ({error})") from error
-    if table.shape[1] < 2:
-        raise ValueError(f"{path.name}: labels need two columns, the item and its true class")
-    items, classes = table.iloc[:, 0], table.iloc[:, 1]
-    repeated = items[items.duplicated()]
-    if len(repeated):
-        raise ValueError(f"{path.name}: item {repeated.iloc[0]!r} has two labels")
-    return dict(zip(items, classes, strict=True))
+    if not path.is_file():
+        raise FileNotFoundError(f"{option}: there is no file {str(path)!r}")
+    with naming(path, option):
+        separator, (_, *columns) = layout(path)
+        if not columns:
+            raise ValueError("needs a column of labels and at least one more")
+        cells = {}
+        for line, (label, *values) in rows(path, separator):
+            if not label.strip():
+                raise ValueError(f"line {line} has no label")
+            if label in cells:
+                raise ValueError(f"line {line}: {label!r} occurs twice")
+            cells[label] = [value or None for value in values]
+        return pd.DataFrame.from_dict(cells, "index", dtype=object, columns=columns)
 
 
 def fitted(
@@ -127,13 +136,20 @@ def fitted(
     return fit(
         responses,
         options["model"],
-        method=options["method"],
+        method=_method(options),
         prior=None if options["prior"] == "none" else options["prior"],
         seed=options["seed"],
         quadrature=_quadrature(options["quadrature"]),
         standard_errors=standard_errors or options["method"] == "vi",  # they cost nothing there
-        checkpoint=options.get("checkpoint"),
     )
+
+
+def _method(options: dict[str, Any]) -> Any:
+    if options["method"] == "vi":
+        return Variational(checkpoint=options.get("checkpoint"))
+    if options.get("checkpoint") is not None:
+        raise ValueError(f"--checkpoint is for --method vi; the method is {options['method']}")
+    return options["method"]
 
 
 def _quadrature(text: str | None) -> Any:

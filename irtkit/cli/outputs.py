@@ -53,7 +53,7 @@ def _summary(result: FitResult, source: str) -> dict[str, Any]:
         "source": source,
         "model": result.model,
         "method": result.method,
-        "settings": result.settings,
+        "settings": dict(result.settings),
         "converged": result.converged,
         "n_iterations": result.n_iterations,
         "log_likelihood": result.log_likelihood,

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.calibration.result import Counts
+from irtkit.patterns import patterns_of
+from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from irtkit.responses import ResponseMatrix
+    from irtkit.patterns import Counts
 
 
 def average_error(responses: ResponseMatrix, *, synthetic: bool = False) -> pd.Series[float]:
@@ -56,12 +57,7 @@ def average_error(responses: ResponseMatrix, *, synthetic: bool = False) -> pd.S
     """
     import pandas as pd
 
-    from irtkit.responses import ResponseMatrix
-
-    if not isinstance(responses, ResponseMatrix):
-        raise TypeError(f"responses must be a ResponseMatrix, got {type(responses).__name__}")
-    left_out = np.zeros_like(responses.synthetic) if synthetic else responses.synthetic
-    share = Counts.of(responses, left_out).average_error
+    share = _counts(responses, synthetic=synthetic).average_error
     return pd.Series(share, index=pd.Index(responses.items, name="item"), name="average_error")
 
 
@@ -103,11 +99,18 @@ def average_error_interval(responses: ResponseMatrix, *, level: float = 0.95) ->
 
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level!r}")
-    error = average_error(responses)
-    n = Counts.of(responses, responses.synthetic).item_responses
+    counts = _counts(responses, synthetic=False)
+    error, n = counts.average_error, counts.item_responses
     tried, z = np.maximum(n, 1), float(ndtri((1 + level) / 2))
     centre = (error + z**2 / (2 * tried)) / (1 + z**2 / tried)
     inside = error * (1 - error) / tried + z**2 / (4 * tried**2)
     half = z * np.sqrt(inside) / (1 + z**2 / tried)
     columns = {"average_error": error, "low": centre - half, "high": centre + half}
-    return pd.DataFrame(columns).assign(n_responses=n)
+    index = pd.Index(responses.items, name="item")
+    return pd.DataFrame(columns, index=index).assign(n_responses=n)
+
+
+def _counts(responses: ResponseMatrix, *, synthetic: bool) -> Counts:
+    if not isinstance(responses, ResponseMatrix):
+        raise TypeError(f"responses must be a ResponseMatrix, got {type(responses).__name__}")
+    return patterns_of(responses, synthetic_is_real=synthetic).counts

@@ -1,8 +1,10 @@
 """Reading and writing: response matrices from outside formats, and irtkit's own tables.
 
-- `irtkit.io.reading`: recognises a format and calls its reader
+- `irtkit.io.text`: rows of delimited text, and messages that begin with the file's name
+- `irtkit.io.source`, `irtkit.io.columns`, `irtkit.io.cells`: what the readers of responses share
 - `irtkit.io.delimited`, `irtkit.io.parquet`, `irtkit.io.py_irt`: one file per outside format
-- `irtkit.io.columns`, `irtkit.io.collecting`, `irtkit.io.source`: what the readers share
+- `irtkit.io.reading`: recognises a format and calls its reader
+- `irtkit.io.annotations`: annotations and durations of samples, for the impact metric
 - `irtkit.io.tables`: tables of results, written so that they read back equal
 """
 

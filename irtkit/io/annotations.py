@@ -14,24 +14,21 @@ a list of such records, or an object from the sample to its list of records::
     {"clip-1": [{"type": "serve", "start": 0, "end": 2.5}], "clip-2": []}
 
 Nothing else may stand there: a column or key by another name is an error. Starts and ends are
-numbers in one unit. Files are UTF-8, plain or gzip, and the content says which of the two it is.
+numbers in one unit. The content says which of the two a file is; `irtkit.io.text` has the rules of
+text.
 """
 
 from __future__ import annotations
 
-import contextlib
-import csv
-import gzip
-import io
 import json
 import math
-import zlib
 from pathlib import Path
 from reprlib import repr as short
 from typing import TYPE_CHECKING, Any
 
 from irtkit.annotation.annotations import Annotation, annotation
 from irtkit.files import open_text
+from irtkit.io.text import layout, naming, rows, without_repeats
 
 if TYPE_CHECKING:
     import os
@@ -73,14 +70,16 @@ def read_annotations(path: str | os.PathLike[str]) -> dict[str, list[Annotation]
     ...     read_annotations(path)
     {'clip-1': [Annotation(type='serve', start=0.0, end=2.5)], 'clip-2': []}
     """
+    file = Path(path)
     found: dict[str, list[Annotation]] = {}
-    with _naming(Path(path)):
-        text = _content(path)
-        records = _json_records if text.lstrip().startswith(("[", "{")) else _csv_records
-        for place, sample, values in records(text):
-            of_sample = found.setdefault(_sample(sample, place), [])
-            if values is not None:
-                of_sample.append(_annotation(place, values))
+    with naming(file):
+        for place, record in _json_records(file) if _is_json(file) else _csv_records(file):
+            of_sample = found.setdefault(_sample(record.pop("sample"), place), [])
+            if record:
+                try:
+                    of_sample.append(annotation(**record))
+                except ValueError as error:
+                    raise ValueError(f"{place}: {error}") from error
     return found
 
 
@@ -95,69 +94,43 @@ def read_durations(path: str | os.PathLike[str]) -> dict[str, float]:
         If there is no such file, or it is a folder.
     """
     durations: dict[str, float] = {}
-    with _naming(Path(path)):
-        for line, (label, duration) in _csv_rows(_content(path), ("sample", "duration")):
-            sample = _sample(label, f"line {line}")
+    file = Path(path)
+    with naming(file):
+        for place, row in _csv_rows(file, ("sample", "duration")):
+            sample = _sample(row["sample"], place)
             if sample in durations:
-                raise ValueError(f"line {line}: the sample {sample!r} occurs twice")
-            durations[sample] = _number(duration, f"line {line}: duration")
+                raise ValueError(f"{place}: the sample {sample!r} occurs twice")
+            durations[sample] = _number(row["duration"], f"{place}: duration")
     return durations
 
 
-@contextlib.contextmanager
-def _naming(file: Path) -> Iterator[None]:
-    """Begin every message about the content with the file's name."""
-    try:
-        yield
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{file.name}: the text is not UTF-8") from error
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{file.name}: the gzip data are damaged: {error}") from error
-    except ValueError as error:
-        raise ValueError(f"{file.name}: {error}") from error
+def _is_json(file: Path) -> bool:
+    with open_text(file) as text:
+        return next(filter(None, map(str.strip, text)), "").startswith(("[", "{"))
 
 
-def _content(path: str | os.PathLike[str]) -> str:
-    with open_text(path) as handle:
-        text = handle.read()
-    if not text.strip():
-        raise ValueError("the file is empty")
-    return text
-
-
-def _csv_records(text: str) -> Iterator[tuple[str, Any, tuple[Any, ...] | None]]:
-    """Place, sample and type, start, end of every row; None where the row has only a sample."""
-    for line, (sample, *values) in _csv_rows(text, _COLUMNS):
-        if not any(map(str.strip, values)):
-            yield f"line {line}", sample, None
+def _csv_records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Place and cells of every row; nothing but the sample where the others are empty."""
+    for place, row in _csv_rows(file, _COLUMNS):
+        if any(row[name].strip() for name in Annotation._fields):
+            times = {name: _number(row[name], f"{place}: {name}") for name in ("start", "end")}
+            yield place, row | times
         else:
-            kind, start, end = values
-            times = (_number(start, f"line {line}: start"), _number(end, f"line {line}: end"))
-            yield f"line {line}", sample, (kind, *times)
+            yield place, {"sample": row["sample"]}
 
 
-def _csv_rows(text: str, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
-    """Line and cells of every row, the cells in the order of the columns; no blank lines."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+def _csv_rows(file: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
+    separator, header = layout(file)
+    _check_names(header, columns, "the header")
+    for line, row in rows(file, separator):
+        yield f"line {line}", dict(zip(header, row, strict=True))
+
+
+def _json_records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Place and record of every annotation; nothing but the sample for an entry of an object."""
     try:
-        header = next(filter(None, reader))
-        _check_names(header, columns, "the header")
-        positions = [header.index(name) for name in columns]
-        for row in reader:
-            if row and len(row) != len(columns):
-                raise ValueError(
-                    f"line {reader.line_num} has {len(row)} cells, the header {len(columns)}"
-                )
-            if row:
-                yield reader.line_num, [row[position] for position in positions]
-    except csv.Error as error:
-        raise ValueError(f"line {reader.line_num}: {error}") from error
-
-
-def _json_records(text: str) -> Iterator[tuple[str, Any, tuple[Any, ...] | None]]:
-    """Place, sample and type, start, end of every record; None for a sample without any."""
-    try:
-        content = json.loads(text, object_pairs_hook=_without_repeats)
+        with open_text(file) as text:
+            content = json.load(text, object_pairs_hook=without_repeats)
     except json.JSONDecodeError as error:
         raise ValueError(
             f"line {error.lineno} is not JSON: {error.msg} at column {error.colno}"
@@ -165,39 +138,25 @@ def _json_records(text: str) -> Iterator[tuple[str, Any, tuple[Any, ...] | None]
     except RecursionError as error:
         raise ValueError("the JSON is nested too deeply") from error
     if isinstance(content, list):
-        yield from _json_list(content)
+        for number, record in enumerate(content, start=1):
+            yield f"record {number}", _json_record(f"record {number}", record, _COLUMNS)
         return
     for sample, records in content.items():
         if not isinstance(records, list):
             raise ValueError(f"sample {sample!r} must have a list of records, got {short(records)}")
-        yield f"sample {sample!r}", sample, None
+        yield f"sample {sample!r}", {"sample": sample}
         for number, record in enumerate(records, start=1):
             place = f"sample {sample!r}, record {number}"
-            yield place, sample, _json_values(record, Annotation._fields, place)
+            yield place, {"sample": sample} | _json_record(place, record, Annotation._fields)
 
 
-def _json_list(records: list[Any]) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
-    for number, record in enumerate(records, start=1):
-        sample, *values = _json_values(record, _COLUMNS, f"record {number}")
-        yield f"record {number}", sample, tuple(values)
-
-
-def _json_values(record: Any, names: tuple[str, ...], place: str) -> tuple[Any, ...]:
+def _json_record(place: str, record: Any, names: tuple[str, ...]) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise ValueError(f"{place} must be an object with {', '.join(names)}, got {short(record)}")
     _check_names(list(record), names, place)
     for name in {"sample", "type"} & record.keys():
         if isinstance(record[name], bool) or not isinstance(record[name], str | int):
             raise ValueError(f"{place}: {name} must be text, got {short(record[name])}")
-    return tuple(record[name] for name in names)
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for k, name in enumerate(names) if name in names[:k])
-        raise ValueError(f"{repeated!r} occurs twice in one object")
     return record
 
 
@@ -217,13 +176,6 @@ def _sample(label: Any, place: str) -> str:
     if not str(label).strip():
         raise ValueError(f"{place}: sample is missing")
     return str(label)
-
-
-def _annotation(place: str, values: tuple[Any, ...]) -> Annotation:
-    try:
-        return annotation(*values)
-    except ValueError as error:
-        raise ValueError(f"{place}: {error}") from error
 
 
 def _number(text: str, what: str) -> float:

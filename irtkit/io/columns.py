@@ -7,6 +7,7 @@ In a wide table the question is only whether the first column holds the responde
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from irtkit.codes import MISSING, response_code
@@ -87,6 +88,13 @@ def find_columns(
     return found["respondent"], found["item"], found["response"]
 
 
+def refuse_repeats(names: Iterable[str]) -> None:
+    """Refuse columns of the same name."""
+    for name, times in Counter(names).most_common(1):
+        if times > 1:
+            raise ValueError(f"column names must be unique: {name!r} occurs {times} times")
+
+
 def holds_respondents(name: str, values: Iterable[str]) -> bool:
     """Whether the first column of a wide table is the respondents and not itself an item.
 
@@ -105,12 +113,10 @@ def _plain(name: str) -> str:
 
 
 def _only_position(header: Sequence[str], role: str, name: str) -> int:
-    positions = [position for position, other in enumerate(header) if other == name]
-    if not positions:
+    if name not in header:
         raise ValueError(f"{role}={name!r} is not a column; the columns are {_listed(header)}")
-    if len(positions) > 1:
-        raise ValueError(f"column names must be unique: {name!r} occurs {len(positions)} times")
-    return positions[0]
+    refuse_repeats(other for other in header if other == name)
+    return header.index(name)
 
 
 def _recognise(header: Sequence[str], role: str, taken: frozenset[int]) -> int:

@@ -1,4 +1,4 @@
-"""Parquet: the same wide and long tables as in text, with typed columns (needs pyarrow).
+"""Parquet: the same wide and long tables as in text, with typed columns.
 
 Of a long table only three columns are read, and text labels stay numbers into a dictionary on the
 way from the file to the matrix. A pandas index stored with a wide table holds the respondents.
@@ -7,27 +7,16 @@ way from the file to the matrix. A pandas index stored with a wide table holds t
 from __future__ import annotations
 
 import gzip
-import importlib
-import json
 from typing import TYPE_CHECKING, Any
 
 from irtkit.files import open_bytes
-from irtkit.io.columns import find_columns, holds_respondents, is_long
+from irtkit.io.columns import find_columns, holds_respondents, is_long, refuse_repeats
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
     from irtkit.io.source import Source
 
 MAGIC = b"PAR1"
-
-
-def import_pyarrow() -> Any:
-    """Return the module pyarrow with its Parquet part, or say how to install it."""
-    try:
-        importlib.import_module("pyarrow.parquet")
-        return importlib.import_module("pyarrow")
-    except ImportError as error:
-        raise ImportError("Parquet files need pyarrow: pip install 'irtkit[parquet]'") from error
 
 
 def recognise(source: Source) -> bool:
@@ -39,7 +28,8 @@ def read(source: Source) -> ResponseMatrix:
     """Read a long table if the caller or the column names say so, a wide one otherwise."""
     if not recognise(source):
         raise ValueError("the file is not Parquet")
-    pyarrow = import_pyarrow()
+    import pyarrow.parquet
+
     try:
         with open_bytes(source.path) as handle:
             compressed = isinstance(handle, gzip.GzipFile)
@@ -47,57 +37,41 @@ def read(source: Source) -> ResponseMatrix:
             file = pyarrow.parquet.ParquetFile(content)
             names = file.schema_arrow.names
             if source.is_long or (source.shape is None and is_long(names)):
-                return _read_long(pyarrow, file, source)
+                return _read_long(file, source)
             return _read_wide(file, source)
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError(f"the Parquet data cannot be read: {error}") from error
 
 
-def _read_long(pyarrow: Any, file: Any, source: Source) -> ResponseMatrix:
+def _read_long(file: Any, source: Source) -> ResponseMatrix:
+    from pyarrow import types
+
     names = file.schema_arrow.names
     positions = find_columns(names, source.respondent, source.item, source.response)
-    respondent, item, response = (names[position] for position in positions)
-    table = file.read(columns=[respondent, item, response])
-    for label in (respondent, item):
+    chosen = [names[position] for position in positions]
+    table = file.read(columns=chosen)
+    for label in chosen[:2]:
         kind = table.schema.field(label).type
-        if pyarrow.types.is_nested(kind):
+        if types.is_nested(kind):
             raise ValueError(f"column {label!r} holds {kind}, not labels")
-        if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
+        if types.is_string(kind) or types.is_large_string(kind):
             position = table.schema.names.index(label)
             table = table.set_column(position, label, table.column(label).dictionary_encode())
-    return ResponseMatrix.from_long(
-        table.to_pandas(ignore_metadata=True),
-        respondent=respondent,
-        item=item,
-        response=response,
-        threshold=source.threshold,
-        repeats=source.repeats,
-        sparse=source.sparse,
-    )
+    return source.matrix_of_long(table, chosen)
 
 
 def _read_wide(file: Any, source: Source) -> ResponseMatrix:
+    import pandas as pd
+
     source.refuse_long_settings("wide")
-    names = file.schema_arrow.names
-    if not names:
-        raise ValueError("the table has no columns")
-    index = _index_column(file.schema_arrow)
-    first = names[0] if index is None else index
-    frame = file.read().to_pandas(ignore_metadata=True)
-    labels = frame[first]
-    if labels.ndim > 1:
-        raise ValueError(f"column names must be unique: {first!r} occurs twice")
-    words = labels.astype(str).where(labels.notna(), "").unique()
-    if index is not None or holds_respondents(first, words):
-        frame = frame.drop(columns=first).set_axis(labels, axis=0)
-    else:
+    frame = file.read().to_pandas()
+    if isinstance(frame.index, pd.RangeIndex):
+        if not frame.shape[1]:
+            raise ValueError("the table has no columns")
         frame.index = [f"respondent-{k + 1}" for k in range(len(frame))]
+        first = frame.columns[0]
+        refuse_repeats(frame.columns)
+        labels = frame[first]
+        if holds_respondents(first, labels.astype(str).where(labels.notna(), "").unique()):
+            frame = frame.drop(columns=first).set_axis(labels, axis=0)
     return ResponseMatrix.from_frame(frame, threshold=source.threshold)
-
-
-def _index_column(schema: Any) -> str | None:
-    """Name of the one column that pandas stored as index, if that is how the file was written."""
-    metadata = (schema.metadata or {}).get(b"pandas")
-    columns = json.loads(metadata).get("index_columns", []) if metadata else []
-    names = [name for name in columns if isinstance(name, str) and name in schema.names]
-    return names[0] if len(names) == 1 else None

@@ -13,7 +13,8 @@ import numpy as np
 
 from irtkit.codes import MISSING
 from irtkit.files import open_text, replacing
-from irtkit.io.collecting import Numbering, ResponseCodes
+from irtkit.io.cells import ResponseCodes
+from irtkit.io.text import without_repeats
 from irtkit.responses import ResponseMatrix, refuse_sparse
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def recognise(source: Source) -> bool:
 def read(source: Source) -> ResponseMatrix:
     """Read respondents in the order of the lines, items in the order of first occurrence."""
     codes = ResponseCodes(source.threshold)
-    items = Numbering()
+    items: dict[str, int] = {}
     rows: dict[str, tuple[Any, Any]] = {}
     items_at_fault: list[str] = []
     for line, subject, responses in _subjects(source):
@@ -45,12 +46,13 @@ def read(source: Source) -> ResponseMatrix:
         cells = codes.encode(len(rows), list(responses.values()))
         if codes.n_invalid and not before:
             items_at_fault = list(responses)
-        rows[subject] = (items.of(list(responses)), np.frombuffer(cells, np.int8))
+        columns = [items.setdefault(item, len(items)) for item in responses]
+        rows[subject] = (np.array(columns, np.int32), np.frombuffer(cells, np.int8))
     codes.refuse_invalid(list(rows), items_at_fault)
     values = np.full((len(rows), len(items)), MISSING, dtype=np.int8)
-    for row, (columns, cells_of_row) in enumerate(rows.values()):
-        values[row, columns] = cells_of_row
-    return ResponseMatrix(values, rows, map(str, items.labels))
+    for row, (columns_of_row, cells_of_row) in enumerate(rows.values()):
+        values[row, columns_of_row] = cells_of_row
+    return ResponseMatrix(values, rows, items)
 
 
 def write_py_irt(responses: ResponseMatrix, path: str | os.PathLike[str]) -> None:
@@ -116,7 +118,7 @@ def _subjects(source: Source) -> Iterator[tuple[int, str, dict[str, object]]]:
 
 def _record(line: int, written: str) -> dict[str, Any]:
     try:
-        record = json.loads(written, object_pairs_hook=_without_repeats)
+        record = json.loads(written, object_pairs_hook=without_repeats)
     except json.JSONDecodeError as error:
         raise ValueError(f"line {line} is not JSON: {error.msg} at column {error.colno}") from error
     except (ValueError, RecursionError) as error:
@@ -129,15 +131,4 @@ def _record(line: int, written: str) -> dict[str, Any]:
             raise ValueError(
                 f'line {line} has no key "{key}" (its keys: {found}); the form is {_LAYOUT}'
             )
-    return record
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise ValueError(f"{key!r} occurs twice in one object")
-            seen.add(key)
     return record

@@ -6,20 +6,18 @@ line in `FORMATS`; the first recogniser that says yes decides, so the special co
 
 from __future__ import annotations
 
-import contextlib
-import gzip
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from irtkit.files import open_bytes
 from irtkit.io import delimited, parquet, py_irt
 from irtkit.io.source import HEAD_BYTES, Source
+from irtkit.io.text import naming
 from irtkit.responses import check_repeats
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from irtkit.responses import Repeats, ResponseMatrix
 
@@ -87,8 +85,6 @@ def read_responses(
         If the content is not what it should be; the message begins with the name of the file.
     OSError
         If there is no such file (FileNotFoundError) or it is a folder (IsADirectoryError).
-    ImportError
-        If the file is Parquet and pyarrow is not installed.
 
     Examples
     --------
@@ -106,7 +102,7 @@ def read_responses(
            [-1,  1]], dtype=int8)
     """
     file = Path(path)
-    with _naming(file):
+    with naming(file):
         check_repeats(repeats)
         shape = format if format in _SHAPES else None
         columns = (respondent, item, response)
@@ -115,14 +111,14 @@ def read_responses(
 
 
 def _format_name(source: Source, requested: str | None) -> str:
+    known = ", ".join(FORMATS)
     if requested is None:
         recognised = (name for name, kind in FORMATS.items() if kind.recognises(source))
         name = next(recognised, None)
         if name is None:
-            known = ", ".join(FORMATS)
             raise ValueError(f"the content is of no known format ({known}; text must be UTF-8)")
     elif requested not in FORMATS:
-        raise ValueError(f"format={requested!r} is not known; it must be {_alternatives()}")
+        raise ValueError(f"format must be one of {known}; got {requested!r}")
     elif requested in _SHAPES and parquet.recognise(source):
         name = "parquet"
     else:
@@ -137,37 +133,9 @@ def _format_name(source: Source, requested: str | None) -> str:
     return name
 
 
-def _alternatives() -> str:
-    *names, last = map(repr, FORMATS)
-    return f"{', '.join(names)} or {last}"
-
-
 def _head(file: Path) -> bytes:
     with open_bytes(file) as handle:
         head = handle.read(HEAD_BYTES)
     if not head.strip():
         raise ValueError("the file is empty")
     return head.removeprefix(_BYTE_ORDER_MARK)
-
-
-@contextlib.contextmanager
-def _naming(file: Path) -> Iterator[None]:
-    """Begin every message about the content with the file's name."""
-    try:
-        yield
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{file.name}: {_not_utf8(file)}") from error
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{file.name}: the gzip data are damaged: {error}") from error
-    except ValueError as error:
-        raise ValueError(f"{file.name}: {error}") from error
-
-
-def _not_utf8(file: Path) -> str:
-    with open_bytes(file) as handle:
-        for line, written in enumerate(handle, start=1):
-            try:
-                written.decode()
-            except UnicodeDecodeError as error:
-                return f"line {line} is not UTF-8 text (byte 0x{written[error.start]:02x})"
-    return "the text is not UTF-8"

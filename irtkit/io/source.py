@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from irtkit.io.text import layout
+from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from irtkit.responses import Repeats
@@ -30,6 +35,11 @@ class Source:
     repeats: Repeats = "error"
     sparse: bool = False
 
+    @cached_property
+    def layout(self) -> tuple[str, list[str]]:
+        """Separator and header of a table in text."""
+        return layout(self.path)
+
     @property
     def is_long(self) -> bool:
         """Whether the caller said, in one way or another, that the table is long."""
@@ -39,6 +49,22 @@ class Source:
     def names_columns(self) -> bool:
         """Whether the caller named a column of a long table."""
         return (self.respondent, self.item, self.response) != (None, None, None)
+
+    def matrix_of_long(self, table: Any, names: Sequence[str]) -> ResponseMatrix:
+        """Response matrix of a table of pyarrow, its columns named by respondent, item, response.
+
+        See `ResponseMatrix.from_long` for errors.
+        """
+        respondent, item, response = names
+        return ResponseMatrix.from_long(
+            table.to_pandas(ignore_metadata=True),
+            respondent=respondent,
+            item=item,
+            response=response,
+            threshold=self.threshold,
+            repeats=self.repeats,
+            sparse=self.sparse,
+        )
 
     def refuse_long_settings(self, form: str) -> None:
         """Refuse what is for a row per response in a format that has a place for every cell."""

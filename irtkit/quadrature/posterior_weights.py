@@ -13,14 +13,7 @@ import numpy as np
 from irtkit.irf import Items
 from irtkit.patterns import float_blocks
 from irtkit.quadrature.engines import NumpyEngine
-from irtkit.quadrature.formulas import (
-    LEAST_LOG_WEIGHT,
-    Answers,
-    Curves,
-    Grid,
-    curves,
-    log_joint,
-)
+from irtkit.quadrature.formulas import Answers, Curves, Grid, curves, log_joint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +21,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.patterns import Patterns
+
+_LEAST_LOG_WEIGHT = -40.0
+"""Log weight, relative to the largest, that is taken for 0: e⁻⁴⁰ is below the rounding of either
+type of number, and products of two weights stay numbers that 32 bits hold at full speed."""
 
 
 class Part(NamedTuple):
@@ -40,8 +37,8 @@ class Part(NamedTuple):
     """Responses, as `right`; None with complete data."""
     weights: NDArray[np.floating[Any]]
     """Shape (n_nodes, n), columns summing to 1."""
-    frequency: NDArray[np.floating[Any]] | None
-    """How many respondents share each pattern, (n,); None if each is one."""
+    often: NDArray[np.floating[Any]]
+    """The same times how many respondents share each pattern."""
 
 
 def posterior_weights(
@@ -58,8 +55,10 @@ def posterior_weights(
     theta, log_weights = _as_type(dtype, (grid.nodes.theta, grid.log_weights))
     nodes = Grid(grid.nodes._replace(theta=theta), log_weights)
     inputs = inputs._replace(items=Items(*_as_type(dtype, items)), grid=nodes)
-    guesses = items.logit_guessing is not None
-    scores = None if guesses else patterns.scores(patterns.copies(items.slope)).astype(dtype)
+    scores = None
+    if items.logit_guessing is None:
+        scores = patterns.scores(patterns.copies(items.slope)).astype(dtype)
+    least = np.asarray(2 * np.exp(_LEAST_LOG_WEIGHT), dtype=dtype)
     for some, right, answered in float_blocks(patterns, n_points=len(theta), dtype=dtype):
         group = patterns.group[some] if patterns.has_synthetic else None
         frequency = None if patterns.frequency is None else patterns.frequency[some].astype(dtype)
@@ -67,9 +66,11 @@ def posterior_weights(
         extra = answered if answered is None or patterns.sparse else answered - dtype(1)
         weights = log_joint(np, inputs, shared, Answers(group, frequency, score, right, extra))
         weights -= weights.max(axis=0)
-        np.exp(np.maximum(weights, LEAST_LOG_WEIGHT, out=weights), out=weights)
+        np.exp(np.maximum(weights, _LEAST_LOG_WEIGHT, out=weights), out=weights)
+        np.multiply(weights, weights > least, out=weights)
         weights /= weights.sum(axis=0)
-        yield Part(some, right, answered, weights, frequency)
+        often = weights if frequency is None else weights * frequency
+        yield Part(some, right, answered, weights, often)
 
 
 def _as_type(dtype: Any, arrays: tuple[Any, ...]) -> list[Any]:

@@ -9,8 +9,9 @@ here exp(aU − a²V/2), and slopes are summed over a grid, so that EM needs no 
 one matrix.
 
 The constants below were varied, most by a factor of two each way, on 94 matrices with inverted
-items planted, 12 × 1,000 to 500 × 10. At a false-discovery rate of 5 %, 69 % of these are called
-negative and 1.2 % of those called are false; neither moved by a point where nothing else is said.
+items planted (``benchmarks/sign_constants.py``). At a false-discovery rate of 5 %, 69 % of these
+are called negative and 1.2 % of those called are false; neither moves by a point where nothing else
+is said.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def test_some_respondents_and_some_items_at_a_time(
 def test_patterns_are_those_that_the_fit_saw(
     result: FitResult, synthetic: str, n_real: int
 ) -> None:
-    seen = replace(result, settings={**result.settings, "synthetic": synthetic})
+    seen = replace(result, settings=replace(result.settings, synthetic=synthetic))
     assert seen.patterns.n_real == n_real
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import irtkit
 from irtkit import FitResult, ResponseMatrix, add_synthetic, fit, load
-from irtkit.calibration.result import Counts
+from irtkit.patterns import patterns_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -119,7 +119,7 @@ def test_a_file_that_is_no_result_is_refused(tmp_path: Path) -> None:
     text, archive = tmp_path / "text", tmp_path / "archive"
     text.write_text("not a result")
     with archive.open("wb") as handle:
-        np.savez(handle, header=np.frombuffer(b'{"format": "other"}', dtype=np.uint8))
+        np.savez(handle, header=np.frombuffer(b'{"name": "other"}', dtype=np.uint8))
     for path in (text, archive):
         with pytest.raises(ValueError, match="not a saved irtkit result"):
             load(path)
@@ -155,6 +155,12 @@ def test_changing_a_table_does_not_change_the_result(result: FitResult) -> None:
     assert result.items.iloc[0, 0] != 99.0
 
 
+def test_changing_the_trace_does_not_change_the_result(result: FitResult) -> None:
+    trace = result.trace
+    trace.iloc[0, 0] = 99
+    assert result.trace.iloc[0, 0] != 99
+
+
 def test_a_failed_save_leaves_what_was_there(
     result: FitResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,17 +194,6 @@ def test_the_summary_says_what_was_fitted(result: FitResult) -> None:
     assert "always-right" not in text.split("ablest")[1]
 
 
-def test_counts_are_counts_of_trials_and_leave_synthetic_rows_out_by_item() -> None:
-    responses = ResponseMatrix.from_counts(
-        [[200, 1], [100, 0], [1, 1]], [[250, 1], [250, 0], [1, 1]], synthetic=[False, False, True]
-    )
-    counts = Counts.of(responses, responses.synthetic)
-    assert (counts.item_right.tolist(), counts.item_responses.tolist()) == ([300, 1], [500, 1])
-    assert counts.respondent_right.tolist() == [201, 100, 2]
-    assert counts.respondent_responses.tolist() == [251, 250, 2]
-    assert all(array.dtype == np.int64 for array in vars(counts).values())
-
-
 @pytest.mark.parametrize("include", [True, False])
 def test_repeated_trials_are_saved_with_the_result(
     result: FitResult, tmp_path: Path, include: bool
@@ -211,7 +206,8 @@ def test_repeated_trials_are_saved_with_the_result(
         result.item_labels,
         synthetic=result.synthetic,
     )
-    counted = replace(result, responses=responses, counts=Counts.of(responses, responses.synthetic))
+    counts = patterns_of(responses, synthetic_is_real=False).counts
+    counted = replace(result, responses=responses, counts=counts)
     counted.save(tmp_path / "fit", include_responses=include)
     back = load(tmp_path / "fit")
     same(counted, back)

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from irtkit.calibration.fitted import Fitted
 from irtkit.calibration.layout import Layout
 from scipy.special import expit, logsumexp
 from scipy.stats import norm
 
 from irtkit import ItemParameters, ResponseMatrix, fit, simulate_responses
 from irtkit.calibration import standard_errors
-from irtkit.calibration.likelihood import prior_at
+from irtkit.calibration.likelihood import grid_of, prior_at
 from irtkit.calibration.priors import WeakPrior
 from irtkit.irf import Items
 from irtkit.patterns import patterns_of
@@ -109,8 +108,9 @@ def with_prior(information: Array, own: Array, border: Array, corner: Array) -> 
     [("Rasch", None), ("1PL", None), ("2PL", None), ("2PL", WeakPrior()), ("3PL", WeakPrior())],
 )
 def test_dense_covariances_invert_numerical_second_derivatives(
-    model: ModelName, prior: WeakPrior | None, cells: str
+    monkeypatch: pytest.MonkeyPatch, model: ModelName, prior: WeakPrior | None, cells: str
 ) -> None:
+    monkeypatch.setattr(standard_errors, "_NEGLIGIBLE", 1e-6)
     # at any parameters, not the maximum alone: the information is an identity in them
     responses = small_data(cells, model)
     slopes = {"1PL": [1.1], "Rasch": [0.1]}.get(model, SIX_ITEMS.discrimination)
@@ -120,11 +120,17 @@ def test_dense_covariances_invert_numerical_second_derivatives(
     guessing = logits if model == "3PL" else None
     at = layout.vector(Items(np.array(slopes), SIX_ITEMS.intercept, guessing))
     at[len(x) :] = [0.2, 0.1][: len(at) - len(x)]
-    found = standard_errors.item_covariances(Fitted(layout, rows, fixed_nodes(*GRID), at))
-    by_prior = None
-    if prior:
-        known = prior_at(layout, at)
-        by_prior = (known.blocks(), known.border(), known.corner())
+    known = prior_at(layout, at) if prior else None
+    found = standard_errors.item_covariances(
+        rows,
+        layout.items(at),
+        grid_of(layout, fixed_nodes(*GRID), at),
+        model=model,
+        sds=(layout.latent_sd(at), layout.synthetic_sd(at)),
+        prior=known,
+        n_learned=layout.n_learned,
+    )
+    by_prior = (known.blocks(), known.border(), known.corner()) if known else None
     information = -second_derivatives(
         lambda moved: plain_log_likelihood(responses, model, moved), x
     )
@@ -144,8 +150,9 @@ def test_dense_covariances_invert_numerical_second_derivatives(
 
 @pytest.mark.parametrize("cells", ["complete", "missing", "repeated"])
 def test_standard_errors_of_a_fit_are_those_of_second_derivatives_by_slope_and_difficulty(
-    cells: str,
+    monkeypatch: pytest.MonkeyPatch, cells: str
 ) -> None:
+    monkeypatch.setattr(standard_errors, "_NEGLIGIBLE", 1e-6)
     responses = small_data(cells, "2PL")
     items = fit(responses, "2PL", prior=None, quadrature=GRID, tol=1e-12).items
 
@@ -156,6 +163,16 @@ def test_standard_errors_of_a_fit_are_those_of_second_derivatives_by_slope_and_d
     expected = np.sqrt(np.diag(np.linalg.inv(-second_derivatives(by_difficulty, x))))
     assert items["discrimination_se"].to_numpy() == pytest.approx(expected[:6], rel=1e-4)
     assert items["difficulty_se"].to_numpy() == pytest.approx(expected[6:], rel=1e-4)
+
+
+@pytest.mark.parametrize("model", ["1PL", "2PL", "3PL"])
+def test_what_is_left_out_as_negligible_moves_no_standard_error_by_a_thousandth(
+    monkeypatch: pytest.MonkeyPatch, model: ModelName
+) -> None:
+    responses = small_data("missing", model)
+    found = fit(responses, model).standard_errors
+    monkeypatch.setattr(standard_errors, "_NEGLIGIBLE", 1e-9)
+    assert found == pytest.approx(fit(responses, model).standard_errors, rel=1e-3, nan_ok=True)
 
 
 def exact_errors(responses: ResponseMatrix, items: ItemParameters) -> Array:

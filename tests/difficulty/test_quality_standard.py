@@ -354,7 +354,7 @@ class TestBadInput:
             ({"weights": {"recall": 0.5, "cost": 0.6}}, "weights must sum to 1, got 1.1"),
             ({"weights": {"recall": -0.5, "cost": 1.5}}, "'recall' must be at least 0"),
             ({"weights": {"recall": np.nan, "cost": 1}}, "'recall' must be at least 0"),
-            ({"weights": {"recall": np.inf, "cost": 1}}, "'recall' must be finite"),
+            ({"weights": {"recall": np.inf, "cost": 1}}, "'recall' must be a finite number"),
             ({"scale": "all"}, "scale must be one of"),
             ({"respondent": "model"}, "must have a column 'model'"),
         ],

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irtkit.io import read_responses
-from irtkit.io.delimited import _BLOCK_CHARACTERS
+from irtkit.io import delimited, read_responses
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
@@ -196,27 +195,50 @@ def test_columns_of_a_long_table_may_be_named(file: Callable[..., Path]) -> None
         read_responses(path, item="task")
 
 
-@pytest.mark.parametrize("trouble", ["", '"q",', "\n", "a\rb,"])
-def test_a_long_table_of_many_blocks_is_read_whole(file: Callable[..., Path], trouble: str) -> None:
-    n = _BLOCK_CHARACTERS // 4
-    rows = [f"respondent {k % 7},item {k // 7},{k % 2}\n" for k in range(n)]
-    rows[n // 2] = {'"q",': '"q",item 0,1\n', "\n": "\n", "a\rb,": rows[n // 2]}.get(
-        trouble, rows[n // 2]
-    )
-    responses = read_responses(file("model,item,correct\n" + "".join(rows)))
-    values = np.full((7, -(-n // 7)), -1)
-    k = np.delete(np.arange(n), n // 2) if trouble in {'"q",', "\n"} else np.arange(n)
-    values[k % 7, k // 7] = k % 2
-    assert np.array_equal(responses.values[:7], values)
-    assert responses.n_respondents == (8 if trouble == '"q",' else 7)
+@pytest.fixture
+def long_rows(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Rows of a long table of several blocks, all right."""
+    monkeypatch.setattr(delimited, "_BLOCK_BYTES", 2**16)
+    return [f"respondent {k % 7},item {k // 7},1\n" for k in range(12_000)]
 
 
-def test_a_short_row_far_down_is_found_by_its_line(file: Callable[..., Path]) -> None:
-    n = _BLOCK_CHARACTERS // 4
-    rows = [f"x,item {k},1\n" for k in range(n)]
-    rows[n - 2] = "x,1\n"
-    with pytest.raises(ValueError, match=f"line {n} has 2 cells"):
-        read_responses(file("model,item,correct\n" + "".join(rows)))
+@pytest.mark.parametrize(
+    ("row", "respondents"),
+    [
+        ("respondent 0,item 1e9,1\n", 7),
+        ('"q",item 0,1\n', 8),
+        ("\n", 7),
+        (" \n", 7),
+        ("new,item 0,1\r\n", 8),
+    ],
+)
+def test_a_long_table_of_many_blocks_is_read_whole(
+    file: Callable[..., Path], long_rows: list[str], row: str, respondents: int
+) -> None:
+    long_rows[10_000] = row
+    responses = read_responses(file("model,item,correct\n" + "".join(long_rows)))
+    assert responses.n_respondents == respondents
+    assert (responses.values == 1).sum() == len(long_rows) - (not row.strip())
+    assert responses.items[:3] == ("item 0", "item 1", "item 2")
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("x,1\n", "line 10002 has 2 cells where the header has 4"),
+        ('x,a,1,"not closed\n', "line 12001: unexpected end of data"),
+        ('x,a,1,"not" here\n', "line 10002: ',' expected after"),
+        ("caf\u00e9,a,1,\n", "line 10002 is not UTF-8 text .byte 0xe9."),
+    ],
+)
+def test_a_fault_far_down_is_found_by_its_line(
+    file: Callable[..., Path], long_rows: list[str], row: str, message: str
+) -> None:
+    rows = [line.replace("\n", ",\n") for line in long_rows]
+    rows[10_000] = row
+    content = "model,item,correct,note\n" + "".join(rows)
+    with pytest.raises(ValueError, match=f"^results.csv: {message}"):
+        read_responses(file(content.encode("latin-1")))
 
 
 def test_repeated_rows_are_an_error_unless_counted(file: Callable[..., Path]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -31,7 +30,6 @@ LONG = pd.DataFrame(
 @pytest.fixture
 def stored(tmp_path: Path) -> Callable[..., Path]:
     """Write a frame as Parquet and return the path."""
-    pytest.importorskip("pyarrow")
 
     def write(frame: pd.DataFrame, **how: Any) -> Path:
         path = tmp_path / "results.csv"
@@ -124,15 +122,6 @@ def test_damaged_parquet_is_a_clear_error(stored: Callable[..., Path]) -> None:
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(ValueError, match=r"^results.csv: the Parquet data cannot be read"):
         read_responses(path)
-
-
-def test_without_pyarrow_the_extra_is_named(
-    file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(ImportError, match=r"pip install 'irtkit\[parquet\]'"):
-        read_responses(file(b"PAR1 and more"))
 
 
 def test_repeated_rows_of_a_long_table_are_counted(stored: Callable[..., Path]) -> None:

@@ -95,7 +95,11 @@ def test_a_wrong_value_is_named_with_its_place(
         ("model,q1\ngpt,1\n".encode("utf-16"), {}, "no known format .*UTF-8"),
         ("[1, 0]", {}, "no known format"),
         ("model,q1\ngpt,1\ncaf\u00e9,0\n".encode("latin-1"), {}, r"line 3 is not UTF-8.*0xe9"),
-        (AS_TEXT["wide"], {"format": "xls"}, "'xls' is not known; it must be 'parquet', 'py-irt'"),
+        (
+            AS_TEXT["wide"],
+            {"format": "xls"},
+            "format must be one of parquet, py-irt, long, wide; got 'xls'",
+        ),
         (AS_TEXT["wide"], {"format": "parquet"}, "not Parquet"),
         (AS_TEXT["wide"], {"format": "py-irt"}, "line 1 is not JSON"),
         (AS_TEXT["long"], {"format": "wide"}, "item 'item' has 'q1'"),

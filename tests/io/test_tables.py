@@ -25,7 +25,7 @@ TEXTS = ["ok", None, "", "no variance; …", "nan", "1", "True", "a,b", '"', "\u
 
 
 def _json(column: str) -> str:
-    start = '{"format": "irtkit table", "version": 1, "n_rows": 1, "index": {"name": null, "dtype":'
+    start = '{"format": "irtkit table", "version": 1, "index": {"name": null, "dtype":'
     return f'{start} "range"}}, "columns": [{column}]}}'
 
 
@@ -66,11 +66,11 @@ table = pytest.mark.parametrize(
 @table
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_table_comes_back_equal(tmp_path: Path, frame: pd.DataFrame, suffix: str) -> None:
-    if suffix == ".parquet":
-        pytest.importorskip("pyarrow")
     path = tmp_path / f"table{suffix}"
     write_table(frame, path)
     again = read_table(str(path))
+    if suffix == ".csv" and not len(frame):  # without rows, the header says text or number
+        frame = frame.astype(dict.fromkeys(frame.select_dtypes(exclude="str"), "float64"))
     pd.testing.assert_frame_equal(again, frame, check_exact=True, check_index_type=True)
     for column in frame.select_dtypes("float64"):
         assert np.array_equal(np.signbit(again[column]), np.signbit(frame[column]))
@@ -83,7 +83,8 @@ def test_a_table_comes_back_equal(tmp_path: Path, frame: pd.DataFrame, suffix: s
 def test_any_table_comes_back_equal(
     tmp_path_factory: pytest.TempPathFactory, suffix: str, data: st.DataObject
 ) -> None:
-    words = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
+    letters = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
+    words = st.text(letters, max_size=5)
     index = data.draw(st.lists(words, min_size=1, max_size=5))
     size = {"min_size": len(index), "max_size": len(index)}
     kinds = {
@@ -93,13 +94,12 @@ def test_any_table_comes_back_equal(
         "str": st.none() | words,
     }
     names = data.draw(st.lists(words, unique=True, min_size=1, max_size=5))
-    frame = pd.DataFrame(index=pd.Index(index, dtype="str", name=data.draw(st.none() | words)))
+    frame = pd.DataFrame(index=pd.Index(index, dtype="str", name=data.draw(words) or None))
     for name in names:
         dtype = data.draw(st.sampled_from(sorted(kinds)))
         frame[name] = pd.Series(data.draw(st.lists(kinds[dtype], **size)), frame.index, dtype)
-    awkward = [name for name in names if not name or set(name) & set('",\r\n')]
-    if frame[awkward].isna().all().any():  # the documented limit of CSV
-        return
+    if any(set(name) & set('",\r\n') for name in frame.select_dtypes("str")):
+        return  # the documented limit of CSV
     path = tmp_path_factory.mktemp("tables") / f"table{suffix}"
     write_table(frame, path)
     pd.testing.assert_frame_equal(read_table(path), frame, check_exact=True)
@@ -124,10 +124,46 @@ def test_json_is_strict_and_laid_out_as_documented(tmp_path: Path) -> None:
 
 
 def test_csv_reads_in_pandas_as_it_looks(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"difficulty": [0.5, np.nan]}, pd.Index(["a,b", "x"], name="item"))
+    columns = {"difficulty": [3.0, np.nan], "n": [1, 2], "synthetic": [True, False]}
+    frame = pd.DataFrame(columns, pd.Index(["a,b", "x"], name="item"))
     write_table(frame, tmp_path / "items.csv")
     other = pd.read_csv(tmp_path / "items.csv", index_col="item")
     pd.testing.assert_frame_equal(other, frame)
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["1", "-2"], [1, -2]),
+        (["1", ""], [1.0, np.nan]),
+        (["1e3", "-inf"], [1000.0, -np.inf]),
+        (["True", "false"], [True, False]),
+        (["", ""], [np.nan, np.nan]),
+        (["ok", '"a ""b"""'], ["ok", 'a "b"']),
+        (["NA", ""], ["NA", None]),
+    ],
+)
+def test_cells_of_a_table_by_another_program_say_what_their_column_is(
+    file: Callable[..., Path], cells: list[str], values: list[object]
+) -> None:
+    table = read_table(file(f"item,x\r\n007,{cells[0]}\r\nNA,{cells[1]}\r\n\r\n"))
+    expected = pd.DataFrame({"x": values}, pd.Index(["007", "NA"], name="item"))
+    pd.testing.assert_frame_equal(table, expected, check_exact=True)
+
+
+@pytest.mark.parametrize(
+    ("content", "labels"),
+    [
+        (",x\n0,5\n1,6\n", [0, 1]),
+        (",x\n1,5\n2,6\n", ["1", "2"]),
+        ('"",x\n"0",5\n"1",6\n', ["0", "1"]),
+        ("item,x\n0,5\n1,6\n", ["0", "1"]),
+    ],
+)
+def test_a_nameless_index_of_row_numbers_is_the_default_one(
+    file: Callable[..., Path], content: str, labels: list[object]
+) -> None:
+    assert read_table(file(content)).index.tolist() == labels
 
 
 @pytest.mark.parametrize(
@@ -136,12 +172,16 @@ def test_csv_reads_in_pandas_as_it_looks(tmp_path: Path) -> None:
         (pd.DataFrame({"x": [1]}, [7]), "index of a table must be text"),
         (pd.DataFrame({"x": [1]}, pd.MultiIndex.from_tuples([("a", "b")])), "index of a table"),
         (pd.DataFrame({"x": [1]}, [None]), "index of a table"),
+        (pd.DataFrame({"x": [1]}, pd.RangeIndex(1, name="step")), "without a name; got int64"),
         (pd.DataFrame({"x": [1, 2]}, ["a", None]), "missing label"),
-        (pd.DataFrame([[1, 2]], columns=["x", "x"]), "unique: 'x' occurs twice"),
+        (pd.DataFrame([[1, 2]], columns=["x", "x"]), "unique: 'x' occurs 2 times"),
         (pd.DataFrame([[1]]), "names that are text"),
         (pd.DataFrame({"x": [1]}).astype("Int8"), "column 'x' is Int8"),
         (pd.DataFrame({"x": [1.0]}).astype("float32"), "column 'x' is float32"),
         (pd.DataFrame({"x": [{}]}), "column 'x' is object"),
+        (pd.DataFrame({"x": ["a", 1]}), "column 'x' is object"),
+        (pd.DataFrame({"x": pd.Series([1, None], dtype=object)}), "column 'x' is object"),
+        (pd.DataFrame({"x": ["a"]}).astype("category"), "column 'x' is category"),
     ],
 )
 def test_a_frame_that_would_not_come_back_equal_is_refused(
@@ -164,20 +204,20 @@ def test_another_suffix_is_refused(tmp_path: Path, name: str) -> None:
     ("name", "content", "message"),
     [
         ("t.csv", "", "the table is empty"),
-        ("t.csv", '"item",x\n"a"\n', "row 1 has 1 cells where the header has 2"),
-        ("t.csv", '"item",x\n"a,1\n', "line 2 has a quote that is not closed"),
+        ("t.csv", '"item",x\n"a"\n', "line 2 has 1 cells where the header has 2"),
+        ("t.csv", '"item",x\n"a,1\n', "line 2: unexpected end of data"),
         ("t.csv", "item,x\n,1\n", "row 1 has no label"),
-        ("t.csv", "item,x,x\na,1,1\n", "unique: 'x' occurs twice"),
+        ("t.csv", "item,x,x\na,1,1\n", "unique: 'x' occurs 2 times"),
         ("t.json", "{", "Expecting property name"),
         ("t.json", "[]", "not a table of irtkit"),
-        ("t.json", '{"format": "irtkit table", "version": 2}', "version 2 is not known"),
+        ("t.json", '{"format": "irtkit table", "version": 2}', "begins with .*'version': 1"),
         ("t.json", '{"format": "irtkit table", "version": 1}', "laid out"),
         ("t.json", _json('{"name": "x", "dtype": "text", "values": [1]}'), "'x' must be .*text"),
         ("t.json", _json('{"name": "x", "dtype": "int", "values": [true]}'), "'x' must be .*int"),
         ("t.json", _json('{"name": "x", "dtype": "bool", "values": [1]}'), "'x' must be .*bool"),
         ("t.json", _json('{"name": "x", "dtype": "float", "values": ["a"]}'), "'x' must be"),
         ("t.json", _json('{"name": "x", "dtype": "day", "values": [1]}'), "'x' must be"),
-        ("t.json", _json('{"name": "x", "dtype": "int", "values": [1, 2]}'), "'x' must be"),
+        ("t.json", _json('{"name": "x", "dtype": "int", "values": [1.5]}'), "'x' must be"),
         ("t.json", _json('{"name": "x", "dtype": "int"}'), "laid out"),
         ("t.parquet", "no", "Parquet|parquet"),
     ],
@@ -185,8 +225,6 @@ def test_another_suffix_is_refused(tmp_path: Path, name: str) -> None:
 def test_what_is_no_table_is_refused_with_the_name_of_the_file(
     file: Callable[..., Path], name: str, content: str | bytes, message: str
 ) -> None:
-    if name == "t.parquet":
-        pytest.importorskip("pyarrow")
     with pytest.raises(ValueError, match=f"^{name}: .*({message})"):
         read_table(file(content, name))
 

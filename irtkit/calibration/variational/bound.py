@@ -8,7 +8,7 @@ those of the prior, but for that of intercepts, are one-dimensional integrals.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -21,11 +21,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.variational.guide import Guide
-    from irtkit.calibration.variational.inference import StepLikelihood
     from irtkit.calibration.variational.target import Target
     from irtkit.quadrature import Engine, Nodes, Posteriors
 
     Array = NDArray[np.float64]
+
+
+class StepLikelihood(Protocol):
+    """The likelihood that a step sees, or a bound on it."""
+
+    def evaluate(self, parameters: Array) -> tuple[float, Array]:
+        """Value, and gradient by slope, intercept (and logit of guessing)."""
+
+    def systems(self, parameters: Array, points: list[Array]) -> list[System]:
+        """Information about items at some points, and about shifts that all abilities share."""
 
 
 class Likelihood:

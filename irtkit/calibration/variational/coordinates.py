@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 Curve = Literal["sinh", "exp", "linear"]
-STORED = ("model", "n_items", "curve", "learns", "intercepts_move", "bend")
-"""What a file keeps of coordinates as plain values."""
 
 
 class Point(NamedTuple):

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from irtkit.calibration.information import common_ability_basis
-from irtkit.calibration.variational.coordinates import STORED, Coordinates, Point
+from irtkit.calibration.variational.coordinates import Coordinates, Point
 from irtkit.calibration.variational.encoder import Encoder, encoded, features_of
 from irtkit.calibration.variational.guide import Guide
 from irtkit.checks import check_seed
 from irtkit.responses import ResponseMatrix
+from irtkit.storage import fields_of, with_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 Scale = Literal["population", "sample"]
 _ITEMS_AT_ONCE = 2048
 _ROTATIONS = 24
-_PREFIX = "posterior_"
+_OF_RESULT = ("item_labels", "respondent_labels", "synthetic")
 
 
 class Abilities(NamedTuple):
@@ -272,43 +273,18 @@ class Posterior:
         coords = {"item": list(self.item_labels), "respondent": list(self.respondent_labels)}
         return arviz.from_dict(posterior=drawn, dims=dims, coords=coords)
 
-    def stored(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Plain values and arrays that :meth:`restored` makes a posterior of again."""
-        shape = {name: getattr(self.coordinates, name) for name in STORED}
-        arrays = {**self.guide._asdict(), **self.abilities._asdict()}
-        if self.coordinates.sign is not None:
-            arrays["sign"] = self.coordinates.sign
-        if self.encoder is not None:
-            arrays |= self.encoder.arrays()
-        plain = {"coordinates": shape, "elbo": self.elbo, "stretch": self.stretch}
-        return plain, {f"{_PREFIX}{name}": array for name, array in arrays.items()}
+    def stored(self) -> dict[str, Any]:
+        """Return the record that :meth:`restored` makes a posterior of again.
+
+        Labels are left to the result that it is stored with.
+        """
+        return {name: part for name, part in fields_of(self).items() if name not in _OF_RESULT}
 
     @classmethod
-    def restored(
-        cls,
-        plain: dict[str, Any],
-        arrays: dict[str, Array],
-        *,
-        item_labels: tuple[str, ...],
-        respondent_labels: tuple[str, ...],
-        synthetic: NDArray[np.bool_],
-    ) -> Posterior:
-        """Make a posterior of what was stored."""
-
-        def part(kind: Any) -> Any:
-            return kind(*(arrays[f"{_PREFIX}{name}"] for name in kind._fields))
-
-        return cls(
-            item_labels=item_labels,
-            respondent_labels=respondent_labels,
-            synthetic=synthetic,
-            coordinates=Coordinates(**plain["coordinates"], sign=arrays.get(f"{_PREFIX}sign")),
-            guide=part(Guide),
-            abilities=part(Abilities),
-            elbo=float(plain["elbo"]),
-            encoder=Encoder.from_arrays(arrays, _PREFIX),
-            stretch=float(plain["stretch"]),
-        )
+    def restored(cls, record: dict[str, Any], **of_result: Any) -> Posterior:
+        """Make a posterior of what was stored, and of the labels and marks of its result."""
+        parts = {"coordinates": Coordinates, "guide": Guide, "abilities": Abilities}
+        return cls(**with_parts(record, **parts, encoder=Encoder), **of_result)
 
     def _common(self, generator: np.random.Generator, n: int) -> Array:
         """Draws of shared coordinates and shifts, (n, r)."""

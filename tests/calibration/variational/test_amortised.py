@@ -1,8 +1,8 @@
-"""Abilities told by an encoder, and steps that see some of the items."""
+"""Abilities by an encoder, and steps that see some of the items."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from irtkit import (
     FitResult,
     ItemParameters,
     ResponseMatrix,
+    Variational,
     WeakPrior,
     add_synthetic,
     fit,
@@ -18,9 +19,8 @@ from irtkit import (
     simulate_responses,
 )
 from irtkit.calibration.maximise import GridSchedule, problem_of
-from irtkit.calibration.variational.amortised import Amortised, answers_of, sparse_answers_of
+from irtkit.calibration.variational.amortised import Amortised, answers_of
 from irtkit.calibration.variational.encoder import Encoder
-from irtkit.calibration.variational.sources import Batches
 from irtkit.patterns import patterns_of
 from irtkit.quadrature import fixed_nodes
 
@@ -50,7 +50,7 @@ def whole(responses: ResponseMatrix) -> FitResult:
 
 @pytest.fixture(scope="module")
 def coded(responses: ResponseMatrix) -> FitResult:
-    return fit(responses, method="vi", batch=200, amortised=True)
+    return fit(responses, method=Variational(batch=200, amortised=True))
 
 
 def off(result: FitResult, reference: FitResult, name: str) -> float:
@@ -60,7 +60,7 @@ def off(result: FitResult, reference: FitResult, name: str) -> float:
     return float(np.sqrt((difference**2).mean()))
 
 
-def test_an_encoder_tells_the_abilities_of_the_integral(coded: FitResult, whole: FitResult) -> None:
+def test_an_encoder_gives_the_abilities_of_the_integral(coded: FitResult, whole: FitResult) -> None:
     assert coded.converged
     assert off(coded, whole, "ability") < 0.1
     assert coded.ability_se == pytest.approx(whole.ability_se, rel=0.1)
@@ -79,15 +79,15 @@ def test_items_are_those_of_the_integral(coded: FitResult, whole: FitResult, nam
 def test_steps_that_see_some_of_the_items_end_near(
     responses: ResponseMatrix, whole: FitResult
 ) -> None:
-    result = fit(responses, method="vi", batch=(200, 7), amortised=True)
+    result = fit(responses, method=Variational(batch=(200, 7), amortised=True))
     assert off(result, whole, "intercept") < 0.3
     assert off(result, whole, "ability") < 0.2
 
 
-def source(responses: ResponseMatrix, n_items: int | None) -> Amortised:
+def amortised(responses: ResponseMatrix, n_items: int | None) -> Amortised:
     rows = patterns_of(responses, synthetic_is_real=False)
-    batches = Batches(problem_of(rows, "2PL", WeakPrior()), GridSchedule(), rows, 20, 3)
-    return Amortised(batches, n_items, Encoder.untrained(0))
+    problem, schedule = problem_of(rows, "2PL", WeakPrior()), GridSchedule()
+    return Amortised(problem, schedule, rows, 20, 3, n_items, Encoder.untrained(0))
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
@@ -98,7 +98,7 @@ def test_a_round_of_batches_and_items_is_the_bound_of_all(missing: float, sparse
     parameters = np.random.default_rng(5).normal(0.5, 0.5, (N_ITEMS, 2))
     values = []
     for n_items, n_steps in ((None, 3), (10, 6)):  # 60 in batches of 20, 20 items 10 at a time
-        given, found = source(responses, n_items), []
+        given, found = amortised(responses, n_items), []
         for step in range(n_steps):
             given.encoder = Encoder.untrained(0)  # it learns at every step
             found.append(given.likelihood(step, NODES).evaluate(parameters)[0])
@@ -112,7 +112,7 @@ def test_the_parts_of_a_round_hold_every_answer_once() -> None:
     order, starts = np.random.default_rng(6).permutation(N_ITEMS), np.arange(9)
     seen = np.zeros((9, N_ITEMS))
     for part in range(4):
-        items, _, answered, weight = answers_of(rows, order, starts + 5 * part, 5)
+        items, _, answered, weight = answers_of(rows, order, starts, part, 4)
         assert (weight == 4).all()
         np.add.at(seen, (np.arange(9)[:, None], items), answered)
     np.testing.assert_array_equal(seen, rows.cells >= 0)
@@ -123,12 +123,14 @@ def test_sparse_parts_weigh_up_to_all_answers() -> None:
     for n_parts in (1, 3):
         total = np.zeros(9)
         for part in range(n_parts):
-            _, _, answered, weight = sparse_answers_of(rows, np.arange(9), part, n_parts)
+            _, _, answered, weight = answers_of(
+                rows, np.arange(N_ITEMS), np.arange(9), part, n_parts
+            )
             total += answered.sum(axis=1) * weight / n_parts
         np.testing.assert_allclose(total, rows.margins.respondent_responses, rtol=1e-6)
 
 
-def test_newcomers_are_told_like_those_who_were_there(
+def test_newcomers_are_encoded_like_those_who_were_there(
     coded: FitResult, responses: ResponseMatrix
 ) -> None:
     assert coded.posterior is not None
@@ -168,17 +170,11 @@ def test_a_stored_result_encodes_alike(
 def test_an_interrupted_amortised_run_goes_on_to_the_same_numbers(
     responses: ResponseMatrix, tmp_path: Path
 ) -> None:
-    straight = fit(responses, method="vi", batch=(200, 10), amortised=True, max_iterations=12)
+    given: dict[str, Any] = {"batch": (200, 10), "amortised": True}
+    straight = fit(responses, method=Variational(**given), max_iterations=12)
+    method = Variational(**given, checkpoint=tmp_path / "c.npz", every=1)
     for most in (5, 12):
-        result = fit(
-            *(responses,),
-            method="vi",
-            batch=(200, 10),
-            amortised=True,
-            max_iterations=most,
-            checkpoint=tmp_path / "c.npz",
-            every=1,
-        )
+        result = fit(responses, method=method, max_iterations=most)
     assert result.items.equals(straight.items)
     assert result.respondents.equals(straight.respondents)
 
@@ -188,7 +184,7 @@ def test_synthetic_rows_and_guessing_go_through(kind: str) -> None:
     responses = add_synthetic(drawn(n=300)) if kind == "synthetic" else drawn(n=300)
     model = "3PL" if kind == "3PL" else "2PL"
     reference = fit(responses, model, method="vi")
-    result = fit(responses, model, method="vi", batch=100, amortised=True)
+    result = fit(responses, model, method=Variational(batch=100, amortised=True))
     real = ~result.synthetic
     assert result.ability[real] == pytest.approx(reference.ability[real], abs=0.15)
     assert (result.items[["discrimination_se", "intercept_se"]] > 0).all(axis=None)

@@ -12,7 +12,7 @@ from irtkit import ItemParameters, ResponseMatrix, simulate_responses
 from irtkit.calibration.variational.encoder import (
     ANCHORS,
     Encoder,
-    Seen,
+    EncoderBatch,
     encoded,
     features_of,
     trained,
@@ -52,9 +52,9 @@ def log_likelihood(parameters: Array, responses: ResponseMatrix, theta: float) -
     return np.asarray(right @ np.log(p) + (responses.trials - right) @ np.log1p(-p))
 
 
-def all_answers(parameters: Array, rows: Patterns, responses: ResponseMatrix) -> Seen:
+def all_answers(parameters: Array, rows: Patterns, responses: ResponseMatrix) -> EncoderBatch:
     n = rows.n
-    return Seen(
+    return EncoderBatch(
         features_of(parameters, rows),
         np.ones(n),
         np.arange(N_ITEMS)[None],
@@ -66,9 +66,7 @@ def all_answers(parameters: Array, rows: Patterns, responses: ResponseMatrix) ->
 
 @pytest.mark.parametrize("size", [2, 3])
 @pytest.mark.parametrize(("missing", "trials"), [(0.0, 1), (0.3, 1), (0.0, 3)])
-def test_features_are_slopes_of_the_log_likelihood_at_the_anchors(
-    size: int, missing: float, trials: int
-) -> None:
+def test_features_are_scores_at_the_anchors(size: int, missing: float, trials: int) -> None:
     parameters = parameters_of(size)
     responses = drawn(parameters, missing=missing, trials=trials)
     found = features_of(parameters, patterns_of(responses, synthetic_is_real=False))
@@ -78,7 +76,7 @@ def test_features_are_slopes_of_the_log_likelihood_at_the_anchors(
     assert (found[:, len(ANCHORS) :] > 0).all()
 
 
-def test_an_untrained_encoder_takes_the_newton_step_from_zero() -> None:
+def test_an_untrained_encoder_takes_the_scoring_step_from_zero() -> None:
     parameters = parameters_of(2)
     features = features_of(parameters, patterns_of(drawn(parameters), synthetic_is_real=False))
     precision = np.full(len(features), 0.5)
@@ -93,15 +91,15 @@ def test_the_bound_rises_with_training_and_stays_below_the_likelihood(size: int)
     parameters = parameters_of(size)
     responses = drawn(parameters)
     rows = patterns_of(responses, synthetic_is_real=False)
-    seen, encoder = all_answers(parameters, rows, responses), Encoder.untrained(0)
+    batch, encoder = all_answers(parameters, rows, responses), Encoder.untrained(0)
     nodes = fixed_nodes(61, 6.0)
     weights = nodes.normal_log_weights(1.0)
     engine = engine_of(rows, with_guessing=size == 3)
     grid = Grid(nodes, np.stack([weights, weights]))
     exact = engine.posteriors(Items(*parameters.T), grid).log_marginal
-    first = trained(encoder, parameters, seen)[1]
+    first = trained(encoder, parameters, batch)[1]
     for _ in range(300):
-        encoder, bounds, _ = trained(encoder, parameters, seen)
+        encoder, bounds, _ = trained(encoder, parameters, batch)
     assert (bounds < exact + 1e-3).all()  # sums in 32 bits
     assert bounds.sum() > first.sum()
     # what a normal posterior of ability loses with some ten answers: less than a tenth of a nat
@@ -111,20 +109,11 @@ def test_the_bound_rises_with_training_and_stays_below_the_likelihood(size: int)
 def test_the_gradient_by_items_is_that_of_the_bound_with_the_encoder_held() -> None:
     parameters = parameters_of(3)
     responses = drawn(parameters)
-    seen = all_answers(parameters, patterns_of(responses, synthetic_is_real=False), responses)
+    batch = all_answers(parameters, patterns_of(responses, synthetic_is_real=False), responses)
     encoder = Encoder.untrained(0)
-    _, _, gradient = trained(encoder, parameters, seen)
+    _, _, gradient = trained(encoder, parameters, batch)
     for place in ((0, 0), (3, 1), (5, 2)):
         step = np.zeros_like(parameters)
         step[place] = 0.01
-        ends = [trained(encoder, parameters + e, seen)[1].sum() for e in (-step, step)]
+        ends = [trained(encoder, parameters + e, batch)[1].sum() for e in (-step, step)]
         assert gradient[place] == pytest.approx((ends[1] - ends[0]) / 0.02, abs=0.02)
-
-
-def test_what_was_stored_is_the_encoder() -> None:
-    encoder = Encoder.untrained(4)
-    again = Encoder.from_arrays({f"x_{k}": v for k, v in encoder.arrays().items()}, "x_")
-    assert again is not None
-    for one, other in zip((*encoder[0], *encoder[1]), (*again[0], *again[1]), strict=True):
-        np.testing.assert_array_equal(one, other)
-    assert Encoder.from_arrays({}) is None

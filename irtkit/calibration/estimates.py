@@ -1,12 +1,14 @@
-"""What a method found, turned into a result: right way up, in the unit of the model, labelled."""
+"""What a method estimated, made a result: right way up, in the unit of the model, labelled."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.result import Counts, FitResult, Quadrature
+from irtkit.calibration.result import FitResult
+from irtkit.calibration.settings import Quadrature, Settings
 from irtkit.irf import ItemParameters, ModelName
 
 if TYPE_CHECKING:
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.variational.posterior import Posterior
     from irtkit.irf import Items
-    from irtkit.patterns import Patterns
+    from irtkit.patterns import Counts
     from irtkit.quadrature import Nodes
     from irtkit.responses import ResponseMatrix
 
@@ -26,7 +28,7 @@ _UNBOUNDED_SLOPE = 20.0
 """Slope beyond which an item is a step, in logits per SD of ability, as for the weak prior."""
 
 
-class Solution(NamedTuple):
+class Estimates(NamedTuple):
     """Items and abilities as a method left them, before orientation, unit and labels.
 
     Ability is N(0, 1), but where ``latent_sd`` says otherwise.
@@ -44,6 +46,9 @@ class Solution(NamedTuple):
     latent_sd: float | None
     """SD of ability of a Rasch model whose slopes are 1."""
     synthetic_sd: float
+    """SD of ability among synthetic respondents."""
+    prior: dict[str, Any] | None
+    """What is to be said of the prior, with what was learned."""
     log_likelihood: float
     converged: bool
     n_iterations: int
@@ -53,95 +58,101 @@ class Solution(NamedTuple):
     posterior: Posterior | None = None
 
 
-def counts_of(rows: Patterns) -> Counts:
-    """Counts of responses, those by item of real respondents alone."""
-    counts = Counts(
-        rows.margins.item_right[0].astype(np.int64),
-        rows.margins.item_responses[0].astype(np.int64),
-        rows.margins.respondent_right.astype(np.int64),
-        rows.margins.respondent_responses.astype(np.int64),
-    )
-    if not counts.item_responses.any():
-        raise ValueError("responses holds no response of a real respondent")
-    return counts
-
-
 def result_of(
-    solution: Solution,
+    estimates: Estimates,
     responses: ResponseMatrix,
     counts: Counts,
     *,
     model: ModelName,
     method: str,
-    settings: dict[str, Any],
+    settings: Settings,
 ) -> FitResult:
     """Turn the scale the right way up, set the unit of Rasch, and put labels on."""
-    from irtkit.calibration.standard_errors import of_parameters
-
-    separate = settings["synthetic"] == "separate"
+    separate = settings.synthetic == "separate"
     synthetic = responses.synthetic if separate else np.zeros_like(responses.synthetic)
-    slope = np.array(solution.items.slope)
-    common = float(slope[0]) if solution.common_slope else None
-    stretch = _orientation(solution.ability, counts, synthetic, common)
-    latent_sd = 1.0 if solution.latent_sd is None else solution.latent_sd
-    if model == "Rasch" and common is not None and solution.latent_sd is None:
-        latent_sd = abs(common)
-        stretch *= latent_sd
-    status = _status(counts, solution.information, slope)
-    parameters = _parameters(solution, stretch, status, with_prior=bool(settings["prior"]))
-    standard_errors = np.full((responses.n_items, 4), np.nan)
-    if solution.covariances is not None:
-        standard_errors = of_parameters(parameters, model, solution.covariances, stretch)
-        standard_errors[np.isnan(parameters.intercept)] = np.nan
-    if synthetic.any():
-        settings["synthetic_ability_sd"] = solution.synthetic_sd * abs(stretch)
-    nodes = solution.nodes.theta * abs(stretch)
-    posterior = solution.posterior
+    stretch, latent_sd = _units(estimates, counts, synthetic, model)
+    status = _status(counts, estimates.information, np.array(estimates.items.slope))
+    parameters = _parameters(estimates, stretch, status)
+    posterior = estimates.posterior
     return FitResult(
         model=model,
         method=method,
-        settings=settings,
+        settings=replace(
+            settings,
+            prior=estimates.prior,
+            synthetic_ability_sd=estimates.synthetic_sd * abs(stretch) if synthetic.any() else None,
+        ),
         item_labels=responses.items,
         respondent_labels=responses.respondents,
         parameters=parameters,
-        standard_errors=standard_errors,
+        standard_errors=_standard_errors(estimates, parameters, model, stretch),
         status=status,
-        ability=solution.ability * stretch,
-        ability_se=solution.ability_se * abs(stretch),
+        ability=estimates.ability * stretch,
+        ability_se=estimates.ability_se * abs(stretch),
         synthetic=synthetic,
         counts=counts,
         latent_sd=latent_sd,
-        log_likelihood=solution.log_likelihood,
+        log_likelihood=estimates.log_likelihood,
         n_parameters=_n_parameters(model, responses.n_items),
-        converged=solution.converged,
-        n_iterations=solution.n_iterations,
-        trace_rows=solution.trace_rows,
-        quadrature=Quadrature(
-            n_nodes=solution.nodes.n_nodes,
-            lowest=float(nodes.min()),
-            highest=float(nodes.max()),
-            estimated_error=solution.quadrature_error,
-        ),
+        converged=estimates.converged,
+        n_iterations=estimates.n_iterations,
+        trace_rows=estimates.trace_rows,
+        quadrature=_quadrature(estimates, abs(stretch)),
         responses=responses,
         posterior=None if posterior is None else posterior.stretched(stretch),
     )
 
 
-def _parameters(
-    solution: Solution, stretch: float, status: tuple[str, ...], *, with_prior: bool
-) -> ItemParameters:
+def _units(
+    estimates: Estimates, counts: Counts, synthetic: NDArray[np.bool_], model: ModelName
+) -> tuple[float, float]:
+    """Factor from ability here to ability in the result, and its SD among real respondents."""
+    common = float(estimates.items.slope[0]) if estimates.common_slope else None
+    stretch = _orientation(estimates.ability, counts, synthetic, common)
+    if estimates.latent_sd is not None:
+        return stretch, estimates.latent_sd
+    if model == "Rasch" and common is not None:
+        return stretch * abs(common), abs(common)
+    return stretch, 1.0
+
+
+def _standard_errors(
+    estimates: Estimates, parameters: ItemParameters, model: ModelName, stretch: float
+) -> Array:
+    """Shape (n_items, 4): of discrimination, difficulty, guessing and intercept."""
+    from irtkit.calibration.standard_errors import of_parameters
+
+    if estimates.covariances is None:
+        return np.full((len(parameters.intercept), 4), np.nan)
+    errors = of_parameters(parameters, model, estimates.covariances, stretch)
+    errors[np.isnan(parameters.intercept)] = np.nan
+    return errors
+
+
+def _quadrature(estimates: Estimates, stretch: float) -> Quadrature:
+    """Say which nodes were used, in units of the result."""
+    nodes = estimates.nodes.theta * stretch
+    return Quadrature(
+        n_nodes=estimates.nodes.n_nodes,
+        lowest=float(nodes.min()),
+        highest=float(nodes.max()),
+        estimated_error=estimates.quadrature_error,
+    )
+
+
+def _parameters(estimates: Estimates, stretch: float, status: tuple[str, ...]) -> ItemParameters:
     """Item parameters in units of ability times ``stretch``; NaN where nothing is known."""
     from scipy.special import expit
 
-    items = solution.items
+    items = estimates.items
     slope, intercept = np.array(items.slope) / stretch, np.array(items.intercept)
     guessing = np.zeros_like(slope)
     if items.logit_guessing is not None:
         guessing = np.minimum(expit(np.array(items.logit_guessing)), 1 - 1e-12)
-    if not with_prior:
+    if estimates.prior is None:
         unknown = np.array(status) == "no responses"
         intercept[unknown] = np.nan
-        if not solution.common_slope:
+        if not estimates.common_slope:
             slope[unknown] = guessing[unknown] = np.nan
     return ItemParameters(slope, intercept, guessing)
 

@@ -10,13 +10,14 @@ import pytest
 from irtkit import (
     FitResult,
     ItemParameters,
+    Variational,
     WeakPrior,
     add_synthetic,
     fit,
     simulate_responses,
 )
 from irtkit.calibration.maximise import GridSchedule, problem_of
-from irtkit.calibration.variational.sources import Batches, Whole
+from irtkit.calibration.variational.minibatches import Batches
 from irtkit.patterns import patterns_of
 from irtkit.quadrature import fixed_nodes
 
@@ -42,10 +43,13 @@ def drawn(kind: str = "complete", n: int = N, n_items: int = 8) -> ResponseMatri
     return add_synthetic(responses) if kind == "synthetic" else responses
 
 
-def sources(responses: ResponseMatrix, size: int, model: ModelName) -> tuple[Whole, Batches]:
+def whole_and_batches(
+    responses: ResponseMatrix, size: int, model: ModelName
+) -> tuple[Batches, Batches]:
     rows = patterns_of(responses, synthetic_is_real=False)
-    problem, schedule = problem_of(rows, model, WeakPrior()), GridSchedule()
-    return Whole(problem, schedule), Batches(problem, schedule, rows, size, seed=3)
+    problem = problem_of(rows, model, WeakPrior())
+    whole, batches = (Batches(problem, GridSchedule(), rows, n, seed=3) for n in (None, size))
+    return whole, batches
 
 
 def parameters_of(model: ModelName, n_items: int = 8) -> Any:
@@ -56,11 +60,12 @@ def parameters_of(model: ModelName, n_items: int = 8) -> Any:
 @pytest.mark.parametrize("model", ["2PL", "3PL"])
 @pytest.mark.parametrize("kind", ["complete", "missing", "repeated", "synthetic"])
 def test_the_mean_over_a_pass_of_batches_is_the_whole(kind: str, model: ModelName) -> None:
-    whole, batches = sources(drawn(kind), SIZE, model)
-    assert batches.per_pass == N // SIZE
+    whole, batches = whole_and_batches(drawn(kind), SIZE, model)
+    assert batches.steps_per_pass == N // SIZE
     parameters = parameters_of(model)
     parts = [
-        batches.likelihood(step, NODES) for step in range(batches.per_pass, 2 * batches.per_pass)
+        batches.likelihood(step, NODES)
+        for step in range(batches.steps_per_pass, 2 * batches.steps_per_pass)
     ]
     value, gradient = whole.likelihood(0, NODES).evaluate(parameters)
     found = [part.evaluate(parameters) for part in parts]
@@ -75,7 +80,7 @@ def test_the_mean_over_a_pass_of_batches_is_the_whole(kind: str, model: ModelNam
 
 
 def test_passes_have_orders_of_their_own_that_follow_from_the_seed() -> None:
-    _, batches = sources(drawn(), SIZE, "2PL")
+    _, batches = whole_and_batches(drawn(), SIZE, "2PL")
     parameters = parameters_of("2PL")
     values = [batches.likelihood(step, NODES).evaluate(parameters)[0] for step in range(8)]
     again = [batches.likelihood(step, NODES).evaluate(parameters)[0] for step in reversed(range(8))]
@@ -85,10 +90,10 @@ def test_passes_have_orders_of_their_own_that_follow_from_the_seed() -> None:
 
 @pytest.mark.parametrize("size", [7, 60, 61, 200])
 def test_batches_of_any_size_are_unbiased_over_many_passes(size: int) -> None:
-    whole, batches = sources(drawn(), size, "2PL")
+    whole, batches = whole_and_batches(drawn(), size, "2PL")
     parameters = parameters_of("2PL")
     value, _ = whole.likelihood(0, NODES).evaluate(parameters)
-    n = 40 * batches.per_pass
+    n = 40 * batches.steps_per_pass
     found = [batches.likelihood(step, NODES).evaluate(parameters)[0] for step in range(n)]
     error = np.std(found) / np.sqrt(n)  # that of batches drawn one by one, which is more
     assert np.mean(found) == pytest.approx(value, abs=4 * error + 1e-4 * abs(value))
@@ -96,7 +101,7 @@ def test_batches_of_any_size_are_unbiased_over_many_passes(size: int) -> None:
 
 @pytest.mark.parametrize("kind", ["complete", "missing", "synthetic"])
 def test_posteriors_batch_by_batch_are_those_of_everybody(kind: str) -> None:
-    whole, batches = sources(drawn(kind), 7, "2PL")
+    whole, batches = whole_and_batches(drawn(kind), 7, "2PL")
     parameters = parameters_of("2PL")
     for one, other in zip(
         whole.posteriors(parameters, NODES), batches.posteriors(parameters, NODES), strict=True
@@ -106,12 +111,10 @@ def test_posteriors_batch_by_batch_are_those_of_everybody(kind: str) -> None:
 
 def test_finer_nodes_change_next_to_nothing_and_suit_the_items() -> None:
     fine, parameters = fixed_nodes(201, 8.0), parameters_of("2PL")
-    for source in sources(drawn(), SIZE, "2PL"):
-        suited = source.nodes_at(parameters)
-        exact = source.likelihood(0, fine).evaluate(parameters)[0]
-        assert source.likelihood(0, suited).evaluate(parameters)[0] == pytest.approx(
-            exact, abs=1e-3
-        )
+    for given in whole_and_batches(drawn(), SIZE, "2PL"):
+        suited = given.nodes_at(parameters)
+        exact = given.likelihood(0, fine).evaluate(parameters)[0]
+        assert given.likelihood(0, suited).evaluate(parameters)[0] == pytest.approx(exact, abs=1e-3)
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +132,7 @@ def test_fits_by_batches_end_near_the_whole_fit(
     many: ResponseMatrix, whole: FitResult, size: int
 ) -> None:
     # a batch of a sixth leaves noise of some tenths of a posterior SD in each mean
-    result = fit(many, method="vi", batch=size)
+    result = fit(many, method=Variational(batch=size))
     names = ["discrimination", "intercept"]
     off = result.items[names].to_numpy() - whole.items[names].to_numpy()
     errors = whole.items[["discrimination_se", "intercept_se"]].to_numpy()
@@ -144,7 +147,7 @@ def test_fits_by_batches_end_near_the_whole_fit(
 
 
 def test_batches_of_everybody_are_the_whole_fit(many: ResponseMatrix, whole: FitResult) -> None:
-    result = fit(many, method="vi", batch=600)
+    result = fit(many, method=Variational(batch=600))
     errors = whole.items["discrimination_se"]
     off = (result.items["discrimination"] - whole.items["discrimination"]) / errors
     assert np.sqrt((off**2).mean()) < 0.05

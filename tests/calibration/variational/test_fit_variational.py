@@ -1,13 +1,8 @@
-"""Variational fits as a whole: recovery, another program, awkward matrices, devices."""
+"""Variational fits as a whole: recovery, another program, awkward matrices."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -34,8 +29,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 NORMAL = ItemPrior(Normal(1.0, 1.0), Normal(0.0, 2.0))
-LIMIT = 240.0
-"""Seconds after which processes are ended."""
 
 
 def drawn(
@@ -121,7 +114,7 @@ def test_items_learn_as_much_from_each_other_as_at_the_maximum() -> None:
     assert vi < weak
 
 
-def test_what_was_learned_is_told_as_at_the_maximum() -> None:
+def test_what_was_learned_is_described_as_at_the_maximum() -> None:
     responses, _ = lognormal_slopes(3)
     em, vi = (
         fit(responses, method=method, prior="empirical", standard_errors=False).settings["prior"]
@@ -279,13 +272,6 @@ def test_awkward_matrices_give_finite_numbers_and_the_status_of_em(
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"method": "em", "batch": 10}, ValueError, "batch is for method='vi'"),
-        ({"method": "em", "checkpoint": "x"}, ValueError, "checkpoint is for method='vi'"),
-        ({"batch": 0}, ValueError, "batch must be a whole number of respondents from 1"),
-        ({"batch": 2.5}, ValueError, "batch must be a whole number of respondents from 1"),
-        ({"batch": True}, ValueError, "batch must be a whole number of respondents from 1"),
-        ({"every": 0}, ValueError, "every must be a whole number from 1"),
-        ({"checkpoint": 3}, TypeError, "checkpoint must be a path"),
         ({"prior": None}, ValueError, "prior must not be None for method='vi'"),
         ({"prior": ItemPrior(Normal(1, 1))}, ValueError, "intercept of the prior is None"),
         ({"prior": ItemPrior()}, ValueError, "discrimination of the prior is None"),
@@ -316,72 +302,6 @@ def test_progress_is_silent_unless_asked_for(capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr() == ("", "")
     fit(responses, method="vi", progress=True)
     assert "ELBO" in capsys.readouterr().err
-
-
-class Case(NamedTuple):
-    """What is fitted on a mesh, and on how many devices; every one of them compiles anew."""
-
-    model: ModelName
-    data: dict[str, Any]
-    settings: dict[str, Any]
-    devices: tuple[int, ...]
-
-
-CASES = {
-    "2PL, missing responses": Case("2PL", {"missing": 0.2}, {}, (1, 2, 4)),
-    "2PL, batches": Case("2PL", {}, {"batch": 101}, (1, 4)),
-}
-
-
-def of_case(name: str) -> ResponseMatrix:
-    """301 respondents, which no mesh shares out evenly."""
-    return drawn(301, 12, **CASES[name].data)[0]
-
-
-def bounds(name: str) -> list[float]:
-    """Evidence lower bound by number of devices."""
-    import jax
-    from jax.sharding import Mesh
-
-    case, found = CASES[name], []
-    for n_devices in case.devices:
-        mesh = Mesh(np.array(jax.devices()[:n_devices]), ("x",))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of steps, of which a few are enough here
-            result = fit(
-                of_case(name),
-                case.model,
-                method="vi",
-                mesh=mesh,
-                max_iterations=4,
-                **case.settings,
-            )
-        assert result.elbo is not None
-        found.append(result.elbo)
-    return found
-
-
-@pytest.fixture(scope="module")
-def by_devices() -> dict[str, list[float]]:
-    environment = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
-    command = [sys.executable, "-W", "error", __file__]
-    done = subprocess.run(
-        command, env=environment, check=True, stdout=subprocess.PIPE, timeout=LIMIT
-    )
-    found: dict[str, list[float]] = json.loads(done.stdout)
-    return found
-
-
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.filterwarnings("ignore:the evidence lower bound has not settled")
-def test_the_number_of_devices_does_not_move_a_bound(
-    name: str, by_devices: dict[str, list[float]]
-) -> None:
-    one, *others = by_devices[name]
-    assert others == pytest.approx([one] * len(others), rel=1e-6)
-    case = CASES[name]
-    alone = fit(of_case(name), case.model, method="vi", max_iterations=4, **case.settings).elbo
-    assert alone == pytest.approx(one, rel=1e-5)  # without a mesh sums are in 32 bits
 
 
 def sampled(responses: ResponseMatrix, prior: Any) -> dict[str, Array]:
@@ -440,7 +360,3 @@ def test_posteriors_are_those_of_a_sampler(prior: Any) -> None:
         assert off.mean() < 0.15, name
         assert (ours[name].std(axis=0) / sd).mean() == pytest.approx(1, abs=0.05), name
         assert np.mean(np.abs(ours[name].std(axis=0) / sd - 1) < 0.15) > 0.9, name
-
-
-if __name__ == "__main__":
-    print(json.dumps({name: bounds(name) for name in CASES}))  # noqa: T201

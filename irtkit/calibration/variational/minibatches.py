@@ -1,0 +1,93 @@
+"""Which respondents a step sees: all of them, or a minibatch.
+
+Minibatches go through all respondents in an order drawn anew for every pass, so that each step's
+likelihood, scaled up to all respondents, is unbiased. Only one minibatch at a time is held in
+floating point and on the device.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from irtkit.calibration.variational.bound import Likelihood
+from irtkit.irf import Items
+from irtkit.quadrature import Posteriors, engine_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from irtkit.calibration.maximise import GridSchedule, Problem
+    from irtkit.calibration.variational.bound import StepLikelihood
+    from irtkit.patterns import Patterns
+    from irtkit.quadrature import Nodes
+
+    Array = NDArray[np.float64]
+
+
+@dataclass
+class Batches:
+    """Respondents of every step, and their marginal likelihood."""
+
+    problem: Problem
+    """That of the start, perhaps of some of the respondents."""
+    schedule: GridSchedule
+    patterns: Patterns
+    size: int | None
+    """Respondents of a minibatch, or None for all of them at every step."""
+    seed: int
+
+    @property
+    def steps_per_pass(self) -> int:
+        """Steps that see every respondent once."""
+        return 1 if self.size is None else -(-self.patterns.n // self.size)
+
+    @property
+    def steps_per_round(self) -> int:
+        """Steps that see every answer once."""
+        return self.steps_per_pass
+
+    def nodes_at(self, parameters: Array) -> Nodes:
+        """Nodes that suit some items."""
+        return self.schedule.nodes(Items(*parameters.T), self.problem.engine.patterns)
+
+    def likelihood(self, step: int, nodes: Nodes) -> StepLikelihood:
+        """Likelihood of the batch of a step, scaled up to all respondents."""
+        return self.marginal(None if self.size is None else self.minibatch(step), nodes)
+
+    def minibatch(self, step: int) -> NDArray[np.intp]:
+        """Respondents of a step: of equal size, the last one of a pass filled up from the first."""
+        size = self.size or self.patterns.n
+        number, place = divmod(step, self.steps_per_pass)
+        order = np.random.default_rng([self.seed, number, 2]).permutation(self.patterns.n)
+        places = range(place * size, (place + 1) * size)
+        return np.sort(np.take(order, places, mode="wrap"))
+
+    def marginal(self, some: NDArray[np.intp] | None, nodes: Nodes) -> Likelihood:
+        """Marginal likelihood of some respondents (None: all), scaled up to all of them."""
+        mesh, engine = self.problem.mesh, self.problem.engine
+        with_guessing = self.problem.parameters.model == "3PL"
+        if some is not None:
+            engine = engine_of(self.patterns.chosen(some), with_guessing=with_guessing, mesh=mesh)
+        return Likelihood(engine, nodes, self.patterns.n, exact=mesh is not None)
+
+    def posteriors(self, parameters: Array, nodes: Nodes) -> Posteriors:
+        """Posterior of every respondent."""
+        if self.size is None:
+            return self.marginal(None, nodes).posteriors(parameters)
+        return self.in_parts(
+            self.size, lambda some: self.marginal(some, nodes).posteriors(parameters)
+        )
+
+    def in_parts(
+        self, size: int, posteriors: Callable[[NDArray[np.intp]], Posteriors]
+    ) -> Posteriors:
+        """Posteriors of all respondents from those of ``size`` at a time, the last filled up."""
+        n, size = self.patterns.n, min(size, self.patterns.n)
+        places = np.arange(-(-n // size) * size) % n
+        found = [posteriors(some) for some in places.reshape(-1, size)]
+        return Posteriors(*(np.concatenate(part)[:n] for part in zip(*found, strict=True)))

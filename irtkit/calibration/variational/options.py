@@ -1,0 +1,105 @@
+"""Options of the variational path, checked where they are given."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from irtkit.calibration.checks import check_yes_or_no, is_whole
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+_AMORTISED_BATCH = 1024
+"""Respondents of an amortised step where no number is given. The encoder's gradient, an average
+over respondents, then has 1/32 of the noise of a single one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variational:
+    """The variational path: a posterior of items and abilities, for ``irtkit.fit(method=...)``.
+
+    In the result, discrimination, intercept and guessing are posterior means and their ``_se``
+    columns posterior SDs; difficulty, whose posterior need not have a mean, is that of the means,
+    its error by the delta method. ability_se holds what is not known of the items as well, on the
+    scale of this sample. ``result.posterior`` gives draws and intervals. An
+    :class:`irtkit.ItemPrior` needs all its densities.
+
+    Parameters
+    ----------
+    batch
+        How many respondents a step sees, drawn without replacement in passes through all of them;
+        None (default) for all. (respondents, items) with ``amortised=True``.
+    amortised
+        Whether an encoder, a small network trained along the way, gives the posterior of each
+        ability from the answers, in place of an integral over it; for more than 10⁵ respondents.
+        It takes new respondents as well (``result.posterior.encode``). Its bound is a sum over
+        answers, so that a step may see some of the items; elbo is then this bound.
+    checkpoint, every
+        A file for the state of the optimisation, written whole after every ``every`` steps. If it
+        exists, the fit continues from there and ends with the numbers of one that was not
+        interrupted; the file stays. One that is further on than ``tol`` or ``max_iterations`` of
+        the fit ask for is taken as it is.
+
+    Raises
+    ------
+    TypeError
+        If ``checkpoint`` is not a path, or ``amortised`` neither True nor False.
+    ValueError
+        If another argument is outside what is named above.
+    FileNotFoundError
+        If the folder of ``checkpoint`` does not exist.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> responses = irtkit.ResponseMatrix([[1, 0], [0, 1], [1, 1], [0, 0]] * 20)
+    >>> result = irtkit.fit(responses, method=irtkit.Variational(batch=40))
+    >>> result.method, result.settings["batch"]
+    ('vi', [40, None])
+    """
+
+    batch: int | tuple[int, int] | None = None
+    amortised: bool = False
+    checkpoint: str | PathLike[str] | None = None
+    every: int = 10
+
+    def __post_init__(self) -> None:
+        check_yes_or_no(amortised=self.amortised)
+        sizes = self._given_sizes()
+        if len(sizes) != 2 or not all(s is None or (is_whole(s) and s >= 1) for s in sizes):
+            raise ValueError(
+                "batch must be a whole number of respondents from 1, (respondents, items) or None; "
+                f"got {self.batch!r}"
+            )
+        if sizes[1] is not None and not self.amortised:
+            raise ValueError(
+                "batch may hold items with amortised=True only: the likelihood of a respondent, "
+                f"with ability integrated out, is no sum over items; got {self.batch!r}"
+            )
+        if not (is_whole(self.every) and self.every >= 1):
+            raise ValueError(f"every must be a whole number from 1, got {self.every!r}")
+        if self.checkpoint is not None:
+            _check_checkpoint(self.checkpoint)
+
+    @property
+    def sizes(self) -> tuple[int | None, int | None]:
+        """Respondents and items of a step, each None for all."""
+        n, n_items = (None if size is None else int(size) for size in self._given_sizes())
+        return (_AMORTISED_BATCH if self.amortised and n is None else n), n_items
+
+    def _given_sizes(self) -> tuple[int | None, ...]:
+        return tuple(self.batch) if isinstance(self.batch, tuple | list) else (self.batch, None)
+
+
+def _check_checkpoint(checkpoint: object) -> None:
+    """Refuse a path that no file can be written to, before any work is done."""
+    if not isinstance(checkpoint, str | os.PathLike):
+        raise TypeError(f"checkpoint must be a path or None, got {type(checkpoint).__name__}")
+    path = Path(checkpoint)
+    if path.is_dir():
+        raise ValueError(f"checkpoint must be a file, and {path} is a folder")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"checkpoint must lie in a folder, and there is no {path.parent}")

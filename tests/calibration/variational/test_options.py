@@ -1,0 +1,56 @@
+"""Options of the variational path: refused where they are given, passed on where they are right."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from irtkit import Variational, fit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"batch": 0}, ValueError, "batch must be a whole number of respondents from 1"),
+        ({"batch": 2.5}, ValueError, "batch must be a whole number of respondents from 1"),
+        ({"batch": True}, ValueError, "batch must be a whole number of respondents from 1"),
+        ({"batch": (1, 2, 3)}, ValueError, "batch must be a whole number of respondents from 1"),
+        ({"batch": (10, 5)}, ValueError, "batch may hold items with amortised=True only"),
+        ({"amortised": 1}, TypeError, "amortised must be True or False"),
+        ({"every": 0}, ValueError, "every must be a whole number from 1"),
+        ({"checkpoint": 3}, TypeError, "checkpoint must be a path"),
+        ({"checkpoint": "."}, ValueError, "checkpoint must be a file"),
+        ({"checkpoint": "nowhere/state"}, FileNotFoundError, "there is no nowhere"),
+    ],
+)
+def test_wrong_options_are_refused_by_name(
+    arguments: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        Variational(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("options", "sizes"),
+    [
+        (Variational(), (None, None)),
+        (Variational(batch=np.int64(5)), (5, None)),
+        (Variational(amortised=True), (1024, None)),
+        (Variational(batch=(None, 7), amortised=True), (1024, 7)),  # type: ignore[arg-type]
+        (Variational(batch=[5, 7], amortised=True), (5, 7)),  # type: ignore[arg-type]
+    ],
+)
+def test_sizes_of_a_step_are_plain_numbers_or_none(options: Variational, sizes: Any) -> None:
+    assert options.sizes == sizes
+    assert all(type(size) in {int, type(None)} for size in options.sizes)
+
+
+def test_options_of_the_variational_path_are_no_arguments_of_fit(tmp_path: Path) -> None:
+    for name, value in {"batch": 10, "checkpoint": tmp_path / "state"}.items():
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
+            fit(None, method="vi", **{name: value})  # type: ignore[arg-type]

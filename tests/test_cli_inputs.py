@@ -1,0 +1,65 @@
+"""Tables of labels beside the responses: --labels, --groups, --predictions."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING
+
+import pytest
+
+from irtkit.cli.audit import read_families
+from irtkit.cli.inputs import read_labelled
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TABLE = 'model,q1,q2\n007,"1",NA\nNA,,b\n'
+
+
+@pytest.mark.parametrize(
+    "content",
+    [TABLE, TABLE.replace(",", ";"), "\ufeff" + TABLE.replace("\n", "\r\n") + "\r\n"],
+)
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_labels_and_cells_stay_as_they_are_written(
+    tmp_path: Path, content: str, compress: type[bytes]
+) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_bytes(compress(content.encode()))
+    table = read_labelled(path, "--predictions")
+    assert table.to_dict("index") == {"007": {"q1": "1", "q2": "NA"}, "NA": {"q1": None, "q2": "b"}}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "the file is empty"),
+        ("model\na\n", "needs a column of labels and at least one more"),
+        ("model,q1\na,1\na,2\n", "line 3: 'a' occurs twice"),
+        ("model,q1\n ,1\n", "line 2 has no label"),
+        ("model,q1\na,1,2\n", "line 2 has 3 cells where the header has 2"),
+        ('model,q1\na,"1\n', "line 2: unexpected end of data"),
+    ],
+)
+def test_a_bad_table_is_refused_with_option_and_file(
+    tmp_path: Path, content: str, message: str
+) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=f"^--labels labels.csv: {message}"):
+        read_labelled(path, "--labels")
+
+
+def test_families_are_a_word_or_a_table_of_two_columns(tmp_path: Path) -> None:
+    path = tmp_path / "families.csv"
+    path.write_text("model,family\na,x\nb,x\n")
+    families = read_families(str(path))
+    assert families is not None
+    assert dict(families) == {"a": "x", "b": "x"}
+    assert read_families("similar") == "similar"
+    assert read_families(None) is None
+    path.write_text(TABLE)
+    with pytest.raises(ValueError, match="needs two columns, the respondent and its family"):
+        read_families(str(path))
+    with pytest.raises(FileNotFoundError, match="--groups: there is no file 'simlar'"):
+        read_families("simlar")

@@ -1,0 +1,235 @@
+"""Records that come back from a file as they went, and files that are refused by what they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from irtkit import ResponseMatrix
+from irtkit.storage import (
+    Format,
+    fields_of,
+    read,
+    restored_responses,
+    stored_responses,
+    with_parts,
+    write,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FORM = Format("irtkit thing", 3)
+
+
+class Pair(NamedTuple):
+    one: Any
+    other: Any
+
+
+@dataclass(frozen=True)
+class Whole:
+    numbers: np.ndarray
+    parts: tuple[Pair, ...]
+    named: dict[str, Any]
+    absent: Pair | None = None
+
+    @cached_property
+    def total(self) -> float:
+        return float(self.numbers.sum())
+
+
+def stored(path: Path, record: dict[str, Any], *, compressed: bool = False) -> dict[str, Any]:
+    write(path, FORM, record, compressed=compressed)
+    return read(path, FORM, dict)
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+@pytest.mark.parametrize(
+    "value",
+    [
+        1,
+        0.1,
+        float("-inf"),
+        True,
+        None,
+        "θ",
+        [1, [2.5]],
+        (1, ("a",), []),
+        {"a": {"b": (None,)}},
+        (),
+    ],
+)
+def test_plain_values_come_back_equal_and_of_their_kind(
+    tmp_path: Path, value: object, compressed: bool
+) -> None:
+    back = stored(tmp_path / "x", {"value": value}, compressed=compressed)["value"]
+    assert back == value
+    assert type(back) is type(value)
+
+
+def test_numbers_of_numpy_come_back_as_plain_ones(tmp_path: Path) -> None:
+    back = stored(tmp_path / "x", {"n": np.int64(3), "b": np.bool_(1), "x": np.float64(0.1)})
+    assert back == {"n": 3, "b": True, "x": 0.1}
+    assert [type(value) for value in back.values()] == [int, bool, float]
+
+
+def test_arrays_come_back_wherever_they_stood(tmp_path: Path) -> None:
+    arrays = [
+        np.arange(6, dtype=np.int8).reshape(2, 3),
+        np.array(0.1),
+        np.array([True]),
+        np.ones(0),
+    ]
+    record = {
+        "first": arrays[0],
+        "deep": {"list": [arrays[1], (arrays[2],)], "pair": Pair(arrays[3], 1)},
+    }
+    back = stored(tmp_path / "x", record)
+    found = [back["first"], back["deep"]["list"][0], back["deep"]["list"][1][0]]
+    for there, here in zip([*found, back["deep"]["pair"]["one"]], arrays, strict=True):
+        np.testing.assert_array_equal(there, here, strict=True)
+
+
+def test_a_record_made_of_records_is_made_again_part_by_part(tmp_path: Path) -> None:
+    whole = Whole(np.arange(3.0), (Pair(1, "a"), Pair(2, None)), {"kind": "x"}, Pair(np.ones(2), 0))
+    assert whole.total == 3.0  # what is cached is not stored
+    back = stored(tmp_path / "x", fields_of(whole))
+    made = Whole(**with_parts(back, absent=Pair))
+    assert isinstance(made.absent, Pair)
+    np.testing.assert_array_equal(made.absent.one, np.ones(2))
+    assert made.parts == ({"one": 1, "other": "a"}, {"one": 2, "other": None})
+    assert with_parts({"absent": None}, absent=Pair) == {"absent": None}
+
+
+def test_the_same_record_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        write(tmp_path / name, FORM, {"a": np.ones(3), "b": "c"}, compressed=True)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_a_file_of_another_kind_is_told_by_its_kind(tmp_path: Path) -> None:
+    write(tmp_path / "x", Format("irtkit other", 3), {}, compressed=False)
+    with pytest.raises(
+        ValueError, match="x is not a saved irtkit thing, it is a saved irtkit other"
+    ):
+        read(tmp_path / "x", FORM, dict)
+
+
+@pytest.mark.parametrize(
+    ("version", "remedy"), [(4, "install a newer one"), (2, "make the file anew")]
+)
+def test_a_file_of_another_version_says_what_to_do(
+    tmp_path: Path, version: int, remedy: str
+) -> None:
+    write(tmp_path / "x", Format(FORM.name, version), {"a": np.ones(2)}, compressed=False)
+    with pytest.raises(ValueError, match=f"x has format version {version}.* version 3: {remedy}"):
+        read(tmp_path / "x", FORM, dict)
+
+
+def saved_otherwise(path: Path, kind: str) -> None:
+    if kind == "text":
+        path.write_text("respondent,item\n")
+    elif kind == "empty":
+        path.write_bytes(b"")
+    elif kind == "array":
+        with path.open("wb") as handle:
+            np.save(handle, np.ones(3))
+    else:
+        header = np.frombuffer(kind.encode(), dtype=np.uint8)
+        with path.open("wb") as handle:
+            np.savez(handle, header=header, content=header)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("text", "empty", "array", "no JSON", "{}", "[1]", "3"),
+        *('{"name": "irtkit thing"}', '{"name": "irtkit thing", "version": null}'),
+    ],
+)
+def test_what_is_no_such_file_is_refused_by_name(tmp_path: Path, kind: str) -> None:
+    saved_otherwise(tmp_path / "x", kind)
+    with pytest.raises(ValueError, match="x is not a saved irtkit thing, or is damaged"):
+        read(tmp_path / "x", FORM, dict)
+
+
+def test_a_file_cut_anywhere_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    write(path, FORM, {"a": np.arange(50.0), "b": [1]}, compressed=True)
+    content = path.read_bytes()
+    for end in range(0, len(content), 7):
+        path.write_bytes(content[:end])
+        with pytest.raises(ValueError, match="x is not a saved irtkit thing, or is damaged"):
+            read(path, FORM, dict)
+
+
+def test_no_flipped_byte_gives_another_record_or_another_error(tmp_path: Path) -> None:
+    path, numbers = tmp_path / "x", np.arange(50.0)
+    write(path, FORM, {"a": numbers}, compressed=True)
+    content = path.read_bytes()
+    for place in range(0, len(content), 3):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 255]) + content[place + 1 :])
+        try:
+            back = read(path, FORM, dict)
+        except ValueError as error:
+            assert "irtkit thing" in str(error)  # noqa: PT017
+        else:  # a date, or another note of the archive
+            np.testing.assert_array_equal(back["a"], numbers)
+
+
+@pytest.mark.parametrize("error", [KeyError, TypeError, ValueError, IndexError])
+def test_what_cannot_be_made_again_is_not_whole(tmp_path: Path, error: type[Exception]) -> None:
+    def make(_: object) -> None:
+        raise error("the reason")
+
+    write(tmp_path / "x", FORM, {}, compressed=False)
+    with pytest.raises(ValueError, match=r"x is not a whole irtkit thing: .*the reason"):
+        read(tmp_path / "x", FORM, make)
+
+
+def test_a_missing_array_is_named(tmp_path: Path) -> None:
+    write(tmp_path / "x", FORM, {"a": {"b": np.ones(2)}}, compressed=False)
+    with np.load(tmp_path / "x") as archive:
+        arrays = {name: archive[name] for name in archive.files if name != "a.b"}
+    with (tmp_path / "x").open("wb") as handle:
+        np.savez(handle, **arrays)
+    with pytest.raises(ValueError, match=r"x is not a whole irtkit thing: .*a\.b"):
+        read(tmp_path / "x", FORM, dict)
+
+
+def test_a_file_that_is_not_there_and_a_folder_are_said_to_be_that(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        read(tmp_path / "nothing", FORM, dict)
+    with pytest.raises(IsADirectoryError):
+        read(tmp_path, FORM, dict)
+
+
+CELLS = ResponseMatrix([[1, 0, -1], [-1, 1, 1]], synthetic=[False, True])
+COUNTED = ResponseMatrix.from_counts([[0, 300], [1, 0]], [[0, 500], [1, 1]])
+
+
+@pytest.mark.parametrize(
+    "responses", [CELLS, COUNTED, CELLS.to_sparse(), COUNTED.to_sparse()], ids=repr
+)
+def test_a_matrix_comes_back_equal_and_as_dense_as_it_was(
+    tmp_path: Path, responses: ResponseMatrix
+) -> None:
+    arrays = stored(tmp_path / "x", {"responses": stored_responses(responses)})["responses"]
+    back = restored_responses(arrays, responses.respondents, responses.items)
+    assert back == responses
+    assert back.is_sparse == responses.is_sparse
+    assert np.array_equal(back.synthetic, responses.synthetic)
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_a_matrix_of_impossible_counts_is_refused(sparse: bool) -> None:
+    responses = COUNTED.to_sparse() if sparse else COUNTED
+    arrays = stored_responses(responses)
+    arrays["successes"] = arrays["successes"] + 400
+    with pytest.raises(ValueError, match="successes must be at most trials"):
+        restored_responses(arrays, responses.respondents, responses.items)
