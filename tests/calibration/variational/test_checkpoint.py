@@ -133,9 +133,9 @@ def test_a_run_that_was_killed_goes_on_to_the_same_numbers(tmp_path: Path) -> No
 
 def endless(path: Path | None, steps: int) -> FitResult:
     """A fit that no number of steps brings to its tolerance."""
-    rest = {"checkpoint": path, "every": 1, "max_iterations": steps}
+    method = Variational(checkpoint=path, every=1)
     with pytest.warns(UserWarning, match="has not settled"):
-        return fit(drawn(2), method="vi", tol=1e-12, **rest)
+        return fit(drawn(2), method=method, tol=1e-12, max_iterations=steps)
 
 
 def damaged(content: bytes, kind: str) -> bytes:
@@ -154,7 +154,7 @@ def test_a_damaged_checkpoint_is_refused_by_name(tmp_path: Path, kind: str) -> N
     interrupted(responses, "2PL", steps=2, checkpoint=path, every=1)
     path.write_bytes(damaged(path.read_bytes(), kind))
     with pytest.raises(ValueError, match=r"state\.npz is not a .* irtkit checkpoint"):
-        fit(responses, method="vi", checkpoint=path)
+        fitted(responses, checkpoint=path)
 
 
 @pytest.mark.parametrize(
@@ -168,18 +168,18 @@ def test_a_checkpoint_that_lacks_a_part_is_refused_by_name(tmp_path: Path, left_
     with path.open("wb") as handle:
         np.savez(handle, **arrays)
     with pytest.raises(ValueError, match=r"state\.npz is not a .* irtkit checkpoint"):
-        fit(responses, method="vi", checkpoint=path)
+        fitted(responses, checkpoint=path)
 
 
 def test_a_file_of_another_kind_is_refused_by_name(tmp_path: Path) -> None:
     responses, path = drawn(), tmp_path / "state"
     fit(responses).save(path)
     with pytest.raises(ValueError, match="state is not a saved irtkit checkpoint"):
-        fit(responses, method="vi", checkpoint=path)
+        fitted(responses, checkpoint=path)
     with path.open("wb") as handle:
         np.savez(handle, theta=np.zeros(3))
     with pytest.raises(ValueError, match="state is not a saved irtkit checkpoint"):
-        fit(responses, method="vi", checkpoint=path)
+        fitted(responses, checkpoint=path)
 
 
 @pytest.mark.parametrize(
