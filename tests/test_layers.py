@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PACKAGE = Path(__file__).parents[1] / "irtkit"
+CALIBRATED = PACKAGE / "calibration"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 LAYERS = (
     *(
@@ -38,6 +39,17 @@ LAYERS = (
     *("scoring", "diagnostics", "audit", "difficulty", "prediction", "curves", "agreement"),
     *("annotation", "datasets", "io", "plots", "report", "cli"),
 )
+CALIBRATION = (
+    *("checks", "settings", "summary", "lbfgs", "parameterisation"),
+    *("priors", "item_prior", "item_distribution", "likelihood", "maximise", "starting"),
+    *("information", "standard_errors", "item_likelihoods", "empirical"),
+    *("variational.options", "variational.coordinates", "variational.target", "variational.guide"),
+    *("variational.bound", "variational.minibatches", "variational.encoder"),
+    *("variational.amortised", "variational.posterior", "variational.inference"),
+    *("variational.checkpoint", "result", "shortcoming", "estimates", "maximum_likelihood"),
+    *("variational.fit_variational", "fitting"),
+)
+"""Modules of the largest folder, bottom-up; what they import for types alone counts as well."""
 
 
 def layer_of(path: Path) -> str:
@@ -62,6 +74,35 @@ def test_a_module_imports_only_from_layers_above_it(path: Path) -> None:
     layer = layer_of(path)
     allowed = {*LAYERS[: LAYERS.index(layer)], *([layer] if path.parent != PACKAGE else [])}
     assert set(imported_layers(ast.parse(path.read_text(encoding="utf-8")))) <= allowed
+
+
+def file_of(name: str) -> Path:
+    return PACKAGE.parent / f"{name.replace('.', '/')}.py"
+
+
+def imported_modules(path: Path) -> set[str]:
+    """What a module imports from calibration, at any depth; from the folder itself, its name."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            names |= {name if file_of(name).exists() else str(node.module) for name in inner}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    start = "irtkit.calibration"
+    return {name.removeprefix(f"{start}.") for name in names if name.startswith(start)}
+
+
+@pytest.mark.parametrize("name", CALIBRATION)
+def test_a_module_of_calibration_imports_only_from_modules_before_it(name: str) -> None:
+    path = file_of(f"irtkit.calibration.{name}")
+    assert imported_modules(path) <= set(CALIBRATION[: CALIBRATION.index(name)])
+
+
+def test_every_module_of_calibration_has_its_place_once() -> None:
+    modules = (path for path in CALIBRATED.rglob("*.py") if path.name != "__init__.py")
+    found = [".".join(path.relative_to(CALIBRATED).with_suffix("").parts) for path in modules]
+    assert sorted(CALIBRATION) == sorted(found)
 
 
 def test_the_package_is_a_table_of_contents() -> None:

@@ -102,4 +102,4 @@ def test_some_respondents_at_a_time_give_what_all_at_once_give(
     ]
     if kind == "copies":
         often = np.concatenate([part.often.sum(axis=0) for part in parts])
-    assert often == pytest.approx(rows.frequency, rel=1e-12)
+        assert often == pytest.approx(rows.frequency, rel=1e-12)
