@@ -40,11 +40,11 @@ LAYERS = (
     *("annotation", "datasets", "io", "plots", "report", "cli"),
 )
 CALIBRATION = (
-    *("checks", "settings", "summary", "lbfgs", "parameterisation"),
+    *("settings", "summary", "lbfgs", "parameterisation"),
     *("priors", "item_prior", "item_distribution", "likelihood", "maximise", "starting"),
     *("information", "standard_errors", "item_likelihoods", "empirical"),
     *("variational.options", "variational.coordinates", "variational.target", "variational.guide"),
-    *("variational.bound", "variational.minibatches", "variational.encoder"),
+    *("variational.elbo", "variational.minibatches", "variational.encoder"),
     *("variational.amortised", "variational.posterior", "variational.inference"),
     *("variational.checkpoint", "result", "shortcoming", "estimates", "maximum_likelihood"),
     *("variational.fit_variational", "fitting"),

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.item_distribution import Drawn, ItemDistribution
+from irtkit.calibration.item_distribution import ItemDistribution, Standardised
 from irtkit.calibration.item_likelihoods import ItemLikelihoods
 from irtkit.calibration.likelihood import MarginalLikelihood
 from irtkit.calibration.maximise import at_vector, problem_of, with_unit_scale
@@ -227,12 +227,12 @@ def _points(likelihoods: ItemLikelihoods, items: Places, distribution: ItemDistr
         )
     )
     u, e = np.moveaxis(modes.at[:, None] + _STEPS @ np.swapaxes(modes.factor, 1, 2), 2, 0)
-    return _placed(likelihoods, modes, Drawn(u, e), _LOG_WEIGHTS, distribution)
+    return _placed(likelihoods, modes, Standardised(u, e), _LOG_WEIGHTS, distribution)
 
 
 def _evidence(likelihoods: ItemLikelihoods, modes: _Modes, distribution: ItemDistribution) -> Array:
     """Log marginal likelihood of every item by Laplace's approximation, up to a constant."""
-    at = Drawn(modes.at[:, :1], modes.at[:, 1:])
+    at = Standardised(modes.at[:, :1], modes.at[:, 1:])
     points = _placed(likelihoods, modes, at, np.zeros(1), distribution)
     value = distribution.log_density(points.slope, points.intercept, points.sign)
     return np.asarray((points.log_weight + value)[:, 0])
@@ -241,7 +241,7 @@ def _evidence(likelihoods: ItemLikelihoods, modes: _Modes, distribution: ItemDis
 def _placed(
     likelihoods: ItemLikelihoods,
     modes: _Modes,
-    at: Drawn,
+    at: Standardised,
     log_weights: Array,
     distribution: ItemDistribution,
 ) -> _Points:
@@ -267,16 +267,16 @@ def _modes(
     sign = np.full(len(items), kind)
 
     def height(at: Array) -> Array:
-        slope, intercept = distribution.items(Drawn(at[:, :1], at[:, 1:]), sign[:, None])
+        slope, intercept = distribution.items(Standardised(at[:, :1], at[:, 1:]), sign[:, None])
         value = likelihoods.log_likelihood(items, slope, intercept)[:, 0]
         return np.asarray(value - 0.5 * (at - centre) ** 2 @ precision)
 
     at = np.tile(centre, (len(items), 1))
     here, damping = height(at), np.zeros(len(items))
     for _ in range(_MOST_STEPS_TO_MODE):
-        slope, intercept = distribution.items(Drawn(*at.T), sign)
+        slope, intercept = distribution.items(Standardised(*at.T), sign)
         local = likelihoods.local(items, slope, intercept)
-        by_u, with_slope, by_e = distribution.jacobian(slope, Drawn(*at.T), sign)
+        by_u, with_slope, by_e = distribution.jacobian(slope, Standardised(*at.T), sign)
         moves = np.zeros((len(items), 2, 2))  # of slope and intercept (rows) by u and e
         moves[:, 0, 0], moves[:, 1, 0], moves[:, 1, 1] = by_u, with_slope, by_e
         turned = np.swapaxes(moves, 1, 2)

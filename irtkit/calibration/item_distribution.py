@@ -62,7 +62,7 @@ class TwoSided(Density):
         return LogDensity(np.logaddexp(*kinds), derivative, np.full_like(x, self.spread**-2))
 
 
-class Drawn(NamedTuple):
+class Standardised(NamedTuple):
     """Slopes and intercepts in the coordinates in which they are independent and normal."""
 
     u: Array
@@ -152,18 +152,20 @@ class ItemDistribution:
         """Variance of intercepts given the slope."""
         return self.intercept_spread**2 + (self.difficulty_spread * slope) ** 2
 
-    def drawn(self, slope: Array, intercept: Array, sign: Array) -> Drawn:
+    def standardised(self, slope: Array, intercept: Array, sign: Array) -> Standardised:
         """Coordinates of items; ``sign`` is −1 for inverted ones."""
         off = intercept - sign * self.intercept + self.difficulty * slope
-        return Drawn(np.arcsinh(sign * slope / self.turn), off / np.sqrt(self.variance(slope)))
+        return Standardised(
+            np.arcsinh(sign * slope / self.turn), off / np.sqrt(self.variance(slope))
+        )
 
-    def items(self, at: Drawn, sign: Array) -> tuple[Array, Array]:
+    def items(self, at: Standardised, sign: Array) -> tuple[Array, Array]:
         """Slopes and intercepts at some coordinates."""
         slope = sign * self.turn * np.sinh(at.u)
         mean = sign * self.intercept - self.difficulty * slope
         return slope, mean + at.e * np.sqrt(self.variance(slope))
 
-    def jacobian(self, slope: Array, at: Drawn, sign: Array) -> tuple[Array, Array, Array]:
+    def jacobian(self, slope: Array, at: Standardised, sign: Array) -> tuple[Array, Array, Array]:
         """Derivatives ∂a/∂u, ∂d/∂u and ∂d/∂e; ∂a/∂e is 0."""
         by_u = sign * np.sqrt(slope**2 + self.turn**2)
         sd = np.sqrt(self.variance(slope))
@@ -172,7 +174,7 @@ class ItemDistribution:
 
     def log_density(self, slope: Array, intercept: Array, sign: Array) -> Array:
         """Log density of (slope, intercept) and of the sign."""
-        at = self.drawn(slope, intercept, sign)
+        at = self.standardised(slope, intercept, sign)
         square = ((at.u - self.centre) / self.log_slope_spread) ** 2 + at.e**2
         volume = (slope**2 + self.turn**2) * self.variance(slope)
         odds = np.where(sign < 0, self.inverted, 1 - self.inverted)
@@ -181,7 +183,7 @@ class ItemDistribution:
 
     def gradient(self, slope: Array, intercept: Array, sign: Array, weights: Array) -> Array:
         """Derivative by the vector of a weighted sum of log densities, (8,)."""
-        at = self.drawn(slope, intercept, sign)
+        at = self.standardised(slope, intercept, sign)
         off_centre = (at.u - self.centre) / self.log_slope_spread
         beyond, variance = slope**2 + self.turn**2, self.variance(slope)
         pull = weights * off_centre / self.log_slope_spread
@@ -225,7 +227,7 @@ class ItemDistribution:
         del hyper, common_slope
         slope, intercept, logit = items
         sign = np.where(slope < 0, -1.0, 1.0)
-        at = self.drawn(slope, intercept, sign)
+        at = self.standardised(slope, intercept, sign)
         by_u, with_slope, sd = self.jacobian(slope, at, sign)
         terms = [
             Term(Normal(self.centre, self.log_slope_spread).at(at.u), {0: 1 / by_u}),

@@ -218,7 +218,7 @@ def test_coordinates_lead_back_to_items_and_their_jacobian_is_that_of_difference
     generator = np.random.default_rng(2)
     slope, intercept = generator.normal(size=(2, 30))
     sign = np.where(generator.random(30) < 0.5, -1.0, 1.0)
-    at = SOME.drawn(slope, intercept, sign)
+    at = SOME.standardised(slope, intercept, sign)
     for found, expected in zip(SOME.items(at, sign), (slope, intercept), strict=True):
         assert found == pytest.approx(expected, abs=1e-12)
     by_u, with_slope, by_e = SOME.jacobian(slope, at, sign)

@@ -3,7 +3,7 @@
 The posterior of the items is approximated by a normal distribution in coordinates that suit it;
 abilities are integrated out, so that nothing is lost by supposing them independent of the items.
 Bottom up: ``options`` (what a user may ask for), ``coordinates`` and ``target``
-(what items are, and their prior), ``guide`` (the normal distribution), ``bound`` (the evidence
+(what items are, and their prior), ``guide`` (the normal distribution), ``elbo`` (the evidence
 lower bound), ``encoder`` (abilities from answers by a small network), ``posterior`` (what the user
 draws from), ``inference`` (the maximisation), ``minibatches`` and ``amortised`` (which responses a
 step sees, and the encoder in place of the integral), ``checkpoint``, ``fit_variational`` (from

@@ -2,7 +2,7 @@
 
 Given what all items share, items are independent; what they share are the shared coordinates and
 shifts of all abilities, of which there are a dozen together. So own coordinates are
-mean − reach·s + L·e with s ~ N(0, common) and e ~ N(0, 1), a covariance of blocks plus low rank,
+mean − loading·s + L·e with s ~ N(0, common) and e ~ N(0, 1), a covariance of blocks plus low rank,
 made, drawn from and inverted in time linear in the items. Abilities are not part of the guide:
 given the items their posterior is known, and the bound integrates over it.
 
@@ -50,7 +50,7 @@ class Guide(NamedTuple):
     """Means of shared coordinates, (n,)."""
     factor: Array
     """Cholesky factors L of the covariances of items, given what is shared, (n_items, k, k)."""
-    reach: Array
+    loading: Array
     """How items follow shared coordinates and shifts, (n_items, k, r)."""
     common: Array
     """Covariance of shared coordinates (the first n) and shifts, (r, r)."""
@@ -68,7 +68,7 @@ class Guide(NamedTuple):
     def at(self, own: Array, common: Array) -> Point:
         """Point at standard normal deviates e, (n_items, k), and those of what is shared, (r,)."""
         s = self.common_root() @ common
-        moved = np.einsum("jkl,jl->jk", self.factor, own) - self.reach @ s
+        moved = np.einsum("jkl,jl->jk", self.factor, own) - self.loading @ s
         return Point(self.own + moved, self.shared + s[: len(self.shared)])
 
     def deviates(
@@ -99,7 +99,7 @@ class Guide(NamedTuple):
 
     def own_covariance(self) -> Array:
         """Covariance of own coordinates of every item, (n_items, k, k)."""
-        shared = (self.reach @ self.common) @ self.reach.transpose(0, 2, 1)
+        shared = (self.loading @ self.common) @ self.loading.transpose(0, 2, 1)
         return np.asarray(self.factor @ self.factor.transpose(0, 2, 1) + shared)
 
     def sds(self) -> Array:
@@ -116,7 +116,7 @@ class Guide(NamedTuple):
             head, side = self.common[:n, :n], self.common[:n, n:]
             total += 0.5 * np.linalg.slogdet(head)[1]
             rest = self.common[n:, n:] - side.T @ np.linalg.solve(head, side)
-        inner = np.linalg.solve(self.factor, self.reach[:, :, n:]).reshape(len(self.own) * k, -1)
+        inner = np.linalg.solve(self.factor, self.loading[:, :, n:]).reshape(len(self.own) * k, -1)
         total += 0.5 * np.linalg.slogdet(np.eye(len(rest)) + rest @ (inner.T @ inner))[1]
         return float(total)
 
@@ -139,24 +139,27 @@ class Guide(NamedTuple):
 
     def natural(self, gradient: Point) -> Point:
         """Covariance times a gradient: the step of natural-gradient ascent."""
-        pull = -np.einsum("jkr,jk->r", self.reach, gradient.own)
+        pull = -np.einsum("jkr,jk->r", self.loading, gradient.own)
         pull[: len(self.shared)] += gradient.shared
         s = self.common @ pull
         along = np.einsum("jlk,jl->jk", self.factor, gradient.own)
-        own = np.einsum("jkl,jl->jk", self.factor, along) - self.reach @ s
+        own = np.einsum("jkl,jl->jk", self.factor, along) - self.loading @ s
         return Point(own, s[: len(self.shared)])
 
 
 class Information(NamedTuple):
-    """Information about own and shared coordinates and shifts, priors of single ones left out."""
+    """Arrowhead information about own and shared coordinates and common changes of ability.
 
-    own: Array
+    Priors of single coordinates are left out.
+    """
+
+    item_blocks: Array
     """Shape (n_items, k, k)."""
-    noise: Array
-    """What of it an item by itself loses as abilities follow the chance in its responses."""
-    cross: Array
+    missing: Array
+    """What of it an item by itself misses, as abilities are known from responses."""
+    coupling: Array
     """Shape (n_items, k, r)."""
-    shared: Array
+    common_block: Array
     """Shape (r, r)."""
 
     def averaged(self, other: Information, weight: float) -> Information:
@@ -203,16 +206,16 @@ def guide_of(
         Minus the expected second derivative of the prior by own coordinates, (n_items, k).
     """
     k = target.coordinates.n_own
-    own = information.own.copy()
+    own = information.item_blocks.copy()
     own[:, np.arange(k), np.arange(k)] += by_prior + _ROUNDING
     own = _positive(own)
-    reach = _inverses(own) @ information.cross
-    rest = information.shared - np.einsum("jkr,jks->rs", information.cross, reach)
+    loading = _inverses(own) @ information.coupling
+    rest = information.common_block - np.einsum("jkr,jks->rs", information.coupling, loading)
     if not target.coordinates.common_slope:
         own = _bent(own, -by_slope * target.coordinates.slopes(mean)[2])
-    own = minus_missing_information(own, _inverses(own), information.noise)
+    own = minus_missing_information(own, _inverses(own), information.missing)
     factor = np.asarray(np.linalg.cholesky(_inverses(_positive(own))))
-    return Guide(mean.own, mean.shared, factor, reach, _inverse(rest))
+    return Guide(mean.own, mean.shared, factor, loading, _inverse(rest))
 
 
 def _bent(own: Array, bend: Array) -> Array:

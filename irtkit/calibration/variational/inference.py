@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.variational.bound import evaluate
 from irtkit.calibration.variational.coordinates import Point
+from irtkit.calibration.variational.elbo import evaluate
 from irtkit.calibration.variational.guide import Guide, Information, guide_of, information_at
 from irtkit.calibration.variational.posterior import Abilities
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.calibration.variational.bound import Likelihood
+from irtkit.calibration.variational.elbo import Likelihood
 from irtkit.irf import Items
 from irtkit.quadrature import Posteriors, engine_of
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.maximise import GridSchedule, Problem
-    from irtkit.calibration.variational.bound import StepLikelihood
+    from irtkit.calibration.variational.elbo import StepLikelihood
     from irtkit.patterns import Patterns
     from irtkit.quadrature import Nodes
 

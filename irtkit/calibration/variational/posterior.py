@@ -304,7 +304,7 @@ class Posterior:
             part = self.coordinates.some(some)
             deviates = generator.normal(size=(len(common), *guide.own[some].shape))
             own = guide.own[some] + np.einsum("jkl,njl->njk", guide.factor[some], deviates)
-            own -= np.einsum("jkr,nr->njk", guide.reach[some], common)
+            own -= np.einsum("jkr,nr->njk", guide.loading[some], common)
             drawn = np.stack(
                 [part.parameters(Point(o, s)) for o, s in zip(own, shared, strict=True)]
             )
@@ -329,7 +329,7 @@ def moments_of(coordinates: Coordinates, guide: Guide) -> Moments:
     from scipy.special import expit
 
     n, k = len(guide.shared), guide.own.shape[1]
-    cross = -guide.reach @ guide.common[:, :n]
+    cross = -guide.loading @ guide.common[:, :n]
     whole = np.zeros((len(guide.own), k + n, k + n))
     # what is shared comes first, so that its points are the same for every item to the last bit
     whole[:, :n, :n] = guide.common[:n, :n]

@@ -57,7 +57,7 @@ def guide(target: Target) -> Guide:
         own=generator.normal(0.3, 0.7, (N_ITEMS, k)),
         shared=generator.normal(0, 0.4, n),
         factor=factor,
-        reach=generator.normal(0, 0.3, (N_ITEMS, k, n + 3)),
+        loading=generator.normal(0, 0.3, (N_ITEMS, k, n + 3)),
         common=root @ root.T + 0.01 * np.eye(n + 3),
     )
 

@@ -158,7 +158,8 @@ def test_a_damaged_checkpoint_is_refused_by_name(tmp_path: Path, kind: str) -> N
 
 
 @pytest.mark.parametrize(
-    "left_out", ["state.guide.own", "state.information.own", "state.by_slope", "state.nodes.theta"]
+    "left_out",
+    ["state.guide.own", "state.information.item_blocks", "state.by_slope", "state.nodes.theta"],
 )
 def test_a_checkpoint_that_lacks_a_part_is_refused_by_name(tmp_path: Path, left_out: str) -> None:
     responses, path = drawn(), tmp_path / "state.npz"

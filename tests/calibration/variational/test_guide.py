@@ -45,7 +45,7 @@ def root_of(guide: Guide) -> Array:
     for j in range(n_items):
         some = slice(j * k, j * k + k)
         whole[some, some] = guide.factor[j]
-        whole[some, n_items * k :] = -guide.reach[j] @ common
+        whole[some, n_items * k :] = -guide.loading[j] @ common
     whole[n_items * k :, n_items * k :] = common[:n]
     return whole
 

@@ -21,7 +21,7 @@ from irtkit import (
     fit,
     simulate_responses,
 )
-from irtkit.calibration.variational.bound import Likelihood, evaluate
+from irtkit.calibration.variational.elbo import Likelihood, evaluate
 from irtkit.calibration.variational.target import Target
 from irtkit.patterns import patterns_of
 from irtkit.quadrature import Nodes, engine_of, fixed_nodes
