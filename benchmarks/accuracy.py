@@ -1,7 +1,7 @@
 """How good estimated item parameters are, by one yardstick for all packages.
 
-The marginal log-likelihood is that of complete responses with ability N(0, 1), by the trapezoid
-rule over [−16, 16] with nodes a quarter of the narrowest posterior SD apart.
+The marginal log-likelihood is that of the observed responses with ability N(0, 1), by the
+trapezoid rule over [−16, 16] with nodes a quarter of the narrowest posterior SD apart.
 """
 
 from __future__ import annotations
@@ -58,14 +58,17 @@ def _information(items: Items, abilities: NDArray[np.float64]) -> list[float]:
 def marginal_log_likelihood(
     values: NDArray[np.int8], items: Items, nodes: NDArray[np.float64]
 ) -> float:
-    """Σᵢ log Σₖ h φ(θₖ) Πⱼ P(yᵢⱼ | θₖ) of complete responses; NaN if a parameter is not finite.
+    """Σᵢ log Σₖ h φ(θₖ) Πⱼ P(yᵢⱼ | θₖ) over observed cells; NaN if a parameter is not finite.
 
-    Works through the nodes in blocks; no array is larger than respondents (or items) × block.
+    Missing cells are −1. Works through the nodes in blocks; no array is larger than respondents (or
+    items) × block.
     """
     if not np.isfinite(items).all():
         return np.nan
     slope, intercept, guessing = items
-    linear = _products(values, np.stack([slope, intercept], axis=1))
+    answered = values >= 0
+    complete, correct = answered.all(), values == 1
+    linear = _products(correct, np.stack([slope, intercept], axis=1))
     log_prior = np.log(nodes[1] - nodes[0]) - 0.5 * nodes**2 - 0.5 * np.log(2 * np.pi)
     total = np.full(len(values), -np.inf)
     step = max(1, CELLS_PER_BLOCK // max(values.shape))
@@ -76,10 +79,11 @@ def marginal_log_likelihood(
         if guessing.any():
             with np.errstate(divide="ignore"):  # log 0 is a guessing of 0
                 log_right = np.logaddexp(np.log(guessing)[:, None], z + log_wrong)
-            right = _products(values, log_right - log_wrong)
+            right = _products(correct, log_right - log_wrong)
         else:
             right = linear[:, :1] * theta + linear[:, 1:]
-        log_joint = right + (log_wrong.sum(axis=0) + log_prior[start : start + step])
+        wrong = log_wrong.sum(axis=0) if complete else _products(answered, log_wrong)
+        log_joint = right + wrong + log_prior[start : start + step]
         total = np.logaddexp(total, logsumexp(log_joint, axis=1))
     return float(total.sum())
 
@@ -89,11 +93,11 @@ def _softplus(z: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z)))
 
 
-def _products(values: NDArray[np.int8], columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Matrix product of responses and columns, without a float copy of all responses."""
-    step = max(1, CELLS_PER_BLOCK // values.shape[1])
+def _products(cells: NDArray[np.bool_], columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Matrix product of cells and columns, without a float copy of all cells."""
+    step = max(1, CELLS_PER_BLOCK // cells.shape[1])
     return np.concatenate(
-        [values[k : k + step].astype(float) @ columns for k in range(0, len(values), step)]
+        [cells[k : k + step].astype(float) @ columns for k in range(0, len(cells), step)]
     )
 
 

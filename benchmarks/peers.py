@@ -19,21 +19,18 @@ Peers run where they are installed: in this environment, or in that of ``--peer-
 from __future__ import annotations
 
 import argparse
-import json
 import resource
 import subprocess
-import sys
-import tempfile
-from dataclasses import dataclass, field
-from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from accuracy import Items, fine_grid, marginal_log_likelihood, recovery
-from machine import describe, sentence
-from shapes import SHAPES, Shape, draw, parse
-from worker import PACKAGES, Worker, command, request
+from contenders import Contender, compare, draw_data, is_ours, judge, parser, start, take_turns
+from shapes import SHAPES, Shape
+from worker import PACKAGES, command, request
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 OURS = ("irtkit, prior=None", "irtkit")
 COLD_SHAPES = ((2_000, 40), (20_000, 100))
@@ -45,82 +42,42 @@ HEADER = (
 )
 
 
-@dataclass
-class Contender:
-    """One package on one shape: its process, its times, and what it found."""
-
-    name: str
-    python: str
-    worker: Worker
-    parameters: Path
-    seconds: list[float] = field(default_factory=list)
-    figures: dict[str, Any] = field(default_factory=dict)
-
-    def fit(self, responses: Path, limit: float) -> float | None:
-        """Seconds of one fit, None where the package gave up; the worker then says why."""
-        if self.worker.problem is not None:
-            return None
-        answer = self.worker.fit(responses, self.parameters, limit=limit)
-        self.figures |= {k: answer[k] for k in ("evaluations", "nodes", "converged") if k in answer}
-        return answer.get("seconds")
-
-    def warm_up(self, data: Path, other: Path, limit: float) -> None:
-        """First fit; it counts if a peer took long over it."""
-        ours = self.name in OURS
-        seconds = self.fit(other if ours else data, limit)
-        if seconds is not None and seconds > SLOW_FIRST_FIT and not ours:
-            self.seconds.append(seconds)
-
-    def enough(self, rounds: int | None) -> bool:
-        """Whether no further fit is wanted: 7 below a second, 3 below 20 or of irtkit, else 1."""
-        if self.worker.problem is not None:
-            return True
-        best = min(self.seconds, default=0.0)
-        wanted = 7 if best < 1 else 3 if best < SLOW_FIT or self.name in OURS else 1
-        return len(self.seconds) >= (rounds or wanted)
-
-    def found(self) -> Items | None:
-        """Parameters of the latest fit."""
-        if not self.seconds:
-            return None
-        with np.load(self.parameters) as stored:
-            return Items(*(stored[name].astype(float) for name in Items._fields))
-
-
 def measure(shape: Shape, options: argparse.Namespace, folder: Path) -> list[Contender]:
     """All packages on one shape."""
-    truth, values = draw(shape, seed=0)
-    data, other = folder / "data.npy", folder / "other.npy"
-    np.save(data, values)
-    np.save(other, draw(shape, seed=1)[1])
-    contenders = [contender(name, shape, options, folder) for name in options.packages]
-    try:
-        for each in contenders:
-            each.warm_up(data, other, options.limit)
-        while not all(each.enough(options.rounds) for each in contenders):
-            for each in contenders:
-                if not each.enough(options.rounds):
-                    seconds = each.fit(data, options.limit)
-                    each.seconds += [] if seconds is None else [seconds]
-    finally:
-        for each in contenders:
-            each.worker.close()
+    data = draw_data(shape, folder)
+    contenders = [start(name, shape, options.peer_python, folder) for name in options.packages]
+
+    def warm_up(each: Contender) -> None:
+        if is_ours(each.name):
+            each.fit(data.other, options.limit, counts_from=np.inf)
+        else:
+            each.fit(data.responses, options.limit, counts_from=SLOW_FIRST_FIT)
+
+    take_turns(
+        contenders,
+        data.responses,
+        options.limit,
+        warm_up=warm_up,
+        wanted=lambda each: options.rounds or wanted(each),
+    )
     if options.cold and shape[:2] in COLD_SHAPES:
         for each in contenders:
             if each.seconds:
-                each.figures["cold_cpu_seconds"] = cold_cpu(each, shape, data)
-    judge(contenders, values, Items(truth.discrimination, truth.intercept, truth.guessing))
+                each.figures["cold_cpu_seconds"] = cold_cpu(each, shape, data.responses)
+    judge(contenders, data, reference=OURS[0])
+    best = {each.name: min(each.seconds) for each in contenders if each.seconds}
+    for each in contenders:
+        if each.seconds and not is_ours(each.name):
+            each.figures["irtkit_faster"] = [
+                best[each.name] / best[ours] if ours in best else None for ours in OURS
+            ]
     return contenders
 
 
-def contender(name: str, shape: Shape, options: argparse.Namespace, folder: Path) -> Contender:
-    """Start a package in the first interpreter that has it."""
-    for python in [sys.executable] if name in OURS else options.peer_python or [sys.executable]:
-        worker = Worker(name, shape.model, python=python)
-        if worker.problem is None:
-            break
-        worker.close()
-    return Contender(name, python, worker, folder / f"{name}.npz")
+def wanted(each: Contender) -> int:
+    """How many times are taken: 7 below a second, 3 below 20 or of irtkit, else 1."""
+    best = min(each.seconds, default=0.0)
+    return 7 if best < 1 else 3 if best < SLOW_FIT or is_ours(each.name) else 1
 
 
 def cold_cpu(each: Contender, shape: Shape, data: Path) -> float:
@@ -139,29 +96,6 @@ def cold_cpu(each: Contender, shape: Shape, data: Path) -> float:
         return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
     return min(once() for _ in range(3 if min(each.seconds) < SLOW_FIT else 1))
-
-
-def judge(contenders: list[Contender], values: Any, truth: Items) -> None:
-    """Log-likelihood of every package on one grid, recovery of the truth, and speed ratios."""
-    found = {each.name: each.found() for each in contenders}
-    nodes = fine_grid([items for items in found.values() if items is not None])
-    best = {each.name: min(each.seconds) for each in contenders if each.seconds}
-    reference = None
-    for each in contenders:
-        items = found[each.name]
-        if items is None:
-            continue
-        height = marginal_log_likelihood(values, items, nodes)
-        reference = height if each.name == OURS[0] else reference
-        each.figures |= {
-            "log_likelihood": height,
-            "above_irtkit": None if reference is None else height - reference,
-            **recovery(items, truth),
-        }
-        if each.name not in OURS:
-            each.figures["irtkit_faster"] = [
-                best[each.name] / best[ours] if ours in best else None for ours in OURS
-            ]
 
 
 def row(shape: Shape, each: Contender) -> str:
@@ -188,41 +122,16 @@ def row(shape: Shape, each: Contender) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def record(shape: Shape, each: Contender) -> dict[str, Any]:
-    """All figures of one row."""
-    return {
-        "shape": shape._asdict(),
-        "package": each.name,
-        "version": each.worker.version,
-        "problem": None if each.seconds else each.worker.problem,
-        "seconds": each.seconds,
-        **each.figures,
-    }
+def rows(shape: Shape, contenders: list[Contender]) -> list[str]:
+    """One row per package."""
+    return [row(shape, each) for each in contenders]
 
 
 def main() -> None:
-    """Print the table row by row; store all figures where asked to."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--shapes", nargs="+", type=parse, default=SHAPES, metavar="200x1000:2PL")
-    parser.add_argument("--packages", nargs="+", choices=PACKAGES, default=list(PACKAGES))
-    parser.add_argument("--peer-python", action="append", help="interpreter of peers; repeatable")
-    parser.add_argument("--limit", type=float, default=600.0, help="most seconds for one fit")
-    parser.add_argument("--rounds", type=int, help="timed fits; by default 7, 3 or 1 as they last")
-    parser.add_argument("--cold", action=argparse.BooleanOptionalAction, default=True)
-    parser.add_argument("--out", type=Path, help="JSON file for all figures")
-    options = parser.parse_args()
-    machine, records = describe(), []
-    print("| " + " | ".join(HEADER) + " |\n" + "|---" * len(HEADER) + "|")
-    for shape in options.shapes:
-        with tempfile.TemporaryDirectory() as folder:
-            contenders = measure(shape, options, Path(folder))
-        for each in contenders:
-            print(row(shape, each), flush=True)
-            records.append(record(shape, each))
-        if options.out:
-            options.out.write_text(json.dumps({"machine": machine, "fits": records}, indent=1))
-    versions = {r["package"]: r["version"] for r in records if r["version"]}
-    print(f"\n{sentence(machine)}; " + ", ".join(f"{n} {v}" for n, v in versions.items()))
+    """Print the table; store all figures where asked to."""
+    known = parser((__doc__ or "").splitlines()[0], SHAPES, PACKAGES)
+    known.add_argument("--cold", action=argparse.BooleanOptionalAction, default=True)
+    compare(known.parse_args(), HEADER, measure, rows)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Slopes are lognormal with an SD of 0.3 on the log scale (1 for the 1PL, the value at which PyPI
 mirt holds them), a share of them negative; difficulties and abilities are standard normal;
-guessing is uniform on [0.1, 0.3] for the 3PL.
+guessing is uniform on [0.1, 0.3] for the 3PL. Cells are missing at random.
 Run as a script, it draws one data set and stores the responses:
 ``python benchmarks/shapes.py 200x1000 0 responses.npy``.
 """
@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 
 
 class Shape(NamedTuple):
-    """Size of a data set, the model behind it, and the share of negative slopes."""
+    """Size of a data set, the model behind it, and shares of negative slopes and missing cells."""
 
     n_respondents: int
     n_items: int
     model: ModelName = "2PL"
     negative: float = 0.0
+    missing: float = 0.0
 
     @property
     def cells(self) -> int:
@@ -36,7 +37,8 @@ class Shape(NamedTuple):
         return self.n_respondents * self.n_items
 
     def __str__(self) -> str:
-        return f"{self.n_respondents:,} × {self.n_items:,} {self.model}"
+        size = f"{self.n_respondents:,} × {self.n_items:,} {self.model}"
+        return f"{size}, {self.missing:.0%} missing" if self.missing else size
 
 
 SHAPES = (
@@ -52,7 +54,7 @@ SHAPES = (
 
 
 def parse(text: str) -> Shape:
-    """Shape from ``200x1000``, ``200x1000:2PL`` or ``200x1000:2PL:0.07``.
+    """Shape from ``200x1000`` or any beginning of ``200x1000:2PL:0.07:0.2``.
 
     A size alone that occurs in ``SHAPES`` means the shape listed there.
     """
@@ -62,11 +64,14 @@ def parse(text: str) -> Shape:
     if listed and not rest:
         return listed[0]
     model = {"1PL": "1PL", "2PL": "2PL", "3PL": "3PL"}[rest[0]] if rest else "2PL"
-    return Shape(n_respondents, n_items, model, float(rest[1]) if len(rest) > 1 else 0.0)
+    return Shape(n_respondents, n_items, model, *(float(share) for share in rest[1:]))
 
 
 def draw(shape: Shape, seed: int) -> tuple[irtkit.ItemParameters, NDArray[np.int8]]:
-    """True item parameters and the responses drawn from them, respondents × items."""
+    """True item parameters and the responses drawn from them, respondents × items.
+
+    A missing response is −1.
+    """
     generator = np.random.default_rng([seed, shape.n_respondents, shape.n_items])
     spread = 0.0 if shape.model == "1PL" else 0.3
     slope = generator.lognormal(0, spread, shape.n_items)
@@ -75,7 +80,10 @@ def draw(shape: Shape, seed: int) -> tuple[irtkit.ItemParameters, NDArray[np.int
     difficulty = generator.normal(size=shape.n_items)
     items = irtkit.ItemParameters.from_difficulty(slope, difficulty, guessing)
     abilities = generator.normal(size=shape.n_respondents)
-    return items, irtkit.simulate_responses(items, abilities, seed=generator).values
+    values = irtkit.simulate_responses(items, abilities, seed=generator).values
+    if shape.missing:
+        values = np.where(generator.random(values.shape) < shape.missing, np.int8(-1), values)
+    return items, values
 
 
 if __name__ == "__main__":

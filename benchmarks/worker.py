@@ -36,6 +36,8 @@ class Package(NamedTuple):
     fit: Callable[[Any, str], Any]
     parameters: Callable[[Any], tuple[Any, Any, Any]]
     """Discrimination, intercept and guessing; not timed."""
+    distribution: str | None = None
+    """Name in the package index where it is not that of the module."""
 
 
 def _irtkit(**settings: Any) -> Package:
@@ -47,13 +49,28 @@ def _irtkit(**settings: Any) -> Package:
     def fit(responses: Any, model: str) -> Any:
         import irtkit
 
-        return irtkit.fit(responses, model, standard_errors=False, progress=False, **settings)
+        return irtkit.fit(responses, model, **settings)
 
     def parameters(result: Any) -> tuple[Any, Any, Any]:
         items = result.items
         return items["discrimination"], items["intercept"], items["guessing"]
 
     return Package("irtkit", prepare, fit, parameters)
+
+
+def _compare() -> Package:
+    fitting = _irtkit()
+
+    def prepare(values: Any, model: str) -> Any:
+        return fitting.fit(fitting.prepare(values, model), model)
+
+    def compare(result: Any, _: str) -> Any:
+        import irtkit
+
+        irtkit.compare_difficulties(result)
+        return result
+
+    return fitting._replace(prepare=prepare, fit=compare)
 
 
 def _variational() -> Package:
@@ -79,17 +96,32 @@ def _mean_field() -> Package:
     return Package("optax", lambda values, _: np.array(values), fit, parameters)
 
 
-def _mirt() -> Package:
+def _mirt(**settings: Any) -> Package:
     def fit(values: Any, model: str) -> Any:
         import mirt
 
-        return mirt.fit_mirt(values, model=model, compute_standard_errors=False)
+        return mirt.fit_mirt(values, model=model, **settings)
 
     def parameters(result: Any) -> tuple[Any, Any, Any]:
         found = result.model.parameters
         return _from_difficulty(found["discrimination"], found["difficulty"], found.get("guessing"))
 
     return Package("mirt", lambda values, _: np.array(values, dtype=np.int64), fit, parameters)
+
+
+def _theta() -> Package:
+    def prepare(values: Any, _: str) -> Any:
+        return np.where(values < 0, np.nan, values)
+
+    def fit(values: Any, model: str) -> Any:
+        import theta
+
+        return theta.fit(values, model)
+
+    def parameters(result: Any) -> tuple[Any, Any, Any]:
+        return _from_difficulty(result.a, result.b, result.c)
+
+    return Package("theta", prepare, fit, parameters, "theta-irt")
 
 
 def _girth() -> Package:
@@ -163,15 +195,23 @@ def _from_difficulty(slope: Any, difficulty: Any, guessing: Any) -> tuple[Any, A
 
 
 PACKAGES = {
-    "irtkit, prior=None": _irtkit(prior=None),
-    "irtkit": _irtkit(),
-    "mirt": _mirt(),
+    "irtkit, prior=None": _irtkit(prior=None, standard_errors=False),
+    "irtkit": _irtkit(standard_errors=False),
+    "mirt": _mirt(compute_standard_errors=False),
     "girth": _girth(),
     "py-irt": _py_irt(),
 }
 """Those that are compared by their point estimates."""
 VARIATIONAL = {"irtkit, vi": _variational(), "mean field": _mean_field(), "py-irt": _py_irt()}
 """Those that approximate the posterior by another distribution."""
+DEFAULT_CALLS = {
+    "irtkit, default call": _irtkit(),
+    "mirt, default call": _mirt(),
+    "theta-irt": _theta(),
+}
+"""The call that people type; theta-irt leaves standard errors to a further one."""
+COMPARISONS = {"irtkit, compare": _compare()}
+"""What comes after a fit, which is not timed."""
 
 
 def _answer(package: Package, model: str, request: dict[str, str]) -> dict[str, Any]:
@@ -206,12 +246,12 @@ def serve(name: str, model: str) -> None:
         def say(answer: dict[str, Any]) -> None:
             print(json.dumps(answer), file=channel, flush=True)
 
-        package = (PACKAGES | VARIATIONAL)[name]
+        package = (PACKAGES | VARIATIONAL | DEFAULT_CALLS | COMPARISONS)[name]
         if find_spec(package.module) is None:
             say({"error": "not installed"})
             return
         try:
-            say({"version": version(package.module)})
+            say({"version": version(package.distribution or package.module)})
         except PackageNotFoundError:
             say({"version": "not known"})
         for line in sys.stdin:
@@ -222,9 +262,14 @@ def serve(name: str, model: str) -> None:
 
 
 class Worker:
-    """A running worker process; ``problem`` says why it can fit no more, None if it can."""
+    """A running worker process; ``problem`` says why it can fit no more, None if it can.
 
-    def __init__(self, name: str, model: str, *, python: str = sys.executable) -> None:
+    It imports irtkit from ``checkout`` where that is given.
+    """
+
+    def __init__(
+        self, name: str, model: str, *, python: str = sys.executable, checkout: Path | None = None
+    ) -> None:
         self._complaints = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115  # closed in close()
         self._process = subprocess.Popen(
             command(name, model, python=python),
@@ -232,6 +277,7 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=self._complaints,
             text=True,
+            env=None if checkout is None else os.environ | {"PYTHONPATH": str(checkout.resolve())},
         )
         self.problem: str | None = None
         self.version: str | None = self._hear(limit=60).get("version")

@@ -58,6 +58,34 @@ def test_peers_are_compared_or_said_to_be_missing(
     assert np.isfinite(mirt["log_likelihood"])
 
 
+def test_default_calls_are_timed_on_the_clock_and_on_the_processors(
+    records_of: Callable[..., list[dict[str, Any]]],
+) -> None:
+    packages = ("--packages", "irtkit, default call", "mirt, default call")
+    ours, mirt = records_of("default_call.py", "--rounds", "1", *packages)
+    assert min(ours["seconds"] + ours["cpu_seconds"]) > 0
+    assert ours["above_irtkit"] == 0
+    if find_spec("mirt") is None:
+        assert mirt["problem"] == "not installed"
+        pytest.skip("mirt is not installed")
+    clock, processors = mirt["irtkit_faster"]
+    assert clock == pytest.approx(mirt["seconds"][0] / ours["seconds"][0])
+    assert processors == pytest.approx(mirt["cpu_seconds"][0] / ours["cpu_seconds"][0])
+    assert np.isfinite(mirt["above_irtkit"])
+
+
+def test_a_checkout_beside_itself_finds_the_same(tmp_path: Path) -> None:
+    out = tmp_path / "figures.json"
+    small = ("--items", "300", "--responses", "--tasks", "fit", "--rounds", "1")
+    command = [sys.executable, BENCHMARKS / "copies.py", "--against", BENCHMARKS.parent, *small]
+    subprocess.run([*command, "--out", out], check=True, capture_output=True)
+    (record,) = json.loads(out.read_text(encoding="utf-8"))["fits"]
+    assert record["distinct_respondents"] == 12
+    assert 12 < record["distinct_items"] < 300
+    assert record["moved"] == 0
+    assert min(record["cpu_seconds"] + record["cpu_seconds_against"]) > 0
+
+
 def test_the_floor_is_part_of_a_fit(records_of: Callable[..., list[dict[str, Any]]]) -> None:
     (record,) = records_of("floor.py", "--rounds", "1", "--priors", "weak")
     assert record["ratio"] > 1
@@ -93,6 +121,29 @@ def test_the_yardstick_is_the_exact_integral(guessing: float) -> None:
     )
     right = guessing + (1 - guessing) / 2
     assert found == pytest.approx(np.log(right) + np.log(1 - right), abs=1e-12)
+
+
+@pytest.mark.parametrize("guessing", [0.0, 0.2])
+def test_the_yardstick_integrates_over_observed_cells_only(guessing: float) -> None:
+    accuracy = load("accuracy")
+    both = accuracy.Items(np.array([1.5, -0.7]), np.array([0.0, 0.4]), np.full(2, guessing))
+    first = accuracy.Items(*(parameter[:1] for parameter in both))
+    nodes = accuracy.fine_grid([both])
+    with_missing = np.array([[1, -1], [0, -1]], dtype=np.int8)
+    alone = accuracy.marginal_log_likelihood(with_missing[:, :1], first, nodes)
+    found = accuracy.marginal_log_likelihood(with_missing, both, nodes)
+    assert found == pytest.approx(alone, abs=1e-12)
+
+
+def test_a_share_of_the_cells_is_missing_and_the_others_stay() -> None:
+    shapes = load("shapes")
+    shape = shapes.parse("300x40:2PL:0:0.2")
+    values, complete = (
+        shapes.draw(each, seed=0)[1] for each in (shape, shape._replace(missing=0.0))
+    )
+    observed = values >= 0
+    assert 1 - observed.mean() == pytest.approx(0.2, abs=0.02)
+    assert np.array_equal(values[observed], complete[observed])
 
 
 def test_recovery_is_blind_to_the_direction_of_the_scale() -> None:
