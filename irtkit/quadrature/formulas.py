@@ -212,15 +212,16 @@ def sums(backend: Backend, traits: Traits, inputs: Inputs) -> Sums:
         some = _answers(xp, traits, Rows(*part), dtype)
         joint = log_joint(xp, inputs, shared, some)
         peak = joint.max(axis=0)
-        weights = xp.exp(xp.maximum(joint - peak, LEAST_LOG_WEIGHT).astype(dtype))
+        joint -= peak
+        weights = xp.exp(xp.maximum(joint.astype(dtype), LEAST_LOG_WEIGHT))
         mass, first = moments @ weights
         log_marginal = peak + xp.log(mass.astype(xp.float64))
         frequency = 1 if some.frequency is None else some.frequency.astype(dtype)
-        scaled = weights * (frequency / mass)
+        weights *= frequency / mass
         mean = (frequency * (first / mass)).astype(xp.float64)
         by_item: tuple[Any, ...] = ()
         if with_guessing or some.extra is not None:
-            at_points = nodes.gathered(scaled)
+            at_points = nodes.gathered(weights)
         if some.extra is not None:
             by_item += (at_points @ some.extra,)
         if with_guessing:
@@ -229,7 +230,7 @@ def sums(backend: Backend, traits: Traits, inputs: Inputs) -> Sums:
             by_item += (mean @ some.right,)
         found = (
             _by_group(xp, some.group, frequency * log_marginal),
-            _by_group(xp, some.group, scaled, dtype=xp.float64),
+            _by_group(xp, some.group, weights, dtype=xp.float64),
             *by_item,
         )
         added = tuple(a + b for a, b in zip(total, found, strict=True))
@@ -380,19 +381,19 @@ def log_joint(xp: Any, inputs: Inputs, shared: Curves, some: Answers) -> Any:
     ``some.extra`` may be narrow; it is wide in sparse rows, where it is the whole of it.
     """
     grid, nodes, extra = inputs.grid, inputs.grid.nodes, some.extra
-    joint = (grid.log_weights[REAL] + shared.all_wrong)[:, None]
+    prior = (grid.log_weights[REAL] + shared.all_wrong)[:, None]
     if some.group is not None:
         wide = (grid.log_weights[SYNTHETIC] + shared.all_wrong)[:, None]
-        joint = xp.where(some.group == SYNTHETIC, wide, joint)
+        prior = xp.where(some.group == SYNTHETIC, wide, prior)
     if shared.log_odds is not None:
-        joint = joint + nodes.interpolated(shared.log_odds.T @ some.right.T)
+        joint = nodes.interpolated(shared.log_odds.T @ some.right.T)
     else:
         slope = inputs.copies(inputs.items.slope)
-        joint = joint + nodes.theta[:, None] * (
-            some.right @ slope if some.score is None else some.score
-        )
+        score = some.right @ slope if some.score is None else some.score
+        joint = nodes.theta[:, None] * score
+    joint += prior  # in place where arrays can be changed
     if extra is not None:
-        joint = joint + nodes.interpolated(shared.log_wrong.T.astype(extra.dtype) @ extra.T)
+        joint += nodes.interpolated(shared.log_wrong.T.astype(extra.dtype) @ extra.T)
     return joint
 
 
