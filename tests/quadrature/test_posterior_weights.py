@@ -55,7 +55,7 @@ def setting(kind: str, model: str, *, interpolated: bool = False) -> tuple[Patte
 def dense(parts: Iterable[Part], name: str) -> Array:
     """Weights, right responses or responses of all parts, respondents first."""
     found = [getattr(part, name) for part in parts]
-    return np.vstack([part.T if name == "weights" else 1.0 * part for part in found])
+    return np.vstack([part.T if name in {"weights", "often"} else 1.0 * part for part in found])
 
 
 @pytest.mark.parametrize("model", ["2PL", "3PL"])
@@ -101,5 +101,6 @@ def test_some_respondents_at_a_time_give_what_all_at_once_give(
     assert [part.respondents.start for part in parts[1:]] == [
         part.respondents.stop for part in parts[:-1]
     ]
-    if kind == "copies":
-        assert np.array_equal(np.concatenate([part.frequency for part in parts]), rows.frequency)
+    frequency = np.ones(rows.n) if rows.frequency is None else rows.frequency
+    often = dense(parts, "weights") * frequency[:, None]
+    assert dense(parts, "often") == pytest.approx(often, abs=1e-12)
