@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,7 +43,7 @@ def setting(kind: str, model: str, *, interpolated: bool = False) -> tuple[Patte
     rows = patterns_of(responses, synthetic_is_real=False)
     if kind == "copies":
         copies = generator.integers(1, 4, N).astype(float), generator.integers(1, 4, N_ITEMS) * 1.0
-        rows = replace(rows, frequency=copies[0], multiplicity=copies[1])
+        rows = rows.occurring(copies[0], copies[1])
     logit = np.log(guessing / (1 - guessing)) if model == "3PL" else None
     arrays = Items(items.discrimination, items.intercept, logit)
     nodes = NodeDensity.of(arrays, 8.0).nodes(2, share=10.0 * interpolated)
