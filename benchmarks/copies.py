@@ -117,7 +117,7 @@ def main() -> None:
     parser.add_argument("--responses", type=Path, nargs="*", default=present, metavar="CSV")
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--rounds", type=int, default=3, help="timed turns")
-    parser.add_argument("--limit", type=float, default=600.0, help="most seconds for one turn")
+    parser.add_argument("--limit", type=float, default=1800.0, help="most seconds for one turn")
     parser.add_argument("--out", type=Path, help="JSON file for all figures")
     options = parser.parse_args()
     if not (options.against / "irtkit" / "__init__.py").exists():

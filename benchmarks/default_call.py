@@ -37,9 +37,9 @@ SHAPES = [
     )
 ]
 HEADER = ["data", "irtkit s", "irtkit CPU s"] + [
-    f"{peer.split(',')[0]} {column}"
+    column.format(peer.split(",")[0])
     for peer in PEERS
-    for column in ("s", "CPU s", "irtkit faster", "Δ log-lik.")
+    for column in ("{} s", "{} CPU s", "irtkit faster than {}", "Δ log-lik. of {}")
 ]
 
 
