@@ -38,8 +38,11 @@ _LEAST = 1e-6
 _NODES = 3
 """Of the Gauss–Hermite rule for the posterior of ability."""
 _CELLS_AT_ONCE = 2**22
-_ORDERS = 4
-"""Orders of respondents."""
+_ORDERS = 3
+"""Orders of respondents: more cost time in proportion where many items are copies, fewer let a
+gain depend more on the seed. Over 120 seeds its SD was that of cells drawn one by one (0.0049 and
+0.0043 against 0.0062 and 0.0045), but for 6 pairs of respondents who answer alike 0.0086 against
+0.0061, and 0.013 with one order."""
 
 
 def held_out_predictions(
