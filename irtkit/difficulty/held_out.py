@@ -38,6 +38,11 @@ _LEAST = 1e-6
 _NODES = 3
 """Of the Gauss–Hermite rule for the posterior of ability."""
 _CELLS_AT_ONCE = 2**22
+_ORDERS = 3
+"""Orders of respondents: more cost time in proportion where many items are copies, fewer let a
+gain depend more on the seed. Over 120 seeds its SD was that of cells drawn one by one (0.0049 and
+0.0043 against 0.0062 and 0.0045), but for 6 pairs of respondents who answer alike 0.0086 against
+0.0061, and 0.013 with one order."""
 
 
 def held_out_predictions(
@@ -125,13 +130,24 @@ def held_out_predictions(
 
 
 def _folds(trials: NDArray[Any], folds: int, seed: int) -> Iterator[NDArray[np.bool_]]:
-    """Which cells are held out, fold by fold; each observed cell once."""
-    observed = np.flatnonzero(trials)
+    """Which cells are held out, fold by fold; each observed cell once.
+
+    The observed cells of an item are dealt to the folds in turn, in a random order of respondents
+    and from a random fold on. So every item keeps as many cells as the others, which chance alone
+    does not grant: of 12 cells it would hold out 5 or more as a fifth for 7 % of the items. Items
+    that share an order and start at the same fold lose the same respondents, so that those
+    answered alike stay copies, and a fit computes them once. Two respondents who answer alike are
+    held out together, or never, within an order: several orders average that out.
+    """
     generator = np.random.default_rng(seed)
-    fold = np.full(trials.size, -1, dtype=np.int8 if folds < 128 else np.int64)
-    fold[observed] = generator.permutation(np.arange(len(observed)) % folds)
-    for k in range(folds):
-        yield (fold == k).reshape(trials.shape)
+    observed = trials > 0
+    fold = np.full(trials.shape, -1, dtype=np.int8 if folds < 128 else np.int64)
+    answered = generator.permutation(np.flatnonzero(observed.any(axis=0)))
+    for some in np.array_split(np.arange(len(answered)), _ORDERS):
+        cells = np.ix_(generator.permutation(len(trials)), answered[some])
+        place = observed[cells].cumsum(axis=0, dtype=np.int32) - 1
+        fold[cells] = np.where(observed[cells], (place + some) % folds, -1)
+    return (held for k in range(folds) if (held := fold == k).any())
 
 
 def _blocks(n: int, n_items: int) -> Iterator[slice]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import irtkit
-from irtkit.difficulty import held_out_predictions
+from irtkit.difficulty import held_out, held_out_predictions
 
 
 def simulated(n_respondents: int, n_items: int, negative: float) -> irtkit.ResponseMatrix:
@@ -41,6 +41,52 @@ def test_every_observed_response_is_predicted_once(responses: irtkit.ResponseMat
     cells[::3, ::2] = -1
     table = held_out_predictions(irtkit.ResponseMatrix(cells), ["1PL"], folds=3)
     assert (table["n_responses"] == (cells >= 0).sum()).all()
+
+
+def folds_of(observed: np.ndarray, folds: int, seed: int = 0) -> np.ndarray:
+    return np.array(list(held_out._folds(observed.astype(np.int32), folds, seed)))
+
+
+@pytest.mark.parametrize(
+    ("shape", "folds"), [((12, 50), 5), ((2, 30), 2), ((7, 40), 9), ((40, 1), 3), ((1, 6), 2)]
+)
+def test_every_observed_cell_is_held_out_once_and_never_all(
+    shape: tuple[int, int], folds: int
+) -> None:
+    for seed in range(10):
+        observed = np.random.default_rng(seed).random(shape) < 0.7
+        observed[0, :2] = observed[:2, 0] = True
+        held = folds_of(observed, folds, seed)
+        np.testing.assert_array_equal(held.sum(axis=0), observed)
+        assert (held.sum(axis=(1, 2)) < observed.sum()).all()
+
+
+def test_items_with_one_response_each_are_never_held_out_together() -> None:
+    for seed in range(20):
+        assert len(folds_of(np.eye(2, dtype=bool), 2, seed)) == 2
+
+
+def test_every_item_loses_its_share_to_every_fold() -> None:
+    observed = np.random.default_rng(3).random((12, 200)) < 0.8
+    share = observed.sum(axis=0) / 5
+    by_item = folds_of(observed, 5).sum(axis=1)
+    assert (np.abs(by_item - share) < 1).all()
+
+
+def test_every_respondent_loses_its_share_to_every_fold() -> None:
+    by_respondent = folds_of(np.ones((12, 1000), dtype=bool), 5).sum(axis=2)
+    assert (np.abs(by_respondent - 200) <= held_out._ORDERS).all()
+
+
+def test_complete_items_are_held_out_in_few_ways() -> None:
+    for held in folds_of(np.ones((12, 1000), dtype=bool), 5):
+        assert len(np.unique(held, axis=1).T) <= 5 * held_out._ORDERS
+
+
+def test_the_same_respondents_are_not_held_out_together_for_all_items() -> None:
+    held = folds_of(np.ones((12, 1000), dtype=bool), 5).astype(float)
+    together = np.einsum("kij,klj->il", held, held) / 1000
+    assert together[~np.eye(12, dtype=bool)].max() < 1
 
 
 @pytest.mark.parametrize("shape", [(30, 12), (100, 20)])
