@@ -102,20 +102,9 @@ class Patterns:
         return Packed.of(self.cells)
 
     @cached_property
-    def margins(self) -> Margins:
-        """Right responses and responses by item and by respondent."""
-        n, columns = self.cells.shape
-        item_right, item_responses = np.zeros((2, columns)), np.zeros((2, columns))
-        for group in GROUPS:
-            if (self.group == group).any():
-                of_group = self.counting(self.group == group)
-                item_right[group], item_responses[group] = self.weighted_sums(of_group)
-        ones = np.ones(columns) if self.multiplicity is None else self.multiplicity
-        responses = np.full(n, float(self.n_items))
-        if not self.complete:
-            parts = [answered @ ones for _, _, answered in float_blocks(self)]
-            responses = np.concatenate(parts)
-        return Margins(item_right, item_responses, self.scores(ones), responses)
+    def _observed(self) -> Packed | None:
+        """Observed cells packed, if right answers are and some cell is missing."""
+        return None if self.packed is None else Packed.of((self.cells >= 0).view(np.int8))
 
     @cached_property
     def _right(self) -> Array | None:
@@ -123,6 +112,22 @@ class Patterns:
         if self.packed is not None or self.sparse or self.cells.size > _KEPT_CELLS:
             return None
         return np.asarray(np.maximum(self.cells, 0), dtype=np.float64)
+
+    @cached_property
+    def margins(self) -> Margins:
+        """Right responses and responses by item and by respondent."""
+        columns = self.cells.shape[1]
+        item_right, item_responses = np.zeros((2, columns)), np.zeros((2, columns))
+        for group in GROUPS:
+            if (self.group == group).any():
+                of_group = self.counting(self.group == group)
+                item_right[group], item_responses[group] = self.weighted_sums(of_group)
+        ones = np.ones(columns) if self.multiplicity is None else self.multiplicity
+        if self.packed is None or self.multiplicity is not None:
+            right = self.scores(ones)
+        else:
+            right = np.bitwise_count(self.packed.groups).sum(axis=0, dtype=np.float64)
+        return Margins(item_right, item_responses, right, self.response_scores(ones))
 
     @property
     def counts(self) -> Counts:
@@ -162,16 +167,26 @@ class Patterns:
         parts = float_blocks(self, complete=True)
         return np.asarray(sum(by_respondent[some] @ right for some, right, _ in parts))
 
+    def response_scores(self, by_item: Array) -> Array:
+        """Sum of the weights of the items that each respondent answered, (n,)."""
+        if self.complete:
+            return np.full(self.n, by_item.sum())
+        if self._observed is not None:
+            return self._observed.scores(by_item)
+        return np.concatenate([answered @ by_item for _, _, answered in float_blocks(self)])
+
+    def response_sums(self, by_respondent: Array) -> Array:
+        """Sum of the weights of the respondents who answered each item, (n_items,)."""
+        if self.complete:
+            return np.full(self.cells.shape[1], by_respondent.sum())
+        if self._observed is not None:
+            return self._observed.sums(by_respondent)
+        parts = float_blocks(self)
+        return np.asarray(sum(by_respondent[some] @ answered for some, _, answered in parts))
+
     def weighted_sums(self, by_respondent: Array) -> tuple[Array, Array]:
         """Sums over respondents of a weight times right responses, and times responses."""
-        if self.complete:
-            total = np.full(self.cells.shape[1], by_respondent.sum())
-            return self.right_sums(by_respondent), total
-        right_sum, answered_sum = np.zeros((2, self.cells.shape[1]))
-        for some, right, answered in float_blocks(self):
-            right_sum += by_respondent[some] @ right
-            answered_sum += by_respondent[some] @ answered
-        return right_sum, answered_sum
+        return self.right_sums(by_respondent), self.response_sums(by_respondent)
 
     def chosen(self, which: NDArray[Any] | slice) -> Patterns:
         """Return some of the patterns."""
@@ -261,32 +276,24 @@ def merged(whole: Patterns) -> Merged:
     generator = np.random.default_rng(0)
     most = 2**52 // (max(n, columns) * (1 if whole.trials is None else int(whole.trials.max())))
     weights = generator.integers(1, most // 2, size=(2, columns)).astype(np.float64)
-    keys = whole.group * float(most) + _sums(whole, weights, over_items=True)
+    keys = whole.group * float(most) + whole.scores(weights[0])
+    keys += 0.0 if whole.complete else whole.response_scores(weights[1])
     if (found := _copies(keys, whole.cells, whole.trials, whole.group)) is not None:
         first, respondents = found
         frequency = np.bincount(respondents).astype(np.float64)
         patterns = patterns.chosen(first).occurring(frequency)
+    totals = patterns.margins.item_right.sum(axis=0)
+    if len(np.unique(totals)) > _WORTH_MERGING * columns:  # copies have equal totals
+        return Merged(patterns, respondents, items)
     weights = generator.integers(1, most // 2, size=(2, patterns.n)).astype(np.float64)
-    keys, trials = _sums(patterns, weights, over_items=False), patterns.trials
+    keys, trials = patterns.right_sums(weights[0]), patterns.trials
+    keys += 0.0 if whole.complete else patterns.response_sums(weights[1])
     found = _copies(keys, patterns.cells.T, None if trials is None else trials.T)
     if found is not None:
         first, items = found
         copies = np.bincount(items).astype(np.float64)
         patterns = patterns.with_columns(first).occurring(patterns.frequency, copies)
     return Merged(patterns, respondents, items)
-
-
-def _sums(patterns: Patterns, weights: Array, *, over_items: bool) -> Array:
-    """Weighted sum of right responses and, with other weights, of responses."""
-    if patterns.complete:
-        return (patterns.scores if over_items else patterns.right_sums)(weights[0])
-    if over_items:
-        parts = [r @ weights[0] + a @ weights[1] for _, r, a in float_blocks(patterns)]
-        return np.concatenate(parts)
-    total = np.zeros(patterns.cells.shape[1])
-    for some, right, answered in float_blocks(patterns):
-        total += weights[0, some] @ right + weights[1, some] @ answered
-    return total
 
 
 def _copies(keys: Array, *tables: Any) -> tuple[Places, Places] | None:
