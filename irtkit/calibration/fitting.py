@@ -88,7 +88,8 @@ def fit(
     standard_errors
         Whether to compute them, from the observed information: exact up to 150 items (100 for the
         3PL); for more they hold each item's own uncertainty and the common one of scale and
-        location, and are within 2 to 3 % of exact ones.
+        location, and are within 2 to 3 % of exact ones. A prior counts with a curvature that is
+        never negative: under the weak one errors of slopes near 0 may be a quarter too small.
     synthetic
         "separate" (default) as described above; "ordinary" treats synthetic respondents like any
         other row.

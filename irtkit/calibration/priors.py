@@ -52,10 +52,23 @@ class Density:
     For slopes and intercepts the argument is the parameter itself, for guessing its logit. The
     density may be one of another quantity q, such as log |a| or c: ``at`` gives the log density
     of q at the parameter x, and ``log_volume`` is log |dq/dx|.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import irtkit
+    >>> class Sech(irtkit.Density):
+    ...     def at(self, x):
+    ...         rise = np.tanh(x - 1.0)
+    ...         return -np.log(np.pi * np.cosh(x - 1.0)), -rise, 1 - rise**2
+    >>> prior = irtkit.ItemPrior(Sech(), irtkit.Normal(0.0, 2.0))
+    >>> responses = irtkit.ResponseMatrix([[1, 0, 0], [0, 1, 1], [1, 1, 1], [0, 0, 1]] * 20)
+    >>> irtkit.fit(responses, prior=prior).converged
+    True
     """
 
     def at(self, x: Array) -> LogDensity:
-        """Log density at x, an array of any shape, and its derivatives by x."""
+        """Log density at x, an array of any shape, its derivative, and minus the second one."""
         raise NotImplementedError
 
     def log_volume(self, x: Array) -> tuple[Array, Array]:
