@@ -21,8 +21,9 @@ MODELS: tuple[ModelName, ...] = get_args(ModelName)
 
 
 def logistic(z: Any, xp: Any = np) -> Any:
-    """σ(z) = 1 / (1 + e⁻ᶻ), written with tanh so that no exponential overflows."""
-    return 0.5 * (1 + xp.tanh(0.5 * z))
+    """σ(z) = 1 / (1 + e⁻ᶻ), of which no exponential overflows and small values keep all digits."""
+    decay = xp.exp(-xp.abs(z))
+    return xp.where(z >= 0, 1.0, decay) / (1 + decay)
 
 
 def softplus(z: Any, xp: Any = np) -> Any:

@@ -85,8 +85,8 @@ class Patterns:
         self.has_synthetic = not self.real.all()
         self.n_items = int(cells.shape[1] if multiplicity is None else multiplicity.sum())
         """Number of items, each as many times as it occurs."""
-        often = np.ones(self.n) if frequency is None else frequency
-        self.n_respondents, self.n_real = int(often.sum()), int(often[self.real].sum())
+        counts = np.ones(self.n) if frequency is None else frequency
+        self.n_respondents, self.n_real = int(counts.sum()), int(counts[self.real].sum())
         """Number of respondents, and of real ones, each pattern as many times as it occurs."""
 
     @property
@@ -194,8 +194,8 @@ class Patterns:
         trials = None if self.trials is None else self.trials[which]
         return Patterns(self.cells[which], trials, self.group[which], frequency, self.multiplicity)
 
-    def occurring(self, frequency: Array | None, multiplicity: Array | None = None) -> Patterns:
-        """Return the same rows and columns, each as many times as is said."""
+    def with_weights(self, frequency: Array | None, multiplicity: Array | None = None) -> Patterns:
+        """Return the same rows and columns with other frequencies and multiplicities."""
         return Patterns(self.cells, self.trials, self.group, frequency, multiplicity)
 
     def with_columns(self, columns: Places) -> Patterns:
@@ -278,25 +278,25 @@ def merged(whole: Patterns) -> Merged:
     weights = generator.integers(1, most // 2, size=(2, columns)).astype(np.float64)
     keys = whole.group * float(most) + whole.scores(weights[0])
     keys += 0.0 if whole.complete else whole.response_scores(weights[1])
-    if (found := _copies(keys, whole.cells, whole.trials, whole.group)) is not None:
+    if (found := _duplicates(keys, whole.cells, whole.trials, whole.group)) is not None:
         first, respondents = found
         frequency = np.bincount(respondents).astype(np.float64)
-        patterns = patterns.chosen(first).occurring(frequency)
+        patterns = patterns.chosen(first).with_weights(frequency)
     totals = patterns.margins.item_right.sum(axis=0)
     if len(np.unique(totals)) > _WORTH_MERGING * columns:  # copies have equal totals
         return Merged(patterns, respondents, items)
     weights = generator.integers(1, most // 2, size=(2, patterns.n)).astype(np.float64)
     keys, trials = patterns.right_sums(weights[0]), patterns.trials
     keys += 0.0 if whole.complete else patterns.response_sums(weights[1])
-    found = _copies(keys, patterns.cells.T, None if trials is None else trials.T)
+    found = _duplicates(keys, patterns.cells.T, None if trials is None else trials.T)
     if found is not None:
         first, items = found
         copies = np.bincount(items).astype(np.float64)
-        patterns = patterns.with_columns(first).occurring(patterns.frequency, copies)
+        patterns = patterns.with_columns(first).with_weights(patterns.frequency, copies)
     return Merged(patterns, respondents, items)
 
 
-def _copies(keys: Array, *tables: Any) -> tuple[Places, Places] | None:
+def _duplicates(keys: Array, *tables: Any) -> tuple[Places, Places] | None:
     """First of each set of copies, and the set of every row; None if there are few copies."""
     if len(np.unique(keys)) > _WORTH_MERGING * len(keys):
         return None

@@ -93,12 +93,12 @@ def expected_of(
     mass, variance = np.zeros((len(GROUPS), len(theta))), np.zeros(len(theta))
     responses = np.zeros((len(theta), 1 if patterns.complete else n_items))
     right_sum = np.zeros((len(theta), n_items)) if right_too else None
-    for some, right, answered, weights, often in posterior_weights(patterns, items, grid):
-        mass += (patterns.group[some] == np.array(GROUPS)[:, None]) @ often.T
-        variance += often @ (theta**2 @ weights - (theta @ weights) ** 2)
-        responses += often.sum(axis=1)[:, None] if answered is None else often @ answered
+    for some, right, answered, weights, counted in posterior_weights(patterns, items, grid):
+        mass += (patterns.group[some] == np.array(GROUPS)[:, None]) @ counted.T
+        variance += counted @ (theta**2 @ weights - (theta @ weights) ** 2)
+        responses += counted.sum(axis=1)[:, None] if answered is None else counted @ answered
         if right_sum is not None:
-            right_sum += often @ right
+            right_sum += counted @ right
     kept = mass.any(axis=0)
     return Expected(
         theta[kept],

@@ -61,9 +61,9 @@ class ItemLikelihoods:
         merge = (place[:, None] == np.arange(len(places))).astype(np.float64)
         right = np.zeros((self.n_items, len(places)))
         responses = np.zeros((1 if patterns.complete else self.n_items, len(theta)))
-        for _, some, answered, _, often in posterior_weights(patterns, items, exact):
-            right += some.T @ (often.T @ merge)
-            responses += often.sum(axis=1) if answered is None else answered.T @ often.T
+        for _, some, answered, _, counted in posterior_weights(patterns, items, exact):
+            right += some.T @ (counted.T @ merge)
+            responses += counted.sum(axis=1) if answered is None else answered.T @ counted.T
         mass = responses.sum(axis=0)
         kept = mass @ merge > _NO_MASS * mass.sum()
         merge = merge[:, kept]

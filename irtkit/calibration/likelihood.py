@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 SYNTHETIC_LOGIT_SD = 5.0
-"""w: what synthetic respondents' ability varies more than that of real ones, in logits: an
-always-right row may then lie beyond nearly every item."""
+"""w: SD, in logits, by which synthetic ability exceeds that of real respondents: an always-right
+row may then lie beyond nearly every item."""
 _OFF_ZERO = 0.01
 """Added to squared slopes before logarithms are taken: a flat item counts as a slope of 0.1."""
 _JITTER = 1e-3
@@ -48,7 +48,7 @@ _NOISE = 2e-7
 """Rounding error of the log-likelihood of one respondent in 32 bits (whose spacing is 1.2e-7); the
 same for all, should all answer alike."""
 _ITEMS_PER_NOISE = 20
-"""Items of which a sum in 32 bits, with dense responses missing, is off by as much again."""
+"""Items per further unit of that error: with dense missing cells their sums are in 32 bits too."""
 
 
 class Terms(NamedTuple):

@@ -46,8 +46,8 @@ class GridSchedule:
     half_width: float = 8.0
     """Beyond it lies 1e-15 of N(0, 1)."""
     many_items: int = 512
-    """Items from which on item curves of complete data without guessing cost more at all nodes
-    than to interpolate."""
+    """Items from which on interpolating item curves is cheaper than computing them at every node,
+    with complete data and no guessing; else it always is."""
     share_of_points: float = 0.7
     """Share of curve points in nodes below which interpolation spares more than it costs."""
     refinements: tuple[tuple[int, int, bool], ...] = (
@@ -59,11 +59,11 @@ class GridSchedule:
     """Nodes and curve points as multiples of what is needed, and whether curves are interpolated:
     tried in turn until the error is small enough; the first nearly always is."""
     error: float = 1e-4
-    """Quadrature error of the log-likelihood per real respondent above which grids are refined: a
-    tenth of what is asked of a result."""
+    """Quadrature error of the log-likelihood per real respondent above which grids are refined: it
+    moves no estimate by a hundredth of its standard error."""
     too_coarse: float = 1.25
     """Factor by which nodes may be too far apart: 1.1 · 1.25 posterior SDs err by 6e-5."""
-    first_look: int = 3  # the largest steps are the first
+    first_check: int = 3  # the largest steps are the first
     longest_stretch: int = 24
     """Evaluations before it is looked whether items need finer nodes; the stretches double."""
     most_grids: int = 40
@@ -236,11 +236,12 @@ def maximise(problem: Problem, lbfgs: PreconditionedLBFGS, control: Control) -> 
             continue
         posteriors, farthest = problem.dense_posteriors(lbfgs.x, schedule, half_width)
         log_likelihood = problem.log_likelihood(posteriors)
-        reached = lbfgs.current.log_likelihood if lbfgs.current else -np.inf
+        on_nodes = lbfgs.current.log_likelihood if lbfgs.current else -np.inf
+        on_dense = log_likelihood
         if schedule.fixed is not None:
             posteriors = problem.posteriors(lbfgs.x, nodes)
-            reached, log_likelihood = log_likelihood, problem.log_likelihood(posteriors)
-        error = abs(log_likelihood - reached)
+            on_nodes = log_likelihood = problem.log_likelihood(posteriors)
+        error = abs(on_dense - on_nodes)
         fine = error <= schedule.error * patterns.n_real and farthest <= density.theta[-1]
         last = level + 1 == len(schedule.refinements) or schedule.fixed is not None
         if fine or last or monitor.n_evaluations >= stopping.max_evaluations:
@@ -273,7 +274,7 @@ class _Search:
         lbfgs, monitor, stopping = self.lbfgs, self.monitor, self.stopping
         objective = self.problem.at(nodes, exact=self.exact)
         lbfgs.swap_objective()
-        begun, look_at = monitor.n_evaluations, self.schedule.first_look
+        begun, next_check = monitor.n_evaluations, self.schedule.first_check
         while not lbfgs.done and monitor.n_evaluations < stopping.max_evaluations:
             monitor.n_evaluations += 1
             accepted = lbfgs.evaluate(objective, stopping.tol)
@@ -282,7 +283,7 @@ class _Search:
             elif lbfgs.expected < _SMALL_GAIN and not self.exact:
                 self.exact, objective = True, self.problem.at(nodes, exact=True)
                 lbfgs.restart()
-            if density is not None and monitor.n_evaluations == begun + look_at:
+            if density is not None and monitor.n_evaluations == begun + next_check:
                 at = self.problem.parameters.values(lbfgs.x)
                 steepest = float(np.abs(at.items.slope).max()) * at.latent_sd
                 late = monitor.n_evaluations > stopping.patience
@@ -293,7 +294,7 @@ class _Search:
                 too_coarse = density.too_coarse_for(needed, self.schedule.too_coarse)
                 if too_coarse and self.schedule.fixed is None:
                     return needed
-                look_at += min(look_at, self.schedule.longest_stretch)
+                next_check += min(next_check, self.schedule.longest_stretch)
         return None
 
 

@@ -82,8 +82,8 @@ def maximum_likelihood(
 def _tied(problem: Problem, x: Array) -> Array:
     """Intercepts with a common slope: the same where complete responses have the same totals.
 
-    They are at the maximum, where no other number of the data bears on them; a search stops
-    with a difference of the size of its tolerance, which would pass for an order.
+    They are at the maximum, since for complete data the total is sufficient for the intercept; a
+    search stops with a difference of the size of its tolerance, which would pass for an order.
     """
     parameters, patterns = problem.parameters, problem.engine.patterns
     if not (parameters.common_slope and patterns.complete):

@@ -87,7 +87,7 @@ class Parameterisation:
         slopes = np.full(1, math.log(latent_sd)) if self.model == "Rasch" else items.slope
         x[self.slopes], x[self.intercepts] = slopes[: 1 if self.common_slope else None], items[1]
         if self.model == "3PL":
-            # beyond a logit of 60 the angle is ½π to the last bit
+            # beyond a logit of 60 the angle is ½π within 1e-13
             x[self.angles] = np.arctan(np.exp(0.5 * np.minimum(items.logit_guessing, 60.0)))
         x[self.hyper] = (hyper.location, hyper.log_scale)[: self.n_hyper]
         return x

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from irtkit.calibration.item_prior import ItemPrior
+from irtkit.calibration.priors import WeakPrior
 from irtkit.checks import as_number, check_one_of, check_type, is_whole
 from irtkit.irf import MODELS
 from irtkit.responses import ResponseMatrix
@@ -121,7 +123,7 @@ def check_prior(prior: object, model: str, *, variational: bool) -> None:
     if isinstance(prior, str) and prior == "empirical" and model not in {"2PL", "3PL"}:
         raise ValueError(f"prior='empirical' learns about slopes, which {model} has not by item")
     named = isinstance(prior, str) and prior in {"weak", "empirical"}
-    if not (named or prior is None or (hasattr(prior, "at") and hasattr(prior, "learns"))):
+    if not (named or prior is None or isinstance(prior, WeakPrior | ItemPrior)):
         raise ValueError(
             f"prior must be 'weak', 'empirical', None, an ItemPrior or a WeakPrior, got {prior!r}"
         )

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     (n_items, k, k), (n_items, k, n_learned), (n_learned, n_learned)."""
 
 _MOST_DENSE = 300
-"""Parameters up to which the information is formed as a whole: inverting it then takes 2 ms."""
+"""Parameters up to which the information is formed as a whole: inverting it then takes a few ms."""
 _MANY_RESPONDENTS = 1500
 """Respondents from which on sums over them are in 32 bits; of fewer they take a few milliseconds.
 Posteriors from repeated trials are too narrow for 32 bits."""
@@ -162,10 +162,10 @@ def _from_complete_data(
     narrow = theta.astype(dtype)
     mass, pairs = np.zeros(len(theta)), np.zeros((len(theta), len(theta)))
     by_right, by_both = np.zeros((len(theta), n_items)), np.zeros((n_items, n_items))
-    for _, right, _, weights, often in posterior_weights(patterns, items, grid, dtype):
-        centred = often * (narrow[:, None] - narrow @ weights)
-        mass += often.sum(axis=1)
-        pairs += often @ weights.T
+    for _, right, _, weights, counted in posterior_weights(patterns, items, grid, dtype):
+        centred = counted * (narrow[:, None] - narrow @ weights)
+        mass += counted.sum(axis=1)
+        pairs += counted @ weights.T
         by_right += centred @ right
         np.multiply(right, np.sqrt(np.maximum(narrow @ centred, 0.0))[:, None], out=right)
         by_both += right.T @ right  # of right responses times posterior SDs
@@ -198,14 +198,14 @@ def _from_incomplete_data(
     blocks = np.zeros((n_items, size, size))
     missing = np.zeros((n_parameters, n_parameters))
     for part in posterior_weights(patterns, items, grid, dtype):
-        right, answered, weights, often = part[1:]
+        right, answered, weights, counted = part[1:]
         if patterns.sparse:
             right, answered = right.toarray(), answered.toarray()
-        responses = often.sum(axis=1)[:, None] if answered is None else often @ answered
-        of_right = None if by_right is None else (often @ right).T
+        responses = counted.sum(axis=1)[:, None] if answered is None else counted @ answered
+        of_right = None if by_right is None else (counted @ right).T
         of_part = complete_data_information(curvatures(curves, responses.T, of_right), theta)
         blocks += of_part
-        root = None if patterns.frequency is None else np.sqrt(often.sum(axis=0))[:, None]
+        root = None if patterns.frequency is None else np.sqrt(counted.sum(axis=0))[:, None]
         left, shares = np.einsum("jkk->kj", of_part), list[float]()
         left = np.append(left[0].sum(), left[1]) if common_slope else left.ravel()
         for degree, weighted in enumerate(_orthonormal(weights, theta), 1):
@@ -357,11 +357,11 @@ def _about_latent_sd(patterns: Patterns, items: Items, grid: Grid, sd: float) ->
     variance = at_nodes @ square**2 - mean**2
     s = curves_of(items, grid.nodes.theta).s.T
     total = np.zeros(1 + len(items.slope))
-    for some, right, answered, weights, often in posterior_weights(patterns, items, grid):
+    for some, right, answered, weights, counted in posterior_weights(patterns, items, grid):
         real = patterns.group[some] == REAL
         expected = square @ weights[:, real]
-        deviation = often[:, real] * (square[:, None] - expected)
-        total[0] += often[:, real].sum(axis=0) @ (2 * (expected - mean) + variance)
+        deviation = counted[:, real] * (square[:, None] - expected)
+        total[0] += counted[:, real].sum(axis=0) @ (2 * (expected - mean) + variance)
         total[0] -= (square @ deviation).sum()
         given = np.ones_like(right) if answered is None else answered
         total[1:] += ((deviation @ given[real]) * s).sum(axis=0)

@@ -112,9 +112,10 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
     """Start from proportions right and from the correlation of each item with the total score.
 
     Real respondents alone count: an always-right row would turn inverted items round, and the
-    search might not find its way back. A biserial correlation ρ stands for a probit slope of
-    ρ/√(1 − ρ²) (Lord & Novick 1968, section 16.10), 1.7 times that for a logistic one, whose
-    intercept a normal distribution of ability flattens by √(1 + a²/2.9), 2.9 being 1.7².
+    search might not find its way back. A point-biserial correlation is taken for the biserial one
+    ρ, so that slopes start a quarter (p = ½) to a half (p = 0.1) too low; ρ stands for a probit
+    slope of ρ/√(1 − ρ²) (Lord & Novick 1968, section 16.10), 1.7 times that for a logistic one,
+    whose intercept a normal distribution of ability flattens by √(1 + a²/2.9), 2.9 being 1.7².
     """
     margins, real = patterns.margins, patterns.real
     weights = patterns.counting(real)

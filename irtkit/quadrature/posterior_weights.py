@@ -37,7 +37,7 @@ class Part(NamedTuple):
     """Responses, as `right`; None with complete data."""
     weights: NDArray[np.floating[Any]]
     """Shape (n_nodes, n), columns summing to 1."""
-    often: NDArray[np.floating[Any]]
+    counted: NDArray[np.floating[Any]]
     """The same times how many respondents share each pattern."""
 
 
@@ -70,5 +70,5 @@ def posterior_weights(
         np.exp(np.maximum(weights, _LEAST_LOG_WEIGHT, out=weights), out=weights)
         np.multiply(weights, weights > least, out=weights)
         weights /= weights.sum(axis=0)
-        often = weights if frequency is None else weights * frequency
-        yield Part(some, right, answered, weights, often)
+        counted = weights if frequency is None else weights * frequency
+        yield Part(some, right, answered, weights, counted)

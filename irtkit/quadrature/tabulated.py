@@ -69,9 +69,7 @@ class Table:
         self._lowest, highest = np.minimum(slope, 0).sum(), np.maximum(slope, 0).sum()
         reach = max(float(highest - self._lowest), 1e-3) * _BEYOND
         self.n_steps, wanted = 0, _COARSE
-        while (
-            self.n_steps < wanted <= _MOST_STEPS
-        ):  # steep items make the posterior wide in between
+        while self.n_steps < wanted <= _MOST_STEPS:  # 16 steps may miss the widest posterior
             self.n_steps = int(wanted)
             self._width = reach / self.n_steps
             self._at = self._cumulants(self._lowest + self._width * np.arange(self.n_steps + 1))

@@ -72,7 +72,7 @@ def test_terms_by_items_are_the_derivatives_of_their_value(
 ) -> None:
     rows, generator = rows_of(missing, synthetic=synthetic), np.random.default_rng(2)
     if copies:
-        rows = rows.occurring(rows.frequency, generator.integers(1, 4, 6).astype(float))
+        rows = rows.with_weights(rows.frequency, generator.integers(1, 4, 6).astype(float))
     likelihood = MarginalLikelihood(engine_of(rows, with_guessing=guessing), NODES, exact=True)
     x = generator.normal(0.3, 0.8, (6, 3 if guessing else 2))
 
@@ -112,7 +112,7 @@ def test_copies_counted_are_worth_copies_spelled_out(
     times, often = generator.integers(1, 4, 6), generator.integers(1, 4, 32)
     place = np.repeat(np.arange(6), times)
     rows = rows_of(missing)
-    counted = rows.occurring(often * 1.0, times * 1.0)
+    counted = rows.with_weights(often * 1.0, times * 1.0)
     whole = rows.chosen(np.repeat(np.arange(32), often)).with_columns(place)
     few, all_of_them = (
         problem_of(some, model, prior).at(NODES, exact=True) for some in (counted, whole)
@@ -195,7 +195,7 @@ def test_32_bits_are_off_by_no_more_than_the_noise_they_are_said_to_have() -> No
             items = Items(*generator.normal(0.5, 1.0, (2, 6)))
             off = abs(narrow.terms(items).value - exact.terms(items).value)
             assert off <= narrow.noise
-        often = rows.occurring(np.full(32, 5.0))
+        often = rows.with_weights(np.full(32, 5.0))
         of_many = MarginalLikelihood(engine_of(often, with_guessing=False), NODES)
         assert of_many.noise == pytest.approx(5 * narrow.noise)
 

@@ -92,7 +92,7 @@ def test_no_sample_is_taken_where_it_is_dear_or_too_small(reason: str) -> None:
         responses = ResponseMatrix(values)
     rows = patterns_of(responses, synthetic_is_real=False)
     if reason == "merged":
-        rows = rows.occurring(np.full(rows.n, 2.0))
+        rows = rows.with_weights(np.full(rows.n, 2.0))
     guessing = reason == "guessing"
     of_all = problem_of(rows, "3PL" if guessing else "2PL", WeakPrior() if guessing else None)
     controlled = control()

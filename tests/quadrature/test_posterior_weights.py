@@ -43,7 +43,7 @@ def setting(kind: str, model: str, *, interpolated: bool = False) -> tuple[Patte
     rows = patterns_of(responses, synthetic_is_real=False)
     if kind == "copies":
         copies = generator.integers(1, 4, N).astype(float), generator.integers(1, 4, N_ITEMS) * 1.0
-        rows = rows.occurring(copies[0], copies[1])
+        rows = rows.with_weights(copies[0], copies[1])
     logit = np.log(guessing / (1 - guessing)) if model == "3PL" else None
     arrays = Items(items.discrimination, items.intercept, logit)
     nodes = NodeDensity.of(arrays, 8.0).nodes(2, share=10.0 * interpolated)
@@ -54,7 +54,7 @@ def setting(kind: str, model: str, *, interpolated: bool = False) -> tuple[Patte
 def dense(parts: Iterable[Part], name: str) -> Array:
     """Weights, right responses or responses of all parts, respondents first."""
     found = [getattr(part, name) for part in parts]
-    return np.vstack([part.T if name in {"weights", "often"} else 1.0 * part for part in found])
+    return np.vstack([part.T if name in {"weights", "counted"} else 1.0 * part for part in found])
 
 
 @pytest.mark.parametrize("model", ["2PL", "3PL"])
@@ -101,5 +101,5 @@ def test_some_respondents_at_a_time_give_what_all_at_once_give(
         part.respondents.stop for part in parts[:-1]
     ]
     frequency = np.ones(rows.n) if rows.frequency is None else rows.frequency
-    often = dense(parts, "weights") * frequency[:, None]
-    assert dense(parts, "often") == pytest.approx(often, abs=1e-12)
+    counted = dense(parts, "weights") * frequency[:, None]
+    assert dense(parts, "counted") == pytest.approx(counted, abs=1e-12)
