@@ -78,8 +78,9 @@ def both_ways(
 def assert_alike(found: FitResult, expected: FitResult) -> None:
     assert found.converged
     assert expected.converged
-    # 1e-11 is the rounding error of the objective, which the 3PL, far from a parabola, ends with
-    tolerance = {"rel": 1e-10} if found.model == "3PL" else {"abs": 1e-8, "rel": 0}
+    # where a penalised search ends, the likelihood alone is not flat: estimates 1e-5 standard
+    # errors apart, as those of the 3PL are, give likelihoods about as far apart
+    tolerance = {"abs": 1e-5 if found.model == "3PL" else 1e-8, "rel": 0}
     assert found.log_likelihood == pytest.approx(expected.log_likelihood, **tolerance)
     # sums of the information formed as a whole are in 32 bits; in 64 both differ by 4e-9
     of_errors = 1e-6 if len(found.items) > 150 else 5e-5
