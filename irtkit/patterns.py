@@ -274,7 +274,8 @@ def merged(whole: Patterns) -> Merged:
         return Merged(patterns, respondents, items)
     # sums of whole numbers are exact in 64 bits, whatever their order: copies have the same sum
     generator = np.random.default_rng(0)
-    most = 2**52 // (max(n, columns) * (1 if whole.trials is None else int(whole.trials.max())))
+    trials = 1 if whole.trials is None else int(whole.trials.max())
+    most = max(2**52 // (max(n, columns) * trials), 4)  # beyond 2⁵⁰ copies may go unnoticed
     weights = generator.integers(1, most // 2, size=(2, columns)).astype(np.float64)
     keys = whole.group * float(most) + whole.scores(weights[0])
     keys += 0.0 if whole.complete else whole.response_scores(weights[1])

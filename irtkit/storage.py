@@ -80,7 +80,8 @@ def read(path: str | PathLike[str], form: Format, make: Callable[[dict[str, Any]
             with np.lib.npyio.NpzFile(handle, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
             header = json.loads(bytes(arrays["header"]))
-            name, version = header["name"], int(header["version"])
+            version = int(header["version"])
+            name = header["name"] if "name" in header else header["format"]  # in older files
         except _UNREADABLE as error:
             raise ValueError(
                 f"{path} is not a saved {form.name}, or is damaged: {error}"

@@ -40,8 +40,8 @@ LAYERS = (
     *("annotation", "datasets", "io", "plots", "report", "cli"),
 )
 CALIBRATION = (
-    *("settings", "summary", "lbfgs", "parameterisation"),
-    *("priors", "item_prior", "item_distribution", "likelihood", "maximise", "starting"),
+    *("summary", "lbfgs", "parameterisation", "priors", "item_prior", "settings"),
+    *("item_distribution", "likelihood", "maximise", "starting"),
     *("information", "standard_errors", "item_likelihoods", "empirical"),
     *("variational.options", "variational.coordinates", "variational.target", "variational.guide"),
     *("variational.elbo", "variational.minibatches", "variational.encoder"),

@@ -203,6 +203,15 @@ def test_different_rows_and_columns_whose_keys_collide_are_not_merged(
     assert found.patterns is whole
 
 
+def test_more_trials_than_keys_can_tell_apart_are_merged_or_left_alone() -> None:
+    trials = np.ones((40, 2), dtype=np.int64)
+    trials[0] = 2**47
+    right = np.zeros_like(trials)
+    found = merged(Patterns(right, trials, np.zeros(40, dtype=np.int8)))
+    assert (trials[found.respondents != found.respondents[0]] == 1).all()
+    assert (trials[found.respondents == found.respondents[0]] == 2**47).all()
+
+
 def test_rows_alike_in_different_groups_are_not_merged() -> None:
     same = np.tile([[1, 0, 1, 1]], (40, 1)).astype(np.int8)
     group = np.repeat([REAL, SYNTHETIC], 20).astype(np.int8)

@@ -131,6 +131,12 @@ def test_a_file_of_another_version_says_what_to_do(
         read(tmp_path / "x", FORM, dict)
 
 
+def test_a_file_from_before_kinds_were_names_is_of_another_version(tmp_path: Path) -> None:
+    saved_otherwise(tmp_path / "x", '{"format": "irtkit thing", "version": 2}')
+    with pytest.raises(ValueError, match="x has format version 2.*: make the file anew"):
+        read(tmp_path / "x", FORM, dict)
+
+
 def saved_otherwise(path: Path, kind: str) -> None:
     if kind == "text":
         path.write_text("respondent,item\n")

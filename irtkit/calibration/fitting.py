@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Never
 
 from irtkit.calibration.settings import (
     Settings,
@@ -53,6 +53,7 @@ def fit(
     max_iterations: int = 1000,
     progress: bool | None = None,
     mesh: Mesh | None = None,
+    **moved: Never,
 ) -> FitResult:
     """Fit an item response model: difficulty, discrimination, guessing, and abilities.
 
@@ -120,8 +121,8 @@ def fit(
     Raises
     ------
     TypeError
-        If ``responses`` is not a ResponseMatrix, ``mesh`` not a mesh, or ``standard_errors``
-        neither True nor False.
+        If ``responses`` is not a ResponseMatrix, ``mesh`` not a mesh, ``standard_errors`` neither
+        True nor False, or an argument is an option of :class:`irtkit.Variational`.
     ValueError
         If an argument is outside what is named above, all respondents are synthetic, processes
         that share a mesh are given different responses, a checkpoint is of other responses or
@@ -142,6 +143,10 @@ def fit(
     >>> result.converged, [bool(a < 0) for a in result.items["discrimination"]]
     (True, [False, False, True])
     """
+    for option in moved:
+        of_variational = option in Variational.__dataclass_fields__
+        remedy = f"; write method=irtkit.Variational({option}=…)" if of_variational else ""
+        raise TypeError(f"fit() got an unexpected keyword argument {option!r}{remedy}")
     check_data(responses, model, synthetic)
     variational = _variational_of(method)
     name = "em" if variational is None else "vi"

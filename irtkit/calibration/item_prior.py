@@ -5,6 +5,7 @@ For those who want just that, or the numbers of a program that uses it.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,6 +21,7 @@ from irtkit.calibration.priors import (
     check_above_zero,
     summed,
 )
+from irtkit.checks import check_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,6 +43,7 @@ class LogNormal(Density):
     sd: float
 
     def __post_init__(self) -> None:
+        check_number("mean of LogNormal", self.mean)
         check_above_zero("LogNormal", sd=self.sd)
 
     def at(self, x: Array) -> LogDensity:
@@ -93,6 +96,7 @@ class ItemPrior:
     learns: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        """Refuse what cannot be a prior of its parameter, or cannot be stored with a result."""
         others: dict[str, tuple[tuple[type, ...], str]] = {
             "discrimination": ((Beta,), "Normal or LogNormal"),
             "intercept": ((Beta, LogNormal), "Normal"),
@@ -105,6 +109,7 @@ class ItemPrior:
                     f"{name} of ItemPrior must be {names}, a Density of your own or None, "
                     f"got {value!r}"
                 )
+        self.described()
 
     def at(
         self, items: Items, hyper: Hyper, *, common_slope: bool, copies: Array | None = None
@@ -125,7 +130,25 @@ class ItemPrior:
     def described(self) -> dict[str, Any]:
         """Return the prior as plain values, for the settings of a result."""
         kinds = {
-            name: None if part is None else {"kind": type(part).__name__, **vars(part)}
+            name: None if part is None else _described(part, name)
             for name, part in vars(self).items()
         }
         return {"kind": "ItemPrior", **kinds}
+
+
+def _described(density: Density, name: str) -> dict[str, Any]:
+    """Return the kind and the attributes of a density as plain values."""
+    kind = type(density).__name__
+    if any(vars(base).get("__slots__") for base in type(density).__mro__):
+        raise TypeError(f"{name} of ItemPrior: {kind} must keep its attributes without __slots__")
+    found: dict[str, Any] = {"kind": kind}
+    for attribute, value in vars(density).items():
+        plain = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+        try:
+            found[attribute] = json.loads(json.dumps(plain))
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"{name} of ItemPrior: attribute {attribute} of {kind} must be a number, a text or "
+                f"an array, got {type(value).__name__}"
+            ) from error
+    return found

@@ -14,12 +14,14 @@ and on what the prior learns. Maximisation and the variational path take the sam
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from irtkit.checks import check_number
 from irtkit.irf import logistic, softplus
 
 if TYPE_CHECKING:
@@ -46,12 +48,14 @@ class LogDensity(NamedTuple):
     """Minus the second derivative, or a stand-in at least 0 where that is below 0."""
 
 
-class Density:
+class Density(ABC):
     """Log density of one parameter; a subclass of your own serves in every method of fitting.
 
     For slopes and intercepts the argument is the parameter itself, for guessing its logit. The
     density may be one of another quantity q, such as log |a| or c: ``at`` gives the log density
-    of q at the parameter x, and ``log_volume`` is log |dq/dx|.
+    of q at the parameter x, and ``log_volume`` is log |dq/dx|. Results and checkpoints keep the
+    name of the class and the attributes, which are to be numbers, texts or arrays: a checkpoint
+    tells densities apart by them.
 
     Examples
     --------
@@ -67,9 +71,13 @@ class Density:
     True
     """
 
+    @abstractmethod
     def at(self, x: Array) -> LogDensity:
-        """Log density at x, an array of any shape, its derivative, and minus the second one."""
-        raise NotImplementedError
+        """Log density at x, an array of any shape, its derivative, and minus the second one.
+
+        A tuple of three arrays shaped like x; the last is a stand-in, at least 0, where it is
+        below 0.
+        """
 
     def log_volume(self, x: Array) -> tuple[Array, Array]:
         """Log |dq/dx| and its derivative by x; 0 where the density is one of x."""
@@ -84,11 +92,12 @@ class Normal(Density):
     sd: float
 
     def __post_init__(self) -> None:
+        check_number("mean of Normal", self.mean)
         check_above_zero("Normal", sd=self.sd)
 
     def at(self, x: Array) -> LogDensity:
         """−½((x − μ)/σ)² − log σ√2π, (μ − x)/σ² and 1/σ²."""
-        off, precision = self.mean - x, self.sd**-2
+        off, precision = self.mean - x, 1 / self.sd**2
         constant = -math.log(self.sd) - _LOG_ROOT_2PI
         value = constant - 0.5 * precision * off**2
         return LogDensity(value, precision * off, np.full_like(x, precision))
@@ -334,5 +343,4 @@ class WeakPrior:
 def check_above_zero(of: str, **values: float) -> None:
     """Refuse numbers that are not above 0."""
     for name, value in values.items():
-        if not value > 0:
-            raise ValueError(f"{name} of {of} must be above 0, got {value}")
+        check_number(f"{name} of {of}", value, above=0)

@@ -140,6 +140,26 @@ def test_a_common_slope_has_its_density_once_however_many_items_share_it() -> No
         assert at.blocks[:, 0, 0].sum() == pytest.approx(4.0)
 
 
+class Holding(Normal):
+    """A density of one's own that holds something more."""
+
+    def __init__(self, held: Any) -> None:
+        super().__init__(0.0, 1.0)
+        object.__setattr__(self, "held", held)
+
+
+class Slotted(Normal):
+    __slots__ = ("more",)
+
+    def __init__(self) -> None:
+        super().__init__(0.0, 1.0)
+
+
+def test_arrays_of_a_density_are_described_as_lists() -> None:
+    held = ItemPrior(Holding(np.arange(2))).described()["discrimination"]
+    assert held == {"kind": "Holding", "mean": 0.0, "sd": 1.0, "held": [0, 1]}
+
+
 @pytest.mark.parametrize(
     ("make", "named"),
     [
@@ -150,7 +170,13 @@ def test_a_common_slope_has_its_density_once_however_many_items_share_it() -> No
         (lambda: ItemPrior(intercept=Beta()), "intercept of ItemPrior must be Normal, a Density"),
         (lambda: ItemPrior(discrimination=Beta()), "discrimination of ItemPrior"),
         (lambda: ItemPrior(discrimination=1.0), "discrimination of ItemPrior"),  # type: ignore[arg-type]
+        (lambda: Normal(float("nan"), 1.0), "mean of Normal must be a finite number"),
+        (lambda: Normal("a", 1.0), "mean of Normal must be a number"),  # type: ignore[arg-type]
+        (lambda: ItemPrior(Holding(np.tanh)), "attribute held of Holding must be a number"),
+        (lambda: ItemPrior(Slotted()), "Slotted must keep its attributes without __slots__"),
+        (Density, "abstract"),
         (lambda: fit(drawn(20, 5, 1)[0], prior="strong"), "prior must be"),  # type: ignore[arg-type]
+        (lambda: fit(drawn(20, 5, 1)[0], prior=ItemPrior), "prior must be"),  # type: ignore[arg-type]
         (lambda: fit(drawn(20, 5, 1)[0], "1PL", prior="empirical"), "empirical"),
     ],
 )

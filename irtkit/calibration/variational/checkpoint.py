@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from irtkit.patterns import Patterns
 
-_FORMAT = Format("irtkit checkpoint", 3)
+_FORMAT = Format("irtkit variational checkpoint", 3)
 
 
 @dataclass

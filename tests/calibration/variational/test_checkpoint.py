@@ -175,11 +175,11 @@ def test_a_checkpoint_that_lacks_a_part_is_refused_by_name(tmp_path: Path, left_
 def test_a_file_of_another_kind_is_refused_by_name(tmp_path: Path) -> None:
     responses, path = drawn(), tmp_path / "state"
     fit(responses).save(path)
-    with pytest.raises(ValueError, match="state is not a saved irtkit checkpoint"):
+    with pytest.raises(ValueError, match="state is not a saved irtkit variational checkpoint"):
         fitted(responses, checkpoint=path)
     with path.open("wb") as handle:
         np.savez(handle, theta=np.zeros(3))
-    with pytest.raises(ValueError, match="state is not a saved irtkit checkpoint"):
+    with pytest.raises(ValueError, match="state is not a saved irtkit variational checkpoint"):
         fitted(responses, checkpoint=path)
 
 

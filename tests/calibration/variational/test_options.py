@@ -52,5 +52,8 @@ def test_sizes_of_a_step_are_plain_numbers_or_none(options: Variational, sizes: 
 
 def test_options_of_the_variational_path_are_no_arguments_of_fit(tmp_path: Path) -> None:
     for name, value in {"batch": 10, "checkpoint": tmp_path / "state"}.items():
-        with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
+        remedy = rf"unexpected keyword argument '{name}'; write method=irtkit.Variational\({name}="
+        with pytest.raises(TypeError, match=remedy):
             fit(None, method="vi", **{name: value})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'tolerance'$"):
+        fit(None, tolerance=1)  # type: ignore[arg-type]

@@ -128,7 +128,7 @@ def dense_curvature(target: Target, point: Point) -> Array:
         np.zeros((N_COMMON, N_COMMON)),
     )
     found, n = information_at(target, [point], [nothing]), len(point.shared)
-    own, cross, shared = found.own, found.cross[:, :, :n], found.shared[:n, :n]
+    own, cross, shared = found.item_blocks, found.coupling[:, :, :n], found.common_block[:n, :n]
     n_items, k = point.own.shape
     whole = np.zeros((n_items * k + len(shared),) * 2)
     for j in range(n_items):
