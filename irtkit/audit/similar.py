@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.audit.checks import check_fit, check_thresholds, responses_of
+from irtkit.audit.checks import responses_of
 from irtkit.audit.expected import item_blocks
+from irtkit.calibration.result import FitResult
+from irtkit.checks import check_number, check_type
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
-
-    from irtkit.calibration.result import FitResult
 
     Array = NDArray[np.float64]
 
@@ -68,8 +68,8 @@ def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFra
     import pandas as pd
     from scipy.special import ndtri
 
-    check_fit(result)
-    check_thresholds(excess=excess)
+    check_type("result", result, FitResult)
+    check_number("excess", excess, least=0, most=1)
     responses_of(result, "similar_respondents", dense=True)
     patterns = result.patterns
     kept = patterns.real & (patterns.margins.respondent_responses > 0)
