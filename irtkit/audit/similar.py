@@ -14,6 +14,7 @@ from irtkit.audit.checks import responses_of
 from irtkit.audit.expected import item_blocks
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_type
+from irtkit.patterns import blocks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,8 +27,8 @@ _FALSE_PAIRS = 0.01
 _MIXED = 5
 """Right and wrong responses that identical respondents need to be listed without further ado: ten
 answers, half of them right, can be given in 252 ways."""
-_RESPONDENTS_AT_ONCE, _CELLS_AT_ONCE = 1024, 2**22
-"""Respondents set beside all others, and cells of pairs: 32 MiB in 64 bits."""
+_RESPONDENTS_AT_ONCE = 1024
+"""Respondents set beside all others."""
 
 
 def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFrame:
@@ -132,9 +133,7 @@ def _expected_of_pairs(
     chance, variance = np.zeros((2, len(one)))
     for block in item_blocks(result, kept):
         answered, p = block.trials > 0, block.probability
-        step = max(1, _CELLS_AT_ONCE // p.shape[1])
-        for start in range(0, len(one), step):
-            some = slice(start, start + step)
+        for some in blocks(len(one), p.shape[1]):
             i, j = one[some], other[some]
             e = (p[i] * p[j] + (1 - p[i]) * (1 - p[j])) * (answered[i] & answered[j])
             chance[some] += e.sum(axis=1)

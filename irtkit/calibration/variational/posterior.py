@@ -12,6 +12,7 @@ from irtkit.calibration.variational.coordinates import Coordinates, Point
 from irtkit.calibration.variational.encoder import Encoder, encoded, features_of
 from irtkit.calibration.variational.guide import Guide
 from irtkit.checks import and_more, check_number, check_one_of, check_seed, check_type, check_whole
+from irtkit.patterns import blocks, patterns_of
 from irtkit.responses import ResponseMatrix
 from irtkit.storage import fields_of, with_parts
 
@@ -226,7 +227,6 @@ class Posterior:
         import pandas as pd
 
         from irtkit.calibration.variational.amortised import precision_of
-        from irtkit.patterns import patterns_of
 
         check_type("responses", responses, ResponseMatrix)
         if self.encoder is None:
@@ -297,8 +297,7 @@ class Posterior:
 
         guide, n_shared = self.guide, len(self.guide.shared)
         shared = guide.shared + common[:, :n_shared]
-        for first in range(0, len(guide.own), _ITEMS_AT_ONCE):
-            some = slice(first, min(first + _ITEMS_AT_ONCE, len(guide.own)))
+        for some in blocks(len(guide.own), 1, _ITEMS_AT_ONCE):
             part = self.coordinates.some(some)
             deviates = generator.normal(size=(len(common), *guide.own[some].shape))
             own = guide.own[some] + np.einsum("jkl,njl->njk", guide.factor[some], deviates)
