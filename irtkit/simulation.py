@@ -16,11 +16,12 @@ import numpy as np
 from irtkit.checks import check_number, check_one_of, check_seed, check_unique, check_whole
 from irtkit.labels import is_missing_label
 from irtkit.observed import Observed
+from irtkit.patterns import blocks
 from irtkit.responses import ResponseMatrix
 from irtkit.trials import MOST_TRIALS, count_type
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 SyntheticKind = Literal["always-right", "always-wrong", "class-prior", "coin"]
 SYNTHETIC_KINDS: tuple[SyntheticKind, ...] = get_args(SyntheticKind)
-_CELLS_PER_BLOCK = 2**20
 
 
 def simulate_responses(
@@ -97,12 +97,12 @@ def simulate_responses(
     tried = _trials(trials, (len(theta), items.n_items))
     successes = np.empty_like(tried)
     single = tried.max(initial=0) <= 1
-    for rows in _blocks(tried):
+    for rows in blocks(*tried.shape):  # no array of floats is ever as large as the matrix
         p = items.probability(theta[rows])
         successes[rows] = (
             generator.random(p.shape) < p if single else generator.binomial(tried[rows], p)
         )
-    for rows in _blocks(tried) if missing else ():
+    for rows in blocks(*tried.shape) if missing else ():
         tried[rows][generator.random(tried[rows].shape) < missing] = 0
     np.minimum(successes, tried, out=successes)  # nothing is right where nothing was tried
     return ResponseMatrix.from_counts(successes, tried, respondent_labels, item_labels)
@@ -212,12 +212,6 @@ def _trials(trials: ArrayLike, shape: tuple[int, int]) -> NDArray[Any]:
             f"got shape {given.shape}"
         ) from error
     return wide.astype(count_type(int(given.max(initial=0))))
-
-
-def _blocks(cells: NDArray[Any]) -> Iterator[slice]:
-    """Rows in blocks, so that no array of numbers is ever as large as the matrix."""
-    step = max(1, _CELLS_PER_BLOCK // max(1, cells.shape[1]))
-    return (slice(start, start + step) for start in range(0, len(cells), step))
 
 
 def _rows_right(

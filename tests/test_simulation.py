@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from irtkit import simulation
 from irtkit.irf import ItemParameters
+from irtkit.patterns import blocks
 from irtkit.responses import ResponseMatrix
 from irtkit.simulation import add_synthetic, simulate_responses
 
@@ -60,7 +62,7 @@ def test_the_size_of_a_block_of_rows_changes_nothing(
 ) -> None:
     abilities = np.linspace(-2, 2, 50)
     at_once = simulate_responses(ITEMS, abilities, missing=0.2, trials=trials)
-    monkeypatch.setattr(simulation, "_CELLS_PER_BLOCK", 10)
+    monkeypatch.setattr(simulation, "blocks", partial(blocks, most=10))
     assert simulate_responses(ITEMS, abilities, missing=0.2, trials=trials) == at_once
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.audit.checks import responses_of
+from irtkit.patterns import answered_of, blocks, right_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _CELLS_AT_ONCE = 2**22
-"""Cells of an item block: 32 MiB in each of its arrays."""
+"""Cells of an item block: 32 MiB in each of its arrays. Signs are drawn block by block."""
 
 
 class ItemBlock(NamedTuple):
@@ -41,13 +41,12 @@ def item_blocks(
     result: FitResult, kept: NDArray[np.bool_] | NDArray[np.int64]
 ) -> Iterator[ItemBlock]:
     """Responses of some respondents, and what the model expects."""
-    responses, parameters = responses_of(result, "audit", dense=True), result.parameters
-    successes, trials, ability = responses.successes, responses.trials, result.ability[kept]
-    step = max(1, _CELLS_AT_ONCE // max(len(ability), 1))
-    for start in range(0, parameters.n_items, step):
-        some = slice(start, start + step)
+    patterns, parameters, ability = result.patterns, result.parameters, result.ability[kept]
+    for some in blocks(parameters.n_items, len(ability), _CELLS_AT_ONCE):
+        cells = patterns.cells[kept, some]
+        trials = None if patterns.trials is None else patterns.trials[kept, some]
         yield ItemBlock(
-            successes[kept, some].astype(np.float64),
-            trials[kept, some].astype(np.float64),
+            right_of(np, cells),
+            answered_of(np, cells, trials),
             np.nan_to_num(parameters.chosen(some).probability(ability)),
         )

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.audit.answers import strong_answers
-from irtkit.audit.checks import check_fit, check_thresholds
+from irtkit.audit.checks import check_thresholds
 from irtkit.audit.families import clustered_share, family_codes
 from irtkit.audit.power import power_of
+from irtkit.calibration.result import FitResult
+from irtkit.checks import check_type
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from irtkit.calibration.result import FitResult
     from irtkit.signs import SlopeSigns, Verdict
 
     Array = NDArray[np.float64]
@@ -121,7 +122,7 @@ def flag_items(
     >>> flagged.loc[flagged["wrong_key"].idxmax(), ["strong_answer", "marked_right"]].to_dict()
     {'strong_answer': 3, 'marked_right': 9}
     """
-    check_fit(result)
+    check_type("result", result, FitResult)
     thresholds = {"flat_information": flat_information, "extreme_difficulty": extreme_difficulty}
     check_thresholds(fdr=fdr, chance=chance, **thresholds)
     if chance is not None and result.model != "3PL":

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.audit.checks import check_fit, check_thresholds, responses_of
+from irtkit.audit.checks import responses_of
 from irtkit.audit.expected import item_blocks
+from irtkit.calibration.result import FitResult
+from irtkit.checks import check_number, check_type
+from irtkit.patterns import blocks
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
-
-    from irtkit.calibration.result import FitResult
 
     Array = NDArray[np.float64]
 
@@ -26,8 +27,8 @@ _FALSE_PAIRS = 0.01
 _MIXED = 5
 """Right and wrong responses that identical respondents need to be listed without further ado: ten
 answers, half of them right, can be given in 252 ways."""
-_RESPONDENTS_AT_ONCE, _CELLS_AT_ONCE = 1024, 2**22
-"""Respondents set beside all others, and cells of pairs: 32 MiB in 64 bits."""
+_RESPONDENTS_AT_ONCE = 1024
+"""Respondents set beside all others."""
 
 
 def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFrame:
@@ -68,8 +69,8 @@ def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFra
     import pandas as pd
     from scipy.special import ndtri
 
-    check_fit(result)
-    check_thresholds(excess=excess)
+    check_type("result", result, FitResult)
+    check_number("excess", excess, least=0, most=1)
     responses_of(result, "similar_respondents", dense=True)
     patterns = result.patterns
     kept = patterns.real & (patterns.margins.respondent_responses > 0)
@@ -132,9 +133,7 @@ def _expected_of_pairs(
     chance, variance = np.zeros((2, len(one)))
     for block in item_blocks(result, kept):
         answered, p = block.trials > 0, block.probability
-        step = max(1, _CELLS_AT_ONCE // p.shape[1])
-        for start in range(0, len(one), step):
-            some = slice(start, start + step)
+        for some in blocks(len(one), p.shape[1]):
             i, j = one[some], other[some]
             e = (p[i] * p[j] + (1 - p[i]) * (1 - p[j])) * (answered[i] & answered[j])
             chance[some] += e.sum(axis=1)

@@ -75,7 +75,8 @@ class FitResult:
     n_parameters: int
     converged: bool
     n_iterations: int
-    """Evaluations of the likelihood, each of the cost of one EM step."""
+    """Evaluations of the likelihood, each of the cost of one EM step; for "vi" steps, each of a
+    handful of evaluations."""
     trace_rows: NDArray[np.float64] = field(repr=False)
     """Shape (n, 4): step, nodes, log-likelihood, largest change of a parameter; (n, 6) for a
     variational fit, see :attr:`trace`."""

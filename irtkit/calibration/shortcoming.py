@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from irtkit.checks import first_names
+
 if TYPE_CHECKING:
     from irtkit.calibration.result import FitResult
-
-_NAMED = 5
-"""Items named in a sentence; more would make it hard to read."""
 
 
 def shortcoming_of(result: FitResult) -> str:
     """Say which items have no finite estimate, or that the fit did not converge; what to try."""
     unbounded = [
-        name for name, s in zip(result.item_labels, result.status, strict=True) if s == "unbounded"
+        repr(name)
+        for name, status in zip(result.item_labels, result.status, strict=True)
+        if status == "unbounded"
     ]
     if unbounded:
-        named = ", ".join(map(repr, unbounded[:_NAMED]))
-        more = len(unbounded) - _NAMED
         return (
             f"{len(unbounded)} of {len(result.item_labels)} items have no finite maximum of the "
-            f"likelihood and keep the last value reached: {named}"
-            + (f" and {more} more" if more > 0 else "")
+            f"likelihood and keep the last value reached: {first_names(unbounded)}"
             + ("" if result.converged else "; the fit did not converge for it")
             + "; prior='weak' gives finite estimates"
         )

@@ -100,7 +100,7 @@ cli.add_command(impact_command)
 @cli.command("fit")
 @reading_and_fitting
 @folder_out
-@click.option("--standard-errors", is_flag=True, help="Compute standard errors (slow if large).")
+@click.option("--standard-errors", is_flag=True, help="Compute standard errors.")
 @click.option(
     "--checkpoint", type=_PATH, help="With --method vi: a file to go on from after an interruption."
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from irtkit.checks import check_number, check_type
 from irtkit.patterns import patterns_of
 from irtkit.responses import ResponseMatrix
 
@@ -97,8 +98,7 @@ def average_error_interval(responses: ResponseMatrix, *, level: float = 0.95) ->
     import pandas as pd
     from scipy.special import ndtri
 
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+    check_number("level", level, above=0, below=1)
     counts = _counts(responses, synthetic=False)
     error, n = counts.average_error, counts.item_responses
     tried, z = np.maximum(n, 1), float(ndtri((1 + level) / 2))
@@ -111,6 +111,5 @@ def average_error_interval(responses: ResponseMatrix, *, level: float = 0.95) ->
 
 
 def _counts(responses: ResponseMatrix, *, synthetic: bool) -> Counts:
-    if not isinstance(responses, ResponseMatrix):
-        raise TypeError(f"responses must be a ResponseMatrix, got {type(responses).__name__}")
+    check_type("responses", responses, ResponseMatrix)
     return patterns_of(responses, synthetic_is_real=synthetic).counts

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.checks import check_number
+from irtkit.patterns import blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from irtkit.irf import ItemParameters
 
 _NODES = np.linspace(-8.5, 8.5, 851)  # in standard deviations
-_ITEMS_PER_BLOCK = 1024
 
 
 def expected_error(items: ItemParameters, *, latent_sd: float = 1.0) -> NDArray[np.float64]:
@@ -59,7 +59,6 @@ def expected_error(items: ItemParameters, *, latent_sd: float = 1.0) -> NDArray[
     weights = np.exp(-0.5 * _NODES**2)
     weights /= weights.sum()
     error = np.empty(items.n_items)
-    for start in range(0, items.n_items, _ITEMS_PER_BLOCK):
-        block = slice(start, start + _ITEMS_PER_BLOCK)
-        error[block] = weights @ (1 - items.chosen(block).probability(latent_sd * _NODES))
+    for some in blocks(items.n_items, len(_NODES)):
+        error[some] = weights @ (1 - items.chosen(some).probability(latent_sd * _NODES))
     return error

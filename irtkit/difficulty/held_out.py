@@ -18,6 +18,7 @@ import numpy as np
 from irtkit.calibration import fit
 from irtkit.checks import check_seed, check_type, check_whole
 from irtkit.irf import logistic
+from irtkit.patterns import blocks
 from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix, refuse_sparse
 
@@ -37,7 +38,6 @@ _LEAST = 1e-6
 """Predictions are kept this far from 0 and 1, so that one surprise is not everything."""
 _NODES = 3
 """Of the Gauss–Hermite rule for the posterior of ability."""
-_CELLS_AT_ONCE = 2**22
 _ORDERS = 3
 """Orders of respondents: more cost time in proportion where many items are copies, fewer let a
 gain depend more on the seed. Over 120 seeds its SD was that of cells drawn one by one (0.0049 and
@@ -119,7 +119,7 @@ def held_out_predictions(
             for name, score in scores.items():
                 step += 1
                 right_of = _predictor(name, training)
-                for some in _blocks(*trials.shape):
+                for some in blocks(*trials.shape[::-1]):
                     out = np.where(held[:, some], trials[:, some], 0).astype(np.float64)
                     score[:, some] += _scores(right_of(some), right[:, some], out)
                 report(step, float(score[0].sum()))
@@ -148,12 +148,6 @@ def _folds(trials: NDArray[Any], folds: int, seed: int) -> Iterator[NDArray[np.b
         place = observed[cells].cumsum(axis=0, dtype=np.int32) - 1
         fold[cells] = np.where(observed[cells], (place + some) % folds, -1)
     return (held for k in range(folds) if (held := fold == k).any())
-
-
-def _blocks(n: int, n_items: int) -> Iterator[slice]:
-    """Some items at a time."""
-    step = max(1, _CELLS_AT_ONCE // max(n, 1))
-    return (slice(start, start + step) for start in range(0, n_items, step))
 
 
 def _predictor(name: str, training: ResponseMatrix) -> Callable[[slice], Array]:

@@ -39,8 +39,8 @@ _FINEST = 0.01
 """Least spacing, reached where V is 15,625, as 60,000 respondents give it: signs are plain there,
 and the grid need not grow beyond 1,500 slopes."""
 _STEP = 0.15
-"""Greatest spacing, and spacing of log slopes near 0: half of the least spread of log slopes, with
-which the rule is off by less than 2·exp(−2π²·2²) = 1e-34."""
+"""Greatest spacing, and spacing of log slopes near 0: less than half of the least spread of
+log slopes, with which the rule is off by less than 2·exp(−2π²·2²) = 1e-34."""
 _DEPTH = 6.0
 """How far log slopes go down from where steps become linear: to 0.017 of the spacing, which leaves
 out as much of what lies within one spacing of 0, on both sides alike."""

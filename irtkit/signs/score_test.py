@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.patterns import float_blocks
+from irtkit.patterns import REAL, float_blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,8 +100,8 @@ def proportion_score(patterns: Patterns) -> ProportionScore:
 def slope_score(patterns: Patterns, proportion: ProportionScore) -> SlopeScore:
     """Score and information of every item, from the responses of real respondents."""
     n_scored = proportion.scored.sum()
-    responses = np.maximum(patterns.margins.item_responses[0], 1)
-    share = patterns.margins.item_right[0] / responses
+    responses = np.maximum(patterns.margins.item_responses[REAL], 1)
+    share = patterns.margins.item_right[REAL] / responses
     right, answered = patterns.weighted_sums(proportion.value)
     squares = patterns.weighted_sums(proportion.value**2)[1] - answered**2 / responses
     n = np.minimum(responses, n_scored)
@@ -121,8 +121,8 @@ def _easiness_met(patterns: Patterns, right: Array, per_response: Array) -> Arra
 
     ``right`` is the share right of every respondent, ``per_response`` that of one response.
     """
-    responses = np.maximum(patterns.margins.item_responses[0], 1)
-    share, scored = patterns.margins.item_right[0] / responses, per_response > 0
+    responses = np.maximum(patterns.margins.item_responses[REAL], 1)
+    share, scored = patterns.margins.item_right[REAL] / responses, per_response > 0
     met = np.zeros_like(right)
     for _ in range(_MAX_TURNS):
         easiness = share - patterns.weighted_sums((right - met) * scored)[1] / responses

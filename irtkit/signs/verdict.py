@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from irtkit.patterns import REAL, blocks
 from irtkit.signs.mixture import SlopeGrid, SlopeMixture, learned_mixture, log_likelihood
 from irtkit.signs.score_test import ProportionScore, SlopeScore, proportion_score, slope_score
 
@@ -35,8 +36,6 @@ _DAMPED_FROM, _DAMPING = 10.0, 3.0
 """Log odds beyond this (a probability of 0.99995) grow logarithmically, at first as before and at
 half the pace 3 nats on: nothing is as sure as a likelihood that is exact only if the model is, and
 the order of the items stays visible in numbers that would otherwise all print as 1."""
-_CELLS_AT_ONCE = 2**20
-"""Likelihoods at once, 8 MiB."""
 
 
 class Verdict(NamedTuple):
@@ -67,7 +66,7 @@ class SlopeSigns(NamedTuple):
 def slope_signs(patterns: Patterns) -> SlopeSigns:
     """Judge every item by the responses of real respondents."""
     proportion = proportion_score(patterns)
-    answered = patterns.margins.item_responses[0] > 0
+    answered = patterns.margins.item_responses[REAL] > 0
     return judged(proportion, slope_score(patterns, proportion), answered)
 
 
@@ -98,9 +97,7 @@ def judged(
 def _log_marginals(score: SlopeScore, slopes: Array, *masses: Array) -> Array:
     """Log of the likelihoods of every item, summed over slopes with several sets of masses."""
     found, weights = np.empty((len(masses), len(score.score))), np.stack(masses, axis=1)
-    step = max(1, _CELLS_AT_ONCE // len(slopes))
-    for start in range(0, len(score.score), step):
-        some = slice(start, start + step)
+    for some in blocks(len(score.score), len(slopes)):
         likelihood = log_likelihood(score.chosen(some), slopes)
         peak = likelihood.max(axis=1)
         likelihood -= peak[:, None]

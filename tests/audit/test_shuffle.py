@@ -276,7 +276,7 @@ def test_a_control_is_frozen(control: ShuffleControl) -> None:
         ({"seeds": []}, "seeds must name at least one shuffle"),
         ({"seeds": [0, -1]}, "seed must be a whole number"),
         ({"seeds": [0.5]}, "seed must be a whole number"),
-        ({"fdr": 0}, "fdr must be between 0 and 1"),
+        ({"fdr": 0}, "fdr must be above 0 and below 1"),
         ({"flat_information": -1}, "flat_information must be at least 0"),
         ({"extreme_difficulty": 0}, "extreme_difficulty must be above 0"),
         ({"chance": 1}, "chance must be at least 0 and below 1"),

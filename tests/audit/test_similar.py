@@ -131,7 +131,7 @@ def test_synthetic_respondents_and_those_without_responses_are_no_pair() -> None
 def test_what_is_no_fit_with_its_responses_is_refused(
     result: FitResult, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    with pytest.raises(TypeError, match=r"result must be what .* got str"):
+    with pytest.raises(TypeError, match=r"result must be a FitResult, got str"):
         similar_respondents("2PL")  # type: ignore[arg-type]
     path = tmp_path_factory.mktemp("saved") / "fit"
     result.save(path, include_responses=False)
@@ -141,5 +141,5 @@ def test_what_is_no_fit_with_its_responses_is_refused(
 
 @pytest.mark.parametrize("excess", [-0.1, 1.1, np.nan])
 def test_an_excess_out_of_range_is_refused(result: FitResult, excess: float) -> None:
-    with pytest.raises(ValueError, match=f"excess must be from 0 to 1, got {excess}"):
+    with pytest.raises(ValueError, match=f"excess must be at least 0 and at most 1, got {excess}"):
         similar_respondents(result, excess=excess)

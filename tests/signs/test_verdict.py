@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from irtkit import ItemParameters, ResponseMatrix, fit, simulate_responses
 from irtkit.irf import MODELS
-from irtkit.patterns import patterns_of
+from irtkit.patterns import blocks, patterns_of
 from irtkit.signs import ProportionScore, SlopeScore, SlopeSigns, slope_signs
 from irtkit.signs import verdict as module
 from irtkit.signs.mixture import SlopeGrid
@@ -204,7 +205,7 @@ def test_damping_begins_at_10_and_keeps_order_and_sign() -> None:
 def test_the_number_of_items_at_once_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     responses, _ = planted(60, 150, seed=7)
     whole = signs(responses).verdict
-    monkeypatch.setattr(module, "_CELLS_AT_ONCE", 1000)
+    monkeypatch.setattr(module, "blocks", partial(blocks, most=1000))
     parts = signs(responses).verdict
     np.testing.assert_allclose(parts.p_negative, whole.p_negative, rtol=1e-12)
     np.testing.assert_allclose(parts.wrong_key, whole.wrong_key, atol=1e-10)

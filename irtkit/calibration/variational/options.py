@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irtkit.checks import check_yes_or_no, is_whole
+from irtkit.checks import check_whole, check_yes_or_no, is_whole
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -79,8 +79,7 @@ class Variational:
                 "batch may hold items with amortised=True only: the likelihood of a respondent, "
                 f"with ability integrated out, is no sum over items; got {self.batch!r}"
             )
-        if not (is_whole(self.every) and self.every >= 1):
-            raise ValueError(f"every must be a whole number from 1, got {self.every!r}")
+        check_whole("every", self.every, 1)
         if self.checkpoint is not None:
             _check_checkpoint(self.checkpoint)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -11,7 +11,8 @@ from irtkit.calibration.information import common_ability_basis
 from irtkit.calibration.variational.coordinates import Coordinates, Point
 from irtkit.calibration.variational.encoder import Encoder, encoded, features_of
 from irtkit.calibration.variational.guide import Guide
-from irtkit.checks import check_seed
+from irtkit.checks import and_more, check_number, check_one_of, check_seed, check_type, check_whole
+from irtkit.patterns import blocks, patterns_of
 from irtkit.responses import ResponseMatrix
 from irtkit.storage import fields_of, with_parts
 
@@ -119,9 +120,9 @@ class Posterior:
         ValueError
             If n is below 1 or the scale is unknown.
         """
-        if scale not in ("population", "sample"):  # may be of any kind
-            raise ValueError(f"scale must be 'population' or 'sample', got {scale!r}")
-        _check_draws(n, seed, least=1)
+        check_one_of("scale", scale, get_args(Scale))
+        check_whole("n", n, 1)
+        check_seed(seed)
         generator = np.random.default_rng(seed)
         common = self._common(generator, n)
         drawn = [part for _, part in self._items(generator, common)]
@@ -170,7 +171,8 @@ class Posterior:
         import pandas as pd
 
         ends = _ends(probability)
-        _check_draws(n, seed, least=2)
+        check_whole("n", n, 2)
+        check_seed(seed)
         generator = np.random.default_rng(seed)
         found = []
         for _, drawn in self._items(generator, self._common(generator, n)):
@@ -225,12 +227,8 @@ class Posterior:
         import pandas as pd
 
         from irtkit.calibration.variational.amortised import precision_of
-        from irtkit.patterns import patterns_of
 
-        if not isinstance(responses, ResponseMatrix):
-            raise TypeError(
-                f"responses must be an irtkit.ResponseMatrix, got {type(responses).__name__}"
-            )
+        check_type("responses", responses, ResponseMatrix)
         if self.encoder is None:
             raise ValueError("encode needs a fit with amortised=True")
         place = {label: k for k, label in enumerate(self.item_labels)}
@@ -238,7 +236,7 @@ class Posterior:
         if unknown:
             raise ValueError(
                 f"items of responses must be those of the fit, which has no {unknown[0]!r}"
-                + (f" and {len(unknown) - 1} more" if len(unknown) > 1 else "")
+                f"{and_more(len(unknown) - 1, 'such item')}"
             )
         rows = patterns_of(responses, synthetic_is_real=True)
         parameters = self.coordinates.parameters(self.guide.mean)
@@ -299,8 +297,7 @@ class Posterior:
 
         guide, n_shared = self.guide, len(self.guide.shared)
         shared = guide.shared + common[:, :n_shared]
-        for first in range(0, len(guide.own), _ITEMS_AT_ONCE):
-            some = slice(first, min(first + _ITEMS_AT_ONCE, len(guide.own)))
+        for some in blocks(len(guide.own), 1, _ITEMS_AT_ONCE):
             part = self.coordinates.some(some)
             deviates = generator.normal(size=(len(common), *guide.own[some].shape))
             own = guide.own[some] + np.einsum("jkl,njl->njk", guide.factor[some], deviates)
@@ -361,14 +358,6 @@ def moments_of(coordinates: Coordinates, guide: Guide) -> Moments:
     return Moments(centre + mean, covariance)
 
 
-def _check_draws(n: int, seed: int, *, least: int) -> None:
-    whole = isinstance(n, int | np.integer) and not isinstance(n, bool)
-    if not whole or n < least:
-        raise ValueError(f"n must be a whole number from {least}, got {n!r}")
-    check_seed(seed)
-
-
 def _ends(probability: float) -> tuple[float, float]:
-    if not isinstance(probability, int | float | np.number) or not 0 < probability < 1:
-        raise ValueError(f"probability must lie between 0 and 1, got {probability!r}")
+    check_number("probability", probability, above=0, below=1)
     return (1 - probability) / 2, (1 + probability) / 2

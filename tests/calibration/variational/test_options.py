@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         ({"batch": (1, 2, 3)}, ValueError, "batch must be a whole number of respondents from 1"),
         ({"batch": (10, 5)}, ValueError, "batch may hold items with amortised=True only"),
         ({"amortised": 1}, TypeError, "amortised must be True or False"),
-        ({"every": 0}, ValueError, "every must be a whole number from 1"),
+        ({"every": 0}, ValueError, "every must be a whole number, 1 or more"),
         ({"checkpoint": 3}, TypeError, "checkpoint must be a path"),
         ({"checkpoint": "."}, ValueError, "checkpoint must be a file"),
         ({"checkpoint": "nowhere/state"}, FileNotFoundError, "there is no nowhere"),
