@@ -133,7 +133,7 @@ def test_a_file_of_another_version_says_what_to_do(
 
 def test_a_file_from_before_kinds_were_names_is_of_another_version(tmp_path: Path) -> None:
     saved_otherwise(tmp_path / "x", '{"format": "irtkit thing", "version": 2}')
-    with pytest.raises(ValueError, match="x has format version 2.*: make the file anew"):
+    with pytest.raises(ValueError, match=r"x has format version 2.*: make the file anew"):
         read(tmp_path / "x", FORM, dict)
 
 

@@ -13,6 +13,7 @@ the complete-data information, so that this error grows by one over the share th
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from irtkit.patterns import REAL
 from irtkit.quadrature.posterior_weights import posterior_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -51,11 +52,11 @@ _MOST_DENSE = 300
 _MANY_RESPONDENTS = 1500
 """Respondents from which on sums over them are in 32 bits; of fewer they take a few milliseconds.
 Posteriors from repeated trials are too narrow for 32 bits."""
-_NEGLIGIBLE, _MOST_POLYNOMIALS = 1e-4, 16
-"""Missing information that may be left out, by the information that is left about a parameter:
-standard errors of the fits of ``benchmarks/unchanged.py`` are then off by 2e-4 of themselves at
-most. Beside items so steep that they cut posteriors in pieces the most polynomials are too few,
-but with more the recurrence loses their orthogonality."""
+_NEGLIGIBLE, _MOST_POLYNOMIALS = 1e-5, 16
+"""Missing information that may be left out, by the information that is left about a parameter and
+by response: standard errors of the EM fits of ``benchmarks/unchanged.py`` are then off by 8e-5
+of themselves at most. Beside items so steep that they cut posteriors in pieces the most polynomials
+are too few, and nodes take their place: with more the recurrence loses their orthogonality."""
 _UNKNOWN = 1e-10
 """Information below which a parameter is not identified; a response that is as likely right as
 wrong has 0.25 about an intercept."""
@@ -188,10 +189,11 @@ def _from_incomplete_data(
 
     Scores are expanded in polynomials orthonormal under each posterior, of which the linear one has
     nearly all of the covariance. What further ones add falls about geometrically, for odd and for
-    even ones, and they are added until all that would follow is negligible.
+    even ones, and they are added until all that would follow is negligible. If it does not fall so,
+    the covariance is a sum over nodes, of which there are several times as many.
     """
     n_items, theta = len(items.slope), grid.nodes.theta
-    curves = curves_of(items, theta)
+    narrow, curves = theta.astype(dtype), curves_of(items, theta)
     by_response, by_right = _score_functions(items, curves, theta, dtype)
     size = 2 if by_right is None else 3
     n_parameters = 1 + n_items if common_slope else size * n_items
@@ -205,28 +207,66 @@ def _from_incomplete_data(
         of_right = None if by_right is None else (counted @ right).T
         of_part = complete_data_information(curvatures(curves, responses.T, of_right), theta)
         blocks += of_part
-        root = None if patterns.frequency is None else np.sqrt(counted.sum(axis=0))[:, None]
-        left, shares = np.einsum("jkk->kj", of_part), list[float]()
-        left = np.append(left[0].sum(), left[1]) if common_slope else left.ravel()
-        for degree, weighted in enumerate(_orthonormal(weights, theta), 1):
-            scores = of_responses = _along(weighted, by_response, answered)
-            if by_right is not None:
-                scores = _along(weighted, by_right, right)
-                scores[:, :2] += of_responses
-            elif degree == 1:  # the score of a slope has right · θ, which is linear
-                scores[:, 0] += right * (theta.astype(dtype) @ weighted)[:, None]
-            if common_slope:
-                scores = np.insert(scores[:, 1], 0, scores[:, 0].sum(axis=1), axis=1)
-            scores = scores.reshape(-1, n_parameters)
-            scores = scores if root is None else scores * root
-            step = scores.T @ scores
-            missing += step
-            left -= np.diag(step)
-            shares.append(float((np.diag(step) / np.maximum(np.abs(left), _UNKNOWN)).max()))
-            fall = shares[-1] / max(shares[-3], _UNKNOWN) if degree > 2 else 1.0
-            if fall * sum(shares[-2:]) < _NEGLIGIBLE * (1 - fall):  # the sum of what would follow
-                break
+        known = np.einsum("jkk->kj", of_part)
+        known = np.append(known[0].sum(), known[1]) if common_slope else known.ravel()
+        negligible = _NEGLIGIBLE / (1.0 if answered is None else max(1.0, float(answered.max())))
+        along = partial(
+            _covariance_along,
+            theta=narrow,
+            functions=(by_response, by_right),
+            tables=(right, answered),
+            root=np.sqrt(counted.sum(axis=0))[:, None],
+            common_slope=common_slope,
+        )
+        polynomials = enumerate(_orthonormal(weights, narrow))
+        steps = (along(weighted, linear=k == 0) for k, weighted in polynomials)
+        of_missing = _converged_sum(steps, known, negligible)
+        if of_missing is None:
+            of_missing = np.zeros_like(missing)
+            for weighted in _by_node(weights):
+                of_missing += along(weighted, linear=True)
+        missing += of_missing
     return blocks, missing
+
+
+def _covariance_along(
+    weighted: Floats,
+    *,
+    theta: Floats,
+    functions: tuple[Floats, Floats | None],
+    tables: tuple[Any, Any],
+    root: Floats,
+    common_slope: bool,
+    linear: bool,
+) -> Floats:
+    """Part of the covariance of scores that one function of ability has.
+
+    ``linear`` says whether the function has a covariance with ability itself.
+    """
+    (by_response, by_right), (right, answered) = functions, tables
+    scores = of_responses = _along(weighted, by_response, answered)
+    if by_right is not None:
+        scores = _along(weighted, by_right, right)
+        scores[:, :2] += of_responses
+    elif linear:  # the score of a slope has right · θ
+        scores[:, 0] += right * (theta @ weighted)[:, None]
+    if common_slope:
+        scores = np.insert(scores[:, 1], 0, scores[:, 0].sum(axis=1), axis=1)
+    scores = root * scores.reshape(len(scores), -1)
+    return scores.T @ scores
+
+
+def _converged_sum(steps: Iterable[Floats], known: Array, negligible: float) -> Array | None:
+    """Sum up to where all that would follow is negligible; None if that does not happen."""
+    total, left, shares = np.zeros((len(known),) * 2), known.copy(), list[float]()
+    for step in steps:
+        total += step
+        left -= np.diag(step)
+        shares.append(float((np.diag(step) / np.maximum(np.abs(left), _UNKNOWN)).max()))
+        fall = shares[-1] / max(shares[-3], _UNKNOWN) if len(shares) > 2 else 1.0
+        if fall * sum(shares[-2:]) < negligible * (1 - fall):  # the sum of what would follow
+            return total
+    return None
 
 
 def _score_functions(
@@ -258,13 +298,13 @@ def _along(weighted: Floats, functions: Floats, counts: Floats | None) -> Floats
     return expected
 
 
-def _orthonormal(weights: Floats, theta: Array) -> Iterator[Floats]:
+def _orthonormal(weights: Floats, theta: Floats) -> Iterator[Floats]:
     """Weights times polynomials 1, 2, … of θ, orthonormal under each column of weights.
 
     By the recurrence of Lanczos in the polynomials times roots of weights, which stay below 1. A
     posterior on as few nodes as there were polynomials has no more; what is left is rounding.
     """
-    theta, root = theta.astype(weights.dtype), np.sqrt(weights)
+    root = np.sqrt(weights)
     centred = theta[:, None] - theta @ weights
     now, after, size = root, centred * root, np.ones_like(root[0])
     rounding = len(theta) * np.finfo(weights.dtype).eps
@@ -279,6 +319,14 @@ def _orthonormal(weights: Floats, theta: Array) -> Iterator[Floats]:
         after -= drift * now
         after -= norm * before
         size = drift**2 + norm**2
+
+
+def _by_node(weights: Floats) -> Iterator[Floats]:
+    """Weights times functions whose squared covariances sum to the variance: (1ₜ − wₜ)/√wₜ."""
+    for t, root in enumerate(np.sqrt(weights)):
+        weighted = -root * weights
+        weighted[t] += root
+        yield weighted
 
 
 def _whole(blocks: Array, prior: Prior) -> tuple[Array, NDArray[np.intp]]:

@@ -67,7 +67,7 @@ def test_patterns_are_those_that_the_fit_saw(
 
 def test_without_responses_there_is_nothing_to_compare(result: FitResult) -> None:
     bare = replace(result, responses=None)
-    with pytest.raises(ValueError, match="needs the responses, which were not saved"):
+    with pytest.raises(ValueError, match="the responses were not saved with this result"):
         list(item_blocks(bare, np.ones(31, dtype=np.bool_)))
     with pytest.raises(ValueError, match="the responses were not saved with this result"):
         _ = bare.signs

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import expit, logsumexp
 from scipy.stats import norm
 
-from irtkit import ItemParameters, ResponseMatrix, fit, simulate_responses
+from irtkit import ItemParameters, ItemPrior, Normal, ResponseMatrix, fit, simulate_responses
 from irtkit.calibration import standard_errors
 from irtkit.calibration.likelihood import MarginalLikelihood, population_sds, prior_at
 from irtkit.calibration.maximise import problem_of
@@ -109,10 +109,13 @@ def with_prior(information: Array, own: Array, border: Array, corner: Array) -> 
     ("model", "prior"),
     [("Rasch", None), ("1PL", None), ("2PL", None), ("2PL", WeakPrior()), ("3PL", WeakPrior())],
 )
+@pytest.mark.parametrize("by", ["polynomials", "nodes"])
 def test_dense_covariances_invert_numerical_second_derivatives(
-    monkeypatch: pytest.MonkeyPatch, model: ModelName, prior: WeakPrior | None, cells: str
+    monkeypatch: pytest.MonkeyPatch, model: ModelName, prior: WeakPrior | None, cells: str, by: str
 ) -> None:
     monkeypatch.setattr(standard_errors, "_NEGLIGIBLE", 1e-6)
+    if by == "nodes":  # one polynomial never suffices
+        monkeypatch.setattr(standard_errors, "_MOST_POLYNOMIALS", 1)
     # at any parameters, not the maximum alone: the information is an identity in them
     responses = small_data(cells, model)
     slopes = {"1PL": [1.1], "Rasch": [0.1]}.get(model, SIX_ITEMS.discrimination)
@@ -300,3 +303,17 @@ def test_standard_errors_of_difficulty_and_guessing_follow_those_of_intercept_an
     of_items = np.array([[0.04, 0.008], [0.008, 0.04]])
     expected = [0.2, np.sqrt(gradient @ of_items @ gradient), 0.2 * 0.8 * 0.5, 0.2]
     assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_errors_beside_steep_items_with_missing_cells_are_exact(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    generator = np.random.default_rng(3)
+    steep = ItemParameters.from_difficulty(np.full(12, 8.0), generator.normal(size=12))
+    responses = simulate_responses(steep, generator.normal(size=60), missing=0.3, seed=1)
+    wide = ItemPrior(Normal(1.0, 5.0), Normal(0.0, 20.0))
+    found = fit(responses, prior=wide, quadrature=(201, 6.0)).items
+    monkeypatch.setattr(standard_errors, "_MOST_POLYNOMIALS", 1)
+    by_node = fit(responses, prior=wide, quadrature=(201, 6.0)).items
+    for name in ("discrimination_se", "difficulty_se", "intercept_se"):
+        assert found[name].to_numpy() == pytest.approx(by_node[name], rel=1e-4)

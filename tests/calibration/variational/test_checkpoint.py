@@ -153,7 +153,7 @@ def test_a_damaged_checkpoint_is_refused_by_name(tmp_path: Path, kind: str) -> N
     responses, path = drawn(), tmp_path / "state.npz"
     interrupted(responses, "2PL", steps=2, checkpoint=path, every=1)
     path.write_bytes(damaged(path.read_bytes(), kind))
-    with pytest.raises(ValueError, match=r"state\.npz is not a .* irtkit checkpoint"):
+    with pytest.raises(ValueError, match=r"state\.npz is not a .* irtkit variational checkpoint"):
         fitted(responses, checkpoint=path)
 
 
@@ -168,7 +168,7 @@ def test_a_checkpoint_that_lacks_a_part_is_refused_by_name(tmp_path: Path, left_
         arrays = {name: archive[name] for name in archive.files if name != left_out}
     with path.open("wb") as handle:
         np.savez(handle, **arrays)
-    with pytest.raises(ValueError, match=r"state\.npz is not a .* irtkit checkpoint"):
+    with pytest.raises(ValueError, match=r"state\.npz is not a .* irtkit variational checkpoint"):
         fitted(responses, checkpoint=path)
 
 

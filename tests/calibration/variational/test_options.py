@@ -55,5 +55,5 @@ def test_options_of_the_variational_path_are_no_arguments_of_fit(tmp_path: Path)
         remedy = rf"unexpected keyword argument '{name}'; write method=irtkit.Variational\({name}="
         with pytest.raises(TypeError, match=remedy):
             fit(None, method="vi", **{name: value})  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="unexpected keyword argument 'tolerance'$"):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'tolerance'$"):
         fit(None, tolerance=1)  # type: ignore[arg-type]
