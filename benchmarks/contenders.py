@@ -84,6 +84,10 @@ def is_ours(name: str) -> bool:
     return name.startswith("irtkit")
 
 
+_TURN = 0.3
+"""Seconds of a turn, of one fit or several: the first after others' turns finds cold caches."""
+
+
 def take_turns(
     contenders: Sequence[Contender],
     responses: Path,
@@ -102,7 +106,14 @@ def take_turns(
             if each.worker.problem is None and len(each.seconds) < wanted(each)
         ]:
             for each in unfinished:
+                before = len(each.seconds)
                 each.fit(responses, limit)
+                while (
+                    each.worker.problem is None
+                    and len(each.seconds) < wanted(each)
+                    and sum(each.seconds[before:]) < _TURN
+                ):
+                    each.fit(responses, limit)
     finally:
         for each in contenders:
             each.worker.close()
