@@ -17,7 +17,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import lapack
 
 from irtkit.calibration.information import (
     complete_data_information,
@@ -419,17 +418,14 @@ def _about_latent_sd(patterns: Patterns, items: Items, grid: Grid, sd: float) ->
 def _inverse(information: Array) -> Array:
     """Inverse of a symmetric matrix; NaN where a parameter is not identified.
 
-    By Cholesky where it is positive definite, which away from a maximum it need not be.
+    By NumPy's LAPACK: SciPy's has threads of its own, which for small matrices wait for those of
+    NumPy longer than inverting takes.
     """
     known = np.diag(information) > _UNKNOWN
     kept = np.ix_(known, known)
     scale = np.sqrt(np.outer(np.diag(information)[known], np.diag(information)[known]))
     inverse = np.full_like(information, np.nan)
-    factor, indefinite = lapack.dpotrf(information[kept] / scale)
-    if known.any() and not indefinite:
-        half = np.triu(lapack.dpotri(factor)[0])
-        inverse[kept] = (half + np.triu(half, 1).T) / scale
-        return inverse
     with suppress(np.linalg.LinAlgError):
-        inverse[kept] = np.linalg.inv(information[kept] / scale) / scale
+        found = np.linalg.inv(information[kept] / scale) / scale
+        inverse[kept] = (found + found.T) / 2
     return inverse
