@@ -40,13 +40,13 @@ LAYERS = (
     *("annotation", "datasets", "io", "plots", "report", "cli"),
 )
 CALIBRATION = (
-    *("summary", "lbfgs", "parameterisation", "priors", "item_prior", "settings"),
+    *("summary", "lbfgs", "parameterisation", "priors", "item_prior"),
     *("item_distribution", "likelihood", "maximise", "starting"),
     *("information", "standard_errors", "item_likelihoods", "empirical"),
     *("variational.options", "variational.coordinates", "variational.target", "variational.guide"),
     *("variational.elbo", "variational.minibatches", "variational.encoder"),
     *("variational.amortised", "variational.posterior", "variational.inference"),
-    *("variational.checkpoint", "result", "shortcoming", "estimates", "maximum_likelihood"),
+    *("variational.checkpoint", "result", "estimates", "maximum_likelihood"),
     *("variational.fit_variational", "fitting"),
 )
 """Modules of the largest folder, bottom-up; what they import for types alone counts as well."""

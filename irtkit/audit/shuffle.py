@@ -18,7 +18,7 @@ from irtkit.audit.expected import item_blocks
 from irtkit.audit.flags import NEGATIVE, flag_items
 from irtkit.audit.power import Power, power_of
 from irtkit.calibration import fit
-from irtkit.calibration.settings import check_data
+from irtkit.calibration.fitting import check_data
 from irtkit.checks import check_seed
 from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix, refuse_sparse

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.calibration.priors import WeakPrior
-from irtkit.calibration.result import FitResult
-from irtkit.calibration.settings import Quadrature, Settings
+from irtkit.calibration.result import FitResult, Quadrature, Settings
 from irtkit.irf import ItemParameters, ModelName
 
 if TYPE_CHECKING:

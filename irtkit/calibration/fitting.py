@@ -1,42 +1,43 @@
-"""The public way in: one function that fits any model to a response matrix."""
+"""The public way in: one function that fits any model to a response matrix.
+
+Arguments are refused by name before anything heavy is loaded.
+"""
 
 from __future__ import annotations
 
+import math
 import warnings
-from typing import TYPE_CHECKING, Literal, NamedTuple, Never
+from typing import TYPE_CHECKING, Any, Literal, Never
 
-from irtkit.calibration.settings import (
-    Settings,
-    check_data,
-    check_mesh,
-    check_prior,
-    check_quadrature,
-)
-from irtkit.calibration.shortcoming import shortcoming_of
+from irtkit.calibration.item_prior import ItemPrior
+from irtkit.calibration.priors import WeakPrior
+from irtkit.calibration.result import FitResult, Settings
 from irtkit.calibration.variational.options import Variational
-from irtkit.checks import check_number, check_whole, check_yes_or_no
+from irtkit.checks import (
+    as_number,
+    check_number,
+    check_one_of,
+    check_type,
+    check_whole,
+    check_yes_or_no,
+    first_names,
+    is_whole,
+)
+from irtkit.irf import MODELS
 from irtkit.progress import progress_line
-from irtkit.responses import refuse_sparse
+from irtkit.responses import ResponseMatrix, refuse_sparse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jax.sharding import Mesh
 
-    from irtkit.calibration.estimates import Estimates
-    from irtkit.calibration.maximise import Control
     from irtkit.calibration.priors import Prior, PriorName
-    from irtkit.calibration.result import FitResult
     from irtkit.irf import ModelName
-    from irtkit.patterns import Patterns
-    from irtkit.responses import ResponseMatrix
 
 _TOLERANCES = {"em": 1e-7, "vi": 0.03}
 """Estimates within √(2·10⁻⁷), 0.0004 standard errors of the maximum; posterior means within 3 %
 of a posterior SD, which changes the probability of a 90 % interval by 0.02 %."""
-_MOST_AT_START = 1000
-"""Most evaluations of the likelihood for the start of a variational fit; a dozen are the rule, and
-as many as this what EM may take by default."""
 
 
 def fit(
@@ -153,34 +154,81 @@ def fit(
     tol = check_number("tol", _TOLERANCES[name] if tol is None else tol, above=0)
     check_whole("max_iterations", max_iterations, 1)
     check_whole("seed", seed, 0)
-    check_quadrature(quadrature)
     check_yes_or_no(standard_errors=standard_errors)
-    check_prior(prior, model, variational=variational is not None)
+    _check_prior(prior, model, variational=variational is not None)
     if mesh is not None:
-        check_mesh(mesh)
+        _check_mesh(mesh)
         refuse_sparse(responses, "mesh")
-    batch = None if variational is None else variational.sizes
-    batches = batch is not None and batch[0] is not None
+    batches: dict[str, Any] = {}
+    if variational is not None and variational.sizes[0] is not None:
+        batches = {"batch": list(variational.sizes), "amortised": variational.amortised}
     settings = Settings(
         prior=prior,
         seed=int(seed),  # a number of NumPy's own cannot be stored
-        quadrature=quadrature
-        if isinstance(quadrature, str)
-        else [int(quadrature[0]), float(quadrature[1])],
+        quadrature=_checked_quadrature(quadrature),
         standard_errors=bool(standard_errors),
         synthetic=synthetic,
         tol=tol,
         max_iterations=int(max_iterations),
         devices=None if mesh is None else mesh.size,
-        batch=list(batch) if batch is not None and batches else None,
-        amortised=variational.amortised if variational is not None and batches else None,
+        **batches,
     )
     quantity = "log-likelihood" if variational is None else "ELBO"
     with progress_line(f"fitting {model}", quantity, shown=progress) as report:
-        result = _fitted(_Run(responses, model, settings, report, mesh, variational))
+        result = _fitted(responses, model, settings, variational, mesh=mesh, report=report)
     if not result.converged or "unbounded" in result.status:
-        warnings.warn(shortcoming_of(result), stacklevel=2)
+        warnings.warn(_shortcoming_of(result), stacklevel=2)
     return result
+
+
+def _fitted(
+    responses: ResponseMatrix,
+    model: ModelName,
+    settings: Settings,
+    variational: Variational | None,
+    *,
+    mesh: Mesh | None,
+    report: Callable[[int, float], None],
+) -> FitResult:
+    """Fit with settings that have been checked."""
+    from irtkit.calibration.estimates import result_of
+    from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
+    from irtkit.calibration.maximum_likelihood import maximum_likelihood
+    from irtkit.patterns import patterns_of
+
+    patterns = patterns_of(responses, synthetic_is_real=settings.synthetic == "ordinary")
+    counts = patterns.counts
+    if not counts.item_responses.any():
+        raise ValueError("responses holds no response of a real respondent")
+    grid = settings.quadrature
+    schedule = GridSchedule(None if isinstance(grid, str) else (int(grid[0]), float(grid[1])))
+    # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
+    same_as_1pl = schedule.fixed is None or variational is not None
+    of_items: ModelName = "1PL" if model == "Rasch" and same_as_1pl else model
+    # an empirical prior is learned after a search with the weak one
+    prior = WeakPrior() if isinstance(settings.prior, str) else settings.prior
+    if variational is None:
+        stopping = Stopping(settings.tol, settings.max_iterations)
+        estimates = maximum_likelihood(
+            patterns,
+            of_items,
+            prior,
+            Control(schedule, stopping, Monitor(report)),
+            empirical=settings.prior == "empirical",
+            standard_errors=settings.standard_errors,
+            mesh=mesh,
+        )
+    else:
+        from irtkit.calibration.maximise import problem_of
+        from irtkit.calibration.variational import fit_variational
+
+        some = fit_variational.starting_patterns(patterns, variational, settings.seed)
+        problem = problem_of(some, of_items, prior, mesh)
+        estimates = fit_variational.VariationalFit(
+            problem, schedule, patterns, responses, model, settings, variational, report
+        ).estimates()
+    method = "em" if variational is None else "vi"
+    return result_of(estimates, responses, counts, model=model, method=method, settings=settings)
 
 
 def _variational_of(method: object) -> Variational | None:
@@ -192,84 +240,86 @@ def _variational_of(method: object) -> Variational | None:
     return Variational() if method == "vi" else None
 
 
-class _Run(NamedTuple):
-    """A fit with settings that have been checked."""
+def check_data(responses: ResponseMatrix, model: str, synthetic: str) -> None:
+    """Refuse what cannot be fitted."""
+    check_type("responses", responses, ResponseMatrix)
+    check_one_of("model", model, MODELS)
+    check_one_of("synthetic", synthetic, ("separate", "ordinary"))
+    if synthetic == "separate" and responses.synthetic.all():
+        raise ValueError(
+            "responses holds synthetic respondents only; real ones set the scale "
+            "(synthetic='ordinary' treats all rows alike)"
+        )
 
-    responses: ResponseMatrix
-    model: ModelName
-    settings: Settings
-    report: Callable[[int, float], None]
-    mesh: Mesh | None
-    variational: Variational | None
 
-
-def _fitted(run: _Run) -> FitResult:
-    from irtkit.calibration.estimates import result_of
-    from irtkit.calibration.priors import WeakPrior
-    from irtkit.patterns import patterns_of
-
-    settings = run.settings
-    patterns = patterns_of(run.responses, synthetic_is_real=settings.synthetic == "ordinary")
-    counts = patterns.counts
-    if not counts.item_responses.any():
-        raise ValueError("responses holds no response of a real respondent")
-    # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
-    same_as_1pl = settings.quadrature == "adaptive" or run.variational is not None
-    model: ModelName = "1PL" if run.model == "Rasch" and same_as_1pl else run.model
-    # an empirical prior is learned after a search with the weak one
-    prior = WeakPrior() if isinstance(settings.prior, str) else settings.prior
-    if run.variational is None:
-        method, found = "em", _by_em(run, patterns, model, prior)
-    else:
-        method, found = "vi", _by_vi(run, patterns, model, prior, run.variational)
-    return result_of(
-        found, run.responses, counts, model=run.model, method=method, settings=settings
+def _checked_quadrature(quadrature: object) -> str | list[float]:
+    """Return the name of the adaptive grid, or nodes and limit of a fixed one."""
+    if isinstance(quadrature, str) and quadrature == "adaptive":
+        return quadrature
+    if isinstance(quadrature, tuple | list) and len(quadrature) == 2:
+        nodes, limit = quadrature
+        if is_whole(nodes) and nodes >= 3 and 0 < as_number(limit) < math.inf:
+            return [int(nodes), float(limit)]
+    raise ValueError(
+        "quadrature must be 'adaptive' or (nodes, limit), a whole number from 3 and a number "
+        f"above 0; got {quadrature!r}"
     )
 
 
-def _by_em(run: _Run, patterns: Patterns, model: ModelName, prior: Prior | None) -> Estimates:
-    """Maximise the likelihood; standard errors are those of the observed information."""
-    from irtkit.calibration.maximum_likelihood import maximum_likelihood
+def _check_mesh(mesh: object) -> None:
+    """Refuse what holds no device to compute on; jax is loaded only where there is a mesh."""
+    from jax.sharding import Mesh
 
-    settings = run.settings
-    return maximum_likelihood(
-        patterns,
-        model,
-        prior,
-        _control(run, settings.tol, settings.max_iterations, run.report),
-        empirical=settings.prior == "empirical",
-        standard_errors=settings.standard_errors,
-        mesh=run.mesh,
+    if not isinstance(mesh, Mesh):
+        raise TypeError(f"mesh must be a jax.sharding.Mesh or None, got {type(mesh).__name__}")
+    if not mesh.local_devices:
+        raise ValueError("mesh must hold at least one device of this process")
+    if len(set(mesh.devices.flat)) < mesh.size:
+        raise ValueError("mesh must hold every device once only")
+
+
+def _check_prior(prior: object, model: str, *, variational: bool) -> None:
+    """Refuse a prior that the method or the model cannot have, or what is none."""
+    if variational and prior is None:
+        raise ValueError(
+            "prior must not be None for method='vi': a posterior needs one; prior='weak' leaves "
+            "scale and location free"
+        )
+    if isinstance(prior, str) and prior == "empirical" and model not in {"2PL", "3PL"}:
+        raise ValueError(f"prior='empirical' learns about slopes, which {model} has not by item")
+    named = isinstance(prior, str) and prior in {"weak", "empirical"}
+    if not (named or prior is None or isinstance(prior, WeakPrior | ItemPrior)):
+        raise ValueError(
+            f"prior must be 'weak', 'empirical', None, an ItemPrior or a WeakPrior, got {prior!r}"
+        )
+
+
+def _shortcoming_of(result: FitResult) -> str:
+    """Say which items have no finite estimate, or that the fit did not converge; what to try."""
+    unbounded = [
+        repr(name)
+        for name, status in zip(result.item_labels, result.status, strict=True)
+        if status == "unbounded"
+    ]
+    if unbounded:
+        return (
+            f"{len(unbounded)} of {len(result.item_labels)} items have no finite maximum of the "
+            f"likelihood and keep the last value reached: {first_names(unbounded)}"
+            + ("" if result.converged else "; the fit did not converge for it")
+            + "; prior='weak' gives finite estimates"
+        )
+    last = result.trace_rows[-1]
+    if result.method == "vi":
+        return (
+            f"the evidence lower bound has not settled in {result.n_iterations} steps (smoothed "
+            f"{last[5]:.4f}); raise max_iterations"
+        )
+    exhausted = result.n_iterations >= result.settings["max_iterations"]
+    advice = ["raise max_iterations"] if exhausted else []
+    advice += [] if result.settings["prior"] else ["use prior='weak'"]
+    return (
+        f"the fit did not converge in {result.n_iterations} iterations "
+        f"(log-likelihood {last[2]:.4f}, last change of a parameter {last[3]:.2g})"
+        + ("" if exhausted else ", no further step raises the likelihood")
+        + (f"; {' or '.join(advice)}" if advice else "")
     )
-
-
-def _by_vi(
-    run: _Run, patterns: Patterns, model: ModelName, prior: Prior | None, options: Variational
-) -> Estimates:
-    """Approximate the posterior, starting near the maximum of the penalised likelihood."""
-    from irtkit.calibration.maximise import problem_of
-    from irtkit.calibration.variational import fit_variational
-
-    # the start is the same however few steps are then allowed, so that a fit which ran out of
-    # them continues as one that did not
-    some = fit_variational.starting_patterns(patterns, options, run.settings.seed)
-    return fit_variational.VariationalFit(
-        problem_of(some, model, prior, run.mesh),
-        _control(run, fit_variational.NEAR, _MOST_AT_START, lambda _step, _value: None),
-        patterns,
-        run.responses,
-        run.model,
-        run.settings,
-        options,
-        run.report,
-    ).estimates()
-
-
-def _control(
-    run: _Run, tol: float, max_evaluations: int, report: Callable[[int, float], None]
-) -> Control:
-    from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
-
-    grid = run.settings.quadrature
-    fixed = None if isinstance(grid, str) else (int(grid[0]), float(grid[1]))
-    return Control(GridSchedule(fixed), Stopping(tol, max_evaluations), Monitor(report))

@@ -102,10 +102,10 @@ class GridSchedule:
 class Stopping:
     """When a search ends."""
 
-    tol: float = 1e-7
+    tol: float
     """Gain in log-likelihood that a full step must promise."""
     max_evaluations: int = 1000
-    """Evaluations of the likelihood, of all searches of a fit together."""
+    """Evaluations of the likelihood, of all searches of a fit together; a dozen are the rule."""
     steepest: float = 100.0  # see patience
     patience: int = 48
     """Slope, and evaluations, beyond which a fit without a prior is given up: on separable items

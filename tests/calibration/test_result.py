@@ -1,8 +1,9 @@
-"""Tables, printing, and results that come back from a file as they went."""
+"""Tables, printing, settings, and results that come back from a file as they went."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from dataclasses import FrozenInstanceError, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,10 +12,21 @@ import pytest
 
 import irtkit
 from irtkit import FitResult, ResponseMatrix, add_synthetic, fit, load
+from irtkit.calibration.result import Settings
 from irtkit.patterns import patterns_of
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+SETTINGS = Settings(
+    prior=None,
+    seed=3,
+    quadrature=[61, 6.0],
+    standard_errors=True,
+    synthetic="separate",
+    tol=1e-7,
+    max_iterations=10,
+)
 
 
 @pytest.fixture(scope="module")
@@ -213,3 +225,30 @@ def test_repeated_trials_are_saved_with_the_result(
     same(counted, back)
     assert back.responses == (responses if include else None)
     assert back.items["n_responses"].sum() == trials[:-1].sum()
+
+
+def test_keys_are_the_names_of_what_concerns_the_fit() -> None:
+    assert SETTINGS["tol"] == SETTINGS.tol == 1e-7
+    assert "devices" not in SETTINGS
+    assert replace(SETTINGS, devices=1)["devices"] == 1
+    assert len(SETTINGS) == len(list(SETTINGS)) == 7
+    with pytest.raises(KeyError, match="devices"):
+        SETTINGS["devices"]
+    with pytest.raises(KeyError, match="model"):
+        SETTINGS["model"]
+
+
+def test_no_prior_is_told_as_none() -> None:
+    assert "prior" in SETTINGS
+    assert SETTINGS["prior"] is None
+
+
+def test_settings_are_equal_to_the_dictionary_of_them() -> None:
+    as_dictionary = json.loads(json.dumps(dict(SETTINGS)))
+    assert as_dictionary == SETTINGS
+    assert as_dictionary != replace(SETTINGS, seed=4)
+
+
+def test_settings_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        SETTINGS.seed = 4  # type: ignore[misc]

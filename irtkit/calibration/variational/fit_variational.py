@@ -18,8 +18,7 @@ from scipy.special import logit
 from irtkit.calibration.empirical import empirical_bayes
 from irtkit.calibration.estimates import Estimates
 from irtkit.calibration.likelihood import synthetic_sd
-from irtkit.calibration.maximise import maximise
-from irtkit.calibration.priors import WeakPrior
+from irtkit.calibration.maximise import Control, Monitor, Stopping, maximise
 from irtkit.calibration.starting import start
 from irtkit.calibration.variational import inference
 from irtkit.calibration.variational.amortised import Amortised
@@ -36,8 +35,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from irtkit.calibration.maximise import Control, Problem
-    from irtkit.calibration.settings import Settings
+    from irtkit.calibration.maximise import GridSchedule, Problem
+    from irtkit.calibration.result import Settings
     from irtkit.calibration.variational.inference import State
     from irtkit.calibration.variational.options import Variational
     from irtkit.irf import ModelName
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-NEAR = 1e-3
+_NEAR = 1e-3
 """Tolerance of the EM fit to start from, in nats: it ends within √(2·tol) = 0.04 standard errors of
 the maximum, about as far as posterior means may be off at the end."""
 _BATCHES_AT_START = 4
@@ -74,7 +73,7 @@ class VariationalFit:
     """
 
     problem: Problem
-    control: Control
+    schedule: GridSchedule
     patterns: Patterns
     responses: ResponseMatrix
     model: ModelName
@@ -84,8 +83,7 @@ class VariationalFit:
 
     def estimates(self) -> Estimates:
         """Find a start or the state of a checkpoint, maximise the bound, sum up the posterior."""
-        learns, given = self.settings.prior == "empirical", self.settings.prior
-        prior = None if learns else WeakPrior() if given == "weak" else given
+        prior = None if self.settings.prior == "empirical" else self.problem.prior
         file = self._checkpoint(prior)
         stored = None if file is None else file.resumed(prior)
         state, encoder = (self._start(prior), None) if stored is None else stored
@@ -109,11 +107,15 @@ class VariationalFit:
 
     def _start(self, prior: Any) -> State:
         """State near the maximum of the penalised likelihood; a prior of None is learned there."""
-        problem, control = self.problem, self.control
+        problem = self.problem
+        # the same however few steps are then allowed, so that a fit which ran out of them
+        # continues as one that did not
+        silent = Monitor(lambda _step, _value: None)
+        control = Control(self.schedule, Stopping(_NEAR), silent)
         maximum = maximise(problem, start(problem, control), control)
         log_scale, location = problem.parameters.values(maximum.x).hyper
         if prior is None:
-            problem, maximum = empirical_bayes(problem, maximum, control.schedule)
+            problem, maximum = empirical_bayes(problem, maximum, self.schedule)
             prior = problem.prior
             log_scale, location = math.log(prior.slope), -prior.difficulty
         items = problem.items(maximum.x)
@@ -124,7 +126,7 @@ class VariationalFit:
     def _exact_batches(self) -> Batches:
         """Batches with their marginal likelihood."""
         size, seed = self.options.sizes[0], self.settings.seed
-        return Batches(self.problem, self.control.schedule, self.patterns, size, seed)
+        return Batches(self.problem, self.schedule, self.patterns, size, seed)
 
     def _batches(self, state: State, encoder: Encoder | None) -> Batches:
         """Batches of the fit; an encoder that was not stored is trained at the start."""
@@ -198,7 +200,7 @@ class VariationalFit:
         batches, real = self._exact_batches(), self.patterns.real
         found = batches.posteriors(parameters, state.nodes)
         farthest = float((np.abs(found.mean) + 7 * found.sd)[real].max())
-        schedule, items = self.control.schedule, Items(*parameters.T)
+        schedule, items = self.schedule, Items(*parameters.T)
         patterns = self.problem.engine.patterns
         nodes = schedule.dense(schedule.density(items, patterns, farthest), items, patterns)
         dense = batches.posteriors(parameters, nodes)
