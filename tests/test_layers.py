@@ -41,7 +41,7 @@ LAYERS = (
 )
 CALIBRATION = (
     *("summary", "lbfgs", "parameterisation", "priors", "item_prior"),
-    *("item_distribution", "likelihood", "maximise", "starting"),
+    *("item_distribution", "likelihood", "maximise"),
     *("information", "standard_errors", "item_likelihoods", "empirical"),
     *("variational.options", "variational.coordinates", "variational.target", "variational.guide"),
     *("variational.elbo", "variational.minibatches", "variational.encoder"),

@@ -5,7 +5,7 @@ come to need finer nodes, or when the log-likelihood on nodes twice as dense dif
 then goes on from where it is. On a fixed grid there is one search. On one grid no step is taken
 that lowers the objective by more than rounding.
 
-Before the search come easier problems whose maxima are on the way (:mod:`.starting`).
+Before the search come easier problems whose maxima are on the way (:mod:`.maximum_likelihood`).
 """
 
 from __future__ import annotations

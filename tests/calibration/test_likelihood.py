@@ -16,9 +16,9 @@ from irtkit.calibration.likelihood import (
     synthetic_sd,
 )
 from irtkit.calibration.maximise import problem_of
+from irtkit.calibration.maximum_likelihood import starting_values
 from irtkit.calibration.parameterisation import Hyper, Parameterisation
 from irtkit.calibration.priors import Beta, WeakPrior
-from irtkit.calibration.starting import starting_values
 from irtkit.irf import MODELS, Items
 from irtkit.patterns import Patterns, patterns_of
 from irtkit.quadrature import engine_of, fixed_nodes

@@ -19,7 +19,7 @@ from irtkit.calibration.maximise import (
     problem_of,
     with_unit_scale,
 )
-from irtkit.calibration.starting import start
+from irtkit.calibration.maximum_likelihood import start
 from irtkit.irf import MODELS, Items
 from irtkit.patterns import merged, patterns_of
 from irtkit.quadrature import fixed_nodes

@@ -19,7 +19,7 @@ from irtkit.calibration.empirical import empirical_bayes
 from irtkit.calibration.estimates import Estimates
 from irtkit.calibration.likelihood import synthetic_sd
 from irtkit.calibration.maximise import Control, Monitor, Stopping, maximise
-from irtkit.calibration.starting import start
+from irtkit.calibration.maximum_likelihood import start
 from irtkit.calibration.variational import inference
 from irtkit.calibration.variational.amortised import Amortised
 from irtkit.calibration.variational.checkpoint import Checkpoint, digest_of
