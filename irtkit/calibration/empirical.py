@@ -13,6 +13,7 @@ moves.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -54,7 +55,16 @@ _ABSCISSAE, _WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
 _STEPS = np.stack(np.meshgrid(_ABSCISSAE, _ABSCISSAE), axis=-1).reshape(-1, 2)
 _LOG_WEIGHTS = np.log(np.outer(_WEIGHTS, _WEIGHTS).ravel()) + 0.5 * (_STEPS**2).sum(axis=1)
 """Of an integral over the plane, from those of one with a normal density."""
-_EXPECTED = ItemDistribution(1.0).vector
+_EXPECTED = ItemDistribution(
+    slope=1.0,
+    bend=1.0,
+    log_slope_spread=0.4,  # as the weak prior has it
+    inverted=0.02,  # two SDs of its logit on either side are 0.04 and 53 %
+    difficulty=0.0,
+    difficulty_spread=1.0,  # as that of ability
+    intercept=0.0,
+    intercept_spread=0.5,
+)
 _EXPECTED_PRECISION = np.array([0.0, 1.0, 1.0, 0.25, 0.1, 1.0, 0.1, 1.0])
 """What is taken of the distribution's numbers in advance, with the weight of about one item."""
 _LOWEST, _HIGHEST = (
@@ -130,8 +140,12 @@ def _rough(items: Items) -> ItemDistribution:
     slope = max(abs(float(np.median(items.slope))), _LEAST_SLOPE)
     spread = max(float(np.std(items.intercept)), _LEAST_SLOPE) / np.sqrt(2)
     difficulty = -float(np.median(items.intercept)) / slope
-    return ItemDistribution(
-        slope, difficulty=difficulty, difficulty_spread=spread / slope, intercept_spread=spread
+    return replace(
+        _EXPECTED,
+        slope=slope,
+        difficulty=difficulty,
+        difficulty_spread=spread / slope,
+        intercept_spread=spread,
     )
 
 
@@ -161,12 +175,13 @@ def _likeliest(
     from scipy.optimize import Bounds, minimize
 
     n_items, place = copies.sum(), np.unique(points.item, return_inverse=True)[1].ravel()
+    expected = _EXPECTED.vector
 
     def loss(vector: Array) -> tuple[float, Array]:
         distribution = ItemDistribution.from_vector(vector)
         places = points.slope, points.intercept, points.sign
         shares = _shares(points, distribution.log_density(*places))
-        off = vector - _EXPECTED
+        off = vector - expected
         total = float(copies @ shares.log_marginal) - 0.5 * float(_EXPECTED_PRECISION @ off**2)
         weights = shares.value * copies[place, None]
         by_vector = distribution.gradient(*places, weights) - _EXPECTED_PRECISION * off

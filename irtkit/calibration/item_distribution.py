@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 STEEP = Steep(WeakPrior.steep, WeakPrior.steep_spread)
 """The limit that slopes meet under the weak prior."""
+_LOGARITHMS, _LOGITS = [0, 1, 2, 5, 7], [3]
+"""Numbers of a distribution that are above 0, and between 0 and 1."""
 
 
 @dataclass(frozen=True)
@@ -83,13 +85,13 @@ class ItemDistribution:
     """
 
     slope: float
-    bend: float = 1.0
-    log_slope_spread: float = 0.4
-    inverted: float = 0.02
-    difficulty: float = 0.0
-    difficulty_spread: float = 1.0
-    intercept: float = 0.0
-    intercept_spread: float = 0.5
+    bend: float
+    log_slope_spread: float
+    inverted: float
+    difficulty: float
+    difficulty_spread: float
+    intercept: float
+    intercept_spread: float
     learns: ClassVar[bool] = False
 
     def described(self) -> dict[str, Any]:
@@ -108,35 +110,18 @@ class ItemDistribution:
     @classmethod
     def from_vector(cls, vector: Array) -> ItemDistribution:
         """Return the distribution of which :attr:`vector` is ``vector``."""
-        slope, bend, spread, odds, difficulty, of_difficulty, intercept, of_intercept = map(
-            float, vector
-        )
-        return cls(
-            math.exp(slope),
-            math.exp(bend),
-            math.exp(spread),
-            1 / (1 + math.exp(-odds)),
-            difficulty,
-            math.exp(of_difficulty),
-            intercept,
-            math.exp(of_intercept),
-        )
+        numbers = vector.copy()
+        numbers[_LOGARITHMS] = np.exp(vector[_LOGARITHMS])
+        numbers[_LOGITS] = logistic(vector[_LOGITS])
+        return cls(*map(float, numbers))
 
     @property
     def vector(self) -> Array:
         """All eight numbers, unbounded: logarithms, a logit, and both means as they are."""
-        return np.array(
-            [
-                math.log(self.slope),
-                math.log(self.bend),
-                math.log(self.log_slope_spread),
-                math.log(self.inverted / (1 - self.inverted)),
-                self.difficulty,
-                math.log(self.difficulty_spread),
-                self.intercept,
-                math.log(self.intercept_spread),
-            ]
-        )
+        numbers = np.array(list(asdict(self).values()), dtype=np.float64)
+        numbers[_LOGARITHMS] = np.log(numbers[_LOGARITHMS])
+        numbers[_LOGITS] = np.log(numbers[_LOGITS] / (1 - numbers[_LOGITS]))
+        return numbers
 
     @property
     def turn(self) -> float:

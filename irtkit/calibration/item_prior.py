@@ -118,9 +118,10 @@ class ItemPrior:
         del hyper
         terms: list[Term] = []
         if self.discrimination is not None:
-            share = 1 / (len(items.slope) if copies is None else copies.sum())
             at = self.discrimination.at(items.slope)
-            terms.append(Term(at, {0: 1.0}, share=share if common_slope else 1.0))
+            if common_slope:
+                at = at.times(1 / (len(items.slope) if copies is None else copies.sum()))
+            terms.append(Term(at, {0: 1.0}))
         if self.intercept is not None:
             terms.append(Term(self.intercept.at(items.intercept), {1: 1.0}))
         if self.guessing is not None and items.logit_guessing is not None:

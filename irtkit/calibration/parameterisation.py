@@ -32,8 +32,8 @@ _LEAST_SINE = 1e-8
 class Hyper(NamedTuple):
     """What the weak prior learns: log τ, the scale of slopes, and m, the location of intercepts."""
 
-    log_scale: float = 0.0
-    location: float = 0.0
+    log_scale: float
+    location: float
 
 
 class Values(NamedTuple):
@@ -83,13 +83,14 @@ class Parameterisation:
 
     def vector(self, items: Items, hyper: Hyper | None = None, latent_sd: float = 1.0) -> Array:
         """Return the vector that stands for some items."""
-        x, hyper = np.zeros(self.size), Hyper() if hyper is None else hyper
+        x = np.zeros(self.size)
         slopes = np.full(1, math.log(latent_sd)) if self.model == "Rasch" else items.slope
         x[self.slopes], x[self.intercepts] = slopes[: 1 if self.common_slope else None], items[1]
         if self.model == "3PL":
             # beyond a logit of 60 the angle is ½π within 1e-13
             x[self.angles] = np.arctan(np.exp(0.5 * np.minimum(items.logit_guessing, 60.0)))
-        x[self.hyper] = (hyper.location, hyper.log_scale)[: self.n_hyper]
+        if hyper is not None:
+            x[self.hyper] = (hyper.location, hyper.log_scale)[: self.n_hyper]
         return x
 
     def pulled_back(self, at: Values, by_item: Array, by_log_sd: float, by_hyper: Array) -> Array:

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
 
     from irtkit.irf import ModelName
 
-_SHOWN = 5
-
 
 def tables_in_words(items: pd.DataFrame, respondents: pd.DataFrame, model: ModelName) -> str:
     """Return what ``print(result)`` says of items, the hardest ones, and the ablest respondents."""
@@ -44,4 +42,4 @@ def _remarkable(items: pd.DataFrame, model: ModelName) -> list[str]:
 
 
 def _shown(table: pd.DataFrame) -> str:
-    return table.head(_SHOWN).to_string(float_format="%.3f", index_names=False)
+    return table.head().to_string(float_format="%.3f", index_names=False)

@@ -130,7 +130,7 @@ def test_a_density_of_the_size_of_slopes_leaves_their_sign_free() -> None:
 
 
 def test_a_common_slope_has_its_density_once_however_many_items_share_it() -> None:
-    density, hyper = Normal(1.0, 0.5), Hyper()
+    density, hyper = Normal(1.0, 0.5), Hyper(0.0, 0.0)
     expected = float(density.at(np.array([1.7])).value[0])
     for n_items, copies in ((1, None), (20, None), (4, np.array([1.0, 3.0, 2.0, 5.0]))):
         items = Items(np.full(n_items, 1.7), np.zeros(n_items))

@@ -156,4 +156,4 @@ def test_what_the_prior_learns_is_kept_in_the_vector() -> None:
     items = Items(np.linspace(0.5, 1.5, N_ITEMS), np.zeros(N_ITEMS))
     assert parameters.values(parameters.vector(items, Hyper(0.3, -0.2))).hyper == Hyper(0.3, -0.2)
     without = Parameterisation("2PL", N_ITEMS, learns=False)
-    assert without.values(without.vector(items, Hyper(0.3, -0.2))).hyper == Hyper()
+    assert without.values(without.vector(items, Hyper(0.3, -0.2))).hyper == Hyper(0.0, 0.0)

@@ -54,9 +54,9 @@ class Coordinates:
     n_items: int
     curve: Curve
     learns: bool
-    intercepts_move: bool = False
-    sign: Array | None = None
-    bend: float = 1.0
+    intercepts_move: bool
+    sign: Array | None
+    bend: float
 
     @property
     def common_slope(self) -> bool:
@@ -66,7 +66,7 @@ class Coordinates:
     @property
     def n_own(self) -> int:
         """Coordinates of every item."""
-        return {"Rasch": 1, "1PL": 1, "2PL": 2, "3PL": 3}[self.model]
+        return self.n_parameters - self.common_slope
 
     @property
     def n_shared(self) -> int:

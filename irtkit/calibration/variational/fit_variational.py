@@ -189,6 +189,7 @@ class VariationalFit:
                 abilities=abilities,
                 elbo=elbo,
                 encoder=_encoder_of(batches),
+                stretch=1.0,
             ),
         )
 

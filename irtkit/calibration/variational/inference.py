@@ -88,13 +88,13 @@ class State:
     """Nodes that suit the items in the middle of the guide."""
     by_slope: Array
     """Expected gradient of the likelihood by slopes at the last step."""
-    round_from: Array | None = None
+    round_from: Array | None
     """Means of own coordinates when the last round of minibatches began."""
-    step: int = 0
-    averaged: int = 0
+    step: int
+    averaged: int
     """Steps averaged so far; 0 during burn-in."""
-    trace: tuple[TraceRow, ...] = ()
-    converged: bool = False
+    trace: tuple[TraceRow, ...]
+    converged: bool
 
 
 def first_state(target: Target, mean: Point, batches: Batches) -> State:
@@ -108,7 +108,15 @@ def first_state(target: Target, mean: Point, batches: Batches) -> State:
     no_gradient = np.zeros(coordinates.n_items)
     by_prior = target.expected_prior(mean.own, sds).curvature
     guide = guide_of(target, mean, information, no_gradient, by_prior)
-    state = State(target, guide, information, nodes, no_gradient)
+    state = State(
+        *(target, guide, information, nodes),
+        by_slope=no_gradient,
+        round_from=None,
+        step=0,
+        averaged=0,
+        trace=(),
+        converged=False,
+    )
     for _ in range(_FIRST_ROUNDS):
         state = renewed(state, batches, _DAMPING)
     return state

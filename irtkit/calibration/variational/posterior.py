@@ -79,9 +79,9 @@ class Posterior:
     abilities: Abilities
     elbo: float
     """Evidence lower bound in nats, abilities integrated out; constants of the priors included."""
-    encoder: Encoder | None = None
+    encoder: Encoder | None
     """Of an amortised fit: what tells abilities from answers."""
-    stretch: float = 1.0
+    stretch: float
     """Factor from ability here to ability in the result: −1 turns the scale round."""
 
     def __repr__(self) -> str:

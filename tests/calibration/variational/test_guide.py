@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+LEARNED_ONE = ItemDistribution(1.0, 1.0, 0.4, 0.02, 0.0, 1.0, 0.0, 0.5)
+
 
 def guide_at(
     target: Target, mean: Point, system: System, by_slope: Array, by_prior: Array
@@ -202,7 +204,7 @@ def test_a_coordinate_that_bends_keeps_part_of_its_information(
 
 
 def test_a_guide_is_finite_where_responses_say_nothing() -> None:
-    target = target_of("3PL", ItemDistribution(1.0), np.ones(4), 100)
+    target = target_of("3PL", LEARNED_ONE, np.ones(4), 100)
     nothing = System(
         np.zeros((4, 3, 3)), np.zeros((4, 3, 3)), np.zeros((4, 3, N_COMMON)), np.eye(N_COMMON)
     )
@@ -210,6 +212,6 @@ def test_a_guide_is_finite_where_responses_say_nothing() -> None:
     made = guide_at(target, point, nothing, np.zeros(4), np.ones((4, 3)))
     assert np.isfinite(made.sds()).all()
     assert np.isfinite(made.entropy())
-    wide = replace(target, prior=ItemDistribution(1.0, intercept_spread=3.0))
+    wide = replace(target, prior=replace(LEARNED_ONE, intercept_spread=3.0))
     wider = guide_at(wide, point, nothing, np.zeros(4), np.ones((4, 3)))
     assert (wider.sds()[:, 1] > made.sds()[:, 1]).all()
