@@ -75,27 +75,21 @@ class GridSchedule:
         if patterns.has_synthetic:
             half_width = max(half_width, 4 * synthetic_sd(items, 1.0, patterns.multiplicity))
         answered = float(patterns.margins.respondent_responses.max()) / patterns.n_items
-        return NodeDensity.of(items, half_width, answered, patterns.multiplicity)
+        by_product = not patterns.complete or items.logit_guessing is not None
+        pays = by_product or patterns.n_items >= self.many_items
+        share = self.share_of_points if pays else 0.0
+        return NodeDensity.of(items, half_width, answered, patterns.multiplicity, share=share)
 
     def nodes(self, items: Items, patterns: Patterns) -> Nodes:
         """Return the fixed grid, or the first that suits some items."""
-        return self.built(self.density(items, patterns), 0, items, patterns)
+        return self.built(self.density(items, patterns), 0)
 
-    def built(self, density: NodeDensity, level: int, items: Items, patterns: Patterns) -> Nodes:
+    def built(self, density: NodeDensity, level: int) -> Nodes:
         """Return the fixed grid, or nodes of a density, refined to a level."""
         if self.fixed is not None:
             return fixed_nodes(*self.fixed)
         refined, points_refined, interpolates = self.refinements[level]
-        share = self._share(items, patterns) if interpolates else 0.0
-        return density.nodes(refined, points_refined, share=share)
-
-    def dense(self, density: NodeDensity, items: Items, patterns: Patterns) -> Nodes:
-        """Adaptive nodes twice as dense as needed."""
-        return density.nodes(2, 2, share=self._share(items, patterns))
-
-    def _share(self, items: Items, patterns: Patterns) -> float:
-        by_product = not patterns.complete or items.logit_guessing is not None
-        return self.share_of_points if by_product or patterns.n_items >= self.many_items else 0.0
+        return density.nodes(refined, points_refined, interpolates=interpolates)
 
 
 @dataclass(frozen=True)
@@ -176,8 +170,7 @@ class Problem(NamedTuple):
         items, patterns = self.items(x), self.engine.patterns
         for _ in range(_MOST_HALF_WIDTHS):
             density = schedule.density(items, patterns, half_width)
-            nodes = schedule.dense(density, items, patterns)
-            posteriors = self.posteriors(x, nodes)
+            posteriors = self.posteriors(x, density.nodes(2, 2))
             farthest = (np.abs(posteriors.mean) + _FAR * posteriors.sd)[patterns.real].max()
             half_width = float(density.theta[-1])
             if farthest <= half_width:
@@ -226,10 +219,7 @@ def maximise(problem: Problem, lbfgs: PreconditionedLBFGS, control: Control) -> 
     search = _Search(problem, lbfgs, control)
     density = schedule.density(problem.items(lbfgs.x), patterns)
     while True:
-        nodes, n_grids = (
-            schedule.built(density, level, problem.items(lbfgs.x), patterns),
-            n_grids + 1,
-        )
+        nodes, n_grids = schedule.built(density, level), n_grids + 1
         finer = search.on(nodes, density if n_grids < schedule.most_grids else None)
         if finer is not None:
             density = finer

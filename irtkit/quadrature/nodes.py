@@ -25,19 +25,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from irtkit.irf import Items
 from irtkit.patterns import blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from irtkit.irf import Items
+
     Array = NDArray[np.float64]
 
 _SPACING = 1.1
 """Spacing of adaptive nodes in posterior SDs; see the error above."""
-_POINT_SPACING, _AT_ITEMS = 0.55, 5000  # in units of one over the steepness of the items
-"""Spacing of curve points, and the number of items for which it is meant: the sum of softplus over
-items is then off by about 1e-4 at any node, with signs that alternate, where abilities are."""
+_POINT_SPACING = 1.12
+"""Spacing of the curve points of one item, in units of one over its steepness; of n items divided
+by the root that keeps the error of their sum. The sum of softplus over 5,000 items, 0.55 apart, is
+off by about 1e-4 at any node, with signs that alternate, where abilities are."""
 _LEAST_STEEPNESS = 0.6
 """Steepness that curve points are placed for where all items are flatter, lest there be fewer
 points than a stencil has."""
@@ -48,7 +50,8 @@ _NODE_COUNTS = (32, 40, 48, 56, *(k * 2**p for p in range(4, 12) for k in (4, 5,
 """Node counts in use: few, so that compiled programs are shared, and divisible by 8."""
 _STEP, _MOST_STEPS = 0.1, 1024  # a width rises by at most 0.02 per step, see the rate
 """Steps of ability at which the wanted width is computed, and the most of them."""
-_SAMPLED_ITEMS, _STEEPEST = 512, 64  # drawn at random, 448 would err by 5 %
+_SAMPLED_ITEMS = 512  # drawn at random, 448 would err by 5 %
+_STEEPEST = _SAMPLED_ITEMS // 8
 """Most items that the wanted width is computed from, and how many of these are the steepest of
 all: one alone may decide."""
 _STEEP = 0.5
@@ -116,10 +119,18 @@ class NodeDensity:
     width: Array
     """Shape (2, n)."""
     n_items: int
+    share: float
+    """Share of curve points in nodes below which interpolation spares more than it costs."""
 
     @classmethod
     def of(
-        cls, items: Items, half_width: float, answered: float = 1.0, copies: Array | None = None
+        cls,
+        items: Items,
+        half_width: float,
+        answered: float = 1.0,
+        copies: Array | None = None,
+        *,
+        share: float = 0.0,
     ) -> NodeDensity:
         """Density for items over [−half_width, half_width].
 
@@ -138,23 +149,25 @@ class NodeDensity:
         for towards in (1, -1):  # the width may not rise faster, to the right and to the left
             along = (width - towards * rise)[:, ::towards]
             width = np.minimum.accumulate(along, axis=1)[:, ::towards] + towards * rise
-        return cls(theta, width, int(copies.sum()))
+        return cls(theta, width, int(copies.sum()), share)
 
     def too_coarse_for(self, needed: NodeDensity, factor: float) -> bool:
         """Whether nodes or points would have to be closer by a factor than these."""
         before = np.stack([np.interp(needed.theta, self.theta, width) for width in self.width])
         return bool((needed.width * factor < before).any())
 
-    def nodes(self, refined: int = 1, points_refined: int = 1, *, share: float = 0.0) -> Nodes:
+    def nodes(
+        self, refined: int = 1, points_refined: int = 1, *, interpolates: bool = True
+    ) -> Nodes:
         """Nodes and curve points, each a number of times as dense as needed.
 
-        The nodes themselves are the points unless less than a ``share`` as many points suffice.
+        The nodes themselves are the points unless less than a share as many points suffice.
         """
         theta, log_width = self._placed(0, _SPACING / refined, refined)
-        if share:
-            spacing = _POINT_SPACING * (_AT_ITEMS / self.n_items) ** (1 / _STENCIL)
+        if interpolates and self.share:
+            spacing = _POINT_SPACING / self.n_items ** (1 / _STENCIL)
             points, _ = self._placed(1, spacing / points_refined, points_refined)
-            if len(points) <= share * len(theta):
+            if len(points) <= self.share * len(theta):
                 return Nodes(theta, log_width, points, _local_interpolation(theta, points))
         return Nodes(theta, log_width, theta, None)
 
@@ -194,7 +207,7 @@ def _sampled(items: Items, copies: Array) -> tuple[Items, Array]:
     chosen = np.concatenate([steepest, every])
     stand_for = copies[chosen]
     stand_for[_STEEPEST:] *= copies[others].sum() / copies[every].sum()
-    return Items(*(None if part is None else part[chosen] for part in items)), stand_for
+    return items.chosen(chosen), stand_for
 
 
 def _abilities(items: Items, half_width: float) -> Array:

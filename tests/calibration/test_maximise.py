@@ -147,11 +147,10 @@ def test_a_schedule_gives_the_fixed_grid_or_nodes_that_suit_the_items() -> None:
     assert adaptive.nodes(flat, rows).n_nodes < adaptive.nodes(steep, rows).n_nodes
     density = adaptive.density(steep, rows)
     by_level = [
-        adaptive.built(density, level, steep, rows).n_nodes
-        for level in range(len(adaptive.refinements))
+        adaptive.built(density, level).n_nodes for level in range(len(adaptive.refinements))
     ]
     assert by_level == sorted(by_level)
-    assert adaptive.dense(density, steep, rows).n_nodes > 1.5 * by_level[0]
+    assert density.nodes(2, 2).n_nodes > 1.5 * by_level[0]
 
 
 def test_item_curves_are_interpolated_where_they_cost_more_than_that() -> None:

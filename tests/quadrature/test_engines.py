@@ -122,7 +122,7 @@ def test_engines_agree(
         responses = add_synthetic(responses, ("always-right", "always-wrong"))
     rows = patterns_of(responses, synthetic_is_real=False)
     arrays = as_arrays(items)
-    nodes = NodeDensity.of(arrays, 8.0, 1.0).nodes(2, share=float(interpolated))
+    nodes = NodeDensity.of(arrays, 8.0, 1.0, share=float(interpolated)).nodes(2)
     assert (nodes.interpolation is not None) == interpolated
     one, other = NumpyEngine(rows), JaxEngine(rows)
     for name, value in one.sums(arrays, grid_of(nodes), exact=True)._asdict().items():
@@ -141,7 +141,7 @@ def test_sparse_rows_give_what_dense_ones_give(
     drawn_responses, items = drawn(model, missing, trials, n_items=150)
     responses = add_synthetic(drawn_responses, ("always-right", "always-wrong"))
     arrays = as_arrays(items)
-    nodes = NodeDensity.of(arrays, 8.0, 1.0).nodes(2, share=float(interpolated))
+    nodes = NodeDensity.of(arrays, 8.0, 1.0, share=float(interpolated)).nodes(2)
     dense = NumpyEngine(patterns_of(responses, synthetic_is_real=False))
     few = engine_of(
         patterns_of(responses.to_sparse(), synthetic_is_real=False), with_guessing=model == "3PL"
@@ -209,7 +209,7 @@ def test_multiplicities_give_the_sums_of_repeated_columns(
     place = np.repeat(np.arange(12), times)
     repeated, arrays = distinct.with_columns(place), as_arrays(items)
     counted = distinct.with_weights(distinct.frequency, times.astype(float))
-    nodes = NodeDensity.of(arrays, 8.0, 1.0, times).nodes(2, share=10.0)
+    nodes = NodeDensity.of(arrays, 8.0, 1.0, times, share=10.0).nodes(2)
     assert nodes.interpolation is not None
     expected = engine(repeated).sums(arrays.chosen(place), grid_of(nodes), exact=True)
     found = engine(counted).sums(arrays, grid_of(nodes), exact=True)
@@ -298,7 +298,7 @@ def test_adaptive_nodes_integrate_as_a_grid_four_times_as_fine_and_twice_as_wide
     extreme = np.vstack([responses.values, np.ones(n_items), np.zeros(n_items)])
     engine = NumpyEngine(patterns_of(ResponseMatrix(extreme), synthetic_is_real=False))
     arrays = as_arrays(items)
-    nodes = NodeDensity.of(arrays, 12.0, 1.0).nodes(share=0.7)
+    nodes = NodeDensity.of(arrays, 12.0, 1.0, share=0.7).nodes()
     fine = fixed_nodes(int(48 / (np.diff(nodes.theta).min() / 4)), 24.0)
     found, expected = (engine.posteriors(arrays, grid_of(at)).log_marginal for at in (nodes, fine))
     assert np.abs(found - expected).max() < 1e-3

@@ -82,7 +82,7 @@ def test_item_curves_come_from_points_as_if_computed_at_the_nodes(
     n_items: int, points_refined: int, tolerance: float
 ) -> None:
     items = drawn(n_items)
-    nodes = NodeDensity.of(items, REACH, 1.0).nodes(2, share=1.0, points_refined=points_refined)
+    nodes = NodeDensity.of(items, REACH, 1.0, share=1.0).nodes(2, points_refined=points_refined)
     assert nodes.interpolation is not None
     assert len(nodes.points) < len(nodes.theta)
 
@@ -103,8 +103,7 @@ def test_item_curves_come_from_points_as_if_computed_at_the_nodes(
 def test_one_steep_item_among_many_asks_for_points_that_show_it(place: int, steep: float) -> None:
     items = drawn(2000)
     items.slope[place], items.intercept[place] = steep, 0.5 * steep
-    resolution = NodeDensity.of(items, REACH, 1.0)
-    nodes = resolution.nodes(share=10.0)
+    nodes = NodeDensity.of(items, REACH, 1.0, share=10.0).nodes()
     assert np.diff(nodes.points)[np.abs(nodes.points[1:] + 0.5) < 0.05].max() < 1 / abs(steep)
 
 

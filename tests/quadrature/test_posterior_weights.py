@@ -46,7 +46,7 @@ def setting(kind: str, model: str, *, interpolated: bool = False) -> tuple[Patte
         rows = rows.with_weights(copies[0], copies[1])
     logit = np.log(guessing / (1 - guessing)) if model == "3PL" else None
     arrays = Items(items.discrimination, items.intercept, logit)
-    nodes = NodeDensity.of(arrays, 8.0).nodes(2, share=10.0 * interpolated)
+    nodes = NodeDensity.of(arrays, 8.0, share=10.0 * interpolated).nodes(2)
     assert (nodes.interpolation is not None) == interpolated
     return rows, arrays, Grid(nodes, np.stack([nodes.normal_log_weights(sd) for sd in (1, 3)]))
 

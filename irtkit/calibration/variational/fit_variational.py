@@ -201,10 +201,9 @@ class VariationalFit:
         batches, real = self._exact_batches(), self.patterns.real
         found = batches.posteriors(parameters, state.nodes)
         farthest = float((np.abs(found.mean) + 7 * found.sd)[real].max())
-        schedule, items = self.schedule, Items(*parameters.T)
         patterns = self.problem.engine.patterns
-        nodes = schedule.dense(schedule.density(items, patterns, farthest), items, patterns)
-        dense = batches.posteriors(parameters, nodes)
+        density = self.schedule.density(Items(*parameters.T), patterns, farthest)
+        dense = batches.posteriors(parameters, density.nodes(2, 2))
         log_likelihood = float(dense.log_marginal[real].sum())
         return log_likelihood, abs(log_likelihood - float(found.log_marginal[real].sum()))
 
