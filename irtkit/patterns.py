@@ -85,9 +85,10 @@ class Patterns:
         self.has_synthetic = not self.real.all()
         self.n_items = int(cells.shape[1] if multiplicity is None else multiplicity.sum())
         """Number of items, each as many times as it occurs."""
-        counts = np.ones(self.n) if frequency is None else frequency
-        self.n_respondents, self.n_real = int(counts.sum()), int(counts[self.real].sum())
-        """Number of respondents, and of real ones, each pattern as many times as it occurs."""
+        self.weight = np.ones(self.n) if frequency is None else frequency
+        """How many respondents each pattern counts for."""
+        self.n_respondents = int(self.weight.sum())
+        self.n_real = int(self.weight[self.real].sum())
 
     @property
     def repeated(self) -> bool:
@@ -120,8 +121,9 @@ class Patterns:
         item_right, item_responses = np.zeros((2, columns)), np.zeros((2, columns))
         for group in GROUPS:
             if (self.group == group).any():
-                of_group = self.counting(self.group == group)
-                item_right[group], item_responses[group] = self.weighted_sums(of_group)
+                weight = self.weight * (self.group == group)
+                item_right[group] = self.right_sums(weight)
+                item_responses[group] = self.response_sums(weight)
         ones = np.ones(columns) if self.multiplicity is None else self.multiplicity
         if self.packed is None or self.multiplicity is not None:
             right = self.scores(ones)
@@ -135,10 +137,6 @@ class Patterns:
         right, responses, *by_respondent = self.margins
         whole = (right[REAL], responses[REAL], *by_respondent)
         return Counts(*(count.astype(np.int64) for count in whole))
-
-    def counting(self, values: Any) -> Array:
-        """Values of every pattern, times how many respondents share it."""
-        return np.asarray(values * (1.0 if self.frequency is None else self.frequency))
 
     def copies(self, values: Any) -> Any:
         """Values of every item (first axis), times how many items share its column."""
@@ -183,10 +181,6 @@ class Patterns:
             return self._observed.sums(by_respondent)
         parts = float_blocks(self)
         return np.asarray(sum(by_respondent[some] @ answered for some, _, answered in parts))
-
-    def weighted_sums(self, by_respondent: Array) -> tuple[Array, Array]:
-        """Sums over respondents of a weight times right responses, and times responses."""
-        return self.right_sums(by_respondent), self.response_sums(by_respondent)
 
     def chosen(self, which: NDArray[Any] | slice) -> Patterns:
         """Return some of the patterns."""
@@ -256,9 +250,8 @@ class Merged(NamedTuple):
 
 def patterns_of(responses: ResponseMatrix, *, synthetic_is_real: bool) -> Patterns:
     """Patterns of a response matrix, one for every respondent."""
-    group = np.full(responses.n_respondents, REAL, dtype=np.int8)
-    if not synthetic_is_real:
-        group[responses.synthetic] = SYNTHETIC
+    synthetic = responses.synthetic & (not synthetic_is_real)
+    group = np.where(synthetic, SYNTHETIC, REAL).astype(np.int8)
     if responses.is_sparse:
         return Patterns(*responses.observed, group)
     if responses.has_repeats:

@@ -71,9 +71,8 @@ def test_sparse_rows_have_the_counts_and_sums_of_dense_ones(trials: int) -> None
     for one, other in zip(few.margins, dense.margins, strict=True):
         assert np.array_equal(one, other)
     weights = generator.normal(size=31)
-    assert np.stack(few.weighted_sums(weights)) == pytest.approx(
-        np.stack(dense.weighted_sums(weights))
-    )
+    assert few.right_sums(weights) == pytest.approx(dense.right_sums(weights))
+    assert few.response_sums(weights) == pytest.approx(dense.response_sums(weights))
     real = few.chosen(few.real)
     assert (real.n, real.has_synthetic, real.sparse) == (30, False, True)
 
@@ -82,9 +81,9 @@ def test_sparse_rows_have_the_counts_and_sums_of_dense_ones(trials: int) -> None
 def test_sums_weigh_respondents(missing: bool) -> None:
     responses = matrix(missing=missing)
     weights = np.random.default_rng(0).normal(size=30)
-    right, answered = patterns_of(responses, synthetic_is_real=False).weighted_sums(weights)
-    assert right == pytest.approx(weights @ (responses.values == 1))
-    assert answered == pytest.approx(weights @ (responses.values >= 0))
+    rows = patterns_of(responses, synthetic_is_real=False)
+    assert rows.right_sums(weights) == pytest.approx(weights @ (responses.values == 1))
+    assert rows.response_sums(weights) == pytest.approx(weights @ (responses.values >= 0))
 
 
 def test_synthetic_rows_may_count_as_real_and_real_ones_be_chosen() -> None:
@@ -108,9 +107,8 @@ def test_many_respondents_are_counted_by_their_bits_and_come_out_the_same(
     for one, other in zip(packed.margins, plain.margins, strict=True):
         assert np.array_equal(one, other)
     weights = np.random.default_rng(0).normal(size=plain.n)
-    assert np.stack(packed.weighted_sums(weights)) == pytest.approx(
-        np.stack(plain.weighted_sums(weights))
-    )
+    assert packed.right_sums(weights) == pytest.approx(plain.right_sums(weights))
+    assert packed.response_sums(weights) == pytest.approx(plain.response_sums(weights))
     assert np.array_equal(packed.chosen(slice(None, None, 3)).cells, plain.cells[::3])
 
 

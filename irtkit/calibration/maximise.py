@@ -161,7 +161,7 @@ class Problem(NamedTuple):
     def log_likelihood(self, posteriors: Posteriors) -> float:
         """Sum over real respondents."""
         patterns = self.engine.patterns
-        return float(patterns.counting(posteriors.log_marginal)[patterns.real].sum())
+        return float((patterns.weight * posteriors.log_marginal)[patterns.real].sum())
 
     def dense_posteriors(
         self, x: Array, schedule: GridSchedule, half_width: float = 0.0
@@ -298,7 +298,7 @@ def with_unit_scale(problem: Problem, maximum: Maximum, schedule: GridSchedule) 
     Every probability of a right answer stays as it is.
     """
     patterns = problem.engine.patterns
-    weights = patterns.counting(patterns.real)
+    weights = patterns.weight * patterns.real
     for _ in range(_MOST_RESCALINGS):
         ability = maximum.posteriors.mean
         mean = float(np.average(ability, weights=weights))

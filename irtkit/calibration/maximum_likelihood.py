@@ -114,14 +114,15 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
     whose intercept a normal distribution of ability flattens by √(1 + a²/2.9), 2.9 being 1.7².
     """
     margins, real = patterns.margins, patterns.real
-    weights = patterns.counting(real)
+    weights = patterns.weight * real
     score = (margins.respondent_right + 0.5) / (margins.respondent_responses + 1)
     ability = np.log(score / (1 - score))
     ability = ability - np.average(ability, weights=weights)
     ability /= max(float(np.sqrt(np.average(ability**2, weights=weights))), 1e-3)
     ability = np.where(real, np.clip(ability, -4.0, 4.0), 0.0)
     right, answered = margins.item_right[REAL], margins.item_responses[REAL]
-    with_right, with_answered = patterns.weighted_sums(patterns.counting(ability))
+    weighted = patterns.weight * ability
+    with_right, with_answered = patterns.right_sums(weighted), patterns.response_sums(weighted)
     share = (right + 0.5) / (answered + 1)
     covariance = (with_right - share * with_answered) / np.maximum(answered, 1)
     correlation = np.clip(covariance / np.sqrt(share * (1 - share)), -0.9, 0.9)

@@ -138,7 +138,7 @@ def summed(inputs: Inputs, patterns: Patterns, table: Table) -> Totals:
     """Sums over all respondents, who are real."""
     step, t = table.locate(patterns.scores(inputs.copies(inputs.items.slope)))
     log_marginal, mass = table.total(step, t, patterns.frequency)
-    by_right = patterns.right_sums(patterns.counting(table.derivative(1, step, t)))
+    by_right = patterns.right_sums(patterns.weight * table.derivative(1, step, t))
     nothing = np.zeros_like(mass)
     return Totals(np.array([log_marginal, 0.0]), np.stack([mass, nothing]), by_right, None)
 

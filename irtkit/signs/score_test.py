@@ -102,8 +102,9 @@ def slope_score(patterns: Patterns, proportion: ProportionScore) -> SlopeScore:
     n_scored = proportion.scored.sum()
     responses = np.maximum(patterns.margins.item_responses[REAL], 1)
     share = patterns.margins.item_right[REAL] / responses
-    right, answered = patterns.weighted_sums(proportion.value)
-    squares = patterns.weighted_sums(proportion.value**2)[1] - answered**2 / responses
+    right = patterns.right_sums(proportion.value)
+    answered = patterns.response_sums(proportion.value)
+    squares = patterns.response_sums(proportion.value**2) - answered**2 / responses
     n = np.minimum(responses, n_scored)
     information = share * (1 - share) * np.maximum(squares, 0) * (n / np.maximum(n - 1, 1))
     score = right - share * answered - _squares(patterns, proportion.derivative, share)
@@ -125,7 +126,7 @@ def _easiness_met(patterns: Patterns, right: Array, per_response: Array) -> Arra
     share, scored = patterns.margins.item_right[REAL] / responses, per_response > 0
     met = np.zeros_like(right)
     for _ in range(_MAX_TURNS):
-        easiness = share - patterns.weighted_sums((right - met) * scored)[1] / responses
+        easiness = share - patterns.response_sums((right - met) * scored) / responses
         before, met = met, np.zeros_like(met)
         for some, _, answered in float_blocks(patterns):
             met[some] = answered @ easiness
@@ -149,5 +150,5 @@ def _squares(patterns: Patterns, weights: Array, share: Array) -> Array:
 
 def _squares_of_trials(patterns: Patterns, weights: Array, share: Array) -> Array:
     """The same, each trial by itself: y² = y for a response of 0 or 1."""
-    right, answered = patterns.weighted_sums(weights)
-    return (1 - 2 * share) * right + share**2 * answered
+    answered = patterns.response_sums(weights)
+    return (1 - 2 * share) * patterns.right_sums(weights) + share**2 * answered
