@@ -16,6 +16,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    Array = NDArray[np.float64]
+
 ModelName = Literal["Rasch", "1PL", "2PL", "3PL"]
 MODELS: tuple[ModelName, ...] = get_args(ModelName)
 

@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from irtkit.irf import Array
 
 _PER_BYTE, _BYTES = 8, 256
 _CELLS_AT_ONCE = 2**18

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from irtkit.irf import Array
     from irtkit.responses import ResponseMatrix
 
-    Array = NDArray[np.float64]
     Places = NDArray[np.intp]
 
 REAL, SYNTHETIC = 0, 1

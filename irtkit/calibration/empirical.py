@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.maximise import GridSchedule, Maximum, Problem
+    from irtkit.irf import Array
 
-    Array = NDArray[np.float64]
     Places = NDArray[np.intp]
 
 _ROUNDS = 20

@@ -15,12 +15,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.variational.posterior import Posterior
-    from irtkit.irf import Items
+    from irtkit.irf import Array, Items
     from irtkit.patterns import Counts
     from irtkit.quadrature import Nodes
     from irtkit.responses import ResponseMatrix
 
-    Array = NDArray[np.float64]
 
 _UNBOUNDED_INFORMATION = 0.05
 """Expected number of uncertain responses, ΣP(1 − P), below which an item is fitted perfectly."""

@@ -30,13 +30,8 @@ from irtkit.calibration.priors import (
 from irtkit.irf import logistic
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from irtkit.calibration.parameterisation import Hyper
-    from irtkit.irf import Items
-
-    Array = NDArray[np.float64]
-
+    from irtkit.irf import Array, Items
 
 STEEP = Steep(WeakPrior.steep, WeakPrior.steep_spread)
 """The limit that slopes meet under the weak prior."""

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.information import Curves
+    from irtkit.irf import Array
     from irtkit.patterns import Patterns
 
-    Array = NDArray[np.float64]
     Places = NDArray[np.intp]
 
 _LOGITS, _STEEP = 0.3, 0.9

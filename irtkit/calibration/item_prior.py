@@ -24,12 +24,8 @@ from irtkit.calibration.priors import (
 from irtkit.checks import check_number
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from irtkit.calibration.parameterisation import Hyper
-    from irtkit.irf import Items
-
-    Array = NDArray[np.float64]
+    from irtkit.irf import Array, Items
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+    from irtkit.irf import Array
 
 _MEMORY = 8
 """Pairs kept; Nocedal & Wright recommend 3 to 20."""

@@ -27,15 +27,12 @@ from irtkit.patterns import REAL, SYNTHETIC
 from irtkit.quadrature import Grid
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from irtkit.calibration.parameterisation import Parameterisation, Values
     from irtkit.calibration.priors import AtPrior, Prior
-    from irtkit.irf import Items
+    from irtkit.irf import Array, Items
     from irtkit.patterns import Patterns
     from irtkit.quadrature import Engine, Nodes, Posteriors
 
-    Array = NDArray[np.float64]
 
 SYNTHETIC_LOGIT_SD = 5.0
 """w: SD, in logits, by which synthetic ability exceeds that of real respondents: an always-right

@@ -24,15 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jax.sharding import Mesh
-    from numpy.typing import NDArray
 
     from irtkit.calibration.lbfgs import PreconditionedLBFGS
     from irtkit.calibration.priors import Prior
-    from irtkit.irf import Items, ModelName
+    from irtkit.irf import Array, Items, ModelName
     from irtkit.patterns import Patterns
     from irtkit.quadrature import Engine, Nodes, Posteriors
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

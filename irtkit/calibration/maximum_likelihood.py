@@ -32,11 +32,10 @@ if TYPE_CHECKING:
     from irtkit.calibration.maximise import Control, Problem
     from irtkit.calibration.parameterisation import Values
     from irtkit.calibration.priors import Prior
-    from irtkit.irf import ModelName
+    from irtkit.irf import Array, ModelName
     from irtkit.patterns import Patterns
     from irtkit.quadrature import Grid
 
-    Array = NDArray[np.float64]
 
 _LOGIT_OF_GUESSING = -2.0
 """Guessing of 0.12, between none and that of five choices."""

@@ -19,11 +19,7 @@ import numpy as np
 from irtkit.irf import Items
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from irtkit.irf import ModelName
-
-    Array = NDArray[np.float64]
+    from irtkit.irf import Array, ModelName
 
 _LEAST_SINE = 1e-8
 """Least sine and cosine of an angle of guessing: c differs from 0 and 1 by its square, 1e-16."""

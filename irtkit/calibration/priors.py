@@ -27,12 +27,8 @@ from irtkit.irf import logistic, softplus
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from irtkit.calibration.parameterisation import Hyper, Parameterisation
-    from irtkit.irf import Items
-
-    Array = NDArray[np.float64]
+    from irtkit.irf import Array, Items
 
 PriorName = Literal["weak", "empirical"]
 _LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)

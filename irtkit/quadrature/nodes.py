@@ -28,11 +28,7 @@ from scipy.special import ndtr
 from irtkit.patterns import blocks
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from irtkit.irf import Items
-
-    Array = NDArray[np.float64]
+    from irtkit.irf import Array, Items
 
 _SPACING = 1.1
 """Spacing of adaptive nodes in posterior SDs; see the error above."""

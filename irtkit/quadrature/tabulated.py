@@ -21,10 +21,10 @@ from irtkit.quadrature.formulas import Posteriors, Totals
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from irtkit.irf import Array
     from irtkit.patterns import Patterns
     from irtkit.quadrature.formulas import Curves, Inputs
 
-    Array = NDArray[np.float64]
 
 _STEP = 0.3
 """Steps of s during the search, in units of one over the largest posterior SD: with κ₆ of a few

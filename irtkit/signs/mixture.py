@@ -23,9 +23,9 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from irtkit.irf import Array
     from irtkit.signs.score_test import SlopeScore
 
-    Array = NDArray[np.float64]
 
 _STEEPEST = 30.0
 """Steepest slope of the grid: a tenth of an SD below and above its difficulty, an item of that

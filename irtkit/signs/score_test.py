@@ -30,9 +30,9 @@ from irtkit.patterns import REAL, float_blocks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from irtkit.irf import Array
     from irtkit.patterns import Patterns
 
-    Array = NDArray[np.float64]
 
 _MAX_TURNS, _SETTLED = 20, 1e-3
 """Turns of the additive fit at most, and the change of a share right at which it ends. With 30 to

@@ -24,9 +24,9 @@ from irtkit.signs.score_test import ProportionScore, SlopeScore, proportion_scor
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from irtkit.irf import Array
     from irtkit.patterns import Patterns
 
-    Array = NDArray[np.float64]
 
 _LOG_PRIOR_ODDS = -7.0
 """Of slopes against none: the mixture gains some 4 nats at most on coin flips, and 17 or more on

@@ -33,10 +33,9 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.information import System
     from irtkit.calibration.variational.encoder import Encoder
+    from irtkit.irf import Array
     from irtkit.patterns import Patterns
     from irtkit.quadrature import Nodes
-
-    Array = NDArray[np.float64]
 
 
 @dataclass

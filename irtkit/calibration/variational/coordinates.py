@@ -22,11 +22,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from irtkit.irf import Items, ModelName
-
-    Array = NDArray[np.float64]
+    from irtkit.irf import Array, Items, ModelName
 
 Curve = Literal["sinh", "exp", "linear"]
 

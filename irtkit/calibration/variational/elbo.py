@@ -18,13 +18,10 @@ from irtkit.calibration.variational.coordinates import Point
 from irtkit.irf import Items
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from irtkit.calibration.variational.guide import Guide
     from irtkit.calibration.variational.target import Target
+    from irtkit.irf import Array
     from irtkit.quadrature import Engine, Nodes, Posteriors
-
-    Array = NDArray[np.float64]
 
 
 class StepLikelihood(Protocol):

@@ -22,11 +22,9 @@ import numpy as np
 from irtkit.patterns import float_blocks
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from irtkit.irf import Array
     from irtkit.patterns import Patterns
 
-    Array = NDArray[np.float64]
 
 # Measured on 3,000 × 60, 400 × 30 3PL and 60 × 800: what the bound lacks to the integral over
 # ability, per respondent, and the error of abilities in posterior SDs.

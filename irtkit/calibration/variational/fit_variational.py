@@ -33,17 +33,14 @@ from irtkit.patterns import SYNTHETIC
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from irtkit.calibration.maximise import GridSchedule, Problem
     from irtkit.calibration.result import Settings
     from irtkit.calibration.variational.inference import State
     from irtkit.calibration.variational.options import Variational
-    from irtkit.irf import ModelName
+    from irtkit.irf import Array, ModelName
     from irtkit.patterns import Patterns
     from irtkit.responses import ResponseMatrix
 
-    Array = NDArray[np.float64]
 
 _NEAR = 1e-3
 """Tolerance of the EM fit to start from, in nats: it ends within √(2·tol) = 0.04 standard errors of

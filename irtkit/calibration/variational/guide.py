@@ -25,11 +25,8 @@ from irtkit.calibration.variational.coordinates import Point
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from irtkit.calibration.variational.target import Target
-
-    Array = NDArray[np.float64]
+    from irtkit.irf import Array
 
 _LEAST_PAIRS = 2
 _FINE = 64

@@ -29,13 +29,11 @@ from irtkit.calibration.variational.posterior import Abilities
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from irtkit.calibration.variational.minibatches import Batches
     from irtkit.calibration.variational.target import Target
+    from irtkit.irf import Array
     from irtkit.quadrature import Nodes
 
-    Array = NDArray[np.float64]
 
 # Errors are those of posterior means against a fine tolerance, over three seeds of six shapes.
 _LEAST_BURN_IN = 3

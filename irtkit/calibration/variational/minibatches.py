@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.maximise import GridSchedule, Problem
     from irtkit.calibration.variational.elbo import StepLikelihood
+    from irtkit.irf import Array
     from irtkit.patterns import Patterns
     from irtkit.quadrature import Nodes
-
-    Array = NDArray[np.float64]
 
 
 @dataclass

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from irtkit.irf import Array
 
 Scale = Literal["population", "sample"]
 _ITEMS_AT_ONCE = 2048

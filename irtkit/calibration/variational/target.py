@@ -27,11 +27,7 @@ from irtkit.calibration.variational.coordinates import Coordinates, Curve, Point
 from irtkit.irf import Items
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from irtkit.irf import ModelName
-
-    Array = NDArray[np.float64]
+    from irtkit.irf import Array, ModelName
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
