@@ -18,6 +18,7 @@ import numpy as np
 
 from irtkit.calibration.likelihood import MarginalLikelihood, PenalisedLikelihood, synthetic_sd
 from irtkit.calibration.parameterisation import Parameterisation
+from irtkit.calibration.priors import WeakPrior
 from irtkit.quadrature import NodeDensity, engine_of, fixed_nodes
 
 if TYPE_CHECKING:
@@ -97,10 +98,11 @@ class Stopping:
     """Gain in log-likelihood that a full step must promise."""
     max_evaluations: int = 1000
     """Evaluations of the likelihood, of all searches of a fit together; a dozen are the rule."""
-    steepest: float = 100.0  # see patience
+    steepest: float = 5 * WeakPrior.steep
     patience: int = 48
     """Slope, and evaluations, beyond which a fit without a prior is given up: on separable items
-    slopes grow for ever. The slope is five times what the weak prior begins to hold, 20."""
+    slopes grow for ever. The slope is five times what the weak prior begins to hold; a dozen
+    evaluations are the rule."""
 
 
 @dataclass
@@ -165,10 +167,10 @@ class Problem(NamedTuple):
     ) -> tuple[Posteriors, float]:
         """Posteriors on nodes twice as dense as needed, and a half-width that holds all of them."""
         items, patterns = self.items(x), self.engine.patterns
-        for _ in range(_MOST_HALF_WIDTHS):
+        for _ in range(_MOST_REPAIRS):
             density = schedule.density(items, patterns, half_width)
             posteriors = self.posteriors(x, density.nodes(2, 2))
-            farthest = (np.abs(posteriors.mean) + _FAR * posteriors.sd)[patterns.real].max()
+            farthest = (np.abs(posteriors.mean) + FAR * posteriors.sd)[patterns.real].max()
             half_width = float(density.theta[-1])
             if farthest <= half_width:
                 break
@@ -199,8 +201,11 @@ class Maximum(NamedTuple):
     """|log-likelihood on the nodes − on adaptive ones twice as dense|, all real respondents."""
 
 
-_MOST_HALF_WIDTHS, _FAR = 5, 7.0  # a normal posterior has 1e-12 beyond 7 SDs
-"""Half-widths that are tried, and posterior SDs that a grid must reach beyond the farthest mean."""
+FAR = 7.0
+"""Posterior SDs that a grid must reach beyond the farthest mean: a normal posterior has 1e-12
+beyond them."""
+_MOST_REPAIRS = 10
+"""Half-widths, and rescalings, that are tried before the last is kept, lest they never end."""
 _FEW_RESPONDENTS, _ITEMS_PER_RESPONDENT = 256, 10
 """Respondents, and items for each of them, up to which posteriors cost so little that all is
 computed in 64 bits."""
@@ -285,8 +290,9 @@ class _Search:
         return None
 
 
-_MOST_RESCALINGS, _OFF_SCALE = 10, 0.02  # of a ability's own SD; a standard error is far wider
-"""Rescalings, and the departure from mean 0 and SD 1 that is put right."""
+_OFF_SCALE = 0.02
+"""Departure from mean 0 and SD 1 that is put right, in SDs of ability among the respondents: the
+standard error of a mean over 2,500 of them."""
 
 
 def with_unit_scale(problem: Problem, maximum: Maximum, schedule: GridSchedule) -> Maximum:
@@ -296,7 +302,7 @@ def with_unit_scale(problem: Problem, maximum: Maximum, schedule: GridSchedule) 
     """
     patterns = problem.engine.patterns
     weights = patterns.weight * patterns.real
-    for _ in range(_MOST_RESCALINGS):
+    for _ in range(_MOST_REPAIRS):
         ability = maximum.posteriors.mean
         mean = float(np.average(ability, weights=weights))
         square = (ability - mean) ** 2 + maximum.posteriors.sd**2

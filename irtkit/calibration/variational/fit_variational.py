@@ -18,7 +18,7 @@ from scipy.special import logit
 from irtkit.calibration.empirical import empirical_bayes
 from irtkit.calibration.estimates import Estimates
 from irtkit.calibration.likelihood import synthetic_sd
-from irtkit.calibration.maximise import Control, Monitor, Stopping, maximise
+from irtkit.calibration.maximise import FAR, Control, Monitor, Stopping, maximise
 from irtkit.calibration.maximum_likelihood import start
 from irtkit.calibration.variational import inference
 from irtkit.calibration.variational.amortised import Amortised
@@ -193,11 +193,11 @@ class VariationalFit:
     def _log_likelihood(self, parameters: Array, state: State) -> tuple[float, float]:
         """Log-likelihood of real respondents on dense nodes, and its distance from that on few.
 
-        The dense nodes reach 7 SDs beyond every posterior mean, as they do after EM.
+        The dense nodes reach as far beyond every posterior mean as they do after EM.
         """
         batches, real = self._exact_batches(), self.patterns.real
         found = batches.posteriors(parameters, state.nodes)
-        farthest = float((np.abs(found.mean) + 7 * found.sd)[real].max())
+        farthest = float((np.abs(found.mean) + FAR * found.sd)[real].max())
         patterns = self.problem.engine.patterns
         density = self.schedule.density(Items(*parameters.T), patterns, farthest)
         dense = batches.posteriors(parameters, density.nodes(2, 2))

@@ -29,13 +29,17 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
 
 _LEAST_PAIRS = 2
-_FINE = 64
-"""Quantiles that stand for a part of a distribution."""
+"""Pairs of points where items have one coordinate each: a pair also moves along one of the axes of
+what is shared, and two halve the variance of that."""
 _BENT_AT_MOST = 0.7
-"""Share of an item's information that the bend of a coordinate may take away."""
+"""Share of an item's information that the bend of a coordinate may take away: its SD then grows to
+1/√0.3 = 1.8 of what it was."""
 _LEAST_INFORMATION = 1e-3
-"""Least eigenvalue of the information of an item, relative to its diagonal."""
+"""Least eigenvalue of the information of an item, relative to its diagonal: no direction is less
+certain than 32 times a coordinate by itself."""
 _ROUNDING = 1e-12
+"""What is added to information, and the least eigenvalue relative to the diagonal: sums of 5,000
+terms are off by as many times 2e-16."""
 
 
 class Guide(NamedTuple):
@@ -124,8 +128,8 @@ class Guide(NamedTuple):
         so that mean squares stay those of the guide.
         """
         k = self.own.shape[1]
-        parts = chi2.ppf((np.arange(n * _FINE) + 0.5) / (n * _FINE), k).reshape(n, _FINE)
-        squares = parts.mean(axis=1) / parts.mean()
+        ends = chi2.ppf(np.arange(n + 1) / n, k)
+        squares = n * np.diff(chi2.cdf(ends, k + 2))  # the mean of x over a part is that over k
         order = generator.permuted(np.tile(np.arange(n), (len(self.own), 1)), axis=1)
         return np.asarray(np.sqrt(squares[order.T]))
 

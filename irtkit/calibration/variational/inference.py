@@ -190,7 +190,10 @@ def _size(direction: Point, gradient: Point) -> float:
 def _averaged(state: State, per_round: int, change: float) -> int:
     """Steps averaged with the next one, whose size is ``change``; 0 during burn-in."""
     if per_round == 1:
-        begun = state.averaged or _burnt_in(state, change)
+        if state.averaged == 0 and state.step < _LEAST_BURN_IN:
+            return 0
+        # burn-in ends when steps have become Monte-Carlo noise
+        begun = state.averaged or not change <= _SHRINKING * state.trace[-1].change
         return state.averaged + 1 if begun else 0
     # the first round of minibatches is averaged too, and then left out
     return 1 if state.step == per_round else state.averaged + 1
@@ -227,11 +230,6 @@ def renewed(state: State, batches: Batches, weight: float) -> State:
     by_prior = target.expected_prior(guide.own, guide.sds()).curvature
     guide = guide_of(target, guide.mean, information, state.by_slope, by_prior)
     return replace(state, guide=guide, information=information, nodes=nodes)
-
-
-def _burnt_in(state: State, change: float) -> bool:
-    """Whether steps have become Monte-Carlo noise."""
-    return state.step >= _LEAST_BURN_IN and not change <= _SHRINKING * state.trace[-1].change
 
 
 def _smoothed(state: State, elbo: float, averaged: int) -> float:

@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 
 Scale = Literal["population", "sample"]
 _ITEMS_AT_ONCE = 2048
+"""Items drawn at once, 50 MB for 1,000 draws; with another number draws are others."""
 _ROTATIONS = 24
+"""Systems of axes that posterior means and SDs of items are taken along: SDs are then off by 0.03 %
+(400 × 30), 0.1 % (the same, 3PL) and 0.25 % (12 × 600), root mean square over items; with 6 the
+last two are twice that."""
 _OF_RESULT = ("item_labels", "respondent_labels", "synthetic")
 
 
