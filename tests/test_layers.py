@@ -40,7 +40,7 @@ LAYERS = (
     *("annotation", "datasets", "io", "plots", "report", "cli"),
 )
 CALIBRATION = (
-    *("summary", "lbfgs", "parameterisation", "priors", "item_prior"),
+    *("summary", "lbfgs", "priors", "item_prior"),
     *("item_distribution", "likelihood", "maximise"),
     *("information", "standard_errors", "item_likelihoods", "empirical"),
     *("variational.options", "variational.coordinates", "variational.target", "variational.guide"),

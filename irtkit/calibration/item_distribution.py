@@ -20,6 +20,7 @@ from irtkit.calibration.priors import (
     AtPrior,
     Beta,
     Density,
+    Hyper,
     LogDensity,
     Normal,
     Steep,
@@ -30,7 +31,6 @@ from irtkit.calibration.priors import (
 from irtkit.irf import logistic
 
 if TYPE_CHECKING:
-    from irtkit.calibration.parameterisation import Hyper
     from irtkit.irf import Array, Items
 
 STEEP = Steep(WeakPrior.steep, WeakPrior.steep_spread)

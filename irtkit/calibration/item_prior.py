@@ -15,6 +15,7 @@ from irtkit.calibration.priors import (
     AtPrior,
     Beta,
     Density,
+    Hyper,
     LogDensity,
     Normal,
     Term,
@@ -24,7 +25,6 @@ from irtkit.calibration.priors import (
 from irtkit.checks import check_number
 
 if TYPE_CHECKING:
-    from irtkit.calibration.parameterisation import Hyper
     from irtkit.irf import Array, Items
 
 

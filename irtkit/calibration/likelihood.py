@@ -1,13 +1,19 @@
 """The marginal likelihood of items, and the penalised one as an objective to maximise.
 
-The log-likelihood of the responses has ability integrated out, N(0, 1) for real respondents. Its
-gradient comes from the posterior of ability by Fisher's identity, at the cost of one EM step.
+**Likelihood.** The log-likelihood of the responses has ability integrated out, N(0, 1) for real
+respondents. It speaks of slopes, intercepts and logits of guessing. Its gradient comes from the
+posterior of ability by Fisher's identity, at the cost of one EM step. Synthetic respondents have
+the ability distribution N(0, σ² + (w/τ)²), σ the SD of real ability, τ the typical slope and w wide
+on the logit scale. The wide part follows the items when they are rescaled, so that synthetic
+respondents do not pull on the scale.
 
-Synthetic respondents have the ability distribution N(0, σ² + (w/τ)²), σ the SD of real ability, τ
-the typical slope and w wide on the logit scale. The wide part follows the items when they are
-rescaled, so that synthetic respondents do not pull on the scale.
+**Parameterisation.** The maximiser moves a vector of unbounded numbers: the slopes (one if they are
+common; of Rasch the log SD of ability in its place), the intercepts, the *angles* of guessing
+(3PL), and what the prior learns: the location of intercepts and, unless slopes are common, their
+log scale. Guessing is c = sin² φ, φ its angle: where nobody guesses c ends at 0, which a search
+reaches in a few steps of φ, and never in those of a logit.
 
-The objective adds the log prior of the items. Its preconditioner is what an EM step uses (one
+**Objective.** It adds the log prior of the items. Its preconditioner is what an EM step uses (one
 Newton block per item), plus the two directions in which EM is slow: the common scale and the
 common location of the items. Along them the likelihood only sees the distribution of ability,
 with information 2N and N, and a step there is the fold of parameter-expanded EM (Liu, Rubin & Wu
@@ -23,16 +29,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.calibration.lbfgs import Evaluation
+from irtkit.calibration.priors import Hyper
+from irtkit.irf import Items
 from irtkit.patterns import REAL, SYNTHETIC
 from irtkit.quadrature import Grid
 
 if TYPE_CHECKING:
-    from irtkit.calibration.parameterisation import Parameterisation, Values
     from irtkit.calibration.priors import AtPrior, Prior
-    from irtkit.irf import Array, Items
+    from irtkit.irf import Array, ModelName
     from irtkit.patterns import Patterns
     from irtkit.quadrature import Engine, Nodes, Posteriors
-
 
 SYNTHETIC_LOGIT_SD = 5.0
 """w: SD, in logits, by which synthetic ability exceeds that of real respondents: an always-right
@@ -46,6 +52,8 @@ _NOISE = 2e-7
 same for all, should all answer alike."""
 _ITEMS_PER_NOISE = 20
 """Items per further unit of that error: with dense missing cells their sums are in 32 bits too."""
+_LEAST_SINE = 1e-8
+"""Least sine and cosine of an angle of guessing: c differs from 0 and 1 by its square, 1e-16."""
 
 
 class Terms(NamedTuple):
@@ -137,6 +145,98 @@ def synthetic_sd(items: Items, latent_sd: float = 1.0, copies: Array | None = No
     return math.hypot(latent_sd, SYNTHETIC_LOGIT_SD / typical)
 
 
+class Values(NamedTuple):
+    """What a vector stands for."""
+
+    items: Items
+    latent_sd: float
+    """SD of ability among real respondents: 1 except for Rasch."""
+    hyper: Hyper
+    logit_by_angle: Array | None
+    """Derivative of the logit of guessing by its angle, 2/(sin φ cos φ); None without guessing."""
+
+
+class Parameterisation:
+    """How items and what a prior learns make up one vector of parameters.
+
+    ``learns`` says whether the prior learns :class:`Hyper` with the items.
+    """
+
+    def __init__(self, model: ModelName, n_items: int, *, learns: bool) -> None:
+        self.model = model
+        self.n_items = n_items
+        self.common_slope = model in {"1PL", "Rasch"}
+        self.n_hyper = 0 if not learns else 1 if self.common_slope else 2
+        after_slopes = 1 if self.common_slope else n_items
+        after_intercepts = after_slopes + n_items
+        after_angles = after_intercepts + (n_items if model == "3PL" else 0)
+        self.size = after_angles + self.n_hyper
+        self.slopes = slice(0, after_slopes)
+        self.intercepts = slice(after_slopes, after_intercepts)
+        self.angles = slice(after_intercepts, after_angles)
+        self.hyper = slice(after_angles, self.size)
+
+    def values(self, x: Array) -> Values:
+        """Items and all else that a vector stands for."""
+        slopes, location, log_scale = x[self.slopes], *(*x[self.hyper], 0.0, 0.0)[:2]
+        latent_sd = math.exp(x[0]) if self.model == "Rasch" else 1.0
+        if self.common_slope:
+            slopes = np.full(self.n_items, 1.0 if self.model == "Rasch" else slopes[0])
+        logits = by_angle = None
+        if self.model == "3PL":
+            parts = np.stack([np.sin(x[self.angles]), np.cos(x[self.angles])])
+            sine, cosine = np.copysign(np.maximum(np.abs(parts), _LEAST_SINE), parts)
+            logits, by_angle = 2 * np.log(np.abs(sine / cosine)), 2 / (sine * cosine)
+        hyper = Hyper(float(log_scale), float(location))
+        return Values(Items(slopes, x[self.intercepts], logits), latent_sd, hyper, by_angle)
+
+    def vector(self, items: Items, hyper: Hyper | None = None, latent_sd: float = 1.0) -> Array:
+        """Return the vector that stands for some items."""
+        x = np.zeros(self.size)
+        slopes = np.full(1, math.log(latent_sd)) if self.model == "Rasch" else items.slope
+        x[self.slopes], x[self.intercepts] = slopes[: 1 if self.common_slope else None], items[1]
+        if self.model == "3PL":
+            # beyond a logit of 60 the angle is ½π within 1e-13
+            x[self.angles] = np.arctan(np.exp(0.5 * np.minimum(items.logit_guessing, 60.0)))
+        if hyper is not None:
+            x[self.hyper] = (hyper.location, hyper.log_scale)[: self.n_hyper]
+        return x
+
+    def pulled_back(self, at: Values, by_item: Array, by_log_sd: float, by_hyper: Array) -> Array:
+        """Gradient by the vector from those by the items, the log SD of ability and the hyper.
+
+        That by the slope of an item is, for Rasch, one by the SD that stands in its place.
+        """
+        gradient, by_slope = np.empty(self.size), by_item[:, 0]
+        if self.model == "Rasch":
+            gradient[0] = by_slope.sum() * at.latent_sd + by_log_sd
+        else:
+            gradient[self.slopes] = by_slope.sum() if self.common_slope else by_slope
+        gradient[self.intercepts] = by_item[:, 1]
+        if at.logit_by_angle is not None:
+            gradient[self.angles] = by_item[:, 2] * at.logit_by_angle
+        gradient[self.hyper] = by_hyper[: self.n_hyper]
+        return gradient
+
+    def scale_and_location(self, x: Array, at: Values) -> tuple[Array, Array]:
+        """How the vector moves with a common factor of ability (in log) and a common shift."""
+        scale, location = np.zeros((2, self.size))
+        scale[self.slopes] = 1.0 if self.model == "Rasch" else x[self.slopes]
+        scale[self.hyper] = (-at.hyper.location, 1.0)[: self.n_hyper]
+        location[self.intercepts] = at.items.slope * at.latent_sd
+        location[self.hyper] = (1.0, 0.0)[: self.n_hyper]
+        return scale, location
+
+    def rescaled(self, x: Array, mean: float, sd: float) -> Array:
+        """Vector for ability measured from ``mean`` in units of ``sd``."""
+        items, latent_sd, hyper, _ = self.values(x)
+        moved = items._replace(slope=items.slope * sd, intercept=items.intercept + items[0] * mean)
+        learned = Hyper(hyper.log_scale + math.log(sd), (hyper.location + mean) / sd)
+        rescaled = self.vector(moved, learned, latent_sd)
+        rescaled[self.angles] = x[self.angles]
+        return rescaled
+
+
 class Curvature(NamedTuple):
     """What the preconditioner needs."""
 
@@ -186,7 +286,7 @@ class PenalisedLikelihood:
             bend = information * n_real
             if prior is not None and not self.parameters.n_hyper:
                 # a prior that learns follows the items
-                bend += prior.along(self.parameters, direction)
+                bend += _curvature_along(prior, self.parameters, direction)
             step += direction * (float(direction @ v) / bend)
         return step
 
@@ -228,6 +328,14 @@ def prior_at(
     if parameters.model == "Rasch":
         items = items._replace(slope=np.full(parameters.n_items, at.latent_sd))
     return prior.at(items, at.hyper, common_slope=parameters.common_slope, copies=copies)
+
+
+def _curvature_along(prior: AtPrior, parameters: Parameterisation, direction: Array) -> float:
+    """Curvature of a prior along a direction of slopes and intercepts."""
+    by_intercept = direction[parameters.intercepts]
+    by_slope = np.broadcast_to(direction[parameters.slopes], by_intercept.shape)
+    by_item = np.stack([by_slope, by_intercept], axis=1)
+    return float(np.einsum("jk,jkl,jl->", by_item, prior.blocks[:, :2, :2], by_item))
 
 
 def _minus_missing_information(information: Array, slope: Array, n: int) -> Array:

@@ -16,8 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.likelihood import MarginalLikelihood, PenalisedLikelihood, synthetic_sd
-from irtkit.calibration.parameterisation import Parameterisation
+from irtkit.calibration.likelihood import (
+    MarginalLikelihood,
+    Parameterisation,
+    PenalisedLikelihood,
+    synthetic_sd,
+)
 from irtkit.calibration.priors import WeakPrior
 from irtkit.quadrature import NodeDensity, engine_of, fixed_nodes
 

@@ -18,10 +18,14 @@ import numpy as np
 from irtkit.calibration.estimates import Estimates
 from irtkit.calibration.item_prior import ItemPrior
 from irtkit.calibration.lbfgs import PreconditionedLBFGS
-from irtkit.calibration.likelihood import MarginalLikelihood, population_sds, prior_at
+from irtkit.calibration.likelihood import (
+    MarginalLikelihood,
+    Parameterisation,
+    population_sds,
+    prior_at,
+)
 from irtkit.calibration.maximise import maximise, problem_of
-from irtkit.calibration.parameterisation import Hyper, Parameterisation
-from irtkit.calibration.priors import Beta
+from irtkit.calibration.priors import Beta, Hyper
 from irtkit.irf import Items
 from irtkit.patterns import REAL, merged
 
@@ -29,8 +33,8 @@ if TYPE_CHECKING:
     from jax.sharding import Mesh
     from numpy.typing import NDArray
 
+    from irtkit.calibration.likelihood import Values
     from irtkit.calibration.maximise import Control, Problem
-    from irtkit.calibration.parameterisation import Values
     from irtkit.calibration.priors import Prior
     from irtkit.irf import Array, ModelName
     from irtkit.patterns import Patterns

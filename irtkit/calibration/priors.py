@@ -27,12 +27,18 @@ from irtkit.irf import logistic, softplus
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from irtkit.calibration.parameterisation import Hyper, Parameterisation
     from irtkit.irf import Array, Items
 
 PriorName = Literal["weak", "empirical"]
 _LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
 NOTHING: Mapping[int, Any] = MappingProxyType({})
+
+
+class Hyper(NamedTuple):
+    """What the weak prior learns: log τ, the scale of slopes, and m, the location of intercepts."""
+
+    log_scale: float
+    location: float
 
 
 class LogDensity(NamedTuple):
@@ -193,13 +199,6 @@ class AtPrior(NamedTuple):
     """Curvature between items and m, log τ, (n_items, k, 2)."""
     corner: Array
     """Curvature by m and log τ, (2, 2)."""
-
-    def along(self, parameters: Parameterisation, direction: Array) -> float:
-        """Curvature along a direction of slopes and intercepts."""
-        by_intercept = direction[parameters.intercepts]
-        by_slope = np.broadcast_to(direction[parameters.slopes], by_intercept.shape)
-        by_item = np.stack([by_slope, by_intercept], axis=1)
-        return float(np.einsum("jk,jkl,jl->", by_item, self.blocks[:, :2, :2], by_item))
 
 
 def summed(

@@ -10,7 +10,7 @@ import irtkit
 from irtkit import ItemParameters, ResponseMatrix, fit, load_digits_crowd
 from irtkit.calibration.item_distribution import ItemDistribution
 from irtkit.calibration.item_likelihoods import ItemLikelihoods
-from irtkit.calibration.parameterisation import Hyper
+from irtkit.calibration.priors import Hyper
 from irtkit.irf import Items
 from irtkit.patterns import patterns_of
 from irtkit.quadrature import Grid, NodeDensity

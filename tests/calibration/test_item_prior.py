@@ -21,8 +21,7 @@ from irtkit import (
     fit,
     simulate_responses,
 )
-from irtkit.calibration.parameterisation import Hyper
-from irtkit.calibration.priors import LogDensity
+from irtkit.calibration.priors import Hyper, LogDensity
 from irtkit.irf import Items
 
 

@@ -11,8 +11,7 @@ from scipy.stats import beta, norm, t
 
 from irtkit import Beta, ItemPrior, LogNormal, Normal, WeakPrior
 from irtkit.calibration.item_distribution import ItemDistribution, TwoSided
-from irtkit.calibration.parameterisation import Hyper
-from irtkit.calibration.priors import Density, Prior, Steep, Student
+from irtkit.calibration.priors import Density, Hyper, Prior, Steep, Student
 from irtkit.calibration.variational.target import OfCoordinate
 from irtkit.irf import Items
 

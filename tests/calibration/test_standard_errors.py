@@ -13,8 +13,7 @@ from irtkit import ItemParameters, ItemPrior, Normal, ResponseMatrix, fit, simul
 from irtkit.calibration import standard_errors
 from irtkit.calibration.likelihood import MarginalLikelihood, population_sds, prior_at
 from irtkit.calibration.maximise import problem_of
-from irtkit.calibration.parameterisation import Hyper
-from irtkit.calibration.priors import WeakPrior
+from irtkit.calibration.priors import Hyper, WeakPrior
 from irtkit.irf import Items
 from irtkit.patterns import patterns_of
 from irtkit.quadrature import engine_of, fixed_nodes

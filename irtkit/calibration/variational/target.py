@@ -21,8 +21,7 @@ import numpy as np
 
 from irtkit.calibration.item_distribution import ItemDistribution
 from irtkit.calibration.item_prior import ItemPrior, LogNormal
-from irtkit.calibration.parameterisation import Hyper
-from irtkit.calibration.priors import AtPrior, Density, WeakPrior
+from irtkit.calibration.priors import AtPrior, Density, Hyper, WeakPrior
 from irtkit.calibration.variational.coordinates import Coordinates, Curve, Point
 from irtkit.irf import Items
 
