@@ -46,9 +46,11 @@ _MOST_STEPS_ON_POINTS = 12
 _ITEMS_LEARNED_FROM = 2000
 """Items that eight numbers are learned from, to about 1/√2000 of their spread."""
 _MOST_STEPS_TO_MODE, _LONGEST_STEP, _AT_MODE, _ROUNDING = 40, 2.0, 1e-3, 1e-9
-"""Newton steps to a mode, the longest of them in asinh of the slope."""
+"""Newton steps to a mode, the longest of them in asinh of the slope, the one at which they end, and
+the fall of a log-likelihood that is rounding. Points 1e-3 beside a mode serve as well."""
 _UNLIKELY = 14.0
-"""Log odds against it beyond which an item is not taken as inverted, or as regular."""
+"""Log odds against it beyond which an item is not taken as inverted, or as regular: of a million
+such items one would be."""
 _LEAST_SLOPE = 0.05
 """Least median slope, and spread of intercepts, to start from: less tells nothing apart."""
 _ABSCISSAE, _WEIGHTS = np.polynomial.hermite_e.hermegauss(5)

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 _UNBOUNDED_INFORMATION = 0.05
-"""Expected number of uncertain responses, ΣP(1 − P), below which an item is fitted perfectly."""
+"""Expected number of uncertain responses, ΣP(1 − P), below which an item is fitted perfectly: as
+of one that errs once in 19 times, all others being certain."""
 _UNBOUNDED_SLOPE = WeakPrior.steep
 """Slope beyond which an item is a step, in logits per SD of ability."""
 

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     Places = NDArray[np.intp]
 
 _LOGITS, _STEEP = 0.3, 0.9
-"""How far merged nodes are apart for items at this quantile of steepness."""
+"""How far merged nodes are apart for items at this quantile of steepness: probabilities of a right
+answer are then off by 0.3²/24 of their second derivative, 4e-4 at most."""
 _NO_MASS = 1e-9
 """Share of all responses below which a node is left out."""
 

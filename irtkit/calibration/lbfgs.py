@@ -33,7 +33,8 @@ _SHRINK = 0.4
 _ROUNDING = 1e-11
 """Relative rounding error of the objective, a sum of up to 10⁵ numbers of 64 bits each."""
 _FAST = 0.1
-"""Share of the last expected gain below which one small one is enough."""
+"""Share of the last expected gain below which one small one is enough: falling as fast, all that
+would follow is a ninth of it."""
 MOST_CHANGE, LEAST_STEP = 3.0, 1e-8  # e³ in odds; below rounding errors of x
 """Largest change of a parameter in one step, and the shortest share of a step that is tried."""
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 _LOGIT_OF_GUESSING = -2.0
-"""Guessing of 0.12, between none and that of five choices."""
+"""Guessing of 0.12, between none and that of five choices (0.2)."""
 _OUT_OF_REACH = 20.0
 """Logit at which an item without variance is as good as certain: it errs once in 5·10⁸."""
 

@@ -38,7 +38,7 @@ by the root that keeps the error of their sum. The sum of softplus over 5,000 it
 off by about 1e-4 at any node, with signs that alternate, where abilities are."""
 _LEAST_STEEPNESS = 0.6
 """Steepness that curve points are placed for where all items are flatter, lest there be fewer
-points than a stencil has."""
+points than a stencil has: over [−8, 8] of 100 items 13."""
 _STENCIL = 12
 """Curve points that an interpolated value is made of: the error falls with the twelfth power of
 their spacing."""
@@ -51,7 +51,7 @@ _STEEPEST = _SAMPLED_ITEMS // 8
 """Most items that the wanted width is computed from, and how many of these are the steepest of
 all: one alone may decide."""
 _STEEP = 0.5
-"""Logits between two steps from which on an item gets points of its own."""
+"""Logits between two steps from which on an item gets points of its own: one of slope 5 does."""
 _RATE = 0.2
 """Most that the wanted width rises per unit of ability: 0.22 per spacing, so that neighbouring
 posteriors are alike."""

@@ -46,15 +46,6 @@ class Abilities(NamedTuple):
     """SD of ability were the items known, on the scale of the population."""
 
 
-class Moments(NamedTuple):
-    """Means and covariances of slope, intercept (and guessing) of every item."""
-
-    mean: Array
-    """Shape (n_items, 2 or 3)."""
-    covariance: Array
-    """Shape (n_items, 2 or 3, 2 or 3)."""
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Posterior:
     """Posterior distribution of items and abilities; ``result.posterior`` of a variational fit.
@@ -297,8 +288,6 @@ class Posterior:
         self, generator: np.random.Generator, common: Array
     ) -> Iterator[tuple[slice, Array]]:
         """Slope, intercept (and guessing) of some items at a time, (n, n_some, 2 or 3)."""
-        from scipy.special import expit
-
         guide, n_shared = self.guide, len(self.guide.shared)
         shared = guide.shared + common[:, :n_shared]
         for some in blocks(len(guide.own), 1, _ITEMS_AT_ONCE):
@@ -309,9 +298,7 @@ class Posterior:
             drawn = np.stack(
                 [part.parameters(Point(o, s)) for o, s in zip(own, shared, strict=True)]
             )
-            if drawn.shape[2] == 3:
-                drawn[:, :, 2] = expit(drawn[:, :, 2])
-            yield some, drawn
+            yield some, _with_guessing(drawn)
 
     def _in_units(self, slope: Array, ability: Array) -> tuple[Array, Array]:
         """Slopes and abilities in units of the result; for Rasch every slope is 1."""
@@ -320,15 +307,13 @@ class Posterior:
         return slope / self.stretch, ability * self.stretch
 
 
-def moments_of(coordinates: Coordinates, guide: Guide) -> Moments:
-    """Posterior moments of slope, intercept and guessing of every item.
+def moments_of(coordinates: Coordinates, guide: Guide) -> tuple[Array, Array]:
+    """Posterior means of slope, intercept and guessing of every item, and their covariances.
 
     Means over the centre, of weight 2/(D + 2), and points ±√(D + 2) times the axes of systems
     turned at random, the same for all items, D being the coordinates that an item depends on: exact
     for cubics, and but for the chance in the turns for quintics.
     """
-    from scipy.special import expit
-
     n, k = len(guide.shared), guide.own.shape[1]
     cross = -guide.loading @ guide.common[:, :n]
     whole = np.zeros((len(guide.own), k + n, k + n))
@@ -339,27 +324,30 @@ def moments_of(coordinates: Coordinates, guide: Guide) -> Moments:
     whole[:, np.arange(k + n), np.arange(k + n)] *= 1 + 1e-10
     root = np.linalg.cholesky(whole) * np.sqrt(k + n + 2)
     generator = np.random.default_rng(0)
-    centre = coordinates.parameters(guide.mean)
-    if centre.shape[1] == 3:
-        centre[:, 2] = expit(centre[:, 2])
+    centre = _with_guessing(coordinates.parameters(guide.mean))
     total, square, n_points = np.zeros_like(centre), np.zeros((*centre.shape, centre.shape[1])), 0
     for _ in range(_ROTATIONS):
         axes = np.linalg.qr(generator.normal(size=(k + n, k + n)))[0]
         for axis in np.concatenate([axes.T, -axes.T]):
             moved = root @ axis
-            found = coordinates.parameters(
-                Point(guide.own + moved[:, n:], guide.shared + moved[:, :n])
-            )
-            if found.shape[1] == 3:
-                found[:, 2] = expit(found[:, 2])
-            off = found - centre
+            point = Point(guide.own + moved[:, n:], guide.shared + moved[:, :n])
+            off = _with_guessing(coordinates.parameters(point)) - centre
             total += off
             square += off[:, :, None] * off[:, None, :]
             n_points += 1
     weight = (k + n) / (k + n + 2) / n_points
     mean = weight * total
     covariance = weight * square - mean[:, :, None] * mean[:, None, :]
-    return Moments(centre + mean, covariance)
+    return centre + mean, covariance
+
+
+def _with_guessing(parameters: Array) -> Array:
+    """Put guessing in place of its logit, if there is one."""
+    from scipy.special import expit
+
+    if parameters.shape[-1] == 3:
+        parameters[..., 2] = expit(parameters[..., 2])
+    return parameters
 
 
 def _ends(probability: float) -> tuple[float, float]:

@@ -265,11 +265,11 @@ def test_moments_are_those_of_many_draws(target: Target, guide: Guide) -> None:
     parts = np.array(values)
     if parts.shape[2] == 3:
         parts[:, :, 2] = 1 / (1 + np.exp(-parts[:, :, 2]))
-    found = moments_of(coordinates, guide)
+    mean, covariance = moments_of(coordinates, guide)
     sd = parts.std(axis=0)
     # 8,000 draws: a mean to 0.011 SD, a covariance of near-normal variables to 0.016 of the SDs
-    assert (found.mean - parts.mean(axis=0)) / sd == pytest.approx(0, abs=0.05)
+    assert (mean - parts.mean(axis=0)) / sd == pytest.approx(0, abs=0.05)
     off = parts - parts.mean(axis=0)
-    covariance = np.einsum("sja,sjb->jab", off, off) / len(parts)
+    expected = np.einsum("sja,sjb->jab", off, off) / len(parts)
     scale = sd[:, :, None] * sd[:, None, :]
-    assert (found.covariance - covariance) / scale == pytest.approx(0, abs=0.08)
+    assert (covariance - expected) / scale == pytest.approx(0, abs=0.08)
