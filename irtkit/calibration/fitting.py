@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Literal, NamedTuple, Never
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Never
 
 from irtkit.calibration.settings import (
     Settings,
@@ -176,7 +177,8 @@ def fit(
         amortised=variational.amortised if variational is not None and batches else None,
     )
     quantity = "log-likelihood" if variational is None else "ELBO"
-    with progress_line(f"fitting {model}", quantity, shown=progress) as report:
+    line = progress_line(f"fitting {model}", quantity, shown=progress)
+    with line as report, linear_algebra().limit(limits=1, user_api="blas"):
         result = _fitted(_Run(responses, model, settings, report, mesh, variational))
     if not result.converged or "unbounded" in result.status:
         warnings.warn(shortcoming_of(result), stacklevel=2)
@@ -190,6 +192,19 @@ def _variational_of(method: object) -> Variational | None:
     if not isinstance(method, str) or method not in _TOLERANCES:
         raise ValueError(f"method must be 'em', 'vi' or an irtkit.Variational, got {method!r}")
     return Variational() if method == "vi" else None
+
+
+@cache
+def linear_algebra() -> Any:
+    """Return the libraries that NumPy's products come from; a fit holds them to one thread.
+
+    Products are of parts of the matrix that a processor's cache holds, too small for threads to
+    help; where threads share their processors with other work they wait for one another, and a fit
+    took several times as long (``benchmarks/threads.py``).
+    """
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 class _Run(NamedTuple):

@@ -214,16 +214,16 @@ def _from_incomplete_data(
             theta=narrow,
             functions=(by_response, by_right),
             tables=(right, answered),
-            root=np.sqrt(counted.sum(axis=0))[:, None],
             common_slope=common_slope,
         )
+        root = np.sqrt(counted.sum(axis=0))  # of how many respondents share each pattern
         polynomials = enumerate(_orthonormal(weights, narrow))
-        steps = (along(weighted, linear=k == 0) for k, weighted in polynomials)
+        steps = (along(weighted * root, linear=k == 0) for k, weighted in polynomials)
         of_missing = _converged_sum(steps, known, negligible)
         if of_missing is None:
             of_missing = np.zeros_like(missing)
             for weighted in _by_node(weights):
-                of_missing += along(weighted, linear=True)
+                of_missing += along(weighted * root, linear=True)
         missing += of_missing
     return blocks, missing
 
@@ -234,7 +234,6 @@ def _covariance_along(
     theta: Floats,
     functions: tuple[Floats, Floats | None],
     tables: tuple[Any, Any],
-    root: Floats,
     common_slope: bool,
     linear: bool,
 ) -> Floats:
@@ -251,8 +250,8 @@ def _covariance_along(
         scores[:, 0] += right * (theta @ weighted)[:, None]
     if common_slope:
         scores = np.insert(scores[:, 1], 0, scores[:, 0].sum(axis=1), axis=1)
-    scores = root * scores.reshape(len(scores), -1)
-    return scores.T @ scores
+    scores = scores.reshape(len(scores), -1)
+    return np.asarray(scores.T @ scores)
 
 
 def _converged_sum(steps: Iterable[Floats], known: Array, negligible: float) -> Array | None:
