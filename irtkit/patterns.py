@@ -105,7 +105,7 @@ class Patterns:
     @cached_property
     def _observed(self) -> Packed | None:
         """Observed cells packed, if right answers are and some cell is missing."""
-        return None if self.packed is None else Packed.of((self.cells >= 0).view(np.int8))
+        return None if self.packed is None else Packed.of(self.cells >= 0)
 
     @cached_property
     def _right(self) -> Array | None:
@@ -328,7 +328,7 @@ def float_blocks(
     answered_room = None if complete else np.empty_like(right_room)
     for some in parts:
         right = right_room[: some.stop - some.start]
-        np.maximum(cells[some], 0, out=right, casting="unsafe")
+        np.copyto(right, cells[some] > 0 if trials is None else cells[some])
         if answered_room is None:
             yield some, right, None
             continue

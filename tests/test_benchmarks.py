@@ -86,6 +86,14 @@ def test_a_checkout_beside_itself_finds_the_same(tmp_path: Path) -> None:
     assert min(record["cpu_seconds"] + record["cpu_seconds_against"]) > 0
 
 
+def test_one_thread_is_timed_beside_all(
+    records_of: Callable[..., list[dict[str, Any]]],
+) -> None:
+    alone, beside = records_of("threads.py", "--rounds", "1")
+    assert min(alone["seconds"] + beside["seconds"]) > 0
+    assert beside["beside"] == "a busy process"
+
+
 def test_the_floor_is_part_of_a_fit(records_of: Callable[..., list[dict[str, Any]]]) -> None:
     (record,) = records_of("floor.py", "--rounds", "1", "--priors", "weak")
     assert record["ratio"] > 1

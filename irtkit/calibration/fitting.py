@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Never
 
 from irtkit.calibration.item_prior import ItemPrior
@@ -174,7 +175,8 @@ def fit(
         **batches,
     )
     quantity = "log-likelihood" if variational is None else "ELBO"
-    with progress_line(f"fitting {model}", quantity, shown=progress) as report:
+    line = progress_line(f"fitting {model}", quantity, shown=progress)
+    with line as report, linear_algebra().limit(limits=1, user_api="blas"):
         result = _fitted(responses, model, settings, variational, mesh=mesh, report=report)
     if not result.converged or "unbounded" in result.status:
         warnings.warn(_shortcoming_of(result), stacklevel=2)
@@ -238,6 +240,19 @@ def _variational_of(method: object) -> Variational | None:
     if not isinstance(method, str) or method not in _TOLERANCES:
         raise ValueError(f"method must be 'em', 'vi' or an irtkit.Variational, got {method!r}")
     return Variational() if method == "vi" else None
+
+
+@cache
+def linear_algebra() -> Any:
+    """Return the libraries that NumPy's products come from; a fit holds them to one thread.
+
+    Products are of parts of the matrix that a processor's cache holds, too small for threads to
+    help; where threads share their processors with other work they wait for one another, and a fit
+    took several times as long (``benchmarks/threads.py``).
+    """
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def check_data(responses: ResponseMatrix, model: str, synthetic: str) -> None:

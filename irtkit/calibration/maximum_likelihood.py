@@ -85,12 +85,12 @@ def _subsample(patterns: Patterns, warm: WarmStart) -> Patterns | None:
     """Every k-th respondent, where that is cheap, and enough for every item."""
     columns = patterns.cells.shape[1]
     step = patterns.n // max(warm.respondents, warm.respondents_per_item * columns)
-    whole = patterns.complete and patterns.packed is not None and patterns.frequency is None
+    whole = patterns.packed is not None and patterns.frequency is None
     if step < 2 or not whole or patterns.has_synthetic:
         return None
     some = patterns.chosen(slice(None, None, step))
-    right = some.margins.item_right[REAL]
-    return some if np.minimum(right, some.n - right).min() >= warm.least_responses else None
+    right, responses = some.margins.item_right[REAL], some.margins.item_responses[REAL]
+    return some if np.minimum(right, responses - right).min() >= warm.least_responses else None
 
 
 def _get_near(

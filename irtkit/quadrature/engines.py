@@ -32,8 +32,8 @@ _MANY_CELLS = 2**22
 """Cells from which on JAX computes products over items."""
 _ROWS_PER_ITEM = 10
 """Respondents per item from which on a table of scores costs less than posteriors at nodes."""
-_TABLE = BLOCK // 8
-"""Numbers in a table that NumPy works on at once: what fits a processor's first cache."""
+_TABLE = BLOCK // 2
+"""Numbers in a table that NumPy works on at once: what fits a processor's second cache."""
 
 
 class Engine(Protocol):

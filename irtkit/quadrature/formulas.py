@@ -230,7 +230,7 @@ def sums(backend: Backend, traits: Traits, inputs: Inputs) -> Sums:
             by_item += (mean @ some.right,)
         found = (
             _by_group(xp, some.group, frequency * log_marginal),
-            _by_group(xp, some.group, weights, dtype=xp.float64),
+            _by_group(xp, some.group, weights),
             *by_item,
         )
         added = tuple(a + b for a, b in zip(total, found, strict=True))
@@ -369,8 +369,9 @@ def _answers(xp: Any, traits: Traits, some: Rows, dtype: Any) -> Answers:
     right = None if some.score is not None else right_of(xp, cells, complete=traits.complete)
     if traits.complete:
         return Answers(*known, right, None)
-    answered = ((cells >= 0) if trials is None else trials).astype(dtype)
-    return Answers(*known, right, answered - dtype(1))
+    extra = ((cells >= 0) if trials is None else trials).astype(dtype)
+    extra -= dtype(1)
+    return Answers(*known, right, extra)
 
 
 def log_joint(xp: Any, inputs: Inputs, shared: Curves, some: Answers) -> Any:
@@ -397,12 +398,12 @@ def log_joint(xp: Any, inputs: Inputs, shared: Curves, some: Answers) -> Any:
     return joint
 
 
-def _by_group(xp: Any, group: Any, table: Any, dtype: Any = None) -> Any:
+def _by_group(xp: Any, group: Any, table: Any) -> Any:
     """Sum over respondents (last axis) of either group, (2, …)."""
-    total = table.sum(axis=-1, dtype=dtype)
+    total = table.sum(axis=-1)
     if group is None:
         return xp.stack([total, xp.zeros_like(total)])
-    synthetic = (table * (group == SYNTHETIC)).sum(axis=-1, dtype=dtype)
+    synthetic = (table * (group == SYNTHETIC)).sum(axis=-1)
     return xp.stack([total - synthetic, synthetic])
 
 

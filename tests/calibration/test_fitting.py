@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
+from threadpoolctl import ThreadpoolController
 
 from irtkit import (
     ItemParameters,
@@ -431,3 +432,18 @@ def test_without_a_prior_items_without_variance_cost_the_others_nothing(model: M
     assert together.log_likelihood == pytest.approx(alone.log_likelihood, abs=1e-4)
     found, expected = (r.items["intercept"].to_numpy()[:30] for r in (together, alone))
     assert found == pytest.approx(expected, abs=1e-3)
+
+
+def test_products_have_one_thread_while_fitting_and_as_many_as_before_afterwards() -> None:
+    libraries = ThreadpoolController().select(user_api="blas")
+    seen: list[int] = []
+
+    class Watching(WeakPrior):
+        def at(self, *arguments: Any, **options: Any) -> Any:
+            seen.extend(library["num_threads"] for library in libraries.info())
+            return super().at(*arguments, **options)
+
+    before = libraries.info()
+    fit(two_parameter_data(200, 5, seed=0)[0], prior=Watching())
+    assert set(seen) == {1}
+    assert libraries.info() == before

@@ -1,0 +1,87 @@
+"""What it saves that a fit holds the linear algebra of NumPy to one thread.
+
+``irtkit.fit(responses)`` as it is, and with as many threads as there are processors, in turns in
+one process: alone, and beside another process that keeps one processor busy. Times are medians, on
+the clock and on the processors (all threads together).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+from machine import describe, sentence
+from shapes import draw, parse
+
+import irtkit
+from irtkit.calibration import fitting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shapes import Shape
+
+SHAPES = ("2000x40", "200x1000", "20000x100", "20000x100:2PL:0:0.2", "5000x50:3PL")
+BUSY = "while True: pass"
+HEADER = ("data", "beside", "one thread", "CPU s", "all threads", "CPU s", "times as long")
+
+
+class AllThreads:
+    """Libraries for linear algebra that are held to nothing."""
+
+    @contextmanager
+    def limit(self, **_: object) -> Iterator[None]:
+        """Limit nothing."""
+        yield
+
+
+def timed(shape: Shape, rounds: int) -> Iterator[float]:
+    """Median seconds on the clock and on the processors, with one thread and with all."""
+    responses = irtkit.ResponseMatrix(draw(shape, seed=0)[1])
+    held, seconds = fitting.linear_algebra, {True: [], False: []}
+    for _ in range(rounds + 1):  # the first warms up
+        for one, found in seconds.items():
+            fitting.linear_algebra = held if one else AllThreads
+            before = time.perf_counter(), time.process_time()
+            irtkit.fit(responses, shape.model)
+            found.append((time.perf_counter() - before[0], time.process_time() - before[1]))
+    fitting.linear_algebra = held
+    for found in seconds.values():
+        yield from (median(column) for column in zip(*found[1:], strict=True))
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--shapes", nargs="+", default=SHAPES, help="such as 2000x40:3PL:0.07:0.2")
+    parser.add_argument("--rounds", type=int, default=15, help="timed turns")
+    parser.add_argument("--out", type=Path, help="JSON file for all figures")
+    options = parser.parse_args()
+    machine, records = describe(), []
+    print("| " + " | ".join(HEADER) + " |\n" + "|---" * len(HEADER) + "|")
+    for shape in map(parse, options.shapes):
+        for busy in (False, True):
+            other = subprocess.Popen([sys.executable, "-c", BUSY]) if busy else None
+            found = tuple(timed(shape, options.rounds))
+            if other is not None:
+                other.kill()
+                other.wait()
+            one, _, every, _ = found
+            figures = " | ".join(f"{seconds:.4f}" for seconds in found)
+            beside = "a busy process" if busy else "nothing"
+            print(f"| {shape} | {beside} | {figures} | {every / one:.2f} |", flush=True)
+            records.append({"shape": shape._asdict(), "beside": beside, "seconds": found})
+            if options.out:
+                options.out.write_text(json.dumps({"machine": machine, "fits": records}, indent=1))
+    print(f"\n{sentence(machine)}")
+
+
+if __name__ == "__main__":
+    main()
