@@ -26,14 +26,7 @@ def is_missing_label(label: Hashable) -> bool:
 
 
 def category_name(label: Hashable) -> str:
-    """Name of a category as text, empty where the label is missing; 1.0 is ``1``.
-
-    Examples
-    --------
-    >>> from irtkit.labels import category_name
-    >>> [category_name(label) for label in ("cat", 1, 1.0, 0.5, float("nan"), None)]
-    ['cat', '1', '1', '0.5', '', '']
-    """
+    """Name of a category as text, empty where the label is missing; 1.0 is ``1``."""
     if is_missing_label(label):
         return ""
     whole = isinstance(label, float | np.floating) and float(label).is_integer()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from irtkit.checks import first_names
 from irtkit.codes import MISSING, response_code
 
 if TYPE_CHECKING:
@@ -56,23 +57,8 @@ def find_columns(
 ) -> tuple[int, int, int]:
     """Positions of the respondent, item and response columns of a long table.
 
-    Parameters
-    ----------
-    header
-        The names of all columns.
-    respondent, item, response
-        The column for the role, spelled as in the header; None recognises it by its name.
-
-    Raises
-    ------
-    ValueError
-        If a role has no column or several, with the argument that settles it.
-
-    Examples
-    --------
-    >>> from irtkit.io.columns import find_columns
-    >>> find_columns(["Model", "prompt", "question_id", "is_correct"])
-    (0, 2, 3)
+    A column that is given is spelled as in the header; None recognises it by its usual names. The
+    error for a role that has no column, or several, says which argument settles it.
     """
     given = {"respondent": respondent, "item": item, "response": response}
     found = {
@@ -121,12 +107,8 @@ def _only_position(header: Sequence[str], role: str, name: str) -> int:
 
 def _recognise(header: Sequence[str], role: str, taken: frozenset[int]) -> int:
     """Position of the one free column that has a usual name for the role."""
-    usual = _USUAL_NAMES[role]
-    candidates = [
-        name
-        for position, name in enumerate(header)
-        if position not in taken and _plain(name) in usual
-    ]
+    free = [name for position, name in enumerate(header) if position not in taken]
+    candidates = [name for name in free if _plain(name) in _USUAL_NAMES[role]]
     exact = [name for name in candidates if name == role]
     canonical = exact or [name for name in candidates if _plain(name) == role] or candidates
     if not canonical:
@@ -142,6 +124,5 @@ def _recognise(header: Sequence[str], role: str, taken: frozenset[int]) -> int:
     return _only_position(header, role, canonical[0])
 
 
-def _listed(names: Sequence[str], limit: int = 20) -> str:
-    more = f", … ({len(names) - limit} more)" if len(names) > limit else ""
-    return ", ".join(map(repr, names[:limit])) + more
+def _listed(names: Sequence[str]) -> str:
+    return first_names([repr(name) for name in names], shown=20)

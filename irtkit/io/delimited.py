@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.codes import ResponseCodes
 from irtkit.files import open_bytes
-from irtkit.io.cells import ResponseCodes
 from irtkit.io.columns import find_columns, holds_respondents, is_long, refuse_repeats
 from irtkit.io.text import refuse_faults, rows
 from irtkit.responses import ResponseMatrix

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.codes import MISSING
+from irtkit.codes import MISSING, ResponseCodes
 from irtkit.files import open_text, replacing
-from irtkit.io.cells import ResponseCodes
 from irtkit.io.text import without_repeats
 from irtkit.responses import ResponseMatrix, refuse_sparse
 
