@@ -106,7 +106,7 @@ def read_responses(
         check_repeats(repeats)
         shape = format if format in _SHAPES else None
         columns = (respondent, item, response)
-        source = Source(file, _head(file), shape, *columns, threshold, repeats, sparse)
+        source = Source(file, _head(file), shape, columns, threshold, repeats, sparse)
         return FORMATS[_format_name(source, format)].read(source)
 
 

@@ -27,10 +27,8 @@ class Source:
     """How the file begins, decompressed and without a byte order mark: enough to recognise it."""
     shape: str | None = None
     """The shape of a table where the caller named one: "wide", "long" or None."""
-    respondent: str | None = None
-    item: str | None = None
-    response: str | None = None
-    """The columns of a long table where the caller named them."""
+    columns: tuple[str | None, str | None, str | None] = (None, None, None)
+    """Those of respondent, item and response in a long table, where the caller named them."""
     threshold: float | None = None
     repeats: Repeats = "error"
     sparse: bool = False
@@ -48,13 +46,10 @@ class Source:
     @property
     def names_columns(self) -> bool:
         """Whether the caller named a column of a long table."""
-        return (self.respondent, self.item, self.response) != (None, None, None)
+        return self.columns != (None, None, None)
 
     def matrix_of_long(self, table: Any, names: Sequence[str]) -> ResponseMatrix:
-        """Response matrix of a table of pyarrow, its columns named by respondent, item, response.
-
-        See `ResponseMatrix.from_long` for errors.
-        """
+        """Response matrix of a table of pyarrow; the names are of respondent, item and response."""
         respondent, item, response = names
         return ResponseMatrix.from_long(
             table.to_pandas(ignore_metadata=True),
@@ -68,12 +63,8 @@ class Source:
 
     def refuse_long_settings(self, form: str) -> None:
         """Refuse what is for a row per response in a format that has a place for every cell."""
+        rule = f"is for the rows of a long table, but the format is {form!r}"
         if self.sparse:
-            raise ValueError(
-                f"sparse=True is for the rows of a long table, but the format is {form!r}"
-            )
+            raise ValueError(f"sparse=True {rule}")
         if self.repeats != "error":
-            raise ValueError(
-                f"repeats={self.repeats!r} is for the rows of a long table, "
-                f"but the format is {form!r}"
-            )
+            raise ValueError(f"repeats={self.repeats!r} {rule}")
