@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from irtkit.checks import and_more, check_unique
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Hashable
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -46,6 +47,31 @@ def label_names(labels: Iterable[Hashable] | None, n: int, kind: str) -> tuple[s
     names = tuple(map(str, given))
     check_unique(f"{kind} labels must be unique", names)
     return names
+
+
+def values_by_label(
+    argument: str, given: Any, labels: tuple[str, ...], *, value: str, kind: str
+) -> list[Any]:
+    """Value of each label, from a mapping or Series by label, or a list in the labels' order.
+
+    None where a mapping has no such label; further labels in it are ignored.
+    """
+    if isinstance(given, str) or not isinstance(given, Iterable) or hasattr(given, "columns"):
+        raise TypeError(
+            f"{argument} must be a mapping or Series from {kind} to {value}, or a list with one "
+            f"{value} per {kind}, got {type(given).__name__}"
+        )
+    if hasattr(given, "items"):
+        pairs = [(str(label), one) for label, one in given.items()]
+        check_unique(f"{argument} must have one {value} per {kind}", (label for label, _ in pairs))
+        by_label = dict(pairs)
+        return [by_label.get(label) for label in labels]
+    values = list(given)
+    if len(values) != len(labels):
+        raise ValueError(
+            f"{argument} must have one {value} per {kind}; got {len(values)} for {len(labels)}"
+        )
+    return values
 
 
 def matrix_names(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from irtkit.checks import check_number, check_one_of, check_seed, check_unique, check_whole
-from irtkit.labels import is_missing_label
+from irtkit.labels import is_missing_label, values_by_label
 from irtkit.observed import Observed
 from irtkit.patterns import blocks
 from irtkit.responses import ResponseMatrix
@@ -236,22 +236,11 @@ def _class_codes(labels: Labels | None, items: tuple[str, ...]) -> NDArray[np.in
     """Class of every item as a number, in the order of the items."""
     if labels is None:
         raise ValueError("labels must give the true class of every item for kind 'class-prior'")
-    if hasattr(labels, "items"):
-        pairs = [(str(item), label) for item, label in labels.items()]
-        check_unique("labels must give one class per item", (item for item, _ in pairs))
-        by_item = dict(pairs)
-        classes = [by_item.get(item) for item in items]
-    else:
-        classes = list(labels)
-        if len(classes) != len(items):
-            raise ValueError(
-                f"labels must hold {len(items)} classes, one per item, got {len(classes)}"
-            )
-    numbers: dict[Hashable, int] = {}
+    classes = values_by_label("labels", labels, items, value="class", kind="item")
     for item, label in zip(items, classes, strict=True):
         if is_missing_label(label):
             raise ValueError(f"labels must give the true class of every item: {item!r} has none")
-        numbers.setdefault(label, len(numbers))
+    numbers = {label: k for k, label in enumerate(dict.fromkeys(classes))}
     return np.array([numbers[label] for label in classes], dtype=np.intp)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.audit.checks import responses_of
+from irtkit.audit.expected import dense_responses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +34,7 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
 
     if not isinstance(predictions, pd.DataFrame):
         raise TypeError(f"predictions must be a DataFrame, got {type(predictions).__name__}")
-    responses = responses_of(result, "predictions", dense=True)
+    responses = dense_responses(result, "predictions")
     codes, answers = _coded(predictions, result)
     ability = result.ability[~result.synthetic]
     strong = codes[ability >= np.quantile(ability, _STRONG)]
@@ -60,8 +60,7 @@ def _coded(predictions: pd.DataFrame, result: FitResult) -> tuple[NDArray[Any], 
     """Codes of answers, real respondents × items, −1 where missing; and what they stand for."""
     import pandas as pd
 
-    answers = predictions.set_axis([str(label) for label in predictions.index], axis=0)
-    answers = answers.set_axis([str(label) for label in predictions.columns], axis=1)
+    answers = predictions.rename(index=str, columns=str)
     labels = np.array(result.respondent_labels, dtype=object)[~result.synthetic]
     _check("respondent", answers.index, labels)
     _check("item", answers.columns, result.item_labels)

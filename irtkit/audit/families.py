@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.audit.checks import responses_of
-from irtkit.audit.expected import ItemBlock, item_blocks
+from irtkit.audit.expected import ItemBlock, dense_responses, item_blocks
 from irtkit.audit.similar import similar_respondents
+from irtkit.labels import is_missing_label, values_by_label
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,33 +58,15 @@ def _jackknife(family: NDArray[np.int64], theta: Array, block: ItemBlock) -> flo
 
 def family_codes(result: FitResult, groups: Any) -> NDArray[np.int64]:
     """Number the family of every respondent; synthetic ones may be left out of a mapping."""
-    import pandas as pd
-
-    responses_of(result, "groups", dense=True)
-    labels = result.respondent_labels
+    dense_responses(result, "groups")
     if isinstance(groups, str):
         return _alike(result, groups)
-    if isinstance(groups, pd.DataFrame) or not isinstance(groups, Iterable):
-        raise TypeError(
-            "groups must be a mapping or Series from respondent to family, or a list of families, "
-            f"got {type(groups).__name__}"
-        )
-    if isinstance(groups, pd.Series) and groups.index.has_duplicates:
-        twice = groups.index[groups.index.duplicated()][0]
-        raise ValueError(f"groups has respondent {twice!r} twice")
-    if isinstance(groups, Mapping | pd.Series):
-        by_label = {str(label): family for label, family in groups.items()}
-        values = [by_label.get(label) for label in labels]
-    else:
-        values = list(groups)
-        if len(values) != len(labels):
-            raise ValueError(
-                f"groups must have one family per respondent; got {len(values)} for {len(labels)}"
-            )
-    unknown = pd.isna(pd.array(values, dtype=object)) & ~result.synthetic
-    if unknown.any():
-        raise ValueError(f"groups has no family for respondent {labels[int(unknown.argmax())]!r}")
-    return np.unique([str(value) for value in values], return_inverse=True)[1]
+    labels = result.respondent_labels
+    families = values_by_label("groups", groups, labels, value="family", kind="respondent")
+    for label, family, synthetic in zip(labels, families, result.synthetic, strict=True):
+        if is_missing_label(family) and not synthetic:
+            raise ValueError(f"groups has no family for respondent {label!r}")
+    return np.unique([str(family) for family in families], return_inverse=True)[1]
 
 
 def _alike(result: FitResult, word: str) -> NDArray[np.int64]:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.audit.checks import check_thresholds
 from irtkit.audit.expected import item_blocks
-from irtkit.audit.flags import NEGATIVE, flag_items
+from irtkit.audit.flags import NEGATIVE, check_thresholds, flag_items
 from irtkit.audit.power import Power, power_of
 from irtkit.calibration import fit
 from irtkit.calibration.settings import check_data

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.audit.checks import responses_of
-from irtkit.audit.expected import item_blocks
+from irtkit.audit.expected import dense_responses, item_blocks
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_type
 from irtkit.patterns import blocks
@@ -71,7 +70,7 @@ def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFra
 
     check_type("result", result, FitResult)
     check_number("excess", excess, least=0, most=1)
-    responses_of(result, "similar_respondents", dense=True)
+    dense_responses(result, "similar_respondents")
     patterns = result.patterns
     kept = patterns.real & (patterns.margins.respondent_responses > 0)
     labels = np.array(result.respondent_labels, dtype=object)[kept]
