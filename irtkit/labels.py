@@ -92,17 +92,26 @@ def matrix_names(
         ("respondent", "item"), ("index", "columns"), (respondents, items), shape, strict=True
     ):
         own = {name: label_names(getattr(frame, axis), n, kind) for name, frame in frames.items()}
-        for argument, labels in own.items():
-            first, wanted = next(iter(own.items()))
-            if labels != wanted:
-                k = next(k for k in range(n) if labels[k] != wanted[k])
-                raise ValueError(
-                    f"{first} and {argument} must have the same {kind}s in the same order: "
-                    f"{kind} {k + 1} is {wanted[k]!r} in {first} and {labels[k]!r} in {argument}"
-                )
+        check_same_labels(kind, own)
         known = next(iter(own.values()), None) if given is None else None
         names.append(known or label_names(given, n, kind))
     return names[0], names[1]
+
+
+def check_same_labels(kind: str, labels: dict[str, tuple[str, ...]]) -> None:
+    """Refuse labels that are not those of the first argument, in its order."""
+    first, wanted = next(iter(labels.items()), ("", ()))
+    for argument, own in labels.items():
+        if own == wanted:
+            continue
+        if len(own) != len(wanted):
+            seen = f"{first} has {len(wanted)} and {argument} {len(own)}"
+        else:
+            k = next(k for k in range(len(own)) if own[k] != wanted[k])
+            seen = f"{kind} {k + 1} is {wanted[k]!r} in {first} and {own[k]!r} in {argument}"
+        raise ValueError(
+            f"{first} and {argument} must have the same {kind}s in the same order: {seen}"
+        )
 
 
 def label_numbers(
