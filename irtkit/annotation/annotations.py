@@ -65,23 +65,15 @@ NO_ANNOTATIONS = Annotations.of([])
 
 
 def annotation(type: Hashable, start: object, end: object) -> Annotation:  # noqa: A002 - its name
-    """Check one annotation.
-
-    Raises
-    ------
-    ValueError
-        If the type is missing, a time is no finite number, or the end is before the start.
-
-    Examples
-    --------
-    >>> from irtkit.annotation.annotations import annotation
-    >>> annotation("serve", 7, 7.5)
-    Annotation(type='serve', start=7.0, end=7.5)
-    """
+    """Check one annotation: its type is there, its times are finite and in order."""
     name = category_name(type)
     if not name:
         raise ValueError("type is missing")
-    first, last = _time(start, "start"), _time(end, "end")
+    times = {"start": as_number(start), "end": as_number(end)}
+    for (field, number), given in zip(times.items(), (start, end), strict=True):
+        if not math.isfinite(number):
+            raise ValueError(f"{field} must be a finite number, got {given!r}")
+    first, last = times.values()
     if last < first:
         raise ValueError(f"end must not be before start, but end {last} is before start {first}")
     return Annotation(name, first, last)
@@ -159,10 +151,3 @@ def annotation_at(place: str, *values: Any, **fields: Any) -> Annotation:
         return annotation(*values, **fields)
     except ValueError as error:
         raise ValueError(f"{place}: {error}") from error
-
-
-def _time(value: object, field: str) -> float:
-    number = as_number(value)
-    if not math.isfinite(number):
-        raise ValueError(f"{field} must be a finite number, got {value!r}")
-    return number

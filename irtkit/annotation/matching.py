@@ -124,18 +124,7 @@ def match(
 def cost_matrix(
     predicted: Annotations, manual: Annotations, weights: Weights, duration: float | None = None
 ) -> NDArray[np.float64]:
-    """Cost of every pair, shape (n_predicted, n_manual).
-
-    Examples
-    --------
-    >>> from irtkit.annotation.annotations import one_sample
-    >>> from irtkit.annotation.matching import Weights, cost_matrix
-    >>> predicted = one_sample([("serve", 0, 2), ("rally", 7, 12)], "predicted")
-    >>> manual = one_sample([("serve", 0, 3)], "manual")
-    >>> cost_matrix(predicted, manual, Weights())
-    array([[ 1.],
-           [17.]])
-    """
+    """Cost of every pair, shape (n_predicted, n_manual)."""
     apart = _apart(predicted, manual) / (duration or 1.0)
     moved: NDArray[np.float64] = apart @ np.array(weights[1:])
     return weights.type * _differs(predicted, manual) + moved

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.audit.expected import dense_responses
+from irtkit.checks import check_unique
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,21 +40,16 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
     ability = result.ability[~result.synthetic]
     strong = codes[ability >= np.quantile(ability, _STRONG)]
     right = responses.successes[~result.synthetic] > 0
+    named = np.array([*answers, None], dtype=object)  # code −1 stands for none
     rows = []
     for j in range(codes.shape[1]):
         answer, share = _most_frequent(strong[:, j])
         marked = np.unique(codes[right[:, j] & (codes[:, j] >= 0), j])
-        key = int(marked[0]) if len(marked) == 1 else -1
-        rows.append((answer, share, key, share >= _AGREED and answer not in marked))
-    agreed, shares, keys, another = map(list, zip(*rows, strict=True))
-    named = np.array([*answers, None], dtype=object)  # code −1 stands for none
-    columns = {
-        "strong_answer": pd.Series(named[agreed], dtype=object),
-        "strong_share": shares,
-        "marked_right": pd.Series(named[keys], dtype=object),
-        "another": another,
-    }
-    return pd.DataFrame(columns).set_axis(pd.Index(result.item_labels, name="item"), axis=0)
+        key = marked[0] if len(marked) == 1 else -1
+        rows.append((named[answer], share, named[key], share >= _AGREED and answer not in marked))
+    columns = ["strong_answer", "strong_share", "marked_right", "another"]
+    table = pd.DataFrame(rows, pd.Index(result.item_labels, name="item"), columns)
+    return table.astype({"strong_answer": object, "marked_right": object})
 
 
 def _coded(predictions: pd.DataFrame, result: FitResult) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -84,10 +80,8 @@ def _most_frequent(codes: NDArray[Any]) -> tuple[int, float]:
 
 
 def _check(kind: str, have: pd.Index[str], needed: Iterable[str]) -> None:
-    repeated = have[have.duplicated()]
-    if len(repeated):
-        raise ValueError(f"predictions has {kind} {repeated[0]!r} twice")
+    check_unique(f"predictions must have every {kind} once", have)
     known = set(have)
-    missing = [label for label in needed if label not in known]
-    if missing:
-        raise ValueError(f"predictions has no {kind} {missing[0]!r}")
+    for label in needed:
+        if label not in known:
+            raise ValueError(f"predictions has no {kind} {label!r}")

@@ -107,22 +107,17 @@ def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFra
 def _agreements(result: FitResult, kept: NDArray[np.bool_], some: slice) -> tuple[Array, ...]:
     """Of some respondents with all: items both answered, agreements, and roughly those expected.
 
-    Two respondents agree on an item with probability e = PP′ + QQ′.
+    Two respondents agree on an item with probability e = PP′ + QQ′ = (1 + (P − Q)(P′ − Q′)) / 2.
     """
     total: Any = np.zeros(3)[:, None, None]
     for block in item_blocks(result, kept):
-        answered = (block.trials > 0).astype(np.float32)
-        right = (block.right / np.maximum(block.trials, 1)).astype(np.float32)
-        p = (block.probability * answered).astype(np.float32)
-        total = total + np.stack(
-            [
-                answered[some] @ answered.T,
-                right[some] @ right.T + (answered - right)[some] @ (answered - right).T,
-                p[some] @ p.T + (answered - p)[some] @ (answered - p).T,
-            ]
-        )
-    both, agreed, chance = np.asarray(total, dtype=np.float64)
-    return both, agreed, chance
+        answered = block.trials > 0
+        right = (2 * block.right - block.trials) / np.maximum(block.trials, 1)
+        parts = (answered, right, answered * (2 * block.probability - 1))
+        single = (part.astype(np.float32) for part in parts)
+        total = total + np.stack([part[some] @ part.T for part in single])
+    both, right, expected = total
+    return both, (both + right) / 2, (both + expected) / 2
 
 
 def _expected_of_pairs(

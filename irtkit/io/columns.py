@@ -7,10 +7,10 @@ In a wide table the question is only whether the first column holds the responde
 
 from __future__ import annotations
 
-from collections import Counter
+from itertools import combinations
 from typing import TYPE_CHECKING
 
-from irtkit.checks import first_names
+from irtkit.checks import check_unique, first_names
 from irtkit.codes import MISSING, response_code
 
 if TYPE_CHECKING:
@@ -67,18 +67,16 @@ def find_columns(
     for role in given:
         if role not in found:
             found[role] = _recognise(header, role, frozenset(found.values()))
-    for role, position in found.items():
-        for other, same in found.items():
-            if role < other and position == same:
-                raise ValueError(f"{role}= and {other}= name the same column {header[same]!r}")
+    for role, other in combinations(sorted(found), 2):
+        if found[role] == found[other]:
+            name = header[found[role]]
+            raise ValueError(f"{role}= and {other}= name the same column {name!r}")
     return found["respondent"], found["item"], found["response"]
 
 
 def refuse_repeats(names: Iterable[str]) -> None:
     """Refuse columns of the same name."""
-    for name, times in Counter(names).most_common(1):
-        if times > 1:
-            raise ValueError(f"column names must be unique: {name!r} occurs {times} times")
+    check_unique("column names must be unique", names)
 
 
 def holds_respondents(name: str, values: Iterable[str]) -> bool:
