@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.difficulty.expected_error import expected_error
+from irtkit.difficulty.average_error import expected_error
 from irtkit.difficulty.held_out import held_out_predictions
 from irtkit.difficulty.quality_standard import QualityStandard, quality_standard
 from irtkit.difficulty.rank_agreement import levels, n_tied, rank_agreement, ranks

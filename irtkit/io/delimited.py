@@ -13,7 +13,7 @@ import numpy as np
 
 from irtkit.codes import ResponseCodes
 from irtkit.files import open_bytes
-from irtkit.io.columns import find_columns, holds_respondents, is_long, refuse_repeats
+from irtkit.io.source import find_columns, holds_respondents, is_long, refuse_repeats
 from irtkit.io.text import refuse_faults, rows
 from irtkit.labels import label_names
 from irtkit.responses import ResponseMatrix
@@ -42,7 +42,7 @@ def recognise_long(source: Source) -> bool:
 def read_wide(source: Source) -> ResponseMatrix:
     """Read a table with a row per respondent and a column per item.
 
-    The first column holds the respondents, see `irtkit.io.columns.holds_respondents`; if it is
+    The first column holds the respondents, see `irtkit.io.source.holds_respondents`; if it is
     itself an item, respondents are numbered.
     """
     separator, header = source.layout

@@ -10,7 +10,7 @@ import gzip
 from typing import TYPE_CHECKING, Any
 
 from irtkit.files import open_bytes
-from irtkit.io.columns import find_columns, holds_respondents, is_long, refuse_repeats
+from irtkit.io.source import find_columns, holds_respondents, is_long, refuse_repeats
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
