@@ -40,16 +40,18 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
     ability = result.ability[~result.synthetic]
     strong = codes[ability >= np.quantile(ability, _STRONG)]
     right = responses.successes[~result.synthetic] > 0
-    named = np.array([*answers, None], dtype=object)  # code −1 stands for none
     rows = []
     for j in range(codes.shape[1]):
         answer, share = _most_frequent(strong[:, j])
         marked = np.unique(codes[right[:, j] & (codes[:, j] >= 0), j])
-        key = marked[0] if len(marked) == 1 else -1
-        rows.append((named[answer], share, named[key], share >= _AGREED and answer not in marked))
+        key = int(marked[0]) if len(marked) == 1 else -1
+        rows.append((answer, share, key, share >= _AGREED and answer not in marked))
     columns = ["strong_answer", "strong_share", "marked_right", "another"]
     table = pd.DataFrame(rows, pd.Index(result.item_labels, name="item"), columns)
-    return table.astype({"strong_answer": object, "marked_right": object})
+    named = np.array([*answers, None], dtype=object)  # code −1 stands for none
+    for name in ("strong_answer", "marked_right"):
+        table[name] = pd.Series(named[table[name]], table.index, dtype=object)
+    return table
 
 
 def _coded(predictions: pd.DataFrame, result: FitResult) -> tuple[NDArray[Any], NDArray[Any]]:
