@@ -72,11 +72,6 @@ def refuse_invalid(
         raise invalid_response(names[0][row], names[1][column], value, n_more, threshold)
 
 
-def without_missing_code(cells: NDArray[Any]) -> NDArray[Any]:
-    """Keep −1 from being read as missing: in a table from outside it is a wrong value."""
-    return cells.astype(np.float64) if np.issubdtype(cells.dtype, np.signedinteger) else cells
-
-
 def column_array(column: pd.Series[Any]) -> NDArray[Any]:
     """Values of one column as bool, float, or object when they are text or mixed."""
     import pandas as pd

@@ -69,9 +69,7 @@ def ranks(of: NDArray[np.intp], weights: NDArray[Any] | None = None) -> NDArray[
 
 
 def spearman(
-    first: NDArray[np.intp],
-    second: NDArray[np.intp],
-    weights: NDArray[Any] | None = None,
+    first: NDArray[np.intp], second: NDArray[np.intp], weights: NDArray[Any] | None = None
 ) -> float:
     """Spearman's ρ, the correlation of the ranks; NaN where all items of a measure are tied.
 
