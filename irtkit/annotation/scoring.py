@@ -55,8 +55,6 @@ class Impact(Work):
     """penalty / scratch. Without manual annotations 0 if there are no predictions, else NaN."""
     cost: float
     """Total cost of the assignment, in the units of the weights and times."""
-    n_predicted: int
-    n_manual: int
     edits: pd.DataFrame
     """What to do, a row per pair and per annotation left over: ``action`` ("keep", "fix",
     "delete", "add"), ``fields`` (to fix, such as "type; end"), ``penalty``, ``predicted`` and
@@ -153,8 +151,6 @@ def measured(
         "fixes": fixes,
         "deletes": deletes,
         "adds": adds,
-        "n_predicted": len(predicted),
-        "n_manual": len(manual),
     }
     return found, _edit_rows(predicted, manual, matching, rules.penalties)
 

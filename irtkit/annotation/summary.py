@@ -33,8 +33,8 @@ class ImpactSummary(Work):
 
     table: pd.DataFrame
     """Index ``sample``, extremes first: highest impact to lowest, then samples without one.
-    Columns ``impact``, ``penalty``, ``scratch``, ``cost``, ``fixes``, ``deletes``, ``adds``,
-    ``n_predicted``, ``n_manual``, as in `irtkit.annotation.Impact`."""
+    Columns ``impact``, ``penalty``, ``scratch``, ``cost``, ``fixes``, ``deletes``, ``adds``, as in
+    `irtkit.annotation.Impact`, and the annotations counted, ``n_predicted`` and ``n_manual``."""
     edits: pd.DataFrame
     """The edits of all samples, as in `irtkit.annotation.Impact`, with a column ``sample``."""
     mean: float
@@ -150,7 +150,7 @@ def impact_summary(
     for name, own_duration in zip(names, _durations(duration, names), strict=True):
         one, other = first.get(name, NO_ANNOTATIONS), second.get(name, NO_ANNOTATIONS)
         found, own_edits = measured(one, other, rules, own_duration)
-        rows.append(found)
+        rows.append(found | {"n_predicted": len(one), "n_manual": len(other)})
         edits += [(name, *edit) for edit in own_edits]
     table = pd.DataFrame(rows, index=pd.Index(names, name="sample"))
     return _summary(table, pd.DataFrame(edits, columns=["sample", *EDIT_COLUMNS]), rules)
