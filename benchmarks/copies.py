@@ -14,8 +14,6 @@ all threads together; "moved" is the largest difference between slopes.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import tempfile
 from pathlib import Path
@@ -23,12 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from contenders import Contender, take_turns
-from machine import describe, sentence
+from machine import arguments, describe, sentence, store
 from worker import Worker
 
 import irtkit
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
@@ -110,7 +109,7 @@ def row(name: str, found: dict[str, Any]) -> str:
 
 def main() -> None:
     """Print the table row by row; store all figures where asked to."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--against", type=Path, required=True, help="another checkout of irtkit")
     parser.add_argument("--items", type=int, default=42_000, help="items of the simulated data")
     present = [REAL] if REAL.exists() else []
@@ -118,7 +117,6 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--rounds", type=int, default=3, help="timed turns")
     parser.add_argument("--limit", type=float, default=1800.0, help="most seconds for one turn")
-    parser.add_argument("--out", type=Path, help="JSON file for all figures")
     options = parser.parse_args()
     if not (options.against / "irtkit" / "__init__.py").exists():
         parser.error(f"--against: {options.against} holds no irtkit/__init__.py")
@@ -130,8 +128,7 @@ def main() -> None:
                 found = measure(values, task, options, Path(folder))
             print(row(name, found), flush=True)
             records.append({"data": name} | found)
-            if options.out:
-                options.out.write_text(json.dumps({"machine": machine, "fits": records}, indent=1))
+            store(options.out, machine, fits=records)
     print(f"\n{sentence(machine)}")
 
 

@@ -18,13 +18,10 @@ Run with ``make studies``; ``--out benchmarks/results/coverage.json`` stores the
 
 from __future__ import annotations
 
-import argparse
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from machine import describe
+from machine import arguments, describe, store
 from shapes import Shape
 
 import irtkit
@@ -155,9 +152,8 @@ def rows(study: Study, record: dict[str, Any]) -> list[str]:
 
 def main() -> None:
     """Print the table row by row; store all figures where asked to."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--data-sets", type=int, help="data sets of every study")
-    parser.add_argument("--out", type=Path, help="JSON file for all figures")
     options = parser.parse_args()
     records = []
     print("| " + " | ".join(HEADER) + " |\n" + "|---" * len(HEADER) + "|")
@@ -172,11 +168,7 @@ def main() -> None:
         ),
     }
     print("\n" + "; ".join(f"{what}: {count}" for what, count in unsound.items()))
-    if options.out:
-        options.out.write_text(
-            json.dumps({"machine": describe(), "studies": records}, indent=1) + "\n",
-            encoding="utf-8",
-        )
+    store(options.out, describe(), studies=records)
 
 
 if __name__ == "__main__":

@@ -12,14 +12,11 @@ the empirical prior hold the truth. Run with ``make studies``.
 
 from __future__ import annotations
 
-import argparse
-import json
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from machine import describe, sentence
+from machine import arguments, describe, sentence, store
 from scipy.special import log_expit
 
 import irtkit
@@ -98,9 +95,8 @@ def measure(shape: tuple[int, int], spread: float, seed: int) -> dict[str, float
 
 def main() -> None:
     """Print the table row by row, means over data sets; store all figures where asked to."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--data-sets", type=int, default=10)
-    parser.add_argument("--out", type=Path, help="JSON file for all figures")
     options = parser.parse_args()
     records = []
     print(HEADER)
@@ -121,8 +117,7 @@ def main() -> None:
             )
     machine = describe()
     print(f"\n{sentence(machine)}")
-    if options.out:
-        options.out.write_text(json.dumps({"machine": machine, "studies": records}, indent=1))
+    store(options.out, machine, studies=records)
 
 
 if __name__ == "__main__":

@@ -10,17 +10,14 @@ cells. Run with ``make bench``.
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from machine import describe, sentence
+from machine import arguments, describe, sentence, store
 from shapes import SHAPES, Shape, draw, parse
 
 import irtkit
@@ -119,12 +116,11 @@ def row(shape: Shape, found: dict[str, Any]) -> str:
 
 def main() -> None:
     """Print the table row by row; store all figures where asked to."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = arguments(__doc__)
     large = [shape for shape in SHAPES if shape.cells > 100_000]
     parser.add_argument("--shapes", nargs="+", type=parse, default=large, metavar="200x1000:2PL")
     parser.add_argument("--priors", nargs="+", choices=PRIORS, default=list(PRIORS))
     parser.add_argument("--rounds", type=int, default=5, help="timed fits and floors")
-    parser.add_argument("--out", type=Path, help="JSON file for all figures")
     options = parser.parse_args()
     records = []
     print("| " + " | ".join(HEADER) + " |\n" + "|---" * len(HEADER) + "|")
@@ -134,8 +130,7 @@ def main() -> None:
             print(row(shape, records[-1]), flush=True)
     machine = describe()
     print(f"\n{sentence(machine)}")
-    if options.out:
-        options.out.write_text(json.dumps({"machine": machine, "fits": records}, indent=1))
+    store(options.out, machine, fits=records)
 
 
 if __name__ == "__main__":

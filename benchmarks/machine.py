@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import platform
 from importlib.metadata import version
@@ -32,6 +34,20 @@ def sentence(machine: dict[str, Any]) -> str:
         f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, "
         f"{machine['system']}; {versions}"
     )
+
+
+def arguments(module_doc: str | None) -> argparse.ArgumentParser:
+    """Arguments of a benchmark, described by the first line of its docstring; one is --out."""
+    parser = argparse.ArgumentParser(description=(module_doc or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, help="JSON file for all figures")
+    return parser
+
+
+def store(out: Path | None, machine: dict[str, Any], **figures: Any) -> None:
+    """Write all figures to the file that was asked for, with what they were taken on."""
+    if out:
+        text = json.dumps({"machine": machine, **figures}, indent=1, ensure_ascii=False)
+        out.write_text(text + "\n", encoding="utf-8")
 
 
 def _field(path: str, name: str) -> str | None:

@@ -24,8 +24,6 @@ Run with ``make studies``; ``--out benchmarks/results/planted_wrong_keys.json`` 
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import tempfile
 import warnings
@@ -33,7 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from machine import describe, sentence
+from machine import arguments, describe, sentence, store
 from sklearn.metrics import average_precision_score
 from worker import Worker
 
@@ -241,11 +239,10 @@ def table(records: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     """Print the table, and store the figures where asked."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = arguments(__doc__)
     parser.add_argument("--data", type=Path, help="folder of more response matrices (*.csv.gz)")
     parser.add_argument("--peer-python", help="the Python that has PyPI mirt")
     parser.add_argument("--only", help="sources whose name holds this")
-    parser.add_argument("--out", type=Path, help="file for the figures, JSON")
     options = parser.parse_args()
     records = []
     with tempfile.TemporaryDirectory() as folder:
@@ -256,9 +253,7 @@ def main() -> None:
             print(records[-1]["data"], file=sys.stderr, flush=True)
     machine = describe()
     print(f"{table(records)}\n\n{sentence(machine)}")
-    if options.out:
-        text = json.dumps({"machine": machine, "studies": records}, indent=1, ensure_ascii=False)
-        options.out.write_text(text + "\n", encoding="utf-8")
+    store(options.out, machine, studies=records)
 
 
 if __name__ == "__main__":

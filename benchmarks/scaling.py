@@ -10,15 +10,13 @@ Run with ``make bench``.
 
 from __future__ import annotations
 
-import argparse
-import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from machine import describe, sentence
+from machine import arguments, describe, sentence, store
 from shapes import Shape, parse
 from worker import Worker
 
@@ -49,11 +47,10 @@ def measure(shape: Shape, package: str, limit: float) -> dict[str, Any]:
 
 def main() -> None:
     """Print the table row by row; store all figures where asked to."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--shapes", nargs="+", type=parse, default=SIZES, metavar="1000x1000")
     parser.add_argument("--no-prior", action="store_true", help="fit with prior=None")
     parser.add_argument("--limit", type=float, default=1800.0, help="most seconds for one fit")
-    parser.add_argument("--out", type=Path, help="JSON file for all figures")
     options = parser.parse_args()
     package = "irtkit, prior=None" if options.no_prior else "irtkit"
     records = []
@@ -69,9 +66,7 @@ def main() -> None:
         )
     machine = describe()
     print(f"\n{package}; {sentence(machine)}")
-    if options.out:
-        figures = {"machine": machine, "package": package, "fits": records}
-        options.out.write_text(json.dumps(figures, indent=1))
+    store(options.out, machine, package=package, fits=records)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,6 @@ Run with ``make studies``; ``--out benchmarks/results/sparse.json`` stores the f
 
 from __future__ import annotations
 
-import argparse
-import json
 import resource
 import sys
 import time
@@ -23,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from machine import describe, sentence
+from machine import arguments, describe, sentence, store
 from scipy.stats import spearmanr
 
 import irtkit
@@ -121,14 +119,13 @@ def peak() -> float:
 
 def main() -> None:
     """Print the figures, and store them where asked."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = arguments(__doc__)
     parser.add_argument("--respondents", type=int, default=1_000_000)
     parser.add_argument("--items", type=int, default=10_000)
     parser.add_argument("--responses", type=int, default=10_000_000)
     parser.add_argument("--model", default="2PL")
     parser.add_argument("--method", default="em")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, help="file for the figures, JSON")
     options = parser.parse_args()
     shape = (options.respondents, options.items, options.responses)
     record = measure(shape, options.model, options.method, options.seed)
@@ -136,9 +133,7 @@ def main() -> None:
     for name, value in record.items():
         print(f"{name:24} {value:,.4g}" if isinstance(value, float) else f"{name:24} {value}")
     print(f"\n{sentence(machine)}")
-    if options.out:
-        text = json.dumps({"machine": machine, "fits": [record]}, indent=1, ensure_ascii=False)
-        options.out.write_text(text + "\n", encoding="utf-8")
+    store(options.out, machine, fits=[record])
 
 
 if __name__ == "__main__":

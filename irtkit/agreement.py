@@ -192,13 +192,21 @@ def _codes(frame: pd.DataFrame) -> tuple[NDArray[np.intp], tuple[str, ...]]:
 
 
 def _result(counts: NDArray[Any], categories: tuple[str, ...], argument: str) -> FleissKappa:
+    import pandas as pd
+    from scipy.special import stdtrit
+
     rated = counts[counts.sum(axis=1) > 0].astype(np.float64)
     ratings = rated.sum(axis=1)
     if ratings.max(initial=0) < 2:
         raise ValueError(f"{argument} needs at least one item with two ratings")
     whole = _Agreement.of(rated)
     error = _sampling_error(rated, whole)
-    low, high = _interval(whole.kappa, error, len(rated))
+    half_width = error * stdtrit(len(rated) - 1, 0.975)  # Student's t, as in Gwet's programs
+    low, high = np.clip([whole.kappa - half_width, whole.kappa + half_width], -1, 1).tolist()
+    against_others = [np.column_stack([column, ratings - column]) for column in rated.T]
+    by_category = pd.DataFrame(
+        map(_Agreement.of, against_others), index=pd.Index(categories, name="category")
+    ).assign(share=whole.shares)
     return FleissKappa(
         kappa=whole.kappa,
         standard_error=whole.standard_error,
@@ -211,30 +219,8 @@ def _result(counts: NDArray[Any], categories: tuple[str, ...], argument: str) ->
         n_raters=int(ratings.max()),
         n_ratings=int(ratings.sum()),
         categories=categories,
-        by_category=_by_category(rated, categories, whole.shares),
+        by_category=by_category[["share", "kappa", "standard_error"]],
     )
-
-
-def _interval(kappa: float, error: float, n_items: int) -> tuple[float, float]:
-    """95 % interval by Student's t, as in Gwet's programs; no kappa is beyond −1 or 1."""
-    if math.isnan(error):
-        return math.nan, math.nan
-    from scipy.special import stdtrit
-
-    half_width = error * float(stdtrit(n_items - 1, 0.975))
-    return max(kappa - half_width, -1.0), min(kappa + half_width, 1.0)
-
-
-def _by_category(
-    counts: NDArray[np.float64], categories: tuple[str, ...], shares: NDArray[np.float64]
-) -> pd.DataFrame:
-    """Kappa of each category against all others together."""
-    import pandas as pd
-
-    n = counts.sum(axis=1)
-    each = [_Agreement.of(np.column_stack([column, n - column])) for column in counts.T]
-    table = pd.DataFrame(each, index=pd.Index(categories, name="category")).assign(share=shares)
-    return table[["share", "kappa", "standard_error"]]
 
 
 class _Agreement(NamedTuple):

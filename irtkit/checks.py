@@ -82,15 +82,6 @@ def check_number(
     """Return a number within bounds, of which `least` and `most` belong to the range.
 
     Infinite numbers are refused unless they are `least` or `most`.
-
-    Examples
-    --------
-    >>> from irtkit.checks import check_number
-    >>> check_number("share", 0.5, least=0, below=1)
-    0.5
-    >>> check_number("share", 1, least=0, below=1)
-    Traceback (most recent call last):
-    ValueError: share must be at least 0 and below 1, got 1
     """
     number = as_number(value)
     if math.isnan(number) and not isinstance(value, float | np.floating):
@@ -116,25 +107,11 @@ def check_unique(rule: str, labels: Iterable[Hashable], advice: str = "") -> Non
 
 
 def and_more(n: int, what: str) -> str:
-    """How many more there are than the one that a message names.
-
-    Examples
-    --------
-    >>> from irtkit.checks import and_more
-    >>> and_more(2, "such cell"), and_more(0, "such cell")
-    (' (and 2 more such cells)', '')
-    """
+    """How many more there are than the one that a message names: " (and 2 more such cells)"."""
     return f" (and {n} more {what}{'s' * (n > 1)})" if n > 0 else ""
 
 
 def first_names(labels: Collection[object], separator: str = ", ", shown: int = 5) -> str:
-    """The first labels, and how many more there are.
-
-    Examples
-    --------
-    >>> from irtkit.checks import first_names
-    >>> first_names("abcd", shown=2)
-    'a, b, 2 more'
-    """
+    """The first labels, and how many more there are."""
     more = [f"{len(labels) - shown} more"] if len(labels) > shown else []
     return separator.join([*map(str, list(labels)[:shown]), *more])

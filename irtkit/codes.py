@@ -9,6 +9,8 @@ import numpy as np
 from irtkit.checks import and_more, check_number
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
     from numpy.typing import NDArray
 
@@ -19,6 +21,9 @@ INVALID = -2
 _SHOWN = 80  # characters of a wrong value that a message repeats
 _BOOLEAN_WORDS = {"true": 1, "false": 0}
 _MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "<na>", "none", "null"})
+_INVALID_BYTE = INVALID % 256
+_REMEMBERED = 100_000
+"""Different written responses to keep: graded scores may all differ."""
 
 
 def response_code(value: object, threshold: float | None = None) -> int:
@@ -40,20 +45,20 @@ def check_threshold(threshold: float | None) -> None:
         check_number("threshold", threshold)
 
 
-def invalid_response_message(
+def invalid_response(
     respondent: str, item: str, value: object, n_more: int, threshold: float | None
-) -> str:
-    """Return the one message for a cell that is neither right, wrong nor missing."""
+) -> ValueError:
+    """Return the one error for a cell that is neither right, wrong nor missing."""
     shown = repr(value.item() if isinstance(value, np.generic) else value)
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
     where = f"respondent {respondent!r}, item {item!r} has {shown}{and_more(n_more, 'such cell')}"
     if threshold is not None:
-        return f"a graded response must be a number: {where}"
+        return ValueError(f"a graded response must be a number: {where}")
     advice = ""
     number = _as_number(value)
     if number is not None and 0 < number < 1:
         advice = "; to count graded scores, pass threshold= (a score at or above it is right)"
-    return f"a response must be 0, 1 or missing: {where}{advice}"
+    return ValueError(f"a response must be 0, 1 or missing: {where}{advice}")
 
 
 def refuse_invalid(
@@ -64,13 +69,7 @@ def refuse_invalid(
     if invalid.any():
         row, column = (int(k) for k in np.argwhere(invalid)[0])
         value, n_more = values[row, column], int(invalid.sum()) - 1
-        where = names[0][row], names[1][column]
-        raise ValueError(invalid_response_message(*where, value, n_more, threshold))
-
-
-def without_missing_code(cells: NDArray[Any]) -> NDArray[Any]:
-    """Keep −1 from being read as missing: in a table from outside it is a wrong value."""
-    return cells.astype(np.float64) if np.issubdtype(cells.dtype, np.signedinteger) else cells
+        raise invalid_response(names[0][row], names[1][column], value, n_more, threshold)
 
 
 def column_array(column: pd.Series[Any]) -> NDArray[Any]:
@@ -99,15 +98,58 @@ def response_codes(cells: NDArray[Any], threshold: float | None) -> NDArray[np.i
 
 
 def _numeric_codes(cells: NDArray[Any], threshold: float | None) -> NDArray[np.int8]:
-    missing = np.isnan(cells) if cells.dtype.kind == "f" else np.zeros(cells.shape, bool)
     if threshold is not None:
         codes = (cells >= threshold).astype(np.int8)
     else:
         codes = np.full(cells.shape, INVALID, dtype=np.int8)
         codes[cells == 0] = 0
         codes[cells == 1] = 1
-    codes[missing] = MISSING
+    codes[np.isnan(cells)] = MISSING
     return codes
+
+
+class ResponseCodes(dict[object, int]):
+    """Code of every written response as an unsigned byte, and the first that has none.
+
+    A written response is looked at when it first occurs; after that a cell costs one look-up.
+    """
+
+    def __init__(self, threshold: float | None) -> None:
+        super().__init__()
+        check_threshold(threshold)
+        self.threshold = threshold
+        self.n_invalid = 0
+        self.first_invalid: tuple[int, int, object] = (0, 0, None)
+
+    def __missing__(self, value: object) -> int:
+        code = response_code(value, self.threshold) % 256
+        if len(self) < _REMEMBERED:
+            self[value] = code
+        return code
+
+    def encode(self, row: int, values: Sequence[object]) -> bytes:
+        """Codes of a row, one byte per value (read as int8); `row` says where an error lies."""
+        try:
+            codes = bytes(map(self.__getitem__, values))
+        except TypeError:  # a value that cannot be hashed, such as a list
+            codes = bytes(response_code(value, self.threshold) % 256 for value in values)
+        n_invalid = codes.count(_INVALID_BYTE)
+        if n_invalid:
+            if not self.n_invalid:
+                position = codes.index(_INVALID_BYTE)
+                self.first_invalid = (row, position, values[position])
+            self.n_invalid += n_invalid
+        return codes
+
+    def refuse_invalid(self, respondents: Sequence[str], items_of_row: Sequence[str]) -> None:
+        """Raise the error for the first value that is neither right, wrong nor missing.
+
+        The labels are those of all rows given to `encode`, and of the cells of the row at fault.
+        """
+        if self.n_invalid:
+            row, position, value = self.first_invalid
+            where = respondents[row], items_of_row[position]
+            raise invalid_response(*where, value, self.n_invalid - 1, self.threshold)
 
 
 def _as_number(value: object) -> float | None:

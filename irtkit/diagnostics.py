@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from irtkit.calibration import FitResult
 from irtkit.checks import check_type
+from irtkit.labels import check_same_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
     from irtkit.irf import ModelName
 
@@ -141,7 +141,9 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
     from scipy.special import chdtrc
 
     difference = 2 * (larger.log_likelihood - smaller.log_likelihood)
-    statistic = 0.0 if -_uncertainty(smaller, larger) <= difference < 0 else difference
+    rounding = 1e-12 * abs(smaller.log_likelihood) + 2 * _SHORTFALL * larger.settings.tol
+    at_maxima = difference >= -_integration_error(smaller, larger) - rounding
+    statistic = max(difference, 0.0) if at_maxima else difference
     doubts = tuple(_doubts(smaller, larger, statistic))
     if doubts:
         warnings.warn("; ".join(doubts), stacklevel=2)
@@ -185,75 +187,44 @@ def _check_models(smaller: FitResult, larger: FitResult) -> None:
 
 def _check_responses(smaller: FitResult, larger: FitResult) -> None:
     """Refuse fits of different responses, as far as results know what they were fitted to."""
-    items, respondents = smaller.item_labels, smaller.respondent_labels
-    _check_labels("items", items, larger.item_labels)
-    _check_labels("respondents", respondents, larger.respondent_labels)
-    if (k := _first_difference(smaller.synthetic, larger.synthetic)) is not None:
+    labels = {"item": smaller.item_labels, "respondent": smaller.respondent_labels}
+    for kind, own in labels.items():
+        check_same_labels(kind, {"smaller": own, "larger": getattr(larger, f"{kind}_labels")})
+    for k in np.flatnonzero(smaller.synthetic != larger.synthetic):
         apart, alike = ("smaller", "larger") if smaller.synthetic[k] else ("larger", "smaller")
         raise ValueError(
             "smaller and larger must treat synthetic respondents the same way; "
-            f"{respondents[k]!r} is one in {apart} and a respondent like any other in {alike} "
-            "(synthetic= of irtkit.fit)"
+            f"{labels['respondent'][k]!r} is one in {apart} and a respondent like any other in "
+            f"{alike} (synthetic= of irtkit.fit)"
         )
-    for name, labels in (("item", items), ("respondent", respondents)):
-        for count, word in (("responses", "responses"), ("right", "right responses")):
-            one, other = (getattr(fit.counts, f"{name}_{count}") for fit in (smaller, larger))
-            if (k := _first_difference(one, other)) is not None:
-                raise ValueError(
-                    "smaller and larger must be fitted to the same responses; "
-                    f"{name} {labels[k]!r} has {one[k]} {word} in smaller and {other[k]} in larger"
-                )
-    one, other = smaller.responses, larger.responses
-    if one is None or other is None or one is other:
-        return
-    if not one.has_cells_of(other):
-        raise ValueError(
-            "smaller and larger must be fitted to the same responses; "
-            "their counts agree and single responses do not"
-        )
-
-
-def _check_labels(kind: str, one: tuple[str, ...], other: tuple[str, ...]) -> None:
-    if one == other:
-        return
-    if len(one) != len(other):
-        seen = f"smaller has {len(one)} and larger {len(other)}"
-    else:
-        k = next(k for k in range(len(one)) if one[k] != other[k])
-        seen = f"number {k + 1} is {one[k]!r} in smaller and {other[k]!r} in larger"
-    raise ValueError(f"smaller and larger must have the same {kind} in the same order; {seen}")
-
-
-def _first_difference(one: NDArray[Any], other: NDArray[Any]) -> int | None:
-    """Place of the first difference of two arrays of the same length."""
-    different = np.flatnonzero(one != other)
-    return int(different[0]) if different.size else None
+    rule = "smaller and larger must be fitted to the same responses"
+    words = {"responses": "responses", "right": "right responses"}
+    for kind, (count, word) in product(labels, words.items()):
+        one, other = (getattr(fit.counts, f"{kind}_{count}") for fit in (smaller, larger))
+        for k in np.flatnonzero(one != other):
+            raise ValueError(
+                f"{rule}; {kind} {labels[kind][k]!r} has {one[k]} {word} in smaller "
+                f"and {other[k]} in larger"
+            )
+    known = [fit.responses for fit in (smaller, larger) if fit.responses is not None]
+    if len(known) == 2 and known[0] is not known[1] and not known[0].has_cells_of(known[1]):
+        raise ValueError(f"{rule}; their counts agree and single responses do not")
 
 
 def _check_quadrature(smaller: FitResult, larger: FitResult) -> None:
     """Refuse fits on different grids: each fixed one is another distribution of ability."""
     one, other = smaller.settings.quadrature, larger.settings.quadrature
     if one != other:
+        shown = [repr(own if isinstance(own, str) else tuple(own)) for own in (one, other)]
         raise ValueError(
             "smaller and larger must be fitted with the same quadrature, or their log-likelihoods "
-            f"are not comparable; smaller has {_grid(one)} and larger {_grid(other)}"
+            f"are not comparable; smaller has {shown[0]} and larger {shown[1]}"
         )
-
-
-def _grid(quadrature: str | list[float]) -> str:
-    return repr(quadrature if isinstance(quadrature, str) else tuple(quadrature))
 
 
 def _integration_error(smaller: FitResult, larger: FitResult) -> float:
     """Error of the statistic that comes from integrating over ability on nodes, at most."""
     return 2 * (smaller.quadrature.estimated_error + larger.quadrature.estimated_error)
-
-
-def _uncertainty(smaller: FitResult, larger: FitResult) -> float:
-    """How far below 0 the statistic may lie although both fits are at their maximum."""
-    rounding = 1e-12 * abs(smaller.log_likelihood)
-    shortfall = 2 * _SHORTFALL * larger.settings.tol
-    return _integration_error(smaller, larger) + float(shortfall) + rounding
 
 
 def _doubts(smaller: FitResult, larger: FitResult, statistic: float) -> Iterator[str]:
@@ -293,10 +264,7 @@ def _limits(smaller: FitResult, larger: FitResult) -> Iterator[str]:
             f"{smaller.model} puts guessing at 0, the edge of its range, so that the p-value "
             "is conservative (the exact one is smaller)"
         )
-    n_odd = sum(
-        (one, other) != ("ok", "ok")
-        for one, other in zip(smaller.status, larger.status, strict=True)
-    )
+    n_odd = sum({*both} != {"ok"} for both in zip(smaller.status, larger.status, strict=True))
     if n_odd:
         yield (
             f"{n_odd} of {len(larger.status)} items have too little variance for a finite "

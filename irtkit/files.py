@@ -23,36 +23,11 @@ GZIP_MAGIC = b"\x1f\x8b"
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path that becomes `path` if the block succeeds.
+    """Give the path of an empty file that becomes `path` if the block succeeds.
 
-    Parameters
-    ----------
-    path
-        The file to write. Where it is a symbolic link, the file it points to is replaced.
-
-    Yields
-    ------
-    Path
-        An empty file in the same folder and with the same suffix, to be written by the block. If
-        the block raises anything, an interruption included, it is removed and `path` is untouched.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the folder does not exist.
-    NotADirectoryError, IsADirectoryError, OSError
-        If the folder is not one, or if the target is a folder or not an ordinary file.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from irtkit.files import replacing
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with replacing(Path(folder, "note.txt")) as temporary:
-    ...         _ = temporary.write_text("done")
-    ...     Path(folder, "note.txt").read_text()
-    'done'
+    It lies in the same folder and has the same suffix. If the block raises anything, an
+    interruption included, it is removed and `path` is untouched. Where `path` is a symbolic link,
+    the file it points to is replaced. An OSError says why `path` cannot be written.
     """
     target = Path(os.path.realpath(path))
     _check_target(target)
@@ -62,7 +37,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield temporary
         if target.exists():
             temporary.chmod(target.stat().st_mode & 0o7777)
-        _flush_to_disk(temporary)
+        with temporary.open("rb") as written:  # on disk before the name points there
+            os.fsync(written.fileno())
         temporary.replace(target)
     except BaseException:
         with contextlib.suppress(OSError):  # what went wrong first is what must be seen
@@ -71,13 +47,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def open_bytes(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a file for reading bytes, decompressed if they are gzip.
-
-    Raises
-    ------
-    FileNotFoundError, IsADirectoryError, OSError
-        If there is no such file, or if it is a folder or not an ordinary file.
-    """
+    """Open a file for reading bytes, decompressed if they are gzip; an OSError says why not."""
     source = Path(path)
     if not source.exists():
         raise FileNotFoundError(f"{source}: no such file")
@@ -96,25 +66,7 @@ def open_text(path: str | os.PathLike[str]) -> TextIO:
     """Open a UTF-8 file for reading text, decompressed if it is gzip.
 
     A byte order mark is skipped; line endings are passed on as they are, since a quoted label may
-    hold one.
-
-    Raises
-    ------
-    FileNotFoundError, IsADirectoryError, OSError
-        As for `open_bytes`. Text that is not UTF-8 raises UnicodeDecodeError when it is read.
-
-    Examples
-    --------
-    >>> import gzip
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from irtkit.files import open_text
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "compressed.txt")
-    ...     _ = path.write_bytes(gzip.compress(b"whole"))
-    ...     with open_text(path) as text:
-    ...         text.read()
-    'whole'
+    hold one. Text that is not UTF-8 raises UnicodeDecodeError when it is read.
     """
     return io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", newline="")
 
@@ -129,9 +81,3 @@ def _check_target(target: Path) -> None:
         raise IsADirectoryError(f"{target}: cannot be written, it is a folder")
     if target.exists() and not target.is_file():
         raise OSError(f"{target}: cannot be written, it is not an ordinary file")
-
-
-def _flush_to_disk(path: Path) -> None:
-    """Have the bytes on disk before the name points to them, should the machine stop."""
-    with path.open("rb") as handle:
-        os.fsync(handle.fileno())

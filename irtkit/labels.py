@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from irtkit.checks import and_more, check_unique
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Hashable
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -26,14 +27,7 @@ def is_missing_label(label: Hashable) -> bool:
 
 
 def category_name(label: Hashable) -> str:
-    """Name of a category as text, empty where the label is missing; 1.0 is ``1``.
-
-    Examples
-    --------
-    >>> from irtkit.labels import category_name
-    >>> [category_name(label) for label in ("cat", 1, 1.0, 0.5, float("nan"), None)]
-    ['cat', '1', '1', '0.5', '', '']
-    """
+    """Name of a category as text, empty where the label is missing; 1.0 is ``1``."""
     if is_missing_label(label):
         return ""
     whole = isinstance(label, float | np.floating) and float(label).is_integer()
@@ -55,6 +49,31 @@ def label_names(labels: Iterable[Hashable] | None, n: int, kind: str) -> tuple[s
     return names
 
 
+def values_by_label(
+    argument: str, given: Any, labels: tuple[str, ...], *, value: str, kind: str
+) -> list[Any]:
+    """Value of each label, from a mapping or Series by label, or a list in the labels' order.
+
+    None where a mapping has no such label; further labels in it are ignored.
+    """
+    if isinstance(given, str) or not isinstance(given, Iterable) or hasattr(given, "columns"):
+        raise TypeError(
+            f"{argument} must be a mapping or Series from {kind} to {value}, or a list with one "
+            f"{value} per {kind}, got {type(given).__name__}"
+        )
+    if hasattr(given, "items"):
+        pairs = [(str(label), one) for label, one in given.items()]
+        check_unique(f"{argument} must have one {value} per {kind}", (label for label, _ in pairs))
+        by_label = dict(pairs)
+        return [by_label.get(label) for label in labels]
+    values = list(given)
+    if len(values) != len(labels):
+        raise ValueError(
+            f"{argument} must have one {value} per {kind}; got {len(values)} for {len(labels)}"
+        )
+    return values
+
+
 def matrix_names(
     shape: tuple[int, ...],
     respondents: Iterable[Hashable] | None,
@@ -73,17 +92,26 @@ def matrix_names(
         ("respondent", "item"), ("index", "columns"), (respondents, items), shape, strict=True
     ):
         own = {name: label_names(getattr(frame, axis), n, kind) for name, frame in frames.items()}
-        for argument, labels in own.items():
-            first, wanted = next(iter(own.items()))
-            if labels != wanted:
-                k = next(k for k in range(n) if labels[k] != wanted[k])
-                raise ValueError(
-                    f"{first} and {argument} must have the same {kind}s in the same order: "
-                    f"{kind} {k + 1} is {wanted[k]!r} in {first} and {labels[k]!r} in {argument}"
-                )
+        check_same_labels(kind, own)
         known = next(iter(own.values()), None) if given is None else None
         names.append(known or label_names(given, n, kind))
     return names[0], names[1]
+
+
+def check_same_labels(kind: str, labels: dict[str, tuple[str, ...]]) -> None:
+    """Refuse labels that are not those of the first argument, in its order."""
+    first, wanted = next(iter(labels.items()), ("", ()))
+    for argument, own in labels.items():
+        if own == wanted:
+            continue
+        if len(own) != len(wanted):
+            seen = f"{first} has {len(wanted)} and {argument} {len(own)}"
+        else:
+            k = next(k for k in range(len(own)) if own[k] != wanted[k])
+            seen = f"{kind} {k + 1} is {wanted[k]!r} in {first} and {own[k]!r} in {argument}"
+        raise ValueError(
+            f"{first} and {argument} must have the same {kind}s in the same order: {seen}"
+        )
 
 
 def label_numbers(

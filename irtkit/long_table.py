@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.checks import and_more
-from irtkit.codes import INVALID, column_array, invalid_response_message, response_codes
+from irtkit.codes import INVALID, column_array, invalid_response, response_codes
 from irtkit.labels import label_numbers
 
 if TYPE_CHECKING:
@@ -25,7 +25,14 @@ def read_long(
     `columns` are those of respondent, item and response, in this order, by the names of the
     arguments. Unless there may be repeats, a respondent answers an item once.
     """
-    _check_columns(frame, columns)
+    for argument, column in columns.items():
+        if column not in frame.columns:
+            raise ValueError(
+                f"{argument}={column!r} is not a column of the table; "
+                f"it has {', '.join(map(repr, map(str, frame.columns)))}"
+            )
+    if frame.empty:
+        raise ValueError("the long table is empty: no row holds a response")
     respondent, item, response = columns.values()
     rows, respondents = label_numbers(frame, respondent, "respondent")
     positions, items = label_numbers(frame, item, "item")
@@ -38,20 +45,8 @@ def read_long(
         k = invalid[0]
         where = respondents[rows[k]], items[positions[k]]
         value, n_more = frame[response].iloc[k], invalid.size - 1
-        raise ValueError(invalid_response_message(*where, value, n_more, threshold))
+        raise invalid_response(*where, value, n_more, threshold)
     return cells, codes, (respondents, items)
-
-
-def _check_columns(frame: pd.DataFrame, columns: dict[str, str]) -> None:
-    """Refuse a long table without rows, or without a column; the keys are the arguments' names."""
-    for argument, column in columns.items():
-        if column not in frame.columns:
-            raise ValueError(
-                f"{argument}={column!r} is not a column of the table; "
-                f"it has {', '.join(map(repr, map(str, frame.columns)))}"
-            )
-    if frame.empty:
-        raise ValueError("the long table is empty: no row holds a response")
 
 
 def _refuse_repeats(

@@ -14,16 +14,9 @@ if TYPE_CHECKING:
 def progress_line(
     description: str, quantity: str = "log-likelihood", *, shown: bool | None = None
 ) -> Iterator[Callable[[int, float], None]]:
-    """Give a function to call with the step and the value reached.
+    """Give a function to call with the step and the value reached, which is of the quantity.
 
-    Parameters
-    ----------
-    description
-        What is going on, in a few words.
-    quantity
-        What the value is.
-    shown
-        True or False; None (default) shows it if standard error is a terminal.
+    It shows them on standard error, by default if that is a terminal.
     """
     if not (sys.stderr.isatty() if shown is None else shown):
         yield lambda _step, _value: None

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 import numpy as np
 
 from irtkit.checks import check_one_of
-from irtkit.codes import MISSING, column_array, refuse_invalid, response_codes, without_missing_code
+from irtkit.codes import MISSING, column_array, refuse_invalid, response_codes
 from irtkit.labels import matrix_names
 from irtkit.long_table import read_long
 from irtkit.observed import Observed
@@ -246,14 +246,14 @@ class ResponseMatrix:
         """
         if not hasattr(frame, "dtypes") or not hasattr(frame, "columns"):
             raise TypeError(f"frame must be a pandas DataFrame, got {type(frame).__name__}")
-        kinds = set(frame.dtypes)
-        if len(kinds) == 1 and all(isinstance(k, np.dtype) and k.kind != "O" for k in kinds):
-            cells = without_missing_code(frame.to_numpy())
-            return cls(cells, frame.index, frame.columns, threshold=threshold)
         names = matrix_names(frame.shape, frame.index, frame.columns)
         codes = _as_table(np.empty(frame.shape, dtype=np.int8), "frame")
-        for column in range(frame.shape[1]):
-            codes[:, column] = response_codes(column_array(frame.iloc[:, column]), threshold)
+        kinds = set(frame.dtypes)
+        if len(kinds) == 1 and all(isinstance(k, np.dtype) and k.kind != "O" for k in kinds):
+            codes[:] = response_codes(frame.to_numpy(), threshold)
+        else:
+            for column in range(frame.shape[1]):
+                codes[:, column] = response_codes(column_array(frame.iloc[:, column]), threshold)
         refuse_invalid(codes, frame.iloc, names, threshold)
         return cls._of(codes, names)
 
@@ -463,8 +463,7 @@ class ResponseMatrix:
             index=pd.Index(self.respondents, name="respondent"),
             columns=pd.Index(self.items, name="item"),
         )
-        nullable = frame.astype("Int8")
-        return nullable.mask(frame == MISSING) if self.n_missing else nullable
+        return frame.astype("Int8").mask(frame == MISSING)
 
     def __eq__(self, other: object) -> bool:
         """Return whether labels, cells and synthetic marks are all the same, sparse or not."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from irtkit.checks import check_number, check_one_of, check_seed, check_unique, check_whole
-from irtkit.labels import is_missing_label
+from irtkit.labels import is_missing_label, values_by_label
 from irtkit.observed import Observed
 from irtkit.patterns import blocks
 from irtkit.responses import ResponseMatrix
@@ -236,27 +236,12 @@ def _class_codes(labels: Labels | None, items: tuple[str, ...]) -> NDArray[np.in
     """Class of every item as a number, in the order of the items."""
     if labels is None:
         raise ValueError("labels must give the true class of every item for kind 'class-prior'")
-    by_item = _labels_by_item(labels, items)
-    numbers: dict[Hashable, int] = {}
-    for item in items:
-        if is_missing_label(by_item.get(item)):
+    classes = values_by_label("labels", labels, items, value="class", kind="item")
+    for item, label in zip(items, classes, strict=True):
+        if is_missing_label(label):
             raise ValueError(f"labels must give the true class of every item: {item!r} has none")
-        numbers.setdefault(by_item[item], len(numbers))
-    return np.array([numbers[by_item[item]] for item in items], dtype=np.intp)
-
-
-def _labels_by_item(labels: Labels, items: tuple[str, ...]) -> dict[str, Hashable]:
-    by_label = getattr(labels, "items", None)
-    if by_label is None:  # a sequence or an array
-        classes = list(labels)
-        if len(classes) != len(items):
-            raise ValueError(
-                f"labels must hold {len(items)} classes, one per item, got {len(classes)}"
-            )
-        return dict(zip(items, classes, strict=True))
-    pairs = [(str(item), label) for item, label in by_label()]
-    check_unique("labels must give one class per item", (item for item, _ in pairs))
-    return dict(pairs)
+    numbers = {label: k for k, label in enumerate(dict.fromkeys(classes))}
+    return np.array([numbers[label] for label in classes], dtype=np.intp)
 
 
 def _checked_kinds(kinds: SyntheticKind | Iterable[SyntheticKind]) -> tuple[SyntheticKind, ...]:

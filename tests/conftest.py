@@ -11,10 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from irtkit import ResponseMatrix, read_responses
+from irtkit import ItemParameters, ResponseMatrix, read_responses, simulate_responses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
 
 CARRIED_DATA = Path(__file__).parent / "data"
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -69,6 +71,25 @@ def of_patterns(path: Path) -> ResponseMatrix:
     table = pd.read_csv(path, dtype={"pattern": str})
     patterns = [[int(digit) for digit in pattern] for pattern in table["pattern"]]
     return ResponseMatrix(np.repeat(patterns, table["count"], axis=0))
+
+
+@pytest.fixture(scope="session")
+def planted() -> Callable[..., tuple[ResponseMatrix, NDArray[np.bool_]]]:
+    """Draw responses to 2PL items a share of which is inverted, and say which those are."""
+
+    def draw(
+        n_respondents: int, n_items: int, seed: int, share: float = 0.02
+    ) -> tuple[ResponseMatrix, NDArray[np.bool_]]:
+        generator = np.random.default_rng(seed)
+        slopes = generator.lognormal(0, 0.35, n_items)
+        wrong = generator.permutation(n_items) < round(share * n_items)
+        items = ItemParameters.from_difficulty(
+            np.where(wrong, -slopes, slopes), generator.normal(size=n_items)
+        )
+        abilities = generator.normal(size=n_respondents)
+        return simulate_responses(items, abilities, seed=generator), wrong
+
+    return draw
 
 
 @pytest.fixture(autouse=True)

@@ -289,15 +289,15 @@ def swapped_square(matrix: ResponseMatrix) -> ResponseMatrix:
     [
         (
             lambda m: relabelled(m, items=["q", *m.items[1:]]),
-            "same items in the same order; number 1 is 'item-1' in smaller and 'q' in larger",
+            "same items in the same order: item 1 is 'item-1' in smaller and 'q' in larger",
         ),
         (
             lambda m: relabelled(m, respondents=m.respondents[::-1]),
-            "same respondents in the same order; number 1 is 'respondent-1' in smaller",
+            "same respondents in the same order: respondent 1 is 'respondent-1' in smaller",
         ),
         (
             lambda m: ResponseMatrix(m.values[:-1], m.respondents[:-1], m.items),
-            "same respondents .*; smaller has 400 and larger 399",
+            "same respondents .*: smaller has 400 and larger 399",
         ),
         (
             lambda m: with_cells(m, (0, 0, -1)),

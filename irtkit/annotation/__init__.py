@@ -6,14 +6,13 @@ left to do by hand (fields to fix, predictions to delete, annotations to add) is
 starting from nothing: 0 is perfect, below 1 helpful, above 1 worse than no predictions.
 
 - ``annotations``: tables and lists of annotations, checked
-- ``rules``: weights of the cost, penalties of the work
-- ``matching``: the cost matrix, the assignment and what it leaves to do
+- ``matching``: weights and penalties, the cost matrix, the assignment and what it leaves to do
 - ``scoring``: the impact of one sample
 - ``summary``: the impact over a data set, and a gate
 """
 
 from irtkit.annotation.annotations import Annotation
-from irtkit.annotation.rules import Penalties, Weights
+from irtkit.annotation.matching import Penalties, Weights
 from irtkit.annotation.scoring import Impact, impact
 from irtkit.annotation.summary import ImpactSummary, impact_summary
 

@@ -65,23 +65,15 @@ NO_ANNOTATIONS = Annotations.of([])
 
 
 def annotation(type: Hashable, start: object, end: object) -> Annotation:  # noqa: A002 - its name
-    """Check one annotation.
-
-    Raises
-    ------
-    ValueError
-        If the type is missing, a time is no finite number, or the end is before the start.
-
-    Examples
-    --------
-    >>> from irtkit.annotation.annotations import annotation
-    >>> annotation("serve", 7, 7.5)
-    Annotation(type='serve', start=7.0, end=7.5)
-    """
+    """Check one annotation: its type is there, its times are finite and in order."""
     name = category_name(type)
     if not name:
         raise ValueError("type is missing")
-    first, last = _time(start, "start"), _time(end, "end")
+    times = {"start": as_number(start), "end": as_number(end)}
+    for (field, number), given in zip(times.items(), (start, end), strict=True):
+        if not math.isfinite(number):
+            raise ValueError(f"{field} must be a finite number, got {given!r}")
+    first, last = times.values()
     if last < first:
         raise ValueError(f"end must not be before start, but end {last} is before start {first}")
     return Annotation(name, first, last)
@@ -90,7 +82,7 @@ def annotation(type: Hashable, start: object, end: object) -> Annotation:  # noq
 def one_sample(table: AnnotationTable, argument: str) -> Annotations:
     """Check the annotations of one sample."""
     return Annotations.of(
-        (row, _at(f"{argument}, row {row!r}", values))
+        (row, annotation_at(f"{argument}, row {row!r}", *values))
         for row, *values in _rows(table, Annotation._fields, argument)
     )
 
@@ -98,7 +90,7 @@ def one_sample(table: AnnotationTable, argument: str) -> Annotations:
 def by_sample(tables: AnnotationsBySample, sample: str, argument: str) -> dict[str, Annotations]:
     """Check the annotations of many samples, in the order in which they first occur."""
     if isinstance(tables, Mapping):
-        names = [_sample_name(label, argument) for label in tables]
+        names = [sample_name(label, argument) for label in tables]
         check_unique(f"{argument} must have every sample once", names)
         return {
             name: one_sample(table, f"{argument}, sample {name!r}")
@@ -106,8 +98,8 @@ def by_sample(tables: AnnotationsBySample, sample: str, argument: str) -> dict[s
         }
     found: dict[str, list[tuple[Hashable, Annotation]]] = {}
     for row, label, *values in _rows(tables, (sample, *Annotation._fields), argument):
-        name = _sample_name(label, f"{argument}, row {row!r}")
-        one = _at(f"{argument}, row {row!r} (sample {name!r})", values)
+        name = sample_name(label, f"{argument}, row {row!r}")
+        one = annotation_at(f"{argument}, row {row!r} (sample {name!r})", *values)
         found.setdefault(name, []).append((row, one))
     return {name: Annotations.of(annotations) for name, annotations in found.items()}
 
@@ -116,59 +108,46 @@ def _rows(
     table: AnnotationTable, columns: tuple[str, ...], argument: str
 ) -> Iterator[tuple[Any, ...]]:
     """Label of every row, followed by its values in the order of the columns."""
-    if not hasattr(table, "columns"):
-        return _rows_of_list(table, columns, argument)
-    frame: Any = table
-    _check_columns(list(frame.columns), columns, argument)
-    cells = (frame[name].tolist() for name in columns)
-    return zip(frame.index.tolist(), *cells, strict=True)
-
-
-def _rows_of_list(
-    table: Iterable[Sequence[Any]], columns: tuple[str, ...], argument: str
-) -> Iterator[tuple[Any, ...]]:
+    if hasattr(table, "columns"):
+        frame: Any = table
+        check_names(list(frame.columns), columns, argument)
+        yield from frame[list(columns)].itertuples(name=None)
+        return
     expected = f"a DataFrame or tuples of {', '.join(columns)}"
     if isinstance(table, str | Mapping) or not hasattr(table, "__iter__"):
         raise TypeError(f"{argument} must be {expected}, got {type(table).__name__}")
     for row, values in enumerate(table):
-        if isinstance(values, str | Mapping) or not hasattr(values, "__len__"):
-            raise TypeError(f"{argument}, row {row}: must be {expected}, got {values!r}")
-        if len(values) != len(columns):
-            raise ValueError(f"{argument}, row {row}: must be {expected}, got {values!r}")
+        is_row = hasattr(values, "__len__") and not isinstance(values, str | Mapping)
+        if not is_row or len(values) != len(columns):
+            wrong = ValueError if is_row else TypeError
+            raise wrong(f"{argument}, row {row}: must be {expected}, got {values!r}")
         yield row, *values
 
 
-def _check_columns(given: list[Any], columns: tuple[str, ...], argument: str) -> None:
-    listed = ", ".join(columns)
-    for name in columns:
-        if given.count(name) != 1:
-            times = "twice" if name in given else "not at all"
-            raise ValueError(
-                f"{argument} must have the columns {listed}; {name!r} is {times} there"
-            )
-    unknown = [name for name in given if name not in columns]
-    if unknown:
-        raise ValueError(
-            f"{argument} has the unknown column {unknown[0]!r}; the columns are {listed}"
-        )
+def check_names(given: list[Any], names: tuple[str, ...], place: str) -> None:
+    """Refuse columns or keys other than the names, each of which must be there once."""
+    listed = ", ".join(names)
+    for name in names:
+        if name not in given:
+            raise ValueError(f"{place} has no {name!r}; there must be {listed}")
+    for name in given:
+        if name not in names:
+            raise ValueError(f"{place} has the unknown name {name!r}; there must be only {listed}")
+        if given.count(name) > 1:
+            raise ValueError(f"{place} has {name!r} twice")
 
 
-def _sample_name(label: Hashable, place: str) -> str:
+def sample_name(label: Hashable, place: str) -> str:
+    """Name of a sample as text; an error that begins with the place where it is missing."""
     name = category_name(label)
     if not name:
         raise ValueError(f"{place}: sample is missing")
     return name
 
 
-def _at(place: str, values: Sequence[Any]) -> Annotation:
+def annotation_at(place: str, *values: Any, **fields: Any) -> Annotation:
+    """Check one annotation; an error begins with the place where it stands."""
     try:
-        return annotation(*values)
+        return annotation(*values, **fields)
     except ValueError as error:
         raise ValueError(f"{place}: {error}") from error
-
-
-def _time(value: object, field: str) -> float:
-    number = as_number(value)
-    if not math.isfinite(number):
-        raise ValueError(f"{field} must be a finite number, got {value!r}")
-    return number

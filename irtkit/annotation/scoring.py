@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from irtkit.annotation.annotations import one_sample
-from irtkit.annotation.matching import FIELDS, Matching, match
-from irtkit.annotation.rules import Rules, check_duration
+from irtkit.annotation.matching import FIELDS, Rules, check_duration, match
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     import pandas as pd
 
     from irtkit.annotation.annotations import Annotations, AnnotationTable
+    from irtkit.annotation.matching import Matching, Penalties
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -38,9 +38,12 @@ class Work:
 
     def in_words(self) -> str:
         """What is left to do, and what starting from nothing would take."""
-        counts = {"fix": self.fixes, "delete": self.deletes, "add": self.adds}
-        plurals = {"fix": "fixes", "delete": "deletes", "add": "adds"}
-        listed = ", ".join(f"{n} {name if n == 1 else plurals[name]}" for name, n in counts.items())
+        counted = (
+            (self.fixes, "fix", "es"),
+            (self.deletes, "delete", "s"),
+            (self.adds, "add", "s"),
+        )
+        listed = ", ".join(f"{n} {work}{plural * (n != 1)}" for n, work, plural in counted)
         return f"{listed}; penalty {self.penalty:g}, {self.scratch:g} from scratch"
 
 
@@ -52,8 +55,6 @@ class Impact(Work):
     """penalty / scratch. Without manual annotations 0 if there are no predictions, else NaN."""
     cost: float
     """Total cost of the assignment, in the units of the weights and times."""
-    n_predicted: int
-    n_manual: int
     edits: pd.DataFrame
     """What to do, a row per pair and per annotation left over: ``action`` ("keep", "fix",
     "delete", "add"), ``fields`` (to fix, such as "type; end"), ``penalty``, ``predicted`` and
@@ -128,19 +129,21 @@ def impact(
     rules = Rules.of(weights, penalties, tolerance, unpair)
     check_duration(duration)
     first, second = one_sample(predicted, "predicted"), one_sample(manual, "manual")
-    matching = match(first, second, rules, duration)
-    edits = pd.DataFrame(edit_rows(first, second, matching, rules), columns=EDIT_COLUMNS)
-    found = measures(matching, len(first), len(second), rules)
-    return Impact(**found, edits=edits, rules=rules, duration=duration)
+    found, edits = measured(first, second, rules, duration)
+    table = pd.DataFrame(edits, columns=EDIT_COLUMNS)
+    return Impact(**found, edits=table, rules=rules, duration=duration)
 
 
-def measures(matching: Matching, n_predicted: int, n_manual: int, rules: Rules) -> dict[str, Any]:
-    """Impact, penalty, scratch and the counts that they are made of."""
+def measured(
+    predicted: Annotations, manual: Annotations, rules: Rules, duration: float | None
+) -> tuple[dict[str, Any], Iterator[tuple[Any, ...]]]:
+    """Impact, penalty, scratch and the counts that they are made of; rows of a table of edits."""
+    matching = match(predicted, manual, rules, duration)
     fix, delete, add = rules.penalties
     fixes, deletes = int(matching.changed.sum()), len(matching.deleted)
-    adds, scratch = len(matching.added), add * n_manual
+    adds, scratch = len(matching.added), add * len(manual)
     penalty = fix * fixes + delete * deletes + add * adds
-    return {
+    found = {
         "impact": share_of_scratch(penalty, scratch),
         "penalty": penalty,
         "scratch": scratch,
@@ -148,9 +151,8 @@ def measures(matching: Matching, n_predicted: int, n_manual: int, rules: Rules) 
         "fixes": fixes,
         "deletes": deletes,
         "adds": adds,
-        "n_predicted": n_predicted,
-        "n_manual": n_manual,
     }
+    return found, _edit_rows(predicted, manual, matching, rules.penalties)
 
 
 def share_of_scratch(penalty: float, scratch: float) -> float:
@@ -173,34 +175,26 @@ EDIT_COLUMNS = ["action", "fields", "penalty", *_BOTH]
 EDIT_COLUMNS += [f"{whose}_{field}" for field in FIELDS for whose in _BOTH]
 
 
-def edit_rows(
-    predicted: Annotations, manual: Annotations, matching: Matching, rules: Rules
+def _edit_rows(
+    predicted: Annotations, manual: Annotations, matching: Matching, penalties: Penalties
 ) -> Iterator[tuple[Any, ...]]:
-    """Rows of a table of edits: pairs, then what to delete, then what to add."""
+    """Pairs, then what to delete, then what to add."""
     for (i, j), changed in zip(matching.pairs, matching.changed, strict=True):
-        penalty = rules.penalties.fix * int(changed.sum())
-        action = "fix" if changed.any() else "keep"
-        yield _edit(action, penalty, _one(predicted, i), _one(manual, j), FIELDS[changed])
+        action, fields = "fix" if changed.any() else "keep", "; ".join(FIELDS[changed])
+        work = penalties.fix * int(changed.sum())
+        yield action, fields, work, *_beside(_one(predicted, i), _one(manual, j))
     for i in matching.deleted:
-        yield _edit("delete", rules.penalties.delete, _one(predicted, i), _NOTHING)
+        yield "delete", "", penalties.delete, *_beside(_one(predicted, i), _NOTHING)
     for j in matching.added:
-        yield _edit("add", rules.penalties.add, _NOTHING, _one(manual, j))
+        yield "add", "", penalties.add, *_beside(_NOTHING, _one(manual, j))
 
 
 _NOTHING = (None, None, math.nan, math.nan)
 
 
-def _one(annotations: Annotations, k: int) -> tuple[Hashable, str | None, float, float]:
-    start, end = annotations.times[k].tolist()
-    return annotations.rows[k], annotations.types[k], start, end
+def _one(annotations: Annotations, k: int) -> tuple[Any, ...]:
+    return annotations.rows[k], annotations.types[k], *annotations.times[k].tolist()
 
 
-def _edit(
-    action: str,
-    penalty: float,
-    predicted: tuple[Any, ...],
-    manual: tuple[Any, ...],
-    fields: Any = (),
-) -> tuple[Any, ...]:
-    both = (value for pair in zip(predicted, manual, strict=True) for value in pair)
-    return action, "; ".join(fields), penalty, *both
+def _beside(predicted: tuple[Any, ...], manual: tuple[Any, ...]) -> Iterator[Any]:
+    return (value for pair in zip(predicted, manual, strict=True) for value in pair)

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from irtkit.annotation.annotations import NO_ANNOTATIONS, by_sample
-from irtkit.annotation.matching import match
-from irtkit.annotation.rules import Rules, check_duration
-from irtkit.annotation.scoring import EDIT_COLUMNS, Work, edit_rows, measures, share_of_scratch
+from irtkit.annotation.matching import Rules, check_duration
+from irtkit.annotation.scoring import EDIT_COLUMNS, Work, measured, share_of_scratch
 from irtkit.checks import check_number
 from irtkit.labels import category_name
 
@@ -24,7 +23,8 @@ if TYPE_CHECKING:
     Durations: TypeAlias = float | Mapping[Any, float] | pd.Series[float] | None
 
 _ROUNDING = 1e-12
-_SHOWN = 3
+"""A mean of quotients is off by a few times 2⁻⁵³, 1e-16: a maximum that is met is not exceeded."""
+_SHOWN = 3  # samples that a sentence names at each end
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -33,8 +33,8 @@ class ImpactSummary(Work):
 
     table: pd.DataFrame
     """Index ``sample``, extremes first: highest impact to lowest, then samples without one.
-    Columns ``impact``, ``penalty``, ``scratch``, ``cost``, ``fixes``, ``deletes``, ``adds``,
-    ``n_predicted``, ``n_manual``, as in `irtkit.annotation.Impact`."""
+    Columns ``impact``, ``penalty``, ``scratch``, ``cost``, ``fixes``, ``deletes``, ``adds``, as in
+    `irtkit.annotation.Impact`, and the annotations counted, ``n_predicted`` and ``n_manual``."""
     edits: pd.DataFrame
     """The edits of all samples, as in `irtkit.annotation.Impact`, with a column ``sample``."""
     mean: float
@@ -60,14 +60,13 @@ class ImpactSummary(Work):
         return self.mean > maximum + _ROUNDING
 
     def __str__(self) -> str:
-        text = f"{self._headline()}\nWork left: {self.in_words()}."
-        if not self.n_undefined:
-            return text
-        have = "has" if self.n_undefined == 1 else "have"
-        return (
-            f"{text}\n{_counted(self.n_undefined)} {have} predictions and no manual annotations: "
-            "no impact, not in the mean."
+        have = "sample has" if self.n_undefined == 1 else "samples have"
+        undefined = (
+            f"\n{self.n_undefined} {have} predictions and no manual annotations: no impact, not in "
+            "the mean."
         )
+        text = f"{self._headline()}\nWork left: {self.in_words()}."
+        return text + undefined if self.n_undefined else text
 
     def _headline(self) -> str:
         defined = self.table["impact"].dropna()
@@ -77,8 +76,9 @@ class ImpactSummary(Work):
         best = _listed(defined.iloc[_SHOWN:].tail(_SHOWN).iloc[::-1])
         return (
             f"Highest impact {worst}{f'; lowest {best}' if best else ''}.\n"
-            f"Mean impact {self.mean:.3f} over {_counted(len(defined))}, {self.pooled:.3f} pooled; "
-            f"{int((defined > 1).sum())} above 1 (worse than starting from nothing)."
+            f"Mean impact {self.mean:.3f} over {len(defined)} sample{'s' * (len(defined) > 1)}, "
+            f"{self.pooled:.3f} pooled; {(defined > 1).sum()} above 1 (worse than starting from "
+            "nothing)."
         )
 
 
@@ -149,9 +149,9 @@ def impact_summary(
     rows, edits = [], []
     for name, own_duration in zip(names, _durations(duration, names), strict=True):
         one, other = first.get(name, NO_ANNOTATIONS), second.get(name, NO_ANNOTATIONS)
-        matching = match(one, other, rules, own_duration)
-        rows.append(measures(matching, len(one), len(other), rules))
-        edits += [(name, *edit) for edit in edit_rows(one, other, matching, rules)]
+        found, own_edits = measured(one, other, rules, own_duration)
+        rows.append(found | {"n_predicted": len(one), "n_manual": len(other)})
+        edits += [(name, *edit) for edit in own_edits]
     table = pd.DataFrame(rows, index=pd.Index(names, name="sample"))
     return _summary(table, pd.DataFrame(edits, columns=["sample", *EDIT_COLUMNS]), rules)
 
@@ -187,7 +187,3 @@ def _summary(table: pd.DataFrame, edits: pd.DataFrame, rules: Rules) -> ImpactSu
 
 def _listed(impacts: pd.Series[float]) -> str:
     return ", ".join(f"{sample} {value:.3f}" for sample, value in impacts.items())
-
-
-def _counted(n: int) -> str:
-    return "1 sample" if n == 1 else f"{n} samples"

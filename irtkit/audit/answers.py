@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.audit.checks import responses_of
+from irtkit.audit.expected import dense_responses
+from irtkit.checks import check_unique
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +35,7 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
 
     if not isinstance(predictions, pd.DataFrame):
         raise TypeError(f"predictions must be a DataFrame, got {type(predictions).__name__}")
-    responses = responses_of(result, "predictions", dense=True)
+    responses = dense_responses(result, "predictions")
     codes, answers = _coded(predictions, result)
     ability = result.ability[~result.synthetic]
     strong = codes[ability >= np.quantile(ability, _STRONG)]
@@ -45,23 +46,19 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
         marked = np.unique(codes[right[:, j] & (codes[:, j] >= 0), j])
         key = int(marked[0]) if len(marked) == 1 else -1
         rows.append((answer, share, key, share >= _AGREED and answer not in marked))
-    agreed, shares, keys, another = map(list, zip(*rows, strict=True))
+    columns = ["strong_answer", "strong_share", "marked_right", "another"]
+    table = pd.DataFrame(rows, pd.Index(result.item_labels, name="item"), columns)
     named = np.array([*answers, None], dtype=object)  # code −1 stands for none
-    columns = {
-        "strong_answer": pd.Series(named[agreed], dtype=object),
-        "strong_share": shares,
-        "marked_right": pd.Series(named[keys], dtype=object),
-        "another": another,
-    }
-    return pd.DataFrame(columns).set_axis(pd.Index(result.item_labels, name="item"), axis=0)
+    for name in ("strong_answer", "marked_right"):
+        table[name] = pd.Series(named[table[name]], table.index, dtype=object)
+    return table
 
 
 def _coded(predictions: pd.DataFrame, result: FitResult) -> tuple[NDArray[Any], NDArray[Any]]:
     """Codes of answers, real respondents × items, −1 where missing; and what they stand for."""
     import pandas as pd
 
-    answers = predictions.set_axis([str(label) for label in predictions.index], axis=0)
-    answers = answers.set_axis([str(label) for label in predictions.columns], axis=1)
+    answers = predictions.rename(index=str, columns=str)
     labels = np.array(result.respondent_labels, dtype=object)[~result.synthetic]
     _check("respondent", answers.index, labels)
     _check("item", answers.columns, result.item_labels)
@@ -85,10 +82,8 @@ def _most_frequent(codes: NDArray[Any]) -> tuple[int, float]:
 
 
 def _check(kind: str, have: pd.Index[str], needed: Iterable[str]) -> None:
-    repeated = have[have.duplicated()]
-    if len(repeated):
-        raise ValueError(f"predictions has {kind} {repeated[0]!r} twice")
+    check_unique(f"predictions must have every {kind} once", have)
     known = set(have)
-    missing = [label for label in needed if label not in known]
-    if missing:
-        raise ValueError(f"predictions has no {kind} {missing[0]!r}")
+    for label in needed:
+        if label not in known:
+            raise ValueError(f"predictions has no {kind} {label!r}")

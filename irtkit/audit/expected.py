@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.patterns import answered_of, blocks, right_of
+from irtkit.responses import refuse_sparse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.result import FitResult
+    from irtkit.responses import ResponseMatrix
 
     Array = NDArray[np.float64]
 
@@ -35,6 +37,14 @@ class ItemBlock(NamedTuple):
     def residual(self) -> Array:
         """Right responses less their expectation, 0 where missing."""
         return np.asarray(self.right - self.trials * self.probability)
+
+
+def dense_responses(result: FitResult, needed_by: str) -> ResponseMatrix:
+    """Return the responses of a fit; an error if they were not saved with it, or are sparse."""
+    if result.responses is None:
+        raise ValueError(f"{needed_by} needs the responses, which were not saved with this result")
+    refuse_sparse(result.responses, needed_by)
+    return result.responses
 
 
 def item_blocks(

@@ -1,24 +1,140 @@
-"""Families of respondents: how much less their responses say than independent ones would."""
+"""Respondents that answer alike, and families of them, which say less than independent ones do.
+
+Checkpoints and fine-tunes of one family repeat each other's answers, right and wrong, and so make
+evidence look stronger than it is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.audit.checks import responses_of
-from irtkit.audit.expected import ItemBlock, item_blocks
-from irtkit.audit.similar import similar_respondents
+from irtkit.audit.expected import ItemBlock, dense_responses, item_blocks
+from irtkit.calibration.result import FitResult
+from irtkit.checks import check_number, check_type
+from irtkit.labels import is_missing_label, values_by_label
+from irtkit.patterns import blocks
 
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import NDArray
-
-    from irtkit.calibration.result import FitResult
 
     Array = NDArray[np.float64]
 
 SIMILAR = "similar"
+_FALSE_PAIRS = 0.01
+"""Pairs expected by chance in a table, were the model true (Bonferroni)."""
+_MIXED = 5
+"""Right and wrong responses that identical respondents need to be listed without further ado: ten
+answers, half of them right, can be given in 252 ways."""
+_RESPONDENTS_AT_ONCE = 1024
+"""Respondents set beside all others."""
+
+
+def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFrame:
+    """List the pairs of respondents that agree far beyond what the model expects.
+
+    Parameters
+    ----------
+    result
+        What :func:`irtkit.fit` returned, with its responses.
+    excess
+        Least share of the agreement left over by the model that a pair must have:
+        (observed − expected) / (1 − expected), 1 for identical answers. Pairs must also agree more
+        than chance explains (one false pair in a hundred tables, were the model true). Identical
+        ones, with five right and five wrong responses or more, are always listed.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per pair, most alike first: respondent, other, agreement (share of the items both
+        answered on which both are right or both wrong), expected (the same under the model),
+        excess, n_items. Repeated trials enter by their share right. Families for ``groups=`` of
+        :func:`irtkit.flag_items` can be read off it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``result`` is not a fit with its responses, these are sparse, or ``excess`` lies outside
+        0 to 1.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> result = irtkit.fit(irtkit.load_digits_crowd().responses, "2PL")
+    >>> pairs = irtkit.similar_respondents(result, excess=0.7)
+    >>> pairs[["respondent", "other"]].values.tolist()
+    [['centroid-n50', 'bayes-multinomial-n50'], ['gp-rbf-n50', 'centroid-n50']]
+    """
+    import pandas as pd
+    from scipy.special import ndtri
+
+    check_type("result", result, FitResult)
+    check_number("excess", excess, least=0, most=1)
+    dense_responses(result, "similar_respondents")
+    patterns = result.patterns
+    kept = patterns.real & (patterns.margins.respondent_responses > 0)
+    labels = np.array(result.respondent_labels, dtype=object)[kept]
+    right = patterns.margins.respondent_right[kept]
+    mixed = np.minimum(right, patterns.margins.respondent_responses[kept] - right) >= _MIXED
+    least_z = float(-ndtri(_FALSE_PAIRS / max(len(labels) * (len(labels) - 1) / 2, 1.0)))
+    found: list[tuple[NDArray[Any], ...]] = []
+    for start in range(0, len(labels), _RESPONDENTS_AT_ONCE):
+        some = slice(start, start + _RESPONDENTS_AT_ONCE)
+        both, agreed, chance = _agreements(result, kept, some)
+        later = np.arange(len(labels)) > np.arange(len(labels))[some, None]
+        identical = (agreed > both - 0.5) & mixed[some, None]
+        likely = (agreed - chance >= excess * (both - chance)) & (agreed > chance)
+        one, other = np.nonzero(later & (both > 0) & (likely | identical))
+        at = one, other
+        exact, variance = _expected_of_pairs(result, kept, one + start, other)
+        kept_pairs = identical[at] | (agreed[at] - exact > least_z * np.sqrt(variance))
+        pairs = (one + start, other, both[at], agreed[at], exact)
+        found.append(tuple(values[kept_pairs] for values in pairs))
+    one, other, both, agreed, chance = map(np.concatenate, zip(*found, strict=True))
+    table = pd.DataFrame(
+        {
+            "respondent": labels[one],
+            "other": labels[other],
+            "agreement": agreed / both,
+            "expected": chance / both,
+            "excess": (agreed - chance) / np.maximum(both - chance, 1e-9),
+            "n_items": both.astype(np.int64),
+        }
+    )
+    return table.sort_values("excess", ascending=False, kind="stable", ignore_index=True)
+
+
+def _agreements(result: FitResult, kept: NDArray[np.bool_], some: slice) -> tuple[Array, ...]:
+    """Of some respondents with all: items both answered, agreements, and roughly those expected.
+
+    Two respondents agree on an item with probability e = PP′ + QQ′ = (1 + (P − Q)(P′ − Q′)) / 2.
+    """
+    total: Any = np.zeros(3)[:, None, None]
+    for block in item_blocks(result, kept):
+        answered = block.trials > 0
+        right = (2 * block.right - block.trials) / np.maximum(block.trials, 1)
+        parts = (answered, right, answered * (2 * block.probability - 1))
+        single = (part.astype(np.float32) for part in parts)
+        total = total + np.stack([part[some] @ part.T for part in single])
+    both, right, expected = total
+    return both, (both + right) / 2, (both + expected) / 2
+
+
+def _expected_of_pairs(
+    result: FitResult, kept: NDArray[np.bool_], one: NDArray[Any], other: NDArray[Any]
+) -> tuple[Array, Array]:
+    """Agreements of pairs that the model expects, Σ e, and their variance, Σ e(1 − e)."""
+    chance, variance = np.zeros((2, len(one)))
+    for block in item_blocks(result, kept):
+        answered, p = block.trials > 0, block.probability
+        for some in blocks(len(one), p.shape[1]):
+            i, j = one[some], other[some]
+            e = (p[i] * p[j] + (1 - p[i]) * (1 - p[j])) * (answered[i] & answered[j])
+            chance[some] += e.sum(axis=1)
+            variance[some] += (e * (1 - e)).sum(axis=1)
+    return chance, np.maximum(variance, 1e-12)
 
 
 def clustered_share(result: FitResult, family: NDArray[np.int64]) -> float:
@@ -59,33 +175,15 @@ def _jackknife(family: NDArray[np.int64], theta: Array, block: ItemBlock) -> flo
 
 def family_codes(result: FitResult, groups: Any) -> NDArray[np.int64]:
     """Number the family of every respondent; synthetic ones may be left out of a mapping."""
-    import pandas as pd
-
-    responses_of(result, "groups", dense=True)
-    labels = result.respondent_labels
+    dense_responses(result, "groups")
     if isinstance(groups, str):
         return _alike(result, groups)
-    if isinstance(groups, pd.DataFrame) or not isinstance(groups, Iterable):
-        raise TypeError(
-            "groups must be a mapping or Series from respondent to family, or a list of families, "
-            f"got {type(groups).__name__}"
-        )
-    if isinstance(groups, pd.Series) and groups.index.has_duplicates:
-        twice = groups.index[groups.index.duplicated()][0]
-        raise ValueError(f"groups has respondent {twice!r} twice")
-    if isinstance(groups, Mapping | pd.Series):
-        by_label = {str(label): family for label, family in groups.items()}
-        values = [by_label.get(label) for label in labels]
-    else:
-        values = list(groups)
-        if len(values) != len(labels):
-            raise ValueError(
-                f"groups must have one family per respondent; got {len(values)} for {len(labels)}"
-            )
-    unknown = pd.isna(pd.array(values, dtype=object)) & ~result.synthetic
-    if unknown.any():
-        raise ValueError(f"groups has no family for respondent {labels[int(unknown.argmax())]!r}")
-    return np.unique([str(value) for value in values], return_inverse=True)[1]
+    labels = result.respondent_labels
+    families = values_by_label("groups", groups, labels, value="family", kind="respondent")
+    for label, family, synthetic in zip(labels, families, result.synthetic, strict=True):
+        if is_missing_label(family) and not synthetic:
+            raise ValueError(f"groups has no family for respondent {label!r}")
+    return np.unique([str(family) for family in families], return_inverse=True)[1]
 
 
 def _alike(result: FitResult, word: str) -> NDArray[np.int64]:

@@ -8,17 +8,17 @@ Ahlquist 2004).
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from irtkit.audit.answers import strong_answers
-from irtkit.audit.checks import check_thresholds
 from irtkit.audit.families import clustered_share, family_codes
 from irtkit.audit.power import power_of
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_type
+from irtkit.checks import check_number, check_type
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -155,6 +155,17 @@ def flag_items(
         reasons["the strong agree on another answer"] = answers.pop("another").to_numpy()
     table = _table(result, verdict, trend, reasons)
     return table if answers is None else table.join(answers)
+
+
+def check_thresholds(
+    *, fdr: float, flat_information: float, extreme_difficulty: float, chance: float | None
+) -> None:
+    """Refuse thresholds that are no numbers, or out of range; chance may be None."""
+    check_number("fdr", fdr, above=0, below=1)
+    check_number("flat_information", flat_information, least=0, most=math.inf)
+    check_number("extreme_difficulty", extreme_difficulty, above=0, most=math.inf)
+    if chance is not None:
+        check_number("chance", chance, least=0, below=1)
 
 
 def _discoveries(p_negative: Array, fdr: float) -> NDArray[np.bool_]:

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.audit.checks import check_thresholds
 from irtkit.audit.expected import item_blocks
-from irtkit.audit.flags import NEGATIVE, flag_items
+from irtkit.audit.flags import NEGATIVE, check_thresholds, flag_items
 from irtkit.audit.power import Power, power_of
 from irtkit.calibration import fit
 from irtkit.calibration.fitting import check_data
-from irtkit.checks import check_seed
+from irtkit.checks import check_seed, check_unique
 from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix, refuse_sparse
 
@@ -91,16 +90,12 @@ class ShuffleControl:
             f"Items with negative discrimination: {counts[_DATA]} in the data; shuffled: {noise}."
         ]
         shares, noisy = self.table.loc[_DATA], self.table.drop(_DATA).max()
-        between = (
-            f"{shares['dimension']:.1%} of the variance, at most {noisy['dimension']:.1%} when "
-            "shuffled"
-        )
+        share, most = shares["dimension"], noisy["dimension"]
+        between = f"({share:.1%} of the variance, at most {most:.1%} when shuffled)"
         if not self.has_dimension:
-            return [
-                *sentences,
-                f"Responses have no more in common than noise ({between}); flags mean nothing.",
-            ]
-        sentences.append(f"Responses have a common dimension ({between}).")
+            nothing = f"Responses have no more in common than noise {between}; flags mean nothing."
+            return [*sentences, nothing]
+        sentences.append(f"Responses have a common dimension {between}.")
         left = f"{shares['residual']:.1%} of what is left, {noisy['residual']:.1%} when shuffled"
         sentences.append(
             f"One dimension is not all they have in common ({left})."
@@ -202,18 +197,16 @@ def _checked(seeds: Any) -> list[int]:
         raise ValueError("seeds must name at least one shuffle")
     for seed in listed:
         check_seed(seed)
-    if len(set(listed)) < len(listed):
-        raise ValueError(f"seeds must be different from each other, got {listed}")
+    check_unique("seeds must be different from each other", listed)
     return listed
 
 
 def _real(responses: ResponseMatrix) -> ResponseMatrix:
     """The responses of real respondents."""
-    kept = ~responses.synthetic
-    names = [name for name, real in zip(responses.respondents, kept, strict=True) if real]
-    return ResponseMatrix.from_counts(
-        responses.successes[kept], responses.trials[kept], names, responses.items
-    )
+    real = np.flatnonzero(~responses.synthetic)
+    tables = responses.successes[real], responses.trials[real]
+    names = [responses.respondents[i] for i in real]
+    return ResponseMatrix.from_counts(*tables, names, responses.items)
 
 
 def shuffled(responses: ResponseMatrix, seed: int) -> ResponseMatrix:

@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -22,9 +22,6 @@ from irtkit.datasets import load_digits_crowd
 from irtkit.difficulty import compare_difficulties
 from irtkit.io import write_table
 from irtkit.irf import MODELS
-
-if TYPE_CHECKING:
-    from irtkit.calibration import FitResult
 
 _LISTED = 10
 _PATH = click.Path(path_type=Path)
@@ -194,10 +191,12 @@ def audit_command(
     click.echo(audit.headline(suspects, responses.n_items))
     if len(suspects) and top:
         audit.print_suspects(suspects, top)
-    alike = audit.similar_line(similar_respondents(result))
-    for line in (alike, _shuffled(result, shuffles, thresholds)):
-        if line:
-            click.echo(f"\n{line}")
+    if alike := audit.similar_line(similar_respondents(result)):
+        click.echo(f"\n{alike}")
+    if shuffles:
+        seeds = range(shuffles)
+        control = shuffle_control(responses, result.model, seeds=seeds, **thresholds)
+        click.echo(f"\n{control}")
     if out is not None:
         click.echo(f"\nwrote {out}")
     negative = suspects["reasons"].str.contains(NEGATIVE, regex=False).any()
@@ -222,10 +221,3 @@ def demo_command(*, model: Any, out: Path) -> None:
     click.echo(f"\n{audit.headline(suspects, len(result.items))}; likely wrong labels first:")
     audit.print_suspects(suspects.sort_values("wrong_key", ascending=False), _LISTED)
     click.echo(f"\n{comparison}{written}")
-
-
-def _shuffled(result: FitResult, shuffles: int, thresholds: dict[str, Any]) -> str:
-    """What shuffled responses give, if asked for."""
-    if shuffles <= 0 or result.responses is None:
-        return ""
-    return str(shuffle_control(result.responses, result.model, seeds=range(shuffles), **thresholds))

@@ -33,19 +33,17 @@ def reading_and_fitting(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that every command on a file of responses takes."""
     options = [
         click.argument("responses", type=click.Path(path_type=Path)),
-        click.option("--model", type=click.Choice(MODELS), default="2PL", show_default=True),
+        click.option("--model", type=click.Choice(MODELS), default="2PL"),
         click.option(
             "--method",
             type=click.Choice(["em", "vi"]),
             default="em",
-            show_default=True,
             help="Most likely items (EM), or a variational posterior of items and abilities.",
         ),
         click.option(
             "--prior",
             type=click.Choice(["weak", "empirical", "none"]),
             default="weak",
-            show_default=True,
             help="Prior of the items: weak, learned from them, or none (maximum likelihood).",
         ),
         click.option(
@@ -63,8 +61,8 @@ def reading_and_fitting(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Path(path_type=Path),
             help="For class-prior: a CSV with the item and its true class in two columns.",
         ),
-        click.option("--draws", default=1, show_default=True, help="Rows per random kind."),
-        click.option("--seed", default=0, show_default=True),
+        click.option("--draws", default=1, help="Rows per random kind."),
+        click.option("--seed", default=0),
         click.option("--format", "form", help="Force the format: wide, long, parquet or py-irt."),
         click.option("--respondent", help="Long table: the column of respondents."),
         click.option("--item", help="Long table: the column of items."),
@@ -76,7 +74,6 @@ def reading_and_fitting(command: Callable[..., Any]) -> Callable[..., Any]:
             "--repeats",
             type=click.Choice(REPEATS),
             default="error",
-            show_default=True,
             help="Several rows of one respondent and item: an error, or trials to count.",
         ),
     ]
@@ -87,26 +84,18 @@ def reading_and_fitting(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def read(options: dict[str, Any]) -> ResponseMatrix:
     """Read the responses and add the synthetic respondents asked for."""
-    responses = read_responses(
-        options["responses"],
-        format=options["form"],
-        respondent=options["respondent"],
-        item=options["item"],
-        response=options["response"],
-        threshold=options["threshold"],
-        repeats=options["repeats"],
-    )
+    settings = ("respondent", "item", "response", "threshold", "repeats")
+    given = {name: options[name] for name in settings}
+    responses = read_responses(options["responses"], format=options["form"], **given)
+    labels = options["labels"]
     if not options["synthetic"]:
-        if options["labels"] is not None:
+        if labels is not None:
             raise ValueError("--labels is for --synthetic class-prior, which was not asked for")
         return responses
     kinds: Any = tuple(kind.strip() for kind in options["synthetic"].split(","))
-    labels = None
-    if options["labels"] is not None:
-        labels = read_labelled(options["labels"], "--labels").iloc[:, 0]
-    return add_synthetic(
-        responses, kinds, labels=labels, draws=options["draws"], seed=options["seed"]
-    )
+    classes = None if labels is None else read_labelled(labels, "--labels").iloc[:, 0]
+    draws, seed = options["draws"], options["seed"]
+    return add_synthetic(responses, kinds, labels=classes, draws=draws, seed=seed)
 
 
 def read_labelled(path: Path, option: str) -> pd.DataFrame:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 _FIT_FILES = ("items.csv", "respondents.csv", "summary.json")
 _COMPARISON_FILES = ("difficulties.csv", "difficulty_pairs.csv", "difficulty_summary.txt")
 _HELD_OUT = "held_out.csv"
+_OUTCOMES = (
+    *("converged", "n_iterations", "log_likelihood", "elbo", "aic", "bic"),
+    *("n_parameters", "latent_sd"),
+)
 _VERSIONS_OF = ("irtkit", "numpy", "scipy", "jax", "pandas")
 
 
@@ -54,14 +58,7 @@ def _summary(result: FitResult, source: str) -> dict[str, Any]:
         "model": result.model,
         "method": result.method,
         "settings": dict(result.settings),
-        "converged": result.converged,
-        "n_iterations": result.n_iterations,
-        "log_likelihood": result.log_likelihood,
-        "elbo": result.elbo,
-        "aic": result.aic,
-        "bic": result.bic,
-        "n_parameters": result.n_parameters,
-        "latent_sd": result.latent_sd,
+        **{name: getattr(result, name) for name in _OUTCOMES},
         "quadrature": vars(result.quadrature),
         "counts": {
             "respondents": result.n_real,

@@ -48,11 +48,7 @@ class DigitsCrowd:
     def responses(self) -> ResponseMatrix:
         """The response matrix: 1 where the prediction is the label, else 0; nothing missing."""
         right = self.predictions.to_numpy() == self.labels.to_numpy()
-        return ResponseMatrix(
-            right.astype(np.int8),
-            respondents=self.predictions.index,
-            items=self.predictions.columns,
-        )
+        return ResponseMatrix(right, self.predictions.index, self.predictions.columns)
 
 
 def load_digits_crowd() -> DigitsCrowd:

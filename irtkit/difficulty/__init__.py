@@ -1,7 +1,7 @@
 """How hard each item is, by several measures, and how far the measures agree.
 
-- ``average_error``: share of real respondents that got the item wrong;
-- ``expected_error``: the same share as the item response model expects it;
+- ``average_error``: share of real respondents that got the item wrong, and the same share as the
+  item response model expects it;
 - ``quality_standard``: several metrics of every answer on one scale (Kolena's difficulty score);
 - ``task_signals``: metrics of single answers from predictions and truths;
 - ``held_out``: what models and average error say about responses they have not seen;
@@ -10,9 +10,8 @@
 - ``spearman_score``: how well a predictor orders the items, and what its ties do to the score.
 """
 
-from irtkit.difficulty.average_error import average_error, average_error_interval
+from irtkit.difficulty.average_error import average_error, average_error_interval, expected_error
 from irtkit.difficulty.comparison import DifficultyComparison, compare_difficulties
-from irtkit.difficulty.expected_error import expected_error
 from irtkit.difficulty.held_out import held_out_predictions
 from irtkit.difficulty.quality_standard import QualityStandard, quality_standard
 from irtkit.difficulty.spearman_score import SpearmanScore, spearman_score

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.difficulty.expected_error import expected_error
+from irtkit.difficulty.average_error import expected_error
 from irtkit.difficulty.held_out import held_out_predictions
 from irtkit.difficulty.quality_standard import QualityStandard, quality_standard
 from irtkit.difficulty.rank_agreement import levels, n_tied, rank_agreement, ranks
@@ -44,14 +44,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
-    from numpy.typing import NDArray
 
     from irtkit.calibration import FitResult
     from irtkit.difficulty.rank_agreement import RankAgreement
     from irtkit.irf import ModelName
 
 _FEW_CELLS = 100_000
-_JITTER_RUNS, _JITTER = 50, 0.01
+_JITTER_RUNS, _JITTER = 50, 0.01  # of the spread of the ranks
 _PARAMETERS = ["discrimination", "intercept", "guessing"]
 _NEEDED = [*_PARAMETERS, "difficulty", "average_error", "n_responses", "status"]
 
@@ -251,7 +250,8 @@ def _pair(
     names: tuple[str, str], agreement: RankAgreement, n_left_out: int, seed: int
 ) -> dict[str, Any]:
     """Return one row of `DifficultyComparison.pairs`."""
-    jittered = _jittered(agreement, seed)
+    order = ranks(agreement.first), ranks(agreement.second)
+    jittered = jittered_correlations(*order, runs=_JITTER_RUNS, jitter=_JITTER, seed=seed)
     return {
         "measure_1": names[0],
         "measure_2": names[1],
@@ -268,11 +268,3 @@ def _pair(
         "ties_1": n_tied(agreement.first),
         "ties_2": n_tied(agreement.second),
     }
-
-
-def _jittered(agreement: RankAgreement, seed: int) -> NDArray[np.float64]:
-    """ρ in runs with noise on the ranks of the first measure, of 1 % of their spread."""
-    if np.isnan(agreement.spearman):
-        return np.full(_JITTER_RUNS, np.nan)
-    first, second = ranks(agreement.first), ranks(agreement.second)
-    return jittered_correlations(first, second, runs=_JITTER_RUNS, jitter=_JITTER, seed=seed)

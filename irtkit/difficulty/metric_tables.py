@@ -29,7 +29,11 @@ def long_table(
     import pandas as pd
 
     if isinstance(metrics, Mapping):
-        wide = [_of_respondent(table, name, respondent, item) for name, table in metrics.items()]
+        wide = []
+        for who, table in metrics.items():
+            check_columns(table)
+            own = table if item in table else table.rename_axis(item).reset_index()
+            wide.append(own.assign(**{respondent: who}))
     else:
         check_columns(metrics)
         if metrics.index.nlevels == 2:
@@ -51,13 +55,6 @@ def long_table(
     if not blocks:
         raise ValueError("metrics holds no metric")
     return pd.concat(blocks)
-
-
-def _of_respondent(table: pd.DataFrame, name: str, respondent: str, item: str) -> pd.DataFrame:
-    """A table of items × metrics with both labels in columns."""
-    check_columns(table)
-    own = table if item in table else table.rename_axis(item).reset_index()
-    return own.assign(**{respondent: name})
 
 
 def labelled(respondents: pd.Series[Any], items: pd.Series[Any], metrics: Any) -> pd.DataFrame:

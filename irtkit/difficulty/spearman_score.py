@@ -159,24 +159,20 @@ def spearman_score(
 
 
 def fill_with_mean(values: Array) -> Array:
-    """Return the values with NaN replaced by the mean of the others; not all may be NaN.
-
-    The mean of equal numbers can be off by rounding, which must not set them apart: it is kept
-    between the lowest and the highest.
-    """
+    """Return the values with NaN replaced by the mean of the others; not all may be NaN."""
     known = values[~np.isnan(values)]
-    return np.where(np.isnan(values), np.clip(known.mean(), known.min(), known.max()), values)
+    mean = np.clip(known.mean(), known.min(), known.max())  # rounding sets no equal numbers apart
+    return np.where(np.isnan(values), mean, values)
 
 
 def jittered_correlations(
     predictions: Array, labels: Array, *, runs: int, jitter: float, seed: int
 ) -> Array:
     """ρ of predictions + jitter · SD(predictions) · N(0, 1) and labels, shape (runs,)."""
-    generator = np.random.default_rng((_STREAM, seed))
-    ordered = _levels(labels)
-    sd = jitter * predictions.std() if np.ptp(predictions) > 0 else np.nan
-    if np.isnan(sd):
+    if not (predictions != predictions[:1]).any():
         return np.full(runs, np.nan)
+    generator = np.random.default_rng((_STREAM, seed))
+    ordered, sd = _levels(labels), jitter * predictions.std()
     noise = (sd * generator.standard_normal(len(predictions)) for _ in range(runs))
     return np.array([spearman(_levels(predictions + each), ordered) for each in noise])
 
@@ -205,9 +201,9 @@ def _undefined(predictions: Array, labels: Array) -> str:
         return "a single prediction has no order."
     if np.ptp(predictions) == 0:
         return "all predictions are the same, so they order nothing."
-    return (
-        "all labels are the same, so there is no order to predict." if np.ptp(labels) == 0 else ""
-    )
+    if np.ptp(labels) == 0:
+        return "all labels are the same, so there is no order to predict."
+    return ""
 
 
 def _vectors(

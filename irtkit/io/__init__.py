@@ -1,7 +1,7 @@
 """Reading and writing: response matrices from outside formats, and irtkit's own tables.
 
 - `irtkit.io.text`: rows of delimited text, and messages that begin with the file's name
-- `irtkit.io.source`, `irtkit.io.columns`, `irtkit.io.cells`: what the readers of responses share
+- `irtkit.io.source`: what the readers of responses share
 - `irtkit.io.delimited`, `irtkit.io.parquet`, `irtkit.io.py_irt`: one file per outside format
 - `irtkit.io.reading`: recognises a format and calls its reader
 - `irtkit.io.annotations`: annotations and durations of samples, for the impact metric

@@ -26,7 +26,7 @@ from pathlib import Path
 from reprlib import repr as short
 from typing import TYPE_CHECKING, Any
 
-from irtkit.annotation.annotations import Annotation, annotation
+from irtkit.annotation.annotations import Annotation, annotation_at, check_names, sample_name
 from irtkit.files import open_text
 from irtkit.io.text import layout, naming, rows, without_repeats
 
@@ -74,12 +74,9 @@ def read_annotations(path: str | os.PathLike[str]) -> dict[str, list[Annotation]
     found: dict[str, list[Annotation]] = {}
     with naming(file):
         for place, record in _json_records(file) if _is_json(file) else _csv_records(file):
-            of_sample = found.setdefault(_sample(record.pop("sample"), place), [])
+            of_sample = found.setdefault(sample_name(record.pop("sample"), place), [])
             if record:
-                try:
-                    of_sample.append(annotation(**record))
-                except ValueError as error:
-                    raise ValueError(f"{place}: {error}") from error
+                of_sample.append(annotation_at(place, **record))
     return found
 
 
@@ -97,7 +94,7 @@ def read_durations(path: str | os.PathLike[str]) -> dict[str, float]:
     file = Path(path)
     with naming(file):
         for place, row in _csv_rows(file, ("sample", "duration")):
-            sample = _sample(row["sample"], place)
+            sample = sample_name(row["sample"], place)
             if sample in durations:
                 raise ValueError(f"{place}: the sample {sample!r} occurs twice")
             durations[sample] = _number(row["duration"], f"{place}: duration")
@@ -121,7 +118,7 @@ def _csv_records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _csv_rows(file: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
     separator, header = layout(file)
-    _check_names(header, columns, "the header")
+    check_names(header, columns, "the header")
     for line, row in rows(file, separator):
         yield f"line {line}", dict(zip(header, row, strict=True))
 
@@ -153,29 +150,11 @@ def _json_records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def _json_record(place: str, record: Any, names: tuple[str, ...]) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise ValueError(f"{place} must be an object with {', '.join(names)}, got {short(record)}")
-    _check_names(list(record), names, place)
+    check_names(list(record), names, place)
     for name in {"sample", "type"} & record.keys():
         if isinstance(record[name], bool) or not isinstance(record[name], str | int):
             raise ValueError(f"{place}: {name} must be text, got {short(record[name])}")
     return record
-
-
-def _check_names(given: list[str], names: tuple[str, ...], place: str) -> None:
-    listed = ", ".join(names)
-    for name in names:
-        if name not in given:
-            raise ValueError(f"{place} has no {name!r}; there must be {listed}")
-    for name in given:
-        if name not in names:
-            raise ValueError(f"{place} has the unknown name {name!r}; there must be only {listed}")
-        if given.count(name) > 1:
-            raise ValueError(f"{place} has {name!r} twice")
-
-
-def _sample(label: Any, place: str) -> str:
-    if not str(label).strip():
-        raise ValueError(f"{place}: sample is missing")
-    return str(label)
 
 
 def _number(text: str, what: str) -> float:

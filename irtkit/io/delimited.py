@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.codes import ResponseCodes
 from irtkit.files import open_bytes
-from irtkit.io.cells import ResponseCodes
-from irtkit.io.columns import find_columns, holds_respondents, is_long, refuse_repeats
+from irtkit.io.source import find_columns, holds_respondents, is_long, refuse_repeats
 from irtkit.io.text import refuse_faults, rows
+from irtkit.labels import label_names
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from irtkit.io.source import Source
@@ -42,7 +42,7 @@ def recognise_long(source: Source) -> bool:
 def read_wide(source: Source) -> ResponseMatrix:
     """Read a table with a row per respondent and a column per item.
 
-    The first column holds the respondents, see `irtkit.io.columns.holds_respondents`; if it is
+    The first column holds the respondents, see `irtkit.io.source.holds_respondents`; if it is
     itself an item, respondents are numbered.
     """
     separator, header = source.layout
@@ -55,26 +55,25 @@ def read_wide(source: Source) -> ResponseMatrix:
         cells += codes.encode(number, row[1:])
     if not first:
         raise ValueError("the table has a header and no rows")
-    respondents: Sequence[str] | None = first
+    named = holds_respondents(header[0], first)
+    if named and len(header) == 1:
+        raise ValueError(f"the table has no items: its one column is {header[0]!r}")
+    respondents = first if named else label_names(None, len(first), "respondent")
+    codes.refuse_invalid(respondents, header[1:])
     values = np.frombuffer(cells, np.int8).reshape(len(first), len(header) - 1)
-    if holds_respondents(header[0], first):
-        if len(header) == 1:
-            raise ValueError(f"the table has no items: its one column is {header[0]!r}")
-        codes.refuse_invalid(first, header[1:])
-    else:
-        codes.refuse_invalid([f"respondent-{k + 1}" for k in range(len(first))], header[1:])
+    if not named:
         itself = np.frombuffer(codes.encode(0, first), np.int8)
         values = np.column_stack([itself, values])
-        respondents = None
     return ResponseMatrix(values, respondents, header[-values.shape[1] :])
 
 
 def read_long(source: Source) -> ResponseMatrix:
     """Read a table with a row per response, its columns named or recognised."""
     separator, header = source.layout
-    positions = find_columns(header, source.respondent, source.item, source.response)
-    names = [header[position] for position in positions]
-    if _has_quotes(source.path):
+    names = [header[position] for position in find_columns(header, *source.columns)]
+    with open_bytes(source.path) as handle:
+        has_quotes = any(b'"' in block for block in iter(lambda: handle.read(_BLOCK_BYTES), b""))
+    if has_quotes:
         refuse_faults(source.path, separator)
     return source.matrix_of_long(_columns(source.path, separator, names), names)
 
@@ -104,8 +103,3 @@ def _columns(path: Path, separator: str, names: list[str]) -> Any:
     except pyarrow.ArrowInvalid:
         refuse_faults(path, separator)
         raise
-
-
-def _has_quotes(path: Path) -> bool:
-    with open_bytes(path) as handle:
-        return any(b'"' in block for block in iter(lambda: handle.read(_BLOCK_BYTES), b""))

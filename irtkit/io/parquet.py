@@ -10,7 +10,7 @@ import gzip
 from typing import TYPE_CHECKING, Any
 
 from irtkit.files import open_bytes
-from irtkit.io.columns import find_columns, holds_respondents, is_long, refuse_repeats
+from irtkit.io.source import find_columns, holds_respondents, is_long, refuse_repeats
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
@@ -47,16 +47,15 @@ def _read_long(file: Any, source: Source) -> ResponseMatrix:
     from pyarrow import types
 
     names = file.schema_arrow.names
-    positions = find_columns(names, source.respondent, source.item, source.response)
-    chosen = [names[position] for position in positions]
+    chosen = [names[position] for position in find_columns(names, *source.columns)]
     table = file.read(columns=chosen)
     for label in chosen[:2]:
         kind = table.schema.field(label).type
         if types.is_nested(kind):
             raise ValueError(f"column {label!r} holds {kind}, not labels")
         if types.is_string(kind) or types.is_large_string(kind):
-            position = table.schema.names.index(label)
-            table = table.set_column(position, label, table.column(label).dictionary_encode())
+            numbered = table.column(label).dictionary_encode()
+            table = table.set_column(table.schema.names.index(label), label, numbered)
     return source.matrix_of_long(table, chosen)
 
 

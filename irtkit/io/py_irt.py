@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.codes import MISSING
+from irtkit.codes import MISSING, ResponseCodes
 from irtkit.files import open_text, replacing
-from irtkit.io.cells import ResponseCodes
 from irtkit.io.text import without_repeats
 from irtkit.responses import ResponseMatrix, refuse_sparse
 
@@ -88,11 +87,8 @@ def write_py_irt(responses: ResponseMatrix, path: str | os.PathLike[str]) -> Non
         raise ValueError("py-irt holds one response per cell, but responses has repeated trials")
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as text:
         for respondent, row in zip(responses.respondents, responses.values, strict=True):
-            observed = np.flatnonzero(row != MISSING)
-            answers = {
-                responses.items[column]: value
-                for column, value in zip(observed.tolist(), row[observed].tolist(), strict=True)
-            }
+            cells = zip(responses.items, row.tolist(), strict=True)
+            answers = {item: value for item, value in cells if value != MISSING}
             record = {"subject_id": respondent, "responses": answers}
             text.write(json.dumps(record, ensure_ascii=False) + "\n")
 
@@ -102,21 +98,10 @@ def _subjects(source: Source) -> Iterator[tuple[int, str, dict[str, object]]]:
     with open_text(source.path) as text:
         for line, written in enumerate(text, start=1):
             if written.strip():
-                record = _record(line, written)
-                subject, responses = record["subject_id"], record["responses"]
-                if isinstance(subject, bool) or not isinstance(subject, str | int):
-                    raise ValueError(f'line {line}: "subject_id" must be text, got {subject!r}')
-                if not str(subject).strip():
-                    raise ValueError(f'line {line}: "subject_id" is empty')
-                if not isinstance(responses, dict):
-                    kind = type(responses).__name__
-                    raise ValueError(
-                        f'line {line}: "responses" must map items to 0 or 1, got {kind}'
-                    )
-                yield line, str(subject), responses
+                yield line, *_subject(line, written)
 
 
-def _record(line: int, written: str) -> dict[str, Any]:
+def _subject(line: int, written: str) -> tuple[str, dict[str, object]]:
     try:
         record = json.loads(written, object_pairs_hook=without_repeats)
     except json.JSONDecodeError as error:
@@ -131,4 +116,12 @@ def _record(line: int, written: str) -> dict[str, Any]:
             raise ValueError(
                 f'line {line} has no key "{key}" (its keys: {found}); the form is {_LAYOUT}'
             )
-    return record
+    subject, responses = record["subject_id"], record["responses"]
+    if isinstance(subject, bool) or not isinstance(subject, str | int):
+        raise ValueError(f'line {line}: "subject_id" must be text, got {subject!r}')
+    if not str(subject).strip():
+        raise ValueError(f'line {line}: "subject_id" is empty')
+    if not isinstance(responses, dict):
+        kind = type(responses).__name__
+        raise ValueError(f'line {line}: "responses" must map items to 0 or 1, got {kind}')
+    return str(subject), responses

@@ -102,11 +102,11 @@ def read_responses(
            [-1,  1]], dtype=int8)
     """
     file = Path(path)
+    shape = format if format in _SHAPES else None
+    columns = (respondent, item, response)
     with naming(file):
         check_repeats(repeats)
-        shape = format if format in _SHAPES else None
-        columns = (respondent, item, response)
-        source = Source(file, _head(file), shape, *columns, threshold, repeats, sparse)
+        source = Source(file, _head(file), shape, columns, threshold, repeats, sparse)
         return FORMATS[_format_name(source, format)].read(source)
 
 
@@ -124,11 +124,6 @@ def _format_name(source: Source, requested: str | None) -> str:
     else:
         name = requested
     if name not in {"long", "parquet"} or source.shape == "wide":
-        if source.names_columns:
-            raise ValueError(
-                "respondent=, item= and response= name the columns of a long table, "
-                f"but the format is {requested or name!r}"
-            )
         source.refuse_long_settings(requested or name)
     return name
 

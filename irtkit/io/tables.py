@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from irtkit.files import open_bytes, open_text, replacing
-from irtkit.io.columns import refuse_repeats
+from irtkit.io.source import refuse_repeats
 from irtkit.io.text import naming, refuse_faults
 
 if TYPE_CHECKING:

@@ -152,11 +152,15 @@ def test_an_item_is_listed_if_the_strong_agree_on_an_answer_that_is_not_marked_r
     [
         ("row", lambda p: p.drop("respondent-9"), "has no respondent 'respondent-9'"),
         ("column", lambda p: p.drop(columns="item-4"), "predictions has no item 'item-4'"),
-        ("row twice", lambda p: pd.concat([p, p.iloc[:1]]), "has respondent 'respondent-1' twice"),
+        (
+            "row twice",
+            lambda p: pd.concat([p, p.iloc[:1]]),
+            "every respondent once: 'respondent-1' occurs twice",
+        ),
         (
             "column twice",
             lambda p: pd.concat([p, p[["item-2"]]], axis=1),
-            "predictions has item 'item-2' twice",
+            "predictions must have every item once: 'item-2' occurs twice",
         ),
     ],
 )

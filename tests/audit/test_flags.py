@@ -25,29 +25,18 @@ from irtkit.patterns import patterns_of
 from irtkit.signs import slope_signs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+    Planted = Callable[..., tuple[ResponseMatrix, NDArray[np.bool_]]]
 
 COLUMNS = [
     *("reasons", "p_negative", "wrong_key", "trend", "discrimination", "discrimination_se"),
     *("difficulty", "average_error", "n_responses"),
 ]
-
-
-def planted(
-    n_respondents: int, n_items: int, seed: int, share: float = 0.02
-) -> tuple[ResponseMatrix, NDArray[np.bool_]]:
-    """Responses to 2PL items a share of which is inverted, and which those are."""
-    generator = np.random.default_rng(seed)
-    slopes = generator.lognormal(0, 0.35, n_items)
-    wrong = generator.permutation(n_items) < round(share * n_items)
-    items = ItemParameters.from_difficulty(
-        np.where(wrong, -slopes, slopes), generator.normal(size=n_items)
-    )
-    return simulate_responses(items, generator.normal(size=n_respondents), seed=generator), wrong
 
 
 def p_negative(responses: ResponseMatrix) -> Array:
@@ -251,7 +240,7 @@ def test_a_mean_doubt_at_the_rate_is_within_it() -> None:
 
 @pytest.mark.parametrize(("n_respondents", "least_found"), [(200, 0.98), (60, 0.85)])
 def test_planted_inversions_are_found_at_the_rate_asked(
-    n_respondents: int, least_found: float
+    planted: Planted, n_respondents: int, least_found: float
 ) -> None:
     false, found = [], []
     for seed in range(8):
@@ -270,7 +259,7 @@ def test_no_coin_flip_is_called_negative() -> None:
         assert not _discoveries(p_negative(ResponseMatrix(flips)), 0.05).any()
 
 
-def test_a_stricter_rate_calls_fewer_items_negative() -> None:
+def test_a_stricter_rate_calls_fewer_items_negative(planted: Planted) -> None:
     made, _ = planted(60, 300, seed=0, share=0.1)
     result = fit(made, "1PL")
     called = [set(flag_items(result, fdr=fdr).index) for fdr in (0.01, 0.1, 0.3)]
@@ -278,7 +267,7 @@ def test_a_stricter_rate_calls_fewer_items_negative() -> None:
     assert called[0] < called[2]
 
 
-def test_no_item_that_likely_rises_is_called_negative() -> None:
+def test_no_item_that_likely_rises_is_called_negative(planted: Planted) -> None:
     made, wrong = planted(500, 500, seed=0, share=0.1)
     p = p_negative(made)
     called = _discoveries(p, 0.2)
@@ -308,7 +297,7 @@ def test_coin_flips_are_warned_of_and_none_is_called_negative() -> None:
     assert not flagged["reasons"].str.contains("negative").any()
 
 
-def test_too_few_respondents_are_warned_of_with_a_number_that_would_do() -> None:
+def test_too_few_respondents_are_warned_of_with_a_number_that_would_do(planted: Planted) -> None:
     result = fit(planted(15, 300, seed=0, share=0.05)[0], "1PL")
     with pytest.warns(UserWarning, match="15 respondents are few") as caught:
         flag_items(result)

@@ -16,7 +16,7 @@ from irtkit import (
     simulate_responses,
 )
 from irtkit.audit import expected as parts
-from irtkit.audit import similar
+from irtkit.audit import families
 
 COLUMNS = ["respondent", "other", "agreement", "expected", "excess", "n_items"]
 
@@ -101,7 +101,7 @@ def test_pairs_have_at_least_the_excess_asked(result: FitResult, excess: float, 
 
 
 @pytest.mark.parametrize(("module", "name", "size"), [
-    (similar, "_RESPONDENTS_AT_ONCE", 7), (parts, "_CELLS_AT_ONCE", 60 * 13),
+    (families, "_RESPONDENTS_AT_ONCE", 7), (parts, "_CELLS_AT_ONCE", 60 * 13),
 ])  # fmt: skip
 def test_the_size_of_a_block_changes_nothing(
     monkeypatch: pytest.MonkeyPatch, result: FitResult, module: object, name: str, size: int
@@ -115,7 +115,7 @@ def test_the_size_of_a_block_changes_nothing(
 def test_blocks_without_a_pair_make_an_empty_table(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(similar, "_RESPONDENTS_AT_ONCE", 10)
+    monkeypatch.setattr(families, "_RESPONDENTS_AT_ONCE", 10)
     pairs = similar_respondents(fit(made(35, seed=2), "2PL"))
     assert (len(pairs), list(pairs.columns)) == (0, COLUMNS)
 

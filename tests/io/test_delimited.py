@@ -146,8 +146,8 @@ def test_a_header_may_hold_other_separators_than_its_own(file: Callable[..., Pat
     [
         ("model,q1,q2\n", "a header and no rows"),
         ("model\nx\n", "no items: its one column is 'model'"),
-        ("model,q1,q1\nx,1,1\n", "column names must be unique: 'q1' occurs 2 times"),
-        ("model,model,q1\nx,1,1\n", "column names must be unique: 'model' occurs 2 times"),
+        ("model,q1,q1\nx,1,1\n", "column names must be unique: 'q1' occurs twice"),
+        ("model,model,q1\nx,1,1\n", "column names must be unique: 'model' occurs twice"),
         ("model,q1,\nx,1,1\n", "item 2 has no label"),
         ("model,q1\nx,1\n,1\n", "respondent 2 has no label"),
         ("model,q1\nx,1\nx,1\n", "respondent labels must be unique: 'x' occurs twice"),
@@ -175,7 +175,7 @@ def test_a_fault_in_a_wide_table_is_named(
         ("model,item,correct\nx,a,1\nx,b\n", "line 3 has 2 cells where the header has 3"),
         ('model,item,correct\n"x",a,1\n\ny,b,1,1\n', "line 4 has 4 cells where the header has 3"),
         ("model,item,correct,score\nx,a,1,2\n", r"response \('correct', 'score'\): pass response="),
-        ("model,item,item,correct\nx,a,a,1\n", "'item' occurs 2 times"),
+        ("model,item,item,correct\nx,a,a,1\n", "'item' occurs twice"),
         ("model,item,correct\nx,a,3\nx,b,5\n", "item 'a' has '3' .and 1 more such cell"),
     ],
 )

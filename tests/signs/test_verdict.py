@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from irtkit import ItemParameters, ResponseMatrix, fit, simulate_responses
+from irtkit import ResponseMatrix, fit
 from irtkit.irf import MODELS
 from irtkit.patterns import blocks, patterns_of
 from irtkit.signs import ProportionScore, SlopeScore, SlopeSigns, slope_signs
@@ -16,24 +16,14 @@ from irtkit.signs import verdict as module
 from irtkit.signs.mixture import SlopeGrid
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from irtkit.irf import ModelName
 
     Array = NDArray[np.float64]
-
-
-def planted(
-    n_respondents: int, n_items: int, seed: int, share: float = 0.02
-) -> tuple[ResponseMatrix, NDArray[np.bool_]]:
-    """Responses to 2PL items a share of which is inverted, and which those are."""
-    generator = np.random.default_rng(seed)
-    slopes = generator.lognormal(0, 0.35, n_items)
-    wrong = generator.permutation(n_items) < round(share * n_items)
-    items = ItemParameters.from_difficulty(
-        np.where(wrong, -slopes, slopes), generator.normal(size=n_items)
-    )
-    return simulate_responses(items, generator.normal(size=n_respondents), seed=generator), wrong
+    Planted = Callable[..., tuple[ResponseMatrix, NDArray[np.bool_]]]
 
 
 def signs(responses: ResponseMatrix) -> SlopeSigns:
@@ -56,7 +46,9 @@ def noise(n_respondents: int, n_items: int, seed: int) -> ResponseMatrix:
 
 @pytest.mark.parametrize("column", ["p_negative", "wrong_key"])
 @pytest.mark.parametrize(("n_respondents", "least"), [(200, 0.99), (60, 0.93), (30, 0.78)])
-def test_planted_inversions_come_first(n_respondents: int, least: float, column: str) -> None:
+def test_planted_inversions_come_first(
+    planted: Planted, n_respondents: int, least: float, column: str
+) -> None:
     found = []
     for seed in range(8):
         responses, wrong = planted(n_respondents, 1000, seed)
@@ -67,7 +59,7 @@ def test_planted_inversions_come_first(n_respondents: int, least: float, column:
 
 
 @pytest.mark.parametrize("n_respondents", [500, 2000])
-def test_items_that_are_surely_inverted_keep_an_order(n_respondents: int) -> None:
+def test_items_that_are_surely_inverted_keep_an_order(planted: Planted, n_respondents: int) -> None:
     responses, wrong = planted(n_respondents, 500, seed=0, share=0.1)
     p = signs(responses).verdict.p_negative[wrong]
     assert p.min() > 0.999
@@ -103,11 +95,11 @@ def test_coin_flips_are_told_as_noise(shape: tuple[int, int]) -> None:
     assert np.max([one.verdict.p_negative for one in found]) < 0.9
 
 
-def test_responses_with_a_common_ability_are_told_as_slopes() -> None:
+def test_responses_with_a_common_ability_are_told_as_slopes(planted: Planted) -> None:
     assert signs(planted(60, 200, seed=3)[0]).p_any_slope > 0.999
 
 
-def test_items_without_variance_have_no_wrong_key() -> None:
+def test_items_without_variance_have_no_wrong_key(planted: Planted) -> None:
     values = planted(60, 200, seed=4)[0].values.copy()
     values[:, 0], values[:, 1], values[:, 2] = 1, 0, -1
     found = signs(ResponseMatrix(values))
@@ -126,7 +118,7 @@ def test_without_any_variance_nothing_is_said() -> None:
     assert found.p_any_slope < 0.01
 
 
-def test_a_share_of_the_respondents_is_judged_as_that_many_score_tests() -> None:
+def test_a_share_of_the_respondents_is_judged_as_that_many_score_tests(planted: Planted) -> None:
     whole = signs(planted(60, 200, seed=4)[0])
     half = whole.weighted(0.5)
     np.testing.assert_allclose(half.score.z, whole.score.z * 0.5**0.5, rtol=1e-12)
@@ -138,7 +130,9 @@ def test_a_share_of_the_respondents_is_judged_as_that_many_score_tests() -> None
 
 
 @pytest.mark.parametrize("model", ["1PL", "2PL"])
-def test_the_verdict_is_the_same_when_every_response_is_inverted(model: ModelName) -> None:
+def test_the_verdict_is_the_same_when_every_response_is_inverted(
+    planted: Planted, model: ModelName
+) -> None:
     responses, wrong = planted(60, 80, seed=5, share=0.1)
     assert responses.values.min() == 0
     there, back = (
@@ -149,13 +143,13 @@ def test_the_verdict_is_the_same_when_every_response_is_inverted(model: ModelNam
     assert there[wrong].mean() > 0.5 > there[~wrong].mean()
 
 
-def test_the_verdict_is_the_same_for_every_model() -> None:
+def test_the_verdict_is_the_same_for_every_model(planted: Planted) -> None:
     responses, _ = planted(60, 40, seed=6, share=0.1)
     found = [fit(responses, model, progress=False).items["p_negative"] for model in MODELS]
     assert all(one.equals(found[0]) for one in found)
 
 
-def test_an_item_without_responses_has_no_verdict() -> None:
+def test_an_item_without_responses_has_no_verdict(planted: Planted) -> None:
     values = planted(60, 40, seed=6, share=0.1)[0].values.copy()
     values[:, 3], values[:, 4] = -1, 1
     result = fit(ResponseMatrix(values), "1PL", progress=False)
@@ -202,7 +196,9 @@ def test_damping_begins_at_10_and_keeps_order_and_sign() -> None:
     np.testing.assert_array_equal(module._damped(-log_odds), -damped)
 
 
-def test_the_number_of_items_at_once_makes_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_items_at_once_makes_no_difference(
+    planted: Planted, monkeypatch: pytest.MonkeyPatch
+) -> None:
     responses, _ = planted(60, 150, seed=7)
     whole = signs(responses).verdict
     monkeypatch.setattr(module, "blocks", partial(blocks, most=1000))

@@ -132,6 +132,20 @@ def test_the_gradient_of_the_bound_is_its_derivative_by_the_means(
         assert found.shared == pytest.approx(by_shared, rel=1e-4, abs=1e-4)
 
 
+def coupled_over_draws(
+    target: Target, guide: Guide, likelihood: Likelihood, generator: np.random.Generator, n: int
+) -> list[float]:
+    """Log-likelihood and coupled prior at points drawn from the guide."""
+    values = []
+    for _ in range(n):
+        own = generator.normal(size=guide.own.shape)
+        drawn = guide.at(own, generator.normal(size=len(guide.common)))
+        parameters = target.coordinates.parameters(drawn)
+        coupled = target.coupled(drawn, parameters).log_density
+        values.append(likelihood.evaluate(parameters)[0] + coupled)
+    return values
+
+
 @pytest.mark.parametrize(
     "target", ["1PL weak", "2PL weak", "2PL lognormal", "3PL weak"], indirect=True
 )
@@ -144,17 +158,7 @@ def test_the_mean_bound_over_points_is_that_over_normal_draws(target: Target, gu
     generator = np.random.default_rng(11)
     bounds = [evaluate(target, narrow, likelihood, generator).elbo for _ in range(40)]
     rest = target.expected_prior(narrow.own, narrow.sds()).value + narrow.entropy()
-    values = []
-    for _ in range(300):
-        own, common = (
-            generator.normal(size=guide.own.shape),
-            generator.normal(size=len(guide.common)),
-        )
-        drawn = narrow.at(own, common)
-        parameters = target.coordinates.parameters(drawn)
-        values.append(
-            likelihood.evaluate(parameters)[0] + target.coupled(drawn, parameters).log_density
-        )
+    values = coupled_over_draws(target, narrow, likelihood, generator, 300)
     error = np.hypot(np.std(values) / np.sqrt(300), np.std(bounds) / np.sqrt(40))
     # four standard errors, and a twentieth of a nat for what is no cubic
     assert np.mean(bounds) == pytest.approx(np.mean(values) + rest, abs=4 * error + 0.05)
@@ -212,17 +216,7 @@ def bound_over_draws(result: FitResult, prior: Any, n: int) -> tuple[float, floa
     target = Target(posterior.coordinates, prior)
     likelihood = likelihood_of(target, ResponseMatrix(TINY), fixed_nodes(71, 7.0))
     guide, generator = posterior.guide, np.random.default_rng(12)
-    values = []
-    for _ in range(n):
-        own, common = (
-            generator.normal(size=guide.own.shape),
-            generator.normal(size=len(guide.common)),
-        )
-        drawn = guide.at(own, common)
-        parameters = target.coordinates.parameters(drawn)
-        values.append(
-            likelihood.evaluate(parameters)[0] + target.coupled(drawn, parameters).log_density
-        )
+    values = coupled_over_draws(target, guide, likelihood, generator, n)
     rest = target.expected_prior(guide.own, guide.sds()).value + guide.entropy()
     return float(np.mean(values) + rest), float(np.std(values) / np.sqrt(n))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from irtkit.io.columns import find_columns, holds_respondents, is_long
+from irtkit.io.source import find_columns, holds_respondents, is_long
 
 
 @pytest.mark.parametrize("respondent", ["respondent", "Model", "SUBJECT_ID", "Student ID", "user"])
