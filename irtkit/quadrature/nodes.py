@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 _SPACING = 1.1
 """Spacing of adaptive nodes in posterior SDs; see the error above."""
-_POINT_SPACING, _AT_ITEMS = 0.55, 5000  # in units of one over the steepness of the items
-"""Spacing of curve points, and the number of items for which it is meant: the sum of softplus over
-items is then off by about 1e-4 at any node, with signs that alternate, where abilities are."""
+_POINT_SPACING, _AT_RESPONSES = 0.55, 5000  # in units of one over the steepness of the items
+"""Spacing of curve points, and the responses of one respondent for which it is meant: their sum of
+softplus is then off by about 1e-4 at any node, with signs that alternate, where abilities are."""
 _LEAST_STEEPNESS = 0.6
 """Steepness that curve points are placed for where all items are flatter, lest there be fewer
 points than a stencil has."""
@@ -115,7 +115,10 @@ class NodeDensity:
     theta: Array
     width: Array
     """Shape (2, n)."""
-    n_items: int
+    n_columns: int
+    """Columns that curves are computed for."""
+    n_responses: float
+    """Most that one respondent gave."""
 
     @classmethod
     def of(
@@ -123,9 +126,9 @@ class NodeDensity:
     ) -> NodeDensity:
         """Density for items over [−half_width, half_width].
 
-        A respondent answers at most the share ``answered`` of the items; ``copies`` is how many
-        items share each column. Of very many items the steepest, and every k-th of the others,
-        are enough.
+        A respondent gives at most ``answered`` responses per item, more than one if trials are
+        repeated; ``copies`` is how many items share each column. Of very many items the steepest,
+        and every k-th of the others, are enough.
         """
         copies = np.ones(len(items.slope)) if copies is None else copies
         some, stand_for = _sampled(items, copies)
@@ -138,7 +141,7 @@ class NodeDensity:
         for towards in (1, -1):  # the width may not rise faster, to the right and to the left
             along = (width - towards * rise)[:, ::towards]
             width = np.minimum.accumulate(along, axis=1)[:, ::towards] + towards * rise
-        return cls(theta, width, int(copies.sum()))
+        return cls(theta, width, len(copies), answered * float(copies.sum()))
 
     def too_coarse_for(self, needed: NodeDensity, factor: float) -> bool:
         """Whether nodes or points would have to be closer by a factor than these."""
@@ -148,13 +151,14 @@ class NodeDensity:
     def nodes(self, refined: int = 1, points_refined: int = 1, *, share: float = 0.0) -> Nodes:
         """Nodes and curve points, each a number of times as dense as needed.
 
-        The nodes themselves are the points unless less than a ``share`` as many points suffice.
+        The nodes themselves are the points unless products by item and point, and by point and
+        node, are at most a ``share`` of those by item and node.
         """
         theta, log_width = self._placed(0, _SPACING / refined, refined)
         if share:
-            spacing = _POINT_SPACING * (_AT_ITEMS / self.n_items) ** (1 / _STENCIL)
+            spacing = _POINT_SPACING * (_AT_RESPONSES / self.n_responses) ** (1 / _STENCIL)
             points, _ = self._placed(1, spacing / points_refined, points_refined)
-            if len(points) <= share * len(theta):
+            if len(points) * (1 / len(theta) + 1 / self.n_columns) <= share:
                 return Nodes(theta, log_width, points, _local_interpolation(theta, points))
         return Nodes(theta, log_width, theta, None)
 

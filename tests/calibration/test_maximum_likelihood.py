@@ -189,3 +189,22 @@ def test_under_a_common_slope_items_with_the_same_total_have_the_same_difficulty
         assert difficulty.iloc[7] == difficulty.iloc[2]
     slopes = fit(ResponseMatrix(values), "2PL").items["difficulty"]
     assert slopes.iloc[7] != slopes.iloc[2]
+
+
+@pytest.mark.parametrize(("n", "model"), [(60, "2PL"), (60, "Rasch"), (300, "2PL")])
+def test_a_hundred_thousand_trials_tell_items_apart_and_leave_scale_and_location_as_they_were(
+    n: int, model: ModelName
+) -> None:
+    generator = np.random.default_rng(0)
+    slope = generator.lognormal(0, 0.3, 12)
+    items = ItemParameters.from_difficulty(slope, generator.normal(size=12))
+    ability = generator.normal(size=n)
+    some, many = (
+        fit(simulate_responses(items, ability, trials=trials, seed=1), model)
+        for trials in (10**3, 10**5)
+    )
+    assert many.converged
+    assert many.n_iterations < 100
+    # beside what respondents say of the scale, items have an error of 2 % with 10³ trials
+    ratio = many.items["intercept_se"] / some.items["intercept_se"]
+    assert ratio.to_numpy() == pytest.approx(1.0, abs=0.03)
