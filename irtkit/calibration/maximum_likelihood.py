@@ -175,11 +175,12 @@ def maximum_likelihood(
     at = problem.parameters.values(_tied(problem, maximum.x) if tied else maximum.x)
     items, latent_sd = at.items, at.latent_sd
     sds, covariances, information = population_sds(patterns, items, latent_sd), None, None
-    likelihood = MarginalLikelihood(problem.engine, maximum.nodes)
     if standard_errors:
-        grid = likelihood.grid(items, latent_sd)
+        nodes = control.schedule.for_errors(items, patterns, maximum.nodes)
+        grid = MarginalLikelihood(problem.engine, nodes).grid(items, latent_sd)
         covariances = _covariances(problem, grid, at, sds, columns)
     if problem.prior is None:
+        likelihood = MarginalLikelihood(problem.engine, maximum.nodes)
         information = likelihood.terms(items, latent_sd).information[:, 1, 1]
         if patterns.multiplicity is not None:
             information = information / patterns.multiplicity

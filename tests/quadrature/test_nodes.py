@@ -98,6 +98,21 @@ def test_item_curves_come_from_points_as_if_computed_at_the_nodes(
     assert found[middle] == pytest.approx(expected[middle], abs=tolerance, rel=0)
 
 
+@pytest.mark.parametrize("trials", [1e2, 1e4, 1e6])
+def test_sums_over_repeated_trials_come_from_points_as_near_as_they_need(trials: float) -> None:
+    items = drawn(100)
+    nodes = NodeDensity.of(items, REACH, trials, share=10.0).nodes()
+    assert nodes.interpolation is not None
+
+    def curves(theta: np.ndarray) -> np.ndarray:
+        z = np.multiply.outer(items.slope, theta) + items.intercept[:, None]
+        return trials * np.logaddexp(0, z).sum(axis=0)
+
+    middle = np.abs(nodes.theta) < 4
+    found, expected = nodes.interpolation @ curves(nodes.points), curves(nodes.theta)
+    assert found[middle] == pytest.approx(expected[middle], abs=0.02, rel=0)
+
+
 @pytest.mark.parametrize("place", [0, 1, 1998, 1999])
 @pytest.mark.parametrize("steep", [40.0, -40.0])
 def test_one_steep_item_among_many_asks_for_points_that_show_it(place: int, steep: float) -> None:
@@ -129,4 +144,4 @@ def test_copies_of_items_ask_for_the_nodes_that_as_many_items_ask_for(n_items: i
     # of very many items some stand for the others: they differ by the 5 % of a sample
     tolerance = 1e-6 if n_items < 100 else 0.05
     assert counted.width == pytest.approx(repeated.width, rel=tolerance)
-    assert counted.n_items == times.sum()
+    assert counted.n_responses == times.sum()
