@@ -22,6 +22,10 @@ ModelName = Literal["Rasch", "1PL", "2PL", "3PL"]
 MODELS: tuple[ModelName, ...] = get_args(ModelName)
 
 
+LEAST_LOGIT = -300.0
+"""Logit of guessing that is as good as none, and whose c² is still a number of 64 bits."""
+
+
 def logistic(z: Any, xp: Any = np) -> Any:
     """σ(z) = 1 / (1 + e⁻ᶻ), of which no exponential overflows and small values keep all digits."""
     decay = xp.exp(-xp.abs(z))
@@ -44,6 +48,59 @@ class Items(NamedTuple):
     def chosen(self, some: Any) -> Items:
         """Return some items, or the same several times."""
         return Items(*(None if part is None else part[some] for part in self))
+
+
+class Curves(NamedTuple):
+    """Item curves at some abilities, each (n_items, n_nodes)."""
+
+    s: Array
+    """σ(aθ + d)."""
+    p: Array
+    """P(right)."""
+    c: Array
+    """Guessing, (n_items, 1)."""
+
+
+def curves_of(items: Items, theta: Array) -> Curves:
+    """Curves of items at abilities θ."""
+    s = logistic(np.multiply.outer(items.slope, theta) + items.intercept[:, None])
+    if items.logit_guessing is None:
+        return Curves(s, s, np.zeros((len(s), 1)))
+    c = logistic(np.maximum(items.logit_guessing, LEAST_LOGIT))[:, None]
+    return Curves(s, c + (1 - c) * s, c)
+
+
+def curvatures(curves: Curves, responses: Array, right: Array | None = None) -> list[Array]:
+    """Minus the second derivatives of the complete-data log-likelihood at each ability.
+
+    By the logit z = aθ + d twice, and with guessing by z and γ and by γ twice; ``responses`` and
+    ``right`` are those at each ability, right ones being as many as the curves say if not given.
+    """
+    s, p, c = curves
+    rising = s * (1 - s)
+    if not c.any():
+        return [responses * rising]
+    right = responses * p if right is None else right
+    by_chance = c * (1 - c)
+    return [
+        responses * rising - right * rising / p * (1 - s * (1 - c) / p),
+        right * rising * by_chance / p**2,
+        responses * by_chance - right * by_chance / p * (1 - c * (1 - s) / p),
+    ]
+
+
+def complete_data_information(curvatures: list[Array], theta: Array) -> Array:
+    """Curvatures summed by the parameters of each item, (n_items, k, k)."""
+    powers = np.stack([theta**2, theta, np.ones_like(theta)], axis=1)
+    by_logit = (curvatures[0] @ powers)[:, [[0, 1], [1, 2]]]
+    if len(curvatures) == 1:
+        return np.asarray(by_logit)
+    _, mixed, by_guessing = curvatures
+    found = np.empty((len(mixed), 3, 3))
+    found[:, :2, :2] = by_logit
+    found[:, :2, 2] = found[:, 2, :2] = mixed @ powers[:, 1:]
+    found[:, 2, 2] = by_guessing.sum(axis=1)
+    return found
 
 
 @dataclass(frozen=True)

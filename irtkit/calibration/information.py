@@ -18,34 +18,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import expit
 
+from irtkit.irf import complete_data_information, curvatures, curves_of
 from irtkit.patterns import GROUPS, blocks
-from irtkit.quadrature.formulas import LEAST_LOGIT
-from irtkit.quadrature.posterior_weights import posterior_weights
+from irtkit.quadrature.engines import posterior_weights
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from irtkit.irf import Items
+    from irtkit.irf import Array, Curves, Items
     from irtkit.patterns import Patterns
     from irtkit.quadrature import Grid
 
-    Array = NDArray[np.float64]
-
 N_COMMON = 8
 """Functions in the common ability basis; tests compare with the whole matrix what they find."""
-
-
-class Curves(NamedTuple):
-    """Item curves at some abilities, each (n_items, n_nodes)."""
-
-    s: Array
-    """σ(aθ + d)."""
-    p: Array
-    """P(right)."""
-    c: Array
-    """Guessing, (n_items, 1)."""
 
 
 class System(NamedTuple):
@@ -74,15 +58,6 @@ class Expected(NamedTuple):
     """Right ones, (n_items, n_nodes), if they are wanted."""
     variance: Array
     """Mean posterior variance of ability, (n_nodes,)."""
-
-
-def curves_of(items: Items, theta: Array) -> Curves:
-    """Curves of items at abilities θ."""
-    s = np.asarray(expit(np.multiply.outer(items.slope, theta) + items.intercept[:, None]))
-    if items.logit_guessing is None:
-        return Curves(s, s, np.zeros((len(s), 1)))
-    c = np.asarray(expit(np.maximum(items.logit_guessing, LEAST_LOGIT)))[:, None]
-    return Curves(s, c + (1 - c) * s, c)
 
 
 def expected_of(
@@ -151,39 +126,6 @@ def minus_missing_information(blocks: Array, inverse: Array, missing: Array) -> 
     share = np.einsum("jkl,jlk->j", inverse, missing)
     kept = np.minimum(1.0, 0.5 / np.maximum(share, 1e-300))
     return np.asarray(blocks - kept[:, None, None] * missing)
-
-
-def curvatures(curves: Curves, responses: Array, right: Array | None = None) -> list[Array]:
-    """Minus the second derivatives of the complete-data log-likelihood at each ability.
-
-    By the logit z = aθ + d twice, and with guessing by z and γ and by γ twice; ``responses`` and
-    ``right`` are those at each ability, right ones being as many as the curves say if not given.
-    """
-    s, p, c = curves
-    rising = s * (1 - s)
-    if not c.any():
-        return [responses * rising]
-    right = responses * p if right is None else right
-    by_chance = c * (1 - c)
-    return [
-        responses * rising - right * rising / p * (1 - s * (1 - c) / p),
-        right * rising * by_chance / p**2,
-        responses * by_chance - right * by_chance / p * (1 - c * (1 - s) / p),
-    ]
-
-
-def complete_data_information(curvatures: list[Array], theta: Array) -> Array:
-    """Curvatures summed by the parameters of each item, (n_items, k, k)."""
-    powers = np.stack([theta**2, theta, np.ones_like(theta)], axis=1)
-    by_logit = (curvatures[0] @ powers)[:, [[0, 1], [1, 2]]]
-    if len(curvatures) == 1:
-        return np.asarray(by_logit)
-    _, mixed, by_guessing = curvatures
-    found = np.empty((len(mixed), 3, 3))
-    found[:, :2, :2] = by_logit
-    found[:, :2, 2] = found[:, 2, :2] = mixed @ powers[:, 1:]
-    found[:, 2, 2] = by_guessing.sum(axis=1)
-    return found
 
 
 def common_ability_basis(theta: Array) -> tuple[Array, Array]:

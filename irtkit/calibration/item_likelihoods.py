@@ -12,21 +12,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.information import complete_data_information, curvatures, curves_of
 from irtkit.calibration.item_distribution import STEEP
-from irtkit.irf import Items, softplus
+from irtkit.irf import Items, complete_data_information, curvatures, curves_of, softplus
 from irtkit.patterns import blocks
 from irtkit.quadrature import Grid
+from irtkit.quadrature.engines import posterior_weights
 from irtkit.quadrature.nodes import STENCIL, local_interpolation
-from irtkit.quadrature.posterior_weights import posterior_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from irtkit.calibration.information import Curves
-    from irtkit.irf import Array
+    from irtkit.irf import Array, Curves
     from irtkit.patterns import Patterns
 
     Places = NDArray[np.intp]

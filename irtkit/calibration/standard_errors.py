@@ -18,29 +18,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.information import (
-    complete_data_information,
-    curvatures,
-    curves_of,
-    expected_of,
-    minus_missing_information,
-    system_of,
-)
+from irtkit.calibration.information import expected_of, minus_missing_information, system_of
+from irtkit.irf import complete_data_information, curvatures, curves_of
 from irtkit.patterns import REAL
-from irtkit.quadrature.posterior_weights import posterior_weights
+from irtkit.quadrature.engines import posterior_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
-    from irtkit.calibration.information import Curves, System
+    from irtkit.calibration.information import System
     from irtkit.calibration.priors import AtPrior
-    from irtkit.irf import ItemParameters, Items, ModelName
+    from irtkit.irf import Array, Curves, ItemParameters, Items, ModelName
     from irtkit.patterns import Patterns
     from irtkit.quadrature import Grid
 
-    Array = NDArray[np.float64]
     Floats = NDArray[np.floating[Any]]
     Prior = tuple[Array, Array, Array]
     """Information of a prior: item blocks, coupling with what it learns, and that about the latter,

@@ -11,18 +11,19 @@ many multiplications as there are responses times curve points.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from irtkit.patterns import BLOCK
+from irtkit.patterns import BLOCK, float_blocks
 from irtkit.quadrature import formulas, tabulated
 from irtkit.quadrature.formulas import Inputs, Rows, Traits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from jax.sharding import Mesh
+    from numpy.typing import NDArray
 
     from irtkit.irf import Items
     from irtkit.patterns import Patterns
@@ -34,6 +35,11 @@ _ROWS_PER_ITEM = 10
 """Respondents per item from which on a table of scores costs less than posteriors at nodes."""
 _TABLE = BLOCK // 2
 """Numbers in a table that NumPy works on at once: what fits a processor's second cache."""
+
+
+_LEAST_LOG_WEIGHT = -40.0
+"""Log weight, relative to the largest, that is taken for 0: e⁻⁴⁰ is below the rounding of either
+type of number, and products of two weights stay numbers that 32 bits hold at full speed."""
 
 
 class Engine(Protocol):
@@ -119,6 +125,54 @@ class NumpyEngine:
         """Go over slices of the items; the last may be smaller."""
         del fills
         return _over_slices(step, start, arrays, n_points, _TABLE)
+
+
+class Part(NamedTuple):
+    """Some respondents and their posteriors."""
+
+    respondents: slice
+    right: Any
+    """Right responses, (n, n_items); sparse if the cells are."""
+    answered: Any
+    """Responses, as `right`; None with complete data."""
+    weights: NDArray[np.floating[Any]]
+    """Shape (n_nodes, n), columns summing to 1."""
+    counted: NDArray[np.floating[Any]]
+    """The same times how many respondents share each pattern."""
+
+
+def posterior_weights(
+    patterns: Patterns, items: Items, grid: Grid, dtype: Any = np.float64
+) -> Iterator[Part]:
+    """Posteriors of all respondents, and their responses, as numbers of a type.
+
+    In 32 bits the log weight of a node is off by some 1e-7 of the log-likelihood of a respondent,
+    at random: with a few hundred items by 1e-5.
+    """
+    engine = NumpyEngine(patterns)
+    inputs = engine.inputs(items, grid)
+    shared = formulas.curves(engine, engine.traits, inputs)
+    shared = formulas.Curves(*(None if part is None else part.astype(dtype) for part in shared))
+    theta = grid.nodes.theta.astype(dtype)
+    nodes = formulas.Grid(grid.nodes._replace(theta=theta), grid.log_weights.astype(dtype))
+    inputs = inputs._replace(grid=nodes)
+    scores = None
+    if items.logit_guessing is None:
+        scores = patterns.scores(patterns.copies(items.slope)).astype(dtype)
+    least = np.asarray(2 * np.exp(_LEAST_LOG_WEIGHT), dtype=dtype)
+    for some, right, answered in float_blocks(patterns, n_points=len(theta), dtype=dtype):
+        group = patterns.group[some] if patterns.has_synthetic else None
+        frequency = None if patterns.frequency is None else patterns.frequency[some].astype(dtype)
+        score = None if scores is None else scores[some]
+        extra = answered if answered is None or patterns.sparse else answered - dtype(1)
+        answers = formulas.Answers(group, frequency, score, right, extra)
+        weights = formulas.log_joint(np, inputs, shared, answers)
+        weights -= weights.max(axis=0)
+        np.exp(np.maximum(weights, _LEAST_LOG_WEIGHT, out=weights), out=weights)
+        np.multiply(weights, weights > least, out=weights)
+        weights /= weights.sum(axis=0)
+        counted = weights if frequency is None else weights * frequency
+        yield Part(some, right, answered, weights, counted)
 
 
 def _over_slices(

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from irtkit.irf import logistic, softplus
+from irtkit.irf import LEAST_LOGIT, logistic, softplus
 from irtkit.patterns import REAL, SYNTHETIC, right_of
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 LEAST_LOG_WEIGHT = -80.0
 """Log weight, relative to the largest, below which 32 bits would lose speed and then the number:
 e⁻⁸⁷ is the least that they hold in full."""
-LEAST_LOGIT = -300.0
-"""Logit of guessing that is as good as none, and whose c² is still a number of 64 bits."""
 _LOGARITHMS_SHARED = 8
 """Items whose log(1 + e^−|z|) are taken as one logarithm of their product, at most 2⁸."""
 _NO_ITEM = (0.0, -1e4, -1e4, 0.0)

@@ -17,7 +17,7 @@ from irtkit.calibration.priors import Hyper, WeakPrior
 from irtkit.irf import Items
 from irtkit.patterns import patterns_of
 from irtkit.quadrature import engine_of, fixed_nodes
-from irtkit.quadrature.posterior_weights import posterior_weights
+from irtkit.quadrature.engines import posterior_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,8 +11,7 @@ from irtkit import ItemParameters, add_synthetic, patterns, simulate_responses
 from irtkit.irf import Items
 from irtkit.patterns import Patterns, patterns_of
 from irtkit.quadrature import Grid, NodeDensity
-from irtkit.quadrature.engines import NumpyEngine
-from irtkit.quadrature.posterior_weights import Part, posterior_weights
+from irtkit.quadrature.engines import NumpyEngine, Part, posterior_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
