@@ -248,7 +248,7 @@ def linear_algebra() -> Any:
 
     Products are of parts of the matrix that a processor's cache holds, too small for threads to
     help; where threads share their processors with other work they wait for one another, and a fit
-    took several times as long (``benchmarks/threads.py``).
+    takes up to 2.6 times as long (``benchmarks/threads.py``).
     """
     from threadpoolctl import ThreadpoolController
 
