@@ -50,9 +50,8 @@ class GridSchedule:
     many_items: int = 512
     """Items from which on interpolating item curves is cheaper than computing them at every node,
     with complete data and no guessing; else it always is."""
-    share_of_products: float = 0.7
-    """Share of the products without interpolation below which it is worth its own: from 0.6 on it
-    was slower, 20 to 400 items with missing cells or repeated trials."""
+    share_of_points: float = 0.7
+    """Share of curve points in nodes below which interpolation spares more than it costs."""
     refinements: tuple[tuple[int, int, bool], ...] = (
         (1, 1, True),
         (1, 2, True),
@@ -82,7 +81,7 @@ class GridSchedule:
         answered = float(patterns.margins.respondent_responses.max()) / patterns.n_items
         by_product = not patterns.complete or items.logit_guessing is not None
         pays = by_product or patterns.n_items >= self.many_items
-        share = self.share_of_products if pays else 0.0
+        share = self.share_of_points if pays else 0.0
         return NodeDensity.of(items, half_width, answered, patterns.multiplicity, share=share)
 
     def nodes(self, items: Items, patterns: Patterns) -> Nodes:

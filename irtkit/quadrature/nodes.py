@@ -40,7 +40,7 @@ abilities are."""
 _LEAST_STEEPNESS = 0.6
 """Steepness that curve points are placed for where all items are flatter, lest there be fewer
 points than a stencil has: over [−8, 8] of 100 items 13."""
-STENCIL = 12
+_STENCIL = 12
 """Curve points that an interpolated value is made of: the error falls with the twelfth power of
 their spacing."""
 _NODE_COUNTS = (32, 40, 48, 56, *(k * 2**p for p in range(4, 12) for k in (4, 5, 6, 7)))
@@ -115,12 +115,10 @@ class NodeDensity:
     theta: Array
     width: Array
     """Shape (2, n)."""
-    n_columns: int
-    """Columns that curves are computed for."""
     n_responses: float
     """Most that one respondent gave."""
     share: float
-    """Share of products with curve points in those with nodes below which interpolation pays."""
+    """Share of curve points in nodes below which interpolation spares more than it costs."""
 
     @classmethod
     def of(
@@ -149,7 +147,7 @@ class NodeDensity:
         for towards in (1, -1):  # the width may not rise faster, to the right and to the left
             along = (width - towards * rise)[:, ::towards]
             width = np.minimum.accumulate(along, axis=1)[:, ::towards] + towards * rise
-        return cls(theta, width, len(copies), answered * float(copies.sum()), share)
+        return cls(theta, width, answered * float(copies.sum()), share)
 
     def too_coarse_for(self, needed: NodeDensity, factor: float) -> bool:
         """Whether nodes or points would have to be closer by a factor than these."""
@@ -161,15 +159,14 @@ class NodeDensity:
     ) -> Nodes:
         """Nodes and curve points, each a number of times as dense as needed.
 
-        The nodes themselves are the points unless products by item and point, and by point and
-        node, are at most a share of those by item and node.
+        The nodes themselves are the points unless less than a share as many points suffice.
         """
         theta, log_width = self._placed(0, _SPACING / refined, refined)
         if interpolates and self.share:
-            spacing = _POINT_SPACING / self.n_responses ** (1 / STENCIL)
+            spacing = _POINT_SPACING / self.n_responses ** (1 / _STENCIL)
             points, _ = self._placed(1, spacing / points_refined, points_refined)
-            if len(points) * (1 / len(theta) + 1 / self.n_columns) <= self.share:
-                return Nodes(theta, log_width, points, local_interpolation(theta, points))
+            if len(points) <= self.share * len(theta):
+                return Nodes(theta, log_width, points, _local_interpolation(theta, points))
         return Nodes(theta, log_width, theta, None)
 
     def _placed(self, row: int, spacing: float, refine: int) -> tuple[Array, Array]:
@@ -249,14 +246,14 @@ def _curves(items: Items, stand_for: Array, theta: Array) -> Array:
     return np.stack([information, size * (weighted / (information + 1e-9)) ** 0.125])
 
 
-def local_interpolation(theta: Array, points: Array) -> Array:
+def _local_interpolation(theta: Array, points: Array) -> Array:
     """Matrix of Lagrange interpolation at θ from the nearest points."""
-    nearest = np.searchsorted(points, theta) - STENCIL // 2
-    first = np.clip(nearest, 0, len(points) - STENCIL)
-    columns = first[:, None] + np.arange(STENCIL)
+    nearest = np.searchsorted(points, theta) - _STENCIL // 2
+    first = np.clip(nearest, 0, len(points) - _STENCIL)
+    columns = first[:, None] + np.arange(_STENCIL)
     local = points[columns]
     matrix = np.zeros((len(theta), len(points)))
-    for k in range(STENCIL):
+    for k in range(_STENCIL):
         others = np.delete(local, k, axis=1)
         factors = (theta[:, None] - others) / (local[:, [k]] - others)
         matrix[np.arange(len(theta)), columns[:, k]] = factors.prod(axis=1)
