@@ -98,11 +98,11 @@ def fit(
         other row.
     tol
         For "em" (default 1e-7), the fit has converged when a full step promises to raise the
-        log-likelihood (with prior) by less than this, twice in a row: estimates are then within
-        about √(2·tol) of a standard error from the optimum. For "vi" (default 0.03), when the
-        smoothed evidence lower bound has stopped rising and the Monte-Carlo error of posterior
-        means, as the size of single steps shows it, is below this many posterior SDs (of the 3PL,
-        whose steps are not independent, it may be twice that).
+        log-likelihood (with prior) by less than this, twice in a row, or once by a tenth of the
+        step before: estimates are then within about √(2·tol) of a standard error from the optimum.
+        For "vi" (default 0.03), when the smoothed evidence lower bound has stopped rising and the
+        Monte-Carlo error of posterior means, as the size of single steps shows it, is below this
+        many posterior SDs (of the 3PL, whose steps are not independent, it may be twice that).
     max_iterations
         Most evaluations of the likelihood ("em"), or steps of a handful of them ("vi"). A fit
         that needs more is returned with ``converged=False`` and a warning.

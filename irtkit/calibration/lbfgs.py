@@ -31,11 +31,12 @@ _ARMIJO = 1e-4
 _SHRINK = 0.4
 """Factor to a step that did not bring it: below ½, as a third trial costs a pass as well."""
 _ROUNDING = 1e-11
-"""Relative rounding error of the objective, a sum of up to 10⁵ numbers of 64 bits each."""
+"""Relative rounding error of the objective, a sum of numbers of 64 bits; those of pairs are summed
+first, so that it grows with the logarithm of how many there are."""
 _FAST = 0.1
 """Share of the last expected gain below which one small one is enough: falling as fast, all that
 would follow is a ninth of it."""
-MOST_CHANGE, LEAST_STEP = 3.0, 1e-8  # e³ in odds; below rounding errors of x
+_MOST_CHANGE, _LEAST_STEP = 3.0, 1e-8  # e³ in odds; below rounding errors of x
 """Largest change of a parameter in one step, and the shortest share of a step that is tried."""
 
 
@@ -77,13 +78,13 @@ class PreconditionedLBFGS:
     def __init__(self, x: Array) -> None:
         self.x = x
         self.current: Evaluation | None = None
-        """The objective at x; None before the first evaluation, which is always accepted."""
+        """The objective at x; None before the first evaluation, which is accepted if finite."""
         self.change = np.inf
         """Largest change of a parameter in a full step."""
         self.expected = 0.0
         """Gain that the quadratic model expects of a full step."""
         self.converged = False
-        """Whether two evaluations in a row expected next to no gain."""
+        """Whether two evaluations in a row expected next to no gain, or one a tenth of the last."""
         self.done = False
         """Whether the search has converged, or no step however short raises the objective."""
         self._direction = np.zeros_like(x)
@@ -117,7 +118,7 @@ class PreconditionedLBFGS:
             wanted = before.value + _ARMIJO * self._step * 2 * self.expected - allowed
         if not np.isfinite(found.value) or found.value < wanted:
             self._step = 0.0 if before is None else self._step * _SHRINK
-            self.done = not self._step >= LEAST_STEP
+            self.done = not self._step >= _LEAST_STEP
             if self._swapped:
                 self.restart(forget=False)
             return False
@@ -131,11 +132,11 @@ class PreconditionedLBFGS:
         self._direction = self._ahead(objective, found)
         self.expected = 0.5 * float(self._direction @ found.gradient)
         self.change = float(np.abs(self._direction).max())
-        self._step = min(1.0, MOST_CHANGE / max(self.change, 1e-300))
+        self._step = min(1.0, _MOST_CHANGE / max(self.change, 1e-300))
         falls_fast = self.expected < _FAST * expected_before
         self._n_small = (self._n_small + 1 + falls_fast) * (self.expected < tol)
         self.converged = self._n_small >= 2
-        self.done = self.converged or not self._step >= LEAST_STEP
+        self.done = self.converged or not self._step >= _LEAST_STEP
         return True
 
     def _ahead(self, objective: Objective, found: Evaluation) -> Array:

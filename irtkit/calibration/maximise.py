@@ -48,8 +48,8 @@ class GridSchedule:
     half_width: float = 8.0
     """Beyond it lies 1e-15 of N(0, 1)."""
     many_items: int = 512
-    """Items from which on interpolating item curves is cheaper than computing them at every node,
-    with complete data and no guessing; else it always is."""
+    """Items below which curves are computed at every node, with complete data and no guessing; else
+    the share of points decides alone."""
     share_of_points: float = 0.7
     """Share of curve points in nodes below which interpolation spares more than it costs."""
     refinements: tuple[tuple[int, int, bool], ...] = (

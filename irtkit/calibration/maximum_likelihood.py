@@ -52,8 +52,8 @@ class WarmStart:
     """Cheap optimisation of a subsample or an easier problem before the real one."""
 
     tol: float = 0.01
-    """Expected gain that ends it, of a subsample per parameter: 1 % of a nat moves no estimate by
-    more than 0.15 of its standard error."""
+    """Expected gain that ends it, in nats; of a subsample per parameter, whose estimates are then
+    off by √0.02, 0.14 of their standard errors in root mean square."""
     max_evaluations: int = 24
     """Most of them; whole fits of ordinary data take some ten."""
     respondents: int = 4000  # see the next

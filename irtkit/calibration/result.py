@@ -136,8 +136,8 @@ class FitResult:
     """Evaluations of the likelihood, each of the cost of one EM step; for "vi" steps, each of a
     handful of evaluations."""
     trace_rows: NDArray[np.float64] = field(repr=False)
-    """Shape (n, 4): step, nodes, log-likelihood, largest change of a parameter; (n, 6) for a
-    variational fit, see :attr:`trace`."""
+    """Shape (n, 4): evaluations so far, nodes, log-likelihood, largest change in a full step from
+    there; (n, 6) for a variational fit, see :attr:`trace`."""
     quadrature: Quadrature
     responses: ResponseMatrix | None = field(repr=False)
     """The matrix the model was fitted to; None if it was left out when saving."""
@@ -203,6 +203,8 @@ class FitResult:
     def trace(self) -> pd.DataFrame:
         """One row per accepted step: step, nodes, log_likelihood, change.
 
+        Step counts the evaluations so far; change is the largest change of a parameter, of those
+        the search moves, that a full step from there would make.
         Of a variational fit the log-likelihood is that expected under the posterior, of all
         responses, change is the root mean square step of the posterior means in posterior SDs,
         and elbo and elbo_smoothed follow, in nats.

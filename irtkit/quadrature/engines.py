@@ -5,6 +5,9 @@ as NumPy, on all cores or on an accelerator. A fit to an ordinary matrix is over
 a program would have been compiled; so it is where answers are complete and there is no guessing,
 of any size, because products with packed answers are look-ups.
 
+Posteriors as weights at the nodes, which standard errors and learning from other items want once
+or a few times, come from NumPy too.
+
 Sparse rows, of any size, are for NumPy and the sparse products of SciPy: an evaluation costs as
 many multiplications as there are responses times curve points.
 """
@@ -34,10 +37,9 @@ _MANY_CELLS = 2**22
 _ROWS_PER_ITEM = 10
 """Respondents per item from which on a table of scores costs less than posteriors at nodes."""
 _TABLE = BLOCK // 2
-"""Numbers in a table that NumPy works on at once: what fits a processor's second cache."""
-
-
-_LEAST_LOG_WEIGHT = -40.0
+"""Numbers in a table that NumPy works on at once: half of what fits a processor's second
+cache, beside their exponentials."""
+_ZERO_BELOW = -40.0
 """Log weight, relative to the largest, that is taken for 0: e⁻⁴⁰ is below the rounding of either
 type of number, and products of two weights stay numbers that 32 bits hold at full speed."""
 
@@ -159,7 +161,7 @@ def posterior_weights(
     scores = None
     if items.logit_guessing is None:
         scores = patterns.scores(patterns.copies(items.slope)).astype(dtype)
-    least = np.asarray(2 * np.exp(_LEAST_LOG_WEIGHT), dtype=dtype)
+    least = np.asarray(2 * np.exp(_ZERO_BELOW), dtype=dtype)
     for some, right, answered in float_blocks(patterns, n_points=len(theta), dtype=dtype):
         group = patterns.group[some] if patterns.has_synthetic else None
         frequency = None if patterns.frequency is None else patterns.frequency[some].astype(dtype)
@@ -168,7 +170,7 @@ def posterior_weights(
         answers = formulas.Answers(group, frequency, score, right, extra)
         weights = formulas.log_joint(np, inputs, shared, answers)
         weights -= weights.max(axis=0)
-        np.exp(np.maximum(weights, _LEAST_LOG_WEIGHT, out=weights), out=weights)
+        np.exp(np.maximum(weights, _ZERO_BELOW, out=weights), out=weights)
         np.multiply(weights, weights > least, out=weights)
         weights /= weights.sum(axis=0)
         counted = weights if frequency is None else weights * frequency

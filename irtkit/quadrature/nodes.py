@@ -34,12 +34,11 @@ _SPACING = 1.1
 """Spacing of adaptive nodes in posterior SDs; see the error above."""
 _POINT_SPACING = 1.12
 """Spacing of the curve points of one response, in units of one over the steepness of the items; of
-n responses of a respondent divided by the root that keeps the error of their sum. The sum of
-softplus over 5,000, 0.55 apart, is off by about 1e-4 at any node, with signs that alternate, where
-abilities are."""
+n responses of a respondent divided by n^(1/12), as the error of twelve points goes with the twelfth
+power of their spacing. The sum of softplus over 5,000, 0.55 apart, is off by about 1e-4 at any
+node, with signs that alternate, where abilities are."""
 _LEAST_STEEPNESS = 0.6
-"""Steepness that curve points are placed for where all items are flatter, lest there be fewer
-points than a stencil has: over [−8, 8] of 100 items 13."""
+"""Least steepness that curve points are placed for, as if items were no flatter; it may be 0."""
 _STENCIL = 12
 """Curve points that an interpolated value is made of: the error falls with the twelfth power of
 their spacing."""

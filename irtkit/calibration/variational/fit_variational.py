@@ -1,8 +1,8 @@
 """From response patterns to a variational posterior.
 
-The optimisation starts near the maximum of the penalised likelihood, which EM with a coarse
-tolerance finds in a dozen evaluations; with minibatches, near that of as many respondents as a few
-of them hold. An empirical prior is learned at this maximum too.
+The optimisation starts near the maximum of the penalised likelihood, which the search for it
+finds in a dozen evaluations with a coarse tolerance; with minibatches, near that of as many
+respondents as a few of them hold. An empirical prior is learned at this maximum too.
 """
 
 from __future__ import annotations
