@@ -12,7 +12,7 @@ import json
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
@@ -33,26 +33,17 @@ BUSY = "while True: pass"
 HEADER = ("data", "beside", "one thread", "CPU s", "all threads", "CPU s", "times as long")
 
 
-class AllThreads:
-    """Libraries for linear algebra that are held to nothing."""
-
-    @contextmanager
-    def limit(self, **_: object) -> Iterator[None]:
-        """Limit nothing."""
-        yield
-
-
 def timed(shape: Shape, rounds: int) -> Iterator[float]:
     """Median seconds on the clock and on the processors, with one thread and with all."""
     responses = irtkit.ResponseMatrix(draw(shape, seed=0)[1])
-    held, seconds = fitting.linear_algebra, {True: [], False: []}
+    held, seconds = fitting.one_thread, {True: [], False: []}
     for _ in range(rounds + 1):  # the first warms up
         for one, found in seconds.items():
-            fitting.linear_algebra = held if one else AllThreads
+            fitting.one_thread = held if one else nullcontext
             before = time.perf_counter(), time.process_time()
             irtkit.fit(responses, shape.model)
             found.append((time.perf_counter() - before[0], time.process_time() - before[1]))
-    fitting.linear_algebra = held
+    fitting.one_thread = held
     for found in seconds.values():
         yield from (median(column) for column in zip(*found[1:], strict=True))
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 import warnings
+from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, Never
 
 from irtkit.calibration.item_prior import ItemPrior
@@ -29,7 +31,7 @@ from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix, refuse_sparse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from jax.sharding import Mesh
 
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
 _TOLERANCES = {"em": 1e-7, "vi": 0.03}
 """Estimates within √(2·10⁻⁷), 0.0004 standard errors of the maximum; posterior means within 3 %
 of a posterior SD, which changes the probability of a 90 % interval by 0.02 %."""
+
+_limited = Lock()
+"""Held by the fit that holds linear algebra to one thread."""
 
 
 def fit(
@@ -176,7 +181,7 @@ def fit(
     )
     quantity = "log-likelihood" if variational is None else "ELBO"
     line = progress_line(f"fitting {model}", quantity, shown=progress)
-    with line as report, linear_algebra().limit(limits=1, user_api="blas"):
+    with line as report, one_thread():
         result = _fitted(responses, model, settings, variational, mesh=mesh, report=report)
     if not result.converged or "unbounded" in result.status:
         warnings.warn(_shortcoming_of(result), stacklevel=2)
@@ -242,14 +247,27 @@ def _variational_of(method: object) -> Variational | None:
     return Variational() if method == "vi" else None
 
 
-@cache
-def linear_algebra() -> Any:
-    """Return the libraries that NumPy's products come from; a fit holds them to one thread.
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Hold the linear algebra of NumPy to one thread, unless another fit does so already.
 
     Products are of parts of the matrix that a processor's cache holds, too small for threads to
     help; where threads share their processors with other work they wait for one another, and a fit
-    takes up to 2.6 times as long (``benchmarks/threads.py``).
+    takes up to 2.6 times as long (``benchmarks/threads.py``). The limit is that of the process: who
+    set it lifts it, and fits that overlap with that one let it be.
     """
+    if not _limited.acquire(blocking=False):
+        yield
+        return
+    try:
+        with _linear_algebra().limit(limits=1, user_api="blas"):
+            yield
+    finally:
+        _limited.release()
+
+
+@cache
+def _linear_algebra() -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -78,7 +78,7 @@ class Density(ABC):
     """
 
     @abstractmethod
-    def at(self, x: Array) -> LogDensity:
+    def at(self, x: Array) -> tuple[Array, Array, Array]:
         """Log density at x, an array of any shape, its derivative, and minus the second one.
 
         A tuple of three arrays shaped like x; the last is a stand-in, at least 0, where it is

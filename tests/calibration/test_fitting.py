@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -447,3 +448,13 @@ def test_products_have_one_thread_while_fitting_and_as_many_as_before_afterwards
     fit(two_parameter_data(200, 5, seed=0)[0], prior=Watching())
     assert set(seen) == {1}
     assert libraries.info() == before
+
+
+def test_fits_in_several_threads_leave_as_many_threads_for_products_as_before() -> None:
+    libraries = ThreadpoolController().select(user_api="blas")
+    responses = [two_parameter_data(200, 12, seed=seed)[0] for seed in range(12)]
+    alone, before = [fit(part).log_likelihood for part in responses], libraries.info()
+    with ThreadPoolExecutor(4) as pool:
+        together = [result.log_likelihood for result in pool.map(fit, responses)]
+        assert libraries.info() == before
+    assert together == alone
