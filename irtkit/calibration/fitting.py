@@ -96,8 +96,8 @@ def fit(
     standard_errors
         Whether to compute them, from the observed information: exact up to 150 items (100 for the
         3PL); for more they hold each item's own uncertainty and the common one of scale and
-        location, and are within 2 to 3 % of exact ones. A prior counts with a curvature that is
-        never negative: under the weak one errors of slopes near 0 may be a quarter too small.
+        location, and with few respondents may be a third too large (12 × 400). A prior counts with
+        a curvature that is never negative: errors of slopes may be two fifths off (30 × 40).
     synthetic
         "separate" (default) as described above; "ordinary" treats synthetic respondents like any
         other row.

@@ -195,7 +195,10 @@ class Parameterisation:
         """Return the vector that stands for some items."""
         x = np.zeros(self.size)
         slopes = np.full(1, math.log(latent_sd)) if self.model == "Rasch" else items.slope
-        x[self.slopes], x[self.intercepts] = slopes[: 1 if self.common_slope else None], items[1]
+        x[self.slopes], x[self.intercepts] = (
+            slopes[: 1 if self.common_slope else None],
+            items.intercept,
+        )
         if self.model == "3PL":
             # beyond a logit of 60 the angle is ½π within 1e-13
             x[self.angles] = np.arctan(np.exp(0.5 * np.minimum(items.logit_guessing, 60.0)))
@@ -231,7 +234,9 @@ class Parameterisation:
     def rescaled(self, x: Array, mean: float, sd: float) -> Array:
         """Vector for ability measured from ``mean`` in units of ``sd``."""
         items, latent_sd, hyper, _ = self.values(x)
-        moved = items._replace(slope=items.slope * sd, intercept=items.intercept + items[0] * mean)
+        moved = items._replace(
+            slope=items.slope * sd, intercept=items.intercept + items.slope * mean
+        )
         learned = Hyper(hyper.log_scale + math.log(sd), (hyper.location + mean) / sd)
         rescaled = self.vector(moved, learned, latent_sd)
         rescaled[self.angles] = x[self.angles]

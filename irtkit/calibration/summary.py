@@ -33,7 +33,7 @@ def _remarkable(items: pd.DataFrame, model: ModelName) -> list[str]:
     if model in {"2PL", "3PL"}:
         negative = int((items["discrimination"] < 0).sum())
         lines.append(
-            f"discrimination is estimated below 0 for {negative} of {len(items)} items "
+            f"discrimination is estimated below 0 for {negative} of {len(items)} items\n"
             "(irtkit.flag_items says which are to be believed)"
         )
     counts = items["status"].value_counts()

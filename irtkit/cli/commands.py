@@ -23,7 +23,7 @@ from irtkit.difficulty import compare_difficulties
 from irtkit.io import write_table
 from irtkit.irf import MODELS
 
-_LISTED = 10
+_LISTED = 10  # suspect items that the demo prints: half a screen of 24 lines
 _PATH = click.Path(path_type=Path)
 _COUNT = click.IntRange(min=0)
 

@@ -50,7 +50,10 @@ if TYPE_CHECKING:
     from irtkit.irf import ModelName
 
 _FEW_CELLS = 100_000
-_JITTER_RUNS, _JITTER = 50, 0.01  # of the spread of the ranks
+"""Cells up to which the 3PL is compared unasked: at 1,000 × 100 it takes three times as long as the
+2PL, with and without missing cells."""
+_JITTER_RUNS, _JITTER = 50, 0.01
+"""Draws that a mean is taken over, and their size as a share of the spread of the ranks."""
 _PARAMETERS = ["discrimination", "intercept", "guessing"]
 _NEEDED = [*_PARAMETERS, "difficulty", "average_error", "n_responses", "status"]
 

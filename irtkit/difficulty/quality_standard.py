@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 Scale = Literal["respondent", "pooled"]
-_ROUNDING = 1e-12
+_ROUNDING = 1e-12  # far above that of a difference of shares, 1e-16
 _SHOWN = 5  # items that are printed
 
 

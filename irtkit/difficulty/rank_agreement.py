@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 _TOLERANCE = 1e-6
+"""Relative difference below which values tie: far below a standard error, and above what another
+machine's rounding changes an estimate by."""
 _LARGEST = 1e100
+"""Size from which on values tie, infinite ones included, so that differences stay finite."""
 
 
 @dataclass(frozen=True, eq=False)

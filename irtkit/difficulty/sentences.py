@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 _SHOWN = 3  # items that a sentence names
 _LARGE_MOVE = 0.1  # of all ranks
-_SAME = 0.999
+_SAME = 0.999  # Spearman of the same order, which only ties of one measure keep from 1
 _SURE = 0.95  # p_negative
-_FEW_RESPONSES = 30
+_FEW_RESPONSES = 30  # an average error of a half has a standard error of 0.09
 _UNUSUAL_GUESSING = 0.05  # away from the median
 _UNUSUAL_SLOPE = 2.0  # times the median, or the median times the slope
 _MANY_RESPONSES = 0.9  # of the most that an item has
