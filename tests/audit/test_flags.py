@@ -315,7 +315,8 @@ def test_an_ability_that_does_not_follow_how_much_is_right_is_warned_of() -> Non
         for items, abilities in ((steep, one), (shallow, two))
     ]
     result = fit(ResponseMatrix(np.hstack(blocks)), "2PL")
-    with pytest.warns(UserWarning, match="ability of the 2PL .* more than one dimension"):
+    dimension = pytest.warns(UserWarning, match="ability of the 2PL .* more than one dimension")
+    with pytest.warns(UserWarning, match="disagree .* more than one scale"), dimension:
         flag_items(result)
 
 
