@@ -53,6 +53,9 @@ _MAX_ITEMS, _MAX_PAIRS = 2000, 2**20
 """Items and pairs of respondents looked at. Of 983 people (Lalor, Wu & Yu 2016), who are
 independent, 2¹⁶ pairs leave 0.69 of the evidence in place of 1.00, and 2²¹ take twice the time;
 250 items see a fifth of the respondents standing apart as 0.61 in place of 0.49."""
+_MAX_RESPONDENTS = 2**15
+"""Respondents looked at, of more that many at random: a copy of one of them is met less often, and
+counts for more."""
 _MAX_LEARNED = 2**17
 """Pairs from which slopes that differ are learned."""
 _DEGREE, _BENDS = 3, 4
@@ -151,9 +154,11 @@ class _Deviations(NamedTuple):
 
 def dependence_of(patterns: Patterns, proportion: ProportionScore) -> Dependence:
     """Estimate how dependent real respondents are; independent where nothing can be told."""
-    who, items = np.flatnonzero(proportion.scored), _items(patterns)
+    items, who = _items(patterns), np.flatnonzero(proportion.scored)
+    nothing = Dependence(len(who), 1.0, float(len(who)), 0.0)
+    if len(who) > _MAX_RESPONDENTS:
+        who = np.sort(np.random.default_rng(0).choice(who, _MAX_RESPONDENTS, replace=False))
     ability, n = proportion.value[who], len(who)
-    nothing = Dependence(n, 1.0, float(n), 0.0)
     degree = min(_DEGREE, len(np.unique(ability)) - 1)
     if degree < 1 or not len(items):
         return nothing
@@ -176,10 +181,12 @@ def dependence_of(patterns: Patterns, proportion: ProportionScore) -> Dependence
     unit = error / (root[some][one] * root[other])
     twice = 1 + len(some) / n  # a pair may stand here in both orders
     pull = np.minimum(theta[some] ** 2, _STRONGEST_PULL)[one]
-    alike, pulling = (_sum_alike(z, w, twice) / len(some) for w in (unit, pull * unit))
+    met_by = nothing.n_respondents / n / len(some)
+    alike, pulling = (_sum_alike(z, w, twice) * met_by for w in (unit, pull * unit))
     overlap = 1.0 if patterns.complete else float(np.mean(common * unit / error))
     unlike = float(np.mean(z < -3)) / _BELOW_MINUS_3
-    return Dependence(n, 1 / (1 + max(alike, pulling)), n / (1 + alike / overlap), unlike)
+    effective = nothing.n_respondents / (1 + alike / overlap)
+    return Dependence(nothing.n_respondents, 1 / (1 + max(alike, pulling)), effective, unlike)
 
 
 def _items(patterns: Patterns) -> Places:

@@ -202,8 +202,10 @@ def test_sparse_cells_say_what_dense_ones_say() -> None:
     np.testing.assert_allclose(signs(sparse).dependence, signs(dense).dependence, rtol=1e-3)
 
 
-@pytest.mark.parametrize(("name", "value"), [("_MAX_PAIRS", 2**15), ("_MAX_ITEMS", 250)])
-def test_some_of_the_pairs_and_items_say_about_what_all_do(
+@pytest.mark.parametrize(
+    ("name", "value"), [("_MAX_PAIRS", 2**15), ("_MAX_ITEMS", 250), ("_MAX_RESPONDENTS", 200)]
+)
+def test_some_of_the_pairs_items_and_respondents_say_about_what_all_do(
     monkeypatch: pytest.MonkeyPatch, name: str, value: int
 ) -> None:
     values, _ = families(40, 10, 500, 0)
