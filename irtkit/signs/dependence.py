@@ -221,7 +221,7 @@ def _curves(patterns: Patterns, who: Places, items: Places, powers: Array) -> _C
     for some, right, tried in _cells(patterns, who, items):
         tried_sums += tried.T @ terms[some]
         right_sums += right.T @ terms[some]
-    count, first = tried_sums[:, :1], slice(1, degree + 1)
+    count, first = np.maximum(tried_sums[:, :1], 1), slice(1, degree + 1)
     p, mean = right_sums[:, :1] / count, tried_sums[:, first] / count
     squares = np.empty((len(items), degree, degree))
     squares[:, one, other] = squares[:, other, one] = tried_sums[:, degree + 1 :]

@@ -214,6 +214,17 @@ def test_some_of_the_pairs_items_and_respondents_say_about_what_all_do(
     assert signs(values).dependence.share == pytest.approx(whole, rel=0.15)
 
 
+def test_items_that_nobody_looked_at_answered_are_passed_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    values, _ = families(200, 1, 500, 0, missing=0.98)
+    monkeypatch.setattr(module, "_MAX_RESPONDENTS", 40)
+    found = signs(values).dependence
+    assert found.n_respondents == (values >= 0).any(axis=1).sum()
+    assert found.sentence == ""
+    assert found.share > 0.9
+
+
 def test_curves_are_the_least_squares_fit_to_all_cells() -> None:
     values, _ = families(60, 1, 30, 0, missing=0.2)
     patterns = patterns_of(ResponseMatrix(values), synthetic_is_real=False)
