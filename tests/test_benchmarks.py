@@ -213,6 +213,15 @@ def test_variational_coverage_counts_the_intervals_that_hold_the_truth(
     assert "missed" not in variational.coverage_row(study, records[0] | {"coverage": 0.9})
 
 
+def test_near_copies_are_judged_alone_and_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    near_copies = load("near_copies")
+    figures = near_copies.measured("10 × 20, 2 %, 50 items", 2)
+    assert 0 <= figures["weighed: false"] <= figures["alone: false"] <= 1
+    assert figures["least effective"] <= figures["effective"] < 20
+    assert len(near_copies.line(figures).split("|")) == 15
+
+
 def load(name: str) -> ModuleType:
     """A module of the benchmarks, which are scripts and not a package."""
     spec = spec_from_file_location(f"benchmarks_{name}", BENCHMARKS / f"{name}.py")

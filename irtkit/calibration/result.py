@@ -13,7 +13,7 @@ from irtkit import storage
 from irtkit.irf import ItemParameters
 from irtkit.patterns import Counts, patterns_of
 from irtkit.responses import refuse_sparse
-from irtkit.signs import Verdict, slope_signs
+from irtkit.signs import Dependence, Verdict, slope_signs
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -145,6 +145,8 @@ class FitResult:
     """The posterior of a variational fit, to draw from; None for EM."""
     saved_verdict: Verdict | None = field(default=None, repr=False)
     """The verdict of a result that was read from a file."""
+    saved_dependence: Dependence | None = field(default=None, repr=False)
+    """How dependent its respondents are."""
 
     @property
     def items(self) -> pd.DataFrame:
@@ -158,7 +160,8 @@ class FitResult:
 
         p_negative is told by the trend of an item's responses with how strong respondents are by
         all their responses, and by what all items of the matrix teach about slopes
-        (:func:`irtkit.flag_items`); it is the same for every model.
+        (:func:`irtkit.flag_items`); it is the same for every model. Respondents that answer alike
+        count for fewer.
         """
         return self._items.copy()
 
@@ -277,7 +280,8 @@ class FitResult:
         The file is a NumPy ``.npz`` archive without pickled objects. It appears whole or not at
         all. With ``include_responses=False`` the response matrix is left out.
         """
-        record = {**storage.fields_of(self), "responses": None, "saved_verdict": self.verdict}
+        told = {"saved_verdict": self.verdict, "saved_dependence": self.dependence}
+        record = {**storage.fields_of(self), "responses": None, **told}
         if include_responses and self.responses is not None:
             record["responses"] = storage.stored_responses(self.responses)
         if self.posterior is not None:
@@ -305,6 +309,13 @@ class FitResult:
         nothing = np.full(len(self.item_labels), np.nan)
         return Verdict(nothing, nothing) if self.responses is None else self.signs.verdict
 
+    @property
+    def dependence(self) -> Dependence | None:
+        """How far respondents answer alike; None if the result was saved without it."""
+        if self.saved_verdict is not None:
+            return self.saved_dependence
+        return None if self.responses is None else self.signs.dependence
+
     def __str__(self) -> str:
         from irtkit.calibration.summary import tables_in_words
 
@@ -325,6 +336,8 @@ class FitResult:
             lines.append(f"evidence lower bound {self.elbo:.3f}; items are posterior means")
         if self.model == "Rasch":
             lines.append(f"SD of ability {self.latent_sd:.3f}")
+        if self.dependence is not None:
+            lines += filter(None, (self.dependence.sentence, self.dependence.doubt))
         return "\n".join([*lines, tables_in_words(self.items, self.respondents, self.model)])
 
 
@@ -344,8 +357,10 @@ def load(path: str | PathLike[str]) -> FitResult:
 def _restored(record: dict[str, Any]) -> FitResult:
     """Put a result together again."""
     items, respondents = record["item_labels"], record["respondent_labels"]
+    record.setdefault("saved_dependence")  # of older files
     kinds = {"parameters": ItemParameters, "counts": Counts, "quadrature": Quadrature}
-    made = storage.with_parts(record, **kinds, settings=Settings, saved_verdict=Verdict)
+    told = {"saved_verdict": Verdict, "saved_dependence": Dependence}
+    made = storage.with_parts(record, **kinds, **told, settings=Settings)
     if record["responses"] is not None:
         made["responses"] = storage.restored_responses(record["responses"], respondents, items)
     if record["posterior"] is not None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import FrozenInstanceError, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import irtkit
-from irtkit import FitResult, ResponseMatrix, add_synthetic, fit, load
+from irtkit import FitResult, ResponseMatrix, add_synthetic, fit, load, storage
 from irtkit.calibration.result import Settings
 from irtkit.patterns import patterns_of
 
@@ -108,8 +108,38 @@ def test_the_verdict_comes_back_from_a_file(
         there, here = (getattr(each.verdict, name) for each in (result, back))
         np.testing.assert_array_equal(here, there)
         assert np.isfinite(here).all()
+    assert back.dependence == result.dependence is not None
+    assert str(back) == str(result)
     back.save(tmp_path / "again", include_responses=include)
     assert (tmp_path / "again").read_bytes() == (tmp_path / "fit").read_bytes()
+
+
+def test_near_copies_are_said_in_print_and_after_loading_without_responses(
+    result: FitResult, tmp_path: Path
+) -> None:
+    assert "answer like about" not in str(result)
+    parents = np.random.default_rng(0).integers(0, 2, (20, 100))
+    crowd = fit(ResponseMatrix(np.repeat(parents, 10, axis=0)), "1PL")
+    assert crowd.dependence is not None
+    assert str(crowd).count(crowd.dependence.sentence) == 1
+    assert "200 respondents answer like about" in crowd.dependence.sentence
+    crowd.save(tmp_path / "fit", include_responses=False)
+    assert str(load(tmp_path / "fit")) == str(crowd)
+
+
+def test_a_file_from_before_dependence_was_told_says_nothing_of_it(
+    result: FitResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = storage.write
+
+    def as_before(path: Any, form: Any, record: dict[str, Any], **how: Any) -> None:
+        write(path, form, {k: v for k, v in record.items() if k != "saved_dependence"}, **how)
+
+    monkeypatch.setattr(storage, "write", as_before)
+    result.save(tmp_path / "fit")
+    back = load(tmp_path / "fit")
+    assert back.dependence is None
+    np.testing.assert_array_equal(back.verdict.p_negative, result.verdict.p_negative)
 
 
 def test_without_responses_or_a_saved_verdict_there_is_none(result: FitResult) -> None:
