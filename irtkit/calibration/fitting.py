@@ -90,9 +90,9 @@ def fit(
         equally spaced on [−limit, limit]: (61, 6.0) is the grid of R's mirt.
     standard_errors
         Whether to compute them, from the observed information: exact up to 150 items (100 for the
-        3PL); for more they hold each item's own uncertainty and the common one of scale and
-        location, and are within 2 to 3 % of exact ones. A prior counts with a curvature that is
-        never negative: under the weak one errors of slopes near 0 may be a quarter too small.
+        3PL); for more, what items have in common is exact, and nearly all errors are within 1 %
+        (``benchmarks/standard_errors.py``). A prior counts with its second derivative; NaN where
+        the estimate is no maximum, as posterior means under "empirical" sometimes are not.
     synthetic
         "separate" (default) as described above; "ordinary" treats synthetic respondents like any
         other row.

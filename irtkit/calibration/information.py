@@ -10,12 +10,14 @@ smooth functions φᵣ, among them 1 and θ, location and scale. The information
 an arrowhead (block-bordered) matrix: a block for every item, a narrow border that couples items
 with ε, and a common block, to which the normal distribution of ability adds φ² + φ′² of every
 respondent. Left out is the uncertainty of each single ability, of the order of one over the number
-of items, but for the information that every item by itself misses through it.
+of items, but for the information that every item by itself misses through it. The variational path
+takes this matrix; standard errors take its blocks (:mod:`.many_items`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,10 +26,17 @@ from irtkit.patterns import GROUPS, blocks
 from irtkit.quadrature.engines import posterior_weights
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from irtkit.irf import Array, Curves, Items
     from irtkit.patterns import Patterns
     from irtkit.quadrature import Grid
 
+    Floats = NDArray[np.floating[Any]]
+
+UNKNOWN = 1e-10
+"""Information below which a parameter is not identified; a response that is as likely right as
+wrong has 0.25 about an intercept."""
 N_COMMON = 8
 """Functions in the common ability basis; tests compare with the whole matrix what they find."""
 
@@ -158,3 +167,35 @@ def _missing_information(
     rising = slope * c * s * (1 - s) / p**2
     moved = np.stack([s / p + expected.theta * rising, rising, -(1 - c) * rising], axis=1)
     return np.asarray((moved * weight[:, None]) @ moved.transpose(0, 2, 1))
+
+
+def score_functions(
+    items: Items, curves: Curves, theta: Array, dtype: Any
+) -> tuple[Floats, Floats | None]:
+    """Score of an item as responses · B(θ) + right · A(θ), each (n_nodes, n_parameters, n_items).
+
+    With z = aθ + d it is (right/P − responses) times θs, s and c. Without guessing, where A is
+    (θ, 1), only B is returned. What is constant in θ has no covariance: B is left out for c.
+    """
+    s, p, c = (np.asarray(part.T, dtype=dtype) for part in curves)
+    at = theta.astype(dtype)[:, None]
+    by_response = np.stack([-at * s, -s], axis=1)
+    if items.logit_guessing is None:
+        return by_response, None
+    return by_response, np.stack([at * s / p, s / p, c / p], axis=1)
+
+
+def inverse_of(information: Array) -> Array:
+    """Inverse of a symmetric matrix; NaN where a parameter is not identified.
+
+    By NumPy's LAPACK: SciPy's has threads of its own, which for small matrices wait for those of
+    NumPy longer than inverting takes.
+    """
+    known = np.diag(information) > UNKNOWN
+    kept = np.ix_(known, known)
+    scale = np.sqrt(np.outer(np.diag(information)[known], np.diag(information)[known]))
+    inverse = np.full_like(information, np.nan)
+    with suppress(np.linalg.LinAlgError):
+        found = np.linalg.inv(information[kept] / scale) / scale
+        inverse[kept] = (found + found.T) / 2
+    return inverse

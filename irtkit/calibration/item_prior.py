@@ -114,14 +114,14 @@ class ItemPrior:
         del hyper
         terms: list[Term] = []
         if self.discrimination is not None:
-            at = self.discrimination.at(items.slope)
+            at = LogDensity(*self.discrimination.at(items.slope))
             if common_slope:
                 at = at.times(1 / (len(items.slope) if copies is None else copies.sum()))
             terms.append(Term(at, {0: 1.0}))
         if self.intercept is not None:
-            terms.append(Term(self.intercept.at(items.intercept), {1: 1.0}))
+            terms.append(Term(LogDensity(*self.intercept.at(items.intercept)), {1: 1.0}))
         if self.guessing is not None and items.logit_guessing is not None:
-            terms.append(Term(self.guessing.at(items.logit_guessing), {2: 1.0}))
+            terms.append(Term(LogDensity(*self.guessing.at(items.logit_guessing)), {2: 1.0}))
         return summed(terms, items, copies=copies)
 
     def described(self) -> dict[str, Any]:

@@ -22,9 +22,9 @@ from irtkit.calibration.likelihood import (
     MarginalLikelihood,
     Parameterisation,
     population_sds,
-    prior_at,
 )
 from irtkit.calibration.maximise import maximise, problem_of
+from irtkit.calibration.prior_information import prior_information
 from irtkit.calibration.priors import Beta, Hyper
 from irtkit.irf import Items
 from irtkit.patterns import REAL, merged
@@ -238,13 +238,15 @@ def _covariances(
         parameters = Parameterisation(parameters.model, len(columns), learns=parameters.n_hyper > 0)
         # inverting leaves copies with errors that differ by rounding: all have those of the first
         columns = np.unique(columns, return_index=True)[1][columns]
+    by_prior = None
+    if prior is not None:
+        by_prior = prior_information(prior, parameters, at, patterns.multiplicity)
     found = item_covariances(
         patterns,
         at.items,
         grid,
         model=parameters.model,
         sds=sds,
-        prior=None if prior is None else prior_at(prior, parameters, at, patterns.multiplicity),
-        n_learned=parameters.n_hyper,
+        prior=by_prior,
     )
     return found[columns]
