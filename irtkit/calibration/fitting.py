@@ -133,7 +133,8 @@ def fit(
     Warns
     -----
     UserWarning
-        If the fit did not converge, or items have no finite estimate under ``prior=None``.
+        If the fit did not converge, or items have no finite estimate: under ``prior=None``, or
+        an :class:`irtkit.ItemPrior` without a density that holds them.
 
     Examples
     --------
@@ -319,7 +320,12 @@ def _shortcoming_of(result: FitResult) -> str:
     if unbounded:
         return (
             f"{len(unbounded)} of {len(result.item_labels)} items have no finite maximum of the "
-            f"likelihood and keep the last value reached: {first_names(unbounded)}"
+            + (
+                "likelihood, no prior holds them, and they"
+                if result.settings.prior
+                else "likelihood and"
+            )
+            + f" keep the last value reached: {first_names(unbounded)}"
             + ("" if result.converged else "; the fit did not converge for it")
             + "; prior='weak' gives finite estimates"
         )

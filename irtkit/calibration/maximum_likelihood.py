@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.calibration.estimates import Estimates
+from irtkit.calibration.estimates import Estimates, unbounded
 from irtkit.calibration.item_prior import ItemPrior
 from irtkit.calibration.lbfgs import PreconditionedLBFGS
 from irtkit.calibration.likelihood import (
@@ -179,7 +179,7 @@ def maximum_likelihood(
         nodes = control.schedule.for_errors(items, patterns, maximum.nodes)
         grid = MarginalLikelihood(problem.engine, nodes).grid(items, latent_sd)
         covariances = _covariances(problem, grid, at, sds, columns)
-    if problem.prior is None:
+    if problem.prior is None or isinstance(problem.prior, ItemPrior):
         likelihood = MarginalLikelihood(problem.engine, maximum.nodes)
         information = likelihood.terms(items, latent_sd).information[:, 1, 1]
         if patterns.multiplicity is not None:
@@ -188,7 +188,7 @@ def maximum_likelihood(
     return Estimates(
         items=items.chosen(columns),
         covariances=covariances,
-        information=None if information is None else information[columns],
+        unbounded=unbounded(problem.prior, items, information)[columns],
         common_slope=problem.parameters.common_slope,
         ability=maximum.posteriors.mean[respondents],
         ability_se=maximum.posteriors.sd[respondents],
