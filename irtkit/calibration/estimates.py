@@ -95,7 +95,7 @@ def result_of(
         counts=counts,
         latent_sd=latent_sd,
         log_likelihood=estimates.log_likelihood,
-        n_parameters=len(status) * {"2PL": 2, "3PL": 3}.get(model, 1) + estimates.common_slope,
+        n_parameters=_n_parameters(counts, model),
         converged=estimates.converged,
         n_iterations=estimates.n_iterations,
         trace_rows=estimates.trace_rows,
@@ -127,6 +127,12 @@ def _units(
     if model == "Rasch" and estimates.latent_sd is None:
         return common, abs(common)
     return -1.0 if common < 0 else 1.0, latent_sd
+
+
+def _n_parameters(counts: Counts, model: ModelName) -> int:
+    """Parameters that responses tell of; those of an item without any are nobody's choice."""
+    n_items = int((counts.item_responses > 0).sum())
+    return n_items * {"2PL": 2, "3PL": 3}.get(model, 1) + (model in {"Rasch", "1PL"})
 
 
 def _standard_errors(
