@@ -17,7 +17,7 @@ takes this matrix; standard errors take its blocks (:mod:`.many_items`).
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -26,13 +26,9 @@ from irtkit.patterns import GROUPS, blocks
 from irtkit.quadrature.engines import posterior_weights
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from irtkit.irf import Array, Curves, Items
     from irtkit.patterns import Patterns
     from irtkit.quadrature import Grid
-
-    Floats = NDArray[np.floating[Any]]
 
 UNKNOWN = 1e-10
 """Information below which a parameter is not identified; a response that is as likely right as
@@ -167,22 +163,6 @@ def _missing_information(
     rising = slope * c * s * (1 - s) / p**2
     moved = np.stack([s / p + expected.theta * rising, rising, -(1 - c) * rising], axis=1)
     return np.asarray((moved * weight[:, None]) @ moved.transpose(0, 2, 1))
-
-
-def score_functions(
-    items: Items, curves: Curves, theta: Array, dtype: Any
-) -> tuple[Floats, Floats | None]:
-    """Score of an item as responses · B(θ) + right · A(θ), each (n_nodes, n_parameters, n_items).
-
-    With z = aθ + d it is (right/P − responses) times θs, s and c. Without guessing, where A is
-    (θ, 1), only B is returned. What is constant in θ has no covariance: B is left out for c.
-    """
-    s, p, c = (np.asarray(part.T, dtype=dtype) for part in curves)
-    at = theta.astype(dtype)[:, None]
-    by_response = np.stack([-at * s, -s], axis=1)
-    if items.logit_guessing is None:
-        return by_response, None
-    return by_response, np.stack([at * s / p, s / p, c / p], axis=1)
 
 
 def inverse_of(information: Array) -> Array:

@@ -25,10 +25,10 @@ from irtkit.calibration.information import (
     expected_of,
     inverse_of,
     minus_missing_information,
-    score_functions,
     system_of,
 )
 from irtkit.irf import curves_of
+from irtkit.patterns import blocks as parts_of
 from irtkit.quadrature.engines import posterior_weights
 
 if TYPE_CHECKING:
@@ -113,26 +113,30 @@ def missing_information_along(
 ) -> Array:
     """Posterior covariance of scores, summed over respondents, along some directions, (r, r).
 
-    ``directions`` has shape (n_items, k, r). The score along one is a function of ability at the
-    nodes, B(θ) of all responses to each item plus A(θ) of its right ones.
+    ``directions`` has shape (n_items, k, r). Along one the logit of an item moves by
+    m(θ) = θ·slope + intercept, and its score is right · m − responses · s·m; with guessing
+    right · (s·m + c·logit)/P − responses · s·m. What is constant in θ has no covariance.
     """
-    theta = grid.nodes.theta
-    by_response, by_right = score_functions(items, curves_of(items, theta), theta, np.float64)
+    theta, guesses = grid.nodes.theta, items.logit_guessing is not None
     counted = times[:, None, None] * directions
-    total = np.zeros((directions.shape[2],) * 2)
     of_slopes, each = counted[:, 0], np.moveaxis(counted, 2, 0)
-    of_all = by_response.shape[1]  # guessing is about right responses alone
-    constant = [np.einsum("tkj,jk->t", by_response, along[:, :of_all]) for along in each]
+    expected, total = np.zeros((len(each), len(theta))), np.zeros((len(each),) * 2)
+    for some in parts_of(len(times), 2 * len(theta)):
+        s = curves_of(items.chosen(some), theta).s
+        expected += theta * (of_slopes[some].T @ s) + counted[some, 1].T @ s
+    curves = curves_of(items, theta) if guesses or not patterns.complete else None
     for part in posterior_weights(patterns, items, grid):
         scores = np.empty((len(each), *part.weights.shape))
-        for k, along in enumerate(each):
-            scores[k] = constant[k][:, None]
-            if part.answered is not None:
-                functions = np.einsum("tkj,jk->jt", by_response, along[:, :of_all])
-                scores[k] = (part.answered @ functions).T
-            if by_right is not None:
-                scores[k] += (part.right @ np.einsum("tkj,jk->jt", by_right, along)).T
-        if by_right is None:
+        scores[:] = -expected[:, :, None]
+        if curves is not None:
+            for score, along in zip(scores, each, strict=True):
+                moved = curves.s * (np.multiply.outer(along[:, 0], theta) + along[:, 1:2])
+                if part.answered is not None:
+                    np.negative((part.answered @ moved).T, out=score)
+                if guesses:
+                    by_right = (moved + curves.c * along[:, 2:]) / curves.p
+                    np.add(score, (part.right @ by_right).T, out=score)
+        if not guesses:
             scores += np.multiply.outer((part.right @ of_slopes).T, theta).swapaxes(1, 2)
         scores -= np.einsum("rtn,tn->rn", scores, part.weights)[:, None]
         scores *= np.sqrt(part.counted)

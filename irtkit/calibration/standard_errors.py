@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.information import UNKNOWN, inverse_of, score_functions
+from irtkit.calibration.information import UNKNOWN, inverse_of
 from irtkit.calibration.many_items import covariances_of_many
 from irtkit.calibration.prior_information import PriorInformation
 from irtkit.irf import complete_data_information, curvatures, curves_of
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from irtkit.irf import Array, ItemParameters, Items, ModelName
+    from irtkit.irf import Array, Curves, ItemParameters, Items, ModelName
     from irtkit.patterns import Patterns
     from irtkit.quadrature import Grid
 
@@ -179,7 +179,7 @@ def _from_incomplete_data(
     """
     n_items, theta = len(items.slope), grid.nodes.theta
     narrow, curves = theta.astype(dtype), curves_of(items, theta)
-    by_response, by_right = score_functions(items, curves, theta, dtype)
+    by_response, by_right = _score_functions(items, curves, theta, dtype)
     size = 2 if by_right is None else 3
     n_parameters = 1 + n_items if common_slope else size * n_items
     blocks = np.zeros((n_items, size, size))
@@ -260,6 +260,22 @@ def _converged_sum(steps: Iterable[Floats], known: Array, negligible: float) -> 
                 stretch = np.sqrt(rest / np.maximum(last, UNKNOWN))
                 return total + step * np.outer(stretch, stretch)
     return None
+
+
+def _score_functions(
+    items: Items, curves: Curves, theta: Array, dtype: Any
+) -> tuple[Floats, Floats | None]:
+    """Score of an item as responses · B(θ) + right · A(θ), each (n_nodes, n_parameters, n_items).
+
+    With z = aθ + d it is (right/P − responses) times θs, s and c. Without guessing, where A is
+    (θ, 1), only B is returned. What is constant in θ has no covariance: B is left out for c.
+    """
+    s, p, c = (np.asarray(part.T, dtype=dtype) for part in curves)
+    at = theta.astype(dtype)[:, None]
+    by_response = np.stack([-at * s, -s], axis=1)
+    if items.logit_guessing is None:
+        return by_response, None
+    return by_response, np.stack([at * s / p, s / p, c / p], axis=1)
 
 
 def _along(weighted: Floats, functions: Floats, counts: Floats | None) -> Floats:
