@@ -163,6 +163,19 @@ def test_recovery_is_blind_to_the_direction_of_the_scale() -> None:
     assert accuracy.recovery(turned, truth)["rmse_discrimination"] == 0
 
 
+def test_standard_errors_are_those_of_the_hessian_written_down_anew(
+    records_of: Callable[..., list[dict[str, Any]]],
+) -> None:
+    records = records_of("standard_errors.py", "--models", "2PL")
+    assert {record["prior"] for record in records} >= {
+        "weak",
+        "empirical",
+        "a density of one's own",
+    }
+    assert max(record["largest"] for record in records) < 1e-3
+    assert not any(record["nan"] for record in records)
+
+
 def test_coverage_counts_the_intervals_that_hold_the_truth(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -129,8 +129,13 @@ class FitResult:
     latent_sd: float
     """SD of ability among real respondents: 1, and estimated for Rasch."""
     log_likelihood: float
-    """Marginal log-likelihood of the real respondents, priors left out."""
+    """Marginal log-likelihood of the real respondents, priors left out.
+
+    Of repeated trials it is that of their sequence: log binomial coefficients, the same under every
+    model, are left out.
+    """
     n_parameters: int
+    """Those of items with a response by a real respondent, and a common slope or latent SD."""
     converged: bool
     n_iterations: int
     """Evaluations of the likelihood, each of the cost of one EM step; for "vi" steps, each of a
@@ -229,14 +234,27 @@ class FitResult:
         return int((~self.synthetic).sum())
 
     @property
+    def n_answering(self) -> int:
+        """Number of them with a response."""
+        return int((~self.synthetic & (self.counts.respondent_responses > 0)).sum())
+
+    @property
     def aic(self) -> float:
-        """Akaike's criterion, −2 log L + 2 k; lower is better."""
+        """Akaike's criterion, −2 log L + 2 k; lower is better.
+
+        It supposes that L is a maximum and all k parameters free: under a prior L is lower and
+        fewer are, so compare fits with ``prior=None`` (``print`` puts a mark beside others).
+        """
         return -2 * self.log_likelihood + 2 * self.n_parameters
 
     @property
     def bic(self) -> float:
-        """Bayesian criterion, −2 log L + k log n with n real respondents; lower is better."""
-        return float(-2 * self.log_likelihood + self.n_parameters * np.log(self.n_real))
+        """Bayesian criterion, −2 log L + k log n; lower is better.
+
+        n is the number of real respondents with a response. What :attr:`aic` says of priors holds
+        here.
+        """
+        return float(-2 * self.log_likelihood + self.n_parameters * np.log(self.n_answering))
 
     def probability(self, abilities: ArrayLike | pd.Series[float] | None = None) -> pd.DataFrame:
         """P(right) of respondents (rows) on items (columns).
@@ -323,15 +341,17 @@ class FitResult:
         synthetic = f" and {n_synthetic} synthetic" if n_synthetic else ""
         state = "converged" if self.converged else "NOT CONVERGED"
         unit = "iterations" if self.elbo is None else "variational steps"
-        n_items = len(self.item_labels)
+        n_items, mark = len(self.item_labels), "*" if self.settings.prior else ""
         lines = [
             f"{self.model} fitted to {self.n_real} respondents{synthetic} × {n_items} items",
             f"{state} after {self.n_iterations} {unit} on {self.quadrature.n_nodes} nodes",
             (
-                f"log-likelihood {self.log_likelihood:.3f}   AIC {self.aic:.1f}   "
-                f"BIC {self.bic:.1f}   ({self.n_parameters} parameters)"
+                f"log-likelihood {self.log_likelihood:.3f}   AIC{mark} {self.aic:.1f}   "
+                f"BIC{mark} {self.bic:.1f}   ({self.n_parameters} parameters)"
             ),
         ]
+        if mark:
+            lines.append("* as if no prior held the parameters; compare fits with prior=None")
         if self.elbo is not None:
             lines.append(f"evidence lower bound {self.elbo:.3f}; items are posterior means")
         if self.model == "Rasch":

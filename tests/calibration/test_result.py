@@ -11,7 +11,16 @@ import pandas as pd
 import pytest
 
 import irtkit
-from irtkit import FitResult, ResponseMatrix, add_synthetic, fit, load, storage
+from irtkit import (
+    FitResult,
+    ItemParameters,
+    ResponseMatrix,
+    add_synthetic,
+    fit,
+    load,
+    simulate_responses,
+    storage,
+)
 from irtkit.calibration.result import Settings
 from irtkit.patterns import patterns_of
 
@@ -70,10 +79,12 @@ def test_average_error_is_the_share_wrong_of_observed_real_responses(result: Fit
     assert result.items["average_error"].to_numpy() == pytest.approx(wrong, abs=1e-15)
 
 
-def test_p_negative_falls_with_the_slope_in_standard_errors(result: FitResult) -> None:
+def test_p_negative_falls_with_the_slope_in_standard_errors_where_there_is_doubt(
+    result: FitResult,
+) -> None:
     ratio = result.items["discrimination"] / result.items["discrimination_se"]
     ordered = result.items["p_negative"].iloc[np.argsort(-ratio)]
-    assert ordered.is_monotonic_increasing
+    assert ordered.clip(lower=0.01).is_monotonic_increasing
     assert ordered.between(0, 1).all()
 
 
@@ -282,3 +293,43 @@ def test_settings_are_equal_to_the_dictionary_of_them() -> None:
 def test_settings_cannot_be_changed() -> None:
     with pytest.raises(FrozenInstanceError):
         SETTINGS.seed = 4  # type: ignore[misc]
+
+
+def test_who_answered_nothing_and_what_nobody_answered_counts_in_no_criterion() -> None:
+    items = ItemParameters.from_difficulty(np.linspace(0.8, 1.4, 6), np.linspace(-1, 1, 6))
+    values = simulate_responses(items, np.random.default_rng(3).normal(size=300), seed=4).values
+    wider = np.full((340, 8), -1)
+    wider[:300, :6] = values
+    for model in ("1PL", "2PL"):
+        plain, padded = (
+            fit(ResponseMatrix(cells), model, prior=None, standard_errors=False)
+            for cells in (values, wider)
+        )
+        assert padded.n_parameters == plain.n_parameters
+        assert padded.aic == pytest.approx(plain.aic, abs=1e-3)
+        assert padded.bic == pytest.approx(plain.bic, abs=1e-3)
+
+
+def test_items_that_synthetic_respondents_alone_answered_count_no_parameters() -> None:
+    values = np.array([[1, 0, -1], [0, 1, -1], [1, 1, -1], [0, 0, -1], [1, 1, 1]])
+    matrix = ResponseMatrix(values, synthetic=[False] * 4 + [True])
+    assert fit(matrix, "2PL").n_parameters == 4
+
+
+def test_criteria_under_a_prior_are_marked_in_print() -> None:
+    matrix = ResponseMatrix([[1, 0, 1], [0, 1, 1], [1, 1, 0], [0, 0, 1]] * 20)
+    assert "AIC* " in str(fit(matrix, "1PL"))
+    assert "as if no prior" in str(fit(matrix, "1PL"))
+    assert "AIC* " not in str(fit(matrix, "1PL", prior=None))
+
+
+def test_the_log_likelihood_of_counts_is_that_of_their_sequence() -> None:
+    one = ResponseMatrix.from_counts([[2, 1], [1, 3], [0, 2]], [[3, 3], [3, 3], [3, 3]])
+    found = fit(one, "1PL", standard_errors=False)
+    theta = np.linspace(-8, 8, 801)
+    p = found.parameters.probability(theta)
+    right = np.array([[2, 1], [1, 3], [0, 2]])
+    likelihood = np.prod(p ** right[:, None] * (1 - p) ** (3 - right[:, None]), axis=2)
+    weights = np.exp(-(theta**2) / 2)
+    marginal = likelihood @ weights / weights.sum()
+    assert found.log_likelihood == pytest.approx(np.log(marginal).sum(), abs=1e-4)
