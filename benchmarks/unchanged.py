@@ -4,6 +4,9 @@ Some thirty fits, by EM and by the variational path, with every prior, missing c
 trials, synthetic respondents, fixed and adaptive grids, are recorded at one commit and compared
 at another. ``python benchmarks/unchanged.py record`` writes ``results/unchanged.npz``;
 ``python benchmarks/unchanged.py`` fits anew, prints a table and ends with 1 if something moved.
+``python benchmarks/unchanged.py errors`` prints the same of the fits by EM and then records the
+standard errors of their items anew, and nothing else, where nothing else moved: as when they began
+to take the second derivative of a prior for the stand-in that a search steps by.
 
 What is compared, and how far it may be off: the objective (1e-6: the log-likelihood plus, under
 the weak prior, the log prior at its best location and scale), estimates (1e-3 of their standard
@@ -249,10 +252,12 @@ VI_LIMITS = Moved(1.0, 0.1, 0.05, 1e-6)
 def main() -> int:
     """Record, or compare with what was recorded."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="?", choices=("check", "record"), default="check")
+    parser.add_argument("what", nargs="?", choices=("check", "record", "errors"), default="check")
     parser.add_argument("--only", default="", help="cases whose name holds this")
     given = parser.parse_args()
     names = [name for name in CASES if given.only in name]
+    if given.what == "errors":
+        names = [name for name in names if not name.startswith("vi ")]
     if given.what == "record":
         found = {f"{n}/{key}": part for n in names for key, part in fitted(n).items()}
         # 32 bits are enough for all but the objective
@@ -262,6 +267,7 @@ def main() -> int:
         np.savez_compressed(STORED, **arrays)
         return 0
     failed = 0
+    errors: dict[str, Array] = {}
     print(f"{'fit':26}{'objective':>12}{'estimates':>12}{'SEs':>12}{'p_negative':>12}")
     with np.load(STORED) as stored:
         for name in names:
@@ -270,11 +276,19 @@ def main() -> int:
             found, limits = moved(before, after), EM_LIMITS
             if name.startswith("vi "):
                 limits = VI_LIMITS
+            if given.what == "errors":
+                limits = limits._replace(standard_errors=np.inf)
             bad = any(value > limit for value, limit in zip(found, limits, strict=True))
             failed += bad
+            if given.what == "errors" and not bad:
+                errors |= {f"{name}/{key}_se": after[f"{key}_se"] for key in VALUES}
             figures = "".join(f"{value:12.2g}" for value in found)
             print(f"{name:26}{figures}{'  moved' if bad else ''}", flush=True)
     print(f"{failed} of {len(names)} moved")
+    if errors:
+        with np.load(STORED) as stored:
+            arrays = dict(stored) | {name: a.astype(np.float32) for name, a in errors.items()}
+        np.savez_compressed(STORED, **arrays)
     return int(failed > 0)
 
 

@@ -264,16 +264,18 @@ def _limits(smaller: FitResult, larger: FitResult) -> Iterator[str]:
             f"{smaller.model} puts guessing at 0, the edge of its range, so that the p-value "
             "is conservative (the exact one is smaller)"
         )
-    n_odd = sum({*both} != {"ok"} for both in zip(smaller.status, larger.status, strict=True))
+    usual = ({"ok"}, {"no responses"})  # without responses no parameter is counted
+    both = zip(smaller.status, larger.status, strict=True)
+    n_odd = sum({*statuses} not in usual for statuses in both)
     if n_odd:
         yield (
             f"{n_odd} of {len(larger.status)} items have too little variance for a finite "
             "estimate, for which the chi-square distribution does not hold"
         )
-    if larger.n_real < larger.n_parameters:
+    if larger.n_answering < larger.n_parameters:
         yield (
             "the chi-square distribution is for many respondents, and here are "
-            f"{larger.n_real} for {larger.n_parameters} parameters"
+            f"{larger.n_answering} for {larger.n_parameters} parameters"
         )
 
 

@@ -11,6 +11,8 @@
 # To run it: `pip install "irtkit[datasets,plots]"`. It takes some seconds.
 
 # %%
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -51,12 +53,18 @@ print(result)
 # Some slopes come out below 0. But a slope is an estimate, and one that is truly near 0 can land
 # on the wrong side by chance. So we do not go by the sign alone.
 #
+# Two lines of the summary ask for caution. Systems that repeat each other's answers are not
+# independent witnesses: irtkit finds that these 130 say what about 53 independent ones would say,
+# and counts them so. And some of them disagree more than one scale of ability allows. We shall
+# meet both again.
+#
 # ## List the suspects
 #
 # `flag_items` lists the digits that look wrong, and says why:
 #
-# - *negative discrimination*: the weak do better than the strong. A few such calls may be false;
-#   by default one in twenty is expected to be;
+# - *negative discrimination*: the weak surely do better than the strong. A few such calls may be
+#   false; by default one in twenty is expected to be. (Here no digit is called so: 53 witnesses
+#   are too few to be that sure.)
 # - *flat discrimination*: the slope may well be 0, so the digit says little about who is strong;
 # - *no variance*: all systems are right, or all are wrong;
 # - *extreme difficulty*: the ability at which the chance is one half lies further from the
@@ -78,7 +86,9 @@ print(result)
 # answer counts as right (`marked_right`, None if nobody gave it).
 
 # %%
-suspects = irtkit.flag_items(result, predictions=crowd.predictions)
+with warnings.catch_warnings(record=True, action="always") as cautions:
+    suspects = irtkit.flag_items(result, predictions=crowd.predictions)
+print(*(f"irtkit warns: {caution.message}\n" for caution in cautions))
 suspects = suspects.sort_values("wrong_key", ascending=False)
 worst = suspects.index[0]
 
@@ -234,9 +244,9 @@ control = irtkit.shuffle_control(crowd.responses, seeds=[0, 1])
 print(control)
 
 # %% [markdown]
-# The column to compare is `negative`: what the data have beyond the shuffled rows is not what
-# noise makes. (`flagged` counts flat digits as well. After shuffling nearly every digit is flat,
-# so there it is large, and should be.)
+# `negative` counts the digits called negative: noise makes none, so such a call would mean
+# something. (`flagged` counts flat digits as well. After shuffling nearly every digit is flat, so
+# there it is large, and should be.)
 #
 # The column `dimension` says how much of the answers a single ability explains at most. It is
 # far above that of the shuffled rows, so it makes sense to call systems strong and weak.
@@ -245,8 +255,8 @@ print(control)
 #
 # ## Who answers alike?
 #
-# That matters, because systems that repeat each other's answers are not independent witnesses.
-# `similar_respondents` lists the pairs that agree far more than their abilities explain.
+# We know already that 130 systems count for about 53. `similar_respondents` lists the pairs that
+# agree most beyond what their abilities explain.
 
 # %%
 pairs = irtkit.similar_respondents(result)
@@ -259,14 +269,17 @@ for trait in ("family", "training_size"):
 
 # %% [markdown]
 # Systems with the same training size trained on the same digits. More of these pairs share that
-# than share the kind of classifier (`family`). To be careful, we put systems that answer alike
-# into one group and judge again: `groups="similar"` does that, and evidence then counts for less.
+# than share the kind of classifier (`family`). Who knows the families of their systems can name
+# them: `groups=` counts families in place of what irtkit finds by itself. For want of better ones,
+# `groups="similar"` makes families of such pairs. It leaves out all likeness that is weaker, and
+# so is bolder. Unless you know the families, take the more careful verdict.
 
 # %%
-again = irtkit.flag_items(result, groups="similar")
+with warnings.catch_warnings(action="ignore"):  # the same caution as before
+    again = irtkit.flag_items(result, groups="similar", predictions=crowd.predictions)
 negative = again.index[again["reasons"].str.contains("negative")]
 
-print("negative discrimination:", ", ".join(negative) or "none")
+print("negative discrimination, with such families:", ", ".join(negative) or "none")
 print(suspects[weighed[:2]].join(again[weighed[:2]].add_suffix("_in_groups")).head())
 
 # %% [markdown]
@@ -275,7 +288,7 @@ print(suspects[weighed[:2]].join(again[weighed[:2]].add_suffix("_in_groups")).he
 # - A high average error says that an item is hard. A slope near or below 0 says that something
 #   may be wrong with it.
 # - Sort by `wrong_key`, look at the first few, and let a person decide.
-# - Check against shuffled responses, and against systems that answer alike.
+# - Check against shuffled responses, and mind how many systems are independent.
 #
 # With your own data the first lines are `responses = irtkit.read_responses("results.csv")` and
 # `result = irtkit.fit(responses, "2PL")`. All the rest stays.

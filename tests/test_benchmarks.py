@@ -163,6 +163,19 @@ def test_recovery_is_blind_to_the_direction_of_the_scale() -> None:
     assert accuracy.recovery(turned, truth)["rmse_discrimination"] == 0
 
 
+def test_standard_errors_are_those_of_the_hessian_written_down_anew(
+    records_of: Callable[..., list[dict[str, Any]]],
+) -> None:
+    records = records_of("standard_errors.py", "--models", "2PL")
+    assert {record["prior"] for record in records} >= {
+        "weak",
+        "empirical",
+        "a density of one's own",
+    }
+    assert max(record["largest"] for record in records) < 1e-3
+    assert not any(record["nan"] for record in records)
+
+
 def test_coverage_counts_the_intervals_that_hold_the_truth(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -211,6 +224,15 @@ def test_variational_coverage_counts_the_intervals_that_hold_the_truth(
     missed = variational.coverage_row(study, records[0] | {"coverage": 0.5})
     assert "missed" in missed
     assert "missed" not in variational.coverage_row(study, records[0] | {"coverage": 0.9})
+
+
+def test_near_copies_are_judged_alone_and_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    near_copies = load("near_copies")
+    figures = near_copies.measured("10 × 20, 2 %, 50 items", 2)
+    assert 0 <= figures["weighed: false"] <= figures["alone: false"] <= 1
+    assert figures["least effective"] <= figures["effective"] < 20
+    assert len(near_copies.line(figures).split("|")) == 15
 
 
 def load(name: str) -> ModuleType:

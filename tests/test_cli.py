@@ -71,6 +71,7 @@ def test_demo_names_hard_and_suspect_digits_and_writes_tables(tmp_path: Path) ->
     done = run("demo", "--out", "tables", folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert "highest average error" in done.stdout
+    assert "130 respondents answer like about 53 independent ones" in done.stdout
     assert "digit-1658" in done.stdout.split("likely wrong labels first:")[1]
     assert "average_error and difficulty" in done.stdout
     assert len(irtkit.read_table(tmp_path / "tables" / "items.csv")) == 1797
@@ -138,6 +139,26 @@ def test_help_and_version_are_there(tmp_path: Path) -> None:
     assert irtkit.__version__ in run("--version", folder=tmp_path).stdout
 
 
+def test_near_copies_are_counted_as_what_they_are_by_fit_and_audit(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    parents = generator.normal(size=(12, 1)) > generator.logistic(size=(12, 200))
+    values = np.repeat(parents, 4, axis=0) ^ (generator.random((48, 200)) < 0.02)
+    irtkit.ResponseMatrix(values.astype(int)).to_frame().to_csv(tmp_path / "results.csv")
+    fitted = run("fit", "results.csv", "--out", "tables", folder=tmp_path)
+    counts = json.loads((tmp_path / "tables" / "summary.json").read_text())["counts"]
+    sentence = f"48 respondents answer like about {counts['independent_respondents']} independent"
+    assert 10 <= counts["independent_respondents"] <= 16
+    assert fitted.stdout.count(sentence) == 1
+    audited = run("audit", "results.csv", folder=tmp_path)
+    assert audited.stdout.count(sentence) == 1
+    (tmp_path / "families.csv").write_text(
+        "respondent,family\n" + "".join(f"respondent-{k + 1},{k // 4}\n" for k in range(48))
+    )
+    grouped = run("audit", "results.csv", "--groups", "families.csv", folder=tmp_path)
+    assert grouped.returncode == 0, grouped.stderr
+    assert "answer like about" not in grouped.stdout + grouped.stderr
+
+
 @pytest.mark.parametrize("groups", [(), ("--groups", "similar")])
 def test_an_audit_counts_responses_once_and_judges_signs_once(
     tmp_path: Path, groups: tuple[str, ...]
@@ -155,6 +176,6 @@ def test_an_audit_counts_responses_once_and_judges_signs_once(
     finally:
         sys.setprofile(None)
     assert called["patterns_of"] == 2  # one for the fit, one for all that follows
-    assert called["proportion_score"] == called["slope_score"] == 1
+    assert called["proportion_score"] == called["dependence_of"] == called["slope_score"] == 1
     assert called["learned_mixture"] == 1 + (len(groups) > 0)  # families count for less
     assert called["similar_respondents"] == 1 + (len(groups) > 0)

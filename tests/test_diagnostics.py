@@ -94,6 +94,15 @@ def test_equal_slopes_give_p_values_of_any_size() -> None:
     assert all(test.statistic >= 0 and test.degrees_of_freedom == 7 for test in tests)
 
 
+def test_an_item_without_responses_adds_no_degree_of_freedom_and_no_caution() -> None:
+    matrix = drawn(np.geomspace(0.5, 2, 8), 500, seed=1)
+    wider = ResponseMatrix(np.column_stack([matrix.values, np.full(500, -1)]))
+    plain, padded = (likelihood_ratio_test(*pair(responses)) for responses in (matrix, wider))
+    assert padded.degrees_of_freedom == plain.degrees_of_freedom == 7
+    assert padded.p_value == pytest.approx(plain.p_value, rel=1e-3)
+    assert padded.cautions == plain.cautions == ()
+
+
 def test_different_slopes_give_a_tiny_p_value() -> None:
     test = likelihood_ratio_test(*pair(drawn(np.geomspace(0.3, 3, 8), 500, seed=0)))
     assert test.p_value < 1e-9

@@ -41,8 +41,8 @@ LAYERS = (
 )
 CALIBRATION = (
     *("summary", "lbfgs", "priors", "item_prior"),
-    *("item_distribution", "likelihood", "maximise"),
-    *("information", "standard_errors", "item_likelihoods", "empirical"),
+    *("item_distribution", "likelihood", "prior_information", "maximise"),
+    *("information", "many_items", "standard_errors", "item_likelihoods", "empirical"),
     *("variational.options", "variational.coordinates", "variational.target", "variational.guide"),
     *("variational.elbo", "variational.minibatches", "variational.encoder"),
     *("variational.amortised", "variational.posterior", "variational.inference"),

@@ -6,6 +6,9 @@ import re
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
@@ -16,9 +19,13 @@ def test_the_example_prints_what_stands_under_it() -> None:
     code, expected = found.groups()
     assert len(code.splitlines()) < 20
     printed = StringIO()
-    with redirect_stdout(printed):
-        exec(code, {})  # noqa: S102  # the README is ours
+    names: dict[str, Any] = {}
+    with redirect_stdout(printed), pytest.warns(UserWarning, match="disagree") as caught:
+        exec(code, names)  # noqa: S102  # the README is ours
     assert printed.getvalue() == expected
+    (warning,), words = caught, " ".join(README.split())
+    assert str(warning.message).split(":")[0] in words
+    assert names["result"].dependence.sentence in words
 
 
 def test_the_table_names_every_module_and_no_other() -> None:

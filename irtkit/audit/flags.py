@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     Groups = Mapping[Hashable, Hashable] | Sequence[Hashable] | pd.Series[str] | str
 
 NEGATIVE = "negative discrimination"
+_FAMILIES = "families"
 _INTERVAL = 1.96  # half of a 95 % interval, in standard errors
 _ABILITIES = 201
 """Quantiles of ability over which information is averaged, every half percent."""
@@ -74,9 +75,9 @@ def flag_items(
     groups
         Family of every respondent, when some are versions of one another: a mapping or Series from
         label to family, or a list in the order of the respondents; "similar" joins the pairs of
-        :func:`irtkit.similar_respondents`. The evidence on slopes then counts for less, by the
+        :func:`irtkit.similar_respondents`. The evidence on slopes then counts for less by the
         variance of slopes between respondents over that between families (cluster-robust, the
-        same factor for all items).
+        same factor for all items), and not by what near-copies are found without being named.
     predictions
         What each respondent answered, index = respondents, columns = items, missing cells allowed.
         Adds which answer the strong agree on, and lists the items where three quarters of them
@@ -95,7 +96,9 @@ def flag_items(
         where none or several do).
 
         p_negative judges trends with how many items respondents get right, by
-        :mod:`irtkit.signs`, and so is the same for every model.
+        :mod:`irtkit.signs`, and so is the same for every model. Respondents that answer alike
+        beyond their abilities count for as many as are independent, ``result.dependence``, in
+        p_negative, wrong_key and trend.
 
     Raises
     ------
@@ -110,15 +113,18 @@ def flag_items(
     -----
     UserWarning
         If there are too few respondents to find most inverted items (with the number that would
-        do), if the matrix holds no more structure than noise, or if the fitted ability has little
-        to do with how much respondents get right. A result without its responses cannot tell.
+        do), if the matrix holds no more structure than noise, if respondents disagree more than
+        one scale of ability allows (a second dimension, or a few families), or if the fitted
+        ability has little to do with how much respondents get right. A result without its
+        responses cannot tell.
 
     Examples
     --------
-    >>> import irtkit
+    >>> import warnings, irtkit
     >>> crowd = irtkit.load_digits_crowd()
     >>> result = irtkit.fit(crowd.responses, "2PL")
-    >>> flagged = irtkit.flag_items(result, predictions=crowd.predictions)
+    >>> with warnings.catch_warnings(action="ignore"):  # one scale does not explain these systems
+    ...     flagged = irtkit.flag_items(result, predictions=crowd.predictions)
     >>> flagged.loc[flagged["wrong_key"].idxmax(), ["strong_answer", "marked_right"]].to_dict()
     {'strong_answer': 3, 'marked_right': 9}
     """
@@ -128,15 +134,15 @@ def flag_items(
     if chance is not None and result.model != "3PL":
         raise ValueError(f"chance is for the 3PL, which has guessing; this is a {result.model}")
     answers = None if predictions is None else strong_answers(result, predictions)
-    signs, verdict, n, unit = None, result.verdict, result.n_real, "respondents"
+    signs = None if result.responses is None else result.signs
+    verdict = result.verdict
     if groups is not None:
         families = family_codes(result, groups)
         signs = result.signs.weighted(clustered_share(result, families))
-        verdict, n, unit = signs.verdict, len(np.unique(families[~result.synthetic])), "families"
-    elif result.responses is not None:
-        signs = result.signs
-    if signs is not None:
-        _warn(result, signs, fdr, n, unit)
+        verdict = signs.verdict
+        _warn(result, signs, fdr, len(np.unique(families[~result.synthetic])), _FAMILIES)
+    elif signs is not None:
+        _warn(result, signs, fdr, signs.dependence.independent, signs.dependence.unit)
     negative = _discoveries(verdict.p_negative, fdr)
     trend = np.full(len(negative), np.nan) if signs is None else signs.score.z
     right, answered = result.counts.item_right, result.counts.item_responses
@@ -210,16 +216,24 @@ def _table(
 
 def _warn(result: FitResult, signs: SlopeSigns, fdr: float, n: int, unit: str) -> None:
     """Say what keeps the decision from being sharp."""
+    if signs.dependence.doubt:
+        warnings.warn(
+            f"{signs.dependence.doubt}. Items called negative may then have right keys: audit the "
+            "items of one kind by themselves, or name the families (groups)",
+            stacklevel=3,
+        )
+    alike = "" if unit == _FAMILIES else signs.dependence.sentence
+    alike += "; " if alike else ""
     if signs.p_any_slope < 0.5:
         warnings.warn(
-            "the responses have no more in common than noise, or there are too few respondents to "
-            "tell: nothing can be said about negative discrimination",
+            f"{alike}the responses have no more in common than noise, or there are too few {unit} "
+            "to tell: nothing can be said about negative discrimination",
             stacklevel=3,
         )
         return
     power = power_of(signs, fdr, n)
     if power.found < _LEAST_POWER:
-        warnings.warn(power.sentence(n, unit), stacklevel=3)
+        warnings.warn(f"{alike}{power.sentence(n, unit)}", stacklevel=3)
     agreement = _agreement_with_right(result, signs)
     if agreement < _ANOTHER_DIMENSION and len(result.item_labels) >= _ITEMS_FOR_DIMENSIONS:
         warnings.warn(

@@ -18,7 +18,7 @@ class Power(NamedTuple):
     found: float
     """Probability that one is found; NaN where there is no more structure than noise."""
     needed: int
-    """Respondents, or families, of whom 80 % are found; 0 where there is no more than noise."""
+    """Independent respondents, or families, of whom 80 % are found; 0 where there is only noise."""
 
     def sentence(self, n: int, unit: str = "respondents") -> str:
         """Say that ``n`` are few."""
@@ -30,7 +30,7 @@ class Power(NamedTuple):
 
 
 def power_of(signs: SlopeSigns, fdr: float, n: int) -> Power:
-    """Power of ``n`` respondents, or families, at a false-discovery rate.
+    """Power of ``n`` independent respondents, or families, at a false-discovery rate.
 
     With slope −s and information V the log odds of an item's being inverted are T₀ − 2sU,
     U ~ N(−sV, V), and 1 − ``fdr`` must be reached. V grows with n.

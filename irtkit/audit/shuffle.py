@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from irtkit.calibration import FitResult
     from irtkit.irf import ModelName
+    from irtkit.signs import Dependence
 
     Array = NDArray[np.float64]
 
@@ -62,8 +63,9 @@ class ShuffleControl:
     """Probability that an inverted item of typical discrimination is found; NaN without any
     structure in the data."""
     respondents_needed: int
-    """How many respondents would find four of five of them; 0 without any structure."""
-    n_respondents: int
+    """How many independent respondents would find four of five; 0 without any structure."""
+    dependence: Dependence
+    """How many respondents there are, and how many of them are independent."""
 
     @property
     def has_dimension(self) -> bool:
@@ -102,9 +104,12 @@ class ShuffleControl:
             if self.has_second_dimension
             else f"Beyond it there is no more than noise ({left})."
         )
-        if self.respondents_needed > self.n_respondents:
+        if self.dependence.sentence:
+            sentences.append(f"{self.dependence.sentence}.")
+        if self.respondents_needed > self.dependence.independent:
             power = Power(self.power, self.respondents_needed)
-            sentences.append(f"{power.sentence(self.n_respondents)}.")
+            few = power.sentence(self.dependence.independent, self.dependence.unit)
+            sentences.append(f"{few}.")
         return sentences
 
     def __str__(self) -> str:
@@ -152,7 +157,7 @@ def shuffle_control(
     >>> crowd = irtkit.load_digits_crowd()
     >>> control = irtkit.shuffle_control(crowd.responses, seeds=[0])
     >>> print(control.summary[0])
-    Items with negative discrimination: 2 in the data; shuffled: 0.
+    Items with negative discrimination: 0 in the data; shuffled: 0.
     """
     import pandas as pd
 
@@ -185,7 +190,8 @@ def shuffle_control(
             report(step, result.log_likelihood)
     columns = ["flagged", "negative", "dimension", "residual"]
     table = pd.DataFrame(rows, pd.Index(names, name="responses"), columns)
-    return ShuffleControl(table, *power_of(fitted.signs, fdr, n), n)
+    dependence = fitted.signs.dependence
+    return ShuffleControl(table, *power_of(fitted.signs, fdr, dependence.independent), dependence)
 
 
 def _checked(seeds: Any) -> list[int]:

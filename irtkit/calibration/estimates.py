@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from irtkit.calibration.item_prior import ItemPrior
 from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.result import FitResult, Quadrature, Settings
 from irtkit.irf import ItemParameters, ModelName
@@ -14,6 +15,7 @@ from irtkit.irf import ItemParameters, ModelName
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from irtkit.calibration.priors import Prior
     from irtkit.calibration.variational.posterior import Posterior
     from irtkit.irf import Array, Items
     from irtkit.patterns import Counts
@@ -37,9 +39,8 @@ class Estimates(NamedTuple):
     items: Items
     covariances: Array | None
     """Of slope, intercept (and logit of guessing), (n_items, k, k); None if not asked for."""
-    information: Array | None
-    """Expected number of uncertain responses to every item; None with a prior, under which no item
-    is unbounded."""
+    unbounded: NDArray[np.bool_]
+    """Items without a finite maximum, (n_items,)."""
     common_slope: bool
     ability: Array
     ability_se: Array
@@ -71,7 +72,7 @@ def result_of(
     separate = settings.synthetic == "separate"
     synthetic = responses.synthetic if separate else np.zeros_like(responses.synthetic)
     stretch, latent_sd = _units(estimates, counts, synthetic, model)
-    status = _status(counts, estimates.information, np.array(estimates.items.slope))
+    status = _status(counts, estimates.unbounded)
     parameters = _parameters(estimates, stretch, status)
     nodes = estimates.nodes.theta * abs(stretch)
     posterior = estimates.posterior
@@ -94,7 +95,7 @@ def result_of(
         counts=counts,
         latent_sd=latent_sd,
         log_likelihood=estimates.log_likelihood,
-        n_parameters=len(status) * {"2PL": 2, "3PL": 3}.get(model, 1) + estimates.common_slope,
+        n_parameters=_n_parameters(counts, model),
         converged=estimates.converged,
         n_iterations=estimates.n_iterations,
         trace_rows=estimates.trace_rows,
@@ -128,6 +129,12 @@ def _units(
     return -1.0 if common < 0 else 1.0, latent_sd
 
 
+def _n_parameters(counts: Counts, model: ModelName) -> int:
+    """Parameters that responses tell of; those of an item without any are nobody's choice."""
+    n_items = int((counts.item_responses > 0).sum())
+    return n_items * {"2PL": 2, "3PL": 3}.get(model, 1) + (model in {"Rasch", "1PL"})
+
+
 def _standard_errors(
     estimates: Estimates, parameters: ItemParameters, model: ModelName, stretch: float
 ) -> Array:
@@ -158,19 +165,28 @@ def _parameters(estimates: Estimates, stretch: float, status: tuple[str, ...]) -
     return ItemParameters(slope, intercept, guessing)
 
 
-def _status(
-    counts: Counts, information: NDArray[np.float64] | None, slope: NDArray[np.float64]
-) -> tuple[str, ...]:
-    """Status of every item; ``information`` is the expected number of uncertain responses.
+def unbounded(
+    prior: Prior | None, items: Items, information: NDArray[np.float64] | None
+) -> NDArray[np.bool_]:
+    """Which items have no finite maximum, as neither responses nor the prior hold them.
 
-    It is None with a prior, under which no item is unbounded. ``slope`` is that in units of the
-    SD of ability.
+    ``information`` is the expected number of uncertain responses to every item, None if it is not
+    known. Slopes are in units of the SD of ability.
     """
+    slope_held = intercept_held = np.full(len(items.slope), prior is not None)
+    if isinstance(prior, ItemPrior):
+        slope_held, intercept_held = prior.holds(items)
+    found = ~slope_held & (np.abs(items.slope) > _UNBOUNDED_SLOPE)
+    if information is not None:
+        found |= ~(slope_held & intercept_held) & (information < _UNBOUNDED_INFORMATION)
+    return np.asarray(found)
+
+
+def _status(counts: Counts, no_maximum: NDArray[np.bool_]) -> tuple[str, ...]:
+    """Status of every item."""
     status = np.full(len(counts.item_right), "ok", dtype=object)
     wrong = counts.item_responses - counts.item_right
     status[(counts.item_right == 0) | (wrong == 0)] = "no variance"
-    if information is not None:
-        perfect = information < _UNBOUNDED_INFORMATION
-        status[perfect | (np.abs(slope) > _UNBOUNDED_SLOPE)] = "unbounded"
+    status[no_maximum] = "unbounded"
     status[counts.item_responses == 0] = "no responses"
     return tuple(status)

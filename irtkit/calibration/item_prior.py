@@ -19,13 +19,19 @@ from irtkit.calibration.priors import (
     LogDensity,
     Normal,
     Term,
+    WeakPrior,
     check_above_zero,
     summed,
 )
 from irtkit.checks import check_number
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from irtkit.irf import Array, Items
+
+_COST_OF_ONE_ERROR = 0.5
+"""Nats by which a normal log density falls within one SD of its mean."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,8 @@ class ItemPrior:
     """Independent prior densities of the parameters of every item.
 
     Scale and location are those of ability, N(0, 1): with many more items than respondents even
-    wide densities here shrink all slopes together, which ``prior="weak"`` does not.
+    wide densities here shrink all slopes together, which ``prior="weak"`` does not. What has no
+    density is estimated as without a prior, and an item may then be "unbounded".
 
     Parameters
     ----------
@@ -121,9 +128,12 @@ class ItemPrior:
         if self.intercept is not None:
             terms.append(Term(LogDensity(*self.intercept.at(items.intercept)), {1: 1.0}))
         if self.guessing is not None and items.logit_guessing is not None:
-            at = LogDensity(*self.guessing.at(items.logit_guessing))
-            terms.append(Term(at, {2: 1.0}))
+            terms.append(Term(LogDensity(*self.guessing.at(items.logit_guessing)), {2: 1.0}))
         return summed(terms, items, copies=copies)
+
+    def holds(self, items: Items) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Whether slopes, and intercepts, are kept from running off."""
+        return _holds(self.discrimination, items.slope), _holds(self.intercept, items.intercept)
 
     def described(self) -> dict[str, Any]:
         """Return the prior as plain values, for the settings of a result."""
@@ -132,6 +142,20 @@ class ItemPrior:
             for name, part in vars(self).items()
         }
         return {"kind": "ItemPrior", **kinds}
+
+
+def _holds(density: Density | None, x: Array) -> NDArray[np.bool_]:
+    """Whether twice as far out costs at least what one standard error does; out starts at 20.
+
+    A density that falls by less from there on lets a parameter that the responses push out run
+    on to wherever a search ends.
+    """
+    if density is None:
+        return np.zeros(len(x), dtype=bool)
+    beyond = 2 * np.copysign(np.maximum(np.abs(x), WeakPrior.steep), x)
+    with np.errstate(all="ignore"):  # so far out a density may overflow
+        there, here = (LogDensity(*density.at(place)).value for place in (beyond, x))
+        return ~np.asarray(here - there < _COST_OF_ONE_ERROR)
 
 
 def _described(density: Density, name: str) -> dict[str, Any]:

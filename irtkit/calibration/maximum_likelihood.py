@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.calibration.estimates import Estimates
+from irtkit.calibration.estimates import Estimates, unbounded
 from irtkit.calibration.item_prior import ItemPrior
 from irtkit.calibration.lbfgs import PreconditionedLBFGS
 from irtkit.calibration.likelihood import (
     MarginalLikelihood,
     Parameterisation,
     population_sds,
-    prior_at,
 )
 from irtkit.calibration.maximise import maximise, problem_of
+from irtkit.calibration.prior_information import prior_information
 from irtkit.calibration.priors import Beta, Hyper
 from irtkit.irf import Items
 from irtkit.patterns import REAL, merged
@@ -179,7 +179,7 @@ def maximum_likelihood(
         nodes = control.schedule.for_errors(items, patterns, maximum.nodes)
         grid = MarginalLikelihood(problem.engine, nodes).grid(items, latent_sd)
         covariances = _covariances(problem, grid, at, sds, columns)
-    if problem.prior is None:
+    if problem.prior is None or isinstance(problem.prior, ItemPrior):
         likelihood = MarginalLikelihood(problem.engine, maximum.nodes)
         information = likelihood.terms(items, latent_sd).information[:, 1, 1]
         if patterns.multiplicity is not None:
@@ -188,7 +188,7 @@ def maximum_likelihood(
     return Estimates(
         items=items.chosen(columns),
         covariances=covariances,
-        information=None if information is None else information[columns],
+        unbounded=unbounded(problem.prior, items, information)[columns],
         common_slope=problem.parameters.common_slope,
         ability=maximum.posteriors.mean[respondents],
         ability_se=maximum.posteriors.sd[respondents],
@@ -238,13 +238,15 @@ def _covariances(
         parameters = Parameterisation(parameters.model, len(columns), learns=parameters.n_hyper > 0)
         # inverting leaves copies with errors that differ by rounding: all have those of the first
         columns = np.unique(columns, return_index=True)[1][columns]
+    by_prior = None
+    if prior is not None:
+        by_prior = prior_information(prior, parameters, at, patterns.multiplicity)
     found = item_covariances(
         patterns,
         at.items,
         grid,
         model=parameters.model,
         sds=sds,
-        prior=None if prior is None else prior_at(prior, parameters, at, patterns.multiplicity),
-        n_learned=parameters.n_hyper,
+        prior=by_prior,
     )
     return found[columns]

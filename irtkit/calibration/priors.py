@@ -47,7 +47,8 @@ class LogDensity(NamedTuple):
     value: Array
     derivative: Array
     curvature: Array
-    """Minus the second derivative, or a stand-in at least 0 where that is below 0."""
+    """Minus the second derivative, or a stand-in at least 0 where that is below 0: what a search
+    steps by. Standard errors take the second derivative (:mod:`.prior_information`)."""
 
     def times(self, factor: float | Array) -> LogDensity:
         """Return it counted more or less than once, at all points or at each."""
@@ -82,7 +83,7 @@ class Density(ABC):
         """Log density at x, an array of any shape, its derivative, and minus the second one.
 
         A tuple of three arrays shaped like x; the last is a stand-in, at least 0, where it is
-        below 0.
+        below 0. A search steps by it, and the derivative says what standard errors are.
         """
 
     def log_volume(self, x: Array) -> tuple[Array, Array]:
@@ -185,7 +186,7 @@ class Term(NamedTuple):
 class AtPrior(NamedTuple):
     """A log density at some items: its gradient, and a positive definite stand-in for −∂².
 
-    Copies of an item count as many times as there are.
+    The stand-in is for searches. Copies of an item count as many times as there are.
     """
 
     log_density: float

@@ -13,7 +13,7 @@ from irtkit import storage
 from irtkit.irf import ItemParameters
 from irtkit.patterns import Counts, patterns_of
 from irtkit.responses import refuse_sparse
-from irtkit.signs import Verdict, slope_signs
+from irtkit.signs import Dependence, Verdict, slope_signs
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -129,8 +129,13 @@ class FitResult:
     latent_sd: float
     """SD of ability among real respondents: 1, and estimated for Rasch."""
     log_likelihood: float
-    """Marginal log-likelihood of the real respondents, priors left out."""
+    """Marginal log-likelihood of the real respondents, priors left out.
+
+    Of repeated trials it is that of their sequence: log binomial coefficients, the same under every
+    model, are left out.
+    """
     n_parameters: int
+    """Those of items with a response by a real respondent, and a common slope or latent SD."""
     converged: bool
     n_iterations: int
     """Evaluations of the likelihood, each of the cost of one EM step; for "vi" steps, each of a
@@ -145,6 +150,8 @@ class FitResult:
     """The posterior of a variational fit, to draw from; None for EM."""
     saved_verdict: Verdict | None = field(default=None, repr=False)
     """The verdict of a result that was read from a file."""
+    saved_dependence: Dependence | None = field(default=None, repr=False)
+    """How dependent its respondents are."""
 
     @property
     def items(self) -> pd.DataFrame:
@@ -158,7 +165,8 @@ class FitResult:
 
         p_negative is told by the trend of an item's responses with how strong respondents are by
         all their responses, and by what all items of the matrix teach about slopes
-        (:func:`irtkit.flag_items`); it is the same for every model.
+        (:func:`irtkit.flag_items`); it is the same for every model. Respondents that answer alike
+        count for fewer.
         """
         return self._items.copy()
 
@@ -226,14 +234,27 @@ class FitResult:
         return int((~self.synthetic).sum())
 
     @property
+    def n_answering(self) -> int:
+        """Number of them with a response."""
+        return int((~self.synthetic & (self.counts.respondent_responses > 0)).sum())
+
+    @property
     def aic(self) -> float:
-        """Akaike's criterion, −2 log L + 2 k; lower is better."""
+        """Akaike's criterion, −2 log L + 2 k; lower is better.
+
+        It supposes that L is a maximum and all k parameters free: under a prior L is lower and
+        fewer are, so compare fits with ``prior=None`` (``print`` puts a mark beside others).
+        """
         return -2 * self.log_likelihood + 2 * self.n_parameters
 
     @property
     def bic(self) -> float:
-        """Bayesian criterion, −2 log L + k log n with n real respondents; lower is better."""
-        return float(-2 * self.log_likelihood + self.n_parameters * np.log(self.n_real))
+        """Bayesian criterion, −2 log L + k log n; lower is better.
+
+        n is the number of real respondents with a response. What :attr:`aic` says of priors holds
+        here.
+        """
+        return float(-2 * self.log_likelihood + self.n_parameters * np.log(self.n_answering))
 
     def probability(self, abilities: ArrayLike | pd.Series[float] | None = None) -> pd.DataFrame:
         """P(right) of respondents (rows) on items (columns).
@@ -277,7 +298,8 @@ class FitResult:
         The file is a NumPy ``.npz`` archive without pickled objects. It appears whole or not at
         all. With ``include_responses=False`` the response matrix is left out.
         """
-        record = {**storage.fields_of(self), "responses": None, "saved_verdict": self.verdict}
+        told = {"saved_verdict": self.verdict, "saved_dependence": self.dependence}
+        record = {**storage.fields_of(self), "responses": None, **told}
         if include_responses and self.responses is not None:
             record["responses"] = storage.stored_responses(self.responses)
         if self.posterior is not None:
@@ -305,6 +327,13 @@ class FitResult:
         nothing = np.full(len(self.item_labels), np.nan)
         return Verdict(nothing, nothing) if self.responses is None else self.signs.verdict
 
+    @property
+    def dependence(self) -> Dependence | None:
+        """How far respondents answer alike; None if the result was saved without it."""
+        if self.saved_verdict is not None:
+            return self.saved_dependence
+        return None if self.responses is None else self.signs.dependence
+
     def __str__(self) -> str:
         from irtkit.calibration.summary import tables_in_words
 
@@ -312,19 +341,23 @@ class FitResult:
         synthetic = f" and {n_synthetic} synthetic" if n_synthetic else ""
         state = "converged" if self.converged else "NOT CONVERGED"
         unit = "iterations" if self.elbo is None else "variational steps"
-        n_items = len(self.item_labels)
+        n_items, mark = len(self.item_labels), "*" if self.settings.prior else ""
         lines = [
             f"{self.model} fitted to {self.n_real} respondents{synthetic} × {n_items} items",
             f"{state} after {self.n_iterations} {unit} on {self.quadrature.n_nodes} nodes",
             (
-                f"log-likelihood {self.log_likelihood:.3f}   AIC {self.aic:.1f}   "
-                f"BIC {self.bic:.1f}   ({self.n_parameters} parameters)"
+                f"log-likelihood {self.log_likelihood:.3f}   AIC{mark} {self.aic:.1f}   "
+                f"BIC{mark} {self.bic:.1f}   ({self.n_parameters} parameters)"
             ),
         ]
+        if mark:
+            lines.append("* as if no prior held the parameters; compare fits with prior=None")
         if self.elbo is not None:
             lines.append(f"evidence lower bound {self.elbo:.3f}; items are posterior means")
         if self.model == "Rasch":
             lines.append(f"SD of ability {self.latent_sd:.3f}")
+        if self.dependence is not None:
+            lines += filter(None, (self.dependence.sentence, self.dependence.doubt))
         return "\n".join([*lines, tables_in_words(self.items, self.respondents, self.model)])
 
 
@@ -344,8 +377,10 @@ def load(path: str | PathLike[str]) -> FitResult:
 def _restored(record: dict[str, Any]) -> FitResult:
     """Put a result together again."""
     items, respondents = record["item_labels"], record["respondent_labels"]
+    record.setdefault("saved_dependence")  # of older files
     kinds = {"parameters": ItemParameters, "counts": Counts, "quadrature": Quadrature}
-    made = storage.with_parts(record, **kinds, settings=Settings, saved_verdict=Verdict)
+    told = {"saved_verdict": Verdict, "saved_dependence": Dependence}
+    made = storage.with_parts(record, **kinds, **told, settings=Settings)
     if record["responses"] is not None:
         made["responses"] = storage.restored_responses(record["responses"], respondents, items)
     if record["posterior"] is not None:

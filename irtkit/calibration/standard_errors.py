@@ -3,8 +3,9 @@
 The observed information is the complete-data information minus the missing information
 Σᵢ Covᵢ[sᵢ(θ)], sᵢ(θ) being the score of the items at ability θ and the covariance that of the
 posterior of respondent i (Louis 1982). For ordinary numbers of items the whole matrix is formed;
-for many, an arrowhead matrix of items and common changes of ability (:mod:`.information`), so that
-standard errors hold the common uncertainty of scale and location either way.
+for many, a block for every item and what they have in common (:mod:`.many_items`). A prior adds
+minus its own second derivatives (:mod:`.prior_information`), below 0 as they may be. Where the
+information is then that of no maximum, a standard error is NaN.
 
 Sums over many respondents are in 32 bits, and good to some 1e-6. What they make up is taken from
 the complete-data information, so that this error grows by one over the share that is left.
@@ -12,13 +13,14 @@ the complete-data information, so that this error grows by one over the share th
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.information import expected_of, minus_missing_information, system_of
+from irtkit.calibration.information import UNKNOWN, inverse_of
+from irtkit.calibration.many_items import covariances_of_many
+from irtkit.calibration.prior_information import PriorInformation
 from irtkit.irf import complete_data_information, curvatures, curves_of
 from irtkit.patterns import REAL
 from irtkit.quadrature.engines import posterior_weights
@@ -28,16 +30,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from irtkit.calibration.information import System
-    from irtkit.calibration.priors import AtPrior
     from irtkit.irf import Array, Curves, ItemParameters, Items, ModelName
     from irtkit.patterns import Patterns
     from irtkit.quadrature import Grid
 
     Floats = NDArray[np.floating[Any]]
-    Prior = tuple[Array, Array, Array]
-    """Information of a prior: item blocks, coupling with what it learns, and that about the latter,
-    (n_items, k, k), (n_items, k, n_learned), (n_learned, n_learned)."""
 
 _MOST_DENSE = 300
 """Parameters up to which the information is formed as a whole: inverting it then takes a few ms."""
@@ -50,9 +47,6 @@ be told from how the steps before it fell, instead of computed: standard errors 
 were then off by 2e-4 of themselves at most (3PL, 5,000 × 50). Beside items so steep that they cut
 posteriors in pieces the most polynomials are too few, and nodes take their place: with more the
 recurrence loses their orthogonality. A slower fall than the last is taken for that."""
-_UNKNOWN = 1e-10
-"""Information below which a parameter is not identified; a response that is as likely right as
-wrong has 0.25 about an intercept."""
 
 
 def item_covariances(
@@ -62,8 +56,7 @@ def item_covariances(
     *,
     model: ModelName,
     sds: tuple[float, float],
-    prior: AtPrior | None,
-    n_learned: int,
+    prior: PriorInformation | None,
 ) -> Array:
     """Covariance of (slope, intercept, logit of guessing) of every item, (n_items, k, k).
 
@@ -73,38 +66,37 @@ def item_covariances(
     ----------
     sds
         SDs of ability of real and of synthetic respondents.
-    prior, n_learned
-        The prior at these items, and how many of its location and log scale are estimated too.
+    prior
+        What the prior says about these items and about what it learns with them.
     """
     common_slope, with_guessing = model in {"1PL", "Rasch"}, items.logit_guessing is not None
     n_items, size = len(items.slope), 3 if with_guessing else 2
     if prior is None:
         blocks, coupling = np.zeros((n_items, size, size)), np.zeros((n_items, size, 0))
-        of_prior = blocks, coupling, np.zeros((0, 0))
-    else:
-        corner = prior.corner[:n_learned, :n_learned]
-        of_prior = prior.blocks, prior.border[:, :, :n_learned], corner
+        prior = PriorInformation(blocks, coupling, np.zeros((0, 0)))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
         if not formed_as_a_whole(items, patterns.n_items):
-            expected = expected_of(patterns, items, grid, right_too=with_guessing)
-            copies = patterns.multiplicity
-            system = system_of(items, expected, sds, copies)
-            found = _by_arrowhead(system, of_prior, copies, common_slope=common_slope)
+            found = covariances_of_many(
+                patterns, items, grid, prior=prior, sds=sds, common_slope=common_slope
+            )
         else:
             simple = patterns.complete and size == 2
             of_data = _from_complete_data if simple else _from_incomplete_data
             narrow = patterns.n > _MANY_RESPONDENTS and not patterns.repeated
             dtype = np.float32 if narrow else np.float64
             blocks, missing = of_data(patterns, items, grid, dtype, common_slope=common_slope)
-            information, places = _whole(blocks, of_prior)
+            if model == "Rasch":  # the slope is 1
+                blocks[:, 0], blocks[:, :, 0], missing[0], missing[:, 0] = 0, 0, 0, 0
+            information, places = _whole(blocks, prior)
             if common_slope:
                 information = _with_common_slope(information, n_items)
                 places = np.stack([np.zeros(n_items, int), 1 + np.arange(n_items)], axis=1)
             information[: len(missing), : len(missing)] -= missing
             if model == "Rasch":
                 about_sd = _about_latent_sd(patterns, items, grid, sds[REAL])
-                information[0, : n_items + 1] = information[: n_items + 1, 0] = about_sd
-            found = _inverse(information)[places[:, :, None], places[:, None, :]]
+                information[0, : n_items + 1] += about_sd
+                information[1 : n_items + 1, 0] += about_sd[1:]
+            found = inverse_of(information)[places[:, :, None], places[:, None, :]]
     if model == "Rasch":
         found[:, 0, 0] = np.nan
     return found
@@ -261,11 +253,11 @@ def _converged_sum(steps: Iterable[Floats], known: Array, negligible: float) -> 
         falling.append(np.diag(step).astype(np.float64))
         left -= falling[-1]
         if len(falling) > 2:
-            before, last = np.maximum(falling[-3], _UNKNOWN), falling[-1]
+            before, last = np.maximum(falling[-3], UNKNOWN), falling[-1]
             fall = np.minimum(last / before, _SLOWEST_FALL)
             rest = (falling[-2] + last) * fall / (1 - fall)
-            if (rest / np.maximum(np.abs(left), _UNKNOWN)).max() < negligible:
-                stretch = np.sqrt(rest / np.maximum(last, _UNKNOWN))
+            if (rest / np.maximum(np.abs(left), UNKNOWN)).max() < negligible:
+                stretch = np.sqrt(rest / np.maximum(last, UNKNOWN))
                 return total + step * np.outer(stretch, stretch)
     return None
 
@@ -330,21 +322,20 @@ def _by_node(weights: Floats) -> Iterator[Floats]:
         yield weighted
 
 
-def _whole(blocks: Array, prior: Prior) -> tuple[Array, NDArray[np.intp]]:
+def _whole(blocks: Array, prior: PriorInformation) -> tuple[Array, NDArray[np.intp]]:
     """Information of known abilities and the prior, and where each item's is in it, (n_items, k).
 
     Slopes of all items come first, then intercepts, then logits of guessing, then what the prior
     learns.
     """
     n_items, size, _ = blocks.shape
-    of_items, coupling, corner = prior
     places = np.arange(size) * n_items + np.arange(n_items)[:, None]
-    information = np.zeros((blocks[..., 0].size + len(corner),) * 2)
+    information = np.zeros((blocks[..., 0].size + len(prior.corner),) * 2)
     rest = slice(blocks[..., 0].size, None)
-    information[places[:, :, None], places[:, None, :]] = blocks + of_items
-    information[places, rest] = coupling
+    information[places[:, :, None], places[:, None, :]] = blocks + prior.blocks
+    information[places, rest] = prior.border
     information[rest] = information[:, rest].T
-    information[rest, rest] = corner
+    information[rest, rest] = prior.corner
     return information, places
 
 
@@ -352,47 +343,6 @@ def _with_common_slope(information: Array, n_items: int) -> Array:
     """Information about one slope in place of those of all items, which come first."""
     first = [0, *range(n_items, len(information))]
     return np.asarray(np.add.reduceat(np.add.reduceat(information, first, axis=0), first, axis=1))
-
-
-def _by_arrowhead(
-    system: System, prior: Prior, copies: Array | None, *, common_slope: bool
-) -> Array:
-    """Covariance of the parameters of every item beside all that items have in common.
-
-    A common slope, and what the prior learns, join the common block. The information that each
-    item by itself misses is no part of what couples items: common changes miss none of it.
-    """
-    missing, n_learned = system.missing_information, len(prior[2])
-    # what the prior says is said of all copies of an item together
-    times = np.ones((len(missing), 1, 1)) if copies is None else copies[:, None, None]
-    blocks = system.item_blocks + prior[0] / times
-    coupling = np.concatenate([prior[1] / times, system.coupling], axis=2)
-    common = np.zeros((coupling.shape[2],) * 2)
-    common[:n_learned, :n_learned] = prior[2]
-    common[n_learned:, n_learned:] = system.common_block
-    if common_slope:
-        head = (times * np.concatenate([blocks[:, :1, :1], coupling[:, :1]], axis=2)).sum(
-            axis=(0, 1)
-        )
-        common = np.block([[head[None]], [head[1:, None], common]])
-        coupling = np.concatenate([blocks[:, 1:, :1], coupling[:, 1:]], axis=2)
-        blocks, missing = blocks[:, 1:, 1:], np.zeros_like(blocks[:, 1:, 1:])
-    known = (np.einsum("jkk->jk", blocks) > _UNKNOWN).all(axis=1)
-    # a block by responses at one ability alone would be singular
-    blocks, coupling = blocks[known] + _UNKNOWN * np.eye(blocks.shape[1]), coupling[known]
-    inverses = np.linalg.inv(blocks)
-    solved = inverses @ coupling
-    weighted = times[known] * coupling
-    of_common = _inverse(common - np.tensordot(weighted, solved, axes=((0, 1), (0, 1))))
-    left = minus_missing_information(blocks, inverses, missing[known])
-    found = np.linalg.inv(left) + (solved @ of_common) @ solved.transpose(0, 2, 1)
-    if common_slope:
-        with_slope = -(solved @ of_common)[:, :, :1]
-        slope = np.broadcast_to(of_common[:1, :1], with_slope.shape)
-        found = np.block([[slope, with_slope.transpose(0, 2, 1)], [with_slope, found]])
-    covariances = np.full((len(known), *found.shape[1:]), np.nan)
-    covariances[known] = found
-    return covariances
 
 
 def _about_latent_sd(patterns: Patterns, items: Items, grid: Grid, sd: float) -> Array:
@@ -415,19 +365,3 @@ def _about_latent_sd(patterns: Patterns, items: Items, grid: Grid, sd: float) ->
         given = np.ones_like(right) if answered is None else answered
         total[1:] += ((deviation @ given[real]) * s).sum(axis=0)
     return total
-
-
-def _inverse(information: Array) -> Array:
-    """Inverse of a symmetric matrix; NaN where a parameter is not identified.
-
-    By NumPy's LAPACK: SciPy's has threads of its own, which for small matrices wait for those of
-    NumPy longer than inverting takes.
-    """
-    known = np.diag(information) > _UNKNOWN
-    kept = np.ix_(known, known)
-    scale = np.sqrt(np.outer(np.diag(information)[known], np.diag(information)[known]))
-    inverse = np.full_like(information, np.nan)
-    with suppress(np.linalg.LinAlgError):
-        found = np.linalg.inv(information[kept] / scale) / scale
-        inverse[kept] = (found + found.T) / 2
-    return inverse

@@ -55,7 +55,7 @@ def headline(suspects: pd.DataFrame, n_items: int) -> str:
 
 
 def similar_line(pairs: pd.DataFrame) -> str:
-    """Say that respondents answer alike beyond their abilities, if any do."""
+    """Say which respondents answer most alike beyond their abilities, if any do."""
     if not len(pairs):
         return ""
     most = pairs.iloc[0]
@@ -63,7 +63,7 @@ def similar_line(pairs: pd.DataFrame) -> str:
     return (
         f"{counted} more alike than abilities explain, most "
         f"of all {most['respondent']} and {most['other']} (alike on {most['agreement']:.0%} of "
-        f"items, {most['expected']:.0%} expected); --groups counts families of them"
+        f"items, {most['expected']:.0%} expected); --groups counts families of them instead"
     )
 
 

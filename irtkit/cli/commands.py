@@ -144,7 +144,8 @@ def compare_command(*, out: Path | None, folds: int, **options: Any) -> None:
     "--groups",
     metavar="FILE",
     help="A CSV with the respondent and its family in two columns, or the word 'similar' for "
-    "families of those who answer alike; evidence then counts by family.",
+    "families of those who answer alike; evidence then counts by family, and not by the number "
+    "of independent respondents that is told from the responses.",
 )
 @click.option(
     "--predictions",
@@ -191,8 +192,9 @@ def audit_command(
     click.echo(audit.headline(suspects, responses.n_items))
     if len(suspects) and top:
         audit.print_suspects(suspects, top)
-    if alike := audit.similar_line(similar_respondents(result)):
-        click.echo(f"\n{alike}")
+    dependent = "" if families is not None else result.signs.dependence.sentence
+    if alike := [*filter(None, (dependent, audit.similar_line(similar_respondents(result))))]:
+        click.echo("\n" + "\n".join(alike))
     if shuffles:
         seeds = range(shuffles)
         control = shuffle_control(responses, result.model, seeds=seeds, **thresholds)
@@ -217,7 +219,8 @@ def demo_command(*, model: Any, out: Path) -> None:
     written = write_fit(result, out, source="irtkit.datasets.load_digits_crowd()")
     written += write_comparison(comparison, out)
     click.echo(result)
-    suspects = flag_items(result, predictions=crowd.predictions)
+    with warnings.catch_warnings(action="ignore"):  # the summary says what it would warn of
+        suspects = flag_items(result, predictions=crowd.predictions)
     click.echo(f"\n{audit.headline(suspects, len(result.items))}; likely wrong labels first:")
     audit.print_suspects(suspects.sort_values("wrong_key", ascending=False), _LISTED)
     click.echo(f"\n{comparison}{written}")

@@ -52,7 +52,7 @@ def write_fit(result: FitResult, out: Path | None, *, source: str) -> str:
 
 def _summary(result: FitResult, source: str) -> dict[str, Any]:
     """What summary.json holds."""
-    items = result.items
+    items, dependence = result.items, result.dependence
     return {
         "source": source,
         "model": result.model,
@@ -62,6 +62,7 @@ def _summary(result: FitResult, source: str) -> dict[str, Any]:
         "quadrature": vars(result.quadrature),
         "counts": {
             "respondents": result.n_real,
+            "independent_respondents": None if dependence is None else dependence.independent,
             "synthetic_respondents": int(result.synthetic.sum()),
             "items": len(items),
             "responses": int(items["n_responses"].sum()),

@@ -1,12 +1,21 @@
 """The sign of every item's slope, told by the responses alone, whatever model is fitted later.
 
 :func:`slope_signs` does it all: ``score_test`` tests the slope of each item at 0 against the share
-right of respondents, ``mixture`` learns how slopes are distributed among the items, and
-``verdict`` puts both together.
+right of respondents, ``dependence`` says how much that counts where respondents answer alike,
+``mixture`` learns how slopes are distributed among the items, and ``verdict`` puts all together.
 """
 
+from irtkit.signs.dependence import Dependence
 from irtkit.signs.mixture import SlopeMixture
 from irtkit.signs.score_test import ProportionScore, SlopeScore
 from irtkit.signs.verdict import SlopeSigns, Verdict, slope_signs
 
-__all__ = ["ProportionScore", "SlopeMixture", "SlopeScore", "SlopeSigns", "Verdict", "slope_signs"]
+__all__ = [
+    "Dependence",
+    "ProportionScore",
+    "SlopeMixture",
+    "SlopeScore",
+    "SlopeSigns",
+    "Verdict",
+    "slope_signs",
+]

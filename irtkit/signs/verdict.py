@@ -9,6 +9,9 @@ log Bayes factor of its being inverted against its being of another kind.
 A matrix of noise can be told as slopes to both sides of 0 as well. The verdicts are therefore
 averaged with ½ by the posterior probability that there are slopes at all, the mixture's likelihood
 against that of slopes all 0.
+
+Respondents that answer alike are fewer witnesses than they are many: evidence counts for the share
+that ``dependence`` finds.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.patterns import REAL, blocks
+from irtkit.signs.dependence import Dependence, dependence_of
 from irtkit.signs.mixture import SlopeGrid, SlopeMixture, learned_mixture, log_likelihood
 from irtkit.signs.score_test import ProportionScore, SlopeScore, proportion_score, slope_score
 
@@ -51,27 +55,34 @@ class SlopeSigns(NamedTuple):
     """What responses alone say about the sign of every slope, and what that rests on."""
 
     proportion: ProportionScore
+    dependence: Dependence
     score: SlopeScore
+    """Weighted by ``dependence.share``."""
     mixture: SlopeMixture
     p_any_slope: float
     """Probability that there are slopes at all, and not only noise."""
     verdict: Verdict
 
     def weighted(self, share: float) -> SlopeSigns:
-        """Judge anew, with respondents that say what a ``share`` of them would say alone."""
+        """Judge anew, with evidence that counts for this ``share`` and not for the one found."""
         answered = ~np.isnan(self.verdict.p_negative)
-        return judged(self.proportion, self.score.weighted(share), answered)
+        score = self.score.weighted(share / self.dependence.share)
+        return judged(self.proportion, self.dependence._replace(share=share), score, answered)
 
 
 def slope_signs(patterns: Patterns) -> SlopeSigns:
     """Judge every item by the responses of real respondents."""
     proportion = proportion_score(patterns)
-    answered = patterns.margins.item_responses[REAL] > 0
-    return judged(proportion, slope_score(patterns, proportion), answered)
+    dependence = dependence_of(patterns, proportion)
+    score = slope_score(patterns, proportion).weighted(dependence.share)
+    return judged(proportion, dependence, score, patterns.margins.item_responses[REAL] > 0)
 
 
 def judged(
-    proportion: ProportionScore, score: SlopeScore, answered: NDArray[np.bool_]
+    proportion: ProportionScore,
+    dependence: Dependence,
+    score: SlopeScore,
+    answered: NDArray[np.bool_],
 ) -> SlopeSigns:
     """Learn the mixture of slopes and judge every item with it, those answered at least."""
     from scipy.special import expit
@@ -91,7 +102,7 @@ def judged(
     wrong_key = inverted - np.logaddexp(rising, flat_falling) + np.log1p(-p_inverted)
     wrong_key[distinct.information == 0] = 0.0
     told = (np.where(answered, part[place], np.nan) for part in (p_negative, wrong_key))
-    return SlopeSigns(proportion, score, mixture, p_any_slope, Verdict(*told))
+    return SlopeSigns(proportion, dependence, score, mixture, p_any_slope, Verdict(*told))
 
 
 def _log_marginals(score: SlopeScore, slopes: Array, *masses: Array) -> Array:

@@ -69,13 +69,27 @@ def test_five_copies_in_families_say_what_one_says(missing: float) -> None:
     np.testing.assert_allclose(five, one, atol=0.06)
 
 
-def test_five_copies_without_families_are_far_more_certain() -> None:
+def test_five_copies_are_no_more_certain_than_one_with_families_or_without() -> None:
     responses = made(150, seed=0)
     crowd, families = copied(responses, 5)
     result = fit(crowd, "2PL")
-    one, without = doubt(verdicts(fit(responses, "2PL"))), doubt(verdicts(result))
-    assert without < one / 100
+    one, each = doubt(verdicts(fit(responses, "2PL"))), [str(k) for k in range(750)]
+    assert doubt(verdicts(result, groups=each)) < one / 100
     assert one / 3 < doubt(verdicts(result, groups=families)) < one * 3
+    assert one / 3 < doubt(verdicts(result)) < one * 3
+
+
+def test_families_that_are_named_stand_in_place_of_those_that_are_found() -> None:
+    crowd, families = copied(made(60, seed=0), 5)
+    result = fit(crowd, "2PL")
+    share = clustered_share(result, families)
+    alone = result.signs.weighted(1.0).score
+    assert 0.15 < result.dependence.share < 0.25
+    np.testing.assert_allclose(
+        result.signs.weighted(share).score, alone.weighted(share), rtol=1e-12
+    )
+    expected = result.signs.weighted(share).verdict.p_negative
+    np.testing.assert_array_equal(verdicts(result, groups=families), expected)
 
 
 @pytest.mark.parametrize("n_families", [60, 20])

@@ -315,8 +315,39 @@ def test_an_ability_that_does_not_follow_how_much_is_right_is_warned_of() -> Non
         for items, abilities in ((steep, one), (shallow, two))
     ]
     result = fit(ResponseMatrix(np.hstack(blocks)), "2PL")
-    with pytest.warns(UserWarning, match="ability of the 2PL .* more than one dimension"):
+    dimension = pytest.warns(UserWarning, match="ability of the 2PL .* more than one dimension")
+    with pytest.warns(UserWarning, match="disagree .* more than one scale"), dimension:
         flag_items(result)
+
+
+def test_two_opposing_dimensions_are_warned_of_by_what_to_do(planted: Planted) -> None:
+    generator = np.random.default_rng(1)
+    theta = generator.multivariate_normal([0, 0], [[1, -0.5], [-0.5, 1]], size=200)
+    parts = [
+        simulate_responses(
+            ItemParameters.from_difficulty(np.ones(n), generator.normal(size=n)),
+            theta[:, k],
+            seed=generator,
+        ).values
+        for k, n in ((0, 240), (1, 60))
+    ]
+    with pytest.warns(UserWarning, match="disagree .* audit the items of one kind") as caught:
+        flag_items(fit(ResponseMatrix(np.hstack(parts)), "1PL"))
+    assert len(caught) == 1
+    flag_items(fit(planted(200, 300, seed=1)[0], "1PL"))  # of one dimension nothing is warned
+
+
+def test_near_copies_are_few_by_the_number_that_is_independent(planted: Planted) -> None:
+    crowd = ResponseMatrix(np.repeat(planted(30, 300, seed=1)[0].values, 8, axis=0))
+    result = fit(crowd, "1PL")
+    said = (
+        r"240 respondents answer like about (\d+) independent ones; \1 independent respondents are"
+    )
+    with pytest.warns(UserWarning, match=said):
+        flag_items(result)
+    names = [f"family {k // 8}" for k in range(240)]
+    with pytest.warns(UserWarning, match="^30 families are few"):
+        flag_items(result, groups=names)
 
 
 # Saved results, and what is refused

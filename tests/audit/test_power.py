@@ -38,6 +38,18 @@ def test_more_respondents_find_more_and_as_many_are_needed_whoever_asks() -> Non
     assert needed.max() / needed.min() < 2
 
 
+def test_copies_have_the_power_of_those_they_copy() -> None:
+    generator = np.random.default_rng(0)
+    items = ItemParameters.from_difficulty(np.ones(300), generator.normal(size=300))
+    one = simulate_responses(items, generator.normal(size=50), seed=generator).values
+    powers = []
+    for crowd in (one, np.repeat(one, 6, axis=0)):
+        found = slope_signs(patterns_of(ResponseMatrix(crowd), synthetic_is_real=False))
+        powers.append(power_of(found, 0.05, found.dependence.independent))
+    assert powers[1].found == pytest.approx(powers[0].found, abs=0.05)
+    assert powers[1].needed == pytest.approx(powers[0].needed, rel=0.1)
+
+
 def test_of_noise_there_is_no_power() -> None:
     flips = ResponseMatrix(np.random.default_rng(0).integers(0, 2, (60, 100)))
     power = power_of(slope_signs(patterns_of(flips, synthetic_is_real=False)), 0.05, 60)

@@ -21,6 +21,7 @@ from irtkit import (
 )
 from irtkit.audit import shuffle
 from irtkit.audit.shuffle import shuffled
+from irtkit.signs import Dependence
 
 SHAPE = (100, 40)
 NAMES = ["data", "shuffled, seed 0", "shuffled, seed 1", "shuffled, seed 2"]
@@ -100,7 +101,7 @@ def test_the_table_has_a_row_for_the_data_and_for_every_seed(control: ShuffleCon
     assert list(control.table.columns) == ["flagged", "negative", "dimension", "residual"]
     assert control.table[["dimension", "residual"]].to_numpy().min() > 1 / SHAPE[0]
     assert control.table[["dimension", "residual"]].to_numpy().max() < 1
-    assert control.n_respondents == SHAPE[0]
+    assert control.dependence.n_respondents == SHAPE[0]
 
 
 def test_the_first_row_says_what_flag_items_says(control: ShuffleControl) -> None:
@@ -158,7 +159,7 @@ def test_synthetic_respondents_are_left_out(control: ShuffleControl) -> None:
     crowd = add_synthetic(made(seed=7), ("always-right", "coin"), draws=5)
     among = shuffle_control(crowd, seeds=[0, 1, 2])
     pd.testing.assert_frame_equal(among.table, control.table, rtol=1e-9)
-    assert among.n_respondents == SHAPE[0]
+    assert among.dependence.n_respondents == SHAPE[0]
 
 
 def test_of_many_respondents_some_are_drawn_for_shares_of_variance(
@@ -218,11 +219,14 @@ def test_thresholds_are_those_of_flag_items() -> None:
 # Sentences
 
 
-def stated(values: dict[str, list[float]], **changes: Any) -> ShuffleControl:
+def stated(
+    values: dict[str, list[float]], *, n: int = 60, effective: float | None = None, **changes: Any
+) -> ShuffleControl:
     numbers = {"flagged": [3, 9], "negative": [2, 0], **values}
     table = pd.DataFrame(numbers, index=pd.Index(NAMES[:2], name="responses"))
-    settings = {"power": 0.9, "respondents_needed": 50, "n_respondents": 60, **changes}
-    return ShuffleControl(table, **settings)
+    dependence = Dependence(n, 1.0, n if effective is None else effective, 0.0)
+    settings = {"power": 0.9, "respondents_needed": 50, **changes}
+    return ShuffleControl(table, dependence=dependence, **settings)
 
 
 def said(values: dict[str, list[float]], **changes: Any) -> list[str]:
@@ -250,10 +254,18 @@ def test_sentences_tell_one_dimension_from_two_and_from_none() -> None:
 
 def test_too_few_respondents_are_told_with_how_many_would_do() -> None:
     values = {"dimension": [0.2, 0.03], "residual": [0.02, 0.03]}
-    few = said(values, n_respondents=20, power=0.123)
+    few = said(values, n=20, power=0.123)
     assert few[-1].startswith("20 respondents are few")
     assert "12% of inverted items of typical discrimination are found; about 50 respond" in few[-1]
     assert not any("are few" in sentence for sentence in said(values))
+
+
+def test_near_copies_are_few_although_they_are_many() -> None:
+    values = {"dimension": [0.2, 0.03], "residual": [0.02, 0.03]}
+    alike, few = said(values, n=400, effective=20.2, power=0.123)[-2:]
+    assert alike == "400 respondents answer like about 20 independent ones."
+    assert few.startswith("20 independent respondents are few: 12%")
+    assert few.endswith("about 50 independent respondents would find 80% of them.")
 
 
 def test_printing_shows_the_sentences_and_the_table(control: ShuffleControl) -> None:

@@ -24,6 +24,47 @@ from irtkit import (
 from irtkit.calibration.priors import Hyper
 from irtkit.irf import Items
 
+WIDE = {
+    "no density": ItemPrior(intercept=Normal(0.0, 2.0)),
+    "nothing at all": ItemPrior(),
+    "a wide normal": ItemPrior(Normal(0.0, 1e4), Normal(0.0, 2.0)),
+    "a wide lognormal": ItemPrior(LogNormal(0.0, 10.0), Normal(0.0, 2.0)),
+}
+
+
+def with_a_step() -> ResponseMatrix:
+    """Thirty items that differ in slope, and one that the ablest alone get right."""
+    responses, _ = drawn(60, 30, seed=1)
+    order = responses.values.sum(axis=1).argsort().argsort()
+    return ResponseMatrix(np.column_stack([responses.values, order >= 25]))
+
+
+@pytest.mark.parametrize("prior", WIDE.values(), ids=WIDE)
+def test_an_item_whose_slope_no_density_holds_is_unbounded_and_warned_of(prior: ItemPrior) -> None:
+    responses = with_a_step()
+    with pytest.warns(UserWarning, match="no finite maximum.*no prior holds them"):
+        items = fit(responses, prior=prior, max_iterations=300).items
+    assert items["status"].iloc[-1] == "unbounded"
+    assert items["discrimination"].abs().iloc[-1] > 20
+    bounded = items["discrimination"].abs() < 10
+    assert items.loc[bounded, "status"].isin(["ok", "no variance"]).all()
+
+
+@pytest.mark.parametrize("slope", [Normal(1.0, 5.0), LogNormal(0.0, 1.0), LogNormal(2.5, 0.5)])
+def test_a_density_that_holds_a_steep_slope_leaves_it_ok(slope: Density) -> None:
+    items = fit(with_a_step(), prior=ItemPrior(slope, Normal(0.0, 20.0))).items
+    assert items["status"].eq("ok").all()
+
+
+def test_an_item_that_all_get_right_is_unbounded_without_a_density_of_intercepts() -> None:
+    responses, _ = drawn(60, 10, seed=1)
+    matrix = ResponseMatrix(np.column_stack([responses.values, np.ones(60, dtype=int)]))
+    with pytest.warns(UserWarning, match="1 of 11 items have no finite maximum"):
+        items = fit(matrix, prior=ItemPrior(Normal(1.0, 0.5))).items
+    assert items["status"].tolist() == ["ok"] * 10 + ["unbounded"]
+    held = fit(matrix, prior=ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0))).items
+    assert held["status"].tolist() == ["ok"] * 10 + ["no variance"]
+
 
 def drawn(
     n_respondents: int, n_items: int, seed: int, negative: float = 0.0

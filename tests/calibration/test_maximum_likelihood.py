@@ -118,8 +118,9 @@ def assert_alike(found: FitResult, expected: FitResult, higher: float) -> None:
     assert abs(higher) < 1e-7
     # a log-likelihood alone is not flat where a penalised search ends: 2e-9, of the 3PL 3e-6
     assert found.log_likelihood == pytest.approx(expected.log_likelihood, abs=1e-5, rel=0)
-    # sums of the information formed as a whole are in 32 bits; in 64 both differ by 4e-9
-    of_errors = 1e-6 if len(found.items) > 150 else 5e-5
+    # sums of the information formed as a whole are in 32 bits; in 64 both differ as the estimates
+    # do that they are taken at, by 1e-6
+    of_errors = 1e-5 if len(found.items) > 150 else 5e-5
     for name in (name for name in PARTS if expected.items[name].any()):
         errors = expected.items[f"{name}_se"].to_numpy()
         off = (found.items[name] - expected.items[name]).to_numpy() / errors

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import json
 from dataclasses import FrozenInstanceError, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import irtkit
-from irtkit import FitResult, ResponseMatrix, add_synthetic, fit, load
+from irtkit import (
+    FitResult,
+    ItemParameters,
+    ResponseMatrix,
+    add_synthetic,
+    fit,
+    load,
+    simulate_responses,
+    storage,
+)
 from irtkit.calibration.result import Settings
 from irtkit.patterns import patterns_of
 
@@ -70,10 +79,12 @@ def test_average_error_is_the_share_wrong_of_observed_real_responses(result: Fit
     assert result.items["average_error"].to_numpy() == pytest.approx(wrong, abs=1e-15)
 
 
-def test_p_negative_falls_with_the_slope_in_standard_errors(result: FitResult) -> None:
+def test_p_negative_falls_with_the_slope_in_standard_errors_where_there_is_doubt(
+    result: FitResult,
+) -> None:
     ratio = result.items["discrimination"] / result.items["discrimination_se"]
     ordered = result.items["p_negative"].iloc[np.argsort(-ratio)]
-    assert ordered.is_monotonic_increasing
+    assert ordered.clip(lower=0.01).is_monotonic_increasing
     assert ordered.between(0, 1).all()
 
 
@@ -108,8 +119,38 @@ def test_the_verdict_comes_back_from_a_file(
         there, here = (getattr(each.verdict, name) for each in (result, back))
         np.testing.assert_array_equal(here, there)
         assert np.isfinite(here).all()
+    assert back.dependence == result.dependence is not None
+    assert str(back) == str(result)
     back.save(tmp_path / "again", include_responses=include)
     assert (tmp_path / "again").read_bytes() == (tmp_path / "fit").read_bytes()
+
+
+def test_near_copies_are_said_in_print_and_after_loading_without_responses(
+    result: FitResult, tmp_path: Path
+) -> None:
+    assert "answer like about" not in str(result)
+    parents = np.random.default_rng(0).integers(0, 2, (20, 100))
+    crowd = fit(ResponseMatrix(np.repeat(parents, 10, axis=0)), "1PL")
+    assert crowd.dependence is not None
+    assert str(crowd).count(crowd.dependence.sentence) == 1
+    assert "200 respondents answer like about" in crowd.dependence.sentence
+    crowd.save(tmp_path / "fit", include_responses=False)
+    assert str(load(tmp_path / "fit")) == str(crowd)
+
+
+def test_a_file_from_before_dependence_was_told_says_nothing_of_it(
+    result: FitResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = storage.write
+
+    def as_before(path: Any, form: Any, record: dict[str, Any], **how: Any) -> None:
+        write(path, form, {k: v for k, v in record.items() if k != "saved_dependence"}, **how)
+
+    monkeypatch.setattr(storage, "write", as_before)
+    result.save(tmp_path / "fit")
+    back = load(tmp_path / "fit")
+    assert back.dependence is None
+    np.testing.assert_array_equal(back.verdict.p_negative, result.verdict.p_negative)
 
 
 def test_without_responses_or_a_saved_verdict_there_is_none(result: FitResult) -> None:
@@ -252,3 +293,43 @@ def test_settings_are_equal_to_the_dictionary_of_them() -> None:
 def test_settings_cannot_be_changed() -> None:
     with pytest.raises(FrozenInstanceError):
         SETTINGS.seed = 4  # type: ignore[misc]
+
+
+def test_who_answered_nothing_and_what_nobody_answered_counts_in_no_criterion() -> None:
+    items = ItemParameters.from_difficulty(np.linspace(0.8, 1.4, 6), np.linspace(-1, 1, 6))
+    values = simulate_responses(items, np.random.default_rng(3).normal(size=300), seed=4).values
+    wider = np.full((340, 8), -1)
+    wider[:300, :6] = values
+    for model in ("1PL", "2PL"):
+        plain, padded = (
+            fit(ResponseMatrix(cells), model, prior=None, standard_errors=False)
+            for cells in (values, wider)
+        )
+        assert padded.n_parameters == plain.n_parameters
+        assert padded.aic == pytest.approx(plain.aic, abs=1e-3)
+        assert padded.bic == pytest.approx(plain.bic, abs=1e-3)
+
+
+def test_items_that_synthetic_respondents_alone_answered_count_no_parameters() -> None:
+    values = np.array([[1, 0, -1], [0, 1, -1], [1, 1, -1], [0, 0, -1], [1, 1, 1]])
+    matrix = ResponseMatrix(values, synthetic=[False] * 4 + [True])
+    assert fit(matrix, "2PL").n_parameters == 4
+
+
+def test_criteria_under_a_prior_are_marked_in_print() -> None:
+    matrix = ResponseMatrix([[1, 0, 1], [0, 1, 1], [1, 1, 0], [0, 0, 1]] * 20)
+    assert "AIC* " in str(fit(matrix, "1PL"))
+    assert "as if no prior" in str(fit(matrix, "1PL"))
+    assert "AIC* " not in str(fit(matrix, "1PL", prior=None))
+
+
+def test_the_log_likelihood_of_counts_is_that_of_their_sequence() -> None:
+    one = ResponseMatrix.from_counts([[2, 1], [1, 3], [0, 2]], [[3, 3], [3, 3], [3, 3]])
+    found = fit(one, "1PL", standard_errors=False)
+    theta = np.linspace(-8, 8, 801)
+    p = found.parameters.probability(theta)
+    right = np.array([[2, 1], [1, 3], [0, 2]])
+    likelihood = np.prod(p ** right[:, None] * (1 - p) ** (3 - right[:, None]), axis=2)
+    weights = np.exp(-(theta**2) / 2)
+    marginal = likelihood @ weights / weights.sum()
+    assert found.log_likelihood == pytest.approx(np.log(marginal).sum(), abs=1e-4)

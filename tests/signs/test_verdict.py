@@ -11,7 +11,7 @@ import pytest
 from irtkit import ResponseMatrix, fit
 from irtkit.irf import MODELS
 from irtkit.patterns import blocks, patterns_of
-from irtkit.signs import ProportionScore, SlopeScore, SlopeSigns, slope_signs
+from irtkit.signs import Dependence, ProportionScore, SlopeScore, SlopeSigns, slope_signs
 from irtkit.signs import verdict as module
 from irtkit.signs.mixture import SlopeGrid
 
@@ -34,7 +34,8 @@ def judged(z: Array, information: float) -> SlopeSigns:
     """What items of the same information say; who answered them makes no difference."""
     score = SlopeScore(z * information**0.5, np.full(len(z), information))
     nobody = ProportionScore(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.bool_))
-    return module.judged(nobody, score, np.ones(len(z), dtype=np.bool_))
+    independent = Dependence(0, 1.0, 0.0, 0.0)
+    return module.judged(nobody, independent, score, np.ones(len(z), dtype=np.bool_))
 
 
 def noise(n_respondents: int, n_items: int, seed: int) -> ResponseMatrix:
@@ -119,7 +120,7 @@ def test_without_any_variance_nothing_is_said() -> None:
 
 
 def test_a_share_of_the_respondents_is_judged_as_that_many_score_tests(planted: Planted) -> None:
-    whole = signs(planted(60, 200, seed=4)[0])
+    whole = signs(planted(60, 200, seed=4)[0]).weighted(1.0)
     half = whole.weighted(0.5)
     np.testing.assert_allclose(half.score.z, whole.score.z * 0.5**0.5, rtol=1e-12)
     assert np.abs(half.verdict.wrong_key).mean() < np.abs(whole.verdict.wrong_key).mean()
@@ -164,7 +165,7 @@ def test_an_item_without_responses_has_no_verdict(planted: Planted) -> None:
 def test_verdicts_are_ratios_of_integrals_over_the_mixture_of_slopes() -> None:
     generator = np.random.default_rng(2)
     z = np.concatenate([generator.normal(6, 2, 250), generator.normal(0, 1.7, 60), [-4.0]])
-    _, _, mixture, p_any_slope, verdict = judged(z, 16.0)
+    *_, mixture, p_any_slope, verdict = judged(z, 16.0)
     size = np.linspace(8, 0, 160_000, endpoint=False)
     steep, flat = mixture.masses(SlopeGrid(size, np.log(size), np.ones(len(size))))
     regular, inverted, p_flat = mixture.shares

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import logit
 
 from irtkit.calibration.empirical import empirical_bayes
-from irtkit.calibration.estimates import Estimates
+from irtkit.calibration.estimates import Estimates, unbounded
 from irtkit.calibration.likelihood import synthetic_sd
 from irtkit.calibration.maximise import FAR, Control, Monitor, Stopping, maximise
 from irtkit.calibration.maximum_likelihood import start
@@ -164,7 +164,7 @@ class VariationalFit:
         return Estimates(
             items=Items(*parameters.T),
             covariances=covariance if self.settings.standard_errors else None,
-            information=None,
+            unbounded=unbounded(self.problem.prior, Items(*parameters.T), None),
             common_slope=coordinates.common_slope,
             ability=abilities.mean,
             ability_se=abilities.sd,

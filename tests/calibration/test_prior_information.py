@@ -1,0 +1,108 @@
+"""Second derivatives of priors against differences of their densities, and what follows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from irtkit import Beta, Density, ItemPrior, LogNormal, Normal, WeakPrior
+from irtkit.calibration.item_distribution import ItemDistribution
+from irtkit.calibration.likelihood import Parameterisation, prior_at
+from irtkit.calibration.prior_information import prior_information
+from irtkit.calibration.priors import Hyper
+from irtkit.irf import MODELS, Items
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from irtkit.calibration.priors import Prior
+    from irtkit.irf import Array, ModelName
+
+ITEMS = Items(
+    np.array([0.05, 0.9, -1.4, 3.0, 30.0]),
+    np.array([0.5, -2.0, 0.1, 1.0, 4.0]),
+    np.array([-1.5, -3.0, 0.0, -6.0, -1.0]),
+)
+HYPER = Hyper(log_scale=0.3, location=-0.4)
+
+
+class Sech(Density):
+    """Density of the size sech, given as a plain tuple."""
+
+    def at(self, x: Array) -> Any:
+        return -np.log(np.cosh(x)), -np.tanh(x), 1 - np.tanh(x) ** 2
+
+
+PRIORS = (
+    WeakPrior(),
+    ItemPrior(LogNormal(0.0, 0.5), Normal(0.0, 2.0), Beta(5.0, 17.0)),
+    ItemPrior(Sech(), Sech(), Sech()),
+    ItemDistribution(1.2, 0.8, 0.3, 0.05, 0.2, 1.1, -0.3, 0.6),
+)
+
+
+def density(prior: Prior, model: ModelName, x: Array) -> float:
+    """Log density of one item and of m and log τ; of Rasch the log SD stands for the slope."""
+    slope = np.exp(x[:1]) if model == "Rasch" else x[:1]
+    items = Items(slope, x[1:2], x[2:3] if model == "3PL" else None)
+    hyper = Hyper(location=x[-2], log_scale=x[-1])
+    return prior.at(items, hyper, common_slope=model in {"1PL", "Rasch"}).log_density
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("prior", PRIORS, ids=["weak", "own", "of a user", "empirical"])
+@pytest.mark.parametrize("j", range(5))
+def test_the_information_of_a_prior_is_minus_the_second_derivative_of_its_density(
+    model: ModelName, prior: Prior, j: int
+) -> None:
+    parameters, at_all = Parameterisation(model, 1, learns=prior.learns), ITEMS.chosen([j])
+    items = at_all if model == "3PL" else at_all._replace(logit_guessing=None)
+    sd = float(items.slope[0]) if model == "Rasch" else 1.0
+    at = parameters.values(parameters.vector(items, HYPER, abs(sd)))._replace(hyper=HYPER)
+    found = prior_information(prior, parameters, at, None)
+    border = found.border[0]
+    whole = np.block([[found.blocks[0], border], [border.T, found.corner]])
+    slope = np.log(at.latent_sd) if model == "Rasch" else items.slope[0]
+    parts = [slope, *(part[0] for part in items[1:] if part is not None), *HYPER[::-1]]
+    expected = hessian(lambda x: -density(prior, model, x), np.array(parts))
+    n = len(whole)
+    assert whole == pytest.approx(expected[:n, :n], rel=1e-4, abs=1e-4)
+
+
+def hessian(function: Callable[[Array], float], x: Array) -> Array:
+    """Central differences of the fourth order, of one another."""
+    steps, weights = np.diag(1e-3 * (0.1 + np.abs(x))), {-2: 1, -1: -8, 1: 8, 2: -1}
+    found = np.empty((len(x), len(x)))
+    for i, one in enumerate(steps):
+        for j, other in enumerate(steps):
+            total = sum(
+                by_p * by_q * function(x + p * one + q * other)
+                for p, by_p in weights.items()
+                for q, by_q in weights.items()
+            )
+            found[i, j] = total / (144 * one[i] * other[j])
+    return found
+
+
+def test_copies_of_an_item_say_as_much_as_there_are_of_them() -> None:
+    parameters = Parameterisation("2PL", 2, learns=True)
+    items = Items(np.array([0.4, 1.2]), np.array([0.1, -1.0]))
+    one, both = (
+        prior_information(WeakPrior(), parameters, at, copies)
+        for at, copies in (
+            (parameters.values(parameters.vector(items, HYPER)), None),
+            (parameters.values(parameters.vector(items, HYPER)), np.array([1.0, 3.0])),
+        )
+    )
+    assert both.blocks[1] == pytest.approx(3 * one.blocks[1])
+    assert both.border[1] == pytest.approx(3 * one.border[1])
+
+
+def test_far_from_typical_slopes_the_weak_prior_bends_the_other_way() -> None:
+    # its density of asinh(a/τ) has the tails of Student's, which are convex
+    parameters = Parameterisation("2PL", 1, learns=True)
+    at = parameters.values(parameters.vector(Items(np.zeros(1), np.zeros(1)), Hyper(0.0, 0.0)))
+    assert prior_information(WeakPrior(), parameters, at, None).blocks[0, 0, 0] < 0
+    assert prior_at(WeakPrior(), parameters, at, None).blocks[0, 0, 0] > 0
