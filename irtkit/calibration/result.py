@@ -376,7 +376,9 @@ class FitResult:
             lines.append(f"SD of ability {self.latent_sd:.3f}")
         if self.dependence is not None:
             lines += filter(None, (self.dependence.sentence, self.dependence.doubt))
-        words = tables_in_words(self._items, self._respondents, self.counts, self.alike, self.model)
+        tables = self._items, self._respondents, self.counts, self.alike
+        doubted = self.dependence is not None and bool(self.dependence.doubt)
+        words = tables_in_words(*tables, self.model, doubted=doubted)
         return "\n".join([*lines, words])
 
 

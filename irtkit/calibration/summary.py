@@ -28,6 +28,8 @@ def tables_in_words(
     counts: Counts,
     alike: pd.Series[float],
     model: ModelName,
+    *,
+    doubted: bool,
 ) -> str:
     """Return what ``print(result)`` says of items, the hardest ones, and the ablest respondents.
 
@@ -44,7 +46,7 @@ def tables_in_words(
     ablest = ablest.set_axis([*map(shortened, ablest.index)]).rename_axis("respondent")
     return "\n".join(
         [
-            in_lines(_remarkable(items, counts)),
+            in_lines(_remarkable(items, counts, doubted=doubted)),
             *("", "items with the highest average error, of those that some get right"),
             "(difficulty is blank where an item is flat or its slope is below 0):",
             plain(table_of(folded(hardest, alike, _SHOWN), ["status"])),
@@ -53,11 +55,11 @@ def tables_in_words(
     )
 
 
-def _remarkable(items: pd.DataFrame, counts: Counts) -> list[str]:
+def _remarkable(items: pd.DataFrame, counts: Counts, *, doubted: bool) -> list[str]:
     """How many items are called negative, and how many have no ordinary estimate."""
     slope, status = items["discrimination"].to_numpy(), items["status"]
     lines = []
-    if sentence := negative_sentence(items["p_negative"].to_numpy(), slope):
+    if sentence := negative_sentence(items["p_negative"].to_numpy(), slope, doubted=doubted):
         lines.append(sentence)
     if flat := int((status == "flat").sum()):
         lines.append(
@@ -69,27 +71,31 @@ def _remarkable(items: pd.DataFrame, counts: Counts) -> list[str]:
     return lines + silent_items(counts, items.index)
 
 
-def negative_sentence(p_negative: Array, slope: Array) -> str:
+def negative_sentence(p_negative: Array, slope: Array, *, doubted: bool) -> str:
     """Say how many items are called negative, and how many slopes below 0 are not believed.
 
-    A sentence that fit, comparison and audit share; without any such item, nothing. ``slope`` of a
-    model with a common one has no say.
+    A sentence that fit and comparison share; without any such item, nothing. ``slope`` of a model
+    with a common one has no say. Where one scale does not hold (``doubted``), no rate does.
     """
     called, below = called_negative(p_negative), np.asarray(slope) < 0
     own = len(np.unique(slope)) > 1
-    n, doubted, above = called.sum(), (below & ~called).sum() * own, (called & (slope > 0)).sum()
+    n, unsure, above = called.sum(), (below & ~called).sum() * own, (called & (slope > 0)).sum()
     parts = []
     if n:
         parts.append(
             f"{n} of {len(called)} items {'has' if n == 1 else 'have'} negative discrimination "
-            f"(at a false-discovery rate of {FALSE_DISCOVERY_RATE:.0%})"
+            + (
+                "(but one scale does not hold, and keys may be right)"
+                if doubted
+                else f"(at a false-discovery rate of {FALSE_DISCOVERY_RATE:.0%})"
+            )
         )
         if above and own:
             parts.append(f"the fitted slope of {above} of them is above 0")
-    if doubted:
+    if unsure:
         further = "further " if n else ""
-        slopes = f"{further}slope is" if doubted == 1 else f"{further}slopes are"
-        parts.append(f"{doubted} {slopes} estimated below 0, but may not be")
+        slopes = f"{further}slope is" if unsure == 1 else f"{further}slopes are"
+        parts.append(f"{unsure} {slopes} estimated below 0, but may not be")
     return "; ".join(parts)
 
 

@@ -173,6 +173,8 @@ def compare_difficulties(
         sentences.append(agreement_sentence(names, agreement, n_left_out))
         if names[0] == "average_error":
             sentences.append(moves_sentence(names, agreement, items.loc[both.index], items))
+    dependence = getattr(result, "dependence", None)
+    doubted = dependence is not None and bool(dependence.doubt)
     held_out = _held_out(result, folds, models, seed, progress=progress)
     if held_out is not None:
         sentences.append(held_out_sentence(held_out))
@@ -181,7 +183,12 @@ def compare_difficulties(
         pairs=pd.DataFrame(rows),
         summary=[
             sentence
-            for sentence in (*sentences, signs_sentence(items), few_sentence(items), told)
+            for sentence in (
+                *sentences,
+                signs_sentence(items, doubted=doubted),
+                few_sentence(items),
+                told,
+            )
             if sentence
         ],
         held_out=held_out,

@@ -101,11 +101,12 @@ def held_out_sentence(held_out: pd.DataFrame) -> str:
     )
 
 
-def signs_sentence(items: pd.DataFrame) -> str:
+def signs_sentence(items: pd.DataFrame, *, doubted: bool) -> str:
     """Say how many items are called negative, as the fit and an audit do."""
     nothing = np.full(len(items), np.nan)
     p_negative = np.asarray(items.get("p_negative", nothing))
-    told = negative_sentence(p_negative, np.asarray(items["discrimination"]))
+    slope = np.asarray(items["discrimination"])
+    told = negative_sentence(p_negative, slope, doubted=doubted)
     return f"{told}." if told else ""
 
 
