@@ -17,6 +17,7 @@ import numpy as np
 from irtkit.audit.answers import strong_answers
 from irtkit.audit.families import clustered_share, family_codes
 from irtkit.audit.power import power_of
+from irtkit.calibration.caveats import doubts_one_ability
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_type
 
@@ -36,12 +37,13 @@ _FAMILIES = "families"
 _INTERVAL = 1.96  # half of a 95 % interval, in standard errors
 _ABILITIES = 201
 """Quantiles of ability over which information is averaged, every half percent."""
+_NOT_ONE_ABILITY = (
+    "the fit warned that one ability does not explain the responses (result.warnings): items "
+    "called negative may then have right keys; audit the items of one kind by themselves, or name "
+    "the families (groups)"
+)
 _LEAST_POWER = 0.5
 """Power under which a warning says that respondents are few: more is missed than found."""
-_ANOTHER_DIMENSION, _ITEMS_FOR_DIMENSIONS = 0.9, 20
-"""Rank correlation of ability with the proportion score under which the model follows something
-else. Of one-dimensional matrices (log slopes with an SD of 0.5, up to a tenth of them inverted) 4 %
-with 20 items lie below, none with 30 and 16 % with 10."""
 
 
 def flag_items(
@@ -113,10 +115,8 @@ def flag_items(
     -----
     UserWarning
         If there are too few respondents to find most inverted items (with the number that would
-        do), if the matrix holds no more structure than noise, if respondents disagree more than
-        one scale of ability allows (a second dimension, or a few families), or if the fitted
-        ability has little to do with how much respondents get right. A result without its
-        responses cannot tell.
+        do), if the matrix holds no more structure than noise (a result without its responses
+        cannot tell these), or if the fit warned that one ability does not explain the responses.
 
     Examples
     --------
@@ -136,6 +136,8 @@ def flag_items(
     answers = None if predictions is None else strong_answers(result, predictions)
     signs = None if result.responses is None else result.signs
     verdict = result.verdict
+    if doubts_one_ability(result.warnings):
+        warnings.warn(_NOT_ONE_ABILITY, stacklevel=2)
     if groups is not None:
         families = family_codes(result, groups)
         signs = result.signs.weighted(clustered_share(result, families))
@@ -216,12 +218,6 @@ def _table(
 
 def _warn(result: FitResult, signs: SlopeSigns, fdr: float, n: int, unit: str) -> None:
     """Say what keeps the decision from being sharp."""
-    if signs.dependence.doubt:
-        warnings.warn(
-            f"{signs.dependence.doubt}. Items called negative may then have right keys: audit the "
-            "items of one kind by themselves, or name the families (groups)",
-            stacklevel=3,
-        )
     alike = "" if unit == _FAMILIES else signs.dependence.sentence
     alike += "; " if alike else ""
     if signs.p_any_slope < 0.5:
@@ -234,22 +230,3 @@ def _warn(result: FitResult, signs: SlopeSigns, fdr: float, n: int, unit: str) -
     power = power_of(signs, fdr, n)
     if power.found < _LEAST_POWER:
         warnings.warn(f"{alike}{power.sentence(n, unit)}", stacklevel=3)
-    agreement = _agreement_with_right(result, signs)
-    if agreement < _ANOTHER_DIMENSION and len(result.item_labels) >= _ITEMS_FOR_DIMENSIONS:
-        warnings.warn(
-            f"the ability of the {result.model} hardly follows how much respondents get right "
-            f"(rank correlation {agreement:.2f}): the matrix holds more than one dimension, and "
-            "negative items are told by what respondents get right, not by that ability",
-            stacklevel=3,
-        )
-
-
-def _agreement_with_right(result: FitResult, signs: SlopeSigns) -> float:
-    """Rank correlation of ability with the proportion score."""
-    from scipy.stats import spearmanr
-
-    value, _, scored = signs.proportion
-    value, ability = value[scored], result.ability[scored]
-    if np.ptp(value) == 0 or np.ptp(ability) == 0:
-        return 1.0
-    return float(spearmanr(value, ability).statistic)

@@ -177,6 +177,8 @@ def compare_difficulties(
     held_out = _held_out(result, folds, models, seed, progress=progress)
     if held_out is not None:
         sentences.append(held_out_sentence(held_out))
+    if getattr(result, "warnings", ()):
+        sentences.append("The fit warned: see result.warnings, which print(result) shows.")
     return DifficultyComparison(
         table=table,
         pairs=pd.DataFrame(rows),

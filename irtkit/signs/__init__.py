@@ -3,19 +3,24 @@
 :func:`slope_signs` does it all: ``score_test`` tests the slope of each item at 0 against the share
 right of respondents, ``dependence`` says how much that counts where respondents answer alike,
 ``mixture`` learns how slopes are distributed among the items, and ``verdict`` puts all together.
+``leftover`` looks whether one ability is all that the responses have in common.
 """
 
 from irtkit.signs.dependence import Dependence
+from irtkit.signs.leftover import Leftover, leftover
 from irtkit.signs.mixture import SlopeMixture
-from irtkit.signs.score_test import ProportionScore, SlopeScore
+from irtkit.signs.score_test import ProportionScore, SlopeScore, proportion_score
 from irtkit.signs.verdict import SlopeSigns, Verdict, slope_signs
 
 __all__ = [
     "Dependence",
+    "Leftover",
     "ProportionScore",
     "SlopeMixture",
     "SlopeScore",
     "SlopeSigns",
     "Verdict",
+    "leftover",
+    "proportion_score",
     "slope_signs",
 ]
