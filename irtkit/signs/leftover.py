@@ -7,7 +7,7 @@ of its own; Horn 1965). Here it is held against the next one: many families of n
 :mod:`irtkit.signs.dependence` speaks, make many large singular values, and none stands out.
 
 - **What is expected** of a respondent is, for every item by itself, a straight line in ability with
-  kinks at its quartiles, so that slopes, guessing and skewed abilities are no pattern. Ability is
+  kinks at its quantiles, so that slopes, guessing and skewed abilities are no pattern. Ability is
   the sum of the deviations from the share right, each weighed by the regression of its item on the
   proportion score, so that inverted items count against it: one step of the power method.
 - **Deviations are scaled** to the same mean square in every item and every respondent.
@@ -47,12 +47,20 @@ patterns of chance. With all of them the ratio is 2.6 in one of ten sets with 95
 _LEAST_RESPONDENTS, _LEAST_ITEMS, _LEAST_RESPONSES = 30, 20, 10
 """Of fewer nothing is said; the last is of a respondent to the items looked at, and of an item by
 the respondents. With 20 of 100 items on a second ability 30 respondents are too few in any case."""
-_QUARTILES = (0.25, 0.5, 0.75)
+_LEAST_KINKS, _PER_KINK, _MOST_KINKS = 2, 50, 8
+"""Kinks that curves have at least, respondents for each further one, and most kinks. With three at
+any number abilities with an SD of 3 make a pattern in all of 12 sets of 2,000 × 40, and exponential
+ones with steep slopes in a third."""
 _RIDGE = 1e-3
 """Of responses, added where an item was not answered on both sides of a kink."""
-_LEAST_RATIO, _SPREADS = 1.15, 3.0
-"""Ratio from which a pattern is said to stand out, and what is added for noise in units of its
-scale. Of one ability come up to 1.15 with steep slopes (log slopes with an SD of 0.8)."""
+_LEAST_SQUARE = 0.02
+"""Mean square that deviations are taken to have at least: 0.16 is that of an item of middling
+difficulty with a slope of 1, and what is known almost surely is not blown up to that. A quarter
+of it lets abilities with an SD of 3 make a pattern in a fifth of the sets of 2,000 × 40."""
+_LEAST_RATIO, _SPREADS = 1.15, 11.0
+"""Ratio from which a pattern is said to stand out where responses are many, and what is added where
+they are few: the square of this times the spread of the largest value in noise. Of one ability come
+up to 1.1 at 1,000 × 100 and up to 1.58 at 30 × 40, where the bounds are 1.17 and 1.58."""
 _SINGULAR_VALUES = 3
 
 
@@ -75,16 +83,17 @@ def leftover(patterns: Patterns, proportion: ProportionScore) -> Leftover:
     nothing = Leftover(1.0, 1.0)
     items, who = _chosen(patterns, proportion)
     right, tried = dense_cells(patterns, who, items)
-    answered = tried > 0
-    kept, asked = (answered.sum(axis=k) >= _LEAST_RESPONSES for k in (1, 0))
+    kept = np.count_nonzero(tried, axis=1) >= _LEAST_RESPONSES
+    asked = np.count_nonzero(tried[kept], axis=0) >= _LEAST_RESPONSES
     if kept.sum() < _LEAST_RESPONDENTS or asked.sum() < _LEAST_ITEMS:
         return nothing
     if not (kept.all() and asked.all()):
         right, tried = right[kept][:, asked], tried[kept][:, asked]
     deviation = _deviations(right, tried, proportion.value[who[kept]].astype(np.float32))
     n, m = np.sqrt(deviation.shape)
-    scale = (1 / n + 1 / m) ** (1 / 3) / (n + m)  # of the largest in noise (Johnstone 2001)
-    return Leftover(_largest_ratio(deviation), float(_LEAST_RATIO + _SPREADS * scale))
+    spread = (1 / n + 1 / m) ** (1 / 3) / (n + m)  # of the largest in noise (Johnstone 2001)
+    bound = _LEAST_RATIO + (_SPREADS * spread) ** 2
+    return Leftover(_largest_ratio(deviation), float(bound))
 
 
 def _chosen(patterns: Patterns, proportion: ProportionScore) -> tuple[Places, Places]:
@@ -110,24 +119,33 @@ def _deviations(right: Floats, tried: Floats, ability: Floats) -> Floats:
     slope = ability @ deviation / np.maximum(count * share * (1 - share), 1)
     weighed = np.maximum(tried @ np.abs(slope), np.finfo(np.float32).tiny)
     basis = _basis(deviation @ slope / weighed)
-    one, other = np.triu_indices(basis.shape[1])
-    squares = np.empty((len(count), basis.shape[1], basis.shape[1]), np.float32)
-    squares[:, one, other] = squares[:, other, one] = tried.T @ (basis[:, one] * basis[:, other])
-    squares += _RIDGE * np.eye(basis.shape[1], dtype=np.float32)
-    curves = np.linalg.solve(squares, (right.T @ basis)[:, :, None])[:, :, 0]
+    curves = _curves(right, tried, basis)
     deviation = right - tried * (basis @ curves.T)
     if tried.max() > 1:
         deviation /= np.sqrt(np.maximum(tried, 1))
     n = [np.maximum(np.count_nonzero(tried, axis=axis, keepdims=True), 1) for axis in (0, 1)]
     for axis in (0, 1, 0):
         square = np.square(deviation).sum(axis=axis, keepdims=True) / n[axis]
-        deviation *= 1 / np.sqrt(np.maximum(square, _RARE * _RARE), dtype=np.float32)
+        deviation *= 1 / np.sqrt(np.maximum(square, _LEAST_SQUARE), dtype=np.float32)
     return deviation
 
 
+def _curves(right: Floats, tried: Floats, basis: Floats) -> Floats:
+    """Coefficients of every item, by least squares."""
+    found = right.T @ basis
+    if tried.min() == tried.max():  # the basis is orthogonal, and of mean square 1
+        return np.asarray(found / (tried[0, 0] * len(basis)))
+    one, other = np.triu_indices(basis.shape[1])
+    squares = np.empty((right.shape[1], basis.shape[1], basis.shape[1]), np.float32)
+    squares[:, one, other] = squares[:, other, one] = tried.T @ (basis[:, one] * basis[:, other])
+    squares += _RIDGE * np.eye(basis.shape[1], dtype=np.float32)
+    return np.asarray(np.linalg.solve(squares, found[:, :, None])[:, :, 0])
+
+
 def _basis(ability: Floats) -> Floats:
-    """Straight lines with kinks at the quartiles, made orthogonal, of mean square 1."""
-    kinks = np.unique(np.quantile(ability, _QUARTILES))
+    """Straight lines with kinks at quantiles, made orthogonal, of mean square 1."""
+    n = min(_LEAST_KINKS + len(ability) // _PER_KINK, _MOST_KINKS)
+    kinks = np.unique(np.quantile(ability, (np.arange(n) + 0.5) / n))
     bent = [np.maximum(ability - kink, 0) for kink in kinks]
     columns = np.column_stack([np.ones_like(ability), ability, *bent]).astype(np.float64)
     return (np.linalg.qr(columns)[0] * len(ability) ** 0.5).astype(np.float32)
