@@ -142,9 +142,9 @@ def flag_items(
         families = family_codes(result, groups)
         signs = result.signs.weighted(clustered_share(result, families))
         verdict = signs.verdict
-        _warn(result, signs, fdr, len(np.unique(families[~result.synthetic])), _FAMILIES)
+        _warn(signs, fdr, len(np.unique(families[~result.synthetic])), _FAMILIES)
     elif signs is not None:
-        _warn(result, signs, fdr, signs.dependence.independent, signs.dependence.unit)
+        _warn(signs, fdr, signs.dependence.independent, signs.dependence.unit)
     negative = _discoveries(verdict.p_negative, fdr)
     trend = np.full(len(negative), np.nan) if signs is None else signs.score.z
     right, answered = result.counts.item_right, result.counts.item_responses
@@ -216,7 +216,7 @@ def _table(
     return result.items.iloc[chosen][kept].assign(**added)[[*added, *kept]]
 
 
-def _warn(result: FitResult, signs: SlopeSigns, fdr: float, n: int, unit: str) -> None:
+def _warn(signs: SlopeSigns, fdr: float, n: int, unit: str) -> None:
     """Say what keeps the decision from being sharp."""
     alike = "" if unit == _FAMILIES else signs.dependence.sentence
     alike += "; " if alike else ""

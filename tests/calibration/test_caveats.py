@@ -72,7 +72,7 @@ def test_an_ability_that_is_not_how_much_is_right_is_told_with_who_differs() -> 
     assert said.startswith("the ability of the 2PL is not how much respondents get right")
     ablest = result.respondents["ability"].idxmax()
     share = result.respondents.loc[ablest, "accuracy"]
-    assert f"the ablest, {ablest!r}, has {share:.0%} right" in said
+    assert f"the ablest is {ablest!r} ({share:.0%} right), not " in said
     assert not any("ability of the" in text for text in fitted(values, model="1PL").warnings)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import FrozenInstanceError, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,6 @@ from irtkit import (
     fit,
     load,
     simulate_responses,
-    storage,
 )
 from irtkit.calibration.result import Settings
 from irtkit.patterns import patterns_of
