@@ -164,6 +164,7 @@ CLEAN: dict[str, Draw] = {
     "1PL 300 × 100": one(300, 100, spread=0.0),
     "1PL 300 × 100, exponential": one(300, 100, "exponential", spread=0.0),
     "1PL 300 × 100, SD 3": one(300, 100, "wide", spread=0.0),
+    "2PL 30 × 1,000": one(30, 1000),
     "1PL 30 × 50": one(30, 50, spread=0.0),
     "2PL 30 × 50, SD 3": one(30, 50, "wide"),
     "2PL 60 × 200, SD 3": one(60, 200, "wide"),

@@ -122,8 +122,8 @@ def flag_items(
     --------
     >>> import warnings, irtkit
     >>> crowd = irtkit.load_digits_crowd()
-    >>> result = irtkit.fit(crowd.responses, "2PL")
-    >>> with warnings.catch_warnings(action="ignore"):  # one scale does not explain these systems
+    >>> with warnings.catch_warnings(action="ignore"):  # one ability does not explain these systems
+    ...     result = irtkit.fit(crowd.responses, "2PL")
     ...     flagged = irtkit.flag_items(result, predictions=crowd.predictions)
     >>> flagged.loc[flagged["wrong_key"].idxmax(), ["strong_answer", "marked_right"]].to_dict()
     {'strong_answer': 3, 'marked_right': 9}

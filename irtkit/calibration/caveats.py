@@ -28,8 +28,8 @@ _ONE_ABILITY = "one ability does not explain"
 _FOLLOWS = "the ability of the"
 _HANDFUL = 8
 """Respondents below which slopes say next to nothing: the rank correlation of fitted with true ones
-is then below 0.3 where log slopes have an SD of 0.3, and below 0.4 where it is 0.5; of 30
-respondents it is 0.4 and 0.6 (``benchmarks/warnings_of_fit.py``)."""
+is 0.1 to 0.2 where log slopes have an SD of 0.3, and 0.2 to 0.3 where it is 0.5; of 30 respondents
+it is 0.5 and 0.6 (``benchmarks/warnings_of_fit.py``)."""
 _LEAST_RANKED, _MOST_RANKED = 10, 5000
 """Respondents from which on a rank correlation is judged, and from how many it is computed."""
 _FOLLOWING, _LOST = 0.9, 1.25

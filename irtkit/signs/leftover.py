@@ -57,10 +57,11 @@ _LEAST_SQUARE = 0.02
 """Mean square that deviations are taken to have at least: 0.16 is that of an item of middling
 difficulty with a slope of 1, and what is known almost surely is not blown up to that. A quarter
 of it lets abilities with an SD of 3 make a pattern in a fifth of the sets of 2,000 × 40."""
-_LEAST_RATIO, _SPREADS = 1.15, 11.0
-"""Ratio from which a pattern is said to stand out where responses are many, and what is added where
-they are few: the square of this times the spread of the largest value in noise. Of one ability come
-up to 1.1 at 1,000 × 100 and up to 1.58 at 30 × 40, where the bounds are 1.17 and 1.58."""
+_LEAST_RATIO, _FEW, _SPREADS = 1.15, 6.0, 11.0
+"""Ratio from which a pattern is said to stand out where responses are many; what is added where
+they are few, this over the number of respondents, and the square of this times the spread of the
+largest value in noise. Of one ability come up to 1.1 at 1,000 × 100, 1.3 at 30 × 1,000 and 1.5 at
+30 × 50, where the bounds are 1.17, 1.41 and 1.71."""
 _SINGULAR_VALUES = 3
 
 
@@ -92,7 +93,7 @@ def leftover(patterns: Patterns, proportion: ProportionScore) -> Leftover:
     deviation = _deviations(right, tried, proportion.value[who[kept]].astype(np.float32))
     n, m = np.sqrt(deviation.shape)
     spread = (1 / n + 1 / m) ** (1 / 3) / (n + m)  # of the largest in noise (Johnstone 2001)
-    bound = _LEAST_RATIO + (_SPREADS * spread) ** 2
+    bound = _LEAST_RATIO + _FEW / n**2 + (_SPREADS * spread) ** 2
     return Leftover(_largest_ratio(deviation), float(bound))
 
 
