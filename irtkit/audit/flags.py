@@ -38,9 +38,8 @@ _INTERVAL = 1.96  # half of a 95 % interval, in standard errors
 _ABILITIES = 201
 """Quantiles of ability over which information is averaged, every half percent."""
 _NOT_ONE_ABILITY = (
-    "the fit warned that one ability does not explain the responses (result.warnings): items "
-    "called negative may then have right keys; audit the items of one kind by themselves, or name "
-    "the families (groups)"
+    "the fit warned that one ability does not explain the responses: items called negative may "
+    "then have right keys; audit the items of one kind by themselves, or name the families (groups)"
 )
 _LEAST_POWER = 0.5
 """Power under which a warning says that respondents are few: more is missed than found."""

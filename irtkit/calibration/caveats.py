@@ -123,14 +123,14 @@ def _does_not_follow(result: FitResult, proportion: ProportionScore) -> str:
     bound = min(_FOLLOWING, 1 - _LOST / np.sqrt(answered))
     if agreement >= bound:
         return ""
-    ablest, best = (
-        f"{result.respondent_labels[k]!r} ({result.counts.accuracy[k]:.0%} right)"
-        for k in (who[value[who].argmax()] for value in (result.ability, proportion.value))
-    )
+    shares = result.counts.accuracy
+    ablest, best = (who[value[who].argmax()] for value in (result.ability, proportion.value))
+    named = (f"{result.respondent_labels[k]!r} ({shares[k]:.0%} right)" for k in (ablest, best))
     return (
         f"{_FOLLOWS} {result.model} is not how much respondents get right: their rank "
         f"correlation is {agreement:.2f} (at least {bound:.2f} where one ability explains the "
-        f"responses)" + ("" if ablest == best else f"; the ablest is {ablest}, not {best}")
+        "responses)"
+        + (f"; the ablest is {', not '.join(named)}" if shares[ablest] < shares[best] else "")
     )
 
 

@@ -178,7 +178,7 @@ def compare_difficulties(
     if held_out is not None:
         sentences.append(held_out_sentence(held_out))
     if getattr(result, "warnings", ()):
-        sentences.append("The fit warned: see result.warnings, which print(result) shows.")
+        sentences.append("What the fit warned of (result.warnings) holds here, too.")
     return DifficultyComparison(
         table=table,
         pairs=pd.DataFrame(rows),
