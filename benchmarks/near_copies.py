@@ -6,9 +6,9 @@ respondent counted as independent ("alone"), and with evidence weighed by how fa
 alike (`irtkit.signs.dependence`), as is done by default. Printed: the number of items called, the
 share of them that is false (0 where none is called), the mean of which over data sets the rate is
 meant to hold, and that of all calls together; the share of the inverted items called; the share
-that evidence counts for; the number of independent respondents; and "unlike", pairs that disagree
-far beyond what one ability explains relative to noise: above 10 a warning is given ("warned", share
-of the data sets).
+that evidence counts for; the number of independent respondents; and how much one pattern stands out
+in what one ability leaves unexplained (`irtkit.signs.leftover`), of which a fit then warns
+("warned", share of the data sets).
 
 Families: parents with abilities and answers of their own; children copy the answers and flip each
 with the probability given. Slopes are lognormal (SD 0.3), difficulties and abilities normal, items
@@ -28,7 +28,7 @@ from machine import arguments, describe, sentence, store
 
 import irtkit
 from irtkit.patterns import Patterns, patterns_of
-from irtkit.signs import called_negative, dependence, slope_signs
+from irtkit.signs import called_negative, dependence, leftover, slope_signs
 from irtkit.signs.score_test import proportion_score
 
 if TYPE_CHECKING:
@@ -285,9 +285,8 @@ def measured(name: str, sets: int) -> dict[str, Any]:
             false, found = (called & ~wrong).sum(), (called & wrong).sum()
             row += [called.sum(), false, false / max(called.sum(), 1), found / max(wrong.sum(), 1)]
         _, *told = weighed.dependence
-        rows.append(
-            [*row, *told, bool(weighed.dependence.doubt), bool(weighed.dependence.sentence)]
-        )
+        left = leftover(patterns, weighed.proportion)
+        rows.append([*row, *told, left.ratio, left.stands_out, bool(weighed.dependence.sentence)])
     table = np.array(rows, dtype=float)
     figures: dict[str, Any] = {"setting": name, "data_sets": sets}
     for kind, (called, false, each, found) in zip(
@@ -296,7 +295,7 @@ def measured(name: str, sets: int) -> dict[str, Any]:
         means = {"called": called.mean(), "false": each.mean(), "found": found.mean()}
         means["false of all"] = false.sum() / max(called.sum(), 1)
         figures |= {f"{kind}: {label}": float(value) for label, value in means.items()}
-    names = ("share", "effective", "unlike")
+    names = ("share", "effective", "pattern")
     for label, values in zip(names, table[:, 8:11].T, strict=True):
         figures |= {label: values.mean(), f"least {label}": values.min()}
         figures[f"most {label}"] = values.max()
@@ -310,7 +309,7 @@ def line(figures: dict[str, Any]) -> str:
         cells.append(f"{figures[f'{kind}: called']:.1f}")
         shares = (figures[f"{kind}: {label}"] for label in ("false", "false of all", "found"))
         cells += [f"{share:.1%}" for share in shares]
-    for label, digits in (("share", 2), ("effective", 1), ("unlike", 1)):
+    for label, digits in (("share", 2), ("effective", 1), ("pattern", 2)):
         mean, least, most = (figures[f"{part}{label}"] for part in ("", "least ", "most "))
         cells.append(f"{mean:.{digits}f} ({least:.{digits}f}–{most:.{digits}f})")
     cells.append(f"{figures['warned']:.0%}")
@@ -361,7 +360,7 @@ def main() -> None:
         for kind in ("alone", "weighed")
         for n in ("called", "false", "of all", "found")
     ]
-    head = ["setting", *head, "share", "effective", "unlike", "warned"]
+    head = ["setting", *head, "share", "effective", "pattern", "warned"]
     print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
     studies = []
     for name in SETTINGS:

@@ -46,17 +46,18 @@ print(right.mean(axis="columns").describe()[["min", "25%", "50%", "75%", "max"]]
 #   does not rise. Below 0 it falls.
 
 # %%
-result = irtkit.fit(crowd.responses, "2PL")
+with warnings.catch_warnings(action="ignore"):  # the summary says what it warns of
+    result = irtkit.fit(crowd.responses, "2PL")
 print(result)
 
 # %% [markdown]
 # Some slopes come out below 0. But a slope is an estimate, and one that is truly near 0 can land
 # on the wrong side by chance. So we do not go by the sign alone.
 #
-# Two lines of the summary ask for caution. Systems that repeat each other's answers are not
+# Two sentences of the summary ask for caution. Systems that repeat each other's answers are not
 # independent witnesses: irtkit finds that these 130 say what about 53 independent ones would say,
-# and counts them so. And some of them disagree more than one scale of ability allows. We shall
-# meet both again.
+# and counts them so. And one ability does not explain all that their answers have in common. We
+# shall meet both again.
 #
 # ## List the suspects
 #

@@ -235,6 +235,19 @@ def test_near_copies_are_judged_alone_and_weighed(monkeypatch: pytest.MonkeyPatc
     assert len(near_copies.line(figures).split("|")) == 15
 
 
+def test_warnings_are_counted_by_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    study = load("warnings_of_fit")
+    draw = study.parts(((9, 30), (8, 30)), sparse=False)
+    figures = study.measured("two parts", draw, "parts", 2)
+    assert [figures[kind] for kind in study.KINDS] == [0, 1, 0, 0, 0]
+    assert len(study.line(figures).split("|")) == 11
+    assert [study.measured("", study.one(7, 30), "few", 2)[kind] for kind in ("few", "parts")] == [
+        1,
+        0,
+    ]
+
+
 def load(name: str) -> ModuleType:
     """A module of the benchmarks, which are scripts and not a package."""
     spec = spec_from_file_location(f"benchmarks_{name}", BENCHMARKS / f"{name}.py")

@@ -32,6 +32,7 @@ LAYERS = (
         "irf",
         "packed",
         "patterns",
+        "components",
         "signs",
         "quadrature",
         "simulation",
@@ -47,7 +48,7 @@ CALIBRATION = (
     *("variational.options", "variational.coordinates", "variational.target", "variational.guide"),
     *("variational.elbo", "variational.minibatches", "variational.encoder"),
     *("variational.amortised", "variational.posterior", "variational.inference"),
-    *("variational.checkpoint", "result", "estimates", "maximum_likelihood"),
+    *("variational.checkpoint", "result", "estimates", "caveats", "maximum_likelihood"),
     *("variational.fit_variational", "fitting"),
 )
 """Modules of the largest folder, bottom-up; what they import for types alone counts as well."""

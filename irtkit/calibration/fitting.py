@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import warnings
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, Never
@@ -23,7 +24,6 @@ from irtkit.checks import (
     check_type,
     check_whole,
     check_yes_or_no,
-    first_names,
     is_whole,
 )
 from irtkit.irf import MODELS
@@ -138,8 +138,12 @@ def fit(
     Warns
     -----
     UserWarning
-        If the fit did not converge, or items have no finite estimate: under ``prior=None``, or
-        an :class:`irtkit.ItemPrior` without a density that holds them.
+        Once for each sentence of ``result.warnings``: if the fit did not converge, or items have
+        no finite estimate (under ``prior=None``, or an :class:`irtkit.ItemPrior` without a density
+        that holds them); if labels look as if rows were items; if respondents and items fall into
+        parts without a response in common; if there are fewer than 8 respondents; if ability does
+        not follow how much respondents get right; or if one ability does not explain what
+        responses have in common (told from 30 respondents and 20 items on).
 
     Examples
     --------
@@ -184,8 +188,8 @@ def fit(
     line = progress_line(f"fitting {model}", quantity, shown=progress)
     with line as report, one_thread():
         result = _fitted(responses, model, settings, variational, mesh=mesh, report=report)
-    if not result.converged or "unbounded" in result.status:
-        warnings.warn(_shortcoming_of(result), stacklevel=2)
+    for text in result.warnings:
+        warnings.warn(text, stacklevel=2)
     return result
 
 
@@ -199,9 +203,11 @@ def _fitted(
     report: Callable[[int, float], None],
 ) -> FitResult:
     """Fit with settings that have been checked."""
+    from irtkit.calibration.caveats import caveats_of
     from irtkit.calibration.estimates import result_of
     from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
     from irtkit.calibration.maximum_likelihood import maximum_likelihood
+    from irtkit.components import components_of
     from irtkit.patterns import patterns_of
 
     patterns = patterns_of(responses, synthetic_is_real=settings.synthetic == "ordinary")
@@ -236,7 +242,10 @@ def _fitted(
             problem, schedule, patterns, responses, model, settings, variational, report
         ).estimates()
     method = "em" if variational is None else "vi"
-    return result_of(estimates, responses, counts, model=model, method=method, settings=settings)
+    result = result_of(estimates, responses, counts, model=model, method=method, settings=settings)
+    components = components_of(patterns)
+    told = tuple(caveats_of(result, patterns, components))
+    return replace(result, warnings=told, components=components)
 
 
 def _variational_of(method: object) -> Variational | None:
@@ -326,39 +335,3 @@ def _check_prior(prior: object, model: str, *, variational: bool) -> None:
         raise ValueError(
             f"prior must be 'weak', 'empirical', None, an ItemPrior or a WeakPrior, got {prior!r}"
         )
-
-
-def _shortcoming_of(result: FitResult) -> str:
-    """Say which items have no finite estimate, or that the fit did not converge; what to try."""
-    unbounded = [
-        repr(name)
-        for name, status in zip(result.item_labels, result.status, strict=True)
-        if status == "unbounded"
-    ]
-    if unbounded:
-        return (
-            f"{len(unbounded)} of {len(result.item_labels)} items have no finite maximum of the "
-            + (
-                "likelihood, no prior holds them, and they"
-                if result.settings.prior
-                else "likelihood and"
-            )
-            + f" keep the last value reached: {first_names(unbounded)}"
-            + ("" if result.converged else "; the fit did not converge for it")
-            + "; prior='weak' gives finite estimates"
-        )
-    last = result.trace_rows[-1]
-    if result.method == "vi":
-        return (
-            f"the evidence lower bound has not settled in {result.n_iterations} steps (smoothed "
-            f"{last[5]:.4f}); raise max_iterations"
-        )
-    exhausted = result.n_iterations >= result.settings["max_iterations"]
-    advice = ["raise max_iterations"] if exhausted else []
-    advice += [] if result.settings["prior"] else ["use prior='weak'"]
-    return (
-        f"the fit did not converge in {result.n_iterations} iterations "
-        f"(log-likelihood {last[2]:.4f}, last change of a parameter {last[3]:.2g})"
-        + ("" if exhausted else ", no further step raises the likelihood")
-        + (f"; {' or '.join(advice)}" if advice else "")
-    )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit import storage
+from irtkit.components import Components
 from irtkit.irf import ItemParameters
 from irtkit.patterns import Counts, patterns_of
 from irtkit.responses import refuse_sparse
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from irtkit.responses import ResponseMatrix
     from irtkit.signs import SlopeSigns
 
-_FORMAT = storage.Format("irtkit result", 2)
+_FORMAT = storage.Format("irtkit result", 3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +149,10 @@ class FitResult:
     quadrature: Quadrature
     responses: ResponseMatrix | None = field(repr=False)
     """The matrix the model was fitted to; None if it was left out when saving."""
+    warnings: tuple[str, ...] = ()
+    """What :func:`irtkit.fit` warned of, a sentence each."""
+    components: Components | None = field(default=None, repr=False)
+    """Which respondents and items are linked by responses; None if all are."""
     posterior: Posterior | None = field(default=None, repr=False)
     """The posterior of a variational fit, to draw from; None for EM."""
     saved_verdict: Verdict | None = field(default=None, repr=False)
@@ -165,7 +170,8 @@ class FitResult:
         of its population, on one footing for all items); n_responses (by real respondents, every
         repeated trial counts here as in average_error); p_negative (probability that the slope is
         below 0, NaN without a response); status ("ok", "flat", "no variance", "unbounded" or
-        "no responses").
+        "no responses"); and, where respondents and items fall into parts without a response in
+        common, component (1 has the most respondents; 0 without a response by a real one).
 
         p_negative is told by the trend of an item's responses with how strong respondents are by
         all their responses, and by what all items of the matrix teach about slopes
@@ -180,7 +186,9 @@ class FitResult:
 
         Columns: ability (posterior mean, EAP), ability_se (posterior SD), accuracy (share right
         of what was answered, NaN without any), n_responses (every repeated trial counts),
-        synthetic.
+        synthetic; and, where respondents and items fall into parts without a response in common,
+        component (as in :attr:`items`; 0 for synthetic ones). Abilities of different components
+        cannot be compared.
         """
         return self._respondents.copy()
 
@@ -197,6 +205,8 @@ class FitResult:
         columns["n_responses"] = self.counts.item_responses
         columns["p_negative"] = self.verdict.p_negative
         columns["status"] = np.array(self.status, dtype=object)
+        if self.components is not None:
+            columns["component"] = self.components.items
         return pd.DataFrame(columns, index=pd.Index(self.item_labels, name="item"))
 
     @cached_property
@@ -210,6 +220,8 @@ class FitResult:
             "n_responses": self.counts.respondent_responses,
             "synthetic": self.synthetic,
         }
+        if self.components is not None:
+            columns["component"] = self.components.respondents
         return pd.DataFrame(columns, index=pd.Index(self.respondent_labels, name="respondent"))
 
     @property
@@ -353,7 +365,8 @@ class FitResult:
         return None if self.responses is None else self.signs.dependence
 
     def __str__(self) -> str:
-        from irtkit.calibration.summary import tables_in_words
+        from irtkit.calibration.summary import doubts_one_ability, tables_in_words
+        from irtkit.printed import in_lines
 
         n_synthetic = int(self.synthetic.sum())
         synthetic = f" and {n_synthetic} synthetic" if n_synthetic else ""
@@ -374,12 +387,13 @@ class FitResult:
             lines.append(f"evidence lower bound {self.elbo:.3f}; items are posterior means")
         if self.model == "Rasch":
             lines.append(f"SD of ability {self.latent_sd:.3f}")
-        if self.dependence is not None:
-            lines += filter(None, (self.dependence.sentence, self.dependence.doubt))
+        if self.dependence is not None and self.dependence.sentence:
+            lines.append(self.dependence.sentence)
+        lines.append(in_lines(f"warning: {text}" for text in self.warnings))
         tables = self._items, self._respondents, self.counts, self.alike
-        doubted = self.dependence is not None and bool(self.dependence.doubt)
+        doubted = doubts_one_ability(self.warnings)
         words = tables_in_words(*tables, self.model, doubted=doubted)
-        return "\n".join([*lines, words])
+        return "\n".join([*filter(None, lines), words])
 
 
 def load(path: str | PathLike[str]) -> FitResult:
@@ -398,9 +412,12 @@ def load(path: str | PathLike[str]) -> FitResult:
 def _restored(record: dict[str, Any]) -> FitResult:
     """Put a result together again."""
     items, respondents = record["item_labels"], record["respondent_labels"]
-    record.setdefault("saved_dependence")  # of older files
     kinds = {"parameters": ItemParameters, "counts": Counts, "quadrature": Quadrature}
-    told = {"saved_verdict": Verdict, "saved_dependence": Dependence}
+    told = {
+        "saved_verdict": Verdict,
+        "saved_dependence": Dependence,
+        "components": Components,
+    }
     made = storage.with_parts(record, **kinds, **told, settings=Settings)
     if record["responses"] is not None:
         made["responses"] = storage.restored_responses(record["responses"], respondents, items)

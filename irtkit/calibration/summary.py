@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from irtkit.patterns import Counts
 
 _SHOWN = 5
+ONE_ABILITY, NOT_SHARE_RIGHT = "one ability does not explain", "the ability of the"
+"""How warnings begin that say so."""
+
+
+def doubts_one_ability(warnings: Iterable[str]) -> bool:
+    """Whether a fit warned that its ability is not all that items ask for."""
+    return any(text.startswith((ONE_ABILITY, NOT_SHARE_RIGHT)) for text in warnings)
 
 
 def tables_in_words(

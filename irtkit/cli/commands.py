@@ -106,7 +106,7 @@ def fit_command(*, out: Path | None, no_standard_errors: bool, **options: Any) -
     """Fit a model: difficulty and discrimination of items, ability of respondents."""
     responses = read(options)
     prepare(out)
-    result = fitted(responses, options, standard_errors=not no_standard_errors)
+    result = fitted(responses, options, standard_errors=not no_standard_errors, told=True)
     written = write_fit(result, out, source=str(options["responses"]))
     click.echo(f"{result}{written}")
 
@@ -205,7 +205,8 @@ def demo_command(*, model: Any, out: Path) -> None:
     """Fit the carried example: 130 classifiers on 1,797 handwritten digits."""
     crowd = load_digits_crowd()
     prepare(out)
-    result = fit(crowd.responses, model)
+    with warnings.catch_warnings(action="ignore"):  # the summary says what it warns of
+        result = fit(crowd.responses, model)
     comparison = compare_difficulties(result, folds=2)
     written = write_fit(result, out, source="irtkit.datasets.load_digits_crowd()")
     written += write_comparison(comparison, out)

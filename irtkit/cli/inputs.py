@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,18 +120,21 @@ def read_labelled(path: Path, option: str) -> pd.DataFrame:
 
 
 def fitted(
-    responses: ResponseMatrix, options: dict[str, Any], *, standard_errors: bool
+    responses: ResponseMatrix, options: dict[str, Any], *, standard_errors: bool, told: bool = False
 ) -> FitResult:
-    """Fit as the options say."""
-    return fit(
-        responses,
-        options["model"],
-        method=_method(options),
-        prior=None if options["prior"] == "none" else options["prior"],
-        seed=options["seed"],
-        quadrature=_quadrature(options["quadrature"]),
-        standard_errors=standard_errors or options["method"] == "vi",  # they cost nothing there
-    )
+    """Fit as the options say; silently where the result is ``told``, with all its warnings."""
+    with warnings.catch_warnings():
+        if told:
+            warnings.simplefilter("ignore", UserWarning)
+        return fit(
+            responses,
+            options["model"],
+            method=_method(options),
+            prior=None if options["prior"] == "none" else options["prior"],
+            seed=options["seed"],
+            quadrature=_quadrature(options["quadrature"]),
+            standard_errors=standard_errors or options["method"] == "vi",  # they cost nothing there
+        )
 
 
 def _method(options: dict[str, Any]) -> Any:

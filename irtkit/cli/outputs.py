@@ -61,6 +61,7 @@ def _summary(result: FitResult, source: str) -> dict[str, Any]:
         "settings": dict(result.settings),
         **{name: getattr(result, name) for name in _OUTCOMES},
         "quadrature": vars(result.quadrature),
+        "warnings": list(result.warnings),
         "counts": {
             "respondents": result.n_real,
             "independent_respondents": None if dependence is None else dependence.independent,

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.calibration.summary import doubts_one_ability
 from irtkit.difficulty.average_error import expected_error
 from irtkit.difficulty.held_out import held_out_predictions
 from irtkit.difficulty.quality_standard import QualityStandard, quality_standard
@@ -173,11 +174,12 @@ def compare_difficulties(
         sentences.append(agreement_sentence(names, agreement, n_left_out))
         if names[0] == "average_error":
             sentences.append(moves_sentence(names, agreement, items.loc[both.index], items))
-    dependence = getattr(result, "dependence", None)
-    doubted = dependence is not None and bool(dependence.doubt)
+    doubted = doubts_one_ability(getattr(result, "warnings", ()))
     held_out = _held_out(result, folds, models, seed, progress=progress)
     if held_out is not None:
         sentences.append(held_out_sentence(held_out))
+    if getattr(result, "warnings", ()):
+        sentences.append("What the fit warned of (result.warnings) holds here, too.")
     return DifficultyComparison(
         table=table,
         pairs=pd.DataFrame(rows),

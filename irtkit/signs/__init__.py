@@ -3,12 +3,14 @@
 :func:`slope_signs` does it all: ``score_test`` tests the slope of each item at 0 against the share
 right of respondents, ``dependence`` says how much that counts where respondents answer alike,
 ``mixture`` learns how slopes are distributed among the items, and ``verdict`` puts all together:
-:func:`called_negative` is the one rule by which anything is called negative.
+:func:`called_negative` is the one rule by which anything is called negative. ``leftover`` looks
+whether one ability is all that the responses have in common.
 """
 
 from irtkit.signs.dependence import Dependence
+from irtkit.signs.leftover import Leftover, leftover
 from irtkit.signs.mixture import SlopeMixture
-from irtkit.signs.score_test import ProportionScore, SlopeScore
+from irtkit.signs.score_test import ProportionScore, SlopeScore, proportion_score
 from irtkit.signs.verdict import (
     FALSE_DISCOVERY_RATE,
     SlopeSigns,
@@ -20,11 +22,14 @@ from irtkit.signs.verdict import (
 __all__ = [
     "FALSE_DISCOVERY_RATE",
     "Dependence",
+    "Leftover",
     "ProportionScore",
     "SlopeMixture",
     "SlopeScore",
     "SlopeSigns",
     "Verdict",
     "called_negative",
+    "leftover",
+    "proportion_score",
     "slope_signs",
 ]

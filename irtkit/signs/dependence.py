@@ -22,9 +22,9 @@ respondents as 200 (``benchmarks/near_copies.py``).
   leaves most: an estimate of covariances by thresholding (Bickel & Levina 2008).
 
 What it does not see: three or four families in all, which look like slopes that differ, and two
-dimensions that oppose each other; of both :attr:`Dependence.doubt` warns. Of large families that
-differ in 30 % of their answers it sees a part. A minority of respondents for whom other items are
-hard is taken for a family.
+dimensions that oppose each other; both are patterns that :mod:`irtkit.signs.leftover` finds. Of
+large families that differ in 30 % of their answers it sees a part. A minority of respondents for
+whom other items are hard is taken for a family.
 
 The constants below were varied, mostly by a factor of two each way, on twelve kinds of simulated
 matrices and two real ones (``benchmarks/near_copies.py --constants``). Where nothing else is said,
@@ -78,16 +78,9 @@ for 0.29, with 1.5 for 0.95, with 2 for 1.00; with 4, 40 families of five that d
 their answers count for 0.74 in place of 0.67 on 100 items."""
 _STRONGEST_PULL = 4.0
 """A family counts by θ², its part of V, up to that at 2 SDs; beyond, curves are extrapolated."""
-_BELOW_MINUS_3 = 0.00135
-"""Of a standard normal."""
 _SAID_BELOW, _LEAST_SAID = 0.9, 30
 """Share of the respondents below which, and number from which on, their effective number is said:
 independent ones lie above."""
-_DOUBTED_ABOVE = 10.0
-"""Of one dimension come 0 to 5 with 30 respondents or more, 20 % inverted items included. Where
-20 % of the items ask for an ability of their own come 13 to 32 if it is independent of the other
-and 23 to 57 if their correlation is −0.5; of ten families of twenty 0 to 35, of three of ten 170 to
-340."""
 
 
 class Dependence(NamedTuple):
@@ -99,8 +92,6 @@ class Dependence(NamedTuple):
     """Evidence on slopes, of that of as many independent respondents: at most 1."""
     effective: float
     """Independent respondents whose answers would vary as much."""
-    unlike: float
-    """Pairs with z < −3, over those of noise."""
 
     @property
     def independent(self) -> int:
@@ -126,16 +117,6 @@ class Dependence(NamedTuple):
             "ones"
         )
 
-    @property
-    def doubt(self) -> str:
-        """What is said where one ability does not explain who disagrees with whom, or nothing."""
-        if self.n_respondents < _LEAST_SAID or self.unlike <= _DOUBTED_ABOVE:
-            return ""
-        return (
-            "some respondents disagree with each other more than one scale of ability allows: "
-            "items ask for more than one ability, or many respondents are of a few families"
-        )
-
 
 class _Curves(NamedTuple):
     """Expected responses to some items: base + powers @ bend, powers of the proportion score."""
@@ -155,7 +136,7 @@ class _Deviations(NamedTuple):
 def dependence_of(patterns: Patterns, proportion: ProportionScore) -> Dependence:
     """Estimate how dependent real respondents are; independent where nothing can be told."""
     items, who = _items(patterns), np.flatnonzero(proportion.scored)
-    nothing = Dependence(len(who), 1.0, float(len(who)), 0.0)
+    nothing = Dependence(len(who), 1.0, float(len(who)))
     if len(who) > _MAX_RESPONDENTS:
         who = np.sort(np.random.default_rng(0).choice(who, _MAX_RESPONDENTS, replace=False))
     ability, n = proportion.value[who], len(who)
@@ -184,9 +165,8 @@ def dependence_of(patterns: Patterns, proportion: ProportionScore) -> Dependence
     met_by = nothing.n_respondents / n / len(some)
     alike, pulling = (_sum_alike(z, w, twice) * met_by for w in (unit, pull * unit))
     overlap = 1.0 if patterns.complete else float(np.mean(common * unit / error))
-    unlike = float(np.mean(z < -3)) / _BELOW_MINUS_3
     effective = nothing.n_respondents / (1 + alike / overlap)
-    return Dependence(nothing.n_respondents, 1 / (1 + max(alike, pulling)), effective, unlike)
+    return Dependence(nothing.n_respondents, 1 / (1 + max(alike, pulling)), effective)
 
 
 def _items(patterns: Patterns) -> Places:
@@ -199,16 +179,21 @@ def _items(patterns: Patterns) -> Places:
     return varied[np.argsort(right[varied] / responses[varied], kind="stable")[every // 2 :: every]]
 
 
+def dense_cells(patterns: Patterns, who: Places, items: Places) -> tuple[Any, Any]:
+    """Right responses and responses of some respondents to some items, dense and in 32 bits."""
+    right = patterns.cells[who][:, items]
+    tried = right >= 0 if patterns.trials is None else patterns.trials[who][:, items]
+    if patterns.sparse:
+        right, tried = right.toarray(), tried.toarray()
+    return np.maximum(right, 0).astype(np.float32), tried.astype(np.float32)
+
+
 def _cells(
     patterns: Patterns, who: Places, items: Places, at_once: int = 1024
 ) -> Iterator[tuple[slice, Any, Any]]:
-    """Right responses and responses of some respondents to some items, dense and in 32 bits."""
+    """Such responses, some respondents at once."""
     for some in blocks(len(who), 1, at_once):
-        right = patterns.cells[who[some]][:, items]
-        tried = right >= 0 if patterns.trials is None else patterns.trials[who[some]][:, items]
-        if patterns.sparse:
-            right, tried = right.toarray(), tried.toarray()
-        yield some, np.maximum(right, 0).astype(np.float32), tried.astype(np.float32)
+        yield some, *dense_cells(patterns, who[some], items)
 
 
 def _curves(patterns: Patterns, who: Places, items: Places, powers: Array) -> _Curves:

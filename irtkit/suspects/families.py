@@ -61,8 +61,10 @@ def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFra
 
     Examples
     --------
-    >>> import irtkit
-    >>> result = irtkit.fit(irtkit.load_digits_crowd().responses, "2PL")
+    >>> import warnings, irtkit
+    >>> crowd = irtkit.load_digits_crowd()
+    >>> with warnings.catch_warnings(action="ignore"):  # one ability does not explain these systems
+    ...     result = irtkit.fit(crowd.responses, "2PL")
     >>> pairs = irtkit.similar_respondents(result, excess=0.7)
     >>> pairs[["respondent", "other"]].values.tolist()
     [['centroid-n50', 'bayes-multinomial-n50'], ['gp-rbf-n50', 'centroid-n50']]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.calibration.result import FitResult
+from irtkit.calibration.summary import doubts_one_ability
 from irtkit.checks import check_number, check_type
 from irtkit.signs import FALSE_DISCOVERY_RATE, called_negative
 from irtkit.suspects.answers import strong_answers
@@ -32,12 +33,12 @@ _POSITIVE = "fitted slope above 0"
 ability that was fitted."""
 _FAMILIES = "families"
 _INTERVAL = 1.96  # half of a 95 % interval, in standard errors
+_NOT_ONE_ABILITY = (
+    "the fit warned that one ability does not explain the responses: items called negative may "
+    "then have right keys; audit the items of one kind by themselves, or name the families (groups)"
+)
 _LEAST_POWER = 0.5
 """Power under which a warning says that respondents are few: more is missed than found."""
-_ANOTHER_DIMENSION, _ITEMS_FOR_DIMENSIONS = 0.9, 20
-"""Rank correlation of ability with the proportion score under which the model follows something
-else. Of one-dimensional matrices (log slopes with an SD of 0.5, up to a tenth of them inverted) 4 %
-with 20 items lie below, none with 30 and 16 % with 10."""
 
 
 def flag_items(
@@ -109,17 +110,15 @@ def flag_items(
     -----
     UserWarning
         If there are too few respondents to find most inverted items (with the number that would
-        do), if the matrix holds no more structure than noise, if respondents disagree more than
-        one scale of ability allows (a second dimension, or a few families), or if the fitted
-        ability has little to do with how much respondents get right. A result without its
-        responses cannot tell.
+        do), if the matrix holds no more structure than noise (a result without its responses
+        cannot tell these), or if the fit warned that one ability does not explain the responses.
 
     Examples
     --------
     >>> import warnings, irtkit
     >>> crowd = irtkit.load_digits_crowd()
-    >>> result = irtkit.fit(crowd.responses, "2PL")
-    >>> with warnings.catch_warnings(action="ignore"):  # one scale does not explain these systems
+    >>> with warnings.catch_warnings(action="ignore"):  # one ability does not explain these systems
+    ...     result = irtkit.fit(crowd.responses, "2PL")
     ...     flagged = irtkit.flag_items(result, predictions=crowd.predictions)
     >>> flagged.loc[flagged["wrong_key"].idxmax(), ["strong_answer", "marked_right"]].to_dict()
     {'strong_answer': 3, 'marked_right': 9}
@@ -131,13 +130,15 @@ def flag_items(
     answers = None if predictions is None else strong_answers(result, predictions)
     signs = None if result.responses is None else result.signs
     verdict = result.verdict
+    if doubts_one_ability(result.warnings):
+        warnings.warn(_NOT_ONE_ABILITY, stacklevel=2)
     if groups is not None:
         families = family_codes(result, groups)
         signs = result.signs.weighted(clustered_share(result, families))
         verdict = signs.verdict
-        _warn(result, signs, fdr, len(np.unique(families[~result.synthetic])), _FAMILIES)
+        _warn(signs, fdr, len(np.unique(families[~result.synthetic])), _FAMILIES)
     elif signs is not None:
-        _warn(result, signs, fdr, signs.dependence.independent, signs.dependence.unit)
+        _warn(signs, fdr, signs.dependence.independent, signs.dependence.unit)
     negative = called_negative(verdict.p_negative, fdr)
     trend = np.full(len(negative), np.nan) if signs is None else signs.score.z
     guessing = result.parameters.guessing - _INTERVAL * result.standard_errors[:, 2]
@@ -182,14 +183,8 @@ def _table(
     return result.items.iloc[chosen][kept].assign(**added)[[*added, *kept]]
 
 
-def _warn(result: FitResult, signs: SlopeSigns, fdr: float, n: int, unit: str) -> None:
+def _warn(signs: SlopeSigns, fdr: float, n: int, unit: str) -> None:
     """Say what keeps the decision from being sharp."""
-    if signs.dependence.doubt:
-        warnings.warn(
-            f"{signs.dependence.doubt}. Items called negative may then have right keys: audit the "
-            "items of one kind by themselves, or name the families (groups)",
-            stacklevel=3,
-        )
     alike = "" if unit == _FAMILIES else signs.dependence.sentence
     alike += "; " if alike else ""
     if signs.p_any_slope < 0.5:
@@ -202,22 +197,3 @@ def _warn(result: FitResult, signs: SlopeSigns, fdr: float, n: int, unit: str) -
     power = power_of(signs, fdr, n)
     if power.found < _LEAST_POWER:
         warnings.warn(f"{alike}{power.sentence(n, unit)}", stacklevel=3)
-    agreement = _agreement_with_right(result, signs)
-    if agreement < _ANOTHER_DIMENSION and len(result.item_labels) >= _ITEMS_FOR_DIMENSIONS:
-        warnings.warn(
-            f"the ability of the {result.model} hardly follows how much respondents get right "
-            f"(rank correlation {agreement:.2f}): the matrix holds more than one dimension, and "
-            "negative items are told by what respondents get right, not by that ability",
-            stacklevel=3,
-        )
-
-
-def _agreement_with_right(result: FitResult, signs: SlopeSigns) -> float:
-    """Rank correlation of ability with the proportion score."""
-    from scipy.stats import spearmanr
-
-    value, _, scored = signs.proportion
-    value, ability = value[scored], result.ability[scored]
-    if np.ptp(value) == 0 or np.ptp(ability) == 0:
-        return 1.0
-    return float(spearmanr(value, ability).statistic)

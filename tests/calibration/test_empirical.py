@@ -149,6 +149,7 @@ def test_intercepts_that_have_nothing_to_do_with_slopes_do_not_mislead(mean: flo
     assert empirical < 1.03 * weak
 
 
+@pytest.mark.filterwarnings("ignore:one ability does not explain")
 def test_real_answers_are_fitted() -> None:
     responses = load_digits_crowd().responses
     weak, empirical = (fit(responses, "2PL", prior=prior) for prior in ("weak", "empirical"))
@@ -158,6 +159,7 @@ def test_real_answers_are_fitted() -> None:
     assert np.corrcoef(*slopes)[0, 1] > 0.9
 
 
+@pytest.mark.filterwarnings("ignore:.*one ability")  # among equals it is chance
 @pytest.mark.parametrize("missing", [0.0, 0.4])
 def test_slopes_so_steep_that_probabilities_vanish_are_no_obstacle(missing: float) -> None:
     generator = np.random.default_rng(5)

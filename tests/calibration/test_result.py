@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import FrozenInstanceError, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,6 @@ from irtkit import (
     fit,
     load,
     simulate_responses,
-    storage,
 )
 from irtkit.calibration.result import Settings
 from irtkit.patterns import patterns_of
@@ -136,21 +135,6 @@ def test_near_copies_are_said_in_print_and_after_loading_without_responses(
     assert "200 respondents answer like about" in crowd.dependence.sentence
     crowd.save(tmp_path / "fit", include_responses=False)
     assert str(load(tmp_path / "fit")) == str(crowd)
-
-
-def test_a_file_from_before_dependence_was_told_says_nothing_of_it(
-    result: FitResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write = storage.write
-
-    def as_before(path: Any, form: Any, record: dict[str, Any], **how: Any) -> None:
-        write(path, form, {k: v for k, v in record.items() if k != "saved_dependence"}, **how)
-
-    monkeypatch.setattr(storage, "write", as_before)
-    result.save(tmp_path / "fit")
-    back = load(tmp_path / "fit")
-    assert back.dependence is None
-    np.testing.assert_array_equal(back.verdict.p_negative, result.verdict.p_negative)
 
 
 def test_without_responses_or_a_saved_verdict_there_is_none(result: FitResult) -> None:

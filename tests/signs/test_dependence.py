@@ -93,7 +93,6 @@ def test_independent_respondents_count_in_full_and_calls_stay_the_same(
         found = signs(families(n, 1, n_items, seed, missing=missing)[0])
         assert 0.98 <= found.dependence.share <= 1
         assert (found.dependence.independent, found.dependence.sentence) == (n, "")
-        assert found.dependence.doubt == ""
         np.testing.assert_array_equal(called(found), called(found.weighted(1.0)))
 
 
@@ -130,15 +129,6 @@ def test_repeated_trials_of_copies_are_those_of_one() -> None:
     assert 8 < found.effective < 14
 
 
-def test_two_dimensions_that_oppose_each_other_are_doubted() -> None:
-    for seed in range(4):
-        generator = np.random.default_rng(seed)
-        theta = generator.multivariate_normal([0, 0], [[1, -0.5], [-0.5, 1]], size=200)
-        parts = [drawn(generator, theta[:, k], n) for k, n in ((0, 400), (1, 100))]
-        doubt = signs(np.hstack(parts)).dependence.doubt
-        assert doubt.startswith("some respondents disagree with each other more than one scale")
-
-
 # Where little can be told
 
 
@@ -146,11 +136,11 @@ def test_two_dimensions_that_oppose_each_other_are_doubted() -> None:
 def test_few_respondents_or_items_are_taken_and_nothing_is_said(shape: tuple[int, int]) -> None:
     found = signs(families(shape[0], 1, shape[1], 0)[0]).dependence
     assert 0.5 < found.share <= 1
-    assert (found.independent, found.sentence, found.doubt) == (shape[0], "", "")
+    assert (found.independent, found.sentence) == (shape[0], "")
 
 
 def test_without_variance_respondents_count_as_independent() -> None:
-    assert signs(np.ones((6, 5), np.int8)).dependence == (6, 1.0, 6.0, 0.0)
+    assert signs(np.ones((6, 5), np.int8)).dependence == (6, 1.0, 6.0)
 
 
 def test_respondents_who_share_no_item_count_as_independent() -> None:
@@ -166,7 +156,7 @@ def test_respondents_who_share_no_item_count_as_independent() -> None:
 def test_the_effective_number_is_said_of_thirty_and_where_it_is_below_nine_tenths(
     n: int, effective: float, told: int
 ) -> None:
-    found = Dependence(n, effective / n, effective, 0.0)
+    found = Dependence(n, effective / n, effective)
     assert found.independent == told
     assert found.unit == ("respondents" if told == n else "independent respondents")
     sentence = f"{n} respondents answer like about {told} independent ones"

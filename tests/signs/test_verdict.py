@@ -34,7 +34,7 @@ def judged(z: Array, information: float) -> SlopeSigns:
     """What items of the same information say; who answered them makes no difference."""
     score = SlopeScore(z * information**0.5, np.full(len(z), information))
     nobody = ProportionScore(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.bool_))
-    independent = Dependence(0, 1.0, 0.0, 0.0)
+    independent = Dependence(0, 1.0, 0.0)
     return module.judged(nobody, independent, score, np.ones(len(z), dtype=np.bool_))
 
 

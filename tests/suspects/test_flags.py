@@ -297,22 +297,9 @@ def test_too_few_respondents_are_warned_of_with_a_number_that_would_do(planted: 
     assert int(re.findall(r"about (\d+) respondents would find 80% of them", text)[0]) > 15
 
 
-def test_an_ability_that_does_not_follow_how_much_is_right_is_warned_of() -> None:
-    generator = np.random.default_rng(0)
-    one, two = generator.normal(size=(2, 150))
-    steep = ItemParameters(np.tile([2.0, -2.0], 25), np.zeros(50), np.zeros(50))
-    shallow = ItemParameters(np.full(60, 0.8), np.zeros(60), np.zeros(60))
-    blocks = [
-        simulate_responses(items, abilities, seed=generator).values
-        for items, abilities in ((steep, one), (shallow, two))
-    ]
-    result = fit(ResponseMatrix(np.hstack(blocks)), "2PL")
-    dimension = pytest.warns(UserWarning, match="ability of the 2PL .* more than one dimension")
-    with pytest.warns(UserWarning, match="disagree .* more than one scale"), dimension:
-        flag_items(result)
-
-
-def test_two_opposing_dimensions_are_warned_of_by_what_to_do(planted: Planted) -> None:
+def test_what_the_fit_warned_of_is_said_with_what_it_means_for_negative_items(
+    planted: Planted, tmp_path: Path
+) -> None:
     generator = np.random.default_rng(1)
     theta = generator.multivariate_normal([0, 0], [[1, -0.5], [-0.5, 1]], size=200)
     parts = [
@@ -323,9 +310,13 @@ def test_two_opposing_dimensions_are_warned_of_by_what_to_do(planted: Planted) -
         ).values
         for k, n in ((0, 240), (1, 60))
     ]
-    with pytest.warns(UserWarning, match="disagree .* audit the items of one kind") as caught:
-        flag_items(fit(ResponseMatrix(np.hstack(parts)), "1PL"))
-    assert len(caught) == 1
+    with pytest.warns(UserWarning, match="one ability does not explain"):
+        result = fit(ResponseMatrix(np.hstack(parts)), "1PL")
+    result.save(tmp_path / "fit", include_responses=False)
+    for one in (result, load(tmp_path / "fit")):
+        with pytest.warns(UserWarning, match="right keys; audit the items of one kind") as caught:
+            flag_items(one)
+        assert len(caught) == 1
     flag_items(fit(planted(200, 300, seed=1)[0], "1PL"))  # of one dimension nothing is warned
 
 

@@ -224,7 +224,7 @@ def stated(
 ) -> ShuffleControl:
     numbers = {"flagged": [3, 9], "negative": [2, 0], **values}
     table = pd.DataFrame(numbers, index=pd.Index(NAMES[:2], name="responses"))
-    dependence = Dependence(n, 1.0, n if effective is None else effective, 0.0)
+    dependence = Dependence(n, 1.0, n if effective is None else effective)
     settings = {"power": 0.9, "respondents_needed": 50, **changes}
     return ShuffleControl(table, dependence=dependence, **settings)
 

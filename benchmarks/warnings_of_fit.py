@@ -1,0 +1,339 @@
+"""How often a fit warns where it should, and where it should not.
+
+For every setting data are drawn anew, the 2PL is fitted by default, and ``result.warnings`` looked
+at. Printed: the share of data sets of which each warning is raised. "transposed": labels look as
+if rows were items; "parts": respondents and items share no response; "few": fewer than eight
+respondents; "follows": ability is not how much respondents get right; "one ability": a pattern in
+what one ability leaves unexplained, with the least and the largest of the ratios it is told by,
+and, of "follows", the least rank correlation of ability and proportion score.
+Beside each setting stands what must come: a warning in all data sets, nothing at all ("clean"), or
+what there is to see, without a promise ("seen").
+
+Slopes are lognormal (SD 0.3), difficulties and abilities normal where nothing else is said. Then:
+how closely fitted slopes follow the true ones by the number of respondents (rank correlations, of
+300 items), the reason for "fewer than eight"; and what part of the time of a fit, with standard
+errors, goes into its warnings, at most.
+
+Run with ``make studies``; ``--out benchmarks/results/warnings_of_fit.json`` stores the figures.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from machine import arguments, describe, sentence, store
+from scipy.stats import spearmanr
+
+import irtkit
+from irtkit.calibration.caveats import caveats_of
+from irtkit.components import components_of
+from irtkit.patterns import patterns_of
+from irtkit.signs import leftover, proportion_score
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Draw = Callable[[np.random.Generator], irtkit.ResponseMatrix]
+
+KINDS = {
+    "transposed": "are rows items here",
+    "parts": "respondents and items fall into",
+    "few": "only ",
+    "follows": "the ability of the",
+    "one ability": "one ability does not explain",
+}
+
+
+def responses(
+    g: np.random.Generator,
+    theta: Any,
+    m: int,
+    *,
+    spread: float = 0.3,
+    easier: float = 0.0,
+    guessing: float = 0.0,
+    inverted: float = 0.0,
+) -> Any:
+    """Responses of respondents with these abilities, (n,) or one for every item, (n, m)."""
+    a, b = g.lognormal(0, spread, m), g.normal(size=m) - easier
+    p = 1 / (1 + np.exp(-a * (theta.reshape(len(theta), -1) - b)))
+    y = (g.random(p.shape) < guessing + (1 - guessing) * p).astype(np.int8)
+    wrong = g.permutation(m) < round(inverted * m)
+    return np.where(wrong, 1 - y, y)
+
+
+def one(n: int, m: int, ability: str = "normal", *, missing: float = 0.0, **how: Any) -> Draw:
+    """Responses of one ability."""
+
+    def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
+        theta = {
+            "normal": lambda: g.normal(size=n),
+            "wide": lambda: 3 * g.normal(size=n),
+            "exponential": lambda: g.exponential(size=n) - 1,
+            "−exponential": lambda: 1 - g.exponential(size=n),
+        }[ability]()
+        y = responses(g, theta, m, **how)
+        return irtkit.ResponseMatrix(np.where(g.random(y.shape) < missing, -1, y))
+
+    return draw
+
+
+def two(
+    n: int, m: int, share: float, correlation: float, *, missing: float = 0.0, **how: Any
+) -> Draw:
+    """A share of the items asks for a second ability."""
+
+    def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
+        covariance = [[1, correlation], [correlation, 1]]
+        theta = g.multivariate_normal([0, 0], covariance, size=n)
+        y = responses(g, theta[:, (np.arange(m) < round(share * m)).astype(int)], m, **how)
+        return irtkit.ResponseMatrix(np.where(g.random(y.shape) < missing, -1, y))
+
+    return draw
+
+
+def opposed(n: int) -> Draw:
+    """Fifty steep items, half of them inverted, and sixty shallow ones on another ability."""
+
+    def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
+        first, second = g.normal(size=(2, n, 1))
+        z = np.hstack([first * np.tile([2.0, -2.0], 25), second * np.full(60, 0.8)])
+        return irtkit.ResponseMatrix(g.random(z.shape) < 1 / (1 + np.exp(-z)))
+
+    return draw
+
+
+def parts(shapes: tuple[tuple[int, int], ...], missing: float = 0.0, *, sparse: bool) -> Draw:
+    """Blocks without a response in common, each abler by an SD than the one before."""
+
+    def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
+        y, row, column = np.full(np.sum(shapes, axis=0), -1, np.int8), 0, 0
+        for k, (n, m) in enumerate(shapes):
+            block = responses(g, g.normal(size=n) + k, m)
+            block = np.where(g.random(block.shape) < missing, -1, block)
+            y[row : row + n, column : column + m] = block
+            row, column = row + n, column + m
+        made = irtkit.ResponseMatrix(y)
+        return made.to_sparse() if sparse else made
+
+    return draw
+
+
+def booklets(n: int, *, linked: bool) -> Draw:
+    """Six sets of 20 items; everyone answers two, which make a ring, or three pairs."""
+
+    def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
+        y, first = responses(g, g.normal(size=n), 120), np.arange(n) % 6
+        second = (first + 1) % 6 if linked else first ^ 1
+        part = np.arange(120) // 20
+        given = (part == first[:, None]) | (part == second[:, None])
+        return irtkit.ResponseMatrix(np.where(given, y, -1))
+
+    return draw
+
+
+def labelled(n: int, m: int, rows: str, columns: str) -> Draw:
+    """Difficulties spread wide by row, as of items, with labels."""
+
+    def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
+        y = responses(g, g.normal(size=n), m)
+        return irtkit.ResponseMatrix(
+            y, [rows.format(k) for k in range(n)], [columns.format(k) for k in range(m)]
+        )
+
+    return draw
+
+
+def families(groups: int, size: int) -> Draw:
+    """Copies of parents with 2 % of the answers flipped."""
+
+    def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
+        y = np.repeat(responses(g, g.normal(size=groups), 500), size, axis=0)
+        return irtkit.ResponseMatrix(np.where(g.random(y.shape) < 0.02, 1 - y, y))
+
+    return draw
+
+
+CLEAN: dict[str, Draw] = {
+    **{f"2PL {n} × {m}": one(n, m) for n, m in ((200, 500), (100, 1000), (2000, 40), (1000, 5))},
+    **{f"2PL {n} × {m}": one(n, m) for n, m in ((5000, 20), (60, 200), (30, 40), (12, 140))},
+    "2PL 8 × 500": one(8, 500),
+    "1PL 300 × 100": one(300, 100, spread=0.0),
+    "1PL 300 × 100, exponential": one(300, 100, "exponential", spread=0.0),
+    "1PL 300 × 100, SD 3": one(300, 100, "wide", spread=0.0),
+    "2PL 30 × 1,000": one(30, 1000),
+    "1PL 30 × 50": one(30, 50, spread=0.0),
+    "2PL 30 × 50, SD 3": one(30, 50, "wide"),
+    "2PL 60 × 200, SD 3": one(60, 200, "wide"),
+    "3PL 1,000 × 40, guessing 0.25": one(1000, 40, spread=0.5, guessing=0.25),
+    "3PL 200 × 500, guessing 0.5": one(200, 500, guessing=0.5),
+    "20 % inverted, 200 × 500": one(200, 500, inverted=0.2),
+    "20 % inverted, 1,000 × 40": one(1000, 40, inverted=0.2),
+    "20 % inverted, 300 × 20": one(300, 20, inverted=0.2),
+    "20 % inverted, 50 % missing, 1,000 × 40": one(1000, 40, inverted=0.2, missing=0.5),
+    "20 % inverted, 90 × 140": one(90, 140, inverted=0.2),
+    "10 % inverted, 300 × 10": one(300, 10, inverted=0.1),
+    "10 % inverted, 200 × 20": one(200, 20, inverted=0.1),
+    "exponential, 200 × 500": one(200, 500, "exponential"),
+    "−exponential, 2,000 × 40": one(2000, 40, "−exponential"),
+    "steep, log slopes SD 0.8, 200 × 500": one(200, 500, spread=0.8),
+    "steep, 10 % inverted, 1,000 × 40": one(1000, 40, spread=0.8, inverted=0.1),
+    "95 % right, 200 × 500": one(200, 500, easier=3.75),
+    "95 % right, 2,000 × 40": one(2000, 40, easier=3.75),
+    "70 % missing, 200 × 500": one(200, 500, missing=0.7),
+    "80 % missing, 1,000 × 50": one(1000, 50, missing=0.8),
+    "50 % missing, 12 × 140": one(12, 140, missing=0.5),
+    "booklets in a ring, 1,200 × 120": booklets(1200, linked=True),
+    "students × questions, 300 × 40": labelled(300, 40, "student {}", "q{}"),
+    "numbers × numbers, 300 × 40": labelled(300, 40, "{}", "{}"),
+    "files × files, 300 × 40": labelled(300, 40, "mmlu/{}.json", "run-{}"),
+    "families, 30 × 7": families(30, 7),
+}
+PLANTED: dict[str, dict[str, Draw]] = {
+    "transposed": {
+        "questions × systems, 500 × 12": labelled(500, 12, "mmlu/Q{}", "llama-{}b"),
+        "items × runs, 200 × 30": labelled(200, 30, "item-{}", "run {}"),
+        "numbers × models, 200 × 30": labelled(200, 30, "{}", "model_{}"),
+    },
+    "parts": {
+        "two parts, 100 × 50 and 60 × 80": parts(((100, 50), (60, 80)), sparse=False),
+        "three parts, 60 % missing": parts(((80, 60), (50, 60), (30, 40)), 0.6, sparse=False),
+        "three parts, sparse": parts(((80, 60), (50, 60), (30, 40)), 0.6, sparse=True),
+        "booklets in pairs, 1,200 × 120": booklets(1200, linked=False),
+    },
+    "few": {f"{n} × 200": one(n, 200) for n in (1, 3, 5, 7)},
+    "follows": {f"opposed, {n} × 110": opposed(n) for n in (90, 300, 1000)},
+    "one ability": {
+        f"80 % and 20 %, r −0.5, {n} × {m}": two(n, m, 0.2, -0.5)
+        for n, m in ((200, 500), (100, 1000), (1000, 100), (2000, 40))
+    }
+    | {
+        "50 % and 50 %, r −0.5, 200 × 100": two(200, 100, 0.5, -0.5),
+        "80 % and 20 %, r −0.5, 20 % missing, 2,000 × 40": two(2000, 40, 0.2, -0.5, missing=0.2),
+        "families, 3 × 10": families(3, 10),
+    },
+}
+SEEN: dict[str, Draw] = {
+    **{f"80 % and 20 %, r {r}, 200 × 500": two(200, 500, 0.2, r) for r in (0, 0.5, 0.8)},
+    **{f"50 % and 50 %, r {r}, 200 × 500": two(200, 500, 0.5, r) for r in (0, 0.5, 0.8, 0.95)},
+    **{f"50 % and 50 %, r {r}, 300 × 40": two(300, 40, 0.5, r) for r in (0, 0.5, 0.8)},
+    **{
+        f"80 % and 20 %, r −0.5, {n} × {m}": two(n, m, 0.2, -0.5)
+        for n, m in ((30, 500), (60, 500), (300, 100), (500, 50), (1000, 20), (200, 40))
+    },
+    "80 % and 20 %, r −0.5, 70 % missing, 200 × 500": two(200, 500, 0.2, -0.5, missing=0.7),
+    "families, 10 × 20": families(10, 20),
+    "families, 5 × 40": families(5, 40),
+}
+
+
+def fitted(draw: Draw, seed: int) -> irtkit.FitResult:
+    """A fit to data drawn with this seed."""
+    made = draw(np.random.default_rng([seed, 14]))
+    with warnings.catch_warnings(action="ignore"):
+        return irtkit.fit(made, standard_errors=False, progress=False)
+
+
+def measured(name: str, draw: Draw, wanted: str, sets: int) -> dict[str, Any]:
+    """Share of the data sets of which each warning is raised."""
+    raised, ratios, agreements = dict.fromkeys(KINDS, 0), [], [1.0]
+    for seed in range(sets):
+        result = fitted(draw, seed)
+        for kind, start in KINDS.items():
+            raised[kind] += any(text.startswith(start) for text in result.warnings)
+        proportion = proportion_score(result.patterns)
+        ratios.append(leftover(result.patterns, proportion).ratio)
+        ranked = (result.ability[proportion.scored], proportion.value[proportion.scored])
+        if min(map(np.ptp, ranked)) > 0:
+            agreements.append(float(spearmanr(*ranked).statistic))
+    shares = {kind: count / sets for kind, count in raised.items()}
+    spread = {"least ratio": min(ratios), "largest ratio": max(ratios)}
+    spread["least correlation"] = min(agreements)
+    return {"setting": name, "wanted": wanted, "data_sets": sets, **shares, **spread}
+
+
+def line(figures: dict[str, Any]) -> str:
+    """A row of the table in Markdown."""
+    shares = (f"{figures[kind]:.0%}" for kind in KINDS)
+    ratios = f"{figures['least ratio']:.2f}–{figures['largest ratio']:.2f}"
+    least = f"{figures['least correlation']:.2f}"
+    return f"| {' | '.join((figures['setting'], figures['wanted'], *shares, ratios, least))} |"
+
+
+def slopes(sets: int) -> list[dict[str, float]]:
+    """Rank correlations of fitted with true slopes, by number of respondents."""
+    rows = []
+    for n in (3, 4, 5, 6, 7, 8, 12, 20, 30):
+        row: dict[str, float] = {"respondents": n}
+        for spread in (0.3, 0.5):
+            found = []
+            for seed in range(sets):
+                g = np.random.default_rng([seed, n])
+                a, b = g.lognormal(0, spread, 300), g.normal(size=300)
+                p = 1 / (1 + np.exp(-a * (g.normal(size=(n, 1)) - b)))
+                drawn = irtkit.ResponseMatrix(g.random(p.shape) < p)
+                result = fitted(lambda _, drawn=drawn: drawn, 0)
+                found.append(spearmanr(result.parameters.discrimination, a).statistic)
+            row[f"log slopes SD {spread}"] = float(np.mean(found))
+        rows.append(row)
+    return rows
+
+
+def costs(repetitions: int = 10) -> list[dict[str, Any]]:
+    """Milliseconds of a fit, and of them for its warnings, the least of some repetitions."""
+    rows = []
+    for n, m in ((2000, 40), (200, 1000), (20_000, 100), (2211, 1324)):
+        for missing in (0.0, 0.2):
+            made = one(n, m, missing=missing)(np.random.default_rng(1))
+            whole, told = [], []
+            for _ in range(repetitions):
+                start = time.perf_counter()
+                result = irtkit.fit(made, progress=False)
+                whole.append(1000 * (time.perf_counter() - start))
+                patterns = patterns_of(made, synthetic_is_real=False)
+                for product in (patterns.right_sums, patterns.response_sums):
+                    product(np.ones(patterns.n))  # a fit has packed its answers and counted them
+                _ = patterns.margins
+                start = time.perf_counter()
+                list(caveats_of(result, patterns, components_of(patterns)))
+                told.append(1000 * (time.perf_counter() - start))
+            shape = f"{n:,} × {m:,}" + (", 20 % missing" if missing else "")
+            rows.append({"shape": shape, "fit": min(whole), "warnings": min(told)})
+    return rows
+
+
+def main() -> None:
+    """Print the tables, and store the figures where asked."""
+    parser = arguments(__doc__)
+    parser.add_argument("--sets", type=int, default=20, help="data sets of every setting")
+    parser.add_argument("--only", default="", help="settings whose name holds this")
+    options = parser.parse_args()
+    head = ["setting", "wanted", *KINDS, "ratio", "correlation"]
+    print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
+    everything = [
+        *((name, draw, wanted) for wanted, kind in PLANTED.items() for name, draw in kind.items()),
+        *((name, draw, "clean") for name, draw in CLEAN.items()),
+        *((name, draw, "seen") for name, draw in SEEN.items()),
+    ]
+    studies = []
+    for name, draw, wanted in everything:
+        if options.only in name:
+            studies.append(measured(name, draw, wanted, options.sets))
+            print(line(studies[-1]), flush=True)
+    followed = slopes(options.sets)
+    for row in followed:
+        print(", ".join(f"{label} {value:.3g}" for label, value in row.items()))
+    times = costs()
+    for row in times:
+        share = row["warnings"] / row["fit"]
+        print(f"{row['shape']}: {row['fit']:.1f} ms, warnings {row['warnings']:.1f} ({share:.0%})")
+    machine = describe()
+    print(f"\n{sentence(machine)}")
+    store(options.out, machine, studies=studies, slopes=followed, costs=times)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+"""What a fit must be read with: the sentences of ``result.warnings``.
+
+Each is told by one rule, here, where the model is fitted; everything that speaks of the result
+repeats them. Whether one ability explains the responses is told by the responses alone, and so is
+the same for every model.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from irtkit.calibration.summary import NOT_SHARE_RIGHT, ONE_ABILITY
+from irtkit.checks import first_names
+from irtkit.signs import leftover, proportion_score
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from irtkit.calibration.result import FitResult
+    from irtkit.components import Components
+    from irtkit.irf import Array
+    from irtkit.patterns import Patterns
+    from irtkit.signs import ProportionScore
+
+_HANDFUL = 8
+"""Respondents below which slopes say next to nothing: the rank correlation of fitted with true ones
+is 0.1 to 0.2 where log slopes have an SD of 0.3, and 0.2 to 0.3 where it is 0.5; of 30 respondents
+it is 0.5 and 0.6 (``benchmarks/warnings_of_fit.py``)."""
+_LEAST_RANKED, _MOST_RANKED = 10, 5000
+"""Respondents from which on a rank correlation is judged, and from how many it is computed."""
+_FOLLOWING, _LOST = 0.9, 1.25
+"""Of one ability the rank correlation of ability and proportion score is hardly ever below 0.9, nor
+below 1 − 1.25/√k where respondents have k responses, even if a fifth of the items is inverted: that
+ability knows of and the share right does not, and the fewer items the more it matters (least
+correlations: ``benchmarks/warnings_of_fit.py``)."""
+_LOOKED_AT = 100
+"""Labels that are looked at, evenly spaced."""
+_OF_ITEM = re.compile(
+    r"(.*[\W_])?(q|items?|questions?|tasks?|problems?|prompts?|exercises?|puzzles?)[\W_]*\d+",
+    re.IGNORECASE,
+)
+_OF_RESPONDENT = re.compile(
+    r"(.*[\W_])?(respondents?|models?|systems?|students?|persons?|participants?|subjects?|users?|"
+    r"candidates?|examinees?)[\W_]*\d+",
+    re.IGNORECASE,
+)
+_SHOWN = 4
+"""Parts of a matrix that are described."""
+
+
+def caveats_of(
+    result: FitResult, patterns: Patterns, components: Components | None
+) -> Iterator[str]:
+    """Sentences on a fit, the gravest first."""
+    if not result.converged or "unbounded" in result.status:
+        yield _shortcoming_of(result)
+    if _look_transposed(result.respondent_labels, result.item_labels):
+        yield (
+            f"are rows items here, such as {result.respondent_labels[0]!r}, and columns "
+            f"respondents, such as {result.item_labels[0]!r}? Rows should be respondents: if they "
+            "are not, transpose the table (frame.T)"
+        )
+    if components is not None:
+        yield _parts(result, components)
+    if result.n_answering < _HANDFUL:
+        yield _few(result)
+    proportion = proportion_score(patterns)
+    if components is None and (found := _does_not_follow(result, proportion)):
+        yield found  # of parts that share no response both scales are any
+    left = leftover(patterns, proportion)
+    if left.stands_out:
+        yield (
+            f"{ONE_ABILITY} all that responses have in common: of what it leaves, one pattern is "
+            f"{left.ratio:.2f} times as strong as the next (below {left.bound:.2f} where one "
+            "ability does); items ask for a further ability, or many respondents are of a few "
+            "families"
+        )
+
+
+def _few(result: FitResult) -> str:
+    """What so few respondents cannot tell."""
+    n = result.n_answering
+    slopes = "; discriminations say next to nothing" if result.model in {"2PL", "3PL"} else ""
+    return (
+        f"only {n} respondent{'s' * (n > 1)}: an average error of one half is uncertain by "
+        f"±{0.98 / np.sqrt(n):.2f}, and so is the order of items{slopes}"
+    )
+
+
+def _parts(result: FitResult, components: Components) -> str:
+    """Which respondents and items there are in every part."""
+    told = []
+    for k in range(1, min(components.n, _SHOWN) + 1):
+        who, what = (np.flatnonzero(part == k) for part in components)
+        first = repr(result.respondent_labels[who[0]]), repr(result.item_labels[what[0]])
+        told.append(f"{len(who)} × {len(what)} (from {' and '.join(first)})")
+    more = f", and {components.n - _SHOWN} more" if components.n > _SHOWN else ""
+    return (
+        f"respondents and items fall into {components.n} parts without a response in common: "
+        f"{', '.join(told)}{more}; nothing tells "
+        "how abilities and difficulties of one compare with those of another (the column "
+        "component of both tables says which is where)"
+    )
+
+
+def _does_not_follow(result: FitResult, proportion: ProportionScore) -> str:
+    """What is said where ability has little to do with how much respondents get right."""
+    who = np.flatnonzero(proportion.scored)
+    if len(who) < _LEAST_RANKED:
+        return ""
+    some = who[:: -(-len(who) // _MOST_RANKED)]
+    agreement = _rank_correlation(result.ability[some], proportion.value[some])
+    answered = float(np.median(result.counts.respondent_responses[who]))
+    bound = min(_FOLLOWING, 1 - _LOST / np.sqrt(answered))
+    if agreement >= bound:
+        return ""
+    shares = result.counts.accuracy
+    ablest, best = (who[value[who].argmax()] for value in (result.ability, proportion.value))
+    named = (f"{result.respondent_labels[k]!r} ({shares[k]:.0%} right)" for k in (ablest, best))
+    return (
+        f"{NOT_SHARE_RIGHT} {result.model} is not how much respondents get right: their rank "
+        f"correlation is {agreement:.2f} (at least {bound:.2f} where one ability explains the "
+        "responses)"
+        + (f"; the ablest is {', not '.join(named)}" if shares[ablest] < shares[best] else "")
+    )
+
+
+def _rank_correlation(one: Array, other: Array) -> float:
+    """Spearman's; 1 where all values of one are equal."""
+    ranks = [_ranks(values) for values in (one, other)]
+    if any(np.ptp(rank) == 0 for rank in ranks):
+        return 1.0
+    return float(np.asarray(np.corrcoef(ranks))[0, 1])
+
+
+def _ranks(values: Array) -> Array:
+    """Ranks, of ties their mean."""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    return np.take(np.cumsum(count) - (count - 1) / 2, place)
+
+
+def _look_transposed(rows: Sequence[str], columns: Sequence[str]) -> bool:
+    """Whether the labels of rows are those of items, or those of columns are of respondents.
+
+    Never where both look alike: all rows must, and no column may.
+    """
+    row_labels, column_labels = _some(rows), _some(columns)
+    return any(
+        all(kind.fullmatch(label) for label in named)
+        and not any(kind.fullmatch(label) for label in others)
+        for kind, named, others in (
+            (_OF_ITEM, row_labels, column_labels),
+            (_OF_RESPONDENT, column_labels, row_labels),
+        )
+    )
+
+
+def _some(labels: Sequence[str]) -> Sequence[str]:
+    return labels[:: -(-len(labels) // _LOOKED_AT)]
+
+
+def _shortcoming_of(result: FitResult) -> str:
+    """Say which items have no finite estimate, or that the fit did not converge; what to try."""
+    unbounded = [
+        repr(name)
+        for name, status in zip(result.item_labels, result.status, strict=True)
+        if status == "unbounded"
+    ]
+    if unbounded:
+        return (
+            f"{len(unbounded)} of {len(result.item_labels)} items have no finite maximum of the "
+            + (
+                "likelihood, no prior holds them, and they"
+                if result.settings.prior
+                else "likelihood and"
+            )
+            + f" keep the last value reached: {first_names(unbounded)}"
+            + ("" if result.converged else "; the fit did not converge for it")
+            + "; prior='weak' gives finite estimates"
+        )
+    last = result.trace_rows[-1]
+    if result.method == "vi":
+        return (
+            f"the evidence lower bound has not settled in {result.n_iterations} steps (smoothed "
+            f"{last[5]:.4f}); raise max_iterations"
+        )
+    exhausted = result.n_iterations >= result.settings["max_iterations"]
+    advice = ["raise max_iterations"] if exhausted else []
+    advice += [] if result.settings["prior"] else ["use prior='weak'"]
+    return (
+        f"the fit did not converge in {result.n_iterations} iterations "
+        f"(log-likelihood {last[2]:.4f}, last change of a parameter {last[3]:.2g})"
+        + ("" if exhausted else ", no further step raises the likelihood")
+        + (f"; {' or '.join(advice)}" if advice else "")
+    )

@@ -1,0 +1,178 @@
+"""Claims about what a fit warns of, and that all say the same of it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from irtkit import ResponseMatrix, add_synthetic, compare_difficulties, fit, load
+from irtkit.calibration.caveats import _rank_correlation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from irtkit import FitResult
+
+
+def drawn(
+    seed: int, n: int, m: int, *, correlation: float | None = None, share: float = 0.2
+) -> NDArray[np.int8]:
+    """Responses to items a share of which asks for a second ability, if a correlation is given."""
+    generator = np.random.default_rng(seed)
+    r = 1.0 if correlation is None else correlation
+    theta = generator.multivariate_normal([0, 0], [[1, r], [r, 1]], size=n)
+    slope, difficulty = generator.lognormal(0, 0.3, m), generator.normal(size=m)
+    ability = theta[:, (np.arange(m) < round(share * m)).astype(int)]
+    p = 1 / (1 + np.exp(-slope * (ability - difficulty)))
+    return (generator.random((n, m)) < p).astype(np.int8)
+
+
+def apart(values: NDArray[np.int8]) -> NDArray[np.int8]:
+    """Half of the respondents on half of the items, and the others on the others."""
+    n, m = values.shape
+    kept = (np.arange(n) < n // 2)[:, None] == (np.arange(m) < m // 2)
+    return np.where(kept, values, -1).astype(np.int8)
+
+
+def fitted(values: Any, *labels: Any, **how: Any) -> FitResult:
+    """A fit whose warnings, and no others, were raised, each once and by this line."""
+    responses = values if isinstance(values, ResponseMatrix) else ResponseMatrix(values, *labels)
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        result = fit(responses, **{"model": "2PL", "standard_errors": False, **how})
+    assert tuple(str(one.message) for one in caught) == result.warnings
+    assert {(one.category, one.filename) for one in caught} <= {(UserWarning, __file__)}
+    return result
+
+
+def test_one_ability_is_not_warned_of() -> None:
+    for n, m in ((8, 30), (12, 140), (200, 100), (500, 20), (1000, 5)):
+        assert fitted(drawn(0, n, m)).warnings == ()
+
+
+@pytest.mark.parametrize("model", ["Rasch", "1PL", "2PL", "3PL"])
+def test_a_second_ability_is_told_alike_by_every_model(model: str) -> None:
+    (said,) = fitted(drawn(0, 200, 100, correlation=-0.5), model=model).warnings
+    assert said.startswith("one ability does not explain all that responses have in common")
+    assert said == fitted(drawn(0, 200, 100, correlation=-0.5), model="1PL").warnings[0]
+
+
+def test_an_ability_that_is_not_how_much_is_right_is_told_with_who_differs() -> None:
+    generator = np.random.default_rng(0)
+    one, two = generator.normal(size=(2, 150, 1))
+    signs = np.tile([2.0, -2.0], 25)
+    z = np.hstack([one * signs, two * np.full(60, 0.8)])
+    values = (generator.random(z.shape) < 1 / (1 + np.exp(-z))).astype(np.int8)
+    result = fitted(values)
+    said = result.warnings[0]
+    assert said.startswith("the ability of the 2PL is not how much respondents get right")
+    ablest = result.respondents["ability"].idxmax()
+    share = result.respondents.loc[ablest, "accuracy"]
+    assert f"the ablest is {ablest!r} ({share:.0%} right), not " in said
+    assert not any("ability of the" in text for text in fitted(values, model="1PL").warnings)
+
+
+def test_parts_without_a_response_in_common_are_listed_and_marked_in_the_tables(
+    tmp_path: Path,
+) -> None:
+    result = fitted(apart(drawn(0, 90, 40)))
+    (said,) = result.warnings
+    assert "fall into 2 parts" in said
+    assert "45 × 20 (from 'respondent-1' and 'item-1')" in said
+    assert "45 × 20 (from 'respondent-46' and 'item-21')" in said
+    assert result.items["component"].tolist() == [1] * 20 + [2] * 20
+    assert result.respondents["component"].tolist() == [1] * 45 + [2] * 45
+    result.save(tmp_path / "fit", include_responses=False)
+    back = load(tmp_path / "fit")
+    assert back.warnings == result.warnings
+    assert back.items["component"].equals(result.items["component"])
+    assert back.respondents["component"].equals(result.respondents["component"])
+    linked = fitted(drawn(0, 90, 40))
+    assert "component" not in {*linked.items.columns, *linked.respondents.columns}
+
+
+def test_synthetic_respondents_link_no_parts_unless_they_are_ordinary() -> None:
+    crowd = add_synthetic(ResponseMatrix(apart(drawn(0, 90, 40))), ("coin",))
+    result = fitted(crowd)
+    assert "fall into 2 parts" in result.warnings[0]
+    assert result.respondents.loc["coin", "component"] == 0
+    assert fitted(crowd, synthetic="ordinary").warnings == ()
+
+
+@pytest.mark.parametrize(("n", "told"), [(1, True), (5, True), (7, True), (8, False)])
+def test_fewer_than_eight_respondents_are_few(n: int, told: bool) -> None:
+    crowd = add_synthetic(ResponseMatrix(drawn(0, n, 50)), ("coin",), draws=10)
+    said = fitted(crowd).warnings
+    assert len(said) == told
+    if told:
+        assert said[0].startswith(f"only {n} respondent{'s' * (n > 1)}: an average error")
+        assert "discriminations say next to nothing" in said[0]
+        assert "discriminations" not in fitted(crowd, model="1PL").warnings[0]
+
+
+QUESTIONS = [f"mmlu/Q{k}" for k in range(40)]
+SYSTEMS = ["gpt-4", "claude-3", "llama-3-70b", *(f"other-{k}" for k in range(7))]
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "asked"),
+    [
+        (QUESTIONS, SYSTEMS, True),
+        ([f"task {k}" for k in range(40)], [f"system-{k}" for k in range(10)], True),
+        (range(40), [f"student_{k}" for k in range(10)], True),
+        ([f"student_{k}" for k in range(40)], QUESTIONS[:10], False),
+        (range(40), range(10), False),
+        (None, None, False),
+        (QUESTIONS, [f"q{k}" for k in range(10)], False),
+        ([*QUESTIONS[1:], "gpt-4"], SYSTEMS, False),
+        ([f"run-{k}" for k in range(40)], [f"col{k}" for k in range(10)], False),
+    ],
+)
+def test_labels_that_look_transposed_are_asked_about(rows: Any, columns: Any, asked: bool) -> None:
+    said = fitted(drawn(0, 40, 10), rows, columns).warnings
+    assert len(said) == asked
+    if asked:
+        assert said[0].endswith("transpose the table (frame.T)")
+        assert f"such as '{columns[0]}'?" in said[0]
+
+
+def test_warnings_are_printed_within_80_columns_and_kept(tmp_path: Path) -> None:
+    result = fitted(apart(drawn(0, 6, 40)), max_iterations=1)
+    assert [text.split()[0] for text in result.warnings] == ["the", "respondents", "only"]
+    printed = str(result)
+    for text in result.warnings:
+        assert f"warning: {text}" in " ".join(printed.split())
+    told = printed.split("warning: ", 1)[1].split("discrimination is", 1)[0]
+    assert max(map(len, told.splitlines())) <= 80
+    result.save(tmp_path / "fit")
+    assert load(tmp_path / "fit").warnings == result.warnings
+    assert str(load(tmp_path / "fit")) == printed
+
+
+def test_a_comparison_refers_to_what_the_fit_warned_of() -> None:
+    result = fitted(drawn(0, 200, 100, correlation=-0.5))
+    said = [text for text in compare_difficulties(result, folds=0).summary if "warn" in text]
+    assert len(said) == 1
+    plain = compare_difficulties(fitted(drawn(0, 200, 100)), folds=0).summary
+    assert not any("warn" in text for text in plain)
+
+
+def test_missing_cells_and_few_items_leave_ability_close_enough_to_what_is_right() -> None:
+    generator = np.random.default_rng(0)
+    for n, m, missing in ((200, 20, 0.5), (1000, 50, 0.8), (12, 140, 0.7), (300, 5, 0.0)):
+        values = drawn(1, n, m)
+        values[:, : m // 10] = 1 - values[:, : m // 10]
+        values = np.where(generator.random(values.shape) < missing, -1, values).astype(np.int8)
+        assert fitted(values).warnings == ()
+
+
+def test_rank_correlation_is_spearmans() -> None:
+    from scipy.stats import spearmanr
+
+    one, other = np.random.default_rng(0).integers(0, 9, (2, 50)).astype(float)
+    assert _rank_correlation(one, other) == pytest.approx(spearmanr(one, other).statistic)
+    assert _rank_correlation(one, np.ones(50)) == 1
