@@ -192,6 +192,16 @@ class Patterns:
         """Return the same rows and columns with other frequencies and multiplicities."""
         return Patterns(self.cells, self.trials, self.group, frequency, multiplicity)
 
+    def with_trial_correlation(self, correlation: float) -> Patterns:
+        """Return the same cells, n trials of one counting for n/(1 + (n − 1) · correlation)."""
+        if correlation == 0 or not self.repeated:
+            return self
+        counts = [table.astype(np.float32) for table in (self.cells, self.trials)]
+        for table in counts:
+            numbers, tried = (t.data if self.sparse else t for t in (table, self.trials))
+            numbers /= 1 + (tried.astype(np.float32) - 1).clip(0) * np.float32(correlation)
+        return Patterns(*counts, self.group, self.frequency, self.multiplicity)
+
     def with_columns(self, columns: Places) -> Patterns:
         """Return some items, or the same several times, each as one."""
         cells = np.ascontiguousarray(self.cells[:, columns])

@@ -97,6 +97,7 @@ def both_ways(
     The height is that of the objective, the log-likelihood plus the log prior.
     """
     searches: list[PreconditionedLBFGS] = []
+    kwargs |= {"trial_correlation": 0.0}  # estimating it takes several searches
 
     def noted(*given: Any) -> PreconditionedLBFGS:
         searches.append(start(*given))
