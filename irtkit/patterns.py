@@ -196,11 +196,12 @@ class Patterns:
         """Return the same cells, n trials of one counting for n/(1 + (n − 1) · correlation)."""
         if correlation == 0 or not self.repeated:
             return self
-        counts = [table.astype(np.float32) for table in (self.cells, self.trials)]
-        for table in counts:
-            numbers, tried = (t.data if self.sparse else t for t in (table, self.trials))
-            numbers /= 1 + (tried.astype(np.float32) - 1).clip(0) * np.float32(correlation)
-        return Patterns(*counts, self.group, self.frequency, self.multiplicity)
+        right, tried = self.cells.astype(np.float32), self.trials.astype(np.float32)
+        right_numbers, numbers = (right.data, tried.data) if self.sparse else (right, tried)
+        effect = 1 + np.maximum(numbers - 1, 0) * np.float32(correlation)
+        right_numbers /= effect
+        numbers /= effect
+        return Patterns(right, tried, self.group, self.frequency, self.multiplicity)
 
     def with_columns(self, columns: Places) -> Patterns:
         """Return some items, or the same several times, each as one."""

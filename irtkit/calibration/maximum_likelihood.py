@@ -167,7 +167,7 @@ class Found(NamedTuple):
     problem: Problem
     maximum: Maximum
     trial_correlation: float | None
-    """None if no real respondent tried an item several times."""
+    """None if no cell holds several trials."""
 
 
 def maximum_of(
@@ -193,11 +193,11 @@ def maximum_of(
             break
         estimate = trial_correlation(cells, problem, maximum, correlation)
         tried.append((correlation, estimate))
-        both = ((1 + (cells.most - 1) * rho) for rho in (estimate, correlation))
-        if abs(np.divide(*both) - 1) <= _SETTLED:
+        change = (cells.most - 1) * (estimate - correlation)
+        if abs(change) <= _SETTLED * (1 + (cells.most - 1) * correlation):
             break
         correlation = _fixed_point(tried)
-    return Found(problem, maximum, None if cells is None else correlation)
+    return Found(problem, maximum, correlation if patterns.repeated else None)
 
 
 def _fixed_point(tried: list[tuple[float, float]]) -> float:

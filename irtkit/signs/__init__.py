@@ -7,7 +7,7 @@ right of respondents, ``dependence`` says how much that counts where respondents
 
 from irtkit.signs.dependence import Dependence
 from irtkit.signs.mixture import SlopeMixture
-from irtkit.signs.score_test import ProportionScore, SlopeScore
+from irtkit.signs.score_test import ProportionScore, SlopeScore, independent_share
 from irtkit.signs.verdict import SlopeSigns, Verdict, slope_signs
 
 __all__ = [
@@ -17,5 +17,6 @@ __all__ = [
     "SlopeScore",
     "SlopeSigns",
     "Verdict",
+    "independent_share",
     "slope_signs",
 ]

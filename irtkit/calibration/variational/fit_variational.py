@@ -63,7 +63,7 @@ def starting_patterns(patterns: Patterns, options: Variational, seed: int) -> Pa
 
 
 def correlation_at_start(some: Patterns, problem: Problem, schedule: GridSchedule) -> float | None:
-    """Correlation of repeated trials near the maximum; None if no real respondent has any."""
+    """Correlation of repeated trials near the maximum; None if there are none."""
     if not some.repeated:
         return None
     control = Control(schedule, Stopping(_NEAR), Monitor(lambda _step, _value: None))
