@@ -10,8 +10,9 @@ Printed are the sets in which it was said that trials count for less, and those 
 the mean of the estimated ρ, and of the standard errors of ability; how often 95 % intervals hold
 the ability, brought to mean 0 and SD 1 among the respondents as that of fits is, and slopes and
 intercepts on the scale of the population; beside them what holds the ability if trials are taken as
-independent; the false ones among the items called negative; and how long a fit takes, in fits that
-take trials as independent. Of identical runs the fit is set beside that of one of them.
+independent; how often 95 % intervals of average error hold that of the population; the false ones
+among the items called negative; and how long a fit takes, in fits that take trials as independent.
+Of identical runs the fit is set beside that of one of them.
 
 Run with ``make studies``; ``--out benchmarks/results/repeated_trials.json`` stores the figures.
 """
@@ -26,6 +27,7 @@ import numpy as np
 from machine import arguments, describe, store
 
 import irtkit
+from irtkit.difficulty import average_error_interval, expected_error
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,9 +77,12 @@ STUDIES = (
 )
 HEADER = (
     *("data and fit", "ρ", "sets", "said", "counted", "estimated ρ", "SE of ability"),
-    *("coverage of ability", "if independent", "of slopes", "of intercepts", "false negatives"),
-    *("time", "from one run"),
+    *("coverage of ability", "if independent", "of slopes", "of intercepts", "of average error"),
+    *("false negatives", "time", "from one run"),
 )
+
+
+COVERED = ("ability", "ability_if_independent", "discrimination", "intercept", "average_error")
 
 
 class Drawn(NamedTuple):
@@ -133,6 +138,7 @@ def one_set(study: Study, seed: int) -> dict[str, Any]:
     }
     negative = set(reasons[reasons.str.contains("negative discrimination")].index)
     called = np.isin(result.item_labels, list(negative))
+    told, expected = average_error_interval(responses), expected_error(items)
     return {
         "said": any("repeated trials" in str(one.message) for one in caught),
         "correlation": result.settings.trial_correlation,
@@ -140,6 +146,7 @@ def one_set(study: Study, seed: int) -> dict[str, Any]:
         "ability": _within(result.ability - truth, result.ability_se),
         "ability_if_independent": _within(independent.ability - truth, independent.ability_se),
         **of_items,
+        "average_error": float(((told["low"] <= expected) & (expected <= told["high"])).mean()),
         "called_negative": int(called.sum()),
         "falsely_negative": int((called & (items.discrimination > 0)).sum()),
         "not_converged": not result.converged,
@@ -175,7 +182,7 @@ def measure(study: Study) -> dict[str, Any]:
     for name in ("correlation", "ability_se"):
         record[name] = float(np.mean(by_name[name]))
     record["correlation_sd"] = float(np.std(by_name["correlation"], ddof=1))
-    for name in ("ability", "ability_if_independent", "discrimination", "intercept"):
+    for name in COVERED:
         mean, spread = np.mean(by_name[name]), np.std(by_name[name], ddof=1)
         record[name] = {"coverage": float(mean), "se": float(spread / len(sets) ** 0.5)}
     seconds = np.sum(by_name["seconds"], axis=0)
@@ -187,8 +194,7 @@ def measure(study: Study) -> dict[str, Any]:
 
 def row(study: Study, record: dict[str, Any]) -> str:
     """One row of the table."""
-    names = ("ability", "ability_if_independent", "discrimination", "intercept")
-    coverages = [f"{record[name]['coverage']:.3f} ± {record[name]['se']:.3f}" for name in names]
+    coverages = [f"{record[name]['coverage']:.3f} ± {record[name]['se']:.3f}" for name in COVERED]
     away = record["from_one_run"]
     cells = (
         *(str(study), f"{study.correlation:g}", str(study.n_data_sets)),
