@@ -359,9 +359,10 @@ def _check_prior(prior: object, model: str, *, variational: bool) -> None:
 
 def _agreement_of(result: FitResult) -> str:
     """What is said of repeated trials that agree, or nothing."""
-    correlation, patterns = result.settings.trial_correlation, result.patterns
+    correlation = result.settings.trial_correlation
     if not correlation:
         return ""
+    patterns = result.patterns
     tried = patterns.trials[patterns.real]
     tried = tried.data if patterns.sparse else tried
     repeated = tried[tried > 1]
