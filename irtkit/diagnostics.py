@@ -106,7 +106,8 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
         If an argument is not a FitResult.
     ValueError
         If the models are not nested or come in the wrong order, or if the fits differ in items,
-        respondents, responses, treatment of synthetic respondents, or quadrature.
+        respondents, responses, treatment of synthetic respondents, quadrature, or in what repeated
+        trials count for (``trial_correlation``).
 
     Warns
     -----
@@ -138,6 +139,7 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
     _check_models(smaller, larger)
     _check_responses(smaller, larger)
     _check_quadrature(smaller, larger)
+    _check_trials(smaller, larger)
     from scipy.special import chdtrc
 
     difference = 2 * (larger.log_likelihood - smaller.log_likelihood)
@@ -219,6 +221,17 @@ def _check_quadrature(smaller: FitResult, larger: FitResult) -> None:
         raise ValueError(
             "smaller and larger must be fitted with the same quadrature, or their log-likelihoods "
             f"are not comparable; smaller has {shown[0]} and larger {shown[1]}"
+        )
+
+
+def _check_trials(smaller: FitResult, larger: FitResult) -> None:
+    """Refuse fits that count repeated trials for different numbers of independent ones."""
+    one, other = (fit.settings.trial_correlation or 0.0 for fit in (smaller, larger))
+    if one != other:
+        raise ValueError(
+            "smaller and larger must count repeated trials alike, or their log-likelihoods are not "
+            f"comparable; trial_correlation is {one:.3g} in smaller and {other:.3g} in larger "
+            "(give trial_correlation=larger.settings.trial_correlation to the fit of smaller)"
         )
 
 

@@ -207,6 +207,17 @@ class Patterns:
         trials = 1 if self.trials is None else int(self.trials.max())
         return max(2**52 // (int(max(self.cells.shape)) * trials), 4)
 
+    def with_trial_correlation(self, correlation: float) -> Patterns:
+        """Return the same cells, n trials of one counting for n/(1 + (n − 1) · correlation)."""
+        if correlation == 0 or not self.repeated:
+            return self
+        right, tried = self.cells.astype(np.float32), self.trials.astype(np.float32)
+        right_numbers, numbers = (right.data, tried.data) if self.sparse else (right, tried)
+        effect = 1 + np.maximum(numbers - 1, 0) * np.float32(correlation)
+        right_numbers /= effect
+        numbers /= effect
+        return Patterns(right, tried, self.group, self.frequency, self.multiplicity)
+
     def with_columns(self, columns: Places) -> Patterns:
         """Return some items, or the same several times, each as one."""
         cells = np.ascontiguousarray(self.cells[:, columns])

@@ -257,3 +257,15 @@ def load(name: str) -> ModuleType:
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def test_repeated_trials_are_studied_beside_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    repeated = load("repeated_trials")
+    study = repeated.Study(60, 12, (5,), 1.0, n_data_sets=2)
+    record = repeated.measure(study)
+    assert record["said"] == record["counted"] == 2
+    assert record["correlation"] == 1
+    assert record["from_one_run"] < 1e-3
+    assert record["ability_if_independent"]["coverage"] < record["ability"]["coverage"]
+    assert len(repeated.row(study, record).split("|")) == len(repeated.HEADER) + 2

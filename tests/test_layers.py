@@ -43,7 +43,7 @@ LAYERS = (
 )
 CALIBRATION = (
     *("summary", "lbfgs", "priors", "item_prior"),
-    *("item_distribution", "likelihood", "prior_information", "maximise"),
+    *("item_distribution", "likelihood", "prior_information", "maximise", "repeats"),
     *("information", "many_items", "standard_errors", "item_likelihoods", "empirical"),
     *("variational.options", "variational.coordinates", "variational.target", "variational.guide"),
     *("variational.elbo", "variational.minibatches", "variational.encoder"),

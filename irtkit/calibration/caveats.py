@@ -36,6 +36,9 @@ _FOLLOWING, _LOST = 0.9, 1.25
 below 1 − 1.25/√k where respondents have k responses, even if a fifth of the items is inverted: that
 ability knows of and the share right does not, and the fewer items the more it matters (least
 correlations: ``benchmarks/warnings_of_fit.py``)."""
+_SAID_BELOW = 0.9
+"""Share of the repeated trials below which it is said for how many they count: errors are then 5 %
+wider."""
 _LOOKED_AT = 100
 """Labels that are looked at, evenly spaced."""
 _OF_ITEM = re.compile(
@@ -52,9 +55,12 @@ _SHOWN = 4
 
 
 def caveats_of(
-    result: FitResult, patterns: Patterns, components: Components | None
+    result: FitResult, patterns: Patterns, components: Components | None, *, counted_anew: bool
 ) -> Iterator[str]:
-    """Sentences on a fit, the gravest first."""
+    """Sentences on a fit, the gravest first.
+
+    ``counted_anew`` says that repeated trials were found to agree, and count for less.
+    """
     if not result.converged or "unbounded" in result.status:
         yield _shortcoming_of(result)
     if _look_transposed(result.respondent_labels, result.item_labels):
@@ -67,6 +73,8 @@ def caveats_of(
         yield _parts(result, components)
     if result.n_answering < _HANDFUL:
         yield _few(result)
+    if counted_anew and (found := _agreement_of(result, patterns)):
+        yield found
     proportion = proportion_score(patterns)
     if components is None and (found := _does_not_follow(result, proportion)):
         yield found  # of parts that share no response both scales are any
@@ -78,6 +86,22 @@ def caveats_of(
             "ability does); items ask for a further ability, or many respondents are of a few "
             "families"
         )
+
+
+def _agreement_of(result: FitResult, patterns: Patterns) -> str:
+    """What is said of repeated trials that agree, or nothing."""
+    tried = patterns.trials[patterns.real]
+    tried = tried.data if patterns.sparse else tried
+    repeated = tried[tried > 1]
+    typical = float(np.median(repeated))
+    worth = typical / (1 + (typical - 1) * result.settings["trial_correlation"])
+    if worth > _SAID_BELOW * typical:
+        return ""
+    middle = "" if (repeated == repeated[0]).all() else " (the median)"
+    return (
+        "repeated trials of a cell agree more than the model explains: "
+        f"{typical:g}{middle} count for about {worth:.1f}; errors are widened accordingly"
+    )
 
 
 def _few(result: FitResult) -> str:

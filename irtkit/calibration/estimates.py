@@ -61,6 +61,8 @@ class Estimates(NamedTuple):
     trace_rows: Array
     nodes: Nodes
     quadrature_error: float
+    trial_correlation: float | None
+    """That of repeated trials; None if there are none."""
     posterior: Posterior | None = None
 
 
@@ -87,6 +89,7 @@ def result_of(
         settings=replace(
             settings,
             prior=estimates.prior,
+            trial_correlation=estimates.trial_correlation,
             synthetic_ability_sd=estimates.synthetic_sd * abs(stretch) if synthetic.any() else None,
         ),
         item_labels=responses.items,

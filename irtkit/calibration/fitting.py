@@ -56,6 +56,7 @@ def fit(
     quadrature: Literal["adaptive"] | tuple[int, float] = "adaptive",
     standard_errors: bool = True,
     synthetic: Literal["separate", "ordinary"] = "separate",
+    trial_correlation: float | None = None,
     tol: float | None = None,
     max_iterations: int = 1000,
     progress: bool | None = None,
@@ -101,6 +102,13 @@ def fit(
     synthetic
         "separate" (default) as described above; "ordinary" treats synthetic respondents like any
         other row.
+    trial_correlation
+        How far repeated trials of a cell repeat each other, given ability and item: n of them
+        count for n/(1 + (n − 1) · trial_correlation), so that at 0 they are independent and at 1
+        all runs together are one. By default it is estimated, and 0 unless trials agree more than
+        the model explains (a score test at 1 %). Log-likelihood, AIC, BIC and ELBO are then those
+        of the trials so counted (a quasi-likelihood), and compare with those of fits that count
+        them the same way: give the ``settings.trial_correlation`` of the larger model to all.
     tol
         For "em" (default 1e-7), the fit has converged when a full step promises to raise the
         log-likelihood (with prior) by less than this, twice in a row, or once by a tenth of the
@@ -109,7 +117,8 @@ def fit(
         Monte-Carlo error of posterior means, as the size of single steps shows it, is below this
         many posterior SDs (of the 3PL, whose steps are not independent, it may be twice that).
     max_iterations
-        Most evaluations of the likelihood ("em"), or steps of a handful of them ("vi"). A fit
+        Most evaluations of the likelihood ("em"; of all fits together where repeated trials are
+        counted anew), or steps of a handful of them ("vi"). A fit
         that needs more is returned with ``converged=False`` and a warning.
     progress
         Whether to show progress; by default on a terminal only.
@@ -142,8 +151,9 @@ def fit(
         no finite estimate (under ``prior=None``, or an :class:`irtkit.ItemPrior` without a density
         that holds them); if labels look as if rows were items; if respondents and items fall into
         parts without a response in common; if there are fewer than 8 respondents; if ability does
-        not follow how much respondents get right; or if one ability does not explain what
-        responses have in common (told from 30 respondents and 20 items on).
+        not follow how much respondents get right; if one ability does not explain what responses
+        have in common (told from 30 respondents and 20 items on); or if repeated trials agree so
+        much more than the model explains that they count for less than nine in ten.
 
     Examples
     --------
@@ -166,6 +176,8 @@ def fit(
     check_whole("max_iterations", max_iterations, 1)
     check_whole("seed", seed, 0)
     check_yes_or_no(standard_errors=standard_errors)
+    if trial_correlation is not None:
+        trial_correlation = check_number("trial_correlation", trial_correlation, least=0, most=1)
     _check_prior(prior, model, variational=variational is not None)
     if mesh is not None:
         _check_mesh(mesh)
@@ -179,6 +191,7 @@ def fit(
         quadrature=_checked_quadrature(quadrature),
         standard_errors=bool(standard_errors),
         synthetic=synthetic,
+        trial_correlation=trial_correlation,
         tol=tol,
         max_iterations=int(max_iterations),
         devices=None if mesh is None else mesh.size,
@@ -214,7 +227,7 @@ def _fitted(
     counts = patterns.counts
     if not counts.item_responses.any():
         raise ValueError("responses holds no response of a real respondent")
-    grid = settings.quadrature
+    grid, given = settings.quadrature, settings.trial_correlation
     schedule = GridSchedule(None if isinstance(grid, str) else (int(grid[0]), float(grid[1])))
     # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
     same_as_1pl = schedule.fixed is None or variational is not None
@@ -231,6 +244,7 @@ def _fitted(
             empirical=settings.prior == "empirical",
             standard_errors=settings.standard_errors,
             mesh=mesh,
+            trial_correlation=settings.trial_correlation,
         )
     else:
         from irtkit.calibration.maximise import problem_of
@@ -238,13 +252,22 @@ def _fitted(
 
         some = fit_variational.starting_patterns(patterns, variational, settings.seed)
         problem = problem_of(some, of_items, prior, mesh)
+        correlation = settings.trial_correlation if patterns.repeated else None
+        if patterns.repeated and correlation is None:
+            correlation = fit_variational.correlation_at_start(some, problem, schedule)
+        settings = replace(settings, trial_correlation=correlation)
+        whole = patterns
+        if correlation:
+            some, whole = (part.with_trial_correlation(correlation) for part in (some, patterns))
+            problem = problem_of(some, of_items, prior, mesh)
         estimates = fit_variational.VariationalFit(
-            problem, schedule, patterns, responses, model, settings, variational, report
+            problem, schedule, whole, responses, model, settings, variational, report
         ).estimates()
     method = "em" if variational is None else "vi"
     result = result_of(estimates, responses, counts, model=model, method=method, settings=settings)
     components = components_of(patterns)
-    told = tuple(caveats_of(result, patterns, components))
+    counted_anew = result.settings.trial_correlation and given is None
+    told = tuple(caveats_of(result, patterns, components, counted_anew=bool(counted_anew)))
     return replace(result, warnings=told, components=components)
 
 

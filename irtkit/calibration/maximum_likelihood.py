@@ -6,12 +6,16 @@ there, on which steps are largest and least exact, costs a fraction. Before synt
 take part, the search gets near the maximum of the real ones: from far away an always-right row, of
 any ability, pulls every inverted item round. And from afar the guessing of a 3PL without a prior
 runs off before slopes settle.
+
+Where cells hold several trials, fits take turns with the estimate of how far these repeat each
+other (:mod:`.repeats`). Each begins anew: what was found for trials taken as independent is a poor
+start for trials that are not.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -26,6 +30,7 @@ from irtkit.calibration.likelihood import (
 from irtkit.calibration.maximise import maximise, problem_of
 from irtkit.calibration.prior_information import prior_information
 from irtkit.calibration.priors import Beta, Hyper
+from irtkit.calibration.repeats import first_correlation, repeated_cells, trial_correlation
 from irtkit.irf import Items
 from irtkit.patterns import REAL, merged
 
@@ -34,7 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.likelihood import Values
-    from irtkit.calibration.maximise import Control, Problem
+    from irtkit.calibration.maximise import Control, Maximum, Problem
     from irtkit.calibration.priors import Prior
     from irtkit.irf import Array, ModelName
     from irtkit.patterns import Patterns
@@ -45,6 +50,12 @@ _LOGIT_OF_GUESSING = -2.0
 """Guessing of 0.12, between none and that of five choices (0.2)."""
 _OUT_OF_REACH = 20.0
 """Logit at which an item without variance is as good as certain: it errs once in 5·10⁸."""
+
+
+_SETTLED, _MOST_FITS, _STEEPEST = 0.02, 6, 0.9
+"""Change of the largest design effect of repeated trials at which turns end, errors being within
+1 %, fits after the first at most, and slope of what is estimated by what was taken above which it
+is not trusted; it is the share of numbers fitted among cells."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +161,54 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
     return problem.parameters.vector(items, Hyper(float(np.log(typical)), 0.0), typical)
 
 
+class Found(NamedTuple):
+    """A maximum, with repeated trials counting for what they are worth."""
+
+    problem: Problem
+    maximum: Maximum
+    trial_correlation: float | None
+    """None if no cell holds several trials."""
+
+
+def maximum_of(
+    patterns: Patterns,
+    model: ModelName,
+    prior: Prior | None,
+    control: Control,
+    *,
+    mesh: Mesh | None,
+    given: float | None,
+) -> Found:
+    """Search for the maximum, with a ``given`` correlation of repeated trials if there is one."""
+    cells = repeated_cells(patterns) if patterns.repeated else None
+    correlation = given or 0.0
+    if cells is not None and given is None:
+        correlation = first_correlation(patterns, cells)
+    tried: list[tuple[float, float]] = []
+    while True:
+        problem = problem_of(patterns.with_trial_correlation(correlation), model, prior, mesh)
+        maximum = maximise(problem, start(problem, control), control)
+        exhausted = control.monitor.n_evaluations >= control.stopping.max_evaluations
+        if cells is None or given is not None or exhausted or len(tried) == _MOST_FITS:
+            break
+        estimate = trial_correlation(cells, problem, maximum, correlation)
+        tried.append((correlation, estimate))
+        change = (cells.most - 1) * (estimate - correlation)
+        if abs(change) <= _SETTLED * (1 + (cells.most - 1) * correlation):
+            break
+        correlation = _fixed_point(tried)
+    return Found(problem, maximum, correlation if patterns.repeated else None)
+
+
+def _fixed_point(tried: list[tuple[float, float]]) -> float:
+    """Correlation at which a fit would estimate the same, on the line through the last two."""
+    (before, of_before), (last, of_last) = tried[-2:] if len(tried) > 1 else (tried[-1],) * 2
+    slope = (of_last - of_before) / (last - before) if of_last > 0 and last != before else 0.0
+    if not 0 < slope < _STEEPEST:
+        return of_last
+    return float(np.clip((of_last - slope * last) / (1 - slope), 0.0, 1.0))
+
+
 def maximum_likelihood(
     whole: Patterns,
     model: ModelName,
@@ -159,14 +218,17 @@ def maximum_likelihood(
     empirical: bool,
     standard_errors: bool,
     mesh: Mesh | None,
+    trial_correlation: float | None,
 ) -> Estimates:
     """Maximise the likelihood of distinct patterns and items.
 
     Standard errors are those of the observed information.
     """
     patterns, respondents, columns = merged(whole)
-    problem = problem_of(patterns, model, prior, mesh)
-    maximum = maximise(problem, start(problem, control), control)
+    problem, maximum, correlation = maximum_of(
+        patterns, model, prior, control, mesh=mesh, given=trial_correlation
+    )
+    patterns = problem.engine.patterns
     if empirical:
         from irtkit.calibration.empirical import empirical_bayes
 
@@ -201,6 +263,7 @@ def maximum_likelihood(
         trace_rows=np.array(monitor.trace, dtype=np.float64).reshape(-1, 4),
         nodes=maximum.nodes,
         quadrature_error=maximum.quadrature_error,
+        trial_correlation=correlation,
     )
 
 

@@ -48,6 +48,9 @@ class Settings(Mapping[str, Any]):
     synthetic: str
     tol: float
     max_iterations: int
+    trial_correlation: float | None = None
+    """Between repeated trials of a cell, given ability and item: n of them count for
+    n/(1 + (n − 1) · trial_correlation). As given, or estimated; None if no cell was tried twice."""
     devices: int | None = None
     """Devices of the mesh."""
     batch: list[int | None] | None = None
@@ -135,7 +138,8 @@ class FitResult:
     """Marginal log-likelihood of the real respondents, priors left out.
 
     Of repeated trials it is that of their sequence: log binomial coefficients, the same under every
-    model, are left out.
+    model, are left out. Where ``settings.trial_correlation`` is above 0 it is that of the trials
+    so counted (a quasi-log-likelihood), to be compared where that number is the same.
     """
     n_parameters: int
     """Those of items with a response by a real respondent, and a common slope or latent SD."""
@@ -260,7 +264,8 @@ class FitResult:
         """Akaike's criterion, −2 log L + 2 k; lower is better.
 
         It supposes that L is a maximum and all k parameters free: under a prior L is lower and
-        fewer are, so compare fits with ``prior=None`` (``print`` puts a mark beside others).
+        fewer are, so compare fits with ``prior=None`` (``print`` puts a mark beside others). And it
+        is one of what repeated trials count for, see :attr:`log_likelihood`.
         """
         return -2 * self.log_likelihood + 2 * self.n_parameters
 
@@ -268,8 +273,8 @@ class FitResult:
     def bic(self) -> float:
         """Bayesian criterion, −2 log L + k log n; lower is better.
 
-        n is the number of real respondents with a response. What :attr:`aic` says of priors holds
-        here.
+        n is the number of real respondents with a response. What :attr:`aic` says of priors and of
+        repeated trials holds here.
         """
         return float(-2 * self.log_likelihood + self.n_parameters * np.log(self.n_answering))
 
@@ -385,6 +390,11 @@ class FitResult:
             lines.append("* as if no prior held the parameters; compare fits with prior=None")
         if self.elbo is not None:
             lines.append(f"evidence lower bound {self.elbo:.3f}; items are posterior means")
+        if correlation := self.settings.trial_correlation:
+            lines.append(
+                f"repeated trials count for less, in the log-likelihood as well: they correlate by "
+                f"{correlation:.2g} beyond what the model explains"
+            )
         if self.model == "Rasch":
             lines.append(f"SD of ability {self.latent_sd:.3f}")
         if self.dependence is not None and self.dependence.sentence:

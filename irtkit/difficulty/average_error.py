@@ -18,13 +18,14 @@ import numpy as np
 from irtkit.checks import check_number, check_type
 from irtkit.patterns import patterns_of
 from irtkit.responses import ResponseMatrix
+from irtkit.signs import independent_share
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
     from irtkit.irf import ItemParameters
-    from irtkit.patterns import Counts
+    from irtkit.patterns import Counts, Patterns
 
 
 def average_error(responses: ResponseMatrix, *, synthetic: bool = False) -> pd.Series[float]:
@@ -74,7 +75,9 @@ def average_error_interval(responses: ResponseMatrix, *, level: float = 0.95) ->
 
     The score interval (Wilson 1927): with z the normal quantile and p the share wrong of n, centre
     (p + z²/2n) / (1 + z²/n) and half-width z √(p(1 − p)/n + z²/4n²) / (1 + z²/n). It takes the
-    respondents as drawn at random and repeated trials as independent.
+    respondents as drawn at random. Their repeated trials are no further respondents: n is less by
+    a design effect, the variance of the trials of a respondent together over that of single ones,
+    pooled over the items.
 
     Parameters
     ----------
@@ -106,9 +109,10 @@ def average_error_interval(responses: ResponseMatrix, *, level: float = 0.95) ->
     from scipy.special import ndtri
 
     check_number("level", level, above=0, below=1)
-    counts = _counts(responses, synthetic=False)
-    error, n = counts.average_error, counts.item_responses
-    tried, z = np.maximum(n, 1), float(ndtri((1 + level) / 2))
+    check_type("responses", responses, ResponseMatrix)
+    patterns = patterns_of(responses, synthetic_is_real=False)
+    error, n = patterns.counts.average_error, patterns.counts.item_responses
+    tried, z = np.maximum(n, 1) * _respondents_per_trial(patterns), float(ndtri((1 + level) / 2))
     centre = (error + z**2 / (2 * tried)) / (1 + z**2 / tried)
     inside = error * (1 - error) / tried + z**2 / (4 * tried**2)
     half = z * np.sqrt(inside) / (1 + z**2 / tried)
@@ -150,6 +154,16 @@ def expected_error(items: ItemParameters, *, latent_sd: float = 1.0) -> NDArray[
     """
     check_number("latent_sd", latent_sd, above=0)
     return items.expected_error(latent_sd)
+
+
+def _respondents_per_trial(patterns: Patterns) -> float:
+    """Independent responses to an item that a trial is worth."""
+    error = patterns.counts.average_error
+    varied = (error > 0) & (error < 1)
+    if not (patterns.repeated and varied.any()):
+        return 1.0
+    share = np.where(varied, 1 - error, 0.0)
+    return independent_share(patterns, patterns.weight * patterns.real, share, varied)
 
 
 def _counts(responses: ResponseMatrix, *, synthetic: bool) -> Counts:

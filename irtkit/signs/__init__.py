@@ -10,7 +10,12 @@ whether one ability is all that the responses have in common.
 from irtkit.signs.dependence import Dependence
 from irtkit.signs.leftover import Leftover, leftover
 from irtkit.signs.mixture import SlopeMixture
-from irtkit.signs.score_test import ProportionScore, SlopeScore, proportion_score
+from irtkit.signs.score_test import (
+    ProportionScore,
+    SlopeScore,
+    independent_share,
+    proportion_score,
+)
 from irtkit.signs.verdict import (
     FALSE_DISCOVERY_RATE,
     SlopeSigns,
@@ -29,6 +34,7 @@ __all__ = [
     "SlopeSigns",
     "Verdict",
     "called_negative",
+    "independent_share",
     "leftover",
     "proportion_score",
     "slope_signs",

@@ -112,9 +112,20 @@ def slope_score(patterns: Patterns, proportion: ProportionScore) -> SlopeScore:
     found = SlopeScore(np.where(varied, score, 0.0), np.where(varied, information, 0.0))
     if not (patterns.repeated and varied.any()):
         return found
-    together = _squares(patterns, proportion.value**2, share)[varied].sum()
-    apart = _squares_of_trials(patterns, proportion.value**2, share)[varied].sum()
-    return found.weighted(min(1.0, float(apart / together)))
+    return found.weighted(independent_share(patterns, proportion.value**2, share, varied))
+
+
+def independent_share(
+    patterns: Patterns, weights: Array, share: Array, varied: NDArray[np.bool_]
+) -> float:
+    """Independent responses that the trials of respondents are worth, of as many trials.
+
+    The variance of single trials about the share right of their item over that with the trials of
+    a respondent added up first; respondents have weights, and some items are left out.
+    """
+    together = _squares(patterns, weights, share)[varied].sum()
+    apart = _squares_of_trials(patterns, weights, share)[varied].sum()
+    return min(1.0, float(apart / together))
 
 
 def _easiness_met(patterns: Patterns, right: Array, per_response: Array) -> Array:

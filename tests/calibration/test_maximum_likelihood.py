@@ -97,6 +97,7 @@ def both_ways(
     The height is that of the objective, the log-likelihood plus the log prior.
     """
     searches: list[PreconditionedLBFGS] = []
+    kwargs |= {"trial_correlation": 0.0}  # estimating it takes several searches
 
     def noted(*given: Any) -> PreconditionedLBFGS:
         searches.append(start(*given))
@@ -382,7 +383,7 @@ def test_a_hundred_thousand_trials_tell_items_apart_and_leave_scale_and_location
     items = ItemParameters.from_difficulty(slope, generator.normal(size=12))
     ability = generator.normal(size=n)
     some, many = (
-        fit(simulate_responses(items, ability, trials=trials, seed=1), model)
+        fit(simulate_responses(items, ability, trials=trials, seed=1), model, trial_correlation=0.0)
         for trials in (10**3, 10**5)
     )
     assert many.converged

@@ -63,7 +63,7 @@ def test_tables_have_the_columns_of_the_contract(result: FitResult) -> None:
     assert list(result.items.columns) == [
         *("discrimination", "discrimination_se", "difficulty", "difficulty_se"),
         *("guessing", "guessing_se", "intercept", "intercept_se"),
-        *("average_error", "n_responses", "p_negative", "status"),
+        *("average_error", "expected_error", "n_responses", "p_negative", "status"),
     ]
     expected = ["ability", "ability_se", "accuracy", "n_responses", "synthetic"]
     assert list(result.respondents.columns) == expected

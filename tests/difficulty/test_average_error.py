@@ -52,6 +52,21 @@ def test_the_interval_holds_the_truth_about_as_often_as_it_says() -> None:
     assert held == pytest.approx(0.95, abs=0.015)  # 3 binomial SDs
 
 
+def test_repeated_trials_are_no_further_respondents() -> None:
+    right = np.random.default_rng(0).random((40, 10)) < np.linspace(0.2, 0.8, 10)
+    one = average_error_interval(ResponseMatrix(right.astype(int)))
+    copies = average_error_interval(ResponseMatrix.from_counts(5 * right, np.full((40, 10), 5)))
+    columns = ["average_error", "low", "high"]
+    np.testing.assert_allclose(copies[columns], one[columns])
+    assert (copies["n_responses"] == 5 * one["n_responses"]).all()
+    # trials of respondents who are alike are independent, and so many
+    tried = np.full((40, 10), 5)
+    alike = np.random.default_rng(1).binomial(tried, np.linspace(0.2, 0.8, 10))
+    many = average_error_interval(ResponseMatrix.from_counts(alike, tried))
+    width = (many["high"] - many["low"]) / (one["high"] - one["low"])
+    assert width.mean() == pytest.approx(5**-0.5, rel=0.1)
+
+
 def test_the_interval_of_an_item_without_responses_is_nan() -> None:
     table = average_error_interval(ResponseMatrix([[1, -1], [0, -1]]))
     assert table.iloc[1][["average_error", "low", "high"]].isna().all()

@@ -19,7 +19,7 @@ from irtkit.calibration.empirical import empirical_bayes
 from irtkit.calibration.estimates import Estimates, unbounded
 from irtkit.calibration.likelihood import synthetic_sd
 from irtkit.calibration.maximise import FAR, Control, Monitor, Stopping, maximise
-from irtkit.calibration.maximum_likelihood import start
+from irtkit.calibration.maximum_likelihood import maximum_of, start
 from irtkit.calibration.variational import inference
 from irtkit.calibration.variational.amortised import Amortised
 from irtkit.calibration.variational.checkpoint import Checkpoint, digest_of
@@ -60,6 +60,15 @@ def starting_patterns(patterns: Patterns, options: Variational, seed: int) -> Pa
         return patterns
     order = np.random.default_rng([seed, 0, 3]).permutation(n)
     return patterns.chosen(np.sort(order[: _BATCHES_AT_START * size]))
+
+
+def correlation_at_start(some: Patterns, problem: Problem, schedule: GridSchedule) -> float | None:
+    """Correlation of repeated trials near the maximum; None if there are none."""
+    if not some.repeated:
+        return None
+    control = Control(schedule, Stopping(_NEAR), Monitor(lambda _step, _value: None))
+    model, prior, mesh = problem.parameters.model, problem.prior, problem.mesh
+    return maximum_of(some, model, prior, control, mesh=mesh, given=None).trial_correlation
 
 
 @dataclass(frozen=True)
@@ -177,6 +186,7 @@ class VariationalFit:
             trace_rows=np.array(state.trace, dtype=np.float64).reshape(-1, 6),
             nodes=state.nodes,
             quadrature_error=error,
+            trial_correlation=self.settings.trial_correlation,
             posterior=Posterior(
                 item_labels=self.responses.items,
                 respondent_labels=self.responses.respondents,

@@ -1,0 +1,162 @@
+"""Repeated trials that agree more than the model explains count for less.
+
+The model takes the trials of a respondent on an item as independent. Runs of a system that hardly
+vary are not, and neither are trials of a cell whose probability the model misses: both are a
+correlation ρ between the trials of a cell, given ability and item, by which the variance of n
+trials together is larger by the design effect 1 + (n − 1)ρ. They say as much as n/(1 + (n − 1)ρ)
+independent ones, and are fitted as that many, with the same share right (a quasi-likelihood:
+Williams 1982). At ρ = 1 a cell is one response, however often it was tried.
+
+**Estimate.** With y the share right of a cell, s² = y(1 − y)n/(n − 1) the variance of its trials
+and T = y(1 − P)² + (1 − y)P² their mean square about the model's P, ρ = Σw(T − s²)/ΣwT, the
+intraclass correlation about a mean that is known (Ridout, Demétrio & Firth 1999 compare its kin);
+1 whatever P is where no cell varies. P has followed the responses: T is the mean over the
+posterior of ability, which in fits of independent trials leaves nothing to correct, and over an
+item whose variance is that of as many numbers as the responses determined. The weights
+n(n − 1)/(1 + (n − 1)ρ)² are the inverse variance of T − s² at the ρ of the fit; fit and estimate
+take turns. At ρ = 0, Σw(T − s²) over its standard error √(Σ2n(n − 1)(P(1 − P))²) is the score test
+of Dean (1992) for variance beyond the binomial's, each cell weighted by P(1 − P).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from irtkit.calibration.likelihood import MarginalLikelihood, prior_at
+from irtkit.irf import logistic
+from irtkit.patterns import REAL
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from irtkit.calibration.maximise import Maximum, Problem
+    from irtkit.irf import Array, Items
+    from irtkit.patterns import Patterns
+
+_LEAST_Z = 2.33
+"""One-sided 1 %, below which trials count as independent; of 860 matrices of independent trials 5
+lie above it (``benchmarks/repeated_trials.py``)."""
+_FAR_FROM_INDEPENDENT = 4.0
+"""Design effect by the correlation about the share right of items, ability left in, above which
+the first fit is with that: copies take ten times as long, taken as independent, as all turns do at
+12 × 400 with 5 trials, and thirty times at 60 × 40 with 50 (``benchmarks/repeated_trials.py``)."""
+_MAX_CELLS = 2**20
+"""Cells from which the correlation is estimated, of more those of evenly spaced respondents; they
+leave 1 + (n − 1)ρ a standard error of √(2/2²⁰), 0.14 %, if trials are independent."""
+_LEAST_INFORMATION = 1e-3
+"""Added to that of every number, in responses: keeps what nobody knows finite."""
+_POINTS = ((-(3**0.5), 1 / 6), (0.0, 2 / 3), (3**0.5, 1 / 6))
+"""Gauss–Hermite rule for the posterior of ability, in its SDs."""
+
+
+class Cells(NamedTuple):
+    """Cells with several trials, of real respondents; every array has shape (n_cells,)."""
+
+    row: NDArray[np.intp]
+    column: NDArray[np.intp]
+    right: Array
+    trials: Array
+    copies: Array
+    """How many respondents and items share the cell."""
+
+    @property
+    def pairs(self) -> Array:
+        """Ordered pairs of trials."""
+        return self.copies * self.trials * (self.trials - 1)
+
+    @property
+    def most(self) -> float:
+        """Trials of the cell that was tried most often."""
+        return float(self.trials.max())
+
+    def beyond(self, mean: Array, square: Array) -> tuple[Array, Array]:
+        """T − s² and T, from the means of P and P²."""
+        share = self.right / self.trials
+        total = share - 2 * share * mean + square
+        return total - share * (1 - share) * self.trials / (self.trials - 1), total
+
+    def correlation(self, beyond: Array, total: Array, at: float) -> float:
+        """Weighted mean, with weights that are best at some correlation; within 0 and 1."""
+        weight = self.pairs / (1 + (self.trials - 1) * at) ** 2
+        return float(np.clip((weight @ beyond) / max(float(weight @ total), 1e-300), 0.0, 1.0))
+
+
+def trial_correlation(cells: Cells, problem: Problem, maximum: Maximum, at: float) -> float:
+    """Correlation of the trials beyond what the model explains; 0 if that may be noise."""
+    items = problem.items(maximum.x)
+    mean, square = _moments(items, maximum, cells)
+    spread = mean - square
+    responses = np.maximum(problem.engine.patterns.margins.item_responses[REAL], 1e-300)
+    square = square + spread * (_numbers_learned(problem, maximum) / responses)[cells.column]
+    beyond, total = cells.beyond(mean, square)
+    error = np.sqrt(2 * float(cells.pairs @ spread**2))
+    if cells.pairs @ beyond <= _LEAST_Z * error:
+        return 0.0
+    return cells.correlation(beyond, total, at)
+
+
+def first_correlation(patterns: Patterns, cells: Cells) -> float:
+    """Correlation to begin with: that about the share right of items, 0 if it changes little."""
+    responses = np.maximum(patterns.margins.item_responses[REAL], 1)
+    share = (patterns.margins.item_right[REAL] / responses)[cells.column]
+    found = cells.correlation(*cells.beyond(share, share**2), 0.0)
+    return found if 1 + (cells.most - 1) * found > _FAR_FROM_INDEPENDENT else 0.0
+
+
+def repeated_cells(patterns: Patterns) -> Cells | None:
+    """Cells that were tried several times, None if there are none."""
+    rows = np.flatnonzero(patterns.real)
+    n_cells = patterns.trials.nnz if patterns.sparse else patterns.trials.size
+    rows = rows[:: max(1, -(-n_cells // _MAX_CELLS))]
+    cells, trials = patterns.cells[rows], patterns.trials[rows]
+    if patterns.sparse:
+        place, column = trials.tocoo().coords
+        right, tried = cells.data, trials.data
+    else:
+        place, column = np.nonzero(trials > 1)
+        right, tried = cells[place, column], trials[place, column]
+    some = tried > 1
+    if not some.any():
+        return None
+    row, column = rows[place[some]], column[some]
+    copies = patterns.weight[row]
+    if patterns.multiplicity is not None:
+        copies = copies * patterns.multiplicity[column]
+    return Cells(row, column, right[some].astype(float), tried[some].astype(float), copies)
+
+
+def _moments(items: Items, maximum: Maximum, cells: Cells) -> tuple[Array, Array]:
+    """Means of P and P² over a normal posterior of ability."""
+    mean, sd = maximum.posteriors.mean[cells.row], maximum.posteriors.sd[cells.row]
+    slope, intercept = items.slope[cells.column], items.intercept[cells.column]
+    first, second = np.zeros((2, len(mean)))
+    for shift, weight in _POINTS:
+        p = logistic(slope * (mean + shift * sd) + intercept)
+        if items.logit_guessing is not None:
+            guessing = logistic(items.logit_guessing[cells.column])
+            p = guessing + (1 - guessing) * p
+        first += weight * p
+        second += weight * p**2
+    return first, second
+
+
+def _numbers_learned(problem: Problem, maximum: Maximum) -> Array:
+    """How many numbers responses determined of every item, tr (I + Π)⁻¹I, Π by the prior.
+
+    A common slope is none.
+    """
+    at = problem.parameters.values(maximum.x)
+    likelihood = MarginalLikelihood(problem.engine, maximum.nodes)
+    own = likelihood.terms(at.items, at.latent_sd).information
+    both = own
+    if problem.prior is not None:
+        copies = problem.engine.patterns.multiplicity
+        size = own.shape[1]
+        by_prior = prior_at(problem.prior, problem.parameters, at, copies).blocks
+        both = own + by_prior[:, :size, :size]
+    if problem.parameters.common_slope:
+        own, both = own[:, 1:2, 1:2], both[:, 1:2, 1:2]
+    both = both + _LEAST_INFORMATION * np.eye(own.shape[1])
+    return np.asarray(np.trace(np.linalg.solve(both, own), axis1=1, axis2=2))

@@ -1,0 +1,192 @@
+"""Repeated trials of a cell: what they count for when they agree more than the model explains."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import irtkit
+from irtkit import ItemParameters, ResponseMatrix, add_synthetic, fit
+from irtkit.calibration.repeats import Cells
+from irtkit.patterns import patterns_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SAYS = "repeated trials of a cell agree more than the model explains"
+N_TRIALS = 5
+
+
+def drawn(
+    correlation: float, trials: Any = N_TRIALS, *, n: int = 100, n_items: int = 30, seed: int = 0
+) -> ResponseMatrix:
+    """Trials of cells whose probabilities vary around those of a 2PL as a beta distribution."""
+    generator = np.random.default_rng([seed, n, n_items])
+    slope = generator.lognormal(0, 0.3, n_items)
+    items = ItemParameters.from_difficulty(slope, generator.normal(size=n_items))
+    p = items.probability(generator.normal(size=n))
+    if 0 < correlation < 1:
+        size = (1 - correlation) / correlation
+        p = generator.beta(p * size, (1 - p) * size)
+    tried = generator.choice(np.atleast_1d(trials), p.shape)
+    right = generator.binomial(tried, p)
+    if correlation == 1:
+        right = tried * (generator.random(p.shape) < p)
+    return ResponseMatrix.from_counts(right, tried)
+
+
+def one_run(responses: ResponseMatrix) -> ResponseMatrix:
+    values = np.where(responses.trials > 0, (responses.successes > 0).astype(int), -1)
+    return ResponseMatrix(values, responses.respondents, responses.items)
+
+
+@pytest.mark.parametrize(
+    ("model", "method"), [("2PL", "em"), ("Rasch", "em"), ("3PL", "em"), ("2PL", "vi")]
+)
+@pytest.mark.parametrize("trials", [N_TRIALS, [0, 1, 2, 7]])
+def test_identical_runs_are_one_run(model: Any, method: Any, trials: Any) -> None:
+    runs = drawn(1.0, trials)
+    with pytest.warns(UserWarning, match=SAYS):
+        several = fit(runs, model, method=method)
+    one = fit(one_run(runs), model, method=method)
+    assert several.settings.trial_correlation == 1
+    # searches with and without repeated cells end apart by what their tolerance allows
+    np.testing.assert_allclose(several.ability_se, one.ability_se, rtol=1e-3)
+    np.testing.assert_allclose(several.ability, one.ability, atol=2e-3)
+    assert several.log_likelihood == pytest.approx(one.log_likelihood, abs=1e-2)
+    if trials == N_TRIALS:  # of unequal numbers the sign test knows less than one run tells
+        p_negative = several.items["p_negative"].to_numpy(), one.items["p_negative"].to_numpy()
+        np.testing.assert_allclose(*p_negative, atol=0.02)
+
+
+@pytest.mark.parametrize("trials", [N_TRIALS, [0, 1, 2, 7]])
+def test_independent_trials_count_as_many(trials: Any) -> None:
+    n_counted = 0
+    for seed in range(20):
+        responses = drawn(0.0, trials, seed=seed)
+        result = fit(responses, standard_errors=False)  # a warning would be an error
+        n_counted += bool(result.settings.trial_correlation)
+        if not result.settings.trial_correlation:
+            plain = fit(responses, standard_errors=False, trial_correlation=0.0)
+            assert np.array_equal(result.ability_se, plain.ability_se)
+    assert n_counted <= 1  # tested at 1 %: two of twenty are had once in 60 times
+
+
+@pytest.mark.parametrize("trials", [2, N_TRIALS, [0, 1, 2, 7], 50])
+def test_a_correlation_is_found_and_errors_are_wider(trials: Any) -> None:
+    responses = drawn(0.3, trials)
+    with pytest.warns(UserWarning, match=SAYS):
+        result = fit(responses)
+    found = result.settings.trial_correlation
+    # of 3,000 cells; with two trials the standard error is 0.017
+    assert found == pytest.approx(0.3, abs=0.06)
+    plain = fit(responses, trial_correlation=0.0)
+    wider = (result.ability_se / plain.ability_se).mean()
+    typical = float(responses.trials[responses.trials > 1].mean())
+    assert wider == pytest.approx((1 + (typical - 1) * 0.3) ** 0.5, rel=0.2)
+    errors = result.items["discrimination_se"] / plain.items["discrimination_se"]
+    assert errors.median() > 1.05
+
+
+def test_what_misfit_repeats_from_trial_to_trial_leaves_an_error() -> None:
+    responses = drawn(0.1, 10**5, n=6, n_items=60)
+    with pytest.warns(UserWarning, match=SAYS):
+        result = fit(responses)
+    assert result.converged
+    assert result.settings.trial_correlation == pytest.approx(0.1, rel=0.3)
+    assert result.ability_se.mean() > 0.05  # 0.0005 if trials were independent
+
+
+def test_sparse_and_dense_trials_are_counted_alike() -> None:
+    responses = drawn(0.3, [0, 1, 4], n=60)
+    with pytest.warns(UserWarning, match=SAYS):
+        dense, sparse = fit(responses), fit(responses.to_sparse())
+    assert sparse.settings.trial_correlation == pytest.approx(
+        dense.settings.trial_correlation, rel=1e-3
+    )
+    np.testing.assert_allclose(sparse.ability_se, dense.ability_se, rtol=1e-3)
+
+
+def test_synthetic_respondents_are_no_trials() -> None:
+    responses = drawn(0.3)
+    crowd = add_synthetic(responses, ("always-right", "always-wrong"))
+    with pytest.warns(UserWarning, match=SAYS):
+        alone, together = fit(responses), fit(crowd)
+    assert together.settings.trial_correlation == pytest.approx(
+        alone.settings.trial_correlation, abs=0.01
+    )
+
+
+def test_the_warning_says_what_trials_count_for_and_a_given_number_is_taken() -> None:
+    responses = drawn(1.0)
+    with pytest.warns(UserWarning, match=r"5 count for about 1\.0; errors are widened"):
+        fit(responses)
+    given = fit(responses, trial_correlation=0.5)
+    assert given.settings["trial_correlation"] == 0.5
+    assert "they correlate by 0.5" in str(given)
+    with pytest.warns(UserWarning, match=re.escape("5 (the median) count for about")):
+        fit(drawn(0.5, [4, 5, 5, 6]))
+
+
+def test_matrices_without_repeated_trials_know_of_no_correlation(tmp_path: Path) -> None:
+    result = fit(one_run(drawn(1.0)), trial_correlation=0.5)
+    assert result.settings.trial_correlation is None
+    assert "trial_correlation" not in result.settings
+    given = fit(drawn(1.0), trial_correlation=0.5)
+    given.save(tmp_path / "fit.npz")
+    assert irtkit.load(tmp_path / "fit.npz").settings.trial_correlation == 0.5
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1, np.nan, "half"])
+def test_a_correlation_lies_between_0_and_1(value: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="trial_correlation"):
+        fit(drawn(0.0), trial_correlation=value)
+
+
+def test_models_are_compared_where_they_count_trials_alike() -> None:
+    responses = drawn(0.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        larger = fit(responses, "2PL", prior=None)
+    rho = larger.settings.trial_correlation
+    other = fit(responses, "1PL", prior=None, trial_correlation=0.0)
+    with pytest.raises(ValueError, match="count repeated trials alike"):
+        irtkit.likelihood_ratio_test(other, larger)
+    smaller = fit(responses, "1PL", prior=None, trial_correlation=rho)
+    assert irtkit.likelihood_ratio_test(smaller, larger).statistic > 0
+
+
+def test_cells_without_variance_correlate_fully_whatever_is_expected() -> None:
+    n = np.array([2.0, 5.0, 3.0])
+    places = np.arange(3)
+    cells = Cells(places, places, n * [1, 0, 1], n, np.ones(3))
+    mean = np.array([0.2, 0.9, 0.5])
+    for at in (0.0, 0.4, 1.0):
+        assert cells.correlation(*cells.beyond(mean, mean**2), at) == pytest.approx(1)
+
+
+def test_the_mean_square_is_that_of_independent_trials_where_they_are() -> None:
+    n, p = np.repeat(4.0, 40_000), 0.3
+    right = np.random.default_rng(0).binomial(4, p, len(n)).astype(float)
+    places = np.zeros(len(n), np.intp)
+    cells = Cells(places, places, right, n, np.ones(len(n)))
+    beyond, total = cells.beyond(np.full(len(n), p), np.full(len(n), p**2))
+    assert total.mean() == pytest.approx(p * (1 - p), rel=0.02)
+    error = np.sqrt(2 / (4 * 3 * len(n))) * p * (1 - p)
+    assert abs(beyond.mean()) < 3 * error
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_trials_of_a_cell_count_by_the_design_effect(*, sparse: bool) -> None:
+    responses = ResponseMatrix.from_counts([[3, 0, 1], [0, 2, 0]], [[5, 1, 1], [0, 2, 3]])
+    whole = patterns_of(responses.to_sparse() if sparse else responses, synthetic_is_real=False)
+    weighed = whole.with_trial_correlation(0.5)
+    tables = (weighed.cells, weighed.trials)
+    right, trials = (table.toarray() if sparse else table for table in tables)
+    np.testing.assert_allclose(trials, [[5 / 3, 1, 1], [0, 2 / 1.5, 1.5]], rtol=1e-6)
+    np.testing.assert_allclose(right, [[1, 0, 1], [0, 2 / 1.5, 0]], rtol=1e-6)
+    assert whole.with_trial_correlation(0.0) is whole
