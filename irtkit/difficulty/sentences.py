@@ -83,20 +83,30 @@ def moves_sentence(
 
 
 def held_out_sentence(held_out: pd.DataFrame) -> str:
-    """Say whether a model predicts responses it has not seen better than average error does."""
-    usual = held_out.loc[AVERAGE_ERROR]
-    best = held_out.drop(AVERAGE_ERROR).sort_values("gain").iloc[-1]
-    gain, error = best["gain"], best["gain_se"]
+    """Say whether a model predicts responses it has not seen better than average error does.
+
+    The interval is that of all gains at once, so that the best may be chosen.
+    """
+    usual, models = held_out.loc[AVERAGE_ERROR], held_out.drop(AVERAGE_ERROR)
+    best = models.loc[models["gain"].idxmax()]
     numbers = (
-        f"log-likelihood per response {best['log_likelihood']:.4f} against "
-        f"{usual['log_likelihood']:.4f}, gain {gain:.4f} ± {2 * error:.4f}; "
-        f"accuracy {best['accuracy']:.1%} against {usual['accuracy']:.1%}"
+        f"gain in log-likelihood per response {best['gain']:.4f}, 95 % interval "
+        f"{best['gain_low']:.4f} to {best['gain_high']:.4f}; accuracy {best['accuracy']:.1%} "
+        f"against {usual['accuracy']:.1%}"
     )
-    if gain > 2 * error:
-        return f"Responses left out at random are predicted better by the {best.name} ({numbers})."
+    tie = ""
+    if "1PL" in models.index and best.name != "1PL":
+        low, high = models.loc["1PL", ["gain_low", "gain_high"]]
+        tie = " The 1PL ties with it: one number per system and item, as it has." * (low <= 0 <= high)
+    if best["gain_low"] > 0:
+        return (
+            f"Responses left out at random are predicted better by the {best.name} than by average "
+            f"error, shares right in an additive logistic model ({numbers}).{tie}"
+        )
+    outcome = "does worse" if best["gain_high"] < 0 else "is not surely better"
     return (
-        "IRT adds nothing sure to the prediction of responses left out at random: at best the "
-        f"{best.name} ({numbers})."
+        "Average error, shares right in an additive logistic model, predicts responses left out at "
+        f"random as well as IRT: the best, the {best.name}, {outcome} ({numbers}).{tie}"
     )
 
 
