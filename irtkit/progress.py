@@ -18,7 +18,7 @@ def progress_line(
 
     It shows them on standard error, by default if that is a terminal.
     """
-    with _line(description, None, shown) as update:
+    with _line(description, None, shown=shown) as update:
         yield lambda step, value: update(step, f"step {step}, {quantity} {value:.3f}")
 
 
@@ -30,13 +30,13 @@ def progress_bar(
 
     It shows the share and the time left as well.
     """
-    with _line(description, total, shown) as update:
+    with _line(description, total, shown=shown) as update:
         yield update
 
 
 @contextlib.contextmanager
 def _line(
-    description: str, total: int | None, shown: bool | None
+    description: str, total: int | None, *, shown: bool | None
 ) -> Iterator[Callable[[int, str], None]]:
     """Give a function to call with what is done and a text."""
     if not (sys.stderr.isatty() if shown is None else shown):

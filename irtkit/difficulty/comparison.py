@@ -74,18 +74,17 @@ _HELD_OUT = {
     "gain_high": ("high", ".4f"),
 }
 _SYSTEMS = {
-    "respondent": ("respondent", ""),
     "accuracy": ("right", ".1%"),
     "rank_by_accuracy": ("rank", "g"),
     "ability": ("ability", ".2f"),
     "ability_low": ("low", ".2f"),
     "ability_high": ("high", ".2f"),
-    "rank_by_ability": ("rank ", "g"),
+    "rank_by_ability": ("rank", "g"),
     "passes": ("passes", ""),
     "passed_by": ("passed by", ""),
 }
-"""Columns that are printed, under what name and how; together at most 80 wide."""
-_SYSTEMS_SHOWN, _LONGEST_LABEL = 6, 20
+"""Columns that are printed, under what name and how."""
+_WIDTH, _SYSTEMS_SHOWN = 80, 6
 _PARAMETERS = ["discrimination", "intercept", "guessing"]
 _NEEDED = [*_PARAMETERS, "difficulty", "average_error", "n_responses", "status"]
 
@@ -121,23 +120,31 @@ class DifficultyComparison:
     def __str__(self) -> str:
         parts = [f"Difficulty of {len(self.table)} items, {self.model}", _shown(self.pairs, _PAIRS)]
         if self.held_out is not None:
-            table = self.held_out.reset_index()
-            parts.append(f"Responses left out at random, predicted:\n{_shown(table, _HELD_OUT)}")
+            predicted = _shown(self.held_out.reset_index(), _HELD_OUT)
+            parts.append(f"Responses left out at random, predicted:\n{predicted}")
         if self.systems is not None:
-            table = most_moved(self.systems, _SYSTEMS_SHOWN).reset_index()
-            table["respondent"] = table["respondent"].astype(str).str.slice(0, _LONGEST_LABEL)
-            parts.append(f"Systems by share right and by ability:\n{_shown(table, _SYSTEMS)}")
+            ranked = _with_labels(most_moved(self.systems, _SYSTEMS_SHOWN))
+            parts.append(f"Systems by share right and by ability:\n{ranked}")
         parts.append("\n".join(f"- {sentence}" for sentence in self.summary))
         return "\n\n".join(parts)
 
 
 def _shown(table: pd.DataFrame, columns: dict[str, tuple[str, str]]) -> str:
     """Some columns of a table, each under a short name and in a format."""
-    formatted = {
-        short: table[name].map(("{:" + form + "}").format)
-        for name, (short, form) in columns.items()
-    }
-    return table[[]].assign(**formatted).to_string(index=False)
+    shown = table[list(columns)].astype(object)
+    for name, (_, form) in columns.items():
+        shown[name] = table[name].map(("{:" + form + "}").format)
+    return shown.to_string(index=False, header=[short for short, _ in columns.values()])
+
+
+def _with_labels(systems: pd.DataFrame) -> str:
+    """Systems with as much of their labels as there is room for."""
+    lines = _shown(systems, _SYSTEMS).splitlines()
+    room = _WIDTH - 1 - len(lines[0])
+    labels = [name if len(name) <= room else f"{name[: room - 1]}…" for name in systems.index]
+    labels = ["respondent", *labels]
+    width = max(map(len, labels))
+    return "\n".join(f"{label:<{width}} {line}" for label, line in zip(labels, lines, strict=True))
 
 
 def compare_difficulties(
@@ -179,9 +186,10 @@ def compare_difficulties(
     -------
     DifficultyComparison
         `table`, `pairs`, `held_out`, `systems` and `summary`; printing it shows all but the first,
-        of systems those that move. An item whose difficulty is infinite ranks first or last; one without a value (NaN) is left out of that
-        pair and counted. For an item with negative discrimination a high `difficulty` means easy,
-        so such items lower the agreement even in perfect data.
+        of systems those that move. An item whose difficulty is infinite ranks first or last; one
+        without a value (NaN) is left out of that pair and counted. For an item with negative
+        discrimination a high `difficulty` means easy, so such items lower the agreement even in
+        perfect data.
 
     Raises
     ------

@@ -131,7 +131,7 @@ def held_out_predictions(
             training = ResponseMatrix.from_counts(
                 np.where(held, 0, right), np.where(held, 0, trials)
             )
-            predictors = {}
+            predictors: dict[str, Predictor] = {}
             for name in scores:
                 bar(k * len(scores) + len(predictors), f"fold {k + 1} of {folds}, {name}")
                 predictors[name] = _predictor(name, training)
@@ -152,9 +152,7 @@ class _Cells(NamedTuple):
     trials: Array
 
 
-def _cells(
-    held: NDArray[np.bool_], right: NDArray[Any], trials: NDArray[Any]
-) -> Iterator[_Cells]:
+def _cells(held: NDArray[np.bool_], right: NDArray[Any], trials: NDArray[Any]) -> Iterator[_Cells]:
     """Held-out cells, those of some items at a time."""
     for some in blocks(*held.shape[::-1]):
         respondent, item = np.nonzero(held[:, some])
@@ -187,8 +185,7 @@ class _Scores:
         base = log_likelihood if base is None else base
         gain = log_likelihood - base
         for sums, place in zip(self.by, (cells.respondent, cells.item), strict=True):
-            for total, values in zip(sums, (gain, cells.trials), strict=True):
-                total += np.bincount(place, values, len(total))
+            sums += [np.bincount(place, of, sums.shape[1]) for of in (gain, cells.trials)]
         self.squares += (gain @ gain, gain @ cells.trials, cells.trials @ cells.trials)
         return base
 
@@ -219,10 +216,10 @@ class _Scores:
             if n < 2:
                 return np.nan, 1  # one item, or respondent, shows no spread
             between.append(float(((sums - gain * trials) ** 2).sum()) * n / (n - 1))
-            freedom.append(n - 1)
+            freedom.append(int(n) - 1)
         cells = float(self.squares @ (1, -2 * gain, gain**2))
         variance = max(sum(between) - cells, *between)
-        return np.sqrt(variance) / total, min(freedom)
+        return float(np.sqrt(variance)) / total, min(freedom)
 
 
 def _quantile(freedom: int, n_models: int) -> float:

@@ -88,25 +88,29 @@ def held_out_sentence(held_out: pd.DataFrame) -> str:
     The interval is that of all gains at once, so that the best may be chosen.
     """
     usual, models = held_out.loc[AVERAGE_ERROR], held_out.drop(AVERAGE_ERROR)
-    best = models.loc[models["gain"].idxmax()]
+    sure = models[models["gain_low"] > 0]
+    best = (models if sure.empty else sure).sort_values("gain").iloc[-1]
     numbers = (
         f"gain in log-likelihood per response {best['gain']:.4f}, 95 % interval "
         f"{best['gain_low']:.4f} to {best['gain_high']:.4f}; accuracy {best['accuracy']:.1%} "
         f"against {usual['accuracy']:.1%}"
     )
     tie = ""
-    if "1PL" in models.index and best.name != "1PL":
-        low, high = models.loc["1PL", ["gain_low", "gain_high"]]
-        tie = " The 1PL ties with it: one number per system and item, as it has." * (low <= 0 <= high)
-    if best["gain_low"] > 0:
-        return (
-            f"Responses left out at random are predicted better by the {best.name} than by average "
-            f"error, shares right in an additive logistic model ({numbers}).{tie}"
+    ties = (models["gain_low"] <= 0) & (models["gain_high"] >= 0)
+    if "1PL" in models.index[ties]:
+        tie = (
+            " The 1PL, which like it has one number per system and one per item, does neither "
+            "better nor worse beyond error."
         )
-    outcome = "does worse" if best["gain_high"] < 0 else "is not surely better"
+    opponent = "average error as the additive logistic model"
+    if sure.empty:
+        return (
+            "IRT predicts responses left out at random no better, beyond error, than does "
+            f"{opponent}: at best the {best.name} ({numbers}).{tie}"
+        )
     return (
-        "Average error, shares right in an additive logistic model, predicts responses left out at "
-        f"random as well as IRT: the best, the {best.name}, {outcome} ({numbers}).{tie}"
+        f"Responses left out at random are predicted better by the {best.name} than by {opponent} "
+        f"({numbers}).{tie}"
     )
 
 
