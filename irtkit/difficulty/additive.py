@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _SHIFTS, _WEIGHTS = (-(3**0.5), 0.0, 3**0.5), (1 / 6, 2 / 3, 1 / 6)
 """Gauss–Hermite rule of three points for a normal variable."""
 _MOST_SWEEPS = 50
-_SETTLED = 0.02
+_SETTLED = 1e-3
 """Change of an effect, in logits, and of a variance, as a share, at which sweeps end. What is left
 is a few times that where effects are largest, and moves held-out log-likelihoods by less than 1 %
 of the standard errors of gains (``benchmarks/held_out.py``)."""
@@ -94,9 +94,9 @@ class AdditiveModel:
     def probability(self, respondent: Places, item: Places) -> Array:
         """P(right) of cells, given their respondents and items."""
         rows, columns = self.respondents.chosen(respondent), self.items.chosen(item)
-        return _expected(self.centre + rows.mean + columns.mean, rows.variance + columns.variance)[
-            0
-        ]
+        mean, variance = rows.mean + columns.mean, rows.variance + columns.variance
+        p: Array = _expected(self.centre + mean, variance)[0]
+        return p
 
 
 def _expected(mean: Any, variance: Any) -> tuple[Any, Any]:
