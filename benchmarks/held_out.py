@@ -9,8 +9,9 @@ gained; where 7 % are below 0 (the others lognormal, SD 0.3) much is. Printed: i
 on until nothing moves; CPU seconds of both.
 
 ``systems``: how many data sets have systems that change places, how many pairs do, and in how many
-of these the one said to be abler is the less able; with 1.96 standard errors of a difference, and
-with those of irtkit. "equal" slopes are 1, "unequal" ones lognormal (SD 0.5), 7 % below 0.
+of these the one said to be abler is not; beyond 1.96 errors of the difference of abilities by
+posterior SDs, beyond 2.576, and by the rule of irtkit. "equal" slopes are 1, "unequal" ones
+lognormal (SD 0.5), 7 % below 0. Families are of 10 or 20 that copy the answers of one and flip 2 %.
 
 ``seconds``: CPU seconds of a comparison after the fit.
 
@@ -50,7 +51,7 @@ SYSTEMS = (
     *((30, 50, "normal", 0.0), (30, 50, "normal", 0.3), (100, 200, "normal", 0.0)),
     *((100, 200, "normal", 0.7), (12, 2000, "normal", 0.0), (12, 20_000, "normal", 0.0)),
     *((200, 1000, "normal", 0.0), (300, 100, "wide", 0.0), (300, 100, "skewed", 0.0)),
-    (8, 300, "normal", 0.0),
+    *((8, 300, "normal", 0.0), (50, 300, "families", 0.0), (200, 500, "families", 0.0)),
 )
 SECONDS = ((100, 1000), (12, 42_000), (2000, 40), (300, 3000))
 MANY_CELLS = 100_000
@@ -64,10 +65,15 @@ def drawn(
     g = np.random.default_rng([seed, n, m])
     theta = g.exponential(size=n) - 1 if abilities == "skewed" else g.normal(size=n)
     theta *= 3 if abilities == "wide" else 1
+    size = n // (5 if n < 100 else 10) if abilities == "families" else 1
+    theta = np.repeat(theta[: n // size], size)
     slope = g.lognormal(0, spread, m)
     slope[: round(0.07 * m) if spread else 0] *= -1
     items = irtkit.ItemParameters.from_difficulty(slope, g.normal(size=m))
     made = irtkit.simulate_responses(items, theta, seed=g)
+    if size > 1:
+        copies = np.repeat(made.values[::size], size, axis=0)
+        made = irtkit.ResponseMatrix(np.where(g.random((n, m)) < 0.02, 1 - copies, copies))
     if missing:
         made = irtkit.ResponseMatrix(np.where(g.random((n, m)) < missing, -1, made.values))
     return made, theta
@@ -124,28 +130,30 @@ def moves(sets: int) -> list[dict[str, Any]]:
             data = [drawn(seed, (n, m), abilities, spread, missing) for seed in range(sets)]
             counts = counted(data)
             shown = "   ".join(
-                f"{z}: {count['sets']} sets, {count['pairs']} pairs, {count['wrong']} wrong"
-                for z, count in counts.items()
+                f"{rule}: {count['sets']} sets, {count['pairs']} pairs, {count['wrong']} wrong"
+                for rule, count in counts.items()
             )
-            print(f"{n:4} × {m:5} {abilities:7} {missing:.0%} missing, slopes {slopes:8} {shown}")
+            print(f"{n:4} × {m:5} {abilities:8} {missing:.0%} missing, slopes {slopes:8} {shown}")
             kind = {"respondents": n, "items": m, "abilities": abilities, "missing": missing}
-            found.append(kind | {"slopes": slopes, "sets": sets, "by_z": counts})
+            found.append(kind | {"slopes": slopes, "sets": sets, "by_rule": counts})
     return found
 
 
-def counted(data: list[tuple[irtkit.ResponseMatrix, Any]]) -> dict[float, dict[str, int]]:
-    """Data sets and pairs in which the abler has fewer right, and pairs in which it is not abler."""
-    counts = {z: dict.fromkeys(("sets", "pairs", "wrong"), 0) for z in (1.96, _Z99)}
+def counted(data: list[tuple[irtkit.ResponseMatrix, Any]]) -> dict[str, dict[str, int]]:
+    """Data sets and pairs in which the one with fewer right is said to be abler; wrong pairs."""
+    rules = ("1.96", "2.576", "irtkit")
+    counts = {rule: dict.fromkeys(("sets", "pairs", "wrong"), 0) for rule in rules}
     for made, theta in data:
         fitted = irtkit.fit(made, "2PL", standard_errors=False, progress=False)
-        accuracy = fitted.counts.accuracy
-        difference = fitted.ability[:, None] - fitted.ability
-        error = np.hypot(fitted.ability_se[:, None], fitted.ability_se)
-        for z, count in counts.items():
-            pairs = (difference > z * error) & (accuracy[:, None] < accuracy)
-            count["sets"] += int(pairs.any())
-            count["pairs"] += int(pairs.sum())
-            count["wrong"] += int((pairs & (theta[:, None] < theta)).sum())
+        accuracy, dependence = fitted.counts.accuracy, fitted.dependence
+        beyond = fitted.ability[:, None] - fitted.ability
+        beyond /= np.hypot(fitted.ability_se[:, None], fitted.ability_se)
+        effect = np.sqrt(dependence.n_respondents / dependence.effective)
+        for rule, least in zip(rules, (1.96, 2.576, _Z99 * effect), strict=True):
+            pairs = (beyond > least) & (accuracy[:, None] < accuracy)
+            counts[rule]["sets"] += int(pairs.any())
+            counts[rule]["pairs"] += int(pairs.sum())
+            counts[rule]["wrong"] += int((pairs & (theta[:, None] <= theta)).sum())
     return counts
 
 

@@ -232,13 +232,14 @@ def compare_difficulties(
         sentences.append(agreement_sentence(names, agreement, n_left_out))
         if names[0] == "average_error":
             sentences.append(moves_sentence(names, agreement, items.loc[both.index], items))
+    dependence = getattr(result, "dependence", None)
     held_out = _held_out(result, folds, models, seed, progress=progress)
     if held_out is not None:
-        sentences.append(held_out_sentence(held_out))
+        sentences.append(held_out_sentence(held_out, dependence))
     systems = None
     if (respondents := getattr(result, "respondents", None)) is not None:
-        systems = ranked_systems(respondents)
-        sentences.append(systems_sentence(systems, draws=draws, seed=seed))
+        systems = ranked_systems(respondents, dependence)
+        sentences.append(systems_sentence(systems, result.model, draws=draws, seed=seed))
     return DifficultyComparison(
         table=table,
         pairs=pd.DataFrame(rows),

@@ -1,8 +1,10 @@
 """Whether systems rank otherwise by fitted ability than by their share right.
 
 Two systems change places where the one with fewer right is the abler beyond error: the 99 %
-interval of the difference of their abilities, by the posterior SDs of both, lies above 0. A rank
-that differs because two systems are as good as equally able is no change.
+interval of the difference of their abilities lies above 0. A rank that differs because two systems
+are as good as equally able is no change. The error of the difference is that of the posterior SDs
+of both, times √(n/m) where n systems answer like m independent ones: from families of copies a
+model learns who is of which family, and weighs items by that.
 """
 
 from __future__ import annotations
@@ -18,23 +20,24 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.signs import Dependence
+
     Array = NDArray[np.float64]
 
 _Z95 = 1.96
 _Z99 = 2.576
 """Standard errors to either side of intervals, those of abilities and those that tell two systems
-apart. Where all slopes are equal, no two changed places in any of 20 sets of ten kinds; where they
-are not, 1.96 called 1 pair in 20 wrongly, 2.576 none (``benchmarks/held_out.py``)."""
+apart: where slopes are equal, no two may change places (``benchmarks/held_out.py``)."""
 _NAMED = 3  # systems that the sentence names
 
 
-def ranked_systems(respondents: pd.DataFrame) -> pd.DataFrame:
+def ranked_systems(respondents: pd.DataFrame, dependence: Dependence | None) -> pd.DataFrame:
     """Rank real respondents that answered something by share right and by ability.
 
     Parameters
     ----------
-    respondents
-        The table of a fit.
+    respondents, dependence
+        The table of a fit, and how far they answer alike, if that is known.
 
     Returns
     -------
@@ -45,7 +48,8 @@ def ranked_systems(respondents: pd.DataFrame) -> pd.DataFrame:
     accuracy, ability, error = (
         table[name].to_numpy(dtype=np.float64) for name in ("accuracy", "ability", "ability_se")
     )
-    passes, passed_by = _changes(accuracy, ability, error)
+    effect = 1.0 if dependence is None else dependence.n_respondents / dependence.effective
+    passes, passed_by = _changes(accuracy, ability, error * np.sqrt(effect))
     ranked = table[["accuracy"]].assign(
         rank_by_accuracy=ranks(levels(-accuracy)),
         ability=ability,
@@ -81,12 +85,12 @@ def most_moved(systems: pd.DataFrame, n: int) -> pd.DataFrame:
     return systems[systems.index.isin(chosen)]
 
 
-def systems_sentence(systems: pd.DataFrame, *, draws: int, seed: int) -> str:
+def systems_sentence(systems: pd.DataFrame, model: str, *, draws: int, seed: int) -> str:
     """Say whether the ranking of systems changes, and which systems move beyond error."""
     if len(systems) < 2:
         return ""
     agreement = rank_agreement(systems["accuracy"], systems["ability"], draws=draws, seed=seed)
-    between = f"Systems, {len(systems)} of them, from share right to ability"
+    between = f"Systems, {len(systems)} of them, from share right to ability in the {model}"
     if np.isnan(agreement.spearman):
         return f"{between}: one of the two does not tell them apart."
     numbers = (

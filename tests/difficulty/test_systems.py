@@ -11,7 +11,8 @@ from irtkit.difficulty.systems import most_moved, ranked_systems, systems_senten
 
 
 def told(result: irtkit.FitResult) -> str:
-    return systems_sentence(ranked_systems(result.respondents), draws=50, seed=0)
+    ranked = ranked_systems(result.respondents, result.dependence)
+    return systems_sentence(ranked, result.model, draws=50, seed=0)
 
 
 def unlike_items() -> irtkit.FitResult:
@@ -31,7 +32,7 @@ def test_a_complete_1pl_ranks_systems_as_their_shares_right_do(seed: int) -> Non
     items = irtkit.ItemParameters.from_difficulty(np.ones(40), generator.normal(size=40))
     made = irtkit.simulate_responses(items, generator.normal(size=30), seed=generator)
     result = irtkit.fit(made, "1PL")
-    ranked = ranked_systems(result.respondents)
+    ranked = ranked_systems(result.respondents, result.dependence)
     pd.testing.assert_series_equal(
         ranked["rank_by_accuracy"], ranked["rank_by_ability"], check_names=False
     )
@@ -43,7 +44,7 @@ def test_slopes_that_are_all_equal_move_no_system(seed: int) -> None:
     generator = np.random.default_rng(seed)
     items = irtkit.ItemParameters.from_difficulty(np.ones(100), generator.normal(size=100))
     made = irtkit.simulate_responses(items, generator.normal(size=40), seed=generator)
-    ranked = ranked_systems(irtkit.fit(made, "2PL").respondents)
+    ranked = ranked_systems(irtkit.fit(made, "2PL").respondents, None)
     assert not ranked["passes"].any()
     assert not ranked["passed_by"].any()
     assert "no two change places beyond error" in told(irtkit.fit(made, "2PL"))
@@ -51,7 +52,7 @@ def test_slopes_that_are_all_equal_move_no_system(seed: int) -> None:
 
 def test_systems_that_answered_harder_items_pass_those_with_more_right() -> None:
     result = unlike_items()
-    ranked = ranked_systems(result.respondents)
+    ranked = ranked_systems(result.respondents, result.dependence)
     able = [f"respondent-{k}" for k in range(1, 11)]
     passed = ranked["passes"] > 0
     assert passed.sum() > 5
@@ -72,27 +73,38 @@ def test_only_differences_beyond_error_count() -> None:
         },
         index=pd.Index(list("abcd"), name="respondent"),
     )
-    ranked = ranked_systems(table).loc[list("abcd")]
+    ranked = ranked_systems(table, None).loc[list("abcd")]
     # 1 is 2.77 errors above a, 4.47 above c; d has no fewer right than they
     assert ranked["passes"].tolist() == [0, 2, 0, 0]
     assert ranked["passed_by"].tolist() == [1, 0, 1, 0]
-    wider = ranked_systems(table.assign(ability_se=[0.35, 0.2, 0.1, 0.1]))
+    wider = ranked_systems(table.assign(ability_se=[0.35, 0.2, 0.1, 0.1]), None)
     assert wider.loc["b", "passes"] == 1
     assert ranked["rank_by_accuracy"].tolist() == [2, 4, 2, 2]
     assert ranked["rank_by_ability"].tolist() == [3.5, 1.5, 3.5, 1.5]
+
+
+def test_families_of_copies_move_no_system() -> None:
+    generator = np.random.default_rng(8)
+    items = irtkit.ItemParameters.from_difficulty(np.ones(300), generator.normal(size=300))
+    parents = irtkit.simulate_responses(items, generator.normal(size=5), seed=generator).values
+    answers = np.repeat(parents, 10, axis=0)
+    flipped = generator.random(answers.shape) < 0.02
+    result = irtkit.fit(irtkit.ResponseMatrix(np.where(flipped, 1 - answers, answers)), "2PL")
+    assert ranked_systems(result.respondents, None)["passes"].any()  # as if independent
+    assert not ranked_systems(result.respondents, result.dependence)["passes"].any()
 
 
 def test_synthetic_respondents_and_those_without_a_response_are_left_out() -> None:
     values = np.random.default_rng(0).integers(0, 2, (6, 30))
     values[2] = -1
     crowd = irtkit.add_synthetic(irtkit.ResponseMatrix(values), ("always-right",))
-    ranked = ranked_systems(irtkit.fit(crowd, "1PL").respondents)
+    ranked = ranked_systems(irtkit.fit(crowd, "1PL").respondents, None)
     assert len(ranked) == 5
     assert "always-right" not in ranked.index
 
 
 def test_those_that_move_most_are_shown_and_else_the_ablest() -> None:
-    ranked = ranked_systems(unlike_items().respondents)
+    ranked = ranked_systems(unlike_items().respondents, None)
     shown = most_moved(ranked, 3)
     moves = ranked["passes"] + ranked["passed_by"]
     assert len(shown) == 3
@@ -102,8 +114,8 @@ def test_those_that_move_most_are_shown_and_else_the_ablest() -> None:
 
 
 def test_one_system_has_no_rank_to_change() -> None:
-    ranked = ranked_systems(unlike_items().respondents).head(1)
-    assert systems_sentence(ranked, draws=10, seed=0) == ""
+    ranked = ranked_systems(unlike_items().respondents, None).head(1)
+    assert systems_sentence(ranked, "1PL", draws=10, seed=0) == ""
 
 
 def test_tables_are_printed_in_80_columns() -> None:
