@@ -27,9 +27,8 @@ import numpy as np
 from machine import arguments, describe, sentence, store
 
 import irtkit
-from irtkit.audit.flags import _discoveries
 from irtkit.patterns import Patterns, patterns_of
-from irtkit.signs import dependence, slope_signs
+from irtkit.signs import called_negative, dependence, slope_signs
 from irtkit.signs.score_test import proportion_score
 
 if TYPE_CHECKING:
@@ -282,7 +281,7 @@ def measured(name: str, sets: int) -> dict[str, Any]:
         weighed = slope_signs(patterns)
         row: list[float] = []
         for signs in (weighed.weighted(1.0), weighed):
-            called = _discoveries(signs.verdict.p_negative, 0.05)
+            called = called_negative(signs.verdict.p_negative, 0.05)
             false, found = (called & ~wrong).sum(), (called & wrong).sum()
             row += [called.sum(), false, false / max(called.sum(), 1), found / max(wrong.sum(), 1)]
         _, *told = weighed.dependence

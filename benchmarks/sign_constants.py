@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import irtkit
-from irtkit.audit.flags import _discoveries
 from irtkit.patterns import patterns_of
-from irtkit.signs import SlopeSigns, mixture, slope_signs, verdict
+from irtkit.signs import SlopeSigns, called_negative, mixture, slope_signs, verdict
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,7 +81,7 @@ def flips(shape: tuple[int, int], seed: int) -> Patterns:
 
 def called(signs: SlopeSigns) -> NDArray[np.bool_]:
     """Items called negative."""
-    return _discoveries(signs.verdict.p_negative, 0.05)
+    return called_negative(signs.verdict.p_negative, 0.05)
 
 
 def figures(sets: list[list[Planted]], noise: list[Patterns]) -> tuple[str, Array]:

@@ -5,6 +5,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 
 - ``files``, ``progress``: writing whole files, showing progress
 - ``checks``, ``labels``: arguments and labels that are refused
+- ``printed``: tables and sentences on a terminal
 - ``codes``, ``trials``: what a written response counts as, repeated trials
 - ``observed``, ``long_table``, ``responses``: observed cells, long tables, the response matrix
 - ``storage``: arrays and plain values in one file, for results and checkpoints
@@ -15,7 +16,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``simulation``: simulated responses, synthetic respondents
 - ``calibration``: fitting the models, and what a fit returns
 - ``diagnostics``: nested models compared
-- ``audit``: suspect items, and what noise alone would look like
+- ``suspects``: suspect items, and what noise alone would look like
 - ``difficulty``: average error, and difficulty measures compared
 - ``agreement``, ``annotation``: Fleiss' kappa; what it costs to mend predicted annotations
 - ``datasets``: the digits crowd, real answers of 130 classifiers
@@ -25,7 +26,6 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 
 from irtkit.agreement import fleiss_kappa
 from irtkit.annotation import impact, impact_summary
-from irtkit.audit import ShuffleControl, flag_items, shuffle_control, similar_respondents
 from irtkit.calibration import FitResult, fit, load
 from irtkit.calibration.item_prior import ItemPrior, LogNormal
 from irtkit.calibration.priors import Beta, Density, Normal, WeakPrior
@@ -37,10 +37,19 @@ from irtkit.io import read_responses, read_table, write_table
 from irtkit.irf import ItemParameters
 from irtkit.responses import ResponseMatrix
 from irtkit.simulation import add_synthetic, simulate_responses
+from irtkit.suspects import (
+    Audit,
+    ShuffleControl,
+    audit,
+    flag_items,
+    shuffle_control,
+    similar_respondents,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Audit",
     "Beta",
     "Density",
     "DifficultyComparison",
@@ -56,6 +65,7 @@ __all__ = [
     "Variational",
     "WeakPrior",
     "add_synthetic",
+    "audit",
     "average_error",
     "compare_difficulties",
     "fit",

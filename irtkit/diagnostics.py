@@ -264,9 +264,8 @@ def _limits(smaller: FitResult, larger: FitResult) -> Iterator[str]:
             f"{smaller.model} puts guessing at 0, the edge of its range, so that the p-value "
             "is conservative (the exact one is smaller)"
         )
-    usual = ({"ok"}, {"no responses"})  # without responses no parameter is counted
     both = zip(smaller.status, larger.status, strict=True)
-    n_odd = sum({*statuses} not in usual for statuses in both)
+    n_odd = sum(not {"no variance", "unbounded"}.isdisjoint(statuses) for statuses in both)
     if n_odd:
         yield (
             f"{n_odd} of {len(larger.status)} items have too little variance for a finite "

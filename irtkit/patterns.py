@@ -192,6 +192,21 @@ class Patterns:
         """Return the same rows and columns with other frequencies and multiplicities."""
         return Patterns(self.cells, self.trials, self.group, frequency, multiplicity)
 
+    def column_keys(self, generator: np.random.Generator) -> Array:
+        """Sums with random weights, the same for items with identical responses, (n_columns,)."""
+        weights = generator.integers(1, self.most_weight // 2, size=(2, self.n)).astype(np.float64)
+        keys = self.right_sums(weights[0])
+        return keys if self.complete else keys + self.response_sums(weights[1])
+
+    @property
+    def most_weight(self) -> int:
+        """Bound of random whole weights whose sums are exact in 64 bits, whatever their order.
+
+        So copies have the same sum; from 2⁵⁰ trials on they may go unnoticed.
+        """
+        trials = 1 if self.trials is None else int(self.trials.max())
+        return max(2**52 // (int(max(self.cells.shape)) * trials), 4)
+
     def with_columns(self, columns: Places) -> Patterns:
         """Return some items, or the same several times, each as one."""
         cells = np.ascontiguousarray(self.cells[:, columns])
@@ -215,6 +230,16 @@ class Counts(NamedTuple):
     def average_error(self) -> Array:
         """Share wrong of the counted responses to every item, NaN without any."""
         return _share(self.item_responses - self.item_right, self.item_responses)
+
+    @property
+    def all_wrong(self) -> NDArray[np.bool_]:
+        """Items with responses, none of them right."""
+        return np.asarray((self.item_responses > 0) & (self.item_right == 0))
+
+    @property
+    def all_right(self) -> NDArray[np.bool_]:
+        """Items with responses, none of them wrong."""
+        return np.asarray((self.item_responses > 0) & (self.item_right == self.item_responses))
 
     @property
     def accuracy(self) -> Array:
@@ -265,12 +290,9 @@ def merged(whole: Patterns) -> Merged:
     patterns, respondents, items = whole, np.arange(n), np.arange(columns)
     if whole.sparse:
         return Merged(patterns, respondents, items)
-    # sums of whole numbers are exact in 64 bits, whatever their order: copies have the same sum
     generator = np.random.default_rng(0)
-    trials = 1 if whole.trials is None else int(whole.trials.max())
-    most = max(2**52 // (max(n, columns) * trials), 4)  # beyond 2⁵⁰ copies may go unnoticed
-    weights = generator.integers(1, most // 2, size=(2, columns)).astype(np.float64)
-    keys = whole.group * float(most) + whole.scores(weights[0])
+    weights = generator.integers(1, whole.most_weight // 2, size=(2, columns)).astype(np.float64)
+    keys = whole.group * float(whole.most_weight) + whole.scores(weights[0])
     keys += 0.0 if whole.complete else whole.response_scores(weights[1])
     if (found := _duplicates(keys, whole.cells, whole.trials, whole.group)) is not None:
         first, respondents = found
@@ -279,9 +301,7 @@ def merged(whole: Patterns) -> Merged:
     totals = patterns.margins.item_right.sum(axis=0)
     if len(np.unique(totals)) > _WORTH_MERGING * columns:  # copies have equal totals
         return Merged(patterns, respondents, items)
-    weights = generator.integers(1, most // 2, size=(2, patterns.n)).astype(np.float64)
-    keys, trials = patterns.right_sums(weights[0]), patterns.trials
-    keys += 0.0 if whole.complete else patterns.response_sums(weights[1])
+    keys, trials = patterns.column_keys(generator), patterns.trials
     found = _duplicates(keys, patterns.cells.T, None if trials is None else trials.T)
     if found is not None:
         first, items = found

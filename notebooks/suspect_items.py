@@ -65,12 +65,15 @@ print(result)
 # - *negative discrimination*: the weak surely do better than the strong. A few such calls may be
 #   false; by default one in twenty is expected to be. (Here no digit is called so: 53 witnesses
 #   are too few to be that sure.)
-# - *flat discrimination*: the slope may well be 0, so the digit says little about who is strong;
-# - *no variance*: all systems are right, or all are wrong;
+# - *flat discrimination*: the slope is not told from 0, so the digit says little about who is
+#   strong, and has no difficulty to speak of;
 # - *extreme difficulty*: the ability at which the chance is one half lies further from the
-#   average than six standard deviations. A flat slope often does that;
+#   average than six standard deviations;
 # - *the strong agree on another answer*: three quarters of the ablest give one that is not the
 #   key. (This one needs to know what each system answered.)
+#
+# Digits that all systems get right, or all get wrong, say nothing about systems; `irtkit.audit`
+# counts them, and names those that nobody gets right.
 #
 # Two columns weigh the evidence:
 #

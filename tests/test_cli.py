@@ -72,7 +72,7 @@ def test_demo_names_hard_and_suspect_digits_and_writes_tables(tmp_path: Path) ->
     assert (done.returncode, done.stderr) == (0, "")
     assert "highest average error" in done.stdout
     assert "130 respondents answer like about 53 independent ones" in done.stdout
-    assert "digit-1658" in done.stdout.split("likely wrong labels first:")[1]
+    assert "digit-1658" in done.stdout.split("items are suspect")[1]
     assert "average_error and difficulty" in done.stdout
     assert len(irtkit.read_table(tmp_path / "tables" / "items.csv")) == 1797
 

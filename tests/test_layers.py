@@ -22,6 +22,7 @@ LAYERS = (
         "progress",
         "checks",
         "labels",
+        "printed",
         "codes",
         "trials",
         "observed",
@@ -36,7 +37,7 @@ LAYERS = (
         "simulation",
     ),
     "calibration",
-    *("scoring", "diagnostics", "audit", "difficulty", "prediction", "curves", "agreement"),
+    *("scoring", "diagnostics", "suspects", "difficulty", "prediction", "curves", "agreement"),
     *("annotation", "datasets", "io", "plots", "report", "cli"),
 )
 CALIBRATION = (

@@ -28,6 +28,11 @@ _UNBOUNDED_INFORMATION = 0.05
 of one that errs once in 19 times, all others being certain."""
 _UNBOUNDED_SLOPE = WeakPrior.steep
 """Slope beyond which an item is a step, in logits per SD of ability."""
+_TOLD, _FLAT = 1.96, 1 / 3
+"""Standard errors by which a slope that is told from 0 lies away from it (95 %), and the part of
+the median slope under which an item may be flat. Of items with log slopes of SD 0.4 up to 2 % come
+out flat, with half the median slope on average (60 to 130 respondents); of 33 and 15 difficulties
+beyond 10 SDs in two real matrices, 90 × 611 and 305 × 5,620, all are those of flat items."""
 
 
 class Estimates(NamedTuple):
@@ -72,7 +77,7 @@ def result_of(
     separate = settings.synthetic == "separate"
     synthetic = responses.synthetic if separate else np.zeros_like(responses.synthetic)
     stretch, latent_sd = _units(estimates, counts, synthetic, model)
-    status = _status(counts, estimates.unbounded)
+    status = _status(estimates, counts, synthetic, model)
     parameters = _parameters(estimates, stretch, status)
     nodes = estimates.nodes.theta * abs(stretch)
     posterior = estimates.posterior
@@ -182,11 +187,37 @@ def unbounded(
     return np.asarray(found)
 
 
-def _status(counts: Counts, no_maximum: NDArray[np.bool_]) -> tuple[str, ...]:
+def _status(
+    estimates: Estimates, counts: Counts, synthetic: NDArray[np.bool_], model: ModelName
+) -> tuple[str, ...]:
     """Status of every item."""
     status = np.full(len(counts.item_right), "ok", dtype=object)
-    wrong = counts.item_responses - counts.item_right
-    status[(counts.item_right == 0) | (wrong == 0)] = "no variance"
-    status[no_maximum] = "unbounded"
+    if model != "Rasch":  # difficulties of slopes of 1 are as sure as intercepts
+        status[_flat(estimates, counts, estimates.ability[~synthetic])] = "flat"
+    status[counts.all_wrong | counts.all_right] = "no variance"
+    status[estimates.unbounded] = "unbounded"
     status[counts.item_responses == 0] = "no responses"
     return tuple(status)
+
+
+def _flat(estimates: Estimates, counts: Counts, ability: Array) -> NDArray[np.bool_]:
+    """Items whose slope is not told from 0, and small: −intercept / slope is no difficulty.
+
+    Near a slope of 0 its information is Σ (dP/da)² / P(1 − P) = w Σ θ², θ the posterior means (what
+    posteriors leave open is missing information; Louis 1982), with w = P(1 − P) without guessing.
+    """
+    from scipy.special import expit
+
+    slope, responses = np.abs(np.array(estimates.items.slope)), counts.item_responses
+    right = counts.item_right / np.maximum(responses, 1)
+    logit_guessing = estimates.items.logit_guessing
+    guessing = 0.0 if logit_guessing is None else expit(np.array(logit_guessing))
+    above = np.maximum(right - guessing, 0) / (1 - guessing)
+    uncertain = np.divide(above**2 * (1 - right), right, out=np.zeros_like(right), where=right > 0)
+    information = responses * uncertain * ability.var()
+    varied = (right > 0) & (right < 1)
+    if estimates.common_slope:
+        told = slope[0] * information.sum() ** 0.5 >= _TOLD
+        return np.full(len(slope), not told)
+    small = slope < _FLAT * np.median(slope[varied]) if varied.any() else varied
+    return np.asarray(small & (slope * information**0.5 < _TOLD))

@@ -119,7 +119,9 @@ class FitResult:
     """Shape (n_items, 4): of discrimination, difficulty, guessing and intercept; NaN if not asked
     for, or where the model has no such parameter."""
     status: tuple[str, ...]
-    """Per item: "ok", "no variance", "unbounded" or "no responses"."""
+    """Per item: "ok"; "flat" (the slope is not told from 0 and less than a third of the median one,
+    and so difficulty, −intercept / slope, tells nothing); "no variance"; "unbounded"; or
+    "no responses"."""
     ability: NDArray[np.float64]
     """Posterior means (EAP), shape (n_respondents,)."""
     ability_se: NDArray[np.float64]
@@ -159,9 +161,11 @@ class FitResult:
 
         Columns: discrimination, difficulty, guessing and intercept with their standard errors
         (``_se``, NaN if not asked for); average_error (share of observed real respondents that
-        got the item wrong, NaN without any); n_responses (by real respondents, every repeated
-        trial counts here as in average_error); p_negative (probability that the slope is below 0,
-        NaN without a response); status.
+        got the item wrong, NaN without any); expected_error (the same share as the model expects it
+        of its population, on one footing for all items); n_responses (by real respondents, every
+        repeated trial counts here as in average_error); p_negative (probability that the slope is
+        below 0, NaN without a response); status ("ok", "flat", "no variance", "unbounded" or
+        "no responses").
 
         p_negative is told by the trend of an item's responses with how strong respondents are by
         all their responses, and by what all items of the matrix teach about slopes
@@ -189,6 +193,7 @@ class FitResult:
         for name, errors in zip(names, self.standard_errors.T, strict=True):
             columns |= {name: getattr(self.parameters, name), f"{name}_se": errors}
         columns["average_error"] = self.counts.average_error
+        columns["expected_error"] = self.parameters.expected_error(self.latent_sd)
         columns["n_responses"] = self.counts.item_responses
         columns["p_negative"] = self.verdict.p_negative
         columns["status"] = np.array(self.status, dtype=object)
@@ -315,6 +320,19 @@ class FitResult:
         return patterns_of(self.responses, synthetic_is_real=ordinary)
 
     @cached_property
+    def alike(self) -> pd.Series[float]:
+        """Numbers, index "item", that items with identical responses have in common.
+
+        All different if the responses were not saved.
+        """
+        import pandas as pd
+
+        numbers = np.arange(len(self.item_labels), dtype=np.float64)
+        if self.responses is not None:
+            numbers = self.patterns.column_keys(np.random.default_rng(0))
+        return pd.Series(numbers, pd.Index(self.item_labels, name="item"))
+
+    @cached_property
     def signs(self) -> SlopeSigns:
         """What the responses say about the signs of slopes; an error if they were not saved."""
         return slope_signs(self.patterns)
@@ -358,7 +376,10 @@ class FitResult:
             lines.append(f"SD of ability {self.latent_sd:.3f}")
         if self.dependence is not None:
             lines += filter(None, (self.dependence.sentence, self.dependence.doubt))
-        return "\n".join([*lines, tables_in_words(self.items, self.respondents, self.model)])
+        tables = self._items, self._respondents, self.counts, self.alike
+        doubted = self.dependence is not None and bool(self.dependence.doubt)
+        words = tables_in_words(*tables, self.model, doubted=doubted)
+        return "\n".join([*lines, words])
 
 
 def load(path: str | PathLike[str]) -> FitResult:

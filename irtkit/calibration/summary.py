@@ -2,44 +2,149 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from irtkit.checks import first_names
+from irtkit.printed import in_lines, plain, shortened, table_of
+from irtkit.signs.verdict import FALSE_DISCOVERY_RATE, called_negative
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pandas as pd
 
-    from irtkit.irf import ModelName
+    from irtkit.irf import Array, ModelName
+    from irtkit.patterns import Counts
+
+_SHOWN = 5
 
 
-def tables_in_words(items: pd.DataFrame, respondents: pd.DataFrame, model: ModelName) -> str:
-    """Return what ``print(result)`` says of items, the hardest ones, and the ablest respondents."""
+def tables_in_words(
+    items: pd.DataFrame,
+    respondents: pd.DataFrame,
+    counts: Counts,
+    alike: pd.Series[float],
+    model: ModelName,
+    *,
+    doubted: bool,
+) -> str:
+    """Return what ``print(result)`` says of items, the hardest ones, and the ablest respondents.
+
+    Items whose number in ``alike`` is the same have identical responses.
+    """
     columns = ["discrimination", "difficulty", "average_error", "n_responses", "status"]
     if model == "3PL":
         columns.insert(2, "guessing")
-    hardest = items.sort_values("average_error", ascending=False)[columns]
+    varied = items[items["average_error"].between(0, 1, inclusive="neither")]
+    hardest = varied.sort_values("average_error", ascending=False, kind="stable")[columns]
+    hardest["difficulty"] = readable_difficulty(hardest)
     real = respondents[~respondents["synthetic"]].sort_values("ability", ascending=False)
-    ablest = real[["ability", "ability_se", "accuracy", "n_responses"]]
+    ablest = real[["ability", "ability_se", "accuracy", "n_responses"]].head(_SHOWN)
+    ablest = ablest.set_axis([*map(shortened, ablest.index)]).rename_axis("respondent")
     return "\n".join(
         [
-            *_remarkable(items, model),
-            *("", "items with the highest average error:", _shown(hardest)),
-            *("", "ablest respondents:", _shown(ablest)),
+            in_lines(_remarkable(items, counts, doubted=doubted)),
+            *("", "items with the highest average error, of those that some get right"),
+            "(difficulty is blank where an item is flat or its slope is below 0):",
+            plain(table_of(folded(hardest, alike, _SHOWN), ["status"])),
+            *("", "ablest respondents:", plain(table_of(ablest))),
         ]
     )
 
 
-def _remarkable(items: pd.DataFrame, model: ModelName) -> list[str]:
-    """How many items have negative slopes or no ordinary estimate."""
+def _remarkable(items: pd.DataFrame, counts: Counts, *, doubted: bool) -> list[str]:
+    """How many items are called negative, and how many have no ordinary estimate."""
+    slope, status = items["discrimination"].to_numpy(), items["status"]
     lines = []
-    if model in {"2PL", "3PL"}:
-        negative = int((items["discrimination"] < 0).sum())
+    if sentence := negative_sentence(items["p_negative"].to_numpy(), slope, doubted=doubted):
+        lines.append(sentence)
+    if flat := int((status == "flat").sum()):
         lines.append(
-            f"discrimination is estimated below 0 for {negative} of {len(items)} items\n"
-            "(irtkit.flag_items says which are to be believed)"
+            f"{flat} flat {_items(flat)}: the slope is not told from 0, and so there is no "
+            "difficulty to speak of"
         )
-    counts = items["status"].value_counts()
-    unusual = [f"{n} {status}" for status, n in counts.items() if status != "ok"]
-    return lines + (["items not ok: " + ", ".join(unusual)] if unusual else [])
+    if unbounded := int((status == "unbounded").sum()):
+        lines.append(f"{unbounded} {_items(unbounded)} without a finite estimate (unbounded)")
+    return lines + silent_items(counts, items.index)
 
 
-def _shown(table: pd.DataFrame) -> str:
-    return table.head().to_string(float_format="%.3f", index_names=False)
+def negative_sentence(p_negative: Array, slope: Array, *, doubted: bool) -> str:
+    """Say how many items are called negative, and how many slopes below 0 are not believed.
+
+    A sentence that fit and comparison share; without any such item, nothing. ``slope`` of a model
+    with a common one has no say. Where one scale does not hold (``doubted``), no rate does.
+    """
+    called, below = called_negative(p_negative), np.asarray(slope) < 0
+    own = len(np.unique(slope)) > 1
+    n, unsure, above = called.sum(), (below & ~called).sum() * own, (called & (slope > 0)).sum()
+    parts = []
+    if n:
+        parts.append(
+            f"{n} of {len(called)} items {'has' if n == 1 else 'have'} negative discrimination "
+            + (
+                "(but one scale does not hold, and keys may be right)"
+                if doubted
+                else f"(at a false-discovery rate of {FALSE_DISCOVERY_RATE:.0%})"
+            )
+        )
+        if above and own:
+            parts.append(f"the fitted slope of {above} of them is above 0")
+    if unsure:
+        further = "further " if n else ""
+        slopes = f"{further}slope is" if unsure == 1 else f"{further}slopes are"
+        parts.append(f"{unsure} {slopes} estimated below 0, but may not be")
+    return "; ".join(parts)
+
+
+def silent_items(counts: Counts, labels: Iterable[str], shown: int = _SHOWN) -> list[str]:
+    """Say how many items all get wrong, which ones, and how many all get right or nobody answered.
+
+    They say nothing about abilities, and those that no system gets right may be broken.
+    """
+    wrong = [*compress(labels, counts.all_wrong)]
+    right, unanswered = int(counts.all_right.sum()), int((counts.item_responses == 0).sum())
+    lines = []
+    if wrong:
+        lines.append(
+            f"{len(wrong)} {_items(len(wrong))} that no system gets right: look here for broken "
+            f"items ({first_names(wrong, shown=shown)})"
+        )
+    if right:
+        lines.append(f"{right} {_items(right)} that every system gets right")
+    if unanswered:
+        lines.append(f"{unanswered} {_items(unanswered)} without responses")
+    return lines
+
+
+def _items(n: int) -> str:
+    return "item" if n == 1 else "items"
+
+
+def readable_difficulty(items: pd.DataFrame) -> pd.Series[float]:
+    """Difficulties of the items that rise with ability; of others −intercept / slope tells nothing.
+
+    Where the slope is below 0, it is high for items that most get right.
+    """
+    rises = (items["status"] == "ok") & (items["discrimination"] > 0)
+    return items["difficulty"].where(rises)
+
+
+def folded(table: pd.DataFrame, alike: pd.Series[float], most: int) -> pd.DataFrame:
+    """The first rows of a table by item, items with the same number in ``alike`` in one of them.
+
+    Its label says how many more there are.
+    """
+    import pandas as pd
+
+    numbers = alike.loc[table.index]
+    _, first, n_alike = np.unique(numbers, return_index=True, return_counts=True)
+    chosen = np.argsort(first)[:most]
+    shown, n_alike = table.iloc[first[chosen]], n_alike[chosen]
+    names = [
+        f"{label} +{n - 1} alike" if n > 1 else label
+        for label, n in zip(map(shortened, shown.index), n_alike, strict=True)
+    ]
+    return shown.set_axis(pd.Index(names, name="item"))

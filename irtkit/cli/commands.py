@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
+from rich.console import Console
 
-from irtkit.audit import flag_items, shuffle_control, similar_respondents
-from irtkit.audit.flags import NEGATIVE
 from irtkit.calibration import fit
-from irtkit.cli import audit
+from irtkit.cli.audit import check_out, read_families
 from irtkit.cli.impact import impact_command
 from irtkit.cli.inputs import fitted, folder_out, read, read_labelled, reading_and_fitting
 from irtkit.cli.outputs import prepare, write_comparison, write_fit
@@ -22,6 +21,8 @@ from irtkit.datasets import load_digits_crowd
 from irtkit.difficulty import compare_difficulties
 from irtkit.io import write_table
 from irtkit.irf import MODELS
+from irtkit.signs import FALSE_DISCOVERY_RATE
+from irtkit.suspects import audit, shuffle_control
 
 _LISTED = 10  # suspect items that the demo prints: half a screen of 24 lines
 _PATH = click.Path(path_type=Path)
@@ -97,15 +98,15 @@ cli.add_command(impact_command)
 @cli.command("fit")
 @reading_and_fitting
 @folder_out
-@click.option("--standard-errors", is_flag=True, help="Compute standard errors.")
+@click.option("--no-standard-errors", is_flag=True, help="Leave standard errors out.")
 @click.option(
     "--checkpoint", type=_PATH, help="With --method vi: a file to go on from after an interruption."
 )
-def fit_command(*, out: Path | None, standard_errors: bool, **options: Any) -> None:
+def fit_command(*, out: Path | None, no_standard_errors: bool, **options: Any) -> None:
     """Fit a model: difficulty and discrimination of items, ability of respondents."""
     responses = read(options)
     prepare(out)
-    result = fitted(responses, options, standard_errors=standard_errors)
+    result = fitted(responses, options, standard_errors=not no_standard_errors)
     written = write_fit(result, out, source=str(options["responses"]))
     click.echo(f"{result}{written}")
 
@@ -128,12 +129,7 @@ def compare_command(*, out: Path | None, folds: int, **options: Any) -> None:
 
 @cli.command("audit")
 @reading_and_fitting
-@click.option("--fdr", default=0.05, help="False-discovery rate of negatives.")
-@click.option(
-    "--flat-information",
-    default=0.1,
-    help="Share of the median item's information below which an item is flat.",
-)
+@click.option("--fdr", default=FALSE_DISCOVERY_RATE, help="False-discovery rate of negatives.")
 @click.option(
     "--extreme-difficulty",
     default=6.0,
@@ -177,32 +173,27 @@ def audit_command(
     fail_on: str | None,
     **options: Any,
 ) -> int:
-    """List suspect items: negative or flat discrimination, no variance, extreme difficulty."""
-    names = ("fdr", "flat_information", "extreme_difficulty", "chance")
+    """List suspect items: negative or flat discrimination, extreme difficulty."""
+    names = ("fdr", "extreme_difficulty", "chance")
     thresholds = {name: options.pop(name) for name in names}
     if out is not None:
-        audit.check_out(out, options["responses"])
+        check_out(out, options["responses"])
     responses = read(options)
     answers = None if predictions is None else read_labelled(predictions, "--predictions")
-    families = audit.read_families(groups)
+    families = read_families(groups)
     result = fitted(responses, options, standard_errors=True)
-    suspects = flag_items(result, groups=families, predictions=answers, **thresholds)
+    found = audit(result, groups=families, predictions=answers, **thresholds)
     if out is not None:
-        write_table(suspects, out)
-    click.echo(audit.headline(suspects, responses.n_items))
-    if len(suspects) and top:
-        audit.print_suspects(suspects, top)
-    dependent = "" if families is not None else result.signs.dependence.sentence
-    if alike := [*filter(None, (dependent, audit.similar_line(similar_respondents(result))))]:
-        click.echo("\n" + "\n".join(alike))
+        write_table(found.items, out)
+    Console().print(found.shown(top))
     if shuffles:
         seeds = range(shuffles)
         control = shuffle_control(responses, result.model, seeds=seeds, **thresholds)
         click.echo(f"\n{control}")
     if out is not None:
         click.echo(f"\nwrote {out}")
-    negative = suspects["reasons"].str.contains(NEGATIVE, regex=False).any()
-    return int((fail_on == "any" and len(suspects) > 0) or (fail_on == "negative" and negative))
+    counted = {"any": len(found.items), "negative": found.n_negative}
+    return int(fail_on is not None and counted[fail_on] > 0)
 
 
 @cli.command("demo")
@@ -218,9 +209,8 @@ def demo_command(*, model: Any, out: Path) -> None:
     comparison = compare_difficulties(result, folds=2)
     written = write_fit(result, out, source="irtkit.datasets.load_digits_crowd()")
     written += write_comparison(comparison, out)
-    click.echo(result)
+    click.echo(f"{result}\n")
     with warnings.catch_warnings(action="ignore"):  # the summary says what it would warn of
-        suspects = flag_items(result, predictions=crowd.predictions)
-    click.echo(f"\n{audit.headline(suspects, len(result.items))}; likely wrong labels first:")
-    audit.print_suspects(suspects.sort_values("wrong_key", ascending=False), _LISTED)
+        found = audit(result, predictions=crowd.predictions)
+    Console().print(found.shown(_LISTED))
     click.echo(f"\n{comparison}{written}")

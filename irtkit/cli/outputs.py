@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from irtkit.files import replacing
 from irtkit.io import write_table
+from irtkit.signs import called_negative
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,7 +67,10 @@ def _summary(result: FitResult, source: str) -> dict[str, Any]:
             "synthetic_respondents": int(result.synthetic.sum()),
             "items": len(items),
             "responses": int(items["n_responses"].sum()),
-            "negative_discrimination": int((items["discrimination"] < 0).sum()),
+            "negative_discrimination": int(called_negative(items["p_negative"]).sum()),
+            "slopes_below_0": int((items["discrimination"] < 0).sum()),
+            "all_wrong": int(result.counts.all_wrong.sum()),
+            "all_right": int(result.counts.all_right.sum()),
             "status": {str(k): int(n) for k, n in items["status"].value_counts().items()},
         },
         "versions": {

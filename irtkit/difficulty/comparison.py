@@ -4,12 +4,12 @@ Average error is the habit of the field; the difficulty of an item response mode
 replace it where that changes something. The measures:
 
 - ``average_error``: share of real respondents that got the item wrong;
-- ``difficulty``: location b, the ability at which the response curve turns. With unequal slopes
-  the order of two items depends on where they are compared. For an item with negative
-  discrimination b is still a location, but its meaning flips: P(right) is above one half *below*
-  b, so a high b means that most respondents get it right;
 - ``expected_error``: what the model expects the average error to be in its population, on one
-  footing for all slopes, guessing and missing responses;
+  footing for all slopes, guessing and missing responses: the order to go by;
+- ``difficulty``: location b, the ability at which the response curve turns. With unequal slopes
+  the order of two items depends on where they are compared. A flat item turns nowhere, and where
+  the slope is below 0 a high b means that most respondents get the item right: neither has a
+  place in this order;
 - ``quality_standard``: Kolena's score of further metrics, where there are any. From right and
   wrong alone it has the ranks of average error, and is left out.
 
@@ -34,7 +34,7 @@ from irtkit.difficulty.sentences import (
     few_sentence,
     held_out_sentence,
     moves_sentence,
-    negative_sentence,
+    signs_sentence,
 )
 from irtkit.difficulty.spearman_score import jittered_correlations
 from irtkit.difficulty.systems import most_moved, ranked_systems, systems_sentence
@@ -187,9 +187,8 @@ def compare_difficulties(
     DifficultyComparison
         `table`, `pairs`, `held_out`, `systems` and `summary`; printing it shows all but the first,
         of systems those that move. An item whose difficulty is infinite ranks first or last; one
-        without a value (NaN) is left out of that pair and counted. For an item with negative
-        discrimination a high `difficulty` means easy, so such items lower the agreement even in
-        perfect data.
+        without a value (NaN) is left out of that pair and counted. So are, of `difficulty`, flat
+        items and those with a slope below 0.
 
     Raises
     ------
@@ -233,6 +232,7 @@ def compare_difficulties(
         if names[0] == "average_error":
             sentences.append(moves_sentence(names, agreement, items.loc[both.index], items))
     dependence = getattr(result, "dependence", None)
+    doubted = dependence is not None and bool(dependence.doubt)
     held_out = _held_out(result, folds, models, seed, progress=progress)
     if held_out is not None:
         sentences.append(held_out_sentence(held_out, dependence))
@@ -245,7 +245,12 @@ def compare_difficulties(
         pairs=pd.DataFrame(rows),
         summary=[
             sentence
-            for sentence in (*sentences, negative_sentence(items), few_sentence(items), told)
+            for sentence in (
+                *sentences,
+                signs_sentence(items, doubted=doubted),
+                few_sentence(items),
+                told,
+            )
             if sentence
         ],
         held_out=held_out,
@@ -278,12 +283,14 @@ def _held_out(
 
 def _measures(items: pd.DataFrame, latent_sd: float) -> pd.DataFrame:
     """Items × measures; an item that nobody answered has no value, whatever a prior says."""
-    table = items[["average_error", "difficulty"]].astype(float)
+    table = items[["average_error"]].astype(float)
     parameters = items[_PARAMETERS].to_numpy(dtype=float)
     known = np.isfinite(parameters).all(axis=1)
     error = np.full(len(items), np.nan)
     error[known] = expected_error(ItemParameters(*parameters[known].T), latent_sd=latent_sd)
     table["expected_error"] = error
+    rises = (items["discrimination"] > 0) & (items["status"] != "flat")
+    table["difficulty"] = items["difficulty"].where(rises).astype(float)
     return table.mask(items["n_responses"] == 0)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.calibration.summary import negative_sentence
 from irtkit.difficulty.held_out import AVERAGE_ERROR
 from irtkit.difficulty.rank_agreement import ranks
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 _SHOWN = 3  # items that a sentence names
 _LARGE_MOVE = 0.1  # of all ranks
 _SAME = 0.999  # Spearman of the same order, which only ties of one measure keep from 1
-_SURE = 0.95  # p_negative
 _FEW_RESPONSES = 30  # an average error of a half has a standard error of 0.09
 _UNUSUAL_GUESSING = 0.05  # away from the median
 _UNUSUAL_SLOPE = 2.0  # times the median, or the median times the slope
@@ -41,7 +41,8 @@ def agreement_sentence(names: tuple[str, str], agreement: RankAgreement, n_left_
     """Say how far two measures agree on the order of the items."""
     both = " and ".join(names)
     have = "items have" if n_left_out > 1 else "item has"
-    without = f"; {n_left_out} {have} no value" if n_left_out else ""
+    why = " (unanswered, flat, or a slope below 0)" if "difficulty" in names else ""
+    without = f"; {n_left_out} {have} no value{why}" if n_left_out else ""
     if np.isnan(agreement.spearman):
         return f"{both}: no order to compare, since one of them does not tell items apart{without}."
     numbers = (
@@ -118,19 +119,13 @@ def held_out_sentence(held_out: pd.DataFrame, dependence: Dependence | None = No
     )
 
 
-def negative_sentence(items: pd.DataFrame) -> str:
-    """Say how many items have a negative discrimination, and how to read their difficulty."""
-    below = items["discrimination"] < 0
-    sure = below if "p_negative" not in items else items["p_negative"] > _SURE
-    n, unsure = int(sure.sum()), int((below & ~sure).sum())
-    more = f" {unsure} more slopes are estimated below 0, but may not be." if unsure else ""
-    if not n:
-        return more.strip().replace("more slopes are", "slopes are")
-    have = "have" if n > 1 else "has"
-    return (
-        f"{n} of {len(items)} items {have} a negative discrimination: the able get such an item "
-        f"wrong, and the higher its difficulty, the more respondents get it right.{more}"
-    )
+def signs_sentence(items: pd.DataFrame, *, doubted: bool) -> str:
+    """Say how many items are called negative, as the fit and an audit do."""
+    nothing = np.full(len(items), np.nan)
+    p_negative = np.asarray(items.get("p_negative", nothing))
+    slope = np.asarray(items["discrimination"])
+    told = negative_sentence(p_negative, slope, doubted=doubted)
+    return f"{told}." if told else ""
 
 
 def few_sentence(items: pd.DataFrame) -> str:

@@ -2,20 +2,29 @@
 
 :func:`slope_signs` does it all: ``score_test`` tests the slope of each item at 0 against the share
 right of respondents, ``dependence`` says how much that counts where respondents answer alike,
-``mixture`` learns how slopes are distributed among the items, and ``verdict`` puts all together.
+``mixture`` learns how slopes are distributed among the items, and ``verdict`` puts all together:
+:func:`called_negative` is the one rule by which anything is called negative.
 """
 
 from irtkit.signs.dependence import Dependence
 from irtkit.signs.mixture import SlopeMixture
 from irtkit.signs.score_test import ProportionScore, SlopeScore
-from irtkit.signs.verdict import SlopeSigns, Verdict, slope_signs
+from irtkit.signs.verdict import (
+    FALSE_DISCOVERY_RATE,
+    SlopeSigns,
+    Verdict,
+    called_negative,
+    slope_signs,
+)
 
 __all__ = [
+    "FALSE_DISCOVERY_RATE",
     "Dependence",
     "ProportionScore",
     "SlopeMixture",
     "SlopeScore",
     "SlopeSigns",
     "Verdict",
+    "called_negative",
     "slope_signs",
 ]

@@ -12,6 +12,11 @@ against that of slopes all 0.
 
 Respondents that answer alike are fewer witnesses than they are many: evidence counts for the share
 that ``dependence`` finds.
+
+Which slopes are called negative is a decision at a false-discovery rate: items are taken in the
+order of the probability that their slope is below 0, as long as that is above ½ and the mean of
+the remaining doubt, 1 − p, over those taken stays at or under the rate (Newton, Noueiry, Sarkar &
+Ahlquist 2004).
 """
 
 from __future__ import annotations
@@ -26,7 +31,7 @@ from irtkit.signs.mixture import SlopeGrid, SlopeMixture, learned_mixture, log_l
 from irtkit.signs.score_test import ProportionScore, SlopeScore, proportion_score, slope_score
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from irtkit.irf import Array
     from irtkit.patterns import Patterns
@@ -40,6 +45,9 @@ _DAMPED_FROM, _DAMPING = 10.0, 3.0
 """Log odds beyond this (a probability of 0.99995) grow logarithmically, at first as before and at
 half the pace 3 nats on: nothing is as sure as a likelihood that is exact only if the model is, and
 the order of the items stays visible in numbers that would otherwise all print as 1."""
+
+FALSE_DISCOVERY_RATE = 0.05
+"""Of what is called negative unasked: the level that is usual for statements."""
 
 
 class Verdict(NamedTuple):
@@ -103,6 +111,16 @@ def judged(
     wrong_key[distinct.information == 0] = 0.0
     told = (np.where(answered, part[place], np.nan) for part in (p_negative, wrong_key))
     return SlopeSigns(proportion, dependence, score, mixture, p_any_slope, Verdict(*told))
+
+
+def called_negative(p_negative: ArrayLike, rate: float = FALSE_DISCOVERY_RATE) -> NDArray[np.bool_]:
+    """Items whose slope is called negative; never one without a probability."""
+    p = np.nan_to_num(np.asarray(p_negative, dtype=np.float64))
+    order = np.argsort(-p, kind="stable")
+    doubt = np.cumsum(1 - p[order]) / np.arange(1, len(order) + 1)
+    found = np.zeros(len(p), dtype=np.bool_)
+    found[order[: np.searchsorted(doubt, rate, side="right")]] = True
+    return found & (p > 0.5)
 
 
 def _log_marginals(score: SlopeScore, slopes: Array, *masses: Array) -> Array:

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from irtkit import ResponseMatrix, add_synthetic
-from irtkit.audit.flags import _discoveries
 from irtkit.patterns import patterns_of
-from irtkit.signs import Dependence, SlopeSigns, slope_signs
+from irtkit.signs import Dependence, SlopeSigns, called_negative, slope_signs
 from irtkit.signs import dependence as module
 from irtkit.signs.score_test import proportion_score
 
@@ -48,7 +47,7 @@ def signs(values: NDArray[np.int8] | ResponseMatrix) -> SlopeSigns:
 
 
 def called(found: SlopeSigns) -> NDArray[np.bool_]:
-    return _discoveries(found.verdict.p_negative, 0.05)
+    return called_negative(found.verdict.p_negative, 0.05)
 
 
 # What it finds

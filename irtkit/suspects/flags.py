@@ -1,10 +1,4 @@
-"""Suspect items, worst first, each with the reasons.
-
-Which slopes are called negative is a decision at a false-discovery rate: items are taken in the
-order of the probability that their slope is below 0, as long as that is above ½ and the mean of
-the remaining doubt, 1 − p, over those taken stays at or under the rate (Newton, Noueiry, Sarkar &
-Ahlquist 2004).
-"""
+"""Suspect items, worst first, each with the reasons."""
 
 from __future__ import annotations
 
@@ -14,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.audit.answers import strong_answers
-from irtkit.audit.families import clustered_share, family_codes
-from irtkit.audit.power import power_of
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_type
+from irtkit.signs import FALSE_DISCOVERY_RATE, called_negative
+from irtkit.suspects.answers import strong_answers
+from irtkit.suspects.families import clustered_share, family_codes
+from irtkit.suspects.power import power_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -32,10 +27,11 @@ if TYPE_CHECKING:
     Groups = Mapping[Hashable, Hashable] | Sequence[Hashable] | pd.Series[str] | str
 
 NEGATIVE = "negative discrimination"
+_POSITIVE = "fitted slope above 0"
+"""Of an item called negative: it falls with how much respondents get right, and rises with the
+ability that was fitted."""
 _FAMILIES = "families"
 _INTERVAL = 1.96  # half of a 95 % interval, in standard errors
-_ABILITIES = 201
-"""Quantiles of ability over which information is averaged, every half percent."""
 _LEAST_POWER = 0.5
 """Power under which a warning says that respondents are few: more is missed than found."""
 _ANOTHER_DIMENSION, _ITEMS_FOR_DIMENSIONS = 0.9, 20
@@ -47,8 +43,7 @@ with 20 items lie below, none with 30 and 16 % with 10."""
 def flag_items(
     result: FitResult,
     *,
-    fdr: float = 0.05,
-    flat_information: float = 0.1,
+    fdr: float = FALSE_DISCOVERY_RATE,
     extreme_difficulty: float = 6.0,
     chance: float | None = None,
     groups: Groups | None = None,
@@ -63,12 +58,9 @@ def flag_items(
     fdr
         False-discovery rate of the decision that a slope is negative: the share of the items so
         called that is expected to be called so wrongly.
-    flat_information
-        An item is flat if the 95 % interval of its discrimination holds 0, its trend is not above
-        0 beyond doubt, and its information, averaged over the respondents, is less than this share
-        of the median item's (2PL and 3PL, with standard errors).
     extreme_difficulty
-        An item is extreme if its difficulty lies further than this from 0, in SDs of ability.
+        An item of status "ok" is extreme if its difficulty lies further than this from 0, in SDs
+        of ability.
     chance
         Probability of guessing right, such as 0.25 for four choices. With it, items are listed
         whose guessing (3PL, with standard errors) lies above it by more than 1.96 of them.
@@ -86,8 +78,10 @@ def flag_items(
     Returns
     -------
     pandas.DataFrame
-        One row per suspect item, index "item", in the order of ``p_negative``. Columns: reasons
-        (joined by "; "), p_negative (probability that the slope is below 0), wrong_key (log of how
+        One row per suspect item, index "item", in the order of ``p_negative``. Items that all
+        get right, all get wrong or nobody answered say nothing about themselves, and are in it for
+        ``predictions`` only; :func:`irtkit.audit` counts them. Columns: reasons (joined by "; "),
+        p_negative (probability that the slope is below 0), wrong_key (log of how
         many times likelier the responses are if the item is inverted than if it is not: rank by it
         to find wrong keys; above 3 is strong), trend (of the responses with how strong respondents
         are, in standard errors), discrimination, discrimination_se, difficulty, average_error,
@@ -98,7 +92,9 @@ def flag_items(
         p_negative judges trends with how many items respondents get right, by
         :mod:`irtkit.signs`, and so is the same for every model. Respondents that answer alike
         beyond their abilities count for as many as are independent, ``result.dependence``, in
-        p_negative, wrong_key and trend.
+        p_negative, wrong_key and trend. Where an item is called negative though its fitted slope is
+        above 0, the reasons say so: the fitted ability is then not what respondents get right.
+        "flat discrimination" is the status "flat" of ``result.items``.
 
     Raises
     ------
@@ -129,8 +125,7 @@ def flag_items(
     {'strong_answer': 3, 'marked_right': 9}
     """
     check_type("result", result, FitResult)
-    thresholds = {"flat_information": flat_information, "extreme_difficulty": extreme_difficulty}
-    check_thresholds(fdr=fdr, chance=chance, **thresholds)
+    check_thresholds(fdr=fdr, extreme_difficulty=extreme_difficulty, chance=chance)
     if chance is not None and result.model != "3PL":
         raise ValueError(f"chance is for the 3PL, which has guessing; this is a {result.model}")
     answers = None if predictions is None else strong_answers(result, predictions)
@@ -143,18 +138,16 @@ def flag_items(
         _warn(result, signs, fdr, len(np.unique(families[~result.synthetic])), _FAMILIES)
     elif signs is not None:
         _warn(result, signs, fdr, signs.dependence.independent, signs.dependence.unit)
-    negative = _discoveries(verdict.p_negative, fdr)
+    negative = called_negative(verdict.p_negative, fdr)
     trend = np.full(len(negative), np.nan) if signs is None else signs.score.z
-    right, answered = result.counts.item_right, result.counts.item_responses
     guessing = result.parameters.guessing - _INTERVAL * result.standard_errors[:, 2]
     difficulty = np.abs(result.parameters.difficulty) / result.latent_sd
+    status, own_slopes = np.array(result.status), result.model in {"2PL", "3PL"}
     reasons = {
         NEGATIVE: negative,
-        "flat discrimination": _flat(result, flat_information) & ~negative & ~(trend > _INTERVAL),
-        "no variance: all right": (answered > 0) & (right == answered),
-        "no variance: all wrong": (answered > 0) & (right == 0),
-        "no responses": np.array(result.status) == "no responses",
-        "extreme difficulty": difficulty > extreme_difficulty,
+        _POSITIVE: negative & own_slopes & (result.parameters.discrimination > 0),
+        "flat discrimination": (status == "flat") & own_slopes,
+        "extreme difficulty": (status == "ok") & (difficulty > extreme_difficulty),
         "guessing above chance": guessing > (1.0 if chance is None else chance),
     }
     if answers is not None:
@@ -163,37 +156,12 @@ def flag_items(
     return table if answers is None else table.join(answers)
 
 
-def check_thresholds(
-    *, fdr: float, flat_information: float, extreme_difficulty: float, chance: float | None
-) -> None:
+def check_thresholds(*, fdr: float, extreme_difficulty: float, chance: float | None) -> None:
     """Refuse thresholds that are no numbers, or out of range; chance may be None."""
     check_number("fdr", fdr, above=0, below=1)
-    check_number("flat_information", flat_information, least=0, most=math.inf)
     check_number("extreme_difficulty", extreme_difficulty, above=0, most=math.inf)
     if chance is not None:
         check_number("chance", chance, least=0, below=1)
-
-
-def _discoveries(p_negative: Array, fdr: float) -> NDArray[np.bool_]:
-    """Items whose slope is called negative."""
-    order = np.argsort(-np.nan_to_num(p_negative), kind="stable")
-    doubt = np.cumsum(1 - np.nan_to_num(p_negative[order])) / np.arange(1, len(order) + 1)
-    found = np.zeros(len(p_negative), dtype=np.bool_)
-    found[order[: np.searchsorted(doubt, fdr, side="right")]] = True
-    return found & (np.nan_to_num(p_negative) > 0.5)
-
-
-def _flat(result: FitResult, least: float) -> NDArray[np.bool_]:
-    """Items with a slope of their own that may be 0 and little information."""
-    answered = np.array([status == "ok" for status in result.status])
-    if result.model not in {"2PL", "3PL"} or not answered.any():
-        return np.zeros(len(answered), dtype=np.bool_)
-    real = result.ability[~result.synthetic]
-    abilities = np.quantile(real, np.linspace(0, 1, min(len(real), _ABILITIES)))
-    information = result.parameters.information(abilities).mean(axis=0)
-    little = information < least * np.median(information[answered])
-    slope, error = result.parameters.discrimination, result.standard_errors[:, 0]
-    return np.asarray(answered & little & (np.abs(slope) < _INTERVAL * error))
 
 
 def _table(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.audit.expected import dense_responses
 from irtkit.checks import check_unique
+from irtkit.suspects.expected import dense_responses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from irtkit import FitResult, ItemParameters, add_synthetic, fit, simulate_responses
-from irtkit.audit import expected as module
-from irtkit.audit.expected import ItemBlock, item_blocks
+from irtkit.suspects import expected as module
+from irtkit.suspects.expected import ItemBlock, item_blocks
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from irtkit import FitResult, ItemParameters, add_synthetic, fit, flag_items, simulate_responses
-from irtkit.audit.answers import strong_answers
+from irtkit.suspects.answers import strong_answers
 
 ITEMS = [f"item-{k}" for k in range(1, 31)]
 

@@ -17,8 +17,8 @@ from irtkit import (
     flag_items,
     simulate_responses,
 )
-from irtkit.audit import families as module
-from irtkit.audit.families import family_codes
+from irtkit.suspects import families as module
+from irtkit.suspects.families import family_codes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

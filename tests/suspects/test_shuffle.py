@@ -19,9 +19,9 @@ from irtkit import (
     shuffle_control,
     simulate_responses,
 )
-from irtkit.audit import shuffle
-from irtkit.audit.shuffle import shuffled
 from irtkit.signs import Dependence
+from irtkit.suspects import shuffle
+from irtkit.suspects.shuffle import shuffled
 
 SHAPE = (100, 40)
 NAMES = ["data", "shuffled, seed 0", "shuffled, seed 1", "shuffled, seed 2"]
@@ -212,7 +212,7 @@ def test_seeds_may_come_from_a_generator_or_an_array() -> None:
 
 
 def test_thresholds_are_those_of_flag_items() -> None:
-    strict = shuffle_control(made(seed=7), seeds=[0], extreme_difficulty=1e-6, flat_information=0)
+    strict = shuffle_control(made(seed=7), seeds=[0], extreme_difficulty=1e-6)
     assert strict.table["flagged"].tolist() == [SHAPE[1]] * 2
 
 
@@ -289,7 +289,6 @@ def test_a_control_is_frozen(control: ShuffleControl) -> None:
         ({"seeds": [0, -1]}, "seed must be a whole number"),
         ({"seeds": [0.5]}, "seed must be a whole number"),
         ({"fdr": 0}, "fdr must be above 0 and below 1"),
-        ({"flat_information": -1}, "flat_information must be at least 0"),
         ({"extreme_difficulty": 0}, "extreme_difficulty must be above 0"),
         ({"chance": 1}, "chance must be at least 0 and below 1"),
         ({"model": "4PL"}, "model must be"),

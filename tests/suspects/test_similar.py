@@ -15,8 +15,8 @@ from irtkit import (
     similar_respondents,
     simulate_responses,
 )
-from irtkit.audit import expected as parts
-from irtkit.audit import families
+from irtkit.suspects import expected as parts
+from irtkit.suspects import families
 
 COLUMNS = ["respondent", "other", "agreement", "expected", "excess", "n_items"]
 

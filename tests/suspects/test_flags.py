@@ -20,9 +20,8 @@ from irtkit import (
     load,
     simulate_responses,
 )
-from irtkit.audit.flags import _discoveries
 from irtkit.patterns import patterns_of
-from irtkit.signs import slope_signs
+from irtkit.signs import called_negative, slope_signs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,9 +77,6 @@ def result(responses: ResponseMatrix) -> FitResult:
     [
         ("inverted", "negative discrimination"),
         ("flat", "flat discrimination"),
-        ("all right", "no variance: all right"),
-        ("all wrong", "no variance: all wrong"),
-        ("empty", "no responses"),
     ],
 )
 def test_an_item_is_listed_for_what_it_was_made_to_be(
@@ -128,38 +124,38 @@ def test_guessing_is_above_chance_if_its_interval_is(
     assert not flag_items(guessed)["reasons"].str.contains("guessing").any()
 
 
-@pytest.mark.parametrize(("threshold", "listed"), [(0.0, False), (0.1, True)])
-def test_a_flat_item_has_less_information_than_asked(
-    result: FitResult, threshold: float, *, listed: bool
+def test_an_item_is_flat_as_its_status_says(result: FitResult) -> None:
+    reasons = flag_items(result)["reasons"]
+    flat = reasons.index[reasons.str.contains("flat discrimination")]
+    assert set(flat) == set(result.items.index[result.items["status"] == "flat"])
+
+
+def test_a_fitted_slope_above_0_of_an_item_called_negative_is_told(result: FitResult) -> None:
+    rising = changed(result, "inverted", discrimination=1.5)
+    told = flag_items(rising).loc["inverted", "reasons"]
+    assert told == "negative discrimination; fitted slope above 0"
+    assert "fitted slope" not in " ".join(flag_items(result)["reasons"])
+
+
+def test_a_common_discrimination_makes_no_item_flat_and_contradicts_no_verdict(
+    responses: ResponseMatrix,
 ) -> None:
-    flagged = flag_items(result, flat_information=threshold)
-    assert flagged["reasons"].str.contains("flat discrimination").any() == listed
-
-
-@pytest.mark.parametrize(("error", "listed"), [(0.06, True), (0.04, False)])
-def test_an_item_is_flat_only_if_its_interval_holds_0(
-    result: FitResult, error: float, *, listed: bool
-) -> None:
-    slope = changed(result, "flat", discrimination=0.1)
-    errors = np.full_like(result.standard_errors, error)
-    flagged = flag_items(replace(slope, standard_errors=errors), extreme_difficulty=1000)
-    assert ("flat" in flagged.index) == listed
-
-
-def test_an_item_that_falls_is_not_called_flat_as_well(result: FitResult) -> None:
-    shallow = changed(result, "inverted", discrimination=-0.01, intercept=0.0)
-    assert flag_items(shallow).loc["inverted", "reasons"] == "negative discrimination"
-
-
-def test_an_item_whose_trend_rises_beyond_doubt_is_not_flat(result: FitResult) -> None:
-    shallow = changed(result, "item-9", discrimination=0.01, intercept=0.0)
-    assert "item-9" not in flag_items(shallow).index
-
-
-def test_a_common_discrimination_makes_no_item_flat(responses: ResponseMatrix) -> None:
     flagged = flag_items(fit(responses, "1PL"))
     assert not flagged["reasons"].str.contains("flat").any()
     assert flagged.loc["inverted", "reasons"] == "negative discrimination"
+
+
+def test_items_that_say_nothing_are_suspect_for_an_answer_of_the_strong_only(
+    result: FitResult,
+) -> None:
+    silent = ["all right", "all wrong", "empty"]
+    assert not flag_items(result).index.isin(silent).any()
+    answers = pd.DataFrame("A", result.respondent_labels, list(result.item_labels))
+    reasons = flag_items(result, predictions=answers)["reasons"]
+    assert reasons[reasons.index.isin(silent)].to_dict() == {
+        "all wrong": "the strong agree on another answer",
+        "empty": "the strong agree on another answer",
+    }
 
 
 # The table
@@ -174,14 +170,11 @@ def test_the_table_has_the_columns_of_the_contract(result: FitResult) -> None:
     assert flagged["p_negative"].equals(of_items["p_negative"])
 
 
-def test_items_come_in_the_order_of_p_negative_and_those_without_responses_last(
-    result: FitResult,
-) -> None:
-    flagged = flag_items(result, flat_information=1.0)
+def test_items_come_in_the_order_of_p_negative(result: FitResult) -> None:
+    flagged = flag_items(result, extreme_difficulty=0.5)
     assert len(flagged) > 4
-    assert flagged["p_negative"].iloc[:-1].is_monotonic_decreasing
-    assert flagged.index[[0, -1]].tolist() == ["inverted", "empty"]
-    assert np.isnan(flagged.loc["empty", ["p_negative", "wrong_key", "trend"]].astype(float)).all()
+    assert flagged["p_negative"].is_monotonic_decreasing
+    assert flagged.index[0] == "inverted"
 
 
 def test_the_inverted_item_has_a_strong_wrong_key_and_a_trend_below_0(result: FitResult) -> None:
@@ -189,7 +182,6 @@ def test_the_inverted_item_has_a_strong_wrong_key_and_a_trend_below_0(result: Fi
     assert flagged["wrong_key"].idxmax() == "inverted"
     assert flagged.loc["inverted", "wrong_key"] > 3
     assert flagged.loc["inverted", "trend"] < -5
-    assert flagged.loc["all right", "wrong_key"] == 0
 
 
 def test_where_nothing_is_suspect_the_table_is_empty_with_its_columns() -> None:
@@ -222,7 +214,7 @@ def test_the_mean_doubt_over_the_items_called_negative_stays_within_the_rate(
 ) -> None:
     p = np.random.default_rng(seed).beta(0.2, 0.2, 300)
     p[:3] = np.nan
-    called = _discoveries(p, fdr)
+    called = called_negative(p, fdr)
     assert 1 - p[called].mean() <= fdr
     assert called[p > 1 - fdr].all()
     assert p[called].min() >= np.nanmax(p[~called])
@@ -230,12 +222,12 @@ def test_the_mean_doubt_over_the_items_called_negative_stays_within_the_rate(
 
 
 def test_nothing_is_called_negative_where_nothing_is_likely() -> None:
-    assert not _discoveries(np.full(10, 0.5), 0.05).any()
-    assert not _discoveries(np.full(10, np.nan), 0.05).any()
+    assert not called_negative(np.full(10, 0.5), 0.05).any()
+    assert not called_negative(np.full(10, np.nan), 0.05).any()
 
 
 def test_a_mean_doubt_at_the_rate_is_within_it() -> None:
-    assert _discoveries(np.array([0.75, 0.1]), 0.25).tolist() == [True, False]
+    assert called_negative(np.array([0.75, 0.1]), 0.25).tolist() == [True, False]
 
 
 @pytest.mark.parametrize(("n_respondents", "least_found"), [(200, 0.98), (60, 0.85)])
@@ -245,7 +237,7 @@ def test_planted_inversions_are_found_at_the_rate_asked(
     false, found = [], []
     for seed in range(8):
         made, wrong = planted(n_respondents, 1000, seed)
-        called = _discoveries(p_negative(made), 0.05)
+        called = called_negative(p_negative(made), 0.05)
         false.append((called & ~wrong).sum() / max(called.sum(), 1))
         found.append(called[wrong].mean())
     # 7.5 %, and two standard errors of a share of some 160 items: 2 √(0.05 · 0.95 / 160)
@@ -256,7 +248,7 @@ def test_planted_inversions_are_found_at_the_rate_asked(
 def test_no_coin_flip_is_called_negative() -> None:
     for seed in range(20):
         flips = np.random.default_rng(seed).integers(0, 2, (200, 400))
-        assert not _discoveries(p_negative(ResponseMatrix(flips)), 0.05).any()
+        assert not called_negative(p_negative(ResponseMatrix(flips)), 0.05).any()
 
 
 def test_a_stricter_rate_calls_fewer_items_negative(planted: Planted) -> None:
@@ -270,7 +262,7 @@ def test_a_stricter_rate_calls_fewer_items_negative(planted: Planted) -> None:
 def test_no_item_that_likely_rises_is_called_negative(planted: Planted) -> None:
     made, wrong = planted(500, 500, seed=0, share=0.1)
     p = p_negative(made)
-    called = _discoveries(p, 0.2)
+    called = called_negative(p, 0.2)
     assert (p[called] > 0.5).all()
     assert called[wrong].mean() > 0.95
 
@@ -280,7 +272,7 @@ def test_chance_is_refused_where_there_is_no_guessing(result: FitResult) -> None
         flag_items(replace(result, model="2PL"), chance=0.25)
 
 
-@pytest.mark.parametrize("name", ["fdr", "flat_information", "extreme_difficulty", "chance"])
+@pytest.mark.parametrize("name", ["fdr", "extreme_difficulty", "chance"])
 def test_thresholds_that_are_no_numbers_are_refused_by_name(result: FitResult, name: str) -> None:
     with pytest.raises(TypeError, match=f"{name} must be a number, got 'a'"):
         flag_items(result, **{name: "a"})
@@ -370,7 +362,6 @@ def test_a_saved_result_without_responses_is_judged_as_before(
     ("name", "value"),
     [
         *(("fdr", value) for value in (0, 1, -0.1, np.nan)),
-        *(("flat_information", value) for value in (-0.1, np.nan)),
         *(("extreme_difficulty", value) for value in (0, -1, np.nan)),
         *(("chance", value) for value in (-0.1, 1, np.nan)),
     ],

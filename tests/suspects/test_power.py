@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from irtkit import ItemParameters, ResponseMatrix, simulate_responses
-from irtkit.audit.flags import _discoveries
-from irtkit.audit.power import Power, power_of
 from irtkit.patterns import patterns_of
-from irtkit.signs import SlopeSigns, slope_signs
+from irtkit.signs import SlopeSigns, called_negative, slope_signs
+from irtkit.suspects.power import Power, power_of
 
 N_ITEMS, INVERTED = 1000, 20
 
@@ -28,7 +27,7 @@ def test_the_number_that_would_do_finds_four_of_five() -> None:
     found = []
     for seed in range(20, 26):
         p_negative = signs(round(float(np.median(told))), seed).verdict.p_negative
-        found.append(_discoveries(p_negative, 0.05)[:INVERTED].mean())
+        found.append(called_negative(p_negative, 0.05)[:INVERTED].mean())
     assert np.mean(found) == pytest.approx(0.8, abs=0.1)  # 120 items: SE 0.04
 
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.audit.expected import ItemBlock, dense_responses, item_blocks
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_type
 from irtkit.labels import is_missing_label, values_by_label
 from irtkit.patterns import blocks
+from irtkit.suspects.expected import ItemBlock, dense_responses, item_blocks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -188,12 +188,17 @@ def family_codes(result: FitResult, groups: Any) -> NDArray[np.int64]:
 
 def _alike(result: FitResult, word: str) -> NDArray[np.int64]:
     """Families of respondents that are linked by answering alike."""
+    if word != SIMILAR:
+        raise ValueError(f"groups must be families by respondent, or {SIMILAR!r}; got {word!r}")
+    return linked(result, similar_respondents(result))
+
+
+def linked(result: FitResult, pairs: pd.DataFrame) -> NDArray[np.int64]:
+    """Number the families of all respondents whom pairs link."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    if word != SIMILAR:
-        raise ValueError(f"groups must be families by respondent, or {SIMILAR!r}; got {word!r}")
-    pairs, n = similar_respondents(result), len(result.respondent_labels)
+    n = len(result.respondent_labels)
     place = {label: k for k, label in enumerate(result.respondent_labels)}
     ends = tuple([place[label] for label in pairs[name]] for name in ("respondent", "other"))
     links = coo_array((np.ones(len(pairs)), ends), shape=(n, n))

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.audit.expected import item_blocks
-from irtkit.audit.flags import NEGATIVE, check_thresholds, flag_items
-from irtkit.audit.power import Power, power_of
 from irtkit.calibration import fit
 from irtkit.calibration.fitting import check_data
 from irtkit.checks import check_seed, check_unique
 from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix, refuse_sparse
+from irtkit.suspects.expected import item_blocks
+from irtkit.suspects.flags import NEGATIVE, check_thresholds, flag_items
+from irtkit.suspects.power import Power, power_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -123,7 +123,6 @@ def shuffle_control(
     *,
     seeds: Sequence[int] = (0, 1, 2, 3, 4),
     fdr: float = 0.05,
-    flat_information: float = 0.1,
     extreme_difficulty: float = 6.0,
     chance: float | None = None,
     progress: bool | None = None,
@@ -138,7 +137,7 @@ def shuffle_control(
         As in :func:`irtkit.fit`.
     seeds
         One shuffle for each.
-    fdr, flat_information, extreme_difficulty, chance
+    fdr, extreme_difficulty, chance
         The thresholds of :func:`irtkit.flag_items`.
     progress
         Whether to show progress; by default on a terminal only.
@@ -165,7 +164,6 @@ def shuffle_control(
     refuse_sparse(responses, "shuffle_control")
     thresholds: dict[str, Any] = {
         "fdr": fdr,
-        "flat_information": flat_information,
         "extreme_difficulty": extreme_difficulty,
         "chance": chance,
     }

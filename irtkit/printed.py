@@ -1,0 +1,88 @@
+"""Tables and sentences as they are printed: 80 columns wide, labels without control characters."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+
+    import pandas as pd
+    from rich.console import RenderableType
+    from rich.table import Table
+
+WIDTH = 80
+"""Columns of a terminal that nobody has widened, and of what is not read on one."""
+_INDENT = "  "
+_LABEL = 30
+"""Characters of a label that are printed, so that numbers have room."""
+
+
+def printable(label: Hashable) -> str:
+    """A label whose characters all print: what would steer a terminal is spelled out."""
+    text = str(label)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def shortened(label: Hashable) -> str:
+    """A label that prints, its end cut off where it is long."""
+    text = printable(label)
+    return text if len(text) <= _LABEL else f"{text[: _LABEL - 1]}…"
+
+
+def in_lines(sentences: Iterable[str], *, bullet: str = "", width: int = WIDTH) -> str:
+    """Sentences, each broken between words into lines, those after its first indented."""
+    following = " " * len(bullet) if bullet else _INDENT
+    return "\n".join(
+        textwrap.fill(
+            printable(sentence),
+            width,
+            initial_indent=bullet,
+            subsequent_indent=following,
+            break_on_hyphens=False,
+        )
+        for sentence in sentences
+    )
+
+
+def cell(value: Any) -> str:
+    """A number with three decimals, an empty cell where there is none, or what is no number."""
+    if isinstance(value, float):
+        return "" if value != value else f"{value:.3f}"  # noqa: PLR0124  # NaN
+    return "" if value is None else printable(value)
+
+
+def table_of(frame: pd.DataFrame, texts: Iterable[str] = (), *, red: Iterable[bool] = ()) -> Table:
+    """A table that fits where it is printed, by the index and the columns of a frame.
+
+    The index holds labels that print and are short, as `shortened` makes them.
+
+    Columns named in ``texts`` are broken into lines, the others hold numbers or a word. Rows for
+    which ``red`` holds have a red label on terminals with colours.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column(str(frame.index.name or ""), no_wrap=True)
+    texts = set(texts)
+    for name in frame.columns:
+        wraps = name in texts
+        table.add_column(str(name).replace("_", "\n"), justify="left" if wraps else "right")
+    marked = list(red) or [False] * len(frame)
+    for label, row, is_red in zip(frame.index, frame.to_numpy(dtype=object), marked, strict=True):
+        style = "red" if is_red else ""
+        table.add_row(Text(label, style=style), *(Text(cell(value)) for value in row))
+    return table
+
+
+def plain(shown: RenderableType, width: int = WIDTH) -> str:
+    """What rich would print, as text without colours."""
+    from rich.console import Console
+
+    written = io.StringIO()
+    Console(file=written, width=width, color_system=None, legacy_windows=False).print(shown)
+    lines = written.getvalue().splitlines()
+    return "\n".join(line.rstrip() for line in lines)

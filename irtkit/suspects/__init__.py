@@ -1,0 +1,15 @@
+"""Suspect items: which they are, how sure that is, and what noise alone would look like."""
+
+from irtkit.suspects.audit import Audit, audit
+from irtkit.suspects.families import similar_respondents
+from irtkit.suspects.flags import flag_items
+from irtkit.suspects.shuffle import ShuffleControl, shuffle_control
+
+__all__ = [
+    "Audit",
+    "ShuffleControl",
+    "audit",
+    "flag_items",
+    "shuffle_control",
+    "similar_respondents",
+]

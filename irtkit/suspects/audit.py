@@ -1,0 +1,174 @@
+"""What an audit says of a fit: suspect items, silent items, respondents that answer alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import compress
+from typing import TYPE_CHECKING, Any
+
+from irtkit.calibration.result import FitResult
+from irtkit.calibration.summary import folded, silent_items
+from irtkit.checks import check_type
+from irtkit.printed import plain, printable, table_of
+from irtkit.signs import FALSE_DISCOVERY_RATE
+from irtkit.suspects.families import linked, similar_respondents
+from irtkit.suspects.flags import NEGATIVE, flag_items
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import Group
+    from rich.table import Table
+
+    from irtkit.suspects.flags import Groups
+
+_SHOWN = 20
+_COLUMNS = (
+    *("p_negative", "wrong_key", "discrimination", "average_error"),
+    *("strong_answer", "marked_right", "reasons"),
+)
+_LEGEND = (
+    "p negative: probability that the slope is below 0; wrong key: log of how many times likelier "
+    "the responses are if the item is inverted than if not, above 3 is strong"
+)
+_HEADINGS = {"discrimination": "slope", "average_error": "error"}
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What :func:`irtkit.audit` found; ``print`` shows it, 80 columns wide."""
+
+    items: pd.DataFrame
+    """The suspect items, as :func:`irtkit.flag_items` returns them."""
+    families: pd.Series[str] | None
+    """Family of every real respondent, index "respondent", named after the first of its members:
+    those who answer alike beyond what abilities explain (:func:`irtkit.similar_respondents`). What
+    ``groups=`` takes. None without the responses, or where these are sparse."""
+    summary: list[str]
+    """Sentences: how many items are suspect and why, which ones no system gets right, how far
+    respondents answer alike."""
+    all_wrong: list[str]
+    """Items that no real respondent gets right: any of them may be broken."""
+    result: FitResult = field(repr=False)
+
+    @property
+    def n_negative(self) -> int:
+        """Number of items called negative."""
+        return int(self.items["reasons"].str.contains(NEGATIVE, regex=False).sum())
+
+    def shown(self, top: int = _SHOWN) -> Group:
+        """What is printed, with so many suspects, for a console of rich."""
+        from rich.console import Group
+        from rich.text import Text
+
+        first, *further = map(printable, self.summary)
+        parts: list[Any] = [Text(first)]
+        if n_shown := min(top, len(self.items)):
+            parts += [Text(), self._table(top)]
+            if more := len(self.items) - n_shown:
+                parts.append(Text(f"… and {more} more"))
+            parts += [Text(), Text(_LEGEND, style="dim")]
+        if further:
+            parts += [Text(), *map(Text, further)]
+        return Group(*parts)
+
+    def _table(self, top: int) -> Table:
+        """The worst suspects, those answered alike in one row."""
+        columns = [name for name in _COLUMNS if name in self.items]
+        rows = folded(self.items[columns], self.result.alike, top)
+        negative = rows["reasons"].str.contains(NEGATIVE, regex=False)
+        return table_of(rows.rename(columns=_HEADINGS), ["reasons"], red=negative)
+
+    def __str__(self) -> str:
+        return plain(self.shown())
+
+
+def audit(
+    result: FitResult,
+    *,
+    fdr: float = FALSE_DISCOVERY_RATE,
+    extreme_difficulty: float = 6.0,
+    chance: float | None = None,
+    groups: Groups | None = None,
+    predictions: pd.DataFrame | None = None,
+) -> Audit:
+    """List suspect items, items that say nothing, and respondents that answer alike.
+
+    Parameters
+    ----------
+    result
+        What :func:`irtkit.fit` returned.
+    fdr, extreme_difficulty, chance, groups, predictions
+        As in :func:`irtkit.flag_items`.
+
+    Returns
+    -------
+    Audit
+        ``items``, ``families`` and ``summary``; what ``irtkit audit`` prints.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`irtkit.flag_items`, whose warnings are given as well.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> slopes, difficulties = [1.5] * 29 + [-1.5], [k / 15 - 1 for k in range(30)]
+    >>> items = irtkit.ItemParameters.from_difficulty(slopes, difficulties)
+    >>> responses = irtkit.simulate_responses(items, [k / 100 - 2 for k in range(400)], seed=1)
+    >>> found = irtkit.audit(irtkit.fit(responses))
+    >>> print(found.summary[0])
+    1 of 30 items is suspect: 1 negative discrimination.
+    """
+    check_type("result", result, FitResult)
+    items = flag_items(
+        result,
+        fdr=fdr,
+        extreme_difficulty=extreme_difficulty,
+        chance=chance,
+        groups=groups,
+        predictions=predictions,
+    )
+    summary = [_headline(items, len(result.item_labels))]
+    silent = silent_items(result.counts, result.item_labels, shown=_SHOWN)
+    summary += [f"{sentence}." for sentence in silent]
+    if groups is None and result.dependence is not None and result.dependence.sentence:
+        summary.append(f"{result.dependence.sentence}.")
+    families = None
+    if result.responses is not None and not result.responses.is_sparse:
+        pairs = similar_respondents(result)
+        summary += _alike(pairs)
+        families = _families(result, pairs)
+    all_wrong = [*compress(result.item_labels, result.counts.all_wrong)]
+    return Audit(items, families, summary, all_wrong, result)
+
+
+def _headline(suspects: pd.DataFrame, n_items: int) -> str:
+    """How many items are suspect, and for which reasons."""
+    counts = suspects["reasons"].str.split("; ").explode().value_counts()
+    listed = ", ".join(f"{n} {reason}" for reason, n in counts.items())
+    found = f"{len(suspects)} of {n_items} items {'is' if len(suspects) == 1 else 'are'} suspect"
+    return found + (f": {listed}." if listed else ".")
+
+
+def _alike(pairs: pd.DataFrame) -> list[str]:
+    """Say which respondents answer most alike beyond their abilities, if any do."""
+    if not len(pairs):
+        return []
+    most, several = pairs.iloc[0], len(pairs) > 1
+    counted = f"{len(pairs)} pairs answer" if several else "1 pair of respondents answers"
+    sentence = (
+        f"{counted} more alike than abilities explain, most of all {most['respondent']} and "
+        f"{most['other']} (alike on {most['agreement']:.0%} of items, {most['expected']:.0%} "
+        "expected); groups counts families of them instead."
+    )
+    return [sentence]
+
+
+def _families(result: FitResult, pairs: pd.DataFrame) -> pd.Series[str]:
+    """Family of every real respondent, named after its first member."""
+    import pandas as pd
+
+    labels, real = result.respondent_labels, ~result.synthetic
+    names = pd.Series(labels, pd.Index(labels, name="respondent"))
+    return names[real].groupby(linked(result, pairs)[real]).transform("first").rename("family")

@@ -1,0 +1,144 @@
+"""Claims about what an audit says, and that everything irtkit prints tells one list."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import irtkit
+from irtkit import ItemParameters, ResponseMatrix, simulate_responses
+from irtkit.cli.outputs import write_fit
+from irtkit.signs import called_negative
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from irtkit import FitResult
+
+N_ITEMS, N_WRONG, N_RIGHT = 150, 4, 3
+
+
+@pytest.fixture(scope="module")
+def responses() -> ResponseMatrix:
+    """150 items, 10 inverted, 2 copies of another, 4 that all get wrong, 3 that all get right."""
+    generator = np.random.default_rng(1)
+    slopes = generator.lognormal(0, 0.3, N_ITEMS)
+    slopes[:10] *= -1
+    items = ItemParameters(slopes, generator.normal(size=N_ITEMS), np.zeros(N_ITEMS))
+    values = simulate_responses(items, generator.normal(size=120), seed=2).values.copy()
+    values[:, -N_WRONG:], values[:, -N_WRONG - N_RIGHT : -N_WRONG] = 0, 1
+    values[:, 10:12] = values[:, :1]
+    return ResponseMatrix(values)
+
+
+@pytest.fixture(scope="module")
+def result(responses: ResponseMatrix) -> FitResult:
+    return irtkit.fit(responses)
+
+
+@pytest.fixture(scope="module")
+def found(result: FitResult) -> irtkit.Audit:
+    return irtkit.audit(result)
+
+
+def test_fit_audit_comparison_and_summary_tell_the_same_number(
+    result: FitResult, found: irtkit.Audit, tmp_path: Path
+) -> None:
+    n = int(called_negative(result.items["p_negative"]).sum())
+    assert n > 6
+    assert found.n_negative == n
+    assert f"{n} negative discrimination" in found.summary[0]
+    sentence = f"{n} of {N_ITEMS} items have negative discrimination"
+    assert sentence in str(result)
+    assert any(told.startswith(sentence) for told in irtkit.compare_difficulties(result).summary)
+    write_fit(result, tmp_path, source="made")
+    counts = json.loads((tmp_path / "summary.json").read_text())["counts"]
+    assert counts["negative_discrimination"] == n
+    assert (counts["all_wrong"], counts["all_right"]) == (N_WRONG, N_RIGHT)
+
+
+def test_what_no_system_gets_right_is_a_list_of_its_own(
+    result: FitResult, found: irtkit.Audit
+) -> None:
+    last = [f"item-{k}" for k in range(N_ITEMS - N_WRONG + 1, N_ITEMS + 1)]
+    assert found.all_wrong == last
+    assert not found.items.index.isin(last).any()
+    for text in (" ".join(str(result).split()), " ".join(str(found).split())):
+        assert f"{N_WRONG} items that no system gets right: look here for broken" in text
+        assert f"{N_RIGHT} items that every system gets right" in text
+
+
+def test_items_answered_alike_are_one_line(found: irtkit.Audit) -> None:
+    assert {"item-1", "item-11", "item-12"} <= set(found.items.index)
+    printed = str(found)
+    assert "item-1 +2 alike" in printed
+    assert "item-12 " not in printed
+
+
+def test_without_its_responses_a_result_is_audited_by_what_was_saved(
+    result: FitResult, found: irtkit.Audit, tmp_path: Path
+) -> None:
+    result.save(tmp_path / "r.npz", include_responses=False)
+    back = irtkit.audit(irtkit.load(tmp_path / "r.npz"))
+    assert back.families is None
+    assert back.items.index.tolist() == found.items.index.tolist()
+    assert back.summary == found.summary[: len(back.summary)]
+    assert "item-12 " in str(back)  # nothing says that it is answered as item-1 is
+
+
+def test_families_are_those_that_groups_takes() -> None:
+    crowd = irtkit.load_digits_crowd()
+    result = irtkit.fit(crowd.responses)
+    with pytest.warns(UserWarning, match="disagree"):
+        found = irtkit.audit(result)
+    assert found.families is not None
+    assert found.families.index.tolist() == list(result.respondent_labels)
+    assert found.families["bayes-multinomial-n50"] == found.families["centroid-n50"]
+    with pytest.warns(UserWarning, match="families"):
+        named = irtkit.flag_items(result, groups=found.families)
+    with pytest.warns(UserWarning, match="families"):
+        similar = irtkit.flag_items(result, groups="similar")
+    pd.testing.assert_frame_equal(named, similar)
+
+
+def test_what_is_printed_is_80_columns_wide_and_steers_no_terminal() -> None:
+    generator = np.random.default_rng(3)
+    slopes = np.where(np.arange(60) < 5, -1.5, 1.5)
+    items = ItemParameters(slopes, generator.normal(size=60), np.zeros(60))
+    values = simulate_responses(items, generator.normal(size=200), seed=4).values
+    labels = [f"a very long task/of many words/\x1b[31m[red]item {k}" for k in range(60)]
+    names = [f"organisation/model-{k}-with-a-name-that-is-long-instruct" for k in range(200)]
+    result = irtkit.fit(ResponseMatrix(values, names, labels))
+    for text in (str(result), str(irtkit.audit(result))):
+        assert "\x1b" not in text
+        assert "[red]" not in text or "\\x1b[31m[red]" in text
+        assert max(map(len, text.splitlines())) <= 80
+
+
+def test_flat_items_have_no_difficulty_in_print() -> None:
+    generator = np.random.default_rng(5)
+    slopes = np.r_[0.0, 0.0, generator.lognormal(0.3, 0.3, 58)]
+    intercepts = np.r_[-2.5, -2.5, generator.normal(size=58)]
+    items = ItemParameters(slopes, intercepts, np.zeros(60))
+    result = irtkit.fit(simulate_responses(items, generator.normal(size=400), seed=6))
+    assert result.status[:2] == ("flat", "flat")
+    assert result.status.count("flat") == 2
+    hardest = str(result).split("highest average error")[1].splitlines()
+    (line,) = (line for line in hardest if line.startswith("item-1 "))
+    assert f"{result.items.loc['item-1', 'difficulty']:.3f}" not in line
+    comparison = irtkit.compare_difficulties(result, folds=0)
+    assert comparison.table["difficulty"].isna().tolist() == [True, True] + [False] * 58
+
+
+@pytest.mark.parametrize(("n", "m"), [(12, 1000), (60, 300), (130, 500)])
+def test_few_items_of_ordinary_slopes_are_flat(n: int, m: int) -> None:
+    generator = np.random.default_rng(n)
+    items = ItemParameters(generator.lognormal(0, 0.4, m), generator.normal(size=m), np.zeros(m))
+    result = irtkit.fit(simulate_responses(items, generator.normal(size=n), seed=n))
+    flat = np.array(result.status) == "flat"
+    assert 0 < flat.mean() <= 0.03
+    assert items.discrimination[flat].mean() < 0.8 * items.discrimination.mean()
