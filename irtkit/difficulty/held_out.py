@@ -13,16 +13,16 @@ have that of the respondent. Its variance is that of two-way clusters (Cameron, 
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration import fit
-from irtkit.checks import check_seed, check_type, check_whole
+from irtkit.calibration.fitting import one_thread
+from irtkit.calibration.priors import WeakPrior
+from irtkit.checks import check_one_of, check_seed, check_type, check_whole
 from irtkit.difficulty.additive import additive_model
-from irtkit.irf import logistic
+from irtkit.irf import MODELS, logistic
 from irtkit.patterns import blocks, patterns_of
 from irtkit.progress import progress_bar
 from irtkit.responses import ResponseMatrix, refuse_sparse
@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from irtkit.calibration import FitResult
+    from irtkit.calibration.estimates import Estimates
     from irtkit.irf import ModelName
+    from irtkit.patterns import Patterns
 
     Array = NDArray[np.float64]
     Places = NDArray[np.intp]
@@ -89,16 +90,16 @@ def held_out_predictions(
         per held-out response; higher is better), accuracy (share of responses on the likelier
         side), gain (of log_likelihood over average error), gain_se (its standard error, from the
         spread between items and between respondents; NaN where there is one of either), gain_low
-        and gain_high (an interval; those of all models hold their gains at once in 95 of 100
-        draws of items and respondents) and n_responses.
+        and gain_high (its 95 % interval, one of as many as there are models) and n_responses.
 
     Raises
     ------
     TypeError
         If ``responses`` is not a ResponseMatrix, or ``models`` is no list.
     ValueError
-        If ``folds`` is not a whole number from 2, there are fewer observed cells than folds, or
-        ``seed`` is no whole number from 0, or ``responses`` is sparse.
+        If one of ``models`` is no model, ``folds`` is not a whole number from 2, there are fewer
+        observed cells than folds, or ``seed`` is no whole number from 0, or ``responses`` is
+        sparse.
 
     Examples
     --------
@@ -116,6 +117,8 @@ def held_out_predictions(
     refuse_sparse(responses, "held_out_predictions")
     if isinstance(models, str):
         raise TypeError(f"models must be a list of models, got {models!r}")
+    for model in models:
+        check_one_of("model", model, MODELS)
     check_whole("folds", folds, 2)
     check_seed(seed)
     real = np.flatnonzero(~responses.synthetic)
@@ -128,13 +131,13 @@ def held_out_predictions(
     scores = {name: _Scores(trials.shape) for name in (AVERAGE_ERROR, *models)}
     with progress_bar("predicting held-out responses", folds * len(scores), shown=progress) as bar:
         for k, held in enumerate(_folds(trials, folds, seed)):
-            training = ResponseMatrix.from_counts(
-                np.where(held, 0, right), np.where(held, 0, trials)
-            )
+            seen = np.where(held, 0, trials)
+            training = ResponseMatrix.from_counts(np.where(held, 0, right), seen)
+            patterns = patterns_of(training, synthetic_is_real=True)
             predictors: dict[str, Predictor] = {}
             for name in scores:
                 bar(k * len(scores) + len(predictors), f"fold {k + 1} of {folds}, {name}")
-                predictors[name] = _predictor(name, training)
+                predictors[name] = _predictor(name, patterns)
             for cells in _cells(held, right, trials):
                 base = None
                 for name, score in scores.items():
@@ -250,25 +253,32 @@ def _folds(trials: NDArray[Any], folds: int, seed: int) -> Iterator[NDArray[np.b
     return (held for k in range(folds) if (held := fold == k).any())
 
 
-def _predictor(name: str, training: ResponseMatrix) -> Predictor:
+def _predictor(name: str, training: Patterns) -> Predictor:
     """P(right) of cells, given their respondents and items."""
     if name == AVERAGE_ERROR:
-        return additive_model(patterns_of(training, synthetic_is_real=True)).probability
-    model: Any = name
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of folds; the whole was fitted aloud
-        fitted = fit(training, model, tol=_TOL, standard_errors=False, progress=False)
-    return partial(_of_model, fitted)
+        return additive_model(training).probability
+    from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
+    from irtkit.calibration.maximum_likelihood import maximum_likelihood
+
+    model: Any = "1PL" if name == "Rasch" else name  # the same in other units
+    control = Control(GridSchedule(), Stopping(_TOL), Monitor(lambda _step, _value: None))
+    with one_thread():  # what a fit says about a matrix has been said of the whole
+        estimates = maximum_likelihood(
+            training, model, WeakPrior(), control, empirical=False, standard_errors=False, mesh=None
+        )
+    return partial(_of_model, estimates)
 
 
-def _of_model(fitted: FitResult, respondent: Places, item: Places) -> Array:
+def _of_model(estimates: Estimates, respondent: Places, item: Places) -> Array:
     """P(right), averaged over the posterior of ability as a normal one."""
-    items = fitted.parameters
-    slope, intercept = items.discrimination[item], items.intercept[item]
-    mean = slope * fitted.ability[respondent] + intercept
-    sd = slope * fitted.ability_se[respondent]
+    items = estimates.items.chosen(item)
+    mean = items.slope * estimates.ability[respondent] + items.intercept
+    sd = items.slope * estimates.ability_se[respondent]
     total = np.zeros(len(item))
     shifts, weights = np.polynomial.hermite_e.hermegauss(_NODES)
     for shift, weight in zip(shifts, weights / weights.sum(), strict=True):
         total += weight * logistic(mean + shift * sd)
-    return items.guessing[item] + (1 - items.guessing[item]) * total
+    if items.logit_guessing is None:
+        return total
+    guessing = logistic(items.logit_guessing)
+    return np.asarray(guessing + (1 - guessing) * total)
