@@ -33,7 +33,7 @@ from machine import arguments, describe, sentence, store
 import irtkit
 from irtkit.difficulty import additive, held_out
 from irtkit.difficulty.sentences import held_out_sentence
-from irtkit.difficulty.systems import _Z99
+from irtkit.difficulty.systems import errors_needed
 
 EQUAL, UNEQUAL, NEGATIVE = 0.0, 0.5, 0.3
 """SD of the logarithms of slopes; those that are not equal are below 0 for 7 % of the items."""
@@ -145,11 +145,10 @@ def counted(data: list[tuple[irtkit.ResponseMatrix, Any]]) -> dict[str, dict[str
     counts = {rule: dict.fromkeys(("sets", "pairs", "wrong"), 0) for rule in rules}
     for made, theta in data:
         fitted = irtkit.fit(made, "2PL", standard_errors=False, progress=False)
-        accuracy, dependence = fitted.counts.accuracy, fitted.dependence
+        accuracy, ours = fitted.counts.accuracy, errors_needed(fitted.dependence)
         beyond = fitted.ability[:, None] - fitted.ability
         beyond /= np.hypot(fitted.ability_se[:, None], fitted.ability_se)
-        effect = np.sqrt(dependence.n_respondents / dependence.effective)
-        for rule, least in zip(rules, (1.96, 2.576, _Z99 * effect), strict=True):
+        for rule, least in zip(rules, (1.96, 2.576, ours), strict=True):
             pairs = (beyond > least) & (accuracy[:, None] < accuracy)
             counts[rule]["sets"] += int(pairs.any())
             counts[rule]["pairs"] += int(pairs.sum())

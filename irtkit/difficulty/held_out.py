@@ -129,7 +129,7 @@ def held_out_predictions(
             f"{np.count_nonzero(trials)}; got {folds}"
         )
     scores = {name: _Scores(trials.shape) for name in (AVERAGE_ERROR, *models)}
-    with progress_bar("predicting held-out responses", folds * len(scores), shown=progress) as bar:
+    with progress_bar("predicting", folds * len(scores), shown=progress) as bar:
         for k, held in enumerate(_folds(trials, folds, seed)):
             seen = np.where(held, 0, trials)
             training = ResponseMatrix.from_counts(np.where(held, 0, right), seen)

@@ -2,9 +2,12 @@
 
 Two systems change places where the one with fewer right is the abler beyond error: the 99 %
 interval of the difference of their abilities lies above 0. A rank that differs because two systems
-are as good as equally able is no change. The error of the difference is that of the posterior SDs
-of both, times √(n/m) where n systems answer like m independent ones: from families of copies a
-model learns who is of which family, and weighs items by that.
+are as good as equally able is no change.
+
+The error of the difference is that of the posterior SDs of both, which take items as known. They
+are known by the systems: where n of them answer like m independent ones, a model learns who is of
+which family of copies, and weighs items by that. So the error is taken times √(n/m), and the
+interval is that of Student's t with m − 1 degrees of freedom.
 """
 
 from __future__ import annotations
@@ -24,10 +27,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_Z95 = 1.96
-_Z99 = 2.576
-"""Standard errors to either side of intervals, those of abilities and those that tell two systems
-apart: where slopes are equal, no two may change places (``benchmarks/held_out.py``)."""
+_Z95, _Z99 = 1.96, 2.576
+"""Standard errors to either side of intervals, where respondents are many."""
 _NAMED = 3  # systems that the sentence names
 
 
@@ -48,8 +49,7 @@ def ranked_systems(respondents: pd.DataFrame, dependence: Dependence | None) -> 
     accuracy, ability, error = (
         table[name].to_numpy(dtype=np.float64) for name in ("accuracy", "ability", "ability_se")
     )
-    effect = 1.0 if dependence is None else dependence.n_respondents / dependence.effective
-    passes, passed_by = _changes(accuracy, ability, error * np.sqrt(effect))
+    passes, passed_by = _changes(accuracy, ability, error * errors_needed(dependence))
     ranked = table[["accuracy"]].assign(
         rank_by_accuracy=ranks(levels(-accuracy)),
         ability=ability,
@@ -63,14 +63,28 @@ def ranked_systems(respondents: pd.DataFrame, dependence: Dependence | None) -> 
     return ranked.sort_values("rank_by_ability", kind="stable")
 
 
+def errors_needed(dependence: Dependence | None) -> float:
+    """Posterior SDs of a difference beyond which two abilities differ; see the module."""
+    from scipy.special import stdtrit
+
+    if dependence is None:
+        return _Z99
+    independent = max(dependence.effective, 2.0)
+    effect = max(dependence.n_respondents / independent, 1.0)
+    return float(np.sqrt(effect) * stdtrit(independent - 1, 0.995))
+
+
 def _changes(
-    accuracy: Array, ability: Array, error: Array
+    accuracy: Array, ability: Array, least: Array
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """How many systems each one passes, and is passed by, from share right to ability."""
+    """How many systems each one passes, and is passed by, from share right to ability.
+
+    Abilities differ beyond error by more than the root of the sum of the squares of ``least``.
+    """
     passes, passed_by = np.zeros((2, len(ability)), dtype=np.intp)
     for some in blocks(len(ability), len(ability)):
-        needed = _Z99 * np.hypot(error[some, None], error)
-        passed = (ability[some, None] - ability > needed) & (accuracy[some, None] < accuracy)
+        abler = ability[some, None] - ability > np.hypot(least[some, None], least)
+        passed = abler & (accuracy[some, None] < accuracy)
         passes[some] = passed.sum(axis=1)
         passed_by += passed.sum(axis=0)
     return passes, passed_by
