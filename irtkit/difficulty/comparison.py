@@ -239,7 +239,9 @@ def compare_difficulties(
     systems = None
     if (respondents := getattr(result, "respondents", None)) is not None:
         systems = ranked_systems(respondents, dependence)
-        sentences.append(systems_sentence(systems, result.model, draws=draws, seed=seed))
+        sentences.append(
+            systems_sentence(systems, result.model, doubted=doubted, draws=draws, seed=seed)
+        )
     return DifficultyComparison(
         table=table,
         pairs=pd.DataFrame(rows),

@@ -99,8 +99,13 @@ def most_moved(systems: pd.DataFrame, n: int) -> pd.DataFrame:
     return systems[systems.index.isin(chosen)]
 
 
-def systems_sentence(systems: pd.DataFrame, model: str, *, draws: int, seed: int) -> str:
-    """Say whether the ranking of systems changes, and which systems move beyond error."""
+def systems_sentence(
+    systems: pd.DataFrame, model: str, *, doubted: bool, draws: int, seed: int
+) -> str:
+    """Say whether the ranking of systems changes, and which systems move beyond error.
+
+    ``doubted`` is whether one scale of ability does not explain who disagrees with whom.
+    """
     if len(systems) < 2:
         return ""
     agreement = rank_agreement(systems["accuracy"], systems["ability"], draws=draws, seed=seed)
@@ -119,7 +124,13 @@ def systems_sentence(systems: pd.DataFrame, model: str, *, draws: int, seed: int
     pairs = "pairs change" if n_changes > 1 else "pair changes"
     rows = most_moved(systems, _NAMED).reset_index().to_dict("records")
     named = "; ".join(map(_move, rows))
-    return f"{between}: {n_changes} {pairs} places beyond error ({numbers}), most of all {named}."
+    told = f"{between}: {n_changes} {pairs} places beyond error ({numbers}), most of all {named}."
+    if doubted:
+        told += (
+            " But one scale of ability does not hold here: this ability is one of several, or tells "
+            "families of systems apart, and its ranking need not be better than that by share right."
+        )
+    return told
 
 
 def _move(row: dict[Any, Any]) -> str:

@@ -7,12 +7,18 @@ import pandas as pd
 import pytest
 
 import irtkit
-from irtkit.difficulty.systems import most_moved, ranked_systems, systems_sentence
+from irtkit.difficulty.systems import (
+    errors_needed,
+    most_moved,
+    ranked_systems,
+    systems_sentence,
+)
+from irtkit.signs import Dependence
 
 
 def told(result: irtkit.FitResult) -> str:
     ranked = ranked_systems(result.respondents, result.dependence)
-    return systems_sentence(ranked, result.model, draws=50, seed=0)
+    return systems_sentence(ranked, result.model, doubted=False, draws=50, seed=0)
 
 
 def unlike_items() -> irtkit.FitResult:
@@ -60,6 +66,23 @@ def test_systems_that_answered_harder_items_pass_those_with_more_right() -> None
     assert ranked["passes"].sum() == ranked["passed_by"].sum()
     assert f"{ranked['passes'].sum()} pairs change places beyond error" in told(result)
     assert "passing" in told(result)
+
+
+def test_where_one_scale_does_not_hold_its_ranking_is_doubted() -> None:
+    ranked = ranked_systems(unlike_items().respondents, None)
+    doubt = "one scale of ability does not hold"
+    assert doubt in systems_sentence(ranked, "1PL", doubted=True, draws=10, seed=0)
+    assert doubt not in systems_sentence(ranked, "1PL", doubted=False, draws=10, seed=0)
+
+
+def test_few_independent_systems_need_larger_differences() -> None:
+    def needed(n_respondents: int, effective: float) -> float:
+        return errors_needed(Dependence(n_respondents, 1.0, effective, 0.0))
+
+    assert needed(1000, 1000.0) == pytest.approx(2.58, abs=0.01)
+    assert needed(8, 8.0) == pytest.approx(3.50, abs=0.01)  # Student's t, 7 degrees of freedom
+    assert needed(40, 10.0) == pytest.approx(2 * 3.25, abs=0.01)  # twice that of 9
+    assert errors_needed(None) == pytest.approx(2.58, abs=0.01)
 
 
 def test_only_differences_beyond_error_count() -> None:
@@ -115,7 +138,7 @@ def test_those_that_move_most_are_shown_and_else_the_ablest() -> None:
 
 def test_one_system_has_no_rank_to_change() -> None:
     ranked = ranked_systems(unlike_items().respondents, None).head(1)
-    assert systems_sentence(ranked, "1PL", draws=10, seed=0) == ""
+    assert systems_sentence(ranked, "1PL", doubted=False, draws=10, seed=0) == ""
 
 
 def test_tables_are_printed_in_80_columns() -> None:
