@@ -127,8 +127,8 @@ def systems_sentence(
     told = f"{between}: {n_changes} {pairs} places beyond error ({numbers}), most of all {named}."
     if doubted:
         told += (
-            " But one scale of ability does not hold here: this ability is one of several, or tells "
-            "families of systems apart, and its ranking need not be better than that by share right."
+            " But one scale of ability does not hold here: this one is one of several, or tells "
+            "families of systems apart, and need not rank them better than shares right do."
         )
     return told
 
