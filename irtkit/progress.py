@@ -18,23 +18,41 @@ def progress_line(
 
     It shows them on standard error, by default if that is a terminal.
     """
+    with _line(description, None, shown=shown) as update:
+        yield lambda step, value: update(step, f"step {step}, {quantity} {value:.3f}")
+
+
+@contextlib.contextmanager
+def progress_bar(
+    description: str, total: int, *, shown: bool | None = None
+) -> Iterator[Callable[[int, str], None]]:
+    """Give a function to call with how many parts of a whole are done, and what is done next.
+
+    It shows the share and the time left as well.
+    """
+    with _line(description, total, shown=shown) as update:
+        yield update
+
+
+@contextlib.contextmanager
+def _line(
+    description: str, total: int | None, *, shown: bool | None
+) -> Iterator[Callable[[int, str], None]]:
+    """Give a function to call with what is done and a text."""
     if not (sys.stderr.isatty() if shown is None else shown):
-        yield lambda _step, _value: None
+        yield lambda _done, _state: None
         return
+    from rich import progress as rich
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
+    whole = (rich.BarColumn(20), rich.TaskProgressColumn(), rich.TimeRemainingColumn())
     columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[state]}", markup=False),
+        rich.SpinnerColumn(),
+        rich.TextColumn("{task.description}", markup=False),
+        *([rich.TimeElapsedColumn()] if total is None else whole),
+        rich.TextColumn("{task.fields[state]}", markup=False),
     )
-    with Progress(*columns, console=console, transient=console.is_terminal) as progress:
-        task = progress.add_task(description, total=None, state="")
-
-        def report(step: int, value: float) -> None:
-            progress.update(task, state=f"step {step}, {quantity} {value:.3f}")
-
-        yield report
+    with rich.Progress(*columns, console=console, transient=console.is_terminal) as progress:
+        task = progress.add_task(description, total=total, state="")
+        yield lambda done, state: progress.update(task, completed=done, state=state)

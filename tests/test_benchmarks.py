@@ -248,6 +248,22 @@ def test_warnings_are_counted_by_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
+def test_what_comparisons_claim_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    study = load("held_out")
+    monkeypatch.setattr(study, "CLAIMS", (("1PL", 30, 20, "skewed", study.EQUAL),))
+    (claims,) = study.claims(2)
+    assert claims["claims"] == 0
+    assert set(claims["gains"]) == {"1PL", "2PL", "3PL"}
+    monkeypatch.setattr(study, "SETTLED", ((30, 20),))
+    assert max(abs(move) for move in study.settled()[0]["moved"].values()) < 0.1
+    monkeypatch.setattr(study, "SYSTEMS", ((50, 40, "families", 0.0),))
+    for row in study.moves(2):
+        plain, ours = row["by_rule"]["1.96"], row["by_rule"]["irtkit"]
+        assert ours["sets"] <= plain["sets"] <= 2
+        assert ours["wrong"] <= ours["pairs"] <= plain["pairs"]
+
+
 def load(name: str) -> ModuleType:
     """A module of the benchmarks, which are scripts and not a package."""
     spec = spec_from_file_location(f"benchmarks_{name}", BENCHMARKS / f"{name}.py")

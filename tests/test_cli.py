@@ -65,6 +65,8 @@ def test_compare_sets_average_error_beside_difficulty(results: Path, tmp_path: P
     assert "average_error and difficulty" in done.stdout
     table = irtkit.read_table(tmp_path / "tables" / "difficulties.csv")
     assert {"average_error", "difficulty"} <= set(table.columns)
+    systems = irtkit.read_table(tmp_path / "tables" / "systems.csv")
+    assert {"rank_by_accuracy", "rank_by_ability", "passes"} <= set(systems.columns)
 
 
 def test_demo_names_hard_and_suspect_digits_and_writes_tables(tmp_path: Path) -> None:

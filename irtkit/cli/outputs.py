@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _FIT_FILES = ("items.csv", "respondents.csv", "summary.json")
 _COMPARISON_FILES = ("difficulties.csv", "difficulty_pairs.csv", "difficulty_summary.txt")
-_HELD_OUT = "held_out.csv"
+_HELD_OUT, _SYSTEMS = "held_out.csv", "systems.csv"
 _OUTCOMES = (
     *("converged", "n_iterations", "log_likelihood", "elbo", "aic", "bic"),
     *("n_parameters", "latent_sd"),
@@ -33,7 +33,7 @@ def prepare(out: Path | None) -> None:
         if out.exists() and not out.is_dir():
             raise NotADirectoryError(f"--out {out}: exists and is not a folder")
         out.mkdir(parents=True, exist_ok=True)
-        for name in (*_FIT_FILES, *_COMPARISON_FILES, _HELD_OUT):
+        for name in (*_FIT_FILES, *_COMPARISON_FILES, _HELD_OUT, _SYSTEMS):
             if (out / name).is_dir():
                 raise IsADirectoryError(f"--out {out}: {name} in it is a folder")
 
@@ -91,7 +91,8 @@ def write_comparison(comparison: DifficultyComparison, out: Path | None) -> str:
     with replacing(summary) as temporary:
         temporary.write_text("\n".join(comparison.summary) + "\n", encoding="utf-8")
     written = list(_COMPARISON_FILES)
-    if comparison.held_out is not None:
-        write_table(comparison.held_out, out / _HELD_OUT)
-        written.append(_HELD_OUT)
+    for more, name in ((comparison.held_out, _HELD_OUT), (comparison.systems, _SYSTEMS)):
+        if more is not None:
+            write_table(more, out / name)
+            written.append(name)
     return f"\n\nwrote {', '.join(written)} to {out}"

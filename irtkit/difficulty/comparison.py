@@ -38,6 +38,7 @@ from irtkit.difficulty.sentences import (
     signs_sentence,
 )
 from irtkit.difficulty.spearman_score import jittered_correlations
+from irtkit.difficulty.systems import most_moved, ranked_systems, systems_sentence
 from irtkit.irf import MODELS, ItemParameters
 from irtkit.responses import refuse_sparse
 
@@ -55,6 +56,36 @@ _FEW_CELLS = 100_000
 2PL, with and without missing cells."""
 _JITTER_RUNS, _JITTER = 50, 0.01
 """Draws that a mean is taken over, and their size as a share of the spread of the ranks."""
+_PAIRS = {
+    "measure_1": ("measure_1", ""),
+    "measure_2": ("measure_2", ""),
+    "spearman": ("spearman", ".3f"),
+    "spearman_low": ("low", ".3f"),
+    "spearman_high": ("high", ".3f"),
+    "kendall": ("kendall", ".3f"),
+    "ties_1": ("ties_1", ""),
+    "ties_2": ("ties_2", ""),
+}
+_HELD_OUT = {
+    "predictor": ("predictor", ""),
+    "log_likelihood": ("log-likelihood", ".4f"),
+    "accuracy": ("accuracy", ".1%"),
+    "gain": ("gain", ".4f"),
+    "gain_low": ("low", ".4f"),
+    "gain_high": ("high", ".4f"),
+}
+_SYSTEMS = {
+    "accuracy": ("right", ".1%"),
+    "rank_by_accuracy": ("rank", "g"),
+    "ability": ("ability", ".2f"),
+    "ability_low": ("low", ".2f"),
+    "ability_high": ("high", ".2f"),
+    "rank_by_ability": ("rank", "g"),
+    "passes": ("passes", ""),
+    "passed_by": ("passed by", ""),
+}
+"""Columns that are printed, under what name and how."""
+_WIDTH, _SYSTEMS_SHOWN = 80, 6
 _PARAMETERS = ["discrimination", "intercept", "guessing"]
 _NEEDED = [*_PARAMETERS, "difficulty", "average_error", "n_responses", "status"]
 
@@ -73,22 +104,48 @@ class DifficultyComparison:
     because a measure has no value; ``ties_1``, ``ties_2``, the items that share their value with
     another."""
     summary: list[str]
-    """Sentences: how far the orders agree, and which items move most and why."""
+    """Sentences: how far the orders agree, which items move most and why, whether models predict
+    better than average error does, and whether systems change places."""
     held_out: pd.DataFrame | None
     """What `held_out_predictions` gives; None if nothing was held out."""
+    systems: pd.DataFrame | None
+    """Index ``respondent``, real ones with responses, ablest first: ``accuracy`` (share right) and
+    ``rank_by_accuracy`` (1 = most right, ties averaged); ``ability`` with its 95 % posterior
+    interval ``ability_low``, ``ability_high`` and ``rank_by_ability``; ``passes``, how many systems
+    with more right it is abler than, both beyond error, and ``passed_by``, the reverse;
+    ``n_responses``. None if the result has no table of respondents."""
     model: str
     draws: int
     seed: int
 
     def __str__(self) -> str:
-        parts = [f"Difficulty of {len(self.table)} items, {self.model}"]
-        shown = self.pairs.drop(columns=["jitter_sd", "jitter_low", "jitter_high"])
-        parts.append(shown.to_string(index=False, float_format="{:.3f}".format))
+        parts = [f"Difficulty of {len(self.table)} items, {self.model}", _shown(self.pairs, _PAIRS)]
         if self.held_out is not None:
-            table = self.held_out.to_string(float_format="{:.4f}".format, index_names=False)
-            parts.append(f"Responses left out at random, predicted:\n{table}")
+            predicted = _shown(self.held_out.reset_index(), _HELD_OUT)
+            parts.append(f"Responses left out at random, predicted:\n{predicted}")
+        if self.systems is not None:
+            ranked = _with_labels(most_moved(self.systems, _SYSTEMS_SHOWN))
+            parts.append(f"Systems by share right and by ability:\n{ranked}")
         parts.append("\n".join(f"- {sentence}" for sentence in self.summary))
         return "\n\n".join(parts)
+
+
+def _shown(table: pd.DataFrame, columns: dict[str, tuple[str, str]]) -> str:
+    """Some columns of a table, each under a short name and in a format."""
+    shown = table[list(columns)].astype(object)
+    for name, (_, form) in columns.items():
+        shown[name] = table[name].map(("{:" + form + "}").format)
+    return shown.to_string(index=False, header=[short for short, _ in columns.values()])
+
+
+def _with_labels(systems: pd.DataFrame) -> str:
+    """Systems with as much of their labels as there is room for."""
+    lines = _shown(systems, _SYSTEMS).splitlines()
+    room = _WIDTH - 1 - len(lines[0])
+    labels = [name if len(name) <= room else f"{name[: room - 1]}…" for name in systems.index]
+    labels = ["respondent", *labels]
+    width = max(map(len, labels))
+    return "\n".join(f"{label:<{width}} {line}" for label, line in zip(labels, lines, strict=True))
 
 
 def compare_difficulties(
@@ -129,9 +186,10 @@ def compare_difficulties(
     Returns
     -------
     DifficultyComparison
-        `table`, `pairs`, `held_out` and `summary`; printing it shows the last three. An item whose
-        difficulty is infinite ranks first or last; one without a value (NaN) is left out of that
-        pair and counted. So are, of `difficulty`, flat items and those with a slope below 0.
+        `table`, `pairs`, `held_out`, `systems` and `summary`; printing it shows all but the first,
+        of systems those that move. An item whose difficulty is infinite ranks first or last; one
+        without a value (NaN) is left out of that pair and counted. So are, of `difficulty`, flat
+        items and those with a slope below 0.
 
     Raises
     ------
@@ -174,10 +232,17 @@ def compare_difficulties(
         sentences.append(agreement_sentence(names, agreement, n_left_out))
         if names[0] == "average_error":
             sentences.append(moves_sentence(names, agreement, items.loc[both.index], items))
+    dependence = getattr(result, "dependence", None)
     doubted = doubts_one_ability(getattr(result, "warnings", ()))
     held_out = _held_out(result, folds, models, seed, progress=progress)
     if held_out is not None:
-        sentences.append(held_out_sentence(held_out))
+        sentences.append(held_out_sentence(held_out, dependence))
+    systems = None
+    if (respondents := getattr(result, "respondents", None)) is not None:
+        systems = ranked_systems(respondents, dependence)
+        sentences.append(
+            systems_sentence(systems, result.model, doubted=doubted, draws=draws, seed=seed)
+        )
     if getattr(result, "warnings", ()):
         sentences.append("What the fit warned of (result.warnings) holds here, too.")
     return DifficultyComparison(
@@ -194,6 +259,7 @@ def compare_difficulties(
             if sentence
         ],
         held_out=held_out,
+        systems=systems,
         model=result.model,
         draws=draws,
         seed=seed,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from irtkit.difficulty.rank_agreement import RankAgreement
+    from irtkit.signs import Dependence
 
 _SHOWN = 3  # items that a sentence names
 _LARGE_MOVE = 0.1  # of all ranks
@@ -83,21 +84,38 @@ def moves_sentence(
     return f"The largest moves {between}, of {len(moves)} ranks (1 = easiest): {'; '.join(named)}."
 
 
-def held_out_sentence(held_out: pd.DataFrame) -> str:
-    """Say whether a model predicts responses it has not seen better than average error does."""
-    usual = held_out.loc[AVERAGE_ERROR]
-    best = held_out.drop(AVERAGE_ERROR).sort_values("gain").iloc[-1]
-    gain, error = best["gain"], best["gain_se"]
+def held_out_sentence(held_out: pd.DataFrame, dependence: Dependence | None = None) -> str:
+    """Say whether a model predicts responses it has not seen better than average error does.
+
+    The interval is that of all gains at once, so that the best may be chosen.
+    """
+    usual, models = held_out.loc[AVERAGE_ERROR], held_out.drop(AVERAGE_ERROR)
+    sure = models[models["gain_low"] > 0]
+    best = (models if sure.empty else sure).sort_values("gain").iloc[-1]
     numbers = (
-        f"log-likelihood per response {best['log_likelihood']:.4f} against "
-        f"{usual['log_likelihood']:.4f}, gain {gain:.4f} ± {2 * error:.4f}; "
-        f"accuracy {best['accuracy']:.1%} against {usual['accuracy']:.1%}"
+        f"gain in log-likelihood per response {best['gain']:.4f}, 95 % interval "
+        f"{best['gain_low']:.4f} to {best['gain_high']:.4f}; accuracy {best['accuracy']:.1%} "
+        f"against {usual['accuracy']:.1%}"
     )
-    if gain > 2 * error:
-        return f"Responses left out at random are predicted better by the {best.name} ({numbers})."
+    tie = ""
+    ties = (models["gain_low"] <= 0) & (models["gain_high"] >= 0)
+    if "1PL" in models.index[ties]:
+        tie = (
+            " The 1PL, which like it has one number per system and one per item, does neither "
+            "better nor worse beyond error."
+        )
+    opponent = "average error as the additive logistic model"
+    if sure.empty:
+        return (
+            "IRT predicts responses left out at random no better, beyond error, than does "
+            f"{opponent}: at best the {best.name} ({numbers}).{tie}"
+        )
+    alike = ""
+    if dependence is not None and dependence.sentence:
+        alike = f" {dependence.sentence}: part of the gain may be what copies tell of each other."
     return (
-        "IRT adds nothing sure to the prediction of responses left out at random: at best the "
-        f"{best.name} ({numbers})."
+        f"Responses left out at random are predicted better by the {best.name} than by {opponent} "
+        f"({numbers}).{tie}{alike}"
     )
 
 

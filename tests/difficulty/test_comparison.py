@@ -212,7 +212,7 @@ def test_printing_shows_pairs_and_sentences(mixed_slopes: Calibrated) -> None:
     comparison = compare_difficulties(mixed_slopes)
     text = str(comparison)
     assert text.startswith("Difficulty of 40 items, 2PL\n")
-    assert "spearman_low" in text
+    assert "spearman" in text
     assert all(sentence in text for sentence in comparison.summary)
 
 

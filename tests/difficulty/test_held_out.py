@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import irtkit
 from irtkit.difficulty import held_out, held_out_predictions
+from irtkit.difficulty.sentences import held_out_sentence
 
 
 def simulated(n_respondents: int, n_items: int, negative: float) -> irtkit.ResponseMatrix:
@@ -144,6 +146,104 @@ def test_one_item_shows_no_standard_error() -> None:
     column = np.random.default_rng(0).integers(0, 2, (40, 1))
     table = held_out_predictions(irtkit.ResponseMatrix(column), ["1PL"], folds=2)
     assert np.isnan(table.loc["1PL", "gain_se"])
+
+
+def one_parameter(n_respondents: int, n_items: int, ability_sd: float, seed: int) -> pd.DataFrame:
+    generator = np.random.default_rng(seed)
+    items = irtkit.ItemParameters.from_difficulty(np.ones(n_items), generator.normal(size=n_items))
+    abilities = ability_sd * generator.normal(size=n_respondents)
+    return held_out_predictions(irtkit.simulate_responses(items, abilities, seed=generator))
+
+
+@pytest.mark.parametrize(("shape", "ability_sd"), [((100, 60), 3.0), ((30, 50), 1.0)])
+def test_no_model_gains_where_average_error_is_sufficient(
+    shape: tuple[int, int], ability_sd: float
+) -> None:
+    for seed in range(3):
+        table = one_parameter(*shape, ability_sd, seed)
+        assert not (table["gain_low"] > 0).any()
+        assert "no better, beyond error" in held_out_sentence(table)
+        # over logits of shares right, added up, the 1PL gains 0.015 on the first kind of data
+        assert table.loc["1PL", "gain"] < 0.001
+
+
+def scored(gain: np.ndarray) -> held_out._Scores:
+    """Scores of a predictor with given gains over another that is always undecided."""
+    scores = held_out._Scores(gain.shape)
+    respondent, item = np.indices(gain.shape).reshape(2, -1)
+    ones = np.ones(gain.size)
+    cells = held_out._Cells(respondent, item, ones, ones)
+    scores.add(cells, np.exp(gain.ravel() - 1), np.full(gain.size, -1.0))
+    return scores
+
+
+def test_the_error_of_a_gain_holds_what_respondents_and_items_have_in_common() -> None:
+    generator = np.random.default_rng(0)
+    rows, columns, cells = 0.02, 0.03, 0.05
+    means, errors = [], []
+    for _ in range(200):
+        gain = 0.1 + rows * generator.normal(size=(30, 1)) + columns * generator.normal(size=40)
+        gain = gain + cells * generator.normal(size=(30, 40))
+        row = scored(gain).row(1)
+        means.append(row["gain"])
+        errors.append(row["gain_se"])
+    true = np.sqrt(rows**2 / 30 + columns**2 / 40 + cells**2 / 1200)
+    # 200 draws tell an SD to 5 %
+    assert np.std(means) == pytest.approx(true, rel=0.15)
+    assert np.mean(errors) == pytest.approx(true, rel=0.1)
+
+
+def test_an_error_is_never_below_that_of_one_way() -> None:
+    gain = 0.1 * np.random.default_rng(1).normal(size=(5, 6))
+    total = gain - gain.mean()
+    one_way = max((total.sum(axis=1) ** 2).sum() * 5 / 4, (total.sum(axis=0) ** 2).sum() * 6 / 5)
+    assert scored(gain).row(1)["gain_se"] >= np.sqrt(one_way) / 30 - 1e-12
+
+
+def test_the_more_models_the_wider_the_intervals() -> None:
+    gain = 0.1 + 0.1 * np.random.default_rng(1).normal(size=(20, 30))
+    width = [row["gain_high"] - row["gain_low"] for row in map(scored(gain).row, (1, 2, 3))]
+    assert width[0] < width[1] < width[2]
+    error = scored(gain).row(1)["gain_se"]
+    assert width[0] == pytest.approx(2 * 2.093 * error, rel=1e-3)  # Student's t, 19 degrees
+
+
+def predictions(**gains: tuple[float, float, float]) -> pd.DataFrame:
+    """Table of gains with their intervals."""
+    rows = {held_out.AVERAGE_ERROR: (0.0, 0.0, 0.0), **gains}
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=["gain", "gain_low", "gain_high"])
+    return table.assign(accuracy=0.7)
+
+
+def test_the_sentence_names_the_best_of_those_that_surely_gain() -> None:
+    doubtful, sure = (0.09, -0.01, 0.2), (0.05, 0.03, 0.07)
+    told = held_out_sentence(
+        predictions(**{"2PL": doubtful, "3PL": sure, "1PL": (-0.1, -0.2, -0.05)})
+    )
+    assert "predicted better by the 3PL" in told
+    assert "1PL" not in told
+
+
+def test_the_sentence_says_where_the_1pl_ties() -> None:
+    tie = {"1PL": (0.0, -0.01, 0.01)}
+    for table in (predictions(**tie), predictions(**tie, **{"2PL": (0.05, 0.03, 0.07)})):
+        assert "neither better nor worse" in held_out_sentence(table)
+
+
+def test_no_gain_is_told_where_there_is_no_interval() -> None:
+    told = held_out_sentence(predictions(**{"2PL": (0.05, np.nan, np.nan)}))
+    assert "no better, beyond error" in told
+
+
+def test_progress_names_the_fold_and_is_silent_unless_asked_for(
+    capsys: pytest.CaptureFixture[str], responses: irtkit.ResponseMatrix
+) -> None:
+    held_out_predictions(responses, ["1PL"], folds=2)
+    assert capsys.readouterr() == ("", "")
+    held_out_predictions(responses, ["1PL"], folds=2, progress=True)
+    shown = capsys.readouterr().err
+    assert "fold 2 of 2, 1PL" in shown
+    assert "%" in shown
 
 
 def test_what_is_no_response_matrix_is_refused() -> None:
