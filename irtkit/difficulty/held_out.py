@@ -264,7 +264,14 @@ def _predictor(name: str, training: Patterns) -> Predictor:
     control = Control(GridSchedule(), Stopping(_TOL), Monitor(lambda _step, _value: None))
     with one_thread():  # what a fit says about a matrix has been said of the whole
         estimates = maximum_likelihood(
-            training, model, WeakPrior(), control, empirical=False, standard_errors=False, mesh=None
+            training,
+            model,
+            WeakPrior(),
+            control,
+            empirical=False,
+            standard_errors=False,
+            mesh=None,
+            trial_correlation=0.0,  # repeated trials count as they do in the additive model
         )
     return partial(_of_model, estimates)
 
