@@ -132,7 +132,8 @@ class FitResult:
     """Marginal log-likelihood of the real respondents, priors left out.
 
     Of repeated trials it is that of their sequence: log binomial coefficients, the same under every
-    model, are left out.
+    model, are left out. On a fixed grid ability has a normal distribution cut off there, and that
+    of Rasch is not at its maximum (:func:`irtkit.fit`).
     """
     n_parameters: int
     """Those of items with a response by a real respondent, and a common slope or latent SD."""

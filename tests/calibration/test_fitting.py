@@ -150,6 +150,54 @@ def test_rasch_and_one_parameter_models_agree_and_every_model_orders_easy_before
         assert result.latent_sd == pytest.approx(common.items["discrimination"].iloc[0], abs=1e-6)
 
 
+def rasch_data(sd: float, n_items: int, n: int) -> ResponseMatrix:
+    generator = np.random.default_rng([n_items, n, int(10 * sd)])
+    items = ItemParameters.from_difficulty(np.ones(n_items), generator.normal(0, 1.5, n_items))
+    return simulate_responses(items, sd * generator.normal(size=n), seed=generator)
+
+
+@pytest.mark.filterwarnings("ignore:.*no finite maximum")
+@pytest.mark.parametrize("sd", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize(("n_items", "n"), [(5, 50), (5, 2000), (20, 300), (100, 50), (100, 2000)])
+@pytest.mark.parametrize("prior", [None, "weak"])
+def test_on_a_wide_grid_rasch_is_that_of_adaptive_nodes(
+    sd: float, n_items: int, n: int, prior: Any
+) -> None:
+    responses = rasch_data(sd, n_items, n)
+    wide, adaptive = (
+        fit(responses, "Rasch", prior=prior, quadrature=grid) for grid in ((401, 30.0), "adaptive")
+    )
+    assert wide.converged
+    moved = (wide.items["difficulty"] - adaptive.items["difficulty"]) / adaptive.items[
+        "difficulty_se"
+    ]
+    assert moved.abs()[adaptive.items["status"] == "ok"].max() < 1e-3
+    assert wide.latent_sd == pytest.approx(adaptive.latent_sd, rel=1e-3)
+    assert wide.log_likelihood == pytest.approx(adaptive.log_likelihood, abs=1e-3)
+
+
+@pytest.mark.parametrize("grid", [MIRT_GRID, (15, 6.0), (60, 4.0)])
+@pytest.mark.parametrize(("sd", "n_items"), [(1.0, 100), (3.0, 5), (3.0, 100), (8.0, 20)])
+def test_on_a_fixed_grid_rasch_has_the_variance_that_posteriors_have_around_0(
+    grid: tuple[int, float], sd: float, n_items: int
+) -> None:
+    result = fit(rasch_data(sd, n_items, 400), "Rasch", prior=None, quadrature=grid)
+    people = result.respondents
+    assert result.converged
+    square = (people["ability"] ** 2 + people["ability_se"] ** 2).mean()
+    assert result.latent_sd**2 == pytest.approx(square, rel=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:.*no finite maximum")
+def test_rasch_converges_where_abilities_do_not_differ_on_a_fixed_grid() -> None:
+    # all have the same total, which varies less than chance would make it: the best SD is 0
+    rows = np.random.default_rng(4).random((60, 6)).argsort(axis=1) < 3
+    for grid in (MIRT_GRID, (15, 6.0)):
+        result = fit(ResponseMatrix(rows.astype(int)), "Rasch", prior=None, quadrature=grid)
+        assert result.converged
+        assert result.latent_sd < 0.2
+
+
 @pytest.mark.parametrize("quadrature", ["adaptive", MIRT_GRID])
 def test_the_log_likelihood_never_drops_within_a_grid(quadrature: Any) -> None:
     responses, _, _ = two_parameter_data(300, 60, seed=8)

@@ -76,7 +76,9 @@ def plain_log_likelihood(responses: ResponseMatrix, model: ModelName, x: Array) 
     slope, intercept = x[:n_slopes], x[n_slopes : n_slopes + n_items]
     sd = np.exp(x[0]) if model == "Rasch" else 1.0
     theta = np.linspace(-GRID[1], GRID[1], GRID[0])
-    weights = norm.pdf(theta, scale=sd) / norm.pdf(theta, scale=sd).sum()
+    weights = norm.pdf(theta, scale=sd) * (theta[1] - theta[0])
+    if model != "Rasch":  # whose normal distribution is not scaled to what the grid holds of it
+        weights /= weights.sum()
     curves = expit(np.outer(theta, np.ones(n_items) if model == "Rasch" else slope) + intercept)
     guessing = expit(x[2 * n_items :]) if model == "3PL" else 0.0
     p = guessing + (1 - guessing) * curves
@@ -135,7 +137,7 @@ def test_dense_covariances_invert_numerical_second_derivatives(
         monkeypatch.setattr(standard_errors, "_MOST_POLYNOMIALS", 1)
     # at any parameters, not the maximum alone: the information is an identity in them
     responses = small_data(cells, model)
-    slopes = {"1PL": [1.1], "Rasch": [0.1]}.get(model, SIX_ITEMS.discrimination)
+    slopes = {"1PL": [1.1], "Rasch": [0.9]}.get(model, SIX_ITEMS.discrimination)
     logits = list(np.log(GUESSING / (1 - GUESSING))) if model == "3PL" else []
     problem = problem_of(patterns_of(responses, synthetic_is_real=False), model, prior)
     parameters, patterns = problem.parameters, problem.engine.patterns
