@@ -39,7 +39,7 @@ power of their spacing. The sum of softplus over 5,000, 0.55 apart, is off by ab
 node, with signs that alternate, where abilities are."""
 _LEAST_STEEPNESS = 0.6
 """Least steepness that curve points are placed for, as if items were no flatter; it may be 0."""
-_STENCIL = 12
+STENCIL = 12
 """Curve points that an interpolated value is made of: the error falls with the twelfth power of
 their spacing."""
 _NODE_COUNTS = (32, 40, 48, 56, *(k * 2**p for p in range(4, 12) for k in (4, 5, 6, 7)))
@@ -187,10 +187,10 @@ class NodeDensity:
         """
         theta, log_width = self._placed(0, _SPACING / refined, refined)
         if interpolates and self.share:
-            spacing = _POINT_SPACING / self.n_responses ** (1 / _STENCIL)
+            spacing = _POINT_SPACING / self.n_responses ** (1 / STENCIL)
             points, _ = self._placed(1, spacing / points_refined, points_refined)
             if len(points) <= self.share * len(theta):
-                return Nodes(theta, log_width, points, _local_interpolation(theta, points))
+                return Nodes(theta, log_width, points, local_interpolation(theta, points))
         return Nodes(theta, log_width, theta, None)
 
     def _placed(self, row: int, spacing: float, refine: int) -> tuple[Array, Array]:
@@ -270,14 +270,14 @@ def _curves(items: Items, stand_for: Array, theta: Array) -> Array:
     return np.stack([information, size * (weighted / (information + 1e-9)) ** 0.125])
 
 
-def _local_interpolation(theta: Array, points: Array) -> Array:
+def local_interpolation(theta: Array, points: Array) -> Array:
     """Matrix of Lagrange interpolation at θ from the nearest points."""
-    nearest = np.searchsorted(points, theta) - _STENCIL // 2
-    first = np.clip(nearest, 0, len(points) - _STENCIL)
-    columns = first[:, None] + np.arange(_STENCIL)
+    nearest = np.searchsorted(points, theta) - STENCIL // 2
+    first = np.clip(nearest, 0, len(points) - STENCIL)
+    columns = first[:, None] + np.arange(STENCIL)
     local = points[columns]
     matrix = np.zeros((len(theta), len(points)))
-    for k in range(_STENCIL):
+    for k in range(STENCIL):
         others = np.delete(local, k, axis=1)
         factors = (theta[:, None] - others) / (local[:, [k]] - others)
         matrix[np.arange(len(theta)), columns[:, k]] = factors.prod(axis=1)
