@@ -42,8 +42,9 @@ _LEAST_STEEPNESS = 0.6
 STENCIL = 12
 """Curve points that an interpolated value is made of: the error falls with the twelfth power of
 their spacing."""
-_NODE_COUNTS = (32, 40, 48, 56, *(k * 2**p for p in range(4, 12) for k in (4, 5, 6, 7)))
-"""Node counts in use: few, so that compiled programs are shared, and divisible by 8."""
+_NODE_COUNTS = (32, 40, 48, 56, *(k * 2**p for p in range(4, 15) for k in (4, 5, 6, 7)))
+"""Node counts in use: few, so that compiled programs are shared, and divisible by 8. Six items with
+10⁷ trials each need 24,576, and twice as many to check them."""
 _STEP, _MOST_STEPS = 0.1, 1024  # a width rises by at most 0.02 per step, see the rate
 """Steps of ability at which the wanted width is computed, and the most of them."""
 _SAMPLED_ITEMS = 512  # drawn at random, 448 would err by 5 %

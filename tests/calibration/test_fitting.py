@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,11 @@ from scipy.stats import spearmanr
 from threadpoolctl import ThreadpoolController
 
 from irtkit import (
+    Beta,
     ItemParameters,
+    ItemPrior,
+    LogNormal,
+    Normal,
     ResponseMatrix,
     add_synthetic,
     fit,
@@ -267,6 +272,48 @@ def test_rows_and_columns_without_a_response_are_kept_and_marked(
     assert unseen["n_responses"] == 0
     assert unseen["ability"] == pytest.approx(0, abs=tolerance)
     assert unseen["ability_se"] == pytest.approx(result.latent_sd, rel=max(tolerance, 1e-4))
+
+
+def test_of_an_item_without_responses_a_parameter_is_at_the_mode_of_its_density_or_nan() -> None:
+    values = two_parameter_data(80, 6, seed=11)[0].values.copy()
+    values[:, 2] = -1
+    densities = {
+        "discrimination": LogNormal(0.2, 0.3),
+        "intercept": Normal(0.3, 2.0),
+        "guessing": Beta(5.0, 17.0),
+    }
+    modes = {"discrimination": np.exp(0.2), "intercept": 0.3, "guessing": 0.2}
+    for left_out in (None, *densities):
+        prior = ItemPrior(**{name: at for name, at in densities.items() if name != left_out})
+        with warnings.catch_warnings(action="ignore"):  # other items may have no finite maximum
+            result = fit(ResponseMatrix(values), "3PL", prior=prior)
+        item = result.items.iloc[2]
+        assert item["status"] == "no responses"
+        for name, mode in modes.items():
+            assert np.isnan(item[name]) == (name == left_out)
+            if name != left_out:
+                assert item[name] == pytest.approx(mode, abs=2e-3)
+
+
+def few_items(n: int) -> ResponseMatrix:
+    items = ItemParameters.from_difficulty(np.full(n, 1.5), np.linspace(-0.5, 0.5, n))
+    return simulate_responses(items, np.random.default_rng(3).normal(size=2000), seed=1)
+
+
+@pytest.mark.parametrize(
+    ("n", "model"), [(1, "1PL"), (1, "2PL"), (2, "2PL"), (1, "3PL"), (3, "3PL")]
+)
+def test_items_too_few_to_tell_their_parameters_apart_are_warned_of(
+    n: int, model: ModelName
+) -> None:
+    with pytest.warns(UserWarning, match="equally good estimates are without end"):
+        fit(few_items(n), model, prior=None)
+    fit(few_items(n), model)  # which the prior tells
+
+
+@pytest.mark.parametrize(("n", "model"), [(2, "1PL"), (3, "2PL")])
+def test_items_just_enough_for_their_parameters_pass_in_silence(n: int, model: ModelName) -> None:
+    assert fit(few_items(n), model, prior=None).converged
 
 
 @pytest.mark.parametrize("quadrature", ["adaptive", MIRT_GRID])

@@ -167,3 +167,13 @@ def test_copies_of_items_ask_for_the_nodes_that_as_many_items_ask_for(n_items: i
     tolerance = 1e-6 if n_items < 100 else 0.05
     assert counted.width == pytest.approx(repeated.width, rel=tolerance)
     assert counted.n_responses == times.sum()
+
+
+def test_nodes_are_no_farther_apart_than_posteriors_from_ten_million_trials_a_response() -> None:
+    items = drawn(6)
+    density = NodeDensity.of(items, REACH, 1e7)
+    theta = density.nodes(interpolates=False).theta
+    middle = np.abs(theta) < 1
+    p = expit(np.multiply.outer(theta[middle], items.slope) + items.intercept)
+    narrowest = 1 / np.sqrt(1 + 1e7 * (p * (1 - p)) @ items.slope**2)
+    assert (np.diff(theta)[middle[1:]][: len(narrowest)] < 1.2 * narrowest).all()
