@@ -131,7 +131,11 @@ def fit(
     Returns
     -------
     FitResult
-        Ability has mean 0 and SD 1 among real respondents and rises with the proportion right.
+        Ability rises with the proportion right. Its population has mean 0 and SD 1 (Rasch:
+        ``latent_sd``), as fitted to the real respondents: their posteriors together have that mean
+        and SD, but for the pull of a prior; posterior means alone spread less. Errors of abilities
+        are on the scale of this sample; those of items hold the luck of who is in it. Slopes are
+        in logits per SD of ability, without a factor of 1.7.
 
     Raises
     ------

@@ -27,6 +27,7 @@ from irtkit.calibration.priors import WeakPrior
 from irtkit.irf import MODELS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -553,3 +554,31 @@ def test_fits_in_several_threads_leave_as_many_threads_for_products_as_before() 
         together = [result.log_likelihood for result in pool.map(fit, responses)]
         assert libraries.info() == before
     assert together == alone
+
+
+@pytest.mark.parametrize("prior", [None, "weak"])
+def test_abilities_have_unit_spread_with_their_errors_and_less_without(
+    classical_test: Callable[[str], Any], prior: Any
+) -> None:
+    people = fit(classical_test("lsat6").responses, prior=prior).respondents
+    ability, error = people["ability"], people["ability_se"]
+    assert ability.mean() == pytest.approx(0.0, abs=2e-4)
+    assert (ability**2 + error**2).mean() == pytest.approx(1.0, abs=1e-3)
+    assert ability.std(ddof=0) == pytest.approx(0.55, abs=0.005)  # as the README says
+
+
+def test_errors_of_abilities_are_of_the_sample_and_those_of_items_hold_its_luck() -> None:
+    of_sample, of_population, of_items = [], [], []
+    for seed in range(30):
+        responses, items, ability = two_parameter_data(30, 60, seed=seed)
+        found = fit(responses)
+        people, table = found.respondents, found.items
+        standing = (ability - ability.mean()) / ability.std()
+        off = [people["ability"] - truth for truth in (standing, ability)]
+        held = [miss.abs() < 1.96 * people["ability_se"] for miss in off]
+        of_sample.extend(held[0])
+        of_population.extend(held[1])
+        off_items = (table["intercept"] - items.intercept).abs()
+        of_items.extend(off_items < 1.96 * table["intercept_se"])
+    shares = [100 * float(np.mean(part)) for part in (of_sample, of_population, of_items)]
+    assert shares == pytest.approx([93, 87, 96], abs=0.6)  # as the README says
