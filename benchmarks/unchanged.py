@@ -264,6 +264,9 @@ def main() -> int:
         arrays = {
             n: a if n.endswith("/objective") else a.astype(np.float32) for n, a in found.items()
         }
+        if given.only:
+            with np.load(STORED) as stored:
+                arrays = dict(stored) | arrays
         np.savez_compressed(STORED, **arrays)
         return 0
     failed = 0

@@ -90,7 +90,8 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
     smaller, larger
         Fits of nested models, the one with fewer parameters first: Rasch or 1PL, then 2PL, then
         3PL. Rasch and 1PL are the same model in different units, so that there is nothing to test
-        between them. Only ``prior=None`` fits have the maxima that the theory speaks of.
+        between them. Only ``prior=None`` fits have the maxima that the theory speaks of, and Rasch
+        on a fixed grid that cuts abilities off has none even so.
 
     Returns
     -------

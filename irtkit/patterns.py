@@ -96,6 +96,12 @@ class Patterns:
         return bool(self.trials.data.max(initial=0) > 1) if self.sparse else self.trials is not None
 
     @cached_property
+    def n_answering(self) -> int:
+        """Number of real respondents with a response."""
+        answering = self.real & (self.margins.respondent_responses > 0)
+        return int(self.weight[answering].sum())
+
+    @cached_property
     def packed(self) -> Packed | None:
         """Right answers packed, if respondents are not few and cells hold one trial each."""
         if self.sparse or self.trials is not None or self.n < _MANY_ROWS:

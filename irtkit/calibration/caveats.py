@@ -63,6 +63,8 @@ def caveats_of(
     """
     if not result.converged or "unbounded" in result.status:
         yield _shortcoming_of(result)
+    if found := _too_few_items(result, patterns):
+        yield found
     if _look_transposed(result.respondent_labels, result.item_labels):
         yield (
             f"are rows items here, such as {result.respondent_labels[0]!r}, and columns "
@@ -101,6 +103,29 @@ def _agreement_of(result: FitResult, patterns: Patterns) -> str:
     return (
         "repeated trials of a cell agree more than the model explains: "
         f"{typical:g}{middle} count for about {worth:.1f}; errors are widened accordingly"
+    )
+
+
+def _too_few_items(result: FitResult, patterns: Patterns) -> str:
+    """Say where items have more parameters than responses to them can tell of; else nothing.
+
+    Responses to n items are 2ⁿ patterns, with 2ⁿ − 1 free probabilities, however many respondents
+    there are. Repeated trials, and synthetic respondents of other abilities, tell more.
+    """
+    n = sum(status in {"ok", "flat", "unbounded"} for status in result.status)
+    prior = result.settings["prior"] or {"kind": "ItemPrior"}
+    if prior["kind"] != "ItemPrior" or patterns.repeated or result.synthetic.any() or not n:
+        return ""
+    common = result.model in {"1PL", "Rasch"}
+    parameters = {"intercept": n, "discrimination": 1 if common else n}
+    parameters |= {"guessing": n} if result.model == "3PL" else {}
+    free = sum(times for name, times in parameters.items() if prior.get(name) is None)
+    if free < 2**n:
+        return ""
+    return (
+        f"responses to {n} item{'s' * (n > 1)} tell of {2**n - 1} number{'s' * (n > 1)} and the "
+        f"{result.model} has {free} that no prior holds: equally good estimates are without end, "
+        "and these are but one of them; use prior='weak', or fit a smaller model"
     )
 
 

@@ -80,7 +80,7 @@ def result_of(
     synthetic = responses.synthetic if separate else np.zeros_like(responses.synthetic)
     stretch, latent_sd = _units(estimates, counts, synthetic, model)
     status = _status(estimates, counts, synthetic, model)
-    parameters = _parameters(estimates, stretch, status)
+    parameters = _parameters(estimates, stretch, status, settings.prior)
     nodes = estimates.nodes.theta * abs(stretch)
     posterior = estimates.posterior
     return FitResult(
@@ -156,8 +156,13 @@ def _standard_errors(
     return errors
 
 
-def _parameters(estimates: Estimates, stretch: float, status: tuple[str, ...]) -> ItemParameters:
-    """Item parameters in units of ability times ``stretch``; NaN where nothing is known."""
+def _parameters(
+    estimates: Estimates, stretch: float, status: tuple[str, ...], prior: Prior | str | None
+) -> ItemParameters:
+    """Item parameters in units of ability times ``stretch``.
+
+    Those that neither responses nor a density speak of are NaN.
+    """
     from scipy.special import expit
 
     items = estimates.items
@@ -165,11 +170,15 @@ def _parameters(estimates: Estimates, stretch: float, status: tuple[str, ...]) -
     guessing = np.zeros_like(slope)
     if items.logit_guessing is not None:
         guessing = np.minimum(expit(np.array(items.logit_guessing)), 1 - 1e-12)
-    if estimates.prior is None:
+    if prior is None or isinstance(prior, ItemPrior):
+        of = ItemPrior() if prior is None else prior
         unknown = np.array(status) == "no responses"
-        intercept[unknown] = np.nan
-        if not estimates.common_slope:
-            slope[unknown] = guessing[unknown] = np.nan
+        if of.discrimination is None and not estimates.common_slope:
+            slope[unknown] = np.nan
+        if of.intercept is None:
+            intercept[unknown] = np.nan
+        if of.guessing is None and items.logit_guessing is not None:
+            guessing[unknown] = np.nan
     return ItemParameters(slope, intercept, guessing)
 
 

@@ -67,7 +67,8 @@ class ItemPrior:
 
     Scale and location are those of ability, N(0, 1): with many more items than respondents even
     wide densities here shrink all slopes together, which ``prior="weak"`` does not. What has no
-    density is estimated as without a prior, and an item may then be "unbounded".
+    density is estimated as without a prior, and an item may then be "unbounded"; of an item without
+    responses it is NaN, and what has a density is at its mode.
 
     Parameters
     ----------

@@ -7,6 +7,13 @@ the ability distribution N(0, σ² + (w/τ)²), σ the SD of real ability, τ th
 on the logit scale. The wide part follows the items when they are rescaled, so that synthetic
 respondents do not pull on the scale.
 
+A Rasch model on a fixed grid has more to choose: where N(0, σ²) is cut off at the grid and scaled
+up, a larger σ costs nothing once it is flat there, and the likelihood may rise with it for ever. So
+the search takes N(0, σ²) on nodes without end and counts what lies beyond the grid as lost: for
+every respondent with a response it adds the log share that the grid has of it. Where nodes are no
+farther apart than σ, its maximum is the fixed point σ² = mean of E[θ² | responses] that the EM of
+R's mirt ends at. What is reported is the likelihood of the cut-off normal there.
+
 **Parameterisation.** The maximiser moves a vector of unbounded numbers: the slopes (one if they are
 common; of Rasch the log SD of ability in its place), the intercepts, the *angles* of guessing
 (3PL), and what the prior learns: the location of intercepts and, unless slopes are common, their
@@ -266,8 +273,12 @@ class PenalisedLikelihood:
         at = self.parameters.values(x)
         found = self.likelihood.terms(at.items, at.latent_sd)
         value, by_item, information = found.value, found.gradient, found.information
+        by_log_sd = found.by_log_sd
         if self.parameters.model == "Rasch":  # the slope is 1
             by_item = by_item * (0.0, 1.0)
+            n = self.likelihood.engine.patterns.n_answering
+            share, by_share, _ = self.likelihood.nodes.log_share_of_normal(at.latent_sd)
+            value, by_log_sd = value + n * share, by_log_sd + n * by_share
         if at.logit_by_angle is not None:
             # where c → 0 it vanishes faster than the gradient, and the logarithm of the likelihood
             # is linear in c: half the gradient is what makes a step in the angle lead to 0
@@ -279,7 +290,7 @@ class PenalisedLikelihood:
             prior = prior_at(self.prior, self.parameters, at, copies)
             value, by_hyper = value + prior.log_density, prior.by_hyper
             by_item = by_item + prior.gradient
-        gradient = self.parameters.pulled_back(at, by_item, found.by_log_sd, by_hyper)
+        gradient = self.parameters.pulled_back(at, by_item, by_log_sd, by_hyper)
         curvature = Curvature(at, information, prior)
         return Evaluation(value, gradient, found.log_likelihood, curvature)
 
@@ -307,12 +318,11 @@ class PenalisedLikelihood:
             step[p.hyper] = v[p.hyper] / np.diag(curvature.prior.corner)[: p.n_hyper]
         if p.common_slope:
             diagonal = blocks[:, 1, 1] + _JITTER
-            step[p.intercepts], step[p.slopes] = v[p.intercepts] / diagonal, 0.0
-            if p.model == "1PL":  # of Rasch the SD moves with the scale alone
-                coupling = blocks[:, 0, 1] / diagonal
-                complement = np.sum(blocks[:, 0, 0] - coupling * blocks[:, 0, 1]) + _JITTER
-                step[p.slopes] = (v[p.slopes] - coupling @ v[p.intercepts]) / complement
-                step[p.intercepts] -= coupling * step[p.slopes]
+            # slopes of 1 and a log SD of ability bend the likelihood as logarithms of slopes would
+            coupling = blocks[:, 0, 1] / diagonal
+            complement = np.sum(blocks[:, 0, 0] - coupling * blocks[:, 0, 1]) + _JITTER
+            step[p.slopes] = (v[p.slopes] - coupling @ v[p.intercepts]) / complement
+            step[p.intercepts] = v[p.intercepts] / diagonal - coupling * step[p.slopes]
             return step
         sides = [v[p.slopes], v[p.intercepts]]
         if curvature.at.logit_by_angle is not None:

@@ -183,11 +183,15 @@ class Problem(NamedTuple):
     def dense_posteriors(
         self, x: Array, schedule: GridSchedule, half_width: float = 0.0
     ) -> tuple[Posteriors, float]:
-        """Posteriors on nodes twice as dense as needed, and a half-width that holds all of them."""
-        items, patterns = self.items(x), self.engine.patterns
+        """Posteriors on nodes twice as dense as needed, and a half-width that holds all of them.
+
+        Of Rasch in units of the SD of ability, that of adaptive nodes.
+        """
+        at, patterns = self.parameters.values(x), self.engine.patterns
+        items = at.items._replace(slope=at.items.slope * at.latent_sd)
         for _ in range(_MOST_REPAIRS):
             density = schedule.density(items, patterns, half_width)
-            posteriors = self.posteriors(x, density.nodes(2, 2))
+            posteriors = MarginalLikelihood(self.engine, density.nodes(2, 2)).posteriors(items)
             farthest = (np.abs(posteriors.mean) + FAR * posteriors.sd)[patterns.real].max()
             half_width = float(density.theta[-1])
             if farthest <= half_width:

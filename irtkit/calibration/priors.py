@@ -133,7 +133,11 @@ class Student(Density):
 
 @dataclass(frozen=True)
 class Beta(Density):
-    """Beta density of guessing c, taken as a density of c itself (as R's mirt does)."""
+    """Beta density of guessing c, taken as a density of c itself.
+
+    So does the ``expbeta`` of R's mirt, whose digits differ: its search takes the derivative by c
+    for that by the logit of c, which it moves.
+    """
 
     alpha: float = 5.0  # see the next
     beta: float = 17.0
@@ -267,7 +271,7 @@ class WeakPrior:
 
     Intercepts: d − m·a is N(0, ``intercept_spread``²).
 
-    Guessing (3PL): the density of :class:`Beta`, taken as one of c itself, as mirt does.
+    Guessing (3PL): the density of :class:`Beta`, taken as one of c itself.
 
     τ and m have the wide priors log τ ~ N(0, ``log_scale_sd``²) and m ~ N(0, ``location_sd``²),
     of the weight of one observation each. Spreads are on the logit scale.

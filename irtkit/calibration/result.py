@@ -139,7 +139,9 @@ class FitResult:
 
     Of repeated trials it is that of their sequence: log binomial coefficients, the same under every
     model, are left out. Where ``settings.trial_correlation`` is above 0 it is that of the trials
-    so counted (a quasi-log-likelihood), to be compared where that number is the same.
+    so counted (a quasi-log-likelihood), to be compared where that number is the same. On a fixed
+    grid ability has a normal distribution cut off there, and that of Rasch is not at its maximum
+    (:func:`irtkit.fit`).
     """
     n_parameters: int
     """Those of items with a response by a real respondent, and a common slope or latent SD."""

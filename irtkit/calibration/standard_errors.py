@@ -348,7 +348,8 @@ def _with_common_slope(information: Array, n_items: int) -> Array:
 def _about_latent_sd(patterns: Patterns, items: Items, grid: Grid, sd: float) -> Array:
     """Observed information of log σ (Rasch) with itself and with every intercept.
 
-    The log weight of a node has the derivative h(θ) = θ²/σ² less its mean on the grid.
+    The log weight of a node has the derivative h(θ) = θ²/σ² less its mean on the grid; what lies
+    beyond the grid counts as in the search.
     """
     square = (grid.nodes.theta / sd) ** 2
     at_nodes = np.exp(grid.log_weights[REAL])
@@ -356,6 +357,7 @@ def _about_latent_sd(patterns: Patterns, items: Items, grid: Grid, sd: float) ->
     variance = at_nodes @ square**2 - mean**2
     s = curves_of(items, grid.nodes.theta).s.T
     total = np.zeros(1 + len(items.slope))
+    total[0] = -patterns.n_answering * grid.nodes.log_share_of_normal(sd)[2]
     for some, right, answered, weights, counted in posterior_weights(patterns, items, grid):
         real = patterns.group[some] == REAL
         expected = square @ weights[:, real]

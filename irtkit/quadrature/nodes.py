@@ -39,11 +39,12 @@ power of their spacing. The sum of softplus over 5,000, 0.55 apart, is off by ab
 node, with signs that alternate, where abilities are."""
 _LEAST_STEEPNESS = 0.6
 """Least steepness that curve points are placed for, as if items were no flatter; it may be 0."""
-_STENCIL = 12
+STENCIL = 12
 """Curve points that an interpolated value is made of: the error falls with the twelfth power of
 their spacing."""
-_NODE_COUNTS = (32, 40, 48, 56, *(k * 2**p for p in range(4, 12) for k in (4, 5, 6, 7)))
-"""Node counts in use: few, so that compiled programs are shared, and divisible by 8."""
+_NODE_COUNTS = (32, 40, 48, 56, *(k * 2**p for p in range(4, 15) for k in (4, 5, 6, 7)))
+"""Node counts in use: few, so that compiled programs are shared, and divisible by 8. Six items with
+10⁷ trials each need 24,576, and twice as many to check them."""
 _STEP, _MOST_STEPS = 0.1, 1024  # a width rises by at most 0.02 per step, see the rate
 """Steps of ability at which the wanted width is computed, and the most of them."""
 _SAMPLED_ITEMS = 512  # drawn at random, 448 would err by 5 %
@@ -81,6 +82,21 @@ class Nodes(NamedTuple):
         peak = log_density.max()
         return np.asarray(log_density - peak - np.log(np.exp(log_density - peak).sum()))
 
+    def log_share_of_normal(self, sd: float) -> tuple[float, float, float]:
+        """Log share of N(0, sd²) that lies on equally spaced nodes, and two derivatives by log sd.
+
+        It is Σₖ exp(−½(θₖ/sd)²) over the nodes there are by the same sum over nodes without end,
+        which is sd·√2π by their spacing, as soon as sd is no less than that (Poisson's formula;
+        the first term left out is 2·exp(−2π²) of it, 5e-9).
+        """
+        theta = self.theta[np.isfinite(self.log_width)]
+        step = float(theta[1] - theta[0])
+        whole = np.array([np.log(sd / step) + 0.5 * np.log(2 * np.pi), 1.0, 0.0])
+        if sd < step:  # beyond ten steps lies e⁻⁵⁰
+            whole = _log_sum(theta[0] % step + step * np.arange(-10, 11), sd)
+        value, first, second = map(float, _log_sum(theta, sd) - whole)
+        return value, first, second
+
     def interpolated(self, at_points: Any) -> Any:
         """Interpolate values at the curve points (first axis) to the nodes."""
         if self.interpolation is None:
@@ -101,6 +117,16 @@ def fixed_nodes(n_nodes: int, limit: float) -> Nodes:
     padded = np.concatenate([theta, np.full(padding, limit)])
     log_width = np.concatenate([np.zeros(n_nodes), np.full(padding, -np.inf)])
     return Nodes(padded, log_width, padded, None)
+
+
+def _log_sum(theta: Array, sd: float) -> Array:
+    """Return log Σₖ exp(−½(θₖ/sd)²) and its first two derivatives by log sd, (3,)."""
+    square = (theta / sd) ** 2
+    least = square.min()
+    weights = np.exp(-0.5 * (square - least))
+    total = weights.sum()
+    mean, mean_square = weights @ square / total, weights @ square**2 / total
+    return np.array([np.log(total) - 0.5 * least, mean, mean_square - mean**2 - 2 * mean])
 
 
 @dataclass(frozen=True)
@@ -162,10 +188,10 @@ class NodeDensity:
         """
         theta, log_width = self._placed(0, _SPACING / refined, refined)
         if interpolates and self.share:
-            spacing = _POINT_SPACING / self.n_responses ** (1 / _STENCIL)
+            spacing = _POINT_SPACING / self.n_responses ** (1 / STENCIL)
             points, _ = self._placed(1, spacing / points_refined, points_refined)
             if len(points) <= self.share * len(theta):
-                return Nodes(theta, log_width, points, _local_interpolation(theta, points))
+                return Nodes(theta, log_width, points, local_interpolation(theta, points))
         return Nodes(theta, log_width, theta, None)
 
     def _placed(self, row: int, spacing: float, refine: int) -> tuple[Array, Array]:
@@ -245,14 +271,14 @@ def _curves(items: Items, stand_for: Array, theta: Array) -> Array:
     return np.stack([information, size * (weighted / (information + 1e-9)) ** 0.125])
 
 
-def _local_interpolation(theta: Array, points: Array) -> Array:
+def local_interpolation(theta: Array, points: Array) -> Array:
     """Matrix of Lagrange interpolation at θ from the nearest points."""
-    nearest = np.searchsorted(points, theta) - _STENCIL // 2
-    first = np.clip(nearest, 0, len(points) - _STENCIL)
-    columns = first[:, None] + np.arange(_STENCIL)
+    nearest = np.searchsorted(points, theta) - STENCIL // 2
+    first = np.clip(nearest, 0, len(points) - STENCIL)
+    columns = first[:, None] + np.arange(STENCIL)
     local = points[columns]
     matrix = np.zeros((len(theta), len(points)))
-    for k in range(_STENCIL):
+    for k in range(STENCIL):
         others = np.delete(local, k, axis=1)
         factors = (theta[:, None] - others) / (local[:, [k]] - others)
         matrix[np.arange(len(theta)), columns[:, k]] = factors.prod(axis=1)

@@ -8,6 +8,7 @@ from scipy.special import log_expit
 
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, fit, load_digits_crowd
+from irtkit.calibration import item_likelihoods
 from irtkit.calibration.item_distribution import ItemDistribution
 from irtkit.calibration.item_likelihoods import ItemLikelihoods
 from irtkit.calibration.priors import Hyper
@@ -127,6 +128,21 @@ def test_the_order_of_the_columns_does_not_matter_however_many() -> None:
     found = one.items["discrimination"].to_numpy()
     assert other.items["discrimination"].to_numpy() == pytest.approx(found[order], abs=1e-5)
     assert np.sqrt(np.mean((found - slope) ** 2)) < 0.3
+
+
+def test_of_few_respondents_no_order_of_rows_or_columns_matters() -> None:
+    generator = np.random.default_rng(2)
+    slope = generator.lognormal(0, 0.3, 3000)
+    slope[::17] *= -1
+    items = ItemParameters.from_difficulty(slope, generator.normal(size=3000))
+    values = irtkit.simulate_responses(items, generator.normal(size=12), seed=2).values
+    rows, columns = (np.random.default_rng(1).permutation(n) for n in values.shape)
+    one, other = (
+        fit(ResponseMatrix(matrix), prior="empirical").items
+        for matrix in (values, values[rows][:, columns])
+    )
+    off = other["discrimination"].to_numpy() - one["discrimination"].to_numpy()[columns]
+    assert np.abs(off / other["discrimination_se"].to_numpy()).max() < 0.005
 
 
 @pytest.mark.parametrize("mean", [2.0, 3.0])
@@ -274,3 +290,22 @@ def test_likelihoods_of_single_items_bend_as_told(model: irtkit.ModelName, missi
     if model == "2PL":  # observed information is expected information
         bend = (2 * value(0, 0) - value(0, step) - value(0, -step)) / step**2
         assert bend == pytest.approx(information[:, 1, 1], rel=1e-4)
+
+
+@pytest.mark.parametrize("steep", [0.05, 1.0])
+def test_likelihoods_of_single_items_are_those_on_all_nodes(
+    monkeypatch: pytest.MonkeyPatch, steep: float
+) -> None:
+    responses, _, _ = drawn(12, 2000, 4)
+    slope, intercept = steep * np.linspace(-1.5, 2.0, 2000), np.linspace(-2, 2, 2000)
+    fitted, rows = Items(slope, intercept), patterns_of(responses, synthetic_is_real=False)
+    nodes = NodeDensity.of(fitted, 8.0, 1.0).nodes()
+    weights = nodes.normal_log_weights(1.0)
+
+    def values() -> np.ndarray:
+        likelihoods = ItemLikelihoods(rows, fitted, Grid(nodes, np.stack([weights, weights])))
+        return likelihoods.log_likelihood(np.arange(2000), 2 * slope[:, None], intercept[:, None])
+
+    carried = values()
+    monkeypatch.setattr(item_likelihoods, "_LOGITS", 1e-3)
+    assert carried == pytest.approx(values(), abs=1e-4)

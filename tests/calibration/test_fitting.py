@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,11 @@ from scipy.stats import spearmanr
 from threadpoolctl import ThreadpoolController
 
 from irtkit import (
+    Beta,
     ItemParameters,
+    ItemPrior,
+    LogNormal,
+    Normal,
     ResponseMatrix,
     add_synthetic,
     fit,
@@ -22,6 +27,7 @@ from irtkit.calibration.priors import WeakPrior
 from irtkit.irf import MODELS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -150,6 +156,54 @@ def test_rasch_and_one_parameter_models_agree_and_every_model_orders_easy_before
         assert result.latent_sd == pytest.approx(common.items["discrimination"].iloc[0], abs=1e-6)
 
 
+def rasch_data(sd: float, n_items: int, n: int) -> ResponseMatrix:
+    generator = np.random.default_rng([n_items, n, int(10 * sd)])
+    items = ItemParameters.from_difficulty(np.ones(n_items), generator.normal(0, 1.5, n_items))
+    return simulate_responses(items, sd * generator.normal(size=n), seed=generator)
+
+
+@pytest.mark.filterwarnings("ignore:.*no finite maximum")
+@pytest.mark.parametrize("sd", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize(("n_items", "n"), [(5, 50), (5, 2000), (20, 300), (100, 50), (100, 2000)])
+@pytest.mark.parametrize("prior", [None, "weak"])
+def test_on_a_wide_grid_rasch_is_that_of_adaptive_nodes(
+    sd: float, n_items: int, n: int, prior: Any
+) -> None:
+    responses = rasch_data(sd, n_items, n)
+    wide, adaptive = (
+        fit(responses, "Rasch", prior=prior, quadrature=grid) for grid in ((401, 30.0), "adaptive")
+    )
+    assert wide.converged
+    moved = (wide.items["difficulty"] - adaptive.items["difficulty"]) / adaptive.items[
+        "difficulty_se"
+    ]
+    assert moved.abs()[adaptive.items["status"] == "ok"].max() < 1e-3
+    assert wide.latent_sd == pytest.approx(adaptive.latent_sd, rel=1e-3)
+    assert wide.log_likelihood == pytest.approx(adaptive.log_likelihood, abs=1e-3)
+
+
+@pytest.mark.parametrize("grid", [MIRT_GRID, (15, 6.0), (60, 4.0)])
+@pytest.mark.parametrize(("sd", "n_items"), [(1.0, 100), (3.0, 5), (3.0, 100), (8.0, 20)])
+def test_on_a_fixed_grid_rasch_has_the_variance_that_posteriors_have_around_0(
+    grid: tuple[int, float], sd: float, n_items: int
+) -> None:
+    result = fit(rasch_data(sd, n_items, 400), "Rasch", prior=None, quadrature=grid)
+    people = result.respondents
+    assert result.converged
+    square = (people["ability"] ** 2 + people["ability_se"] ** 2).mean()
+    assert result.latent_sd**2 == pytest.approx(square, rel=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:.*no finite maximum")
+def test_rasch_converges_where_abilities_do_not_differ_on_a_fixed_grid() -> None:
+    # all have the same total, which varies less than chance would make it: the best SD is 0
+    rows = np.random.default_rng(4).random((60, 6)).argsort(axis=1) < 3
+    for grid in (MIRT_GRID, (15, 6.0)):
+        result = fit(ResponseMatrix(rows.astype(int)), "Rasch", prior=None, quadrature=grid)
+        assert result.converged
+        assert result.latent_sd < 0.2
+
+
 @pytest.mark.parametrize("quadrature", ["adaptive", MIRT_GRID])
 def test_the_log_likelihood_never_drops_within_a_grid(quadrature: Any) -> None:
     responses, _, _ = two_parameter_data(300, 60, seed=8)
@@ -219,6 +273,48 @@ def test_rows_and_columns_without_a_response_are_kept_and_marked(
     assert unseen["n_responses"] == 0
     assert unseen["ability"] == pytest.approx(0, abs=tolerance)
     assert unseen["ability_se"] == pytest.approx(result.latent_sd, rel=max(tolerance, 1e-4))
+
+
+def test_of_an_item_without_responses_a_parameter_is_at_the_mode_of_its_density_or_nan() -> None:
+    values = two_parameter_data(80, 6, seed=11)[0].values.copy()
+    values[:, 2] = -1
+    densities = {
+        "discrimination": LogNormal(0.2, 0.3),
+        "intercept": Normal(0.3, 2.0),
+        "guessing": Beta(5.0, 17.0),
+    }
+    modes = {"discrimination": np.exp(0.2), "intercept": 0.3, "guessing": 0.2}
+    for left_out in (None, *densities):
+        prior = ItemPrior(**{name: at for name, at in densities.items() if name != left_out})
+        with warnings.catch_warnings(action="ignore"):  # other items may have no finite maximum
+            result = fit(ResponseMatrix(values), "3PL", prior=prior)
+        item = result.items.iloc[2]
+        assert item["status"] == "no responses"
+        for name, mode in modes.items():
+            assert np.isnan(item[name]) == (name == left_out)
+            if name != left_out:
+                assert item[name] == pytest.approx(mode, abs=2e-3)
+
+
+def few_items(n: int) -> ResponseMatrix:
+    items = ItemParameters.from_difficulty(np.full(n, 1.5), np.linspace(-0.5, 0.5, n))
+    return simulate_responses(items, np.random.default_rng(3).normal(size=2000), seed=1)
+
+
+@pytest.mark.parametrize(
+    ("n", "model"), [(1, "1PL"), (1, "2PL"), (2, "2PL"), (1, "3PL"), (3, "3PL")]
+)
+def test_items_too_few_to_tell_their_parameters_apart_are_warned_of(
+    n: int, model: ModelName
+) -> None:
+    with pytest.warns(UserWarning, match="equally good estimates are without end"):
+        fit(few_items(n), model, prior=None)
+    fit(few_items(n), model)  # which the prior tells
+
+
+@pytest.mark.parametrize(("n", "model"), [(2, "1PL"), (3, "2PL")])
+def test_items_just_enough_for_their_parameters_pass_in_silence(n: int, model: ModelName) -> None:
+    assert fit(few_items(n), model, prior=None).converged
 
 
 @pytest.mark.parametrize("quadrature", ["adaptive", MIRT_GRID])
@@ -459,3 +555,31 @@ def test_fits_in_several_threads_leave_as_many_threads_for_products_as_before() 
         together = [result.log_likelihood for result in pool.map(fit, responses)]
         assert libraries.info() == before
     assert together == alone
+
+
+@pytest.mark.parametrize("prior", [None, "weak"])
+def test_abilities_have_unit_spread_with_their_errors_and_less_without(
+    classical_test: Callable[[str], Any], prior: Any
+) -> None:
+    people = fit(classical_test("lsat6").responses, prior=prior).respondents
+    ability, error = people["ability"], people["ability_se"]
+    assert ability.mean() == pytest.approx(0.0, abs=2e-4)
+    assert (ability**2 + error**2).mean() == pytest.approx(1.0, abs=1e-3)
+    assert ability.std(ddof=0) == pytest.approx(0.55, abs=0.005)  # as the README says
+
+
+def test_errors_of_abilities_are_of_the_sample_and_those_of_items_hold_its_luck() -> None:
+    of_sample, of_population, of_items = [], [], []
+    for seed in range(30):
+        responses, items, ability = two_parameter_data(30, 60, seed=seed)
+        found = fit(responses)
+        people, table = found.respondents, found.items
+        standing = (ability - ability.mean()) / ability.std()
+        off = [people["ability"] - truth for truth in (standing, ability)]
+        held = [miss.abs() < 1.96 * people["ability_se"] for miss in off]
+        of_sample.extend(held[0])
+        of_population.extend(held[1])
+        off_items = (table["intercept"] - items.intercept).abs()
+        of_items.extend(off_items < 1.96 * table["intercept_se"])
+    shares = [100 * float(np.mean(part)) for part in (of_sample, of_population, of_items)]
+    assert shares == pytest.approx([93, 87, 96], abs=0.6)  # as the README says

@@ -391,3 +391,35 @@ def test_a_hundred_thousand_trials_tell_items_apart_and_leave_scale_and_location
     # beside what respondents say of the scale, items have an error of 2 % with 10³ trials
     ratio = many.items["intercept_se"] / some.items["intercept_se"]
     assert ratio.to_numpy() == pytest.approx(1.0, abs=0.03)
+
+
+@pytest.mark.parametrize("prior", ["weak", None])
+@pytest.mark.parametrize("model", ["1PL", "2PL"])
+def test_a_million_trials_of_each_response_converge_within_a_hundred_evaluations(
+    model: ModelName, prior: Any
+) -> None:
+    items = ItemParameters.from_difficulty(
+        [0.8, 1.0, 1.2, 0.9, 1.5, -0.7 if model == "2PL" else 0.7], np.linspace(-1.5, 1.5, 6)
+    )
+    ability = np.random.default_rng(1).normal(size=60)
+    responses = simulate_responses(items, ability, seed=1, trials=10**6)
+    result = fit(responses, model, prior=prior, standard_errors=False)
+    assert result.converged
+    assert result.n_iterations < 100
+    off = result.probability().to_numpy() - responses.successes / responses.trials
+    if model == "2PL":  # shares right err by 5e-4
+        assert np.abs(off).max() < 3e-3
+
+
+def test_fewer_trials_keep_the_shares_right_and_which_responses_are_missing() -> None:
+    trials = np.random.default_rng(0).integers(0, 30_000, (8, 5))
+    trials[0, 0], trials[1, 1] = 0, 1
+    right = trials // 3
+    counts = ResponseMatrix.from_counts(right, trials)
+    whole = patterns_of(counts, synthetic_is_real=False)
+    few = list(maximum_likelihood._fewer_trials(whole, WarmStart()))
+    assert [int(some.trials.max()) for some in few] == [100, 10_000]
+    for some in few:
+        assert np.array_equal(some.trials > 0, whole.trials > 0)
+        assert (some.cells <= some.trials).all()
+        assert np.abs(some.cells - some.trials / 3).max() < 1.1

@@ -16,12 +16,21 @@ from irtkit import (
     LogNormal,
     Normal,
     ResponseMatrix,
+    add_synthetic,
     fit,
     simulate_responses,
 )
 from irtkit.calibration import standard_errors
 from irtkit.calibration.likelihood import MarginalLikelihood, population_sds
-from irtkit.calibration.maximise import problem_of
+from irtkit.calibration.maximise import (
+    Control,
+    GridSchedule,
+    Monitor,
+    Stopping,
+    maximise,
+    problem_of,
+)
+from irtkit.calibration.maximum_likelihood import start
 from irtkit.calibration.prior_information import prior_information
 from irtkit.calibration.priors import Hyper, WeakPrior
 from irtkit.irf import MODELS, Items
@@ -76,7 +85,9 @@ def plain_log_likelihood(responses: ResponseMatrix, model: ModelName, x: Array) 
     slope, intercept = x[:n_slopes], x[n_slopes : n_slopes + n_items]
     sd = np.exp(x[0]) if model == "Rasch" else 1.0
     theta = np.linspace(-GRID[1], GRID[1], GRID[0])
-    weights = norm.pdf(theta, scale=sd) / norm.pdf(theta, scale=sd).sum()
+    weights = norm.pdf(theta, scale=sd) * (theta[1] - theta[0])
+    if model != "Rasch":  # whose normal distribution is not scaled to what the grid holds of it
+        weights /= weights.sum()
     curves = expit(np.outer(theta, np.ones(n_items) if model == "Rasch" else slope) + intercept)
     guessing = expit(x[2 * n_items :]) if model == "3PL" else 0.0
     p = guessing + (1 - guessing) * curves
@@ -135,7 +146,7 @@ def test_dense_covariances_invert_numerical_second_derivatives(
         monkeypatch.setattr(standard_errors, "_MOST_POLYNOMIALS", 1)
     # at any parameters, not the maximum alone: the information is an identity in them
     responses = small_data(cells, model)
-    slopes = {"1PL": [1.1], "Rasch": [0.1]}.get(model, SIX_ITEMS.discrimination)
+    slopes = {"1PL": [1.1], "Rasch": [0.9]}.get(model, SIX_ITEMS.discrimination)
     logits = list(np.log(GUESSING / (1 - GUESSING))) if model == "3PL" else []
     problem = problem_of(patterns_of(responses, synthetic_is_real=False), model, prior)
     parameters, patterns = problem.parameters, problem.engine.patterns
@@ -372,3 +383,26 @@ def test_errors_beside_steep_items_with_missing_cells_are_exact() -> None:
     found = result.items[["discrimination_se", "intercept_se"]].to_numpy().T.ravel()
     expected = exact_errors(responses, result.parameters, (5.0**-2, 20.0**-2))
     assert found == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize(("model", "lowest"), [("1PL", 0.9), ("2PL", 0.96)])
+def test_beside_synthetic_respondents_errors_of_slopes_are_too_small_by_little(
+    model: ModelName, lowest: float
+) -> None:
+    _, real = drawn(30, 10, "2PL", seed=2)
+    responses = add_synthetic(real, ("always-right", "always-wrong"))
+    nodes = (401, 40.0)
+    result = fit(responses, model, tol=1e-12, quadrature=nodes)
+    problem = problem_of(patterns_of(responses, synthetic_is_real=False), model, WeakPrior())
+    control = Control(GridSchedule(nodes), Stopping(1e-12), Monitor(lambda _step, _value: None))
+    x = maximise(problem, start(problem, control), control).x
+    objective = problem.at(fixed_nodes(*nodes), exact=True)
+    units = 1e-5 * np.eye(len(x))
+    rises = [objective.evaluate(x + unit).gradient for unit in units]
+    falls = [objective.evaluate(x - unit).gradient for unit in units]
+    errors = np.sqrt(np.diag(np.linalg.inv((np.array(falls) - rises) / 2e-5)))
+    slopes = result.items["discrimination_se"] / errors[problem.parameters.slopes]
+    intercepts = result.items["intercept_se"] / errors[problem.parameters.intercepts]
+    assert lowest < slopes.min() < 0.99
+    assert slopes.max() < 1.005
+    assert intercepts.between(0.99, 1.005).all()

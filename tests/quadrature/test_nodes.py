@@ -36,6 +36,28 @@ def test_the_normal_distribution_keeps_its_moments(n_items: int, refine: int) ->
     assert weights @ nodes.theta**2 == pytest.approx(1.0, abs=1e-9)
 
 
+@pytest.mark.parametrize("grid", [(61, 6.0), (60, 6.0), (7, 6.0), (4, 1.5), (3, 1.0)])
+@pytest.mark.parametrize("by_step", [0.1, 0.5, 0.99, 1.0, 1.01, 3.0, 40.0])
+def test_the_share_of_a_normal_on_a_grid_is_that_of_nodes_without_end(
+    grid: tuple[int, float], by_step: float
+) -> None:
+    n_nodes, limit = grid
+    nodes, step = fixed_nodes(n_nodes, limit), 2 * limit / (n_nodes - 1)
+    long = nodes.theta[0] + step * np.arange(-2000, 2000)
+    on_grid = np.arange(2000, 2000 + n_nodes)
+
+    def log_share(log_sd: float) -> float:
+        log_density = -0.5 * (long / np.exp(log_sd)) ** 2
+        return float(logsumexp(log_density[on_grid]) - logsumexp(log_density))
+
+    at, h = np.log(by_step * step), 1e-3
+    before, now, after = (log_share(at + move) for move in (-h, 0.0, h))
+    value, first, second = nodes.log_share_of_normal(by_step * step)
+    assert value == pytest.approx(now, abs=2e-8)
+    assert first == pytest.approx((after - before) / (2 * h), abs=1e-5)
+    assert second == pytest.approx((after - 2 * now + before) / h**2, abs=1e-4)
+
+
 @pytest.mark.parametrize(
     ("n_items", "steep", "tolerance"), [(12, None, 1e-9), (300, None, 1e-6), (12, 20.0, 1e-3)]
 )
@@ -145,3 +167,13 @@ def test_copies_of_items_ask_for_the_nodes_that_as_many_items_ask_for(n_items: i
     tolerance = 1e-6 if n_items < 100 else 0.05
     assert counted.width == pytest.approx(repeated.width, rel=tolerance)
     assert counted.n_responses == times.sum()
+
+
+def test_nodes_are_no_farther_apart_than_posteriors_from_ten_million_trials_a_response() -> None:
+    items = drawn(6)
+    density = NodeDensity.of(items, REACH, 1e7)
+    theta = density.nodes(interpolates=False).theta
+    middle = np.abs(theta) < 1
+    p = expit(np.multiply.outer(theta[middle], items.slope) + items.intercept)
+    narrowest = 1 / np.sqrt(1 + 1e7 * (p * (1 - p)) @ items.slope**2)
+    assert (np.diff(theta)[middle[1:]][: len(narrowest)] < 1.2 * narrowest).all()
