@@ -17,9 +17,9 @@ of its own; Horn 1965). Here it is held against the next one: many families of n
 It is silent where there is little to go by: with fewer than 30 respondents, or fewer than 20 items
 that are neither too easy nor too hard and have enough responses.
 
-What it sees, and what its constants do, is measured in ``benchmarks/warnings_of_fit.py`` (with
-``--constants``, of 20 sets each). A few families in all make a pattern,
-too, and so do a part of the respondents for whom other items are hard.
+What it sees, and what its constants do, is measured in ``benchmarks/warnings_of_fit.py`` (20 sets
+each; ``--constants``). A few families in all make a pattern, too, and so does a part of the
+respondents for whom other items are hard.
 """
 
 from __future__ import annotations
