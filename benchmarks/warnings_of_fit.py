@@ -14,11 +14,15 @@ how closely fitted slopes follow the true ones by the number of respondents (ran
 300 items), the reason for "fewer than eight"; and what part of the time of a fit, with standard
 errors, goes into its warnings, at most.
 
+``--constants`` shows instead what the constants of `irtkit.signs.leftover` do: each is changed, and
+the number of data sets of one ability that are warned of printed, with the largest ratio.
+
 Run with ``make studies``; ``--out benchmarks/results/warnings_of_fit.json`` stores the figures.
 """
 
 from __future__ import annotations
 
+import importlib
 import time
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -305,12 +309,60 @@ def costs(repetitions: int = 10) -> list[dict[str, Any]]:
     return rows
 
 
+CONSTANTS: dict[str, tuple[float, ...]] = {
+    "_RARE": (0.0, 0.1),
+    "_MOST_KINKS": (3, 16),
+    "_PER_KINK": (10, 50),
+    "_LEAST_SQUARE": (0.005, 0.05),
+    "_FEW": (0.0,),
+}
+VARIED_ON: dict[str, Draw] = {
+    "95 % right, 200 × 500": one(200, 500, easier=3.75),
+    "SD 3, 2,000 × 40": one(2000, 40, "wide"),
+    "SD 3, 60 × 200": one(60, 200, "wide"),
+    "−exponential, steep, 200 × 500": one(200, 500, "−exponential", spread=0.8),
+    "30 × 1,000": one(30, 1000),
+    "80 % and 20 %, r −0.5, 300 × 100": two(300, 100, 0.2, -0.5),
+}
+
+
+def constants(sets: int) -> None:
+    """Print how many sets are warned of, and the largest ratio, for every constant changed."""
+    module: Any = importlib.import_module("irtkit.signs.leftover")
+    drawn = []
+    for draw in VARIED_ON.values():
+        made = (draw(np.random.default_rng([seed, 14])) for seed in range(sets))
+        patterns = [patterns_of(one_of, synthetic_is_real=False) for one_of in made]
+        drawn.append([(some, proportion_score(some)) for some in patterns])
+    print(*VARIED_ON, sep="; ")
+
+    def shown(label: str) -> None:
+        cells = []
+        for some in drawn:
+            found = [module.leftover(*each) for each in some]
+            warned = sum(each.stands_out for each in found)
+            cells.append(f"{warned:2} ({max(each.ratio for each in found):.2f})")
+        print(f"{label:22}", *cells, sep="  ", flush=True)
+
+    shown("as it is")
+    for name, values in CONSTANTS.items():
+        before = getattr(module, name)
+        for value in values:
+            setattr(module, name, value)
+            shown(f"{name} {value:g}")
+        setattr(module, name, before)
+
+
 def main() -> None:
     """Print the tables, and store the figures where asked."""
     parser = arguments(__doc__)
     parser.add_argument("--sets", type=int, default=20, help="data sets of every setting")
     parser.add_argument("--only", default="", help="settings whose name holds this")
+    parser.add_argument("--constants", action="store_true", help="vary the constants instead")
     options = parser.parse_args()
+    if options.constants:
+        constants(options.sets)
+        return
     head = ["setting", "wanted", *KINDS, "ratio", "correlation"]
     print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
     everything = [

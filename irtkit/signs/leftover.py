@@ -17,8 +17,9 @@ of its own; Horn 1965). Here it is held against the next one: many families of n
 It is silent where there is little to go by: with fewer than 30 respondents, or fewer than 20 items
 that are neither too easy nor too hard and have enough responses.
 
-What it sees is measured in ``benchmarks/warnings_of_fit.py``. A few families in all make a pattern,
-too, and so do a part of the respondents for whom other items are hard.
+What it sees, and what its constants do, is measured in ``benchmarks/warnings_of_fit.py`` (20 sets
+each; ``--constants``). A few families in all make a pattern, too, and so does a part of the
+respondents for whom other items are hard.
 """
 
 from __future__ import annotations
@@ -40,27 +41,27 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 _MAX_ITEMS, _MAX_CELLS = 512, 2**17
-"""Items and cells looked at: 2 ms at 2,000 × 40, and at most 10 at any shape."""
+"""Items and cells looked at: a few milliseconds at any shape."""
 _RARE = 0.05
 """Share right, or wrong, below which an item is left out: rare answers of a few respondents make
-patterns of chance. With all of them the ratio is 2.6 in one of ten sets with 95 % right."""
+patterns of chance. With all of them 18 of 20 sets of 200 × 500 with 95 % right are warned of."""
 _LEAST_RESPONDENTS, _LEAST_ITEMS, _LEAST_RESPONSES = 30, 20, 10
 """Of fewer nothing is said; the last is of a respondent to the items looked at, and of an item by
-the respondents. With 20 of 100 items on a second ability 30 respondents are too few in any case."""
+the respondents. 30 respondents, or 20 items, show a second ability in few sets as it is."""
 _LEAST_KINKS, _PER_KINK, _MOST_KINKS = 2, 20, 8
 """Kinks that curves have at least, respondents for each further one, and most kinks. With three at
-any number abilities with an SD of 3 make a pattern in all of 12 sets of 2,000 × 40, and exponential
-ones with steep slopes in a third; with one for 50 respondents, in 7 of 20 sets of 60 × 200."""
+most, abilities with an SD of 3 are warned of in 10 of 20 sets of 2,000 × 40; with one for 50
+respondents, in 3 of 60 × 200; twice as many of either change nothing."""
 _RIDGE = 1e-3
 """Of responses, added where an item was not answered on both sides of a kink."""
 _LEAST_SQUARE = 0.02
 """Mean square that deviations are taken to have at least: 0.16 is that of an item of middling
-difficulty with a slope of 1, and what is known almost surely is not blown up to that. A quarter
-of it lets abilities with an SD of 3 make a pattern in a fifth of the sets of 2,000 × 40."""
+difficulty with a slope of 1, and what is known almost surely is not blown up to that. With a
+quarter, abilities with an SD of 3 are warned of in 2 of 20 sets of 2,000 × 40."""
 _LEAST_RATIO, _FEW, _SPREADS = 1.15, 6.0, 11.0
 """Ratio from which a pattern is said to stand out where responses are many; what is added where
 they are few, this over the number of respondents, and the square of this times the spread of the
-largest value in noise. Of one ability come up to 1.1 at 1,000 × 100, 1.3 at 30 × 1,000 and 1.5 at
+largest value in noise. Of one ability come up to 1.07 at 2,000 × 40, 1.2 at 30 × 1,000 and 1.5 at
 30 × 50, where the bounds are 1.17, 1.41 and 1.71."""
 _SINGULAR_VALUES = 3
 
