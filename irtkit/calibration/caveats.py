@@ -14,7 +14,7 @@ import numpy as np
 
 from irtkit.calibration.summary import NOT_SHARE_RIGHT, ONE_ABILITY
 from irtkit.checks import first_names
-from irtkit.signs import leftover, proportion_score
+from irtkit.signs import leftover
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,7 +55,12 @@ _SHOWN = 4
 
 
 def caveats_of(
-    result: FitResult, patterns: Patterns, components: Components | None, *, counted_anew: bool
+    result: FitResult,
+    patterns: Patterns,
+    proportion: ProportionScore,
+    components: Components | None,
+    *,
+    counted_anew: bool,
 ) -> Iterator[str]:
     """Sentences on a fit, the gravest first.
 
@@ -77,7 +82,6 @@ def caveats_of(
         yield _few(result)
     if counted_anew and (found := _agreement_of(result, patterns)):
         yield found
-    proportion = proportion_score(patterns)
     if components is None and (found := _does_not_follow(result, proportion)):
         yield found  # of parts that share no response both scales are any
     left = leftover(patterns, proportion)

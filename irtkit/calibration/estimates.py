@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from irtkit.patterns import Counts
     from irtkit.quadrature import Nodes
     from irtkit.responses import ResponseMatrix
+    from irtkit.signs import ProportionScore
 
 
 _UNBOUNDED_INFORMATION = 0.05
@@ -70,6 +71,7 @@ def result_of(
     estimates: Estimates,
     responses: ResponseMatrix,
     counts: Counts,
+    proportion: ProportionScore,
     *,
     model: ModelName,
     method: str,
@@ -78,7 +80,7 @@ def result_of(
     """Turn the scale the right way up, set the unit of Rasch, and put labels on."""
     separate = settings.synthetic == "separate"
     synthetic = responses.synthetic if separate else np.zeros_like(responses.synthetic)
-    stretch, latent_sd = _units(estimates, counts, synthetic, model)
+    stretch, latent_sd = _units(estimates, proportion, model)
     status = _status(estimates, counts, synthetic, model)
     parameters = _parameters(estimates, stretch, status, settings.prior)
     nodes = estimates.nodes.theta * abs(stretch)
@@ -119,18 +121,16 @@ def result_of(
 
 
 def _units(
-    estimates: Estimates, counts: Counts, synthetic: NDArray[np.bool_], model: ModelName
+    estimates: Estimates, proportion: ProportionScore, model: ModelName
 ) -> tuple[float, float]:
     """Factor from ability here to ability in the result, and its SD among real respondents.
 
-    The factor is below 0 if ability falls with the proportion right among real respondents.
+    The factor is below 0 if ability falls with how much real respondents get right: as a share of
+    what they answered, less how easy that was, as the able may have met harder items.
     """
     latent_sd = 1.0 if estimates.latent_sd is None else estimates.latent_sd
     if not estimates.common_slope:
-        kept = ~synthetic & (counts.respondent_responses > 0)
-        share = counts.respondent_right[kept] / counts.respondent_responses[kept]
-        agreement = float((share - share.mean()) @ estimates.ability[kept])
-        return -1.0 if agreement < 0 else 1.0, latent_sd
+        return -1.0 if proportion.value @ estimates.ability < 0 else 1.0, latent_sd
     common = float(estimates.items.slope[0])  # the proportions right may all be equal
     if model == "Rasch" and estimates.latent_sd is None:
         return common, abs(common)

@@ -236,6 +236,7 @@ def _fitted(
     from irtkit.calibration.maximum_likelihood import maximum_likelihood
     from irtkit.components import components_of
     from irtkit.patterns import patterns_of
+    from irtkit.signs import proportion_score
 
     patterns = patterns_of(responses, synthetic_is_real=settings.synthetic == "ordinary")
     counts = patterns.counts
@@ -278,11 +279,14 @@ def _fitted(
             problem, schedule, whole, responses, model, settings, variational, report
         ).estimates()
     method = "em" if variational is None else "vi"
-    result = result_of(estimates, responses, counts, model=model, method=method, settings=settings)
+    proportion = proportion_score(patterns)
+    result = result_of(
+        estimates, responses, counts, proportion, model=model, method=method, settings=settings
+    )
     components = components_of(patterns)
-    counted_anew = result.settings.trial_correlation and given is None
-    told = tuple(caveats_of(result, patterns, components, counted_anew=bool(counted_anew)))
-    return replace(result, warnings=told, components=components)
+    counted_anew = bool(result.settings.trial_correlation and given is None)
+    told = caveats_of(result, patterns, proportion, components, counted_anew=counted_anew)
+    return replace(result, warnings=tuple(told), components=components)
 
 
 def _variational_of(method: object) -> Variational | None:

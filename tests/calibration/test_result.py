@@ -317,3 +317,17 @@ def test_the_log_likelihood_of_counts_is_that_of_their_sequence() -> None:
     weights = np.exp(-(theta**2) / 2)
     marginal = likelihood @ weights / weights.sum()
     assert found.log_likelihood == pytest.approx(np.log(marginal).sum(), abs=1e-4)
+
+
+def test_ability_rises_though_the_able_met_harder_items_and_got_less_right() -> None:
+    generator = np.random.default_rng(4)
+    abilities = np.repeat([1.0, -1.0], 20)
+    difficulty = np.concatenate([np.zeros(60), np.full(100, 2.5), np.full(100, -2.5)])
+    items = irtkit.ItemParameters.from_difficulty(np.ones(260), difficulty)
+    values = irtkit.simulate_responses(items, abilities, seed=generator).values.copy()
+    values[:20, 160:] = values[20:, 60:160] = -1
+    result = irtkit.fit(irtkit.ResponseMatrix(values), "2PL")
+    able = result.respondents.iloc[:20]
+    assert able["accuracy"].mean() < result.respondents["accuracy"].mean()
+    assert able["ability"].min() > 0
+    assert result.parameters.discrimination[:60].mean() > 0.5
