@@ -229,6 +229,11 @@ class FitResult:
         return None if self.posterior is None else self.posterior.elbo
 
     @property
+    def elbo_se(self) -> float | None:
+        """Monte-Carlo standard error of elbo; None for EM."""
+        return None if self.posterior is None else self.posterior.elbo_se
+
+    @property
     def n_real(self) -> int:
         """Number of respondents that are not synthetic."""
         return int((~self.synthetic).sum())
@@ -353,7 +358,10 @@ class FitResult:
         if mark:
             lines.append("* as if no prior held the parameters; compare fits with prior=None")
         if self.elbo is not None:
-            lines.append(f"evidence lower bound {self.elbo:.3f}; items are posterior means")
+            lines.append(
+                f"evidence lower bound {self.elbo:.3f} ± {self.elbo_se:.3f}; "
+                "items are posterior means"
+            )
         if self.model == "Rasch":
             lines.append(f"SD of ability {self.latent_sd:.3f}")
         if self.dependence is not None:
