@@ -303,7 +303,8 @@ class Posterior:
             if self.bent is None:
                 own = guide.own[some] + np.einsum("jkl,njl->njk", guide.factor[some], deviates)
             else:
-                own = self.bent.some(some).at(deviates)
+                bent, size = self.bent.some(some), deviates[0].size
+                own = np.concatenate([bent.at(deviates[k]) for k in blocks(len(common), 8 * size)])
             own -= np.einsum("jkr,nr->njk", guide.loading[some], common)
             drawn = np.stack(
                 [part.parameters(Point(o, s)) for o, s in zip(own, shared, strict=True)]
