@@ -215,7 +215,9 @@ class FitResult:
         the search moves, that a full step from there would make.
         Of a variational fit the log-likelihood is that expected under the posterior, of all
         responses, change is the root mean square step of the posterior means in posterior SDs,
-        and elbo and elbo_smoothed follow, in nats.
+        and elbo and elbo_smoothed follow, in nats. They are of points at one distance from the
+        middle, which tell one step from another and may be a nat or two above the elbo of the
+        result.
         """
         import pandas as pd
 

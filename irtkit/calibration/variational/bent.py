@@ -65,9 +65,6 @@ _SETS = 4
 that of the means before it; with one set 0.1."""
 _LEAST_GUESSING, _FARTHEST_LOGIT = 1e-30, 200.0
 """Beyond these curves stay where they are."""
-_SETS = 4
-"""Sets of points that the last step is a mean over: means are then off by 0.06 to 0.1 SDs, as with
-16 of them."""
 
 _FINE = np.linspace(0, len(_LOGITS) - 1, 10 * len(_LOGITS) - 9)
 _SPLINE = CubicSpline(np.arange(len(_LOGITS)), np.eye(len(_LOGITS)))(_FINE)
