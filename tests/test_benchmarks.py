@@ -250,11 +250,12 @@ def test_posteriors_with_guessing_are_set_beside_a_sampler(
     for record in records:
         # so few draws know an SD to 10 %, and so few responses leave it far from normal
         assert 0.5 < record["sd_ratio"] < 1.5
-        assert ("missed" in guessing.sampler_row(record | {"sd_ratio": 0.85})) is True
+        missed = record | {"sd_ratio": 0.85, "shape": [500, 30]}
+        assert "missed" in guessing.sampler_row(missed)
     held = guessing.coverage(60, 5, "from the prior", 2, exact=False)
     for record in held:
         assert record["coverage"] * 10 == pytest.approx(round(record["coverage"] * 10))
-        row = guessing.coverage_row(record | {"coverage": 0.5})
+        row = guessing.coverage_row(record | {"coverage": 0.5, "shape": [500, 30]})
         assert "missed" in row
 
 

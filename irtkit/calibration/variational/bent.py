@@ -221,7 +221,7 @@ def _right_and_wrong(parameters: Array, theta: Array) -> tuple[Array, Array]:
     wrong = 1 / (1 + odds)
     odds += c
     odds *= wrong
-    wrong *= 1 - c
+    wrong *= expit(-logit)
     return odds, wrong
 
 
