@@ -78,7 +78,7 @@ class Posterior:
     """Evidence lower bound in nats, abilities integrated out; constants of the priors included. It
     is that of the normal distribution, from which items with guessing are then bent."""
     elbo_se: float
-    """Monte-Carlo standard error of elbo."""
+    """Monte-Carlo standard error of elbo, from four sets of points: itself known to some 40 %."""
     encoder: Encoder | None
     """Of an amortised fit: what tells abilities from answers."""
     stretch: float

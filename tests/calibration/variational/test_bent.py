@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit
+from scipy.special import betaln, expit, logit
 
 from irtkit import (
     Beta,
@@ -117,8 +117,8 @@ def test_own_coordinates_at_the_nodes_are_those_held(guide: Guide) -> None:
         assert bent.at(deviates)[:, :2] == pytest.approx(expected)
 
 
-def one_item_exactly(share_right: float, n: int) -> dict[str, tuple[float, float]]:
-    """Means and SDs of one item, of which responses tell P(right) and no more."""
+def one_item_exactly(share_right: float, n: int) -> tuple[dict[str, tuple[float, float]], float]:
+    """Means and SDs of one item, of which responses tell P(right) and no more; log evidence."""
     a, d, c = np.linspace(-1.6, 1.6, 41), np.linspace(-6, 6, 81), np.linspace(-4, 1, 81)
     theta = np.linspace(-6, 6, 61)
     weights = np.exp(-0.5 * theta**2) / np.exp(-0.5 * theta**2).sum()
@@ -127,10 +127,12 @@ def one_item_exactly(share_right: float, n: int) -> dict[str, tuple[float, float
     guessing = expit(c)
     right = guessing + (1 - guessing) * known[..., None]
     log_prior = -0.5 * (log_a / 0.4) ** 2 - 0.5 * (intercept / 1.5) ** 2
-    of_guessing = 5 * np.log(guessing) + 17 * np.log1p(-guessing)
+    of_guessing = 5 * np.log(guessing) + 17 * np.log1p(-guessing)  # as one of the logit
     k = share_right * n
     value = log_prior[..., None] + of_guessing + k * np.log(right) + (n - k) * np.log1p(-right)
     weight = np.exp(value - value.max())
+    constants = np.log(0.4 * 1.5 * 2 * np.pi) + betaln(5, 17)  # what densities are divided by
+    evidence = value.max() + np.log(weight.sum() * (a[1] - a[0]) * (d[1] - d[0]) * (c[1] - c[0]))
     weight /= weight.sum()
     found = {}
     for name, x in zip(
@@ -138,7 +140,7 @@ def one_item_exactly(share_right: float, n: int) -> dict[str, tuple[float, float
     ):
         mean = float((weight * x).sum())
         found[name] = mean, float(np.sqrt((weight * (x - mean) ** 2).sum()))
-    return found
+    return found, float(evidence - constants)
 
 
 @pytest.mark.parametrize("share_right", [0.3, 0.5, 0.8])
@@ -146,7 +148,12 @@ def test_one_item_has_its_exact_posterior(share_right: float) -> None:
     n = 400
     values = (np.arange(n) < share_right * n).astype(np.int8)[:, None]
     result = fit(ResponseMatrix(values), "3PL", method="vi", prior=PRIOR)
-    for name, (mean, sd) in one_item_exactly(share_right, n).items():
+    moments, evidence = one_item_exactly(share_right, n)
+    # a normal distribution is as far below as the ridge is bent
+    assert result.elbo is not None
+    assert result.elbo_se is not None
+    assert evidence - 1.0 < result.elbo < evidence + 4 * result.elbo_se
+    for name, (mean, sd) in moments.items():
         # a normal guide has SDs that are off by up to 40 %
         assert result.items[name].iloc[0] == pytest.approx(mean, abs=0.1 * sd), name
         assert result.items[f"{name}_se"].iloc[0] == pytest.approx(sd, rel=0.1), name
