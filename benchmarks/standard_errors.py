@@ -167,11 +167,13 @@ def log_learned(learned: dict[str, Any], slope: Any, intercept: Any, logit: Any)
     return total if logit is None else total + log_beta(logit).sum()
 
 
-def objective(x: Any, right: Any, sizes: tuple[int, ...], log_prior: Any) -> Any:
+def objective(
+    x: Any, right: Any, sizes: tuple[int, ...], log_prior: Any, n_nodes: int = NODES
+) -> Any:
     """Log-likelihood and log prior of slopes, intercepts, logits, and what is learned."""
     slope, intercept, logit, learned = jnp.split(x, np.cumsum(sizes)[:-1])
     slope = jnp.broadcast_to(slope, intercept.shape)
-    theta = jnp.linspace(-LIMIT, LIMIT, NODES)
+    theta = jnp.linspace(-LIMIT, LIMIT, n_nodes)
     weights = norm.logpdf(theta) - logsumexp(norm.logpdf(theta))
     z = theta[:, None] * slope + intercept
     if sizes[2]:

@@ -226,6 +226,39 @@ def test_variational_coverage_counts_the_intervals_that_hold_the_truth(
     assert "missed" not in variational.coverage_row(study, records[0] | {"coverage": 0.9})
 
 
+def test_the_sampler_of_guessing_draws_from_a_normal_density_what_it_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    guessing = load("guessing")
+    precision = np.array([[2.0, 0.8], [0.8, 1.0]])
+    found, accepted = guessing.hamiltonian(
+        lambda x: (-0.5 * x @ precision @ x, -precision @ x), 2, 4_000
+    )
+    assert accepted > 0.6
+    # 4,000 draws, each from a trajectory about as long as the density is wide
+    assert np.cov(found.T) == pytest.approx(np.linalg.inv(precision), abs=0.15)
+
+
+def test_posteriors_with_guessing_are_set_beside_a_sampler(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    guessing = load("guessing")
+    records = guessing.beside_sampler(60, 5, 100)
+    assert [record["parameter"] for record in records] == [*guessing.PARAMETERS]
+    for record in records:
+        # so few draws know an SD to 10 %, and so few responses leave it far from normal
+        assert 0.5 < record["sd_ratio"] < 1.5
+        missed = record | {"sd_ratio": 0.85, "shape": [500, 30]}
+        assert "missed" in guessing.sampler_row(missed)
+    held = guessing.coverage(60, 5, "from the prior", 2, exact=False)
+    for record in held:
+        assert record["coverage"] * 10 == pytest.approx(round(record["coverage"] * 10))
+        row = guessing.coverage_row(record | {"coverage": 0.5, "shape": [500, 30]})
+        assert "missed" in row
+
+
 def test_near_copies_are_judged_alone_and_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     near_copies = load("near_copies")

@@ -47,8 +47,9 @@ CALIBRATION = (
     *("information", "many_items", "standard_errors", "item_likelihoods", "empirical"),
     *("variational.options", "variational.coordinates", "variational.target", "variational.guide"),
     *("variational.elbo", "variational.minibatches", "variational.encoder"),
-    *("variational.amortised", "variational.posterior", "variational.inference"),
-    *("variational.checkpoint", "result", "estimates", "caveats", "maximum_likelihood"),
+    *("variational.amortised", "variational.bent", "variational.posterior"),
+    *("variational.inference", "variational.checkpoint"),
+    *("result", "estimates", "caveats", "maximum_likelihood"),
     *("variational.fit_variational", "fitting"),
 )
 """Modules of the largest folder, bottom-up; what they import for types alone counts as well."""

@@ -204,6 +204,8 @@ class AtPrior(NamedTuple):
     """Curvature between items and m, log τ, (n_items, k, 2)."""
     corner: Array
     """Curvature by m and log τ, (2, 2)."""
+    by_item: Array
+    """What of the log density is that of each item, (n_items,)."""
 
 
 def summed(
@@ -221,12 +223,14 @@ def summed(
         np.zeros((n, size, 2)),
     )
     value, by_hyper, corner = 0.0, np.zeros(2), np.zeros((2, 2))
+    by_item = np.zeros(n)
     if sds is not None and hyper is not None:
         for k, (sd, at) in enumerate(zip(sds, (hyper.location, hyper.log_scale), strict=True)):
             value += -0.5 * (at / sd) ** 2 - math.log(sd) - _LOG_ROOT_2PI
             by_hyper[k], corner[k, k] = -at / sd**2, sd**-2.0
     for term in terms:
         of_items, derivative, curvature = term.at if copies is None else term.at.times(copies)
+        by_item += of_items
         value += float(of_items.sum())
         for i, by_i in term.by_item.items():
             gradient[:, i] += derivative * by_i
@@ -239,7 +243,7 @@ def summed(
             by_hyper[i] += (derivative * by_i).sum()
             for j, by_j in term.by_hyper.items():
                 corner[i, j] += (curvature * by_i * by_j).sum()
-    return AtPrior(value, gradient, by_hyper, blocks, border, corner)
+    return AtPrior(value, gradient, by_hyper, blocks, border, corner, by_item)
 
 
 class Prior(Protocol):

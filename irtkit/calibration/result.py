@@ -238,7 +238,9 @@ class FitResult:
         the search moves, that a full step from there would make.
         Of a variational fit the log-likelihood is that expected under the posterior, of all
         responses, change is the root mean square step of the posterior means in posterior SDs,
-        and elbo and elbo_smoothed follow, in nats.
+        and elbo and elbo_smoothed follow, in nats. They are of points at one distance from the
+        middle, which tell one step from another and may be a nat or two above the elbo of the
+        result.
         """
         import pandas as pd
 
@@ -250,6 +252,11 @@ class FitResult:
     def elbo(self) -> float | None:
         """Evidence lower bound of a variational fit, in nats; None for EM."""
         return None if self.posterior is None else self.posterior.elbo
+
+    @property
+    def elbo_se(self) -> float | None:
+        """Monte-Carlo standard error of elbo; None for EM."""
+        return None if self.posterior is None else self.posterior.elbo_se
 
     @property
     def n_real(self) -> int:
@@ -391,7 +398,10 @@ class FitResult:
         if mark:
             lines.append("* as if no prior held the parameters; compare fits with prior=None")
         if self.elbo is not None:
-            lines.append(f"evidence lower bound {self.elbo:.3f}; items are posterior means")
+            lines.append(
+                f"evidence lower bound {self.elbo:.3f} ± {self.elbo_se:.3f}; "
+                "items are posterior means"
+            )
         if correlation := self.settings.trial_correlation:
             lines.append(
                 f"repeated trials count for less, in the log-likelihood as well: they correlate by "

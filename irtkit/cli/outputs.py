@@ -21,7 +21,7 @@ _FIT_FILES = ("items.csv", "respondents.csv", "summary.json")
 _COMPARISON_FILES = ("difficulties.csv", "difficulty_pairs.csv", "difficulty_summary.txt")
 _HELD_OUT, _SYSTEMS = "held_out.csv", "systems.csv"
 _OUTCOMES = (
-    *("converged", "n_iterations", "log_likelihood", "elbo", "aic", "bic"),
+    *("converged", "n_iterations", "log_likelihood", "elbo", "elbo_se", "aic", "bic"),
     *("n_parameters", "latent_sd"),
 )
 _VERSIONS_OF = ("irtkit", "numpy", "scipy", "jax", "pandas")

@@ -79,6 +79,11 @@ class Coordinates:
         sign = None if self.sign is None else self.sign[which]
         return replace(self, n_items=len(range(*which.indices(self.n_items))), sign=sign)
 
+    def repeated(self, n: int) -> Coordinates:
+        """Coordinates of every item ``n`` times in a row."""
+        sign = None if self.sign is None else np.repeat(self.sign, n)
+        return replace(self, n_items=n * self.n_items, sign=sign)
+
     def scale(self, point: Point) -> Array:
         """Return τ, or the common slope."""
         return np.asarray(np.exp(point.shared[..., -1]) if self.n_shared else 1.0)

@@ -22,6 +22,7 @@ from irtkit.calibration.maximise import FAR, Control, Monitor, Stopping, maximis
 from irtkit.calibration.maximum_likelihood import maximum_of, start
 from irtkit.calibration.variational import inference
 from irtkit.calibration.variational.amortised import Amortised
+from irtkit.calibration.variational.bent import bent_posterior
 from irtkit.calibration.variational.checkpoint import Checkpoint, digest_of
 from irtkit.calibration.variational.encoder import Encoder
 from irtkit.calibration.variational.minibatches import Batches
@@ -166,9 +167,11 @@ class VariationalFit:
     def _summary(self, state: State, batches: Batches) -> Estimates:
         """Posterior means and SDs, and the likelihood at the means."""
         patterns, target = self.patterns, state.target
-        abilities, elbo = inference.abilities_of(state, batches)
-        coordinates, guide = target.coordinates, state.guide
-        parameters, covariance = _by_logit(*moments_of(coordinates, guide))
+        abilities, bound = inference.abilities_of(state, batches)
+        coordinates, guide, bent = target.coordinates, state.guide, None
+        if self.model == "3PL":
+            guide, bent = bent_posterior(target, guide, self._exact_batches(), state.nodes)
+        parameters, covariance = _by_logit(*moments_of(coordinates, guide, bent))
         log_likelihood, error = self._log_likelihood(parameters, state)
         return Estimates(
             items=Items(*parameters.T),
@@ -194,9 +197,11 @@ class VariationalFit:
                 coordinates=coordinates,
                 guide=guide,
                 abilities=abilities,
-                elbo=elbo,
+                elbo=bound.value,
+                elbo_se=bound.error,
                 encoder=_encoder_of(batches),
                 stretch=1.0,
+                bent=bent,
             ),
         )
 

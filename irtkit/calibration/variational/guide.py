@@ -73,25 +73,30 @@ class Guide(NamedTuple):
         return Point(self.own + moved, self.shared + s[: len(self.shared)])
 
     def deviates(
-        self, generator: np.random.Generator, distance: Array | float = 1.0
+        self,
+        generator: np.random.Generator,
+        distance: Array | float = 1.0,
+        shared_distance: Array | float = 1.0,
     ) -> Iterator[tuple[Array, Array]]:
         """Pairs of opposite deviates for :meth:`at`.
 
         Those of each item are ±√k times the axes of a system turned at random: over the pairs, the
         mean of any cubic of one item is that under the guide, while items move independently.
-        ``distance`` is a factor to them, of all items or of each.
+        ``distance`` and ``shared_distance`` are factors to them, of all or of each pair (and item).
         """
         n_items, k = self.own.shape
         n_pairs, r = self.n_directions, len(self.common)
-        distance = np.broadcast_to(distance, n_items)[:, None, None]
-        turned = _rotations(generator, n_items, k) * (distance * math.sqrt(k))
+        distance = np.broadcast_to(distance, (n_pairs, n_items))
+        shared_distance = np.broadcast_to(shared_distance, n_pairs)
+        turned = _rotations(generator, n_items, k) * math.sqrt(k)
         axes = np.linalg.qr(generator.normal(size=(r, r)))[0] * math.sqrt(r)
         for pair in range(n_pairs):
-            own = turned[:, :, pair % k]
+            own = turned[:, :, pair % k] * distance[pair, :, None]
             if pair >= k:  # one coordinate by item: signs drawn anew
                 own = own * generator.choice((-1.0, 1.0), size=(n_items, 1))
+            common = axes[:, pair % r] * shared_distance[pair]
             for side in (1.0, -1.0):
-                yield side * own, side * axes[:, pair % r]
+                yield side * own, side * common
 
     def common_root(self) -> Array:
         """Symmetric square root of the covariance of what is shared."""
@@ -109,29 +114,51 @@ class Guide(NamedTuple):
 
     def entropy(self) -> float:
         """Differential entropy in nats."""
-        n, k = len(self.shared), self.own.shape[1]
-        diagonal = np.einsum("jkk->jk", self.factor)
-        total = 0.5 * (self.own.size + n) * (1 + math.log(2 * math.pi)) + np.log(diagonal).sum()
-        rest = self.common
-        if n:
-            head, side = self.common[:n, :n], self.common[:n, n:]
-            total += 0.5 * np.linalg.slogdet(head)[1]
-            rest = self.common[n:, n:] - side.T @ np.linalg.solve(head, side)
-        inner = np.linalg.solve(self.factor, self.loading[:, :, n:]).reshape(len(self.own) * k, -1)
-        total += 0.5 * np.linalg.slogdet(np.eye(len(rest)) + rest @ (inner.T @ inner))[1]
-        return float(total)
+        n, size = len(self.shared), self.own.size + len(self.shared)
+        _, rest, inner = self._given_shared()
+        total = 0.5 * size * (1 + math.log(2 * math.pi))
+        total += np.log(np.einsum("jkk->jk", self.factor)).sum()
+        total += 0.5 * np.linalg.slogdet(self.common[:n, :n])[1]
+        return float(total + 0.5 * np.linalg.slogdet(np.eye(len(rest)) + rest @ inner.T @ inner)[1])
 
-    def distances(self, generator: np.random.Generator, n: int) -> Array:
-        """Factors for :meth:`deviates`, (n, n_items): n sets that together are as far as normal.
+    def squares(self, own: Array, common: Array) -> Array:
+        """Squared Mahalanobis distances of points from the mean, (n,).
 
-        Each item has the distances of n equal parts of the distribution, in an order of its own,
-        so that mean squares stay those of the guide.
+        Their deviates are (n, n_items, k) and (n, r). There are more of these than coordinates, so
+        that it is not they that are squared.
         """
-        k = self.own.shape[1]
-        ends = chi2.ppf(np.arange(n + 1) / n, k)
-        squares = n * np.diff(chi2.cdf(ends, k + 2))  # the mean of x over a part is that over k
-        order = generator.permuted(np.tile(np.arange(n), (len(self.own), 1)), axis=1)
-        return np.asarray(np.sqrt(squares[order.T]))
+        by_shared, rest, inner = self._given_shared()
+        n, s = len(self.shared), common @ self.common_root()
+        head, shifts = s[:, :n], s[:, n:] - s[:, :n] @ by_shared
+        found = (head * np.linalg.solve(self.common[:n, :n], head.T).T).sum(axis=1)
+        off = own.reshape(len(own), -1) - shifts @ inner.T
+        pull = off @ inner
+        within = np.eye(len(rest)) + rest @ inner.T @ inner  # Woodbury 1950
+        less = (pull * np.linalg.solve(within, rest @ pull.T).T).sum(axis=1)
+        return np.asarray(found + (off**2).sum(axis=1) - less)
+
+    def _given_shared(self) -> tuple[Array, Array, Array]:
+        """Regression of shifts on shared coordinates, what it leaves of them, and how items follow.
+
+        The last is in units of the factors, a row for every own coordinate.
+        """
+        n = len(self.shared)
+        head, side = self.common[:n, :n], self.common[:n, n:]
+        by_shared = np.asarray(np.linalg.solve(head, side))
+        inner = np.asarray(np.linalg.solve(self.factor, self.loading[:, :, n:]))
+        rest = np.asarray(self.common[n:, n:] - side.T @ by_shared)
+        return by_shared, rest, inner.reshape(self.own.size, -1)
+
+    def distances(self, generator: np.random.Generator, n: int) -> Iterator[tuple[Array, Array]]:
+        """Factors for :meth:`deviates` with which each point is one of the guide; of ``n`` sets.
+
+        Each item, and what is shared, has distances from equal parts of their distribution, in an
+        order of its own: one from every part.
+        """
+        n_items, k = self.own.shape
+        n_pairs, r = self.n_directions, len(self.common)
+        own = _stratified(generator, n * n_pairs, n_items, k).reshape(n, n_pairs, n_items)
+        return zip(own, _stratified(generator, n * n_pairs, 1, r).reshape(n, n_pairs), strict=True)
 
     def around(self, generator: np.random.Generator) -> list[Point]:
         """Points around the mean, every item on its own."""
@@ -237,6 +264,12 @@ def _positive(own: Array) -> Array:
     return np.asarray(
         ((vectors * kept) @ vectors.transpose(0, 2, 1)) * scale[:, :, None] * scale[:, None, :]
     )
+
+
+def _stratified(generator: np.random.Generator, n: int, n_columns: int, k: int) -> Array:
+    """Lengths of k standard normal deviates over √k, (n, n_columns), each row of any part."""
+    order = generator.permuted(np.tile(np.arange(n), (n_columns, 1)), axis=1).T
+    return np.asarray(np.sqrt(chi2.ppf((order + generator.random(order.shape)) / n, k) / k))
 
 
 def _rotations(generator: np.random.Generator, n_items: int, k: int) -> Array:

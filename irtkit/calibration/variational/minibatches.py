@@ -74,6 +74,17 @@ class Batches:
             engine = engine_of(self.patterns.chosen(some), with_guessing=with_guessing, mesh=mesh)
         return Likelihood(engine, nodes, self.patterns.n, exact=mesh is not None)
 
+    def gradient(self, parameters: Array, nodes: Nodes) -> Array:
+        """Gradient of the marginal likelihood of all respondents, (n_items, 2 or 3)."""
+        if self.size is None:
+            return self.marginal(None, nodes).evaluate(parameters)[1]
+        n = self.patterns.n
+        found = np.zeros_like(parameters)
+        for first in range(0, n, self.size):
+            some = np.arange(first, min(first + self.size, n))
+            found += len(some) / n * self.marginal(some, nodes).evaluate(parameters)[1]
+        return found
+
     def posteriors(self, parameters: Array, nodes: Nodes) -> Posteriors:
         """Posterior of every respondent."""
         if self.size is None:

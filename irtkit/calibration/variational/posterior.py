@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from irtkit.calibration.information import common_ability_basis
+from irtkit.calibration.variational.bent import Bent
 from irtkit.calibration.variational.coordinates import Coordinates, Point
 from irtkit.calibration.variational.encoder import Encoder, encoded, features_of
 from irtkit.calibration.variational.guide import Guide
@@ -50,7 +51,8 @@ class Abilities(NamedTuple):
 class Posterior:
     """Posterior distribution of items and abilities; ``result.posterior`` of a variational fit.
 
-    Items are normal in coordinates of their own, jointly with what they share. Given the items,
+    Items are normal in coordinates of their own, jointly with what they share; those with guessing
+    (3PL) follow the bent ridge of their density instead, given what they share. Given the items,
     the posterior of each ability is taken as normal; abilities also move with what the items
     share, which keeps every probability of a right answer in its place.
 
@@ -73,16 +75,21 @@ class Posterior:
     guide: Guide
     abilities: Abilities
     elbo: float
-    """Evidence lower bound in nats, abilities integrated out; constants of the priors included."""
+    """Evidence lower bound in nats, abilities integrated out; constants of the priors included. It
+    is that of the normal distribution, from which items with guessing are then bent."""
+    elbo_se: float
+    """Monte-Carlo standard error of elbo, from four sets of points: itself known to some 40 %."""
     encoder: Encoder | None
     """Of an amortised fit: what tells abilities from answers."""
     stretch: float
     """Factor from ability here to ability in the result: −1 turns the scale round."""
+    bent: Bent | None
+    """Of the 3PL: own coordinates of items given what they share, in place of the guide's."""
 
     def __repr__(self) -> str:
         return (
             f"<Posterior of {len(self.item_labels)} items and {len(self.respondent_labels)} "
-            f"respondents, evidence lower bound {self.elbo:.3f}>"
+            f"respondents, evidence lower bound {self.elbo:.3f} ± {self.elbo_se:.3f}>"
         )
 
     def stretched(self, factor: float) -> Posterior:
@@ -276,7 +283,8 @@ class Posterior:
     @classmethod
     def restored(cls, record: dict[str, Any], **of_result: Any) -> Posterior:
         """Make a posterior of what was stored, and of the labels and marks of its result."""
-        parts = {"coordinates": Coordinates, "guide": Guide, "abilities": Abilities}
+        record = {"elbo_se": np.nan, "bent": None, **record}  # of older files
+        parts = {"coordinates": Coordinates, "guide": Guide, "abilities": Abilities, "bent": Bent}
         return cls(**with_parts(record, **parts, encoder=Encoder), **of_result)
 
     def _common(self, generator: np.random.Generator, n: int) -> Array:
@@ -293,7 +301,11 @@ class Posterior:
         for some in blocks(len(guide.own), 1, _ITEMS_AT_ONCE):
             part = self.coordinates.some(some)
             deviates = generator.normal(size=(len(common), *guide.own[some].shape))
-            own = guide.own[some] + np.einsum("jkl,njl->njk", guide.factor[some], deviates)
+            if self.bent is None:
+                own = guide.own[some] + np.einsum("jkl,njl->njk", guide.factor[some], deviates)
+            else:
+                bent, size = self.bent.some(some), deviates[0].size
+                own = np.concatenate([bent.at(deviates[k]) for k in blocks(len(common), 8 * size)])
             own -= np.einsum("jkr,nr->njk", guide.loading[some], common)
             drawn = np.stack(
                 [part.parameters(Point(o, s)) for o, s in zip(own, shared, strict=True)]
@@ -307,8 +319,23 @@ class Posterior:
         return slope / self.stretch, ability * self.stretch
 
 
-def moments_of(coordinates: Coordinates, guide: Guide) -> tuple[Array, Array]:
-    """Posterior means of slope, intercept and guessing of every item, and their covariances.
+def moments_of(
+    coordinates: Coordinates, guide: Guide, bent: Bent | None = None
+) -> tuple[Array, Array]:
+    """Posterior means of slope, intercept and guessing of every item, and their covariances."""
+    if bent is None:
+        return _normal_moments(coordinates, guide)
+    weights, parts = bent.parts(guide)
+    mean, covariance = _normal_moments(coordinates.repeated(len(weights)), parts)
+    mean = mean.reshape(len(guide.own), -1, 3)
+    middle = weights @ mean
+    off = mean - middle[:, None]
+    covariance = covariance.reshape(*mean.shape, 3) + off[..., :, None] * off[..., None, :]
+    return middle, np.einsum("g,jgkl->jkl", weights, covariance)
+
+
+def _normal_moments(coordinates: Coordinates, guide: Guide) -> tuple[Array, Array]:
+    """The same where own coordinates are normal.
 
     Means over the centre, of weight 2/(D + 2), and points ±√(D + 2) times the axes of systems
     turned at random, the same for all items, D being the coordinates that an item depends on: exact
@@ -322,6 +349,7 @@ def moments_of(coordinates: Coordinates, guide: Guide) -> tuple[Array, Array]:
     whole[:, n:, :n], whole[:, :n, n:] = cross, cross.transpose(0, 2, 1)
     whole[:, n:, n:] = guide.own_covariance()
     whole[:, np.arange(k + n), np.arange(k + n)] *= 1 + 1e-10
+    whole[:, np.arange(k + n), np.arange(k + n)] += 1e-16  # a coordinate may be given
     root = np.linalg.cholesky(whole) * np.sqrt(k + n + 2)
     generator = np.random.default_rng(0)
     centre = _with_guessing(coordinates.parameters(guide.mean))

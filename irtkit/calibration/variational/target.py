@@ -111,7 +111,7 @@ class Target:
             return self.prior.coupled(items, hyper, common_slope=coordinates.common_slope)
         n, k = parameters.shape
         nothing = np.zeros((n, k)), np.zeros(2), np.zeros((n, k, k)), np.zeros((n, k, 2))
-        found = AtPrior(0.0, *nothing, np.zeros((2, 2)))
+        found = AtPrior(0.0, *nothing, np.zeros((2, 2)), np.zeros(n))
         if not coordinates.common_slope:
             return found
         density, step = _given(self.prior, "discrimination", exponential=True), 1e-4
@@ -120,6 +120,44 @@ class Target:
         found.by_hyper[1] = derivative[0]
         found.corner[1, 1] = max(float(ends[0][0] - ends[1][0]) / (2 * step), 0.0)
         return found._replace(log_density=float(value[0]))
+
+    def some(self, which: slice) -> Target:
+        """The same of some items."""
+        return replace(self, coordinates=self.coordinates.some(which))
+
+    def repeated(self, n: int) -> Target:
+        """The same of every item ``n`` times in a row."""
+        return replace(self, coordinates=self.coordinates.repeated(n))
+
+    def log_density(self, point: Point, parameters: Array) -> float:
+        """Log density of all items and of what they share."""
+        coupled = self.coupled(point, parameters).log_density
+        return coupled + float(self._of_coordinates(point).sum())
+
+    def by_item(self, point: Point, parameters: Array) -> Array:
+        """Log density of every item by itself, given what items share, (n_items,)."""
+        return self.coupled(point, parameters).by_item + self._of_coordinates(point)
+
+    def _of_coordinates(self, point: Point) -> Array:
+        """What concerns one coordinate at a time, (n_items,)."""
+        found = np.zeros(len(point.own))
+        for column, density in enumerate(self.densities()):
+            if density is not None:
+                found += density.at(point.own[:, column])[0]
+        return found
+
+    def pulled_back(self, point: Point, by_parameters: Array) -> Point:
+        """Gradient by coordinates of the log prior plus what has a gradient by parameters."""
+        coordinates = self.coordinates
+        prior = self.coupled(point, coordinates.parameters(point))
+        by_own, by_shared = coordinates.jacobian(point)
+        both = by_parameters + prior.gradient
+        own = np.einsum("jpk,jp->jk", by_own, both)
+        for column, density in enumerate(self.densities()):
+            if density is not None:
+                own[:, column] += density.at(point.own[:, column])[1]
+        shared = np.einsum("jpn,jp->n", by_shared, both)
+        return Point(own, shared + prior.by_hyper[2 - len(shared) :])
 
     def described(self, shared: Array) -> dict[str, Any]:
         """Return the prior for the settings of a result, given what the items share."""

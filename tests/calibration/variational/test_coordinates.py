@@ -88,6 +88,14 @@ def test_some_items_have_the_parameters_they_have_among_all(target: Target, guid
     assert found == pytest.approx(coordinates.parameters(mean)[some])
 
 
+def test_repeated_items_have_the_same_parameters(target: Target, point: Point) -> None:
+    found = target.coordinates.repeated(3).parameters(
+        Point(np.repeat(point.own, 3, axis=0), point.shared)
+    )
+    expected = np.repeat(target.coordinates.parameters(point), 3, axis=0)
+    assert found == pytest.approx(expected)
+
+
 def test_every_item_may_have_shared_coordinates_of_its_own(target: Target, point: Point) -> None:
     # as the points have from which moments of every item by itself are computed
     coordinates = target.coordinates

@@ -77,6 +77,29 @@ def test_the_entropy_is_that_of_the_whole_covariance(guide: Guide) -> None:
     assert guide.entropy() == pytest.approx(expected, rel=1e-9)
 
 
+def test_squares_are_distances_from_the_mean_under_the_whole_covariance(guide: Guide) -> None:
+    generator, precision = np.random.default_rng(4), np.linalg.inv(covariance_of(guide))
+    own = generator.normal(size=(3, *guide.own.shape))
+    common = generator.normal(size=(3, len(guide.common)))
+    off = [flat(guide.at(*pair)) - flat(guide.mean) for pair in zip(own, common, strict=True)]
+    expected = [x @ precision @ x for x in off]
+    assert guide.squares(own, common) == pytest.approx(np.array(expected), rel=1e-6)
+
+
+@pytest.mark.parametrize("target", ["1PL weak", "2PL weak", "3PL weak"], indirect=True)
+def test_distances_give_points_the_tails_of_the_guide(guide: Guide) -> None:
+    generator, fourth = np.random.default_rng(2), []
+    for _ in range(500):
+        for distances in guide.distances(generator, 4):
+            for own, common in guide.deviates(generator, *distances):
+                squares = (own**2).sum(axis=1), (common**2).sum()
+                fourth.append([np.mean(square**2) for square in squares])
+    sizes = guide.own.shape[1], len(guide.common)
+    for found, n in zip(np.mean(fourth, axis=0), sizes, strict=True):
+        # the fourth moment of n normal deviates; at one distance it would be n²
+        assert found == pytest.approx(n**2 + 2 * n, rel=0.06)
+
+
 def test_the_natural_gradient_is_the_covariance_times_the_gradient(guide: Guide) -> None:
     generator = np.random.default_rng(6)
     gradient = Point(

@@ -109,6 +109,15 @@ def test_posteriors_batch_by_batch_are_those_of_everybody(kind: str) -> None:
         assert other == pytest.approx(one, abs=1e-5)
 
 
+@pytest.mark.parametrize("size", [7, 15, 200])
+def test_the_gradient_of_all_batches_is_that_of_everybody(size: int) -> None:
+    whole, batches = whole_and_batches(drawn("missing"), size, "3PL")
+    parameters = parameters_of("3PL")
+    expected = whole.likelihood(0, NODES).evaluate(parameters)[1]
+    for given in (whole, batches):
+        assert given.gradient(parameters, NODES) == pytest.approx(expected, abs=1e-3)
+
+
 def test_finer_nodes_change_next_to_nothing_and_suit_the_items() -> None:
     fine, parameters = fixed_nodes(201, 8.0), parameters_of("2PL")
     for given in whole_and_batches(drawn(), SIZE, "2PL"):

@@ -101,7 +101,26 @@ def test_the_prior_is_the_density_that_its_documentation_states(
     # a guide without spread: expectations are values
     at_point = target.expected_prior(point.own, np.zeros_like(point.own)).value
     found = at_point + coupled(target, point).log_density
-    assert found == pytest.approx(written_out(target, point), abs=1e-9)
+    expected = written_out(target, point)
+    assert found == pytest.approx(expected, abs=1e-9)
+    parameters = target.coordinates.parameters(point)
+    assert target.log_density(point, parameters) == pytest.approx(expected, abs=1e-9)
+    # what is not of items is what is shared: m, log τ or a common slope
+    several, item = target.repeated(3), np.repeat(point.own, 3, axis=0)
+    of_items = several.by_item(Point(item, point.shared), np.repeat(parameters, 3, axis=0))
+    shared = expected - target.by_item(point, parameters).sum()
+    assert of_items.sum() == pytest.approx(3 * (expected - shared), abs=1e-9)
+
+
+def test_the_gradient_of_the_whole_prior_is_its_derivative(target: Target, point: Point) -> None:
+    def log_density(at: Point) -> float:
+        return target.log_density(at, target.coordinates.parameters(at))
+
+    units = 1e-5 * np.eye(point.own.size + point.shared.size)
+    expected = [log_density(moved(point, u)) - log_density(moved(point, -u)) for u in units]
+    found = target.pulled_back(point, np.zeros_like(target.coordinates.parameters(point)))
+    both = np.concatenate([found.own.ravel(), found.shared])
+    assert both == pytest.approx(np.array(expected) / 2e-5, rel=1e-5, abs=1e-5)
 
 
 def test_steep_slopes_meet_the_limit_of_the_weak_prior() -> None:
