@@ -26,10 +26,10 @@ def printable(label: Hashable) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def shortened(label: Hashable) -> str:
+def shortened(label: Hashable, room: int = _LABEL) -> str:
     """A label that prints, its end cut off where it is long."""
     text = printable(label)
-    return text if len(text) <= _LABEL else f"{text[: _LABEL - 1]}…"
+    return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
 def in_lines(sentences: Iterable[str], *, bullet: str = "", width: int = WIDTH) -> str:

@@ -181,7 +181,7 @@ def audit_command(
     responses = read(options)
     answers = None if predictions is None else read_labelled(predictions, "--predictions")
     families = read_families(groups)
-    result = fitted(responses, options, standard_errors=True)
+    result = fitted(responses, options, standard_errors=True, told=True)
     found = audit(result, groups=families, predictions=answers, **thresholds)
     if out is not None:
         write_table(found.items, out)

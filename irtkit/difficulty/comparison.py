@@ -40,6 +40,7 @@ from irtkit.difficulty.sentences import (
 from irtkit.difficulty.spearman_score import jittered_correlations
 from irtkit.difficulty.systems import most_moved, ranked_systems, systems_sentence
 from irtkit.irf import MODELS, ItemParameters
+from irtkit.printed import WIDTH, in_lines, shortened
 from irtkit.responses import refuse_sparse
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 
     from irtkit.calibration import FitResult
     from irtkit.difficulty.rank_agreement import RankAgreement
-    from irtkit.irf import ModelName
+from irtkit.irf import ModelName
 
 _FEW_CELLS = 100_000
 """Cells up to which the 3PL is compared unasked: at 1,000 × 100 it takes three times as long as the
@@ -85,7 +86,7 @@ _SYSTEMS = {
     "passed_by": ("passed by", ""),
 }
 """Columns that are printed, under what name and how."""
-_WIDTH, _SYSTEMS_SHOWN = 80, 6
+_SYSTEMS_SHOWN = 6
 _PARAMETERS = ["discrimination", "intercept", "guessing"]
 _NEEDED = [*_PARAMETERS, "difficulty", "average_error", "n_responses", "status"]
 
@@ -126,7 +127,7 @@ class DifficultyComparison:
         if self.systems is not None:
             ranked = _with_labels(most_moved(self.systems, _SYSTEMS_SHOWN))
             parts.append(f"Systems by share right and by ability:\n{ranked}")
-        parts.append("\n".join(f"- {sentence}" for sentence in self.summary))
+        parts.append(in_lines(self.summary, bullet="- "))
         return "\n\n".join(parts)
 
 
@@ -141,9 +142,8 @@ def _shown(table: pd.DataFrame, columns: dict[str, tuple[str, str]]) -> str:
 def _with_labels(systems: pd.DataFrame) -> str:
     """Systems with as much of their labels as there is room for."""
     lines = _shown(systems, _SYSTEMS).splitlines()
-    room = _WIDTH - 1 - len(lines[0])
-    labels = [name if len(name) <= room else f"{name[: room - 1]}…" for name in systems.index]
-    labels = ["respondent", *labels]
+    room = WIDTH - 1 - len(lines[0])
+    labels = ["respondent", *(shortened(name, room) for name in systems.index)]
     width = max(map(len, labels))
     return "\n".join(f"{label:<{width}} {line}" for label, line in zip(labels, lines, strict=True))
 

@@ -130,6 +130,7 @@ def audit(
         predictions=predictions,
     )
     summary = [_headline(items, len(result.item_labels))]
+    summary += [f"Warning: {text}." for text in result.warnings]
     silent = silent_items(result.counts, result.item_labels, shown=_SHOWN)
     summary += [f"{sentence}." for sentence in silent]
     if groups is None and result.dependence is not None and result.dependence.sentence:
