@@ -213,5 +213,5 @@ def demo_command(*, model: Any, out: Path) -> None:
     click.echo(f"{result}\n")
     with warnings.catch_warnings(action="ignore"):  # the summary says what it would warn of
         found = audit(result, predictions=crowd.predictions)
-    Console().print(found.shown(_LISTED))
+    Console().print(found.shown(_LISTED, all_sentences=False))
     click.echo(f"\n{comparison}{written}")

@@ -55,8 +55,11 @@ class Audit:
         """Number of items called negative."""
         return int(self.items["reasons"].str.contains(NEGATIVE, regex=False).sum())
 
-    def shown(self, top: int = _SHOWN) -> Group:
-        """What is printed, with so many suspects, for a console of rich."""
+    def shown(self, top: int = _SHOWN, *, all_sentences: bool = True) -> Group:
+        """What is printed, with so many suspects, for a console of rich.
+
+        Where the fit is printed as well, its sentences need not be repeated.
+        """
         from rich.console import Group
         from rich.text import Text
 
@@ -67,7 +70,7 @@ class Audit:
             if more := len(self.items) - n_shown:
                 parts.append(Text(f"… and {more} more"))
             parts += [Text(), Text(_LEGEND, style="dim")]
-        if further:
+        if further and all_sentences:
             parts += [Text(), *map(Text, further)]
         return Group(*parts)
 
