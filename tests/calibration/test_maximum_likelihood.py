@@ -403,7 +403,7 @@ def test_a_million_trials_of_each_response_converge_within_a_hundred_evaluations
     )
     ability = np.random.default_rng(1).normal(size=60)
     responses = simulate_responses(items, ability, seed=1, trials=10**6)
-    result = fit(responses, model, prior=prior, standard_errors=False)
+    result = fit(responses, model, prior=prior, standard_errors=False, trial_correlation=0.0)
     assert result.converged
     assert result.n_iterations < 100
     off = result.probability().to_numpy() - responses.successes / responses.trials

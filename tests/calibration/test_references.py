@@ -87,6 +87,7 @@ def with_random_rows(table: pd.DataFrame, totals: Counts, generator: Generator) 
     return ResponseMatrix(np.concatenate([table.to_numpy(), *synthetic]).astype(int))
 
 
+@pytest.mark.filterwarnings("ignore:one ability does not explain", "ignore:the ability of")
 @pytest.mark.parametrize(
     ("name", "draws", "worst"),
     [
