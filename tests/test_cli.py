@@ -34,7 +34,8 @@ def results(tmp_path: Path) -> Path:
 
 def test_fit_prints_a_summary_and_writes_three_files(results: Path, tmp_path: Path) -> None:
     done = run("fit", results, "--model", "1PL", "--out", "tables", folder=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+    told = "irtkit: 4 respondents × 3 items from results.csv (wide)\n"
+    assert (done.returncode, done.stderr) == (0, told)
     assert "1PL fitted to 4 respondents × 3 items" in done.stdout
     written = sorted(path.name for path in (tmp_path / "tables").iterdir())
     assert written == ["items.csv", "respondents.csv", "summary.json"]
@@ -112,7 +113,7 @@ def test_repeated_rows_of_a_long_table_are_refused_unless_counted(
         (["fit", "results.csv", "--out", "taken"], "items.csv"),
         (["fit"], "RESPONSES"),
         (["guess"], "guess"),
-        (["fit", "results.csv", "--repeats", "count"], "long table"),
+        (["fit", "results.csv", "--item", "q1"], "recognised as the response"),
     ],
 )
 def test_bad_input_ends_with_code_2_and_one_line(

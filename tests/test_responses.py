@@ -90,12 +90,12 @@ def test_a_fraction_is_refused_with_the_way_out() -> None:
 def test_a_long_wrong_value_is_cut_in_the_message() -> None:
     with pytest.raises(ValueError, match="…") as caught:
         ResponseMatrix([["word " * 1000]])
-    assert len(str(caught.value)) < 200
+    assert len(str(caught.value)) < 300
 
 
 def test_minus_one_in_a_table_from_outside_is_a_wrong_value() -> None:
     with pytest.raises(ValueError, match="item 'a' has -1"):
-        ResponseMatrix.from_frame(pd.DataFrame({"a": [1, -1]}))
+        ResponseMatrix.from_frame(pd.DataFrame({"a": [1, -1]}, ["x", "y"]))
     frame = pd.DataFrame({"respondent": ["x"], "item": ["a"], "response": [-1]})
     with pytest.raises(ValueError, match="item 'a' has -1"):
         ResponseMatrix.from_long(frame)
@@ -141,7 +141,7 @@ def test_a_table_that_is_no_matrix_is_refused(arguments: dict[str, Any], message
             "row 2 of the table$",
         ),
         ({"respondent": [], "item": [], "response": []}, "long table is empty"),
-        ({"respondent": ["x"], "item": ["a"], "correct": [1]}, "response='response' is not a col"),
+        ({"respondent": ["x"], "item": ["a"], "mark": [1]}, "recognised as the response: pass"),
         ({"respondent": ["x"], "item": ["a"], "response": ["yes"]}, "item 'a' has 'yes'"),
         ({"respondent": ["x"], "item": ["a"], "response": [None]}, "every cell is missing"),
     ],

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.checks import check_number, check_type
+from irtkit.checks import check_number
+from irtkit.io.reading import as_responses
 from irtkit.patterns import patterns_of
-from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
     from irtkit.irf import ItemParameters
     from irtkit.patterns import Counts
+    from irtkit.responses import ResponseMatrix
 
 
-def average_error(responses: ResponseMatrix, *, synthetic: bool = False) -> pd.Series[float]:
+def average_error(responses: object, *, synthetic: bool = False) -> pd.Series[float]:
     """Share of wrong among the observed responses of real respondents, by item.
 
     AvE = wrong / n, where n counts the observed responses of real respondents; every trial of a
@@ -36,7 +37,8 @@ def average_error(responses: ResponseMatrix, *, synthetic: bool = False) -> pd.S
     Parameters
     ----------
     responses
-        Missing cells are not counted.
+        A response matrix, or what :func:`irtkit.read_responses` takes; missing cells are not
+        counted.
     synthetic
         Whether to count synthetic respondents as well.
 
@@ -49,7 +51,7 @@ def average_error(responses: ResponseMatrix, *, synthetic: bool = False) -> pd.S
     Raises
     ------
     TypeError
-        If ``responses`` is not a ResponseMatrix.
+        If ``responses`` is nothing that can be read.
 
     Examples
     --------
@@ -65,11 +67,12 @@ def average_error(responses: ResponseMatrix, *, synthetic: bool = False) -> pd.S
     """
     import pandas as pd
 
+    responses = as_responses(responses)
     share = _counts(responses, synthetic=synthetic).average_error
     return pd.Series(share, index=pd.Index(responses.items, name="item"), name="average_error")
 
 
-def average_error_interval(responses: ResponseMatrix, *, level: float = 0.95) -> pd.DataFrame:
+def average_error_interval(responses: object, *, level: float = 0.95) -> pd.DataFrame:
     """Average error with its binomial interval, by item.
 
     The score interval (Wilson 1927): with z the normal quantile and p the share wrong of n, centre
@@ -106,6 +109,7 @@ def average_error_interval(responses: ResponseMatrix, *, level: float = 0.95) ->
     from scipy.special import ndtri
 
     check_number("level", level, above=0, below=1)
+    responses = as_responses(responses)
     counts = _counts(responses, synthetic=False)
     error, n = counts.average_error, counts.item_responses
     tried, z = np.maximum(n, 1), float(ndtri((1 + level) / 2))
@@ -153,5 +157,4 @@ def expected_error(items: ItemParameters, *, latent_sd: float = 1.0) -> NDArray[
 
 
 def _counts(responses: ResponseMatrix, *, synthetic: bool) -> Counts:
-    check_type("responses", responses, ResponseMatrix)
     return patterns_of(responses, synthetic_is_real=synthetic).counts
