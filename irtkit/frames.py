@@ -119,7 +119,7 @@ def _labels(
         if at is None and counted:
             first = frame.iloc[:, 0]
             written = first.astype(str).where(first.notna(), "").tolist()
-            at = 0 if holds_respondents(written, marking) else None
+            at = 0 if first.notna().any() and holds_respondents(written, marking) else None
     elif index.name is not None:
         warn_of_items(str(index.name))
     labels = (None if counted else index) if at is None else frame.iloc[:, at]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 import numpy as np
 
 from irtkit.checks import check_one_of, check_unique
-from irtkit.codes import INVALID, MISSING, refuse_invalid, response_codes
+from irtkit.codes import MISSING, refuse_invalid, response_codes
 from irtkit.frames import as_frame, read_wide, with_index
 from irtkit.labels import label_numbers, matrix_names
 from irtkit.long_table import COUNT, read_long
@@ -106,8 +106,9 @@ class ResponseMatrix:
         marking = Marking.of(threshold, right, wrong)
         names = matrix_names(cells.shape, respondents, items)
         codes = response_codes(cells, marking)
-        if threshold is None and np.issubdtype(cells.dtype, np.signedinteger):
-            codes[(cells == MISSING) & (codes == INVALID)] = MISSING
+        signed = threshold is None and np.issubdtype(cells.dtype, np.signedinteger)
+        if signed and not marking.names(float(MISSING)):
+            codes[cells == MISSING] = MISSING
         refuse_invalid(codes, cells, names, marking)
         self._keep(codes, names, synthetic)
 

@@ -129,6 +129,18 @@ def test_bad_input_ends_with_code_2_and_one_line(
     assert said in done.stderr
 
 
+def test_words_and_columns_are_named_as_in_python(tmp_path: Path) -> None:
+    table = "model,size,q1,q2\na,7,pass,timeout\nb,70,fail,pass\nc,1,pass,fail\n"
+    (tmp_path / "runs.csv").write_text(table)
+    words = ["--right", "pass", "--wrong", "fail,timeout"]
+    done = run("fit", "runs.csv", *words, "--ignore", "size", "--model", "1pl", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("irtkit: 3 respondents × 2 items from runs.csv (wide)\n")
+    assert "1PL fitted to 3 respondents × 2 items" in done.stdout
+    done = run("fit", "runs.csv", *words, "--keep", "q1", folder=tmp_path)
+    assert "3 respondents × 1 items" in done.stderr
+
+
 def test_no_command_shows_the_help(tmp_path: Path) -> None:
     done = run(folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")

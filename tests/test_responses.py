@@ -314,3 +314,37 @@ def test_an_unknown_way_to_take_repeats_is_refused() -> None:
         ResponseMatrix.from_long(frame, repeats="sum")
     with pytest.raises(ValueError, match="item 'a' has 'yes'"):
         ResponseMatrix.from_long(frame.assign(response="yes"), repeats="count")
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("n", [1, 3])
+def test_rows_and_columns_are_exchanged(n: int, *, sparse: bool) -> None:
+    successes, trials = np.array([[n, 0, 0], [0, 1, 0]]), np.array([[n, 1, 0], [0, 1, 1]])
+    names = ["x", "y"], ["a", "b", "c"]
+    responses = ResponseMatrix.from_counts(successes, trials, *names)
+    turned = ResponseMatrix.from_counts(successes.T, trials.T, *reversed(names))
+    given = responses.to_sparse() if sparse else responses
+    assert turned == given.T
+    assert given.T.is_sparse is sparse
+    assert responses == given.T.T
+
+
+def test_synthetic_respondents_are_not_made_items() -> None:
+    with pytest.raises(ValueError, match="transpose before adding them"):
+        _ = ResponseMatrix([[1]], synthetic=[True]).T
+
+
+def test_words_count_in_an_array() -> None:
+    words = [["C", "I", None], ["P", "C", ""]]
+    assert ResponseMatrix(words, right="C", wrong=["I", "P"]).values.tolist() == [
+        [1, 0, -1],
+        [0, 1, -1],
+    ]
+    assert ResponseMatrix([[2, 1, -1]], right=2).values.tolist() == [[1, 0, -1]]
+    with pytest.raises(ValueError, match=r"must be named by right= or wrong=.*name 'P' in right="):
+        ResponseMatrix(words, right="C", wrong="I")
+
+
+def test_a_column_that_nobody_answered_is_no_label() -> None:
+    frame = pd.DataFrame({"a": [None, None], "b": [1, 0]})
+    assert ResponseMatrix.from_frame(frame).values.tolist() == [[-1, 1], [-1, 0]]
