@@ -65,7 +65,7 @@ def refuse_invalid(
 ) -> None:
     """Refuse a table with an invalid cell; ``values[row, column]`` is what was given.
 
-    The message says what to type, if that is a table with named columns also for some of them.
+    The message says what to type; of named columns, also where most values of a few are none.
     """
     invalid = codes == INVALID
     if not invalid.any():

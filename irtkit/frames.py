@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.advice import not_items
+from irtkit.checks import first_names
 from irtkit.codes import column_array, refuse_invalid, response_codes
 from irtkit.columns import (
     holds_respondents,
@@ -93,7 +95,30 @@ def read_wide(
         columns = (column_array(table.iloc[:, k]) for k in range(len(items)))
         codes = np.column_stack([response_codes(column, marking) for column in columns])
     refuse_invalid(codes, table.iloc, (labels, items), marking, columns=True)
+    if marking.right and not marking.wrong:
+        _refuse_words_of_its_own(table, codes)
     return codes, (labels, items)
+
+
+def _refuse_words_of_its_own(table: pd.DataFrame, codes: NDArray[np.int8]) -> None:
+    """Refuse a column where nothing is right, if it has words that items do not have.
+
+    Where all words but those for right are wrong, a column of families or sizes would be an item
+    that nobody got right.
+    """
+    import pandas as pd
+
+    solved = (codes == 1).any(axis=0)
+    if not solved.any():
+        return
+    known = set(pd.unique(table.loc[:, solved].to_numpy(object).ravel()))
+    for name, column in table.loc[:, ~solved].items():
+        if own := sorted({str(value) for value in column.dropna() if value not in known}):
+            raise ValueError(
+                f"nothing in the column {name!r} is right, and it alone holds "
+                f"{first_names([*map(repr, own)])}: name what is wrong in wrong="
+                f"{not_items([str(name)])}"
+            )
 
 
 def _columns(frame: pd.DataFrame, positions: list[int]) -> pd.DataFrame:

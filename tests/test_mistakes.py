@@ -124,6 +124,18 @@ def test_another_word_for_missing_is_named_with_what_leaves_it_out() -> None:
     assert irtkit.read_responses(replaced).values[2].tolist() == [1, -1, 0, 1]
 
 
+@pytest.mark.parametrize("as_file", [True, False])
+def test_a_column_of_other_words_is_no_item_that_nobody_got_right(
+    file: Callable[..., Path], *, as_file: bool
+) -> None:
+    frame = of_marks("correct", "incorrect").assign(family=list("aabbcc"), q4="incorrect")
+    given: Any = file(frame.to_csv(index=False)) if as_file else frame
+    with pytest.raises(ValueError, match=r"column 'family' .* ignore='family' leaves it out"):
+        irtkit.read_responses(given, right="correct")
+    read = irtkit.read_responses(given, right="correct", ignore="family")
+    assert (read.values == CELLS.assign(q4=0).to_numpy()).all()
+
+
 def test_minus_one_in_a_frame_is_told_from_missing() -> None:
     with pytest.raises(ValueError, match="a missing response is empty, None or NaN"):
         irtkit.fit(CELLS - 1)

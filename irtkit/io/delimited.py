@@ -78,8 +78,9 @@ def read_wide(source: Source) -> ResponseMatrix:
         values, columns = np.column_stack([itself, values]), [0, *columns]
     if not columns:
         raise ValueError(f"the table has no items: its one column is {header[0]!r}")
-    if codes.n_invalid:
-        return source.matrix_of_wide(_frame(names, rows(source.path, separator)))  # says why
+    if codes.n_invalid or (source.marking.right and not source.marking.wrong):
+        # what it says of columns needs them whole
+        return source.matrix_of_wide(_frame(names, rows(source.path, separator)))
     respondents = label_names(first if named else None, len(first), "respondent", unique=False)
     items = label_names([header[k] for k in columns], len(columns), "item")
     return ResponseMatrix.of_wide(values, (respondents, items), repeats=source.repeats)

@@ -146,6 +146,6 @@ def test_one_item_shows_no_standard_error() -> None:
     assert np.isnan(table.loc["1PL", "gain_se"])
 
 
-def test_what_is_no_response_matrix_is_refused() -> None:
-    with pytest.raises(TypeError, match="ResponseMatrix"):
-        held_out_predictions([[1, 0]])  # type: ignore[arg-type]
+def test_what_cannot_be_read_is_refused() -> None:
+    with pytest.raises(TypeError, match="responses must be a path, a data frame"):
+        held_out_predictions(0)
