@@ -6,8 +6,12 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``files``, ``progress``: writing whole files, showing progress
 - ``checks``, ``labels``: arguments and labels that are refused
 - ``printed``: tables and sentences on a terminal
-- ``codes``, ``trials``: what a written response counts as, repeated trials
-- ``observed``, ``long_table``, ``responses``: observed cells, long tables, the response matrix
+- ``marking``, ``advice``, ``codes``: what a written response counts as, and what to type if it
+  counts as nothing
+- ``columns``, ``trials``: which column of a table means what, repeated trials
+- ``observed``, ``frames``, ``long_table``, ``responses``: observed cells, wide and long tables, the
+  response matrix
+- ``io``: reading response matrices from files and memory, reading and writing tables
 - ``storage``: arrays and plain values in one file, for results and checkpoints
 - ``irf``: the item response function and item parameters
 - ``packed``, ``patterns``: packed answers; response patterns in groups, and their margins
@@ -20,7 +24,6 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``difficulty``: average error, and difficulty measures compared
 - ``agreement``, ``annotation``: Fleiss' kappa; what it costs to mend predicted annotations
 - ``datasets``: the digits crowd, real answers of 130 classifiers
-- ``io``: reading response matrices, reading and writing tables
 - ``cli``: the command line
 """
 

@@ -7,6 +7,7 @@ is none is a wrong value.
 from __future__ import annotations
 
 import math
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -16,10 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable
 
 _INSTEAD = {
-    "ResponseMatrix": "ResponseMatrix.from_frame takes a DataFrame, read_responses a file",
+    "ResponseMatrix": "irtkit.read_responses makes one of files, data frames and arrays",
     "FitResult": "irtkit.fit and irtkit.load return one",
 }
 """What to type instead, by the name of the class that is wanted."""
+_LIKENESS = 0.7
+"""Least likeness (twice the letters in common, over all letters) of a name to ask for: one letter
+too many in three (0.86) or too few (0.8), and not another letter (0.67), so that 4PL is not 3PL."""
 
 
 def check_type(name: str, value: object, kind: type) -> None:
@@ -34,7 +38,21 @@ def check_type(name: str, value: object, kind: type) -> None:
 def check_one_of(name: str, value: object, allowed: Iterable[str]) -> None:
     """Refuse what is none of the names."""
     if value not in (names := tuple(allowed)):
-        raise ValueError(f"{name} must be one of {', '.join(names)}; got {value!r}")
+        raise not_one_of(name, value, names)
+
+
+def not_one_of(name: str, value: object, names: Collection[str]) -> ValueError:
+    """Return the error for what is none of the names."""
+    return ValueError(
+        f"{name} must be one of {', '.join(names)}; got {value!r}{did_you_mean(value, names)}"
+    )
+
+
+def did_you_mean(value: object, names: Iterable[str]) -> str:
+    """Ask for the name that is most like a value, if one is: ", did you mean '2PL'?"."""
+    like = {name.lower(): name for name in names}
+    found = get_close_matches(str(value).lower(), like, 1, _LIKENESS)
+    return f", did you mean {like[found[0]]!r}?" if found else ""
 
 
 def check_yes_or_no(**given: object) -> None:

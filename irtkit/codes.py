@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import and_more, check_number
+from irtkit.advice import not_items, what_to_type
+from irtkit.checks import and_more
+from irtkit.marking import MISSING_WORDS, Marking, plain_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,57 +21,72 @@ if TYPE_CHECKING:
 MISSING = -1
 INVALID = -2
 _SHOWN = 80  # characters of a wrong value that a message repeats
-_BOOLEAN_WORDS = {"true": 1, "false": 0}
-_MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "<na>", "none", "null"})
+_LOOKED_AT = 1000
+"""Most invalid cells that are looked at, evenly spaced."""
 _INVALID_BYTE = INVALID % 256
 _REMEMBERED = 100_000
 """Different written responses to keep: graded scores may all differ."""
 
 
-def response_code(value: object, threshold: float | None = None) -> int:
+_USUAL = Marking()
+
+
+def response_code(value: object, marking: Marking = _USUAL) -> int:
     """Code of one value of a text or mixed column: 1, 0, `MISSING`, or `INVALID`."""
-    word = str(value).strip().lower()
-    if word in _MISSING_WORDS:
+    plain = plain_value(value)
+    if marking.names(plain):
+        return int(plain in marking.right)
+    if plain in MISSING_WORDS:
         return MISSING
-    number = _as_number(_BOOLEAN_WORDS.get(word, value))
-    if number is None:
+    if marking.right:
+        return 0 if marking.leaves_wrong(plain) else INVALID
+    if isinstance(plain, str):
         return INVALID
-    if threshold is not None:
-        return int(number >= threshold)
-    return int(number) if number in {0.0, 1.0} else INVALID
-
-
-def check_threshold(threshold: float | None) -> None:
-    """Refuse a threshold that no comparison with a score could make sense of."""
-    if threshold is not None:
-        check_number("threshold", threshold)
+    if marking.threshold is not None:
+        return int(plain >= marking.threshold)
+    return int(plain) if plain in {0.0, 1.0} else INVALID
 
 
 def invalid_response(
-    respondent: str, item: str, value: object, n_more: int, threshold: float | None
+    place: tuple[str, str], value: object, n_more: int, marking: Marking, advice: str
 ) -> ValueError:
-    """Return the one error for a cell that is neither right, wrong nor missing."""
+    """Return the one error for a cell, of a respondent and item, that is no response."""
     shown = repr(value.item() if isinstance(value, np.generic) else value)
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
-    where = f"respondent {respondent!r}, item {item!r} has {shown}{and_more(n_more, 'such cell')}"
-    if threshold is not None:
-        return ValueError(f"a graded response must be a number: {where}")
-    advice = ""
-    number = _as_number(value)
-    if number is not None and 0 < number < 1:
-        advice = "; to count graded scores, pass threshold= (a score at or above it is right)"
-    return ValueError(f"a response must be 0, 1 or missing: {where}{advice}")
+    where = f"respondent {place[0]!r}, item {place[1]!r} has {shown}{and_more(n_more, 'such cell')}"
+    if marking.threshold is not None:
+        return ValueError(f"a graded response must be a number: {where}{advice}")
+    rule = "named by right= or wrong=," if marking.right else "0, 1"
+    return ValueError(f"a response must be {rule} or missing: {where}{advice}")
 
 
 def refuse_invalid(
-    codes: NDArray[np.int8], values: Any, names: Names, threshold: float | None
+    codes: NDArray[np.int8], values: Any, names: Names, marking: Marking, *, columns: bool = False
 ) -> None:
-    """Refuse a table with an invalid cell; ``values[row, column]`` is what was given."""
+    """Refuse a table with an invalid cell; ``values[row, column]`` is what was given.
+
+    The message says what to type; of named columns, also where most values of a few are none.
+    """
     invalid = codes == INVALID
-    if invalid.any():
-        row, column = (int(k) for k in np.argwhere(invalid)[0])
-        value, n_more = values[row, column], int(invalid.sum()) - 1
-        raise invalid_response(names[0][row], names[1][column], value, n_more, threshold)
+    if not invalid.any():
+        return
+    cells = np.argwhere(invalid)
+    row, column = cells[0].tolist()
+    per_item = invalid.sum(axis=0)
+    strange = np.flatnonzero(2 * per_item > (codes != MISSING).sum(axis=0))
+    if columns and len(strange) and 2 * np.count_nonzero(per_item) < codes.shape[1]:
+        advice = not_items([names[1][k] for k in strange])
+    else:
+        some = evenly(cells).tolist()
+        few = bool(2 * len(cells) < np.count_nonzero(codes != MISSING))
+        advice = what_to_type([values[k, j] for k, j in some], marking, few=few)
+    value, place = values[row, column], (names[0][row], names[1][column])
+    raise invalid_response(place, value, len(cells) - 1, marking, advice)
+
+
+def evenly(cells: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Some of the invalid cells, to tell from them what a table holds instead."""
+    return cells[:: -(-len(cells) // _LOOKED_AT)]
 
 
 def column_array(column: pd.Series[Any]) -> NDArray[Any]:
@@ -81,19 +98,18 @@ def column_array(column: pd.Series[Any]) -> NDArray[Any]:
     return column.to_numpy(dtype=object)
 
 
-def response_codes(cells: NDArray[Any], threshold: float | None) -> NDArray[np.int8]:
+def response_codes(cells: NDArray[Any], marking: Marking) -> NDArray[np.int8]:
     """1, 0, −1 (missing) or −2 (none of these) for every cell."""
-    check_threshold(threshold)
-    if cells.dtype.kind in "biuf":
-        return _numeric_codes(cells, threshold)
+    if cells.dtype.kind in "biuf" and not marking.right:
+        return _numeric_codes(cells, marking.threshold)
     import pandas as pd
 
-    flat = cells.astype(object).ravel()
+    flat = cells.ravel() if cells.dtype.kind in "biuf" else cells.astype(object).ravel()
     try:
         which, distinct = pd.factorize(flat, use_na_sentinel=True)
     except TypeError:  # a cell that cannot be hashed, such as a list
         which, distinct = np.arange(flat.size), flat
-    code_of = np.array([*(response_code(value, threshold) for value in distinct), MISSING], np.int8)
+    code_of = np.array([*(response_code(value, marking) for value in distinct), MISSING], np.int8)
     return code_of[which].reshape(cells.shape)
 
 
@@ -101,10 +117,11 @@ def _numeric_codes(cells: NDArray[Any], threshold: float | None) -> NDArray[np.i
     if threshold is not None:
         codes = (cells >= threshold).astype(np.int8)
     else:
-        codes = np.full(cells.shape, INVALID, dtype=np.int8)
-        codes[cells == 0] = 0
-        codes[cells == 1] = 1
-    codes[np.isnan(cells)] = MISSING
+        codes = (cells == 1).astype(np.int8)
+        if not (known := (codes == 1) | (cells == 0)).all():
+            codes[~known] = INVALID
+    if cells.dtype.kind == "f":
+        codes[np.isnan(cells)] = MISSING
     return codes
 
 
@@ -114,15 +131,14 @@ class ResponseCodes(dict[object, int]):
     A written response is looked at when it first occurs; after that a cell costs one look-up.
     """
 
-    def __init__(self, threshold: float | None) -> None:
+    def __init__(self, marking: Marking) -> None:
         super().__init__()
-        check_threshold(threshold)
-        self.threshold = threshold
+        self.marking = marking
         self.n_invalid = 0
         self.first_invalid: tuple[int, int, object] = (0, 0, None)
 
     def __missing__(self, value: object) -> int:
-        code = response_code(value, self.threshold) % 256
+        code = response_code(value, self.marking) % 256
         if len(self) < _REMEMBERED:
             self[value] = code
         return code
@@ -132,7 +148,7 @@ class ResponseCodes(dict[object, int]):
         try:
             codes = bytes(map(self.__getitem__, values))
         except TypeError:  # a value that cannot be hashed, such as a list
-            codes = bytes(response_code(value, self.threshold) % 256 for value in values)
+            codes = bytes(response_code(value, self.marking) % 256 for value in values)
         n_invalid = codes.count(_INVALID_BYTE)
         if n_invalid:
             if not self.n_invalid:
@@ -149,12 +165,6 @@ class ResponseCodes(dict[object, int]):
         if self.n_invalid:
             row, position, value = self.first_invalid
             where = respondents[row], items_of_row[position]
-            raise invalid_response(*where, value, self.n_invalid - 1, self.threshold)
-
-
-def _as_number(value: object) -> float | None:
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return None if np.isnan(number) else number
+            others = [other for other, code in self.items() if code == _INVALID_BYTE]
+            advice = what_to_type([value, *others], self.marking)
+            raise invalid_response(where, value, self.n_invalid - 1, self.marking, advice)

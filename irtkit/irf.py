@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from irtkit.checks import not_one_of
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
 
 ModelName = Literal["Rasch", "1PL", "2PL", "3PL"]
 MODELS: tuple[ModelName, ...] = get_args(ModelName)
-
-
 LEAST_LOGIT = -300.0
 """Logit of guessing that is as good as none, and whose c² is still a number of 64 bits."""
 _NODES = np.linspace(-8.5, 8.5, 851)
@@ -31,6 +31,14 @@ _MILD, _EVERY = 5.0, 10
 by 2·exp(−2π²/(|a|h)) at a slope of a, here 5e-9."""
 _ITEMS_AT_ONCE = 256
 """Items whose curves over all these abilities fill a processor's second cache."""
+
+
+def model_name(given: object) -> ModelName:
+    """Name of a model as it is written here: "2pl" is "2PL"."""
+    name = {name.lower(): name for name in MODELS}.get(str(given).lower())
+    if name is None:
+        raise not_one_of("model", given, MODELS)
+    return name
 
 
 def logistic(z: Any, xp: Any = np) -> Any:

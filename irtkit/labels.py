@@ -10,7 +10,7 @@ import numpy as np
 from irtkit.checks import and_more, check_unique
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -34,7 +34,9 @@ def category_name(label: Hashable) -> str:
     return f"{label:.0f}" if whole else str(label)
 
 
-def label_names(labels: Iterable[Hashable] | None, n: int, kind: str) -> tuple[str, ...]:
+def label_names(
+    labels: Iterable[Hashable] | None, n: int, kind: str, *, unique: bool = True
+) -> tuple[str, ...]:
     """Labels as text, checked: as many as there are rows or columns, none missing, none twice."""
     if labels is None:
         return tuple(f"{kind}-{k}" for k in range(1, n + 1))
@@ -45,7 +47,8 @@ def label_names(labels: Iterable[Hashable] | None, n: int, kind: str) -> tuple[s
         if is_missing_label(label):
             raise ValueError(f"{kind} {position} has no label")
     names = tuple(map(str, given))
-    check_unique(f"{kind} labels must be unique", names)
+    if unique:
+        check_unique(f"{kind} labels must be unique", names)
     return names
 
 
@@ -115,16 +118,16 @@ def check_same_labels(kind: str, labels: dict[str, tuple[str, ...]]) -> None:
 
 
 def label_numbers(
-    frame: pd.DataFrame, column: str, kind: str
+    column: pd.Series[Any] | Sequence[str], kind: str
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Number of the label in every row, in the order of first occurrence, and the labels."""
     import pandas as pd
 
-    codes, labels = pd.factorize(frame[column])
+    codes, labels = pd.factorize(pd.Series(column))
     if (codes < 0).any():
         more = and_more(int((codes < 0).sum()) - 1, "such row")
         raise ValueError(
-            f"column {column!r} has no label in row {int(np.argmax(codes < 0)) + 1} "
-            f"of the table{more}"
+            f"column {getattr(column, 'name', kind)!r} has no label in row "
+            f"{int(np.argmax(codes < 0)) + 1} of the table{more}"
         )
     return codes.astype(np.int64, copy=False), label_names(labels, len(labels), kind)

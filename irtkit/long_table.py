@@ -6,46 +6,51 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from irtkit.advice import what_to_type
 from irtkit.checks import and_more
-from irtkit.codes import INVALID, column_array, invalid_response, response_codes
+from irtkit.codes import INVALID, MISSING, column_array, evenly, invalid_response, response_codes
+from irtkit.columns import find_columns
 from irtkit.labels import label_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.columns import Roles
     from irtkit.labels import Names
+    from irtkit.marking import Marking
+
+
+COUNT = '; repeats="count" counts such rows as trials'
+"""What to type where rows are repeated."""
 
 
 def read_long(
-    frame: pd.DataFrame, columns: dict[str, str], *, threshold: float | None, repeats: bool
+    frame: pd.DataFrame, columns: Roles, *, marking: Marking, repeats: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int8], Names]:
     """Cell of every row (row · n_items + column) and code of its response; the labels.
 
-    `columns` are those of respondent, item and response, in this order, by the names of the
-    arguments. Unless there may be repeats, a respondent answers an item once.
+    Columns that are not named are recognised. Unless there may be repeats, a respondent answers an
+    item once.
     """
-    for argument, column in columns.items():
-        if column not in frame.columns:
-            raise ValueError(
-                f"{argument}={column!r} is not a column of the table; "
-                f"it has {', '.join(map(repr, map(str, frame.columns)))}"
-            )
+    positions = find_columns([*map(str, frame.columns)], *columns)
     if frame.empty:
         raise ValueError("the long table is empty: no row holds a response")
-    respondent, item, response = columns.values()
-    rows, respondents = label_numbers(frame, respondent, "respondent")
-    positions, items = label_numbers(frame, item, "item")
-    cells = rows * len(items) + positions
+    respondent, item, response = (frame.iloc[:, position] for position in positions)
+    rows, respondents = label_numbers(respondent, "respondent")
+    columns_of, items = label_numbers(item, "item")
+    cells = rows * len(items) + columns_of
     if not repeats:
         _refuse_repeats(cells, respondents, items)
-    codes = response_codes(column_array(frame[response]), threshold)
+    codes = response_codes(column_array(response), marking)
     invalid = np.flatnonzero(codes == INVALID)
     if invalid.size:
         k = invalid[0]
-        where = respondents[rows[k]], items[positions[k]]
-        value, n_more = frame[response].iloc[k], invalid.size - 1
-        raise invalid_response(*where, value, n_more, threshold)
+        where = respondents[rows[k]], items[columns_of[k]]
+        few = bool(2 * invalid.size < np.count_nonzero(codes != MISSING))
+        advice = what_to_type(response.iloc[evenly(invalid)], marking, few=few)
+        value, n_more = response.iloc[k], invalid.size - 1
+        raise invalid_response(where, value, n_more, marking, advice)
     return cells, codes, (respondents, items)
 
 
@@ -58,6 +63,5 @@ def _refuse_repeats(
         row, column = divmod(int(cells[repeats.min()]), len(items))
         raise ValueError(
             f"a respondent answers an item once: respondent {respondents[row]!r}, "
-            f"item {items[column]!r} occurs twice{and_more(repeats.size - 1, 'repeat')}; "
-            'repeats="count" counts such rows as trials'
+            f"item {items[column]!r} occurs twice{and_more(repeats.size - 1, 'repeat')}{COUNT}"
         )

@@ -139,6 +139,13 @@ class Observed(NamedTuple):
         n = self.shape[0] + other.shape[0]
         return Observed.of_parts(starts, columns, right, tried, (n, self.shape[1]))
 
+    def transposed(self) -> Observed:
+        """Return these cells with rows and columns exchanged."""
+        right, tried = (table.T.tocsr() for table in self)
+        n_respondents, n_items = self.shape
+        parts = tried.indptr, tried.indices, right.data, tried.data
+        return Observed.of_parts(*parts, (n_items, n_respondents))
+
     def equals(self, other: Observed) -> bool:
         """Whether the same cells hold the same counts."""
         one, two = self.trials, other.trials

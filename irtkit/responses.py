@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 
-from irtkit.checks import check_one_of
-from irtkit.codes import MISSING, column_array, refuse_invalid, response_codes
-from irtkit.labels import matrix_names
-from irtkit.long_table import read_long
+from irtkit.checks import check_one_of, check_unique
+from irtkit.codes import MISSING, refuse_invalid, response_codes
+from irtkit.frames import as_frame, read_wide, with_index
+from irtkit.labels import label_numbers, matrix_names
+from irtkit.long_table import COUNT, read_long
+from irtkit.marking import Marking
 from irtkit.observed import Observed
 from irtkit.trials import CountTables, checked_counts, count_rows, count_tables
 
@@ -30,6 +32,10 @@ if TYPE_CHECKING:
 
     from irtkit.labels import Names
 
+    Columns: TypeAlias = str | Iterable[str]
+    """The name of a column, or several."""
+    Words: TypeAlias = str | float | Iterable[str | float] | None
+    """A word or number, or several."""
     Cells: TypeAlias = NDArray[np.int8] | CountTables | Observed
 
 Repeats = Literal["error", "count"]
@@ -51,6 +57,10 @@ class ResponseMatrix:
         Which rows are synthetic respondents, shape (n_respondents,); by default none.
     threshold
         If given, cells are graded scores and a score at or above the threshold is right.
+    right, wrong
+        If given, the word or number that counts as right ("correct", "C", 2), or several, and
+        those that count as wrong; capitals do not matter. Without `wrong` every other word is
+        wrong (or every other number, if `right` is a number).
 
     Raises
     ------
@@ -89,13 +99,17 @@ class ResponseMatrix:
         *,
         synthetic: ArrayLike | None = None,
         threshold: float | None = None,
+        right: Words = None,
+        wrong: Words = None,
     ) -> None:
         cells = _as_table(values, "values")
+        marking = Marking.of(threshold, right, wrong)
         names = matrix_names(cells.shape, respondents, items)
-        codes = response_codes(cells, threshold)
-        if threshold is None and np.issubdtype(cells.dtype, np.signedinteger):
+        codes = response_codes(cells, marking)
+        signed = threshold is None and np.issubdtype(cells.dtype, np.signedinteger)
+        if signed and not marking.names(float(MISSING)):
             codes[cells == MISSING] = MISSING
-        refuse_invalid(codes, cells, names, threshold)
+        refuse_invalid(codes, cells, names, marking)
         self._keep(codes, names, synthetic)
 
     def _keep(self, cells: Cells, names: Names, synthetic: ArrayLike | None) -> None:
@@ -219,21 +233,52 @@ class ResponseMatrix:
         return cls._of(observed, matrix_names(observed.shape, respondents, items), synthetic)
 
     @classmethod
-    def from_frame(cls, frame: pd.DataFrame, *, threshold: float | None = None) -> Self:
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        respondent: str | None = None,
+        threshold: float | None = None,
+        right: Words = None,
+        wrong: Words = None,
+        ignore: Columns = (),
+        keep: Columns | None = None,
+        repeats: Repeats = "error",
+    ) -> Self:
         """Response matrix from a wide table.
 
         Parameters
         ----------
         frame
-            Index = respondents, columns = items, cells 0/1, booleans, "0"/"1", nullable types
-            or empty (missing).
-        threshold
-            If given, cells are graded scores and a score at or above the threshold is right.
+            A data frame of pandas, polars, PyArrow or another library that narwhals knows: a row
+            per respondent and a column per item, cells 0/1, booleans, "0"/"1", nullable types or
+            empty (missing).
+        respondent
+            The column of respondents. By default the index of a pandas frame, unless it is numbers
+            without a name; then, as in a file, a column with a usual name (respondent, model,
+            subject_id and the like), the first column if it holds anything but responses, or
+            numbers, ``respondent-1`` and so on.
+        threshold, right, wrong
+            As for the class itself.
+        ignore
+            Columns to leave out: one name, or several.
+        keep
+            Columns that are items, if others are not.
+        repeats
+            What several rows of the same respondent are: an "error" (default), or repeated trials
+            to "count", see `from_counts`.
 
         Raises
         ------
+        TypeError
+            If it is no data frame.
         ValueError
-            As for the class itself.
+            As for the class itself, or if there is no such column.
+
+        Warns
+        -----
+        UserWarning
+            If the column or index of respondents has a usual name of items, such as "question".
 
         Examples
         --------
@@ -243,29 +288,50 @@ class ResponseMatrix:
         >>> ResponseMatrix.from_frame(frame).values
         array([[ 1,  0],
                [-1,  1]], dtype=int8)
+        >>> marks = pd.DataFrame({"model": ["gpt", "o1"], "size": [7, 70], "q1": ["ok", "fail"]})
+        >>> responses = ResponseMatrix.from_frame(marks, right="ok", wrong="fail", ignore="size")
+        >>> responses.respondents, responses.values.tolist()
+        (('gpt', 'o1'), [[1], [0]])
         """
-        if not hasattr(frame, "dtypes") or not hasattr(frame, "columns"):
-            raise TypeError(f"frame must be a pandas DataFrame, got {type(frame).__name__}")
-        names = matrix_names(frame.shape, frame.index, frame.columns)
-        codes = _as_table(np.empty(frame.shape, dtype=np.int8), "frame")
-        kinds = set(frame.dtypes)
-        if len(kinds) == 1 and all(isinstance(k, np.dtype) and k.kind != "O" for k in kinds):
-            codes[:] = response_codes(frame.to_numpy(), threshold)
-        else:
-            for column in range(frame.shape[1]):
-                codes[:, column] = response_codes(column_array(frame.iloc[:, column]), threshold)
-        refuse_invalid(codes, frame.iloc, names, threshold)
-        return cls._of(codes, names)
+        check_repeats(repeats)
+        marking = Marking.of(threshold, right, wrong)
+        codes, names = read_wide(
+            as_frame(frame), respondent=respondent, ignore=ignore, keep=keep, marking=marking
+        )
+        return cls.of_wide(codes, names, repeats=repeats)
+
+    @classmethod
+    def of_wide(cls, codes: NDArray[np.int8], names: Names, *, repeats: Repeats = "error") -> Self:
+        """Response matrix of a wide table that is known to be valid: `from_frame` without it.
+
+        Parameters
+        ----------
+        codes
+            Shape (n_rows, n_items): 1, 0 or −1 (missing).
+        names
+            Labels of rows, several of which may be of one respondent, and of items.
+        repeats
+            As for `from_frame`.
+        """
+        if repeats == "error" or len(set(names[0])) == len(names[0]):
+            check_unique("respondent labels must be unique", names[0], COUNT)
+            return cls._of(codes, names)
+        rows, respondents = label_numbers(names[0], "respondent")
+        cells = np.add.outer(rows * len(names[1]), np.arange(len(names[1])))
+        names = respondents, names[1]
+        return cls.of_rows(cells.reshape(-1), codes.reshape(-1), names, repeats=repeats)
 
     @classmethod
     def from_long(
         cls,
-        frame: pd.DataFrame,
+        frame: Any,
         *,
-        respondent: str = "respondent",
-        item: str = "item",
-        response: str = "response",
+        respondent: str | None = None,
+        item: str | None = None,
+        response: str | None = None,
         threshold: float | None = None,
+        right: Words = None,
+        wrong: Words = None,
         repeats: Repeats = "error",
         sparse: bool = False,
     ) -> Self:
@@ -274,12 +340,14 @@ class ResponseMatrix:
         Parameters
         ----------
         frame
-            A table with one row per respondent × item, or several where trials were repeated;
-            pairs that do not occur are missing.
+            A data frame of pandas, polars, PyArrow or another library that narwhals knows, with
+            one row per respondent × item, or several where trials were repeated; pairs that do not
+            occur are missing.
         respondent, item, response
-            The columns that hold the labels and the response.
-        threshold
-            If given, responses are graded scores and a score at or above it is right.
+            The columns that hold the labels and the response. By default they are recognised by
+            the usual names (model, item_id, correct and the like), as in files.
+        threshold, right, wrong
+            As for the class itself.
         repeats
             What several rows of the same respondent and item are: an "error" (default), or
             repeated trials to "count", see `from_counts`. A row whose response is missing is no
@@ -301,8 +369,11 @@ class ResponseMatrix:
 
         Raises
         ------
+        TypeError
+            If it is no data frame.
         ValueError
-            If a column is absent, a label is missing, a pair occurs twice (unless repeats are
+            If a column is absent or may be several, a label is missing, a pair occurs twice (unless
+            repeats are
             counted), or a response is neither right, wrong nor missing.
 
         Examples
@@ -312,22 +383,46 @@ class ResponseMatrix:
         >>> frame = pd.DataFrame(
         ...     {"model": ["a", "a", "b"], "item": ["q1", "q2", "q1"], "correct": [1, 0, 1]}
         ... )
-        >>> ResponseMatrix.from_long(frame, respondent="model", response="correct").values
+        >>> ResponseMatrix.from_long(frame).values
         array([[ 1,  0],
                [ 1, -1]], dtype=int8)
         >>> again = pd.concat([frame, frame, frame])
-        >>> ResponseMatrix.from_long(
-        ...     again, respondent="model", response="correct", repeats="count"
-        ... ).successes
+        >>> ResponseMatrix.from_long(again, repeats="count").successes
         array([[3, 0],
                [3, 0]], dtype=uint8)
         """
         check_repeats(repeats)
-        columns = {"respondent": respondent, "item": item, "response": response}
-        again = repeats == "count"
-        cells, codes, names = read_long(frame, columns, threshold=threshold, repeats=again)
+        columns, marking = (respondent, item, response), Marking.of(threshold, right, wrong)
+        table = with_index(as_frame(frame))
+        again = repeats != "error"
+        cells, codes, names = read_long(table, columns, marking=marking, repeats=again)
+        return cls.of_rows(cells, codes, names, repeats=repeats, sparse=sparse)
+
+    @classmethod
+    def of_rows(
+        cls,
+        cells: NDArray[np.int64],
+        codes: NDArray[np.int8],
+        names: Names,
+        *,
+        repeats: Repeats = "error",
+        sparse: bool = False,
+    ) -> Self:
+        """Response matrix of rows that are known to be valid: `from_long` without its table.
+
+        Parameters
+        ----------
+        cells
+            Cell of every row, row · n_items + column.
+        codes
+            Response of every row: 1, 0 or −1 (missing).
+        names
+            Labels of respondents and of items.
+        repeats, sparse
+            As for `from_long`; with "error" no cell occurs twice.
+        """
         shape = (len(names[0]), len(names[1]))
-        if not (sparse or again):
+        if not (sparse or repeats == "count"):
             values = np.full(shape, MISSING, dtype=np.int8)
             values.reshape(-1)[cells] = codes
             return cls._of(values, names)
@@ -439,6 +534,28 @@ class ResponseMatrix:
         if isinstance(self._cells, Observed):
             return self.n_respondents * self.n_items - self._cells.n_cells
         return self.trials.size - int(np.count_nonzero(self.trials))
+
+    @property
+    def T(self) -> ResponseMatrix:  # noqa: N802 - the name that NumPy and pandas give it
+        """The matrix with rows and columns exchanged, for a table that had items in its rows.
+
+        Raises
+        ------
+        ValueError
+            If the matrix has synthetic respondents.
+
+        Examples
+        --------
+        >>> import irtkit
+        >>> irtkit.ResponseMatrix([[1, 0]], ["q1"], ["gpt", "llama"]).T.respondents
+        ('gpt', 'llama')
+        """
+        if self.synthetic.any():
+            raise ValueError("synthetic respondents are no items: transpose before adding them")
+        names = self.items, self.respondents
+        if isinstance(self._cells, Observed):
+            return self._of(self._cells.transposed(), names)
+        return self._of(CountTables(self.successes.T.copy(), self.trials.T.copy()), names)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the wide table: index respondents, columns items, Int8 cells, missing as NA.

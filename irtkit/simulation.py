@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from irtkit.checks import check_number, check_one_of, check_seed, check_unique, check_whole
+from irtkit.io.reading import as_responses
 from irtkit.labels import is_missing_label, values_by_label
 from irtkit.observed import Observed
 from irtkit.patterns import blocks
@@ -109,7 +110,7 @@ def simulate_responses(
 
 
 def add_synthetic(
-    responses: ResponseMatrix,
+    responses: object,
     kinds: SyntheticKind | Iterable[SyntheticKind] = ("always-right", "always-wrong"),
     *,
     labels: Labels | None = None,
@@ -122,7 +123,8 @@ def add_synthetic(
     Parameters
     ----------
     responses
-        Real responses; rows already marked synthetic stay so. A sparse matrix stays sparse.
+        Real responses, or what :func:`irtkit.read_responses` takes; rows already marked synthetic
+        stay so. A sparse matrix stays sparse.
     kinds
         One or several of
 
@@ -163,6 +165,7 @@ def add_synthetic(
     >>> crowd.synthetic
     array([False,  True,  True,  True])
     """
+    responses = as_responses(responses)
     chosen = _checked_kinds(kinds)
     check_whole("draws", draws, 1)
     check_number("probability", probability, least=0, most=1)

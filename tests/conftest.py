@@ -92,6 +92,18 @@ def planted() -> Callable[..., tuple[ResponseMatrix, NDArray[np.bool_]]]:
     return draw
 
 
+@pytest.fixture
+def file(tmp_path: Path) -> Callable[..., Path]:
+    """Write a file with the content and return its path."""
+
+    def write(content: str | bytes, name: str = "results.csv") -> Path:
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
 @pytest.fixture(autouse=True)
 def few_compiled_programs() -> Iterator[None]:
     """Drop compiled programs before they use up the memory maps that Linux grants a process.

@@ -96,7 +96,7 @@ def test_yes_or_no_is_true_or_false(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "instead"), [(ResponseMatrix, "from_frame"), (FitResult, r"irtkit\.fit")]
+    ("kind", "instead"), [(ResponseMatrix, r"irtkit\.read_responses"), (FitResult, r"irtkit\.fit")]
 )
 def test_another_type_is_refused_with_what_makes_the_right_one(kind: type, instead: str) -> None:
     with pytest.raises(TypeError, match=rf"x must be a {kind.__name__}, got list; .*{instead}"):

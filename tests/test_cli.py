@@ -34,7 +34,8 @@ def results(tmp_path: Path) -> Path:
 
 def test_fit_prints_a_summary_and_writes_three_files(results: Path, tmp_path: Path) -> None:
     done = run("fit", results, "--model", "1PL", "--out", "tables", folder=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+    told = "irtkit: 4 respondents × 3 items from results.csv (wide)\n"
+    assert (done.returncode, done.stderr) == (0, told)
     assert "1PL fitted to 4 respondents × 3 items" in done.stdout
     written = sorted(path.name for path in (tmp_path / "tables").iterdir())
     assert written == ["items.csv", "respondents.csv", "summary.json"]
@@ -115,7 +116,7 @@ def test_repeated_rows_of_a_long_table_are_refused_unless_counted(
         (["fit", "results.csv", "--out", "taken"], "items.csv"),
         (["fit"], "RESPONSES"),
         (["guess"], "guess"),
-        (["fit", "results.csv", "--repeats", "count"], "long table"),
+        (["fit", "results.csv", "--item", "q1"], "recognised as the response"),
     ],
 )
 def test_bad_input_ends_with_code_2_and_one_line(
@@ -129,6 +130,18 @@ def test_bad_input_ends_with_code_2_and_one_line(
     assert done.stderr.startswith("irtkit: error: ")
     assert done.stderr.count("\n") == 1
     assert said in done.stderr
+
+
+def test_words_and_columns_are_named_as_in_python(tmp_path: Path) -> None:
+    table = "model,size,q1,q2\na,7,pass,timeout\nb,70,fail,pass\nc,1,pass,fail\n"
+    (tmp_path / "runs.csv").write_text(table)
+    words = ["--right", "pass", "--wrong", "fail,timeout"]
+    done = run("fit", "runs.csv", *words, "--ignore", "size", "--model", "1pl", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("irtkit: 3 respondents × 2 items from runs.csv (wide)\n")
+    assert "1PL fitted to 3 respondents × 2 items" in done.stdout
+    done = run("fit", "runs.csv", *words, "--keep", "q1", folder=tmp_path)
+    assert "3 respondents × 1 items" in done.stderr
 
 
 def test_no_command_shows_the_help(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from irtkit import codes as module
 from irtkit.codes import INVALID, MISSING, ResponseCodes, response_code
+from irtkit.marking import Marking
 
 
 @pytest.mark.parametrize(
@@ -32,11 +33,11 @@ from irtkit.codes import INVALID, MISSING, ResponseCodes, response_code
     ],
 )
 def test_a_written_value_has_the_code(value: Any, threshold: float | None, code: int) -> None:
-    assert response_code(value, threshold) == code
+    assert response_code(value, Marking(threshold)) == code
 
 
 def test_the_first_value_without_a_code_is_remembered_and_the_others_counted() -> None:
-    codes = ResponseCodes(None)
+    codes = ResponseCodes(Marking())
     assert np.frombuffer(codes.encode(0, ["1", "0", ""]), np.int8).tolist() == [1, 0, -1]
     codes.refuse_invalid(["x"], ["a", "b", "c"])
     codes.encode(1, ["1", "2", [3]])
@@ -49,8 +50,8 @@ def test_more_different_scores_than_are_remembered_have_the_same_codes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     scores = np.random.default_rng(0).uniform(size=200).astype(str).tolist()
-    expected = ResponseCodes(0.5).encode(0, scores)
+    expected = ResponseCodes(Marking(0.5)).encode(0, scores)
     monkeypatch.setattr(module, "_REMEMBERED", 10)
-    codes = ResponseCodes(0.5)
+    codes = ResponseCodes(Marking(0.5))
     assert codes.encode(0, scores) == expected
     assert len(codes) == 10

@@ -34,12 +34,12 @@ def test_labels_given_go_before_those_of_a_table() -> None:
 
 
 def test_labels_are_numbered_as_they_first_occur() -> None:
-    numbers, names = label_numbers(pd.DataFrame({"who": ["b", "a", "b"]}), "who", "respondent")
+    numbers, names = label_numbers(pd.Series(["b", "a", "b"]), "respondent")
     assert (numbers.tolist(), names) == ([0, 1, 0], ("b", "a"))
 
 
 def test_rows_without_a_label_are_counted() -> None:
-    frame = pd.DataFrame({"who": ["b", None, None]})
+    column = pd.Series(["b", None, None], name="who")
     message = r"column 'who' has no label in row 2 of the table \(and 1 more such row\)"
     with pytest.raises(ValueError, match=message):
-        label_numbers(frame, "who", "respondent")
+        label_numbers(column, "respondent")

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal, Never
+from typing import TYPE_CHECKING, Any, Literal
 
 from irtkit.calibration.item_prior import ItemPrior
 from irtkit.calibration.priors import WeakPrior
@@ -21,14 +21,15 @@ from irtkit.checks import (
     as_number,
     check_number,
     check_one_of,
-    check_type,
     check_whole,
     check_yes_or_no,
+    did_you_mean,
     is_whole,
 )
-from irtkit.irf import MODELS
+from irtkit.io.reading import READING, as_responses
+from irtkit.irf import model_name
 from irtkit.progress import progress_line
-from irtkit.responses import ResponseMatrix, refuse_sparse
+from irtkit.responses import refuse_sparse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.priors import Prior, PriorName
     from irtkit.irf import ModelName
+    from irtkit.responses import ResponseMatrix
 
 _TOLERANCES = {"em": 1e-7, "vi": 0.03}
 """Estimates within √(2·10⁻⁷), 0.0004 standard errors of the maximum; posterior means within 3 %
@@ -47,7 +49,7 @@ _limited = Lock()
 
 
 def fit(
-    responses: ResponseMatrix,
+    responses: object,
     model: ModelName = "2PL",
     *,
     method: Literal["em", "vi"] | Variational = "em",
@@ -61,19 +63,21 @@ def fit(
     max_iterations: int = 1000,
     progress: bool | None = None,
     mesh: Mesh | None = None,
-    **moved: Never,
+    **reading: Any,
 ) -> FitResult:
     """Fit an item response model: difficulty, discrimination, guessing, and abilities.
 
     Parameters
     ----------
     responses
-        Right and wrong answers, respondents × items, dense or sparse; missing cells are taken as
-        missing at random. Synthetic respondents take part in estimating items, with a wide ability
-        distribution of their own (5 logits at the typical slope, and more than real ones; the
-        settings of the result say how wide), and count neither in the log-likelihood nor in
-        average errors, orientation or scale. An always-right row contradicts negative slopes (it
-        answers inverted items right as well), so look for suspect items without it.
+        Right and wrong answers, respondents × items: a ResponseMatrix, dense or sparse, or what
+        :func:`irtkit.read_responses` takes (a path, a data frame wide or long, an array, a list of
+        records, a dict). Missing cells are taken as missing at random. Synthetic respondents take
+        part in estimating items, with a wide ability distribution of their own (5 logits at the
+        typical slope, and more than real ones; the settings of the result say how wide), and count
+        neither in the log-likelihood nor in average errors, orientation or scale. An always-right
+        row contradicts negative slopes (it answers inverted items right as well), so look for
+        suspect items without it.
     model
         "1PL" (one common discrimination), "Rasch" (discrimination 1, SD of ability estimated),
         "2PL" or "3PL" (with guessing). In 2PL and 3PL discrimination is free in sign.
@@ -137,6 +141,9 @@ def fit(
         on machines of one kind, each calls ``fit`` with the same arguments, the whole matrix among
         them, and gets the same result; each computes the standard errors, in NumPy.
         None (default): NumPy or the default device of JAX, as the size of the matrix suggests.
+    **reading
+        How to read responses that are no ResponseMatrix: ``right="correct"``, ``ignore="size"``,
+        ``threshold=0.5`` and the other arguments of :func:`irtkit.read_responses`.
 
     Returns
     -------
@@ -150,12 +157,13 @@ def fit(
     Raises
     ------
     TypeError
-        If ``responses`` is not a ResponseMatrix, ``mesh`` not a mesh, ``standard_errors`` neither
-        True nor False, or an argument is an option of :class:`irtkit.Variational`.
+        If ``responses`` is nothing that can be read, ``mesh`` not a mesh, ``standard_errors``
+        neither True nor False, or an argument is an option of :class:`irtkit.Variational`, or says
+        how to read what is a ResponseMatrix already.
     ValueError
-        If an argument is outside what is named above, all respondents are synthetic, processes
-        that share a mesh are given different responses, a checkpoint is of other responses or
-        settings, or ``mesh`` goes with a sparse matrix.
+        If responses cannot be read, an argument is outside what is named above, all respondents are
+        synthetic, processes that share a mesh are given different responses, a checkpoint is of
+        other responses or settings, or ``mesh`` goes with a sparse matrix.
 
     Warns
     -----
@@ -180,11 +188,14 @@ def fit(
     >>> result.converged, [bool(a < 0) for a in result.items["discrimination"]]
     (True, [False, False, True])
     """
-    for option in moved:
+    for option in (name for name in reading if name not in READING):
         of_variational = option in Variational.__dataclass_fields__
-        remedy = f"; write method=irtkit.Variational({option}=…)" if of_variational else ""
+        remedy = did_you_mean(option, ["model", *(fit.__kwdefaults__ or ()), *READING])
+        if of_variational:
+            remedy = f"; write method=irtkit.Variational({option}=…)"
         raise TypeError(f"fit() got an unexpected keyword argument {option!r}{remedy}")
-    check_data(responses, model, synthetic)
+    model = model_name(model)
+    check_one_of("synthetic", synthetic, ("separate", "ordinary"))
     variational = _variational_of(method)
     name = "em" if variational is None else "vi"
     tol = check_number("tol", _TOLERANCES[name] if tol is None else tol, above=0)
@@ -196,6 +207,9 @@ def fit(
     _check_prior(prior, model, variational=variational is not None)
     if mesh is not None:
         _check_mesh(mesh)
+    responses = as_responses(responses, **reading)
+    check_data(responses, synthetic)
+    if mesh is not None:
         refuse_sparse(responses, "mesh")
     batches: dict[str, Any] = {}
     if variational is not None and variational.sizes[0] is not None:
@@ -325,11 +339,8 @@ def _linear_algebra() -> Any:
     return ThreadpoolController()
 
 
-def check_data(responses: ResponseMatrix, model: str, synthetic: str) -> None:
+def check_data(responses: ResponseMatrix, synthetic: str) -> None:
     """Refuse what cannot be fitted."""
-    check_type("responses", responses, ResponseMatrix)
-    check_one_of("model", model, MODELS)
-    check_one_of("synthetic", synthetic, ("separate", "ordinary"))
     if synthetic == "separate" and responses.synthetic.all():
         raise ValueError(
             "responses holds synthetic respondents only; real ones set the scale "

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 import sys
 import warnings
+from contextlib import contextmanager
+from logging.handlers import MemoryHandler
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from rich.console import Console
@@ -15,17 +18,27 @@ from rich.console import Console
 from irtkit.calibration import fit
 from irtkit.cli.audit import check_out, read_families
 from irtkit.cli.impact import impact_command
-from irtkit.cli.inputs import fitted, folder_out, read, read_labelled, reading_and_fitting
+from irtkit.cli.inputs import (
+    fitted,
+    folder_out,
+    model_option,
+    read,
+    read_labelled,
+    reading_and_fitting,
+)
 from irtkit.cli.outputs import prepare, write_comparison, write_fit
 from irtkit.datasets import load_digits_crowd
 from irtkit.difficulty import compare_difficulties
 from irtkit.io import write_table
-from irtkit.irf import MODELS
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects import audit, shuffle_control
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _LISTED = 10  # suspect items that the demo prints: half a screen of 24 lines
 _PATH = click.Path(path_type=Path)
+_MOST_LINES = 1000  # of the log, held until all input is known to be good
 _COUNT = click.IntRange(min=0)
 
 
@@ -35,7 +48,7 @@ def main() -> None:
     Exit codes: 0, 1 (``audit --fail-on`` found what it was told to, or ``impact --max`` was
     passed), 2 (bad input), 130 (interrupted).
     """
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _telling():
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _show_warning  # type: ignore[assignment]  # fewer names, same use
         for stream in (sys.stdout, sys.stderr):
@@ -58,6 +71,22 @@ def main() -> None:
             _fail(str(error))
         else:
             sys.exit(code)
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """Show what was read, lines of the log, on standard error, once it is about to be fitted."""
+    logger, shown = logging.getLogger("irtkit"), logging.StreamHandler()
+    shown.setFormatter(logging.Formatter("irtkit: %(message)s"))
+    handler = MemoryHandler(_MOST_LINES, target=shown, flushOnClose=False)
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
 
 
 def _run() -> int | None:
@@ -88,7 +117,8 @@ def cli() -> None:
 
     RESPONSES is a file of right and wrong answers: a wide table (a row per respondent, a column
     per item, cells 1, 0 or empty), a long table (respondent, item, response), Parquet, or py-irt
-    JSON lines; gzip is fine, and the format is recognised from the content.
+    JSON lines; gzip is fine, and the format is recognised from the content. What it was taken for
+    is said on standard error.
     """
 
 
@@ -197,7 +227,7 @@ def audit_command(
 
 
 @cli.command("demo")
-@click.option("--model", type=click.Choice(MODELS), default="2PL")
+@model_option
 @click.option(
     "--out", type=_PATH, default=Path("irtkit-demo"), help="Folder to write the tables to."
 )

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from irtkit.annotation import impact_summary
+from irtkit.annotation.files import read_annotations, read_durations
 from irtkit.cli.audit import check_out
 from irtkit.io import write_table
-from irtkit.io.annotations import read_annotations, read_durations
 
 if TYPE_CHECKING:
     from irtkit.annotation import ImpactSummary

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,11 +31,16 @@ folder_out = click.option(
 )
 
 
+model_option = click.option(
+    "--model", type=click.Choice(MODELS, case_sensitive=False), default="2PL"
+)
+
+
 def reading_and_fitting(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that every command on a file of responses takes."""
     options = [
         click.argument("responses", type=click.Path(path_type=Path)),
-        click.option("--model", type=click.Choice(MODELS), default="2PL"),
+        model_option,
         click.option(
             "--method",
             type=click.Choice(["em", "vi"]),
@@ -65,11 +71,21 @@ def reading_and_fitting(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--draws", default=1, help="Rows per random kind."),
         click.option("--seed", default=0),
         click.option("--format", "form", help="Force the format: wide, long, parquet or py-irt."),
-        click.option("--respondent", help="Long table: the column of respondents."),
+        click.option("--respondent", help="Table: the column of respondents."),
         click.option("--item", help="Long table: the column of items."),
         click.option("--response", help="Long table: the column of responses."),
         click.option(
             "--threshold", type=float, help="Count graded scores at or above this as right."
+        ),
+        click.option("--right", metavar="WORDS", help="Words that count as right: correct,C,pass."),
+        click.option(
+            "--wrong", metavar="WORDS", help="Words that count as wrong; without it all others are."
+        ),
+        click.option("--ignore", metavar="COLUMNS", help="Table: columns to leave out."),
+        click.option(
+            "--keep",
+            metavar="COLUMNS",
+            help="Wide table: columns that are items.",
         ),
         click.option(
             "--repeats",
@@ -87,6 +103,9 @@ def read(options: dict[str, Any]) -> ResponseMatrix:
     """Read the responses and add the synthetic respondents asked for."""
     settings = ("respondent", "item", "response", "threshold", "repeats")
     given = {name: options[name] for name in settings}
+    for name in ("right", "wrong", "ignore", "keep"):
+        if options[name] is not None:
+            given[name] = options[name].split(",")
     responses = read_responses(options["responses"], format=options["form"], **given)
     labels = options["labels"]
     if not options["synthetic"]:
@@ -123,16 +142,19 @@ def fitted(
     responses: ResponseMatrix, options: dict[str, Any], *, standard_errors: bool, told: bool = False
 ) -> FitResult:
     """Fit as the options say; silently where the result is ``told``, with all its warnings."""
+    method, quadrature = _method(options), _quadrature(options["quadrature"])
+    for handler in logging.getLogger("irtkit").handlers:
+        handler.flush()  # what was read
     with warnings.catch_warnings():
         if told:
             warnings.simplefilter("ignore", UserWarning)
         return fit(
             responses,
             options["model"],
-            method=_method(options),
+            method=method,
             prior=None if options["prior"] == "none" else options["prior"],
             seed=options["seed"],
-            quadrature=_quadrature(options["quadrature"]),
+            quadrature=quadrature,
             standard_errors=standard_errors or options["method"] == "vi",  # they cost nothing there
         )
 

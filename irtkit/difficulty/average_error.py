@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.checks import check_number, check_type
+from irtkit.checks import check_number
+from irtkit.io.reading import as_responses
 from irtkit.patterns import patterns_of
-from irtkit.responses import ResponseMatrix
 from irtkit.signs import independent_share
 
 if TYPE_CHECKING:
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
     from irtkit.irf import ItemParameters
     from irtkit.patterns import Counts, Patterns
+    from irtkit.responses import ResponseMatrix
 
 
-def average_error(responses: ResponseMatrix, *, synthetic: bool = False) -> pd.Series[float]:
+def average_error(responses: object, *, synthetic: bool = False) -> pd.Series[float]:
     """Share of wrong among the observed responses of real respondents, by item.
 
     AvE = wrong / n, where n counts the observed responses of real respondents; every trial of a
@@ -37,7 +38,8 @@ def average_error(responses: ResponseMatrix, *, synthetic: bool = False) -> pd.S
     Parameters
     ----------
     responses
-        Missing cells are not counted.
+        A response matrix, or what :func:`irtkit.read_responses` takes; missing cells are not
+        counted.
     synthetic
         Whether to count synthetic respondents as well.
 
@@ -50,7 +52,7 @@ def average_error(responses: ResponseMatrix, *, synthetic: bool = False) -> pd.S
     Raises
     ------
     TypeError
-        If ``responses`` is not a ResponseMatrix.
+        If ``responses`` is nothing that can be read.
 
     Examples
     --------
@@ -66,11 +68,12 @@ def average_error(responses: ResponseMatrix, *, synthetic: bool = False) -> pd.S
     """
     import pandas as pd
 
+    responses = as_responses(responses)
     share = _counts(responses, synthetic=synthetic).average_error
     return pd.Series(share, index=pd.Index(responses.items, name="item"), name="average_error")
 
 
-def average_error_interval(responses: ResponseMatrix, *, level: float = 0.95) -> pd.DataFrame:
+def average_error_interval(responses: object, *, level: float = 0.95) -> pd.DataFrame:
     """Average error with its binomial interval, by item.
 
     The score interval (Wilson 1927): with z the normal quantile and p the share wrong of n, centre
@@ -109,7 +112,7 @@ def average_error_interval(responses: ResponseMatrix, *, level: float = 0.95) ->
     from scipy.special import ndtri
 
     check_number("level", level, above=0, below=1)
-    check_type("responses", responses, ResponseMatrix)
+    responses = as_responses(responses)
     patterns = patterns_of(responses, synthetic_is_real=False)
     error, n = patterns.counts.average_error, patterns.counts.item_responses
     tried, z = np.maximum(n, 1) * _respondents_per_trial(patterns), float(ndtri((1 + level) / 2))
@@ -167,5 +170,4 @@ def _respondents_per_trial(patterns: Patterns) -> float:
 
 
 def _counts(responses: ResponseMatrix, *, synthetic: bool) -> Counts:
-    check_type("responses", responses, ResponseMatrix)
     return patterns_of(responses, synthetic_is_real=synthetic).counts

@@ -20,9 +20,10 @@ import numpy as np
 
 from irtkit.calibration.fitting import one_thread
 from irtkit.calibration.priors import WeakPrior
-from irtkit.checks import check_one_of, check_seed, check_type, check_whole
+from irtkit.checks import check_seed, check_whole
 from irtkit.difficulty.additive import additive_model
-from irtkit.irf import MODELS, logistic
+from irtkit.io.reading import as_responses
+from irtkit.irf import logistic, model_name
 from irtkit.patterns import blocks, patterns_of
 from irtkit.progress import progress_bar
 from irtkit.responses import ResponseMatrix, refuse_sparse
@@ -60,7 +61,7 @@ gain depend more on the seed. Over 120 seeds its SD was that of cells drawn one 
 
 
 def held_out_predictions(
-    responses: ResponseMatrix,
+    responses: object,
     models: Sequence[ModelName] = ("1PL", "2PL", "3PL"),
     *,
     folds: int = 5,
@@ -72,8 +73,8 @@ def held_out_predictions(
     Parameters
     ----------
     responses
-        Respondents (rows) × items; synthetic respondents are left out. Repeated trials of one
-        cell are held out together.
+        Respondents (rows) × items, or what :func:`irtkit.read_responses` takes; synthetic
+        respondents are left out. Repeated trials of one cell are held out together.
     models
         Models to fit, each with its default prior; every fold fits each of them.
     folds
@@ -95,7 +96,7 @@ def held_out_predictions(
     Raises
     ------
     TypeError
-        If ``responses`` is not a ResponseMatrix, or ``models`` is no list.
+        If ``responses`` is nothing that can be read, or ``models`` is no list.
     ValueError
         If one of ``models`` is no model, ``folds`` is not a whole number from 2, there are fewer
         observed cells than folds, or ``seed`` is no whole number from 0, or ``responses`` is
@@ -113,12 +114,11 @@ def held_out_predictions(
     """
     import pandas as pd
 
-    check_type("responses", responses, ResponseMatrix)
+    responses = as_responses(responses)
     refuse_sparse(responses, "held_out_predictions")
     if isinstance(models, str):
         raise TypeError(f"models must be a list of models, got {models!r}")
-    for model in models:
-        check_one_of("model", model, MODELS)
+    models = [model_name(name) for name in models]
     check_whole("folds", folds, 2)
     check_seed(seed)
     real = np.flatnonzero(~responses.synthetic)

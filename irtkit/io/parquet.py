@@ -9,12 +9,12 @@ from __future__ import annotations
 import gzip
 from typing import TYPE_CHECKING, Any
 
+from irtkit.columns import find_columns, other_columns
 from irtkit.files import open_bytes
-from irtkit.io.source import find_columns, holds_respondents, is_long, refuse_repeats
-from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
     from irtkit.io.source import Source
+    from irtkit.responses import ResponseMatrix
 
 MAGIC = b"PAR1"
 
@@ -35,10 +35,9 @@ def read(source: Source) -> ResponseMatrix:
             compressed = isinstance(handle, gzip.GzipFile)
             content = pyarrow.BufferReader(handle.read()) if compressed else handle
             file = pyarrow.parquet.ParquetFile(content)
-            names = file.schema_arrow.names
-            if source.is_long or (source.shape is None and is_long(names)):
+            if source.is_long(file.schema_arrow.names):
                 return _read_long(file, source)
-            return _read_wide(file, source)
+            return source.matrix_of_wide(file.read())
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError(f"the Parquet data cannot be read: {error}") from error
 
@@ -47,6 +46,7 @@ def _read_long(file: Any, source: Source) -> ResponseMatrix:
     from pyarrow import types
 
     names = file.schema_arrow.names
+    names = [names[position] for position in other_columns(names, source.ignore)]
     chosen = [names[position] for position in find_columns(names, *source.columns)]
     table = file.read(columns=chosen)
     for label in chosen[:2]:
@@ -56,21 +56,4 @@ def _read_long(file: Any, source: Source) -> ResponseMatrix:
         if types.is_string(kind) or types.is_large_string(kind):
             numbered = table.column(label).dictionary_encode()
             table = table.set_column(table.schema.names.index(label), label, numbered)
-    return source.matrix_of_long(table, chosen)
-
-
-def _read_wide(file: Any, source: Source) -> ResponseMatrix:
-    import pandas as pd
-
-    source.refuse_long_settings("wide")
-    frame = file.read().to_pandas()
-    if isinstance(frame.index, pd.RangeIndex):
-        if not frame.shape[1]:
-            raise ValueError("the table has no columns")
-        frame.index = [f"respondent-{k + 1}" for k in range(len(frame))]
-        first = frame.columns[0]
-        refuse_repeats(frame.columns)
-        labels = frame[first]
-        if holds_respondents(first, labels.astype(str).where(labels.notna(), "").unique()):
-            frame = frame.drop(columns=first).set_axis(labels, axis=0)
-    return ResponseMatrix.from_frame(frame, threshold=source.threshold)
+    return source.matrix_of_long(table)

@@ -32,7 +32,8 @@ def recognise(source: Source) -> bool:
 
 def read(source: Source) -> ResponseMatrix:
     """Read respondents in the order of the lines, items in the order of first occurrence."""
-    codes = ResponseCodes(source.threshold)
+    source.refuse_table_settings("py-irt")
+    codes = ResponseCodes(source.marking)
     items: dict[str, int] = {}
     rows: dict[str, tuple[Any, Any]] = {}
     items_at_fault: list[str] = []

@@ -6,20 +6,22 @@ line in `FORMATS`; the first recogniser that says yes decides, so the special co
 
 from __future__ import annotations
 
+import logging
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from irtkit.files import open_bytes
 from irtkit.io import delimited, parquet, py_irt
+from irtkit.io.memory import responses_of
 from irtkit.io.source import HEAD_BYTES, Source
 from irtkit.io.text import naming
-from irtkit.responses import check_repeats
+from irtkit.responses import ResponseMatrix, check_repeats
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable
 
-    from irtkit.responses import Repeats, ResponseMatrix
+    from irtkit.responses import Columns, Repeats, Words
 
 
 class Format(NamedTuple):
@@ -36,11 +38,12 @@ FORMATS = {
     "wide": Format(delimited.recognise_wide, delimited.read_wide),
 }
 _SHAPES = frozenset({"wide", "long"})
+_LOGGER = logging.getLogger("irtkit")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_responses(
-    path: str | os.PathLike[str],
+    path: object,
     *,
     format: str | None = None,  # noqa: A002 - the word that pandas and others use
     respondent: str | None = None,
@@ -49,38 +52,58 @@ def read_responses(
     threshold: float | None = None,
     repeats: Repeats = "error",
     sparse: bool = False,
+    right: Words = None,
+    wrong: Words = None,
+    ignore: Columns = (),
+    keep: Columns | None = None,
 ) -> ResponseMatrix:
-    r"""Read a response matrix from a file.
+    r"""Read a response matrix from a file, or from what there is in memory.
 
     Parameters
     ----------
     path
         The file, plain or gzip. Labels are kept as they are written: ``007`` and ``NA`` are
         respondents like any other. A cell that is empty, NA or nan is missing.
+
+        Or a wide or long data frame of pandas, polars, PyArrow or another library that narwhals
+        knows, whose columns are recognised as in files (`ResponseMatrix.from_frame` and
+        `from_long`); a dict of columns; a list of records, dicts that are the rows of such a
+        table; a dict from respondent to a dict from item to response; or an array or list of
+        lists, respondents × items.
     format
         By default the content decides. To force it: "wide" (a row per respondent, a column per
         item), "long" (a row per response), "py-irt" (JSON lines) or "parquet". Wide and long
         tables may be text with commas, tabs or semicolons, or Parquet.
     respondent, item, response
-        The columns of a long table; naming one means that the table is long. By default they are
-        recognised by the usual names (model, item_id, correct and the like).
+        The columns of a long table, or that of respondents in a wide one; naming the item or
+        response means that the table is long. By default they are recognised by the usual names
+        (model, item_id, correct and the like).
     threshold
         If given, responses are graded scores and a score at or above the threshold is right.
     repeats
-        What several rows of the same respondent and item in a long table are: an "error"
-        (default), or repeated trials to "count", see `ResponseMatrix.from_counts`.
+        What several rows of the same respondent and item are: an "error" (default), or repeated
+        trials to "count", see `ResponseMatrix.from_counts`.
     sparse
         Whether to keep the observed cells of a long table alone, see `ResponseMatrix.from_long`.
+    right, wrong
+        The words or numbers that count, see `ResponseMatrix`: ``right="pass"``,
+        ``wrong=["fail", "timeout"]``.
+    ignore, keep
+        Columns to leave out, and columns of a wide table that are items, if others are not: one
+        name, or several.
 
     Returns
     -------
     ResponseMatrix
-        Rows are respondents in the order of the file. In a wide table the first column names
-        them, unless that column is itself 0/1 and its name does not say respondent (or is empty):
-        then all columns are items, and respondents are numbered.
+        Rows are respondents in the order of the file. In a wide table a column with a usual name
+        (respondent, model, subject_id and the like) holds them, or else the first column, unless
+        that is itself 0/1 and has a name: then all columns are items, and respondents are numbered.
+        What was understood is logged in one line (`logging`, logger "irtkit", level INFO).
 
     Raises
     ------
+    TypeError
+        If it is nothing of what is named above.
     ValueError
         If the content is not what it should be; the message begins with the name of the file.
     OSError
@@ -101,13 +124,44 @@ def read_responses(
     array([[ 1,  0],
            [-1,  1]], dtype=int8)
     """
-    file = Path(path)
     shape = format if format in _SHAPES else None
     columns = (respondent, item, response)
+    words: dict[str, Any] = {"right": right, "wrong": wrong, "ignore": ignore, "keep": keep}
+    if not isinstance(path, str | os.PathLike):
+        check_repeats(repeats)
+        source = Source(Path(), b"", shape, columns, threshold, repeats, sparse, **words)
+        if format not in {None, *_SHAPES}:
+            raise ValueError(f"format must be wide or long for data in memory; got {format!r}")
+        return _understood(*responses_of(path, source), source)
+    file = Path(path)
     with naming(file):
         check_repeats(repeats)
-        source = Source(file, _head(file), shape, columns, threshold, repeats, sparse)
-        return FORMATS[_format_name(source, format)].read(source)
+        source = Source(file, _head(file), shape, columns, threshold, repeats, sparse, **words)
+        name = _format_name(source, format)
+        return _understood(FORMATS[name].read(source), f"{file.name} ({name})", source)
+
+
+def as_responses(given: object, **reading: Any) -> ResponseMatrix:
+    """Return a response matrix as it is, and read anything else, see `read_responses`."""
+    if not isinstance(given, ResponseMatrix):
+        return read_responses(given, **reading)
+    for name in reading:
+        raise TypeError(f"{name}= says how to read responses, which are a ResponseMatrix already")
+    return given
+
+
+def _understood(responses: ResponseMatrix, what: str, source: Source) -> ResponseMatrix:
+    """Say what was read."""
+    successes = responses.observed.successes if responses.is_sparse else responses.successes
+    if source.right is not None and not successes.max():
+        raise ValueError(f"no response is right: right={source.right!r} occurs nowhere")
+    _LOGGER.info(
+        "%s respondents × %s items from %s",
+        f"{responses.n_respondents:,}",
+        f"{responses.n_items:,}",
+        what,
+    )
+    return responses
 
 
 def _format_name(source: Source, requested: str | None) -> str:
@@ -123,7 +177,7 @@ def _format_name(source: Source, requested: str | None) -> str:
         name = "parquet"
     else:
         name = requested
-    if name not in {"long", "parquet"} or source.shape == "wide":
+    if source.shape == "wide" or name not in {"long", "parquet"}:
         source.refuse_long_settings(requested or name)
     return name
 
@@ -134,3 +188,7 @@ def _head(file: Path) -> bytes:
     if not head.strip():
         raise ValueError("the file is empty")
     return head.removeprefix(_BYTE_ORDER_MARK)
+
+
+READING = tuple(read_responses.__kwdefaults__ or ())
+"""Arguments that say how to read."""

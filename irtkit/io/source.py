@@ -1,48 +1,24 @@
-"""What a reader is given: the file, what the caller said about it, and which column means what.
-
-In a long table a column is the respondent, the item or the response if its name is one of the
-usual ones; capitals, spaces and punctuation do not count ("Subject ID" is subject_id).
-In a wide table the question is only whether the first column holds the respondents.
-"""
+"""What a reader is given: the file, and what the caller said about it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from irtkit.checks import check_unique, first_names
-from irtkit.codes import MISSING, response_code
+from irtkit.columns import is_long, other_columns
 from irtkit.io.text import layout
+from irtkit.marking import Marking
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from irtkit.responses import Repeats
+    from irtkit.columns import Roles
+    from irtkit.responses import Columns, Repeats, Words
 
 HEAD_BYTES = 4096
-# fmt: off
-_USUAL_NAMES = {
-    "respondent": {
-        "respondent", "respondentid", "model", "modelid", "modelname", "system",
-        "systemid", "systemname", "subject", "subjectid", "student", "studentid",
-        "user", "userid", "person", "personid", "participant", "participantid",
-        "examinee", "learner"
-    },
-    "item": {
-        "item", "itemid", "itemname", "question", "questionid", "instance",
-        "instanceid", "docid", "taskid", "problem", "problemid", "example",
-        "exampleid", "sampleid"
-    },
-    "response": {
-        "response", "correct", "iscorrect", "right", "isright", "score", "value",
-        "accuracy", "acc"
-    },
-}
-# fmt: on
 
 
 @dataclass(frozen=True)
@@ -54,129 +30,78 @@ class Source:
     """How the file begins, decompressed and without a byte order mark: enough to recognise it."""
     shape: str | None = None
     """The shape of a table where the caller named one: "wide", "long" or None."""
-    columns: tuple[str | None, str | None, str | None] = (None, None, None)
-    """Those of respondent, item and response in a long table, where the caller named them."""
+    columns: Roles = (None, None, None)
+    """Those that the caller named."""
     threshold: float | None = None
     repeats: Repeats = "error"
     sparse: bool = False
+    right: Words = None
+    wrong: Words = None
+    ignore: Columns = ()
+    """Columns of a table that the caller leaves out."""
+    keep: Columns | None = None
+    """Columns of a wide table that are its items, if others are not."""
 
     @cached_property
     def layout(self) -> tuple[str, list[str]]:
         """Separator and header of a table in text."""
         return layout(self.path)
 
-    @property
-    def is_long(self) -> bool:
-        """Whether the caller said, in one way or another, that the table is long."""
-        return self.shape == "long" or (self.shape is None and self.names_columns)
+    @cached_property
+    def marking(self) -> Marking:
+        """What counts as right and what as wrong."""
+        return Marking.of(self.threshold, self.right, self.wrong)
 
-    @property
-    def names_columns(self) -> bool:
-        """Whether the caller named a column of a long table."""
-        return self.columns != (None, None, None)
+    def is_long(self, header: Sequence[str]) -> bool:
+        """Whether a table with this header is long, as the caller or the names of columns say."""
+        if self.shape is not None:
+            return self.shape == "long"
+        return is_long([header[k] for k in other_columns(header, self.ignore)], self.columns)
 
-    def matrix_of_long(self, table: Any, names: Sequence[str]) -> ResponseMatrix:
-        """Response matrix of a table of pyarrow; the names are of respondent, item and response."""
-        respondent, item, response = names
+    def matrix_of_long(self, table: Any) -> ResponseMatrix:
+        """Response matrix of a long table."""
+        if self.keep is not None:
+            raise ValueError("keep= names the items of a wide table, but this one is long")
+        respondent, item, response = self.columns
         return ResponseMatrix.from_long(
-            table.to_pandas(ignore_metadata=True),
+            table,
             respondent=respondent,
             item=item,
             response=response,
             threshold=self.threshold,
+            right=self.right,
+            wrong=self.wrong,
             repeats=self.repeats,
             sparse=self.sparse,
+        )
+
+    def matrix_of_wide(self, table: Any) -> ResponseMatrix:
+        """Response matrix of a wide table."""
+        self.refuse_long_settings("wide")
+        return ResponseMatrix.from_frame(
+            table,
+            respondent=self.columns[0],
+            threshold=self.threshold,
+            right=self.right,
+            wrong=self.wrong,
+            ignore=self.ignore,
+            keep=self.keep,
+            repeats=self.repeats,
         )
 
     def refuse_long_settings(self, form: str) -> None:
         """Refuse what is for a row per response in a format that has a place for every cell."""
         rule = f"a long table, but the format is {form!r}"
-        if self.names_columns:
-            raise ValueError(f"respondent=, item= and response= name the columns of {rule}")
+        if self.columns[1:] != (None, None):
+            raise ValueError(f"item= and response= name columns of {rule}")
         if self.sparse:
             raise ValueError(f"sparse=True is for the rows of {rule}")
-        if self.repeats != "error":
-            raise ValueError(f"repeats={self.repeats!r} is for the rows of {rule}")
 
-
-def is_long(header: Sequence[str]) -> bool:
-    """Whether the header holds a usual name for each of respondent, item and response."""
-    plain = {_plain(name) for name in header}
-    return all(not plain.isdisjoint(names) for names in _USUAL_NAMES.values())
-
-
-def find_columns(
-    header: Sequence[str],
-    respondent: str | None = None,
-    item: str | None = None,
-    response: str | None = None,
-) -> tuple[int, int, int]:
-    """Positions of the respondent, item and response columns of a long table.
-
-    A column that is given is spelled as in the header; None recognises it by its usual names. The
-    error for a role that has no column, or several, says which argument settles it.
-    """
-    given = {"respondent": respondent, "item": item, "response": response}
-    found = {
-        role: _only_position(header, role, name) for role, name in given.items() if name is not None
-    }
-    for role in given:
-        if role not in found:
-            found[role] = _recognise(header, role, frozenset(found.values()))
-    for role, other in combinations(sorted(found), 2):
-        if found[role] == found[other]:
-            name = header[found[role]]
-            raise ValueError(f"{role}= and {other}= name the same column {name!r}")
-    return found["respondent"], found["item"], found["response"]
-
-
-def refuse_repeats(names: Iterable[str]) -> None:
-    """Refuse columns of the same name."""
-    check_unique("column names must be unique", names)
-
-
-def holds_respondents(name: str, values: Iterable[str]) -> bool:
-    """Whether the first column of a wide table is the respondents and not itself an item.
-
-    It is if its name is empty or a usual one for respondents. Otherwise it is unless the values
-    are all responses: right, wrong or missing, each written in one way (so "1" and "true" together
-    are labels), and not all missing.
-    """
-    if not name.strip() or _plain(name) in _USUAL_NAMES["respondent"]:
-        return True
-    codes = sorted(response_code(value) for value in set(values))
-    return codes not in ([0], [1], [0, 1], [MISSING, 0], [MISSING, 1], [MISSING, 0, 1])
-
-
-def _plain(name: str) -> str:
-    return "".join(character for character in name.lower() if character.isalnum())
-
-
-def _only_position(header: Sequence[str], role: str, name: str) -> int:
-    if name not in header:
-        raise ValueError(f"{role}={name!r} is not a column; the columns are {_listed(header)}")
-    refuse_repeats(other for other in header if other == name)
-    return header.index(name)
-
-
-def _recognise(header: Sequence[str], role: str, taken: frozenset[int]) -> int:
-    """Position of the one free column that has a usual name for the role."""
-    free = [name for position, name in enumerate(header) if position not in taken]
-    candidates = [name for name in free if _plain(name) in _USUAL_NAMES[role]]
-    exact = [name for name in candidates if name == role]
-    canonical = exact or [name for name in candidates if _plain(name) == role] or candidates
-    if not canonical:
-        raise ValueError(
-            f"no column is recognised as the {role}: pass {role}= with its name; "
-            f"the columns are {_listed(header)}"
-        )
-    if len(set(canonical)) > 1:
-        raise ValueError(
-            f"several columns may be the {role} ({_listed(canonical)}): "
-            f"pass {role}= with the name of one"
-        )
-    return _only_position(header, role, canonical[0])
-
-
-def _listed(names: Sequence[str]) -> str:
-    return first_names([repr(name) for name in names], shown=20)
+    def refuse_table_settings(self, form: str) -> None:
+        """Refuse what is for the columns and rows of a table in a format that has none."""
+        self.refuse_long_settings(form)
+        given = {"respondent": self.columns[0], "keep": self.keep, "ignore": self.ignore or None}
+        given["repeats"] = None if self.repeats == "error" else self.repeats
+        for name, value in given.items():
+            if value is not None:
+                raise ValueError(f"{name}={value!r} is for a table, but the format is {form!r}")

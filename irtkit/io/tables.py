@@ -27,8 +27,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from irtkit.columns import refuse_repeats
 from irtkit.files import open_bytes, open_text, replacing
-from irtkit.io.source import refuse_repeats
 from irtkit.io.text import naming, refuse_faults
 
 if TYPE_CHECKING:

@@ -16,6 +16,8 @@ import numpy as np
 from irtkit.calibration import fit
 from irtkit.calibration.fitting import check_data
 from irtkit.checks import check_seed, check_unique
+from irtkit.io.reading import as_responses
+from irtkit.irf import model_name
 from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix, refuse_sparse
 from irtkit.suspects.expected import item_blocks
@@ -118,7 +120,7 @@ class ShuffleControl:
 
 
 def shuffle_control(
-    responses: ResponseMatrix,
+    responses: object,
     model: ModelName = "2PL",
     *,
     seeds: Sequence[int] = (0, 1, 2, 3, 4),
@@ -132,7 +134,8 @@ def shuffle_control(
     Parameters
     ----------
     responses
-        Responses of respondents (rows) to items; synthetic respondents are left out.
+        Responses of respondents (rows) to items, or what :func:`irtkit.read_responses` takes;
+        synthetic respondents are left out.
     model
         As in :func:`irtkit.fit`.
     seeds
@@ -145,7 +148,7 @@ def shuffle_control(
     Raises
     ------
     TypeError
-        If ``responses`` is not a ResponseMatrix.
+        If ``responses`` is nothing that can be read.
     ValueError
         If a threshold is out of range, there is no seed or one that is no whole number, or
         ``responses`` is sparse.
@@ -160,7 +163,9 @@ def shuffle_control(
     """
     import pandas as pd
 
-    check_data(responses, model, "separate")
+    model = model_name(model)
+    responses = as_responses(responses)
+    check_data(responses, "separate")
     refuse_sparse(responses, "shuffle_control")
     thresholds: dict[str, Any] = {
         "fdr": fdr,

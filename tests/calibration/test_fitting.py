@@ -439,7 +439,7 @@ def test_a_fixed_grid_that_is_too_coarse_shows_in_the_quadrature_error() -> None
         ({"seed": -1}, ValueError, "seed"),
         ({"max_iterations": 2.5}, ValueError, "max_iterations"),
         ({"max_iterations": 0}, ValueError, "max_iterations"),
-        ({"responses": np.ones((2, 2))}, TypeError, "ResponseMatrix"),
+        ({"responses": 0}, TypeError, "ResponseMatrix"),
     ],
 )
 def test_wrong_arguments_are_refused_by_name(

@@ -77,9 +77,9 @@ def test_null_blank_lines_numbers_and_other_keys_are_no_trouble(file: Callable[.
         ('{"subject_id": "x", "responses": {}}', "line 2: respondent 'x' occurs twice"),
         ('{"subject_id": "y", "responses": {"": 1}}', "line 2: respondent 'y' .* without a label"),
         ('{"subject_id": "y", "responses": {"a": 1, "a": 1}}', "line 2: 'a' occurs twice"),
-        ('{"subject_id": "y", "responses": {"a": 1, "b": 2}}', "'y', item 'b' has 2$"),
-        ('{"subject_id": "y", "responses": {"c": [1]}}', r"'y', item 'c' has \[1\]$"),
-        ('{"subject_id": "y", "responses": {"c": -1}}', "'y', item 'c' has -1$"),
+        ('{"subject_id": "y", "responses": {"a": 1, "b": 2}}', "'y', item 'b' has 2; if these"),
+        ('{"subject_id": "y", "responses": {"c": [1]}}', r"'y', item 'c' has \[1\]; name"),
+        ('{"subject_id": "y", "responses": {"c": -1}}', "'y', item 'c' has -1; a missing"),
     ],
 )
 def test_a_fault_is_named_with_its_line(

@@ -77,7 +77,7 @@ def test_a_wrong_value_is_named_with_its_place(
     file: Callable[..., Path], template: str, bad: Any
 ) -> None:
     value = bad.strip('"')
-    with pytest.raises(ValueError, match=f"^results.csv: .*'llama', item 'q2' has '?{value}'?$"):
+    with pytest.raises(ValueError, match=f"^results.csv: .*'llama', item 'q2' has '?{value}'?; "):
         read_responses(file(template % (1, 0, bad)))
     with pytest.raises(ValueError, match=r"'gpt', item 'q1' .* .and 2 more such cells"):
         read_responses(file(template % (bad, bad, bad)))
@@ -105,9 +105,10 @@ def test_a_wrong_value_is_named_with_its_place(
         (AS_TEXT["long"], {"format": "wide"}, "item 'item' has 'q1'"),
         (AS_TEXT["long"], {"format": "wide", "item": "item"}, "long table, but the format is 'wi"),
         (AS_TEXT["py-irt"], {"item": "q1"}, "long table, but the format is 'py-irt'"),
-        (AS_TEXT["wide"], {"repeats": "count"}, "long table, but the format is 'wide'"),
-        (AS_TEXT["long"], {"repeats": "count", "format": "wide"}, "the format is 'wide'"),
-        (AS_TEXT["py-irt"], {"repeats": "count"}, "long table, but the format is 'py-irt'"),
+        (AS_TEXT["py-irt"], {"repeats": "count"}, "for a table, but the format is 'py-irt'"),
+        (AS_TEXT["py-irt"], {"ignore": "q1"}, "for a table, but the format is 'py-irt'"),
+        (AS_TEXT["long"], {"keep": "q1"}, "wide table, but this one is long"),
+        (AS_TEXT["wide"], {"ignore": "Q1"}, "ignore='Q1' is not a column, did you mean 'q1'"),
         (AS_TEXT["wide"], {"sparse": True}, "sparse=True is for .* but the format is 'wide'"),
         (AS_TEXT["py-irt"], {"sparse": True}, "sparse=True is for .* but the format is 'py-irt'"),
         (AS_TEXT["wide"], {"repeats": "sum"}, "repeats must be one of error, count; got 'sum'"),

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from irtkit.io.source import find_columns, holds_respondents, is_long
+from irtkit.columns import find_columns, holds_respondents, is_long, respondent_column
+from irtkit.marking import Marking
 
 
 @pytest.mark.parametrize("respondent", ["respondent", "Model", "SUBJECT_ID", "Student ID", "user"])
@@ -56,21 +57,47 @@ def test_a_column_named_for_one_role_is_not_taken_for_another() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "values", "expected"),
+    ("values", "settings", "expected"),
     [
-        ("q1", ["0", "1"], False),
-        ("q1", ["0", "", "1"], False),
-        ("q1", ["1", "1"], False),
-        ("q1", ["True", "False", "NA"], False),
-        ("q1", ["0", "1", "2"], True),
-        ("q1", ["1", "1.0"], True),
-        ("q1", ["NA", "None"], True),
-        ("q1", ["NA"], True),
-        ("", ["0", "1"], True),
-        ("Model", ["0", "1"], True),
+        (["0", "1"], {}, False),
+        (["0", "", "1"], {}, False),
+        (["1", "1"], {}, False),
+        (["True", "False", "NA"], {}, False),
+        (["0", "1", "2"], {}, True),
+        (["1", "1.0"], {}, True),
+        (["NA", "None"], {}, True),
+        (["NA"], {}, True),
+        (["0.2", "0.9", ""], {"threshold": 0.5}, False),
+        (["1", "2", "3"], {"threshold": 0.5}, True),
+        (["0", "1", "2"], {"threshold": 0.5}, True),
+        (["4", "2", "3"], {"threshold": 0.5}, False),
+        (["gpt", "llama"], {"threshold": 0.5}, True),
+        (["gpt", "llama"], {"right": "pass"}, True),
+        (["pass", "timeout"], {"right": "pass"}, False),
+        (["fail", "fail"], {"right": "pass", "wrong": "fail"}, False),
     ],
 )
-def test_only_a_nameless_or_unmistakable_first_column_is_labels(
-    name: str, values: Any, *, expected: bool
+def test_only_an_unmistakable_first_column_is_labels(
+    values: list[str], settings: dict[str, Any], *, expected: bool
 ) -> None:
-    assert holds_respondents(name, values) is expected
+    assert holds_respondents(values, Marking.of(**settings)) is expected
+
+
+@pytest.mark.parametrize(
+    ("header", "position"),
+    [
+        (["", "q1"], 0),
+        (["Unnamed: 0", "q1"], 0),
+        (["Model", "q1"], 0),
+        (["", "q1", "Model"], 2),
+        (["model", "system", "q1"], 0),
+        (["name", "q1"], None),
+    ],
+)
+def test_a_column_is_the_respondents_by_its_name(header: list[str], position: int | None) -> None:
+    assert respondent_column(header) == position
+
+
+def test_the_name_of_items_before_the_rows_is_asked_about() -> None:
+    with pytest.warns(UserWarning, match=r"are rows items here\? .*'question_id'.*\.T"):
+        assert respondent_column(["question_id", "gpt", "llama"]) is None

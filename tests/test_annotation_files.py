@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from irtkit.annotation import Annotation
-from irtkit.io.annotations import read_annotations, read_durations
+from irtkit.annotation.files import read_annotations, read_durations
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -63,7 +63,7 @@ def read_annotations(path: str | os.PathLike[str]) -> dict[str, list[Annotation]
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from irtkit.io.annotations import read_annotations
+    >>> from irtkit.annotation.files import read_annotations
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "manual.csv")
     ...     _ = path.write_text("sample,type,start,end\nclip-1,serve,0,2.5\nclip-2,,,\n")

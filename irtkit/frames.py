@@ -1,0 +1,152 @@
+"""Data frames of any library, wide or long, taken apart for a response matrix.
+
+pandas, polars, PyArrow and whatever else narwhals knows become a pandas data frame; that is the
+same object where it is one already. A wide table is then labels and the code of every cell.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.advice import not_items
+from irtkit.checks import first_names
+from irtkit.codes import column_array, refuse_invalid, response_codes
+from irtkit.columns import (
+    holds_respondents,
+    item_columns,
+    other_columns,
+    respondent_column,
+    warn_of_items,
+)
+from irtkit.labels import label_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from irtkit.labels import Names
+    from irtkit.marking import Marking
+
+
+def as_frame(given: Any) -> pd.DataFrame:
+    """Data frame of pandas from that of any library.
+
+    Raises
+    ------
+    TypeError
+        If it is none.
+    """
+    import narwhals.stable.v1 as nw
+
+    frame = nw.from_native(given, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if not isinstance(frame, nw.DataFrame):
+        raise TypeError(
+            f"frame must be a data frame (pandas, polars, PyArrow, …), got {type(given).__name__}"
+        )
+    # through Arrow columns of one type become one block, which is several times faster
+    return (
+        frame.to_pandas() if frame.implementation.is_pandas_like() else frame.to_arrow().to_pandas()
+    )
+
+
+def with_index(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with its index, if that has a name, among the columns."""
+    named = [name for name in frame.index.names if name is not None and name not in frame.columns]
+    return frame.reset_index(level=named) if named else frame
+
+
+def read_wide(
+    frame: pd.DataFrame,
+    *,
+    respondent: str | None,
+    ignore: Iterable[str] | str,
+    keep: Iterable[str] | str | None,
+    marking: Marking,
+) -> tuple[NDArray[np.int8], Names]:
+    """Code of every cell, labels of respondents (which may repeat) and of items.
+
+    Respondents are the column named, the index unless it is numbers without a name, or else a
+    column that is recognised; and if there is none they are numbered.
+    """
+    import pandas as pd
+
+    if respondent is not None:
+        frame = with_index(frame)
+    frame = _columns(frame, other_columns([*map(str, frame.columns)], ignore))
+    labels, positions = _labels(frame, respondent, keep, marking)
+    table = _columns(frame, positions)
+    n, items = len(frame), label_names(table.columns, len(positions), "item")
+    if not (n and items):
+        raise ValueError(
+            f"frame is empty: {n} respondents × {len(items)} items; at least one of each is needed"
+        )
+    kinds = set(table.dtypes)
+    if len(kinds) == 1 and all(isinstance(kind, np.dtype) and kind.kind != "O" for kind in kinds):
+        codes = response_codes(table.to_numpy(), marking)
+    elif all(map(pd.api.types.is_numeric_dtype, kinds)):
+        codes = response_codes(table.to_numpy(np.float64, na_value=np.nan), marking)
+    else:
+        columns = (column_array(table.iloc[:, k]) for k in range(len(items)))
+        codes = np.column_stack([response_codes(column, marking) for column in columns])
+    refuse_invalid(codes, table.iloc, (labels, items), marking, columns=True)
+    if marking.right and not marking.wrong:
+        _refuse_words_of_its_own(table, codes)
+    return codes, (labels, items)
+
+
+def _refuse_words_of_its_own(table: pd.DataFrame, codes: NDArray[np.int8]) -> None:
+    """Refuse a column where nothing is right, if it has words that items do not have.
+
+    Where all words but those for right are wrong, a column of families or sizes would be an item
+    that nobody got right.
+    """
+    import pandas as pd
+
+    solved = (codes == 1).any(axis=0)
+    if not solved.any():
+        return
+    known = set(pd.unique(table.loc[:, solved].to_numpy(object).ravel()))
+    for name, column in table.loc[:, ~solved].items():
+        if own := sorted({str(value) for value in column.dropna() if value not in known}):
+            raise ValueError(
+                f"nothing in the column {name!r} is right, and it alone holds "
+                f"{first_names([*map(repr, own)])}: name what is wrong in wrong="
+                f"{not_items([str(name)])}"
+            )
+
+
+def _columns(frame: pd.DataFrame, positions: list[int]) -> pd.DataFrame:
+    """These columns of a frame; of all of them no copy is made."""
+    return frame if len(positions) == frame.shape[1] else frame.iloc[:, positions]
+
+
+def _labels(
+    frame: pd.DataFrame,
+    respondent: str | None,
+    keep: Iterable[str] | str | None,
+    marking: Marking,
+) -> tuple[tuple[str, ...], list[int]]:
+    """Labels of the rows, and positions of the columns that are items."""
+    import pandas as pd
+
+    index, header = frame.index, [*map(str, frame.columns)]
+    numbers = index.name is None and pd.api.types.is_integer_dtype(index.dtype)
+    counted = numbers and isinstance(index, pd.RangeIndex)
+    at = None
+    if header and (numbers or respondent is not None):
+        at = respondent_column(header, respondent)
+        if at is None and counted:
+            first = frame.iloc[:, 0]
+            written = first.astype(str).where(first.notna(), "").tolist()
+            at = 0 if first.notna().any() and holds_respondents(written, marking) else None
+    elif index.name is not None:
+        warn_of_items(str(index.name))
+    labels = (None if counted else index) if at is None else frame.iloc[:, at]
+    names = label_names(labels, len(frame), "respondent", unique=False)
+    return names, item_columns(header, at, keep)

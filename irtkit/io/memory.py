@@ -1,0 +1,59 @@
+"""Responses in memory: data frames of any library, arrays, lists of records, dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.columns import other_columns
+from irtkit.frames import as_frame, with_index
+from irtkit.responses import ResponseMatrix
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from irtkit.io.source import Source
+
+
+def responses_of(given: object, source: Source) -> tuple[ResponseMatrix, str]:
+    """Response matrix of what is given, by the settings of a source; what it was taken for."""
+    if isinstance(given, ResponseMatrix):
+        raise TypeError("path is a ResponseMatrix already")
+    if isinstance(given, np.ndarray) or (isinstance(given, list | tuple) and not _records(given)):
+        source.refuse_table_settings("array")
+        words = {"threshold": source.threshold, "right": source.right, "wrong": source.wrong}
+        return ResponseMatrix(given, **words), "an array"  # type: ignore[arg-type]
+    frame = _frame(given)
+    whole = with_index(frame)
+    header = [*map(str, whole.columns)]
+    if source.is_long(header):
+        table = whole.iloc[:, other_columns(header, source.ignore)]
+        return source.matrix_of_long(table), "a long table"
+    return source.matrix_of_wide(frame), "a wide table"
+
+
+def _frame(given: Any) -> pd.DataFrame:
+    import pandas as pd
+
+    if _records(given):
+        return pd.DataFrame(list(given))
+    if isinstance(given, Mapping) and given:
+        if _records(list(given.values())):
+            return pd.DataFrame(list(given.values()), index=list(given))
+        return pd.DataFrame(dict(given))
+    try:
+        return as_frame(given)
+    except TypeError as error:
+        raise TypeError(
+            "responses must be a path, a data frame, an array, a list of records, a dict or a "
+            f"ResponseMatrix, got {type(given).__name__}"
+        ) from error
+
+
+def _records(given: object) -> bool:
+    """Whether it is a list of dicts."""
+    if not isinstance(given, list | tuple) or not given:
+        return False
+    return all(isinstance(record, Mapping) for record in given)
