@@ -18,8 +18,9 @@ from irtkit.calibration.fitting import check_data
 from irtkit.checks import check_seed, check_unique
 from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix, refuse_sparse
+from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects.expected import item_blocks
-from irtkit.suspects.flags import NEGATIVE, check_thresholds, flag_items
+from irtkit.suspects.flags import check_thresholds, flag_items, negatives
 from irtkit.suspects.power import Power, power_of
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def shuffle_control(
     model: ModelName = "2PL",
     *,
     seeds: Sequence[int] = (0, 1, 2, 3, 4),
-    fdr: float = 0.05,
+    fdr: float = FALSE_DISCOVERY_RATE,
     extreme_difficulty: float = 6.0,
     chance: float | None = None,
     progress: bool | None = None,
@@ -180,7 +181,7 @@ def shuffle_control(
             matrix = real if seed is None else shuffled(real, seed)
             result = fitted if seed is None else fit(matrix, model, progress=False)
             flags = flag_items(result, **thresholds)
-            negative = int(flags["reasons"].str.contains(NEGATIVE, regex=False).sum())
+            negative = int(negatives(flags).sum())
             signs = None if seed is None else np.random.default_rng(seed)
             dimension = _leading_share(_standardised(matrix, chosen))
             residual = _leading_share(_left_over(fitted, chosen, signs))
