@@ -28,7 +28,7 @@ from machine import arguments, describe, sentence, store
 
 import irtkit
 from irtkit.patterns import Patterns, patterns_of
-from irtkit.signs import called_negative, dependence, leftover, slope_signs
+from irtkit.signs import called_negative, dependence, leftover_of, slope_signs
 from irtkit.signs.score_test import proportion_score
 
 if TYPE_CHECKING:
@@ -285,7 +285,7 @@ def measured(name: str, sets: int) -> dict[str, Any]:
             false, found = (called & ~wrong).sum(), (called & wrong).sum()
             row += [called.sum(), false, false / max(called.sum(), 1), found / max(wrong.sum(), 1)]
         _, *told = weighed.dependence
-        left = leftover(patterns, weighed.proportion)
+        left = leftover_of(patterns, weighed.proportion)
         rows.append([*row, *told, left.ratio, left.stands_out, bool(weighed.dependence.sentence)])
     table = np.array(rows, dtype=float)
     figures: dict[str, Any] = {"setting": name, "data_sets": sets}

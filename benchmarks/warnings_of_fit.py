@@ -22,7 +22,6 @@ Run with ``make studies``; ``--out benchmarks/results/warnings_of_fit.json`` sto
 
 from __future__ import annotations
 
-import importlib
 import time
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -32,10 +31,9 @@ from machine import arguments, describe, sentence, store
 from scipy.stats import spearmanr
 
 import irtkit
-from irtkit.calibration.caveats import caveats_of
-from irtkit.components import components_of
+from irtkit.calibration.caveats import with_caveats
 from irtkit.patterns import patterns_of
-from irtkit.signs import leftover, proportion_score
+from irtkit.signs import leftover, leftover_of, proportion_score
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -249,7 +247,7 @@ def measured(name: str, draw: Draw, wanted: str, sets: int) -> dict[str, Any]:
         for kind, start in KINDS.items():
             raised[kind] += any(text.startswith(start) for text in result.warnings)
         proportion = proportion_score(result.patterns)
-        ratios.append(leftover(result.patterns, proportion).ratio)
+        ratios.append(leftover_of(result.patterns, proportion).ratio)
         ranked = (result.ability[proportion.scored], proportion.value[proportion.scored])
         if min(map(np.ptp, ranked)) > 0:
             agreements.append(float(spearmanr(*ranked).statistic))
@@ -302,7 +300,7 @@ def costs(repetitions: int = 10) -> list[dict[str, Any]]:
                     product(np.ones(patterns.n))  # a fit has packed its answers and counted them
                 _ = patterns.margins
                 start = time.perf_counter()
-                list(caveats_of(result, patterns, components_of(patterns)))
+                with_caveats(result, patterns, proportion_score(patterns), counted_anew=False)
                 told.append(1000 * (time.perf_counter() - start))
             shape = f"{n:,} × {m:,}" + (", 20 % missing" if missing else "")
             rows.append({"shape": shape, "fit": min(whole), "warnings": min(told)})
@@ -328,7 +326,7 @@ VARIED_ON: dict[str, Draw] = {
 
 def constants(sets: int) -> None:
     """Print how many sets are warned of, and the largest ratio, for every constant changed."""
-    module: Any = importlib.import_module("irtkit.signs.leftover")
+    module: Any = leftover
     drawn = []
     for draw in VARIED_ON.values():
         made = (draw(np.random.default_rng([seed, 14])) for seed in range(sets))
@@ -339,7 +337,7 @@ def constants(sets: int) -> None:
     def shown(label: str) -> None:
         cells = []
         for some in drawn:
-            found = [module.leftover(*each) for each in some]
+            found = [module.leftover_of(*each) for each in some]
             warned = sum(each.stands_out for each in found)
             cells.append(f"{warned:2} ({max(each.ratio for each in found):.2f})")
         print(f"{label:22}", *cells, sep="  ", flush=True)

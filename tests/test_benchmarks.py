@@ -281,6 +281,7 @@ def test_warnings_are_counted_by_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
+@pytest.mark.filterwarnings("ignore:one ability", "ignore:the ability of")
 def test_what_comparisons_claim_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     study = load("held_out")

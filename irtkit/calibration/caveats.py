@@ -8,13 +8,14 @@ the same for every model.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.calibration.summary import NOT_SHARE_RIGHT, ONE_ABILITY
 from irtkit.checks import first_names
-from irtkit.signs import leftover
+from irtkit.components import components_of
+from irtkit.signs import leftover_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,18 +55,28 @@ _SHOWN = 4
 """Parts of a matrix that are described."""
 
 
-def caveats_of(
-    result: FitResult,
-    patterns: Patterns,
-    proportion: ProportionScore,
-    components: Components | None,
-    *,
-    counted_anew: bool,
-) -> Iterator[str]:
-    """Sentences on a fit, the gravest first.
+def with_caveats(
+    result: FitResult, patterns: Patterns, proportion: ProportionScore, *, counted_anew: bool
+) -> FitResult:
+    """The result with what it must be read with.
 
     ``counted_anew`` says that repeated trials were found to agree, and count for less.
     """
+    components = components_of(patterns)
+    doubts = [*_doubts(result, patterns, proportion, whole=components is None)]
+    sentences = [*_sentences(result, patterns, components, counted_anew=counted_anew), *doubts]
+    return replace(
+        result,
+        warnings=tuple(sentences),
+        one_ability_doubted=bool(doubts),
+        components=components,
+    )
+
+
+def _sentences(
+    result: FitResult, patterns: Patterns, components: Components | None, *, counted_anew: bool
+) -> Iterator[str]:
+    """What limits the estimates, the gravest first."""
     if not result.converged or "unbounded" in result.status:
         yield _shortcoming_of(result)
     if found := _too_few_items(result, patterns):
@@ -82,15 +93,21 @@ def caveats_of(
         yield _few(result)
     if counted_anew and (found := _agreement_of(result, patterns)):
         yield found
-    if components is None and (found := _does_not_follow(result, proportion)):
+
+
+def _doubts(
+    result: FitResult, patterns: Patterns, proportion: ProportionScore, *, whole: bool
+) -> Iterator[str]:
+    """Whether ability is not all that items ask for."""
+    if whole and (found := _does_not_follow(result, proportion)):
         yield found  # of parts that share no response both scales are any
-    left = leftover(patterns, proportion)
+    left = leftover_of(patterns, proportion)
     if left.stands_out:
         yield (
-            f"{ONE_ABILITY} all that responses have in common: of what it leaves, one pattern is "
-            f"{left.ratio:.2f} times as strong as the next (below {left.bound:.2f} where one "
-            "ability does); items ask for a further ability, or many respondents are of a few "
-            "families"
+            "one ability does not explain all that responses have in common: of what it leaves, "
+            f"one pattern is {left.ratio:.3g} times as strong as the next (below {left.bound:.3g} "
+            "where one ability does); items ask for a further ability, or many respondents are of "
+            "a few families"
         )
 
 
@@ -117,8 +134,9 @@ def _too_few_items(result: FitResult, patterns: Patterns) -> str:
     there are. Repeated trials, and synthetic respondents of other abilities, tell more.
     """
     n = sum(status in {"ok", "flat", "unbounded"} for status in result.status)
-    prior = result.settings["prior"] or {"kind": "ItemPrior"}
-    if prior["kind"] != "ItemPrior" or patterns.repeated or result.synthetic.any() or not n:
+    prior = result.settings["prior"] or {}
+    held = prior.get("kind", "ItemPrior") != "ItemPrior"
+    if held or patterns.repeated or result.synthetic.any() or not n:
         return ""
     common = result.model in {"1PL", "Rasch"}
     parameters = {"intercept": n, "discrimination": 1 if common else n}
@@ -127,9 +145,9 @@ def _too_few_items(result: FitResult, patterns: Patterns) -> str:
     if free < 2**n:
         return ""
     return (
-        f"responses to {n} item{'s' * (n > 1)} tell of {2**n - 1} number{'s' * (n > 1)} and the "
-        f"{result.model} has {free} that no prior holds: equally good estimates are without end, "
-        "and these are but one of them; use prior='weak', or fit a smaller model"
+        f"the {result.model} has {free} parameters that no prior holds, and responses to {n} "
+        f"item{'s' * (n > 1)} determine {2**n - 1} number{'s' * (n > 1)}: infinitely many "
+        "estimates are as good as these; use prior='weak', or fit a smaller model"
     )
 
 
@@ -174,7 +192,7 @@ def _does_not_follow(result: FitResult, proportion: ProportionScore) -> str:
     ablest, best = (who[value[who].argmax()] for value in (result.ability, proportion.value))
     named = (f"{result.respondent_labels[k]!r} ({shares[k]:.0%} right)" for k in (ablest, best))
     return (
-        f"{NOT_SHARE_RIGHT} {result.model} is not how much respondents get right: their rank "
+        f"the ability of the {result.model} is not how much respondents get right: their rank "
         f"correlation is {agreement:.2f} (at least {bound:.2f} where one ability explains the "
         "responses)"
         + (f"; the ablest is {', not '.join(named)}" if shares[ablest] < shares[best] else "")

@@ -205,18 +205,19 @@ def _status(
     """Status of every item."""
     status = np.full(len(counts.item_right), "ok", dtype=object)
     if model != "Rasch":  # difficulties of slopes of 1 are as sure as intercepts
-        status[_flat(estimates, counts, estimates.ability[~synthetic])] = "flat"
+        status[_flat(estimates, counts, ~synthetic & (counts.respondent_responses > 0))] = "flat"
     status[counts.all_wrong | counts.all_right] = "no variance"
     status[estimates.unbounded] = "unbounded"
     status[counts.item_responses == 0] = "no responses"
     return tuple(status)
 
 
-def _flat(estimates: Estimates, counts: Counts, ability: Array) -> NDArray[np.bool_]:
+def _flat(estimates: Estimates, counts: Counts, answering: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Items whose slope is not told from 0, and small: −intercept / slope is no difficulty.
 
     Near a slope of 0 its information is Σ (dP/da)² / P(1 − P) = w Σ θ², θ the posterior means (what
     posteriors leave open is missing information; Louis 1982), with w = P(1 − P) without guessing.
+    Repeated trials count for less by their correlation, as if all cells had as many.
     """
     from scipy.special import expit
 
@@ -226,7 +227,9 @@ def _flat(estimates: Estimates, counts: Counts, ability: Array) -> NDArray[np.bo
     guessing = 0.0 if logit_guessing is None else expit(np.array(logit_guessing))
     above = np.maximum(right - guessing, 0) / (1 - guessing)
     uncertain = np.divide(above**2 * (1 - right), right, out=np.zeros_like(right), where=right > 0)
-    information = responses * uncertain * ability.var()
+    trials = np.maximum(responses / answering.sum(), 1)
+    effect = 1 + (trials - 1) * (estimates.trial_correlation or 0.0)
+    information = responses / effect * uncertain * estimates.ability[answering].var()
     varied = (right > 0) & (right < 1)
     if estimates.common_slope:
         told = slope[0] * information.sum() ** 0.5 >= _TOLD

@@ -245,11 +245,10 @@ def _fitted(
     report: Callable[[int, float], None],
 ) -> FitResult:
     """Fit with settings that have been checked."""
-    from irtkit.calibration.caveats import caveats_of
+    from irtkit.calibration.caveats import with_caveats
     from irtkit.calibration.estimates import result_of
     from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
     from irtkit.calibration.maximum_likelihood import maximum_likelihood
-    from irtkit.components import components_of
     from irtkit.patterns import patterns_of
     from irtkit.signs import proportion_score
 
@@ -284,7 +283,7 @@ def _fitted(
         problem = problem_of(some, of_items, prior, mesh)
         correlation = settings.trial_correlation if patterns.repeated else None
         if patterns.repeated and correlation is None:
-            correlation = fit_variational.correlation_at_start(some, problem, schedule)
+            correlation = fit_variational.correlation_at_start(some, problem, schedule) or 0.0
         settings = replace(settings, trial_correlation=correlation)
         whole = patterns
         if correlation:
@@ -298,10 +297,8 @@ def _fitted(
     result = result_of(
         estimates, responses, counts, proportion, model=model, method=method, settings=settings
     )
-    components = components_of(patterns)
     counted_anew = bool(result.settings.trial_correlation and given is None)
-    told = caveats_of(result, patterns, proportion, components, counted_anew=counted_anew)
-    return replace(result, warnings=tuple(told), components=components)
+    return with_caveats(result, patterns, proportion, counted_anew=counted_anew)
 
 
 def _variational_of(method: object) -> Variational | None:

@@ -96,8 +96,9 @@ class Quadrature:
 class FitResult:
     """A fitted item response model; made by :func:`irtkit.fit`.
 
-    Ability has mean 0 and SD 1 among real respondents (SD ``latent_sd`` for Rasch) and rises with
-    the proportion right. All arrays are in the order of ``item_labels`` and ``respondent_labels``.
+    Ability has mean 0 and SD 1 in the population of real respondents (SD ``latent_sd`` for Rasch)
+    and rises with the proportion right; posterior means spread less. All arrays are in the order of
+    ``item_labels`` and ``respondent_labels``.
 
     Examples
     --------
@@ -157,6 +158,8 @@ class FitResult:
     """The matrix the model was fitted to; None if it was left out when saving."""
     warnings: tuple[str, ...] = ()
     """What :func:`irtkit.fit` warned of, a sentence each."""
+    one_ability_doubted: bool = False
+    """Whether one of them is that its ability is not all that items ask for."""
     components: Components | None = field(default=None, repr=False)
     """Which respondents and items are linked by responses; None if all are."""
     posterior: Posterior | None = field(default=None, repr=False)
@@ -379,7 +382,7 @@ class FitResult:
         return None if self.responses is None else self.signs.dependence
 
     def __str__(self) -> str:
-        from irtkit.calibration.summary import doubts_one_ability, tables_in_words
+        from irtkit.calibration.summary import tables_in_words
         from irtkit.printed import in_lines
 
         n_synthetic = int(self.synthetic.sum())
@@ -403,18 +406,18 @@ class FitResult:
                 "items are posterior means"
             )
         if correlation := self.settings.trial_correlation:
-            lines.append(
-                f"repeated trials count for less, in the log-likelihood as well: they correlate by "
+            told = (
+                "repeated trials count for less, in the log-likelihood as well: they correlate by "
                 f"{correlation:.2g} beyond what the model explains"
             )
+            lines.append(in_lines([told]))
         if self.model == "Rasch":
             lines.append(f"SD of ability {self.latent_sd:.3f}")
         if self.dependence is not None and self.dependence.sentence:
             lines.append(self.dependence.sentence)
         lines.append(in_lines(f"warning: {text}" for text in self.warnings))
         tables = self._items, self._respondents, self.counts, self.alike
-        doubted = doubts_one_ability(self.warnings)
-        words = tables_in_words(*tables, self.model, doubted=doubted)
+        words = tables_in_words(*tables, self.model, doubted=self.one_ability_doubted)
         return "\n".join([*filter(None, lines), words])
 
 

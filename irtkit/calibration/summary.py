@@ -20,13 +20,6 @@ if TYPE_CHECKING:
     from irtkit.patterns import Counts
 
 _SHOWN = 5
-ONE_ABILITY, NOT_SHARE_RIGHT = "one ability does not explain", "the ability of the"
-"""How warnings begin that say so."""
-
-
-def doubts_one_ability(warnings: Iterable[str]) -> bool:
-    """Whether a fit warned that its ability is not all that items ask for."""
-    return any(text.startswith((ONE_ABILITY, NOT_SHARE_RIGHT)) for text in warnings)
 
 
 def tables_in_words(
@@ -64,13 +57,14 @@ def tables_in_words(
 
 def _remarkable(items: pd.DataFrame, counts: Counts, *, doubted: bool) -> list[str]:
     """How many items are called negative, and how many have no ordinary estimate."""
-    slope, status = items["discrimination"].to_numpy(), items["status"]
+    varied = items["average_error"].between(0, 1, inclusive="neither")
+    slope, status = items["discrimination"].where(varied).to_numpy(), items["status"]
     lines = []
     if sentence := negative_sentence(items["p_negative"].to_numpy(), slope, doubted=doubted):
         lines.append(sentence)
     if flat := int((status == "flat").sum()):
         lines.append(
-            f"{flat} flat {_items(flat)}: the slope is not told from 0, and so there is no "
+            f"{flat} flat {_items(flat)}: the slope cannot be told from 0, and so there is no "
             "difficulty to speak of"
         )
     if unbounded := int((status == "unbounded").sum()):
@@ -85,7 +79,7 @@ def negative_sentence(p_negative: Array, slope: Array, *, doubted: bool) -> str:
     with a common one has no say. Where one scale does not hold (``doubted``), no rate does.
     """
     called, below = called_negative(p_negative), np.asarray(slope) < 0
-    own = len(np.unique(slope)) > 1
+    own = len(np.unique(slope[~np.isnan(slope)])) > 1
     n, unsure, above = called.sum(), (below & ~called).sum() * own, (called & (slope > 0)).sum()
     parts = []
     if n:

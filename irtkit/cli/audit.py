@@ -1,4 +1,4 @@
-"""What ``irtkit audit`` reads besides the responses, shows and writes."""
+"""What ``irtkit audit`` reads besides the responses, and where it may write."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def fit_command(*, out: Path | None, no_standard_errors: bool, **options: Any) -
     """Fit a model: difficulty and discrimination of items, ability of respondents."""
     responses = read(options)
     prepare(out)
-    result = fitted(responses, options, standard_errors=not no_standard_errors, told=True)
+    result = fitted(responses, options, standard_errors=not no_standard_errors)
     written = write_fit(result, out, source=str(options["responses"]))
     click.echo(f"{result}{written}")
 
@@ -211,7 +211,7 @@ def audit_command(
     responses = read(options)
     answers = None if predictions is None else read_labelled(predictions, "--predictions")
     families = read_families(groups)
-    result = fitted(responses, options, standard_errors=True, told=True)
+    result = fitted(responses, options, standard_errors=True)
     found = audit(result, groups=families, predictions=answers, **thresholds)
     if out is not None:
         write_table(found.items, out)
@@ -241,7 +241,6 @@ def demo_command(*, model: Any, out: Path) -> None:
     written = write_fit(result, out, source="irtkit.datasets.load_digits_crowd()")
     written += write_comparison(comparison, out)
     click.echo(f"{result}\n")
-    with warnings.catch_warnings(action="ignore"):  # the summary says what it would warn of
-        found = audit(result, predictions=crowd.predictions)
+    found = audit(result, predictions=crowd.predictions)
     Console().print(found.shown(_LISTED, all_sentences=False))
     click.echo(f"\n{comparison}{written}")

@@ -139,15 +139,13 @@ def read_labelled(path: Path, option: str) -> pd.DataFrame:
 
 
 def fitted(
-    responses: ResponseMatrix, options: dict[str, Any], *, standard_errors: bool, told: bool = False
+    responses: ResponseMatrix, options: dict[str, Any], *, standard_errors: bool
 ) -> FitResult:
-    """Fit as the options say; silently where the result is ``told``, with all its warnings."""
+    """Fit as the options say, silently: what is printed says what the fit warns of."""
     method, quadrature = _method(options), _quadrature(options["quadrature"])
     for handler in logging.getLogger("irtkit").handlers:
         handler.flush()  # what was read
-    with warnings.catch_warnings():
-        if told:
-            warnings.simplefilter("ignore", UserWarning)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         return fit(
             responses,
             options["model"],

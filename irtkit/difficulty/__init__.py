@@ -4,7 +4,9 @@
   item response model expects it;
 - ``quality_standard``: several metrics of every answer on one scale (Kolena's difficulty score);
 - ``task_signals``: metrics of single answers from predictions and truths;
-- ``held_out``: what models and average error say about responses they have not seen;
+- ``held_out``: what models and average error say about responses they have not seen, the latter
+  by the additive logistic model of ``additive``;
+- ``systems``: whether systems rank otherwise by ability than by share right;
 - ``comparison``: measures side by side, with rank correlations and plain sentences;
 - ``rank_agreement``: the rank correlations, and whether two orders contradict each other;
 - ``spearman_score``: how well a predictor orders the items, and what its ties do to the score.

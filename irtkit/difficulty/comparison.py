@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.summary import doubts_one_ability
 from irtkit.difficulty.average_error import expected_error
 from irtkit.difficulty.held_out import held_out_predictions
 from irtkit.difficulty.quality_standard import QualityStandard, quality_standard
@@ -113,8 +112,10 @@ class DifficultyComparison:
     """Index ``respondent``, real ones with responses, ablest first: ``accuracy`` (share right) and
     ``rank_by_accuracy`` (1 = most right, ties averaged); ``ability`` with its 95 % posterior
     interval ``ability_low``, ``ability_high`` and ``rank_by_ability``; ``passes``, how many systems
-    with more right it is abler than, both beyond error, and ``passed_by``, the reverse;
-    ``n_responses``. None if the result has no table of respondents."""
+    with more right it is abler than, the difference of abilities beyond error, and ``passed_by``,
+    the reverse;
+    ``n_responses``. None if the result has no table of respondents,
+    or respondents fall into parts without a response in common."""
     model: str
     draws: int
     seed: int
@@ -233,18 +234,21 @@ def compare_difficulties(
         if names[0] == "average_error":
             sentences.append(moves_sentence(names, agreement, items.loc[both.index], items))
     dependence = getattr(result, "dependence", None)
-    doubted = doubts_one_ability(getattr(result, "warnings", ()))
+    doubted = getattr(result, "one_ability_doubted", False)
+    n_answering = getattr(result, "n_answering", int(items["n_responses"].max()))
     held_out = _held_out(result, folds, models, seed, progress=progress)
     if held_out is not None:
         sentences.append(held_out_sentence(held_out, dependence))
     systems = None
-    if (respondents := getattr(result, "respondents", None)) is not None:
+    respondents = getattr(result, "respondents", None)
+    if getattr(result, "components", None) is not None:
+        sentences.append("Systems are not ranked: there are parts without a response in common.")
+    elif respondents is not None:
         systems = ranked_systems(respondents, dependence)
         sentences.append(
             systems_sentence(systems, result.model, doubted=doubted, draws=draws, seed=seed)
         )
-    if getattr(result, "warnings", ()):
-        sentences.append("What the fit warned of (result.warnings) holds here, too.")
+    sentences += [f"The fit warned: {text}." for text in getattr(result, "warnings", ())]
     return DifficultyComparison(
         table=table,
         pairs=pd.DataFrame(rows),
@@ -253,7 +257,7 @@ def compare_difficulties(
             for sentence in (
                 *sentences,
                 signs_sentence(items, doubted=doubted),
-                few_sentence(items),
+                few_sentence(items, n_answering),
                 told,
             )
             if sentence

@@ -91,7 +91,8 @@ def held_out_predictions(
         per held-out response; higher is better), accuracy (share of responses on the likelier
         side), gain (of log_likelihood over average error), gain_se (its standard error, from the
         spread between items and between respondents; NaN where there is one of either), gain_low
-        and gain_high (its 95 % interval, one of as many as there are models) and n_responses.
+        and gain_high (its 95 % interval, which holds for all models at once; Bonferroni) and
+        n_responses.
 
     Raises
     ------

@@ -93,7 +93,7 @@ def held_out_sentence(held_out: pd.DataFrame, dependence: Dependence | None = No
     sure = models[models["gain_low"] > 0]
     best = (models if sure.empty else sure).sort_values("gain").iloc[-1]
     numbers = (
-        f"gain in log-likelihood per response {best['gain']:.4f}, 95 % interval "
+        f"gain in log-likelihood per response {best['gain']:.4f}, simultaneous 95 % interval "
         f"{best['gain_low']:.4f} to {best['gain_high']:.4f}; accuracy {best['accuracy']:.1%} "
         f"against {usual['accuracy']:.1%}"
     )
@@ -123,18 +123,22 @@ def signs_sentence(items: pd.DataFrame, *, doubted: bool) -> str:
     """Say how many items are called negative, as the fit and an audit do."""
     nothing = np.full(len(items), np.nan)
     p_negative = np.asarray(items.get("p_negative", nothing))
-    slope = np.asarray(items["discrimination"])
+    varied = items["average_error"].between(0, 1, inclusive="neither")
+    slope = np.asarray(items["discrimination"].where(varied))
     told = negative_sentence(p_negative, slope, doubted=doubted)
     return f"{told}." if told else ""
 
 
-def few_sentence(items: pd.DataFrame) -> str:
-    """Say how uncertain average errors are where responses are few."""
-    n = float(items["n_responses"].median())
+def few_sentence(items: pd.DataFrame, n_respondents: int) -> str:
+    """Say how uncertain average errors are where those who answered are few.
+
+    Repeated trials of a respondent count once.
+    """
+    n = min(float(items["n_responses"].median()), n_respondents)
     if not 0 < n < _FEW_RESPONSES:
         return ""
     return (
-        f"Few respondents: half of the items have {n:g} responses or less, so that an average "
+        f"Few respondents: half of the items were answered by {n:g} or less, so that an average "
         f"error of one half is uncertain by ±{0.98 / np.sqrt(n):.2f}, and so is the order of items."
     )
 

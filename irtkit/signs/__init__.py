@@ -8,7 +8,7 @@ whether one ability is all that the responses have in common.
 """
 
 from irtkit.signs.dependence import Dependence
-from irtkit.signs.leftover import Leftover, leftover
+from irtkit.signs.leftover import Leftover, leftover_of
 from irtkit.signs.mixture import SlopeMixture
 from irtkit.signs.score_test import (
     ProportionScore,
@@ -35,7 +35,7 @@ __all__ = [
     "Verdict",
     "called_negative",
     "independent_share",
-    "leftover",
+    "leftover_of",
     "proportion_score",
     "slope_signs",
 ]

@@ -80,7 +80,7 @@ class Leftover(NamedTuple):
         return self.ratio > self.bound
 
 
-def leftover(patterns: Patterns, proportion: ProportionScore) -> Leftover:
+def leftover_of(patterns: Patterns, proportion: ProportionScore) -> Leftover:
     """Look for a pattern in the deviations of some respondents to some items."""
     nothing = Leftover(1.0, 1.0)
     items, who = _chosen(patterns, proportion)

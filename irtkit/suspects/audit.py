@@ -12,7 +12,7 @@ from irtkit.checks import check_type
 from irtkit.printed import plain, printable, table_of
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects.families import linked, similar_respondents
-from irtkit.suspects.flags import NEGATIVE, flag_items
+from irtkit.suspects.flags import flagged, negatives
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,12 +48,14 @@ class Audit:
     respondents answer alike."""
     all_wrong: list[str]
     """Items that no real respondent gets right: any of them may be broken."""
+    n_cautions: int
+    """Sentences of the summary, from the second on, that say what keeps it from being sharp."""
     result: FitResult = field(repr=False)
 
     @property
     def n_negative(self) -> int:
         """Number of items called negative."""
-        return int(self.items["reasons"].str.contains(NEGATIVE, regex=False).sum())
+        return int(negatives(self.items).sum())
 
     def shown(self, top: int = _SHOWN, *, all_sentences: bool = True) -> Group:
         """What is printed, with so many suspects, for a console of rich.
@@ -63,23 +65,24 @@ class Audit:
         from rich.console import Group
         from rich.text import Text
 
-        first, *further = map(printable, self.summary)
-        parts: list[Any] = [Text(first)]
+        n_first = 1 + self.n_cautions
+        first, further = self.summary[:n_first], self.summary[n_first:]
+        parts: list[Any] = [Text(printable(sentence)) for sentence in first]
         if n_shown := min(top, len(self.items)):
             parts += [Text(), self._table(top)]
             if more := len(self.items) - n_shown:
                 parts.append(Text(f"… and {more} more"))
             parts += [Text(), Text(_LEGEND, style="dim")]
         if further and all_sentences:
-            parts += [Text(), *map(Text, further)]
+            parts += [Text(), *(Text(printable(sentence)) for sentence in further)]
         return Group(*parts)
 
     def _table(self, top: int) -> Table:
         """The worst suspects, those answered alike in one row."""
         columns = [name for name in _COLUMNS if name in self.items]
         rows = folded(self.items[columns], self.result.alike, top)
-        negative = rows["reasons"].str.contains(NEGATIVE, regex=False)
-        return table_of(rows.rename(columns=_HEADINGS), ["reasons"], red=negative)
+        headed = rows.rename(columns=_HEADINGS)
+        return table_of(headed, ["reasons"], red=negatives(rows))
 
     def __str__(self) -> str:
         return plain(self.shown())
@@ -111,7 +114,7 @@ def audit(
     Raises
     ------
     TypeError, ValueError
-        As :func:`irtkit.flag_items`, whose warnings are given as well.
+        As :func:`irtkit.flag_items`, whose warnings the summary holds.
 
     Examples
     --------
@@ -124,7 +127,7 @@ def audit(
     1 of 30 items is suspect: 1 negative discrimination.
     """
     check_type("result", result, FitResult)
-    items = flag_items(
+    items, cautions = flagged(
         result,
         fdr=fdr,
         extreme_difficulty=extreme_difficulty,
@@ -132,19 +135,20 @@ def audit(
         groups=groups,
         predictions=predictions,
     )
-    summary = [_headline(items, len(result.item_labels))]
+    summary = [_headline(items, len(result.item_labels)), *(f"{told}." for told in cautions)]
     summary += [f"Warning: {text}." for text in result.warnings]
     silent = silent_items(result.counts, result.item_labels, shown=_SHOWN)
     summary += [f"{sentence}." for sentence in silent]
-    if groups is None and result.dependence is not None and result.dependence.sentence:
-        summary.append(f"{result.dependence.sentence}.")
+    alike = "" if groups is not None or result.dependence is None else result.dependence.sentence
+    if alike and not any(alike in caution for caution in cautions):
+        summary.append(f"{alike}.")
     families = None
     if result.responses is not None and not result.responses.is_sparse:
         pairs = similar_respondents(result)
         summary += _alike(pairs)
         families = _families(result, pairs)
     all_wrong = [*compress(result.item_labels, result.counts.all_wrong)]
-    return Audit(items, families, summary, all_wrong, result)
+    return Audit(items, families, summary, all_wrong, len(cautions), result)
 
 
 def _headline(suspects: pd.DataFrame, n_items: int) -> str:
@@ -161,10 +165,12 @@ def _alike(pairs: pd.DataFrame) -> list[str]:
         return []
     most, several = pairs.iloc[0], len(pairs) > 1
     counted = f"{len(pairs)} pairs answer" if several else "1 pair of respondents answers"
+    share, chance = (f"{most[name]:.0%}" for name in ("agreement", "expected"))
+    expected = f", {chance} expected" if chance != share else ""
     sentence = (
         f"{counted} more alike than abilities explain, most of all {most['respondent']} and "
-        f"{most['other']} (alike on {most['agreement']:.0%} of items, {most['expected']:.0%} "
-        "expected); groups counts families of them instead."
+        f"{most['other']} (alike on {share} of the items of both{expected}); "
+        "groups='similar' counts every family as one witness."
     )
     return [sentence]
 

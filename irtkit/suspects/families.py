@@ -26,8 +26,8 @@ SIMILAR = "similar"
 _FALSE_PAIRS = 0.01
 """Pairs expected by chance in a table, were the model true (Bonferroni)."""
 _MIXED = 5
-"""Right and wrong responses that identical respondents need to be listed without further ado: ten
-answers, half of them right, can be given in 252 ways."""
+"""Right and wrong responses to items both answered that identical respondents need to be listed
+without further ado: ten answers, half of them right, can be given in 252 ways."""
 _RESPONDENTS_AT_ONCE = 1024
 """Respondents set beside all others."""
 
@@ -78,15 +78,13 @@ def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFra
     patterns = result.patterns
     kept = patterns.real & (patterns.margins.respondent_responses > 0)
     labels = np.array(result.respondent_labels, dtype=object)[kept]
-    right = patterns.margins.respondent_right[kept]
-    mixed = np.minimum(right, patterns.margins.respondent_responses[kept] - right) >= _MIXED
     least_z = float(-ndtri(_FALSE_PAIRS / max(len(labels) * (len(labels) - 1) / 2, 1.0)))
     found: list[tuple[NDArray[Any], ...]] = []
     for start in range(0, len(labels), _RESPONDENTS_AT_ONCE):
         some = slice(start, start + _RESPONDENTS_AT_ONCE)
-        both, agreed, chance = _agreements(result, kept, some)
+        both, agreed, chance, right = _agreements(result, kept, some)
         later = np.arange(len(labels)) > np.arange(len(labels))[some, None]
-        identical = (agreed > both - 0.5) & mixed[some, None]
+        identical = (agreed > both - 0.5) & (np.minimum(right, both - right) >= _MIXED)
         likely = (agreed - chance >= excess * (both - chance)) & (agreed > chance)
         one, other = np.nonzero(later & (both > 0) & (likely | identical))
         at = one, other
@@ -111,17 +109,19 @@ def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFra
 def _agreements(result: FitResult, kept: NDArray[np.bool_], some: slice) -> tuple[Array, ...]:
     """Of some respondents with all: items both answered, agreements, and roughly those expected.
 
-    Two respondents agree on an item with probability e = PP′ + QQ′ = (1 + (P − Q)(P′ − Q′)) / 2.
+    And how many of the items both answered those respondents got right. Two respondents agree on an
+    item with probability e = PP′ + QQ′ = (1 + (P − Q)(P′ − Q′)) / 2.
     """
-    total: Any = np.zeros(3)[:, None, None]
+    total: Any = np.zeros(4)[:, None, None]
     for block in item_blocks(result, kept):
         answered = block.trials > 0
         right = (2 * block.right - block.trials) / np.maximum(block.trials, 1)
         parts = (answered, right, answered * (2 * block.probability - 1))
-        single = (part.astype(np.float32) for part in parts)
-        total = total + np.stack([part[some] @ part.T for part in single])
-    both, right, expected = total
-    return both, (both + right) / 2, (both + expected) / 2
+        single = [part.astype(np.float32) for part in parts]
+        products = [part[some] @ part.T for part in single]
+        total = total + np.stack([*products, single[1][some] @ single[0].T])
+    both, alike, expected, right = total
+    return both, (both + alike) / 2, (both + expected) / 2, (both + right) / 2
 
 
 def _expected_of_pairs(

@@ -1,4 +1,4 @@
-"""Suspect items, worst first, each with the reasons."""
+"""Suspect items, those most probably negative first, each with the reasons."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.calibration.summary import doubts_one_ability
 from irtkit.checks import check_number, check_type
 from irtkit.signs import FALSE_DISCOVERY_RATE, called_negative
 from irtkit.suspects.answers import strong_answers
@@ -34,9 +33,10 @@ ability that was fitted."""
 _FAMILIES = "families"
 _INTERVAL = 1.96  # half of a 95 % interval, in standard errors
 _NOT_ONE_ABILITY = (
-    "the fit warned that one ability does not explain the responses: items called negative may "
-    "then have right keys; audit the items of one kind by themselves, or name the families (groups)"
+    "the ability of the fit is not all that responses have in common, as its warnings say: items "
+    "called negative may have right keys; audit the items of one kind by themselves"
 )
+_NAME_FAMILIES = ", or name the families of respondents (groups)"
 _LEAST_POWER = 0.5
 """Power under which a warning says that respondents are few: more is missed than found."""
 
@@ -50,7 +50,7 @@ def flag_items(
     groups: Groups | None = None,
     predictions: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """List the suspect items of a fit, worst first, with the reasons.
+    """List the suspect items of a fit, most probably negative first, with the reasons.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ def flag_items(
         False-discovery rate of the decision that a slope is negative: the share of the items so
         called that is expected to be called so wrongly.
     extreme_difficulty
-        An item of status "ok" is extreme if its difficulty lies further than this from 0, in SDs
-        of ability.
+        An item of status "ok" whose slope is above 0 is extreme if its difficulty lies further than
+        this from 0, in SDs of ability.
     chance
         Probability of guessing right, such as 0.25 for four choices. With it, items are listed
         whose guessing (3PL, with standard errors) lies above it by more than 1.96 of them.
@@ -123,6 +123,29 @@ def flag_items(
     >>> flagged.loc[flagged["wrong_key"].idxmax(), ["strong_answer", "marked_right"]].to_dict()
     {'strong_answer': 3, 'marked_right': 9}
     """
+    table, cautions = flagged(
+        result,
+        fdr=fdr,
+        extreme_difficulty=extreme_difficulty,
+        chance=chance,
+        groups=groups,
+        predictions=predictions,
+    )
+    for caution in cautions:
+        warnings.warn(caution, stacklevel=2)
+    return table
+
+
+def flagged(
+    result: FitResult,
+    *,
+    fdr: float,
+    extreme_difficulty: float,
+    chance: float | None,
+    groups: Groups | None,
+    predictions: pd.DataFrame | None,
+) -> tuple[pd.DataFrame, list[str]]:
+    """Suspect items, and what keeps the decision from being sharp, as `flag_items` warns of it."""
     check_type("result", result, FitResult)
     check_thresholds(fdr=fdr, extreme_difficulty=extreme_difficulty, chance=chance)
     if chance is not None and result.model != "3PL":
@@ -130,31 +153,33 @@ def flag_items(
     answers = None if predictions is None else strong_answers(result, predictions)
     signs = None if result.responses is None else result.signs
     verdict = result.verdict
-    if doubts_one_ability(result.warnings):
-        warnings.warn(_NOT_ONE_ABILITY, stacklevel=2)
+    cautions = []
+    if result.one_ability_doubted:
+        cautions.append(_NOT_ONE_ABILITY + ("" if groups is not None else _NAME_FAMILIES))
     if groups is not None:
         families = family_codes(result, groups)
         signs = result.signs.weighted(clustered_share(result, families))
         verdict = signs.verdict
-        _warn(signs, fdr, len(np.unique(families[~result.synthetic])), _FAMILIES)
+        cautions += _weaknesses(signs, fdr, len(np.unique(families[~result.synthetic])), _FAMILIES)
     elif signs is not None:
-        _warn(signs, fdr, signs.dependence.independent, signs.dependence.unit)
+        cautions += _weaknesses(signs, fdr, signs.dependence.independent, signs.dependence.unit)
     negative = called_negative(verdict.p_negative, fdr)
     trend = np.full(len(negative), np.nan) if signs is None else signs.score.z
     guessing = result.parameters.guessing - _INTERVAL * result.standard_errors[:, 2]
     difficulty = np.abs(result.parameters.difficulty) / result.latent_sd
     status, own_slopes = np.array(result.status), result.model in {"2PL", "3PL"}
+    rises = result.parameters.discrimination > 0
     reasons = {
         NEGATIVE: negative,
-        _POSITIVE: negative & own_slopes & (result.parameters.discrimination > 0),
+        _POSITIVE: negative & own_slopes & rises,
         "flat discrimination": (status == "flat") & own_slopes,
-        "extreme difficulty": (status == "ok") & (difficulty > extreme_difficulty),
+        "extreme difficulty": (status == "ok") & rises & (difficulty > extreme_difficulty),
         "guessing above chance": guessing > (1.0 if chance is None else chance),
     }
     if answers is not None:
         reasons["the strong agree on another answer"] = answers.pop("another").to_numpy()
     table = _table(result, verdict, trend, reasons)
-    return table if answers is None else table.join(answers)
+    return (table if answers is None else table.join(answers)), cautions
 
 
 def check_thresholds(*, fdr: float, extreme_difficulty: float, chance: float | None) -> None:
@@ -183,17 +208,20 @@ def _table(
     return result.items.iloc[chosen][kept].assign(**added)[[*added, *kept]]
 
 
-def _warn(signs: SlopeSigns, fdr: float, n: int, unit: str) -> None:
-    """Say what keeps the decision from being sharp."""
+def negatives(table: pd.DataFrame) -> pd.Series[bool]:
+    """Which suspect items are called negative."""
+    return table["reasons"].str.contains(NEGATIVE, regex=False)
+
+
+def _weaknesses(signs: SlopeSigns, fdr: float, n: int, unit: str) -> list[str]:
+    """What is said where nothing, or little, can be found."""
     alike = "" if unit == _FAMILIES else signs.dependence.sentence
     alike += "; " if alike else ""
     if signs.p_any_slope < 0.5:
-        warnings.warn(
+        nothing = (
             f"{alike}the responses have no more in common than noise, or there are too few {unit} "
-            "to tell: nothing can be said about negative discrimination",
-            stacklevel=3,
+            "to tell: nothing can be said about negative discrimination"
         )
-        return
+        return [nothing]
     power = power_of(signs, fdr, n)
-    if power.found < _LEAST_POWER:
-        warnings.warn(f"{alike}{power.sentence(n, unit)}", stacklevel=3)
+    return [f"{alike}{power.sentence(n, unit)}"] if power.found < _LEAST_POWER else []

@@ -20,8 +20,9 @@ from irtkit.io.reading import as_responses
 from irtkit.irf import model_name
 from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix, refuse_sparse
+from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects.expected import item_blocks
-from irtkit.suspects.flags import NEGATIVE, check_thresholds, flag_items
+from irtkit.suspects.flags import check_thresholds, flag_items, negatives
 from irtkit.suspects.power import Power, power_of
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def shuffle_control(
     model: ModelName = "2PL",
     *,
     seeds: Sequence[int] = (0, 1, 2, 3, 4),
-    fdr: float = 0.05,
+    fdr: float = FALSE_DISCOVERY_RATE,
     extreme_difficulty: float = 6.0,
     chance: float | None = None,
     progress: bool | None = None,
@@ -185,7 +186,7 @@ def shuffle_control(
             matrix = real if seed is None else shuffled(real, seed)
             result = fitted if seed is None else fit(matrix, model, progress=False)
             flags = flag_items(result, **thresholds)
-            negative = int(flags["reasons"].str.contains(NEGATIVE, regex=False).sum())
+            negative = int(negatives(flags).sum())
             signs = None if seed is None else np.random.default_rng(seed)
             dimension = _leading_share(_standardised(matrix, chosen))
             residual = _leading_share(_left_over(fitted, chosen, signs))

@@ -307,7 +307,7 @@ def few_items(n: int) -> ResponseMatrix:
 def test_items_too_few_to_tell_their_parameters_apart_are_warned_of(
     n: int, model: ModelName
 ) -> None:
-    with pytest.warns(UserWarning, match="equally good estimates are without end"):
+    with pytest.warns(UserWarning, match="infinitely many estimates"):
         fit(few_items(n), model, prior=None)
     fit(few_items(n), model)  # which the prior tells
 

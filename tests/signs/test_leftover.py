@@ -9,7 +9,7 @@ import pytest
 
 from irtkit import ResponseMatrix, add_synthetic
 from irtkit.patterns import patterns_of
-from irtkit.signs import Leftover, leftover, proportion_score
+from irtkit.signs import Leftover, leftover_of, proportion_score
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def told(values: NDArray[np.int8] | ResponseMatrix) -> Leftover:
     made = values if isinstance(values, ResponseMatrix) else ResponseMatrix(values)
     patterns = patterns_of(made, synthetic_is_real=False)
-    return leftover(patterns, proportion_score(patterns))
+    return leftover_of(patterns, proportion_score(patterns))
 
 
 def drawn(

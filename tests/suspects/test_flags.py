@@ -95,9 +95,9 @@ def test_an_item_is_extreme_if_its_difficulty_is_further_out_than_asked(result: 
 
 
 def test_reasons_are_joined_in_one_text(result: FitResult) -> None:
-    both = changed(result, "inverted", intercept=50.0)
+    both = changed(result, "inverted", discrimination=1.0, intercept=50.0)
     reasons = flag_items(both).loc["inverted", "reasons"]
-    assert reasons == "negative discrimination; extreme difficulty"
+    assert reasons == "negative discrimination; fitted slope above 0; extreme difficulty"
 
 
 def test_extreme_difficulty_is_in_units_of_ability_under_every_model() -> None:

@@ -78,6 +78,7 @@ def test_agreement_is_plain_counting_of_the_items_both_answered(result: FitResul
 
 
 @pytest.mark.filterwarnings("ignore:one ability does not explain")  # the two are a pattern
+@pytest.mark.filterwarnings("ignore:repeated trials of a cell agree")
 def test_repeated_trials_agree_by_their_shares_right() -> None:
     drawn = simulate_responses(
         ItemParameters(np.full(100, 1.0), np.linspace(-2, 2, 100), np.zeros(100)),

@@ -283,7 +283,6 @@ class Posterior:
     @classmethod
     def restored(cls, record: dict[str, Any], **of_result: Any) -> Posterior:
         """Make a posterior of what was stored, and of the labels and marks of its result."""
-        record = {"elbo_se": np.nan, "bent": None, **record}  # of older files
         parts = {"coordinates": Coordinates, "guide": Guide, "abilities": Abilities, "bent": Bent}
         return cls(**with_parts(record, **parts, encoder=Encoder), **of_result)
 
