@@ -46,6 +46,7 @@ KINDS = {
     "few": "only ",
     "follows": "the ability of the",
     "one ability": "one ability does not explain",
+    "disagree": "pairs of respondents disagree",
 }
 
 
@@ -217,6 +218,9 @@ PLANTED: dict[str, dict[str, Draw]] = {
         "80 % and 20 %, r −0.5, 20 % missing, 2,000 × 40": two(2000, 40, 0.2, -0.5, missing=0.2),
         "families, 3 × 10": families(3, 10),
     },
+    "disagree": {
+        **{f"families, {g} × {k}": families(g, k) for g, k in ((3, 50), (4, 40), (4, 6))},
+    },
 }
 SEEN: dict[str, Draw] = {
     **{f"80 % and 20 %, r {r}, 200 × 500": two(200, 500, 0.2, r) for r in (0, 0.5, 0.8)},
@@ -229,6 +233,7 @@ SEEN: dict[str, Draw] = {
     "80 % and 20 %, r −0.5, 70 % missing, 200 × 500": two(200, 500, 0.2, -0.5, missing=0.7),
     "families, 10 × 20": families(10, 20),
     "families, 5 × 40": families(5, 40),
+    "families, 2 × 60": families(2, 60),
 }
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from irtkit.checks import first_names
 from irtkit.components import components_of
-from irtkit.signs import leftover_of
+from irtkit.signs import disagreement, leftover_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,6 +37,9 @@ _FOLLOWING, _LOST = 0.9, 1.25
 below 1 − 1.25/√k where respondents have k responses, even if a fifth of the items is inverted: that
 ability knows of and the share right does not, and the fewer items the more it matters (least
 correlations: ``benchmarks/warnings_of_fit.py``)."""
+_DISAGREE = 10.0
+"""Times as many pairs as by chance. Of one ability, 20 % inverted items included, come 0 to 5; of
+three families of ten to fifty 110 to 340 (``benchmarks/warnings_of_fit.py``)."""
 _SAID_BELOW = 0.9
 """Share of the repeated trials below which it is said for how many they count: errors are then 5 %
 wider."""
@@ -108,6 +111,12 @@ def _doubts(
             f"one pattern is {left.ratio:.3g} times as strong as the next (below {left.bound:.3g} "
             "where one ability does); items ask for a further ability, or many respondents are of "
             "a few families"
+        )
+    times = disagreement(patterns, proportion)
+    if times > _DISAGREE:
+        yield (
+            f"pairs of respondents disagree far beyond what one ability explains {times:.0f} times "
+            "as often as by chance: many are of a few families, or items ask for a further ability"
         )
 
 

@@ -174,7 +174,8 @@ def fit(
         two of the 2PL, three of the 3PL); if labels look as if rows were items; if respondents and
         items fall into parts without a response in common; if there are fewer than 8 respondents;
         if ability does not follow how much respondents get right; if one ability does not explain
-        what responses have in common (told from 30 respondents and 20 items on); or if repeated
+        what responses have in common (told from 30 respondents and 20 items on), or who disagrees
+        with whom (from 20 respondents on), as where all are of a few families; or if repeated
         trials agree so much more than the model explains that they count for less than nine in
         ten.
 

@@ -7,7 +7,7 @@ right of respondents, ``dependence`` says how much that counts where respondents
 whether one ability is all that the responses have in common.
 """
 
-from irtkit.signs.dependence import Dependence
+from irtkit.signs.dependence import Dependence, disagreement
 from irtkit.signs.leftover import Leftover, leftover_of
 from irtkit.signs.mixture import SlopeMixture
 from irtkit.signs.score_test import (
@@ -34,6 +34,7 @@ __all__ = [
     "SlopeSigns",
     "Verdict",
     "called_negative",
+    "disagreement",
     "independent_share",
     "leftover_of",
     "proportion_score",

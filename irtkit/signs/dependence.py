@@ -21,8 +21,9 @@ respondents as 200 (``benchmarks/near_copies.py``).
   apart in that dimension; less twice the standard error of the sum in noise; and t is the one that
   leaves most: an estimate of covariances by thresholding (Bickel & Levina 2008).
 
-What it does not see: three or four families in all, which look like slopes that differ, and two
-dimensions that oppose each other; both are patterns that :mod:`irtkit.signs.leftover` finds. Of
+What it does not see: two to four families in all, which look like slopes that differ, and two
+dimensions that oppose each other. Respondents of few families disagree more often than by chance
+(:func:`disagreement`); dimensions are patterns that :mod:`irtkit.signs.leftover` finds. Of
 large families that differ in 30 % of their answers it sees a part. A minority of respondents for
 whom other items are hard is taken for a family.
 
@@ -78,6 +79,11 @@ for 0.29, with 1.5 for 0.95, with 2 for 1.00; with 4, 40 families of five that d
 their answers count for 0.74 in place of 0.67 on 100 items."""
 _STRONGEST_PULL = 4.0
 """A family counts by θ², its part of V, up to that at 2 SDs; beyond, curves are extrapolated."""
+_FEW_RESPONDENTS, _FEW_ITEMS, _LEAST_RESPONDENTS = 256, 500, 20
+"""Respondents and items at most, and respondents at least, from which it is told whether pairs
+disagree: 256 respondents have 32,640 pairs, of which noise leaves 44 below −3."""
+_BELOW_MINUS_3 = 0.00135
+"""Of a standard normal."""
 _SAID_BELOW, _LEAST_SAID = 0.9, 30
 """Share of the respondents below which, and number from which on, their effective number is said:
 independent ones lie above."""
@@ -133,49 +139,91 @@ class _Deviations(NamedTuple):
     variance: NDArray[np.float32]
 
 
+class _Pairs(NamedTuple):
+    """Pairs of respondents with common items, each an array over pairs but for the last."""
+
+    one: Places
+    """Place of the first among those looked at, and of the other among all."""
+    other: Places
+    z: NDArray[np.float32]
+    common: NDArray[np.float32]
+    error: NDArray[np.float32]
+    root: NDArray[np.float32]
+    """SD of the sum of every respondent's deviations, (n_respondents,)."""
+    some: Places
+    """Respondents looked at."""
+
+
 def dependence_of(patterns: Patterns, proportion: ProportionScore) -> Dependence:
     """Estimate how dependent real respondents are; independent where nothing can be told."""
-    items, who = _items(patterns), np.flatnonzero(proportion.scored)
-    nothing = Dependence(len(who), 1.0, float(len(who)))
-    if len(who) > _MAX_RESPONDENTS:
-        who = np.sort(np.random.default_rng(0).choice(who, _MAX_RESPONDENTS, replace=False))
+    n_respondents = int(proportion.scored.sum())
+    who = _respondents(proportion, _MAX_RESPONDENTS)
     ability, n = proportion.value[who], len(who)
-    degree = min(_DEGREE, len(np.unique(ability)) - 1)
+    pairs = _pairs(patterns, who, ability, _items(patterns, _MAX_ITEMS), _MAX_PAIRS)
+    if pairs is None:
+        return Dependence(n_respondents, 1.0, float(n_respondents))
+    one, other, z, common, error, root, some = pairs
+    unit = error / (root[some][one] * root[other])
+    twice = 1 + len(some) / n  # a pair may stand here in both orders
+    pull = np.minimum(ability.astype(np.float32)[some] ** 2, _STRONGEST_PULL)[one]
+    met_by = n_respondents / n / len(some)
+    alike, pulling = (_sum_alike(z, w, twice) * met_by for w in (unit, pull * unit))
+    overlap = 1.0 if patterns.complete else float(np.mean(common * unit / error))
+    effective = n_respondents / (1 + alike / overlap)
+    return Dependence(n_respondents, 1 / (1 + max(alike, pulling)), effective)
+
+
+def disagreement(patterns: Patterns, proportion: ProportionScore) -> float:
+    """Pairs with z < −3, by how many there are of noise; 0 of fewer than 20 respondents."""
+    who = _respondents(proportion, _FEW_RESPONDENTS)
+    if len(who) < _LEAST_RESPONDENTS:
+        return 0.0
+    items = _items(patterns, _FEW_ITEMS)
+    pairs = _pairs(patterns, who, proportion.value[who], items, _MAX_PAIRS)
+    return 0.0 if pairs is None else float(np.mean(pairs.z < -3)) / _BELOW_MINUS_3
+
+
+def _respondents(proportion: ProportionScore, most: int) -> Places:
+    """Respondents scored; of more than so many that many at random."""
+    who = np.flatnonzero(proportion.scored)
+    if len(who) <= most:
+        return who
+    return np.sort(np.random.default_rng(0).choice(who, most, replace=False))
+
+
+def _pairs(
+    patterns: Patterns, who: Places, ability: Array, items: Places, most: int
+) -> _Pairs | None:
+    """How sure the likeness of pairs is, about so many of them; None where nothing can be told."""
+    n, degree = len(who), min(_DEGREE, len(np.unique(ability)) - 1)
     if degree < 1 or not len(items):
-        return nothing
+        return None
     powers = np.linalg.qr(np.vander(ability, degree + 1, increasing=True))[0][:, 1:] * n**0.5
     curves = _curves(patterns, who, items, powers)
-    every = -(-(n**2) // _MAX_PAIRS)
+    every = -(-(n**2) // most)
     some = np.argsort(ability, kind="stable")[every // 2 :: every]
-    pairs, root = _all_pairs(patterns, who, powers, curves, some)
-    met = pairs[1] > 0
+    compared, root = _all_pairs(patterns, who, powers, curves, some)
+    met = compared[1] > 0
     met[np.arange(len(some)), some] = False
     if not met.any():
-        return nothing
+        return None
     one, other = np.divmod(np.flatnonzero(met), n)
-    product, common, error = pairs[:, one, other]
+    product, common, error = compared[:, one, other]
     theta = ability.astype(np.float32)
     slopes = theta[some][one] * theta[other] * common / error
     z, few = product / error, slice(None, None, -(-len(one) // _MAX_LEARNED))
     z -= _median_slope(slopes[few], z[few]) * slopes
     z -= np.median(z[few])
-    unit = error / (root[some][one] * root[other])
-    twice = 1 + len(some) / n  # a pair may stand here in both orders
-    pull = np.minimum(theta[some] ** 2, _STRONGEST_PULL)[one]
-    met_by = nothing.n_respondents / n / len(some)
-    alike, pulling = (_sum_alike(z, w, twice) * met_by for w in (unit, pull * unit))
-    overlap = 1.0 if patterns.complete else float(np.mean(common * unit / error))
-    effective = nothing.n_respondents / (1 + alike / overlap)
-    return Dependence(nothing.n_respondents, 1 / (1 + max(alike, pulling)), effective)
+    return _Pairs(one, other, z, common, error, root, some)
 
 
-def _items(patterns: Patterns) -> Places:
+def _items(patterns: Patterns, most: int) -> Places:
     """Items with variance: of many every k-th by easiness, of sparse ones the most answered."""
     right, responses = patterns.margins.item_right[REAL], patterns.margins.item_responses[REAL]
     varied = np.flatnonzero((right > 0) & (right < responses))
     if patterns.sparse:
-        return varied[np.argsort(-responses[varied], kind="stable")[:_MAX_ITEMS]]
-    every = max(-(-len(varied) // _MAX_ITEMS), 1)
+        return varied[np.argsort(-responses[varied], kind="stable")[:most]]
+    every = max(-(-len(varied) // most), 1)
     return varied[np.argsort(right[varied] / responses[varied], kind="stable")[every // 2 :: every]]
 
 
@@ -263,7 +311,7 @@ def _median_slope(x: Array, y: Array) -> float:
     return 0.0 if middle is None else max(0.0, float(y[middle] / x[middle]))
 
 
-def _sum_alike(z: Array, unit: Array, twice: float) -> float:
+def _sum_alike(z: Any, unit: Array, twice: float) -> float:
     """Sum of z times its unit over pairs with |z| > t, less what noise may give, at best; or 0.
 
     In noise its variance is Σ unit² · E[z²; |z| > t], and E[z²; |z| > t] = 2(tφ(t) + Φ(−t)) lies
