@@ -130,7 +130,6 @@ def label_numbers(
         raise ValueError(f"column {name!r} must hold labels: {error}") from error
     if (codes < 0).any():
         more = and_more(int((codes < 0).sum()) - 1, "such row")
-        raise ValueError(
-            f"column {name!r} has no label in row {int(np.argmax(codes < 0)) + 1} of the table{more}"
-        )
+        row = int(np.argmax(codes < 0)) + 1
+        raise ValueError(f"column {name!r} has no label in row {row} of the table{more}")
     return codes.astype(np.int64, copy=False), label_names(labels, len(labels), kind)
