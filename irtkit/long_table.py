@@ -38,7 +38,7 @@ def read_long(
     positions, items = label_numbers(frame, item, "item")
     cells = rows * len(items) + positions
     if not repeats:
-        _refuse_repeats(cells, respondents, items)
+        refuse_repeats(cells, respondents, items)
     codes = response_codes(column_array(frame[response]), threshold)
     invalid = np.flatnonzero(codes == INVALID)
     if invalid.size:
@@ -49,9 +49,10 @@ def read_long(
     return cells, codes, (respondents, items)
 
 
-def _refuse_repeats(
+def refuse_repeats(
     cells: NDArray[np.int64], respondents: tuple[str, ...], items: tuple[str, ...]
 ) -> None:
+    """Refuse a cell (row · n_items + column) that occurs twice."""
     order = np.argsort(cells, kind="stable")
     repeats = order[1:][np.diff(cells[order]) == 0]
     if repeats.size:

@@ -88,7 +88,8 @@ def cli() -> None:
 
     RESPONSES is a file of right and wrong answers: a wide table (a row per respondent, a column
     per item, cells 1, 0 or empty), a long table (respondent, item, response), Parquet, or py-irt
-    JSON lines; gzip is fine, and the format is recognised from the content.
+    JSON lines; gzip is fine, and the format is recognised from the content. It may as well be an
+    evaluation log, or a folder or quoted pattern of logs of any harness and of many systems.
     """
 
 

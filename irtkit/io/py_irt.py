@@ -26,8 +26,9 @@ _LAYOUT = '{"subject_id": "…", "responses": {"item": 0 or 1}}'
 
 
 def recognise(source: Source) -> bool:
-    """Whether the file begins with a JSON object."""
-    return source.head.lstrip().startswith(b"{")
+    """Whether the file begins with a JSON object that has one of the two keys."""
+    keys = (b"subject_id", b'"responses"')
+    return source.head.lstrip().startswith(b"{") and any(key in source.head for key in keys)
 
 
 def read(source: Source) -> ResponseMatrix:

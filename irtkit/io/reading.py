@@ -6,19 +6,20 @@ line in `FORMATS`; the first recogniser that says yes decides, so the special co
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from irtkit.files import open_bytes
-from irtkit.io import delimited, parquet, py_irt
-from irtkit.io.source import HEAD_BYTES, Source
+from irtkit.checks import first_names
+from irtkit.io import delimited, logs, parquet, py_irt
+from irtkit.io.source import Source
 from irtkit.io.text import naming
-from irtkit.responses import check_repeats
+from irtkit.trials import check_repeats
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable
 
+    from irtkit.io.source import Choice
     from irtkit.responses import Repeats, ResponseMatrix
 
 
@@ -29,14 +30,33 @@ class Format(NamedTuple):
     read: Callable[[Source], ResponseMatrix]
 
 
+def _log(name: str) -> Format:
+    kind = logs.LOG_FORMATS[name]
+    return Format(
+        lambda source: kind.recognises(source.path, source.head),
+        lambda source: _matrix(logs.read_files([source.path], form=name), source),
+    )
+
+
+def _matrix(found: logs.Logs, source: Source) -> ResponseMatrix:
+    return logs.matrix_of(
+        found,
+        metric=source.metric,
+        filter=source.filter,
+        threshold=source.threshold,
+        repeats=source.repeats,
+        sparse=source.sparse,
+    )
+
+
 FORMATS = {
+    **{name: _log(name) for name in logs.LOG_FORMATS},
     "parquet": Format(parquet.recognise, parquet.read),
     "py-irt": Format(py_irt.recognise, py_irt.read),
     "long": Format(delimited.recognise_long, delimited.read_long),
     "wide": Format(delimited.recognise_wide, delimited.read_wide),
 }
 _SHAPES = frozenset({"wide", "long"})
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_responses(
@@ -46,31 +66,43 @@ def read_responses(
     respondent: str | None = None,
     item: str | None = None,
     response: str | None = None,
+    metric: Choice = None,
+    filter: Choice = None,  # noqa: A002 - the word of the harnesses
     threshold: float | None = None,
     repeats: Repeats = "error",
     sparse: bool = False,
 ) -> ResponseMatrix:
-    r"""Read a response matrix from a file.
+    r"""Read a response matrix from a file, or from evaluation logs in a folder.
 
     Parameters
     ----------
     path
-        The file, plain or gzip. Labels are kept as they are written: ``007`` and ``NA`` are
-        respondents like any other. A cell that is empty, NA or nan is missing.
+        A file, plain or gzip; or a folder or a pattern such as ``runs/*.eval``, whose evaluation
+        logs, of any harness, make one matrix. Labels are kept as they are written: ``007`` and
+        ``NA`` are respondents like any other. A cell that is empty, NA or nan is missing.
     format
         By default the content decides. To force it: "wide" (a row per respondent, a column per
-        item), "long" (a row per response), "py-irt" (JSON lines) or "parquet". Wide and long
-        tables may be text with commas, tabs or semicolons, or Parquet.
+        item), "long" (a row per response), "py-irt" (JSON lines), "parquet", or the name of a
+        harness: "lm-eval", "inspect", "helm", "every-eval-ever", "openml", "swe-bench",
+        "evalplus" or "open-llm". Wide and long tables may be text with commas, tabs or
+        semicolons, or Parquet.
     respondent, item, response
         The columns of a long table; naming one means that the table is long. By default they are
         recognised by the usual names (model, item_id, correct and the like).
+    metric, filter
+        Logs: the metric that says what is right, and the filter of the answer that it was
+        computed on, where a task has several; of a list of names the first that a task has
+        counts.
     threshold
         If given, responses are graded scores and a score at or above the threshold is right.
     repeats
-        What several rows of the same respondent and item in a long table are: an "error"
-        (default), or repeated trials to "count", see `ResponseMatrix.from_counts`.
+        What several rows of the same respondent and item in a long table are, or the epochs or
+        trials of a sample in a log: an "error" (default), repeated trials to "count", see
+        `ResponseMatrix.from_counts`, or one response: the "first", or right if the share of right
+        ones is large enough ("mean>=0.5", or any other share).
     sparse
-        Whether to keep the observed cells of a long table alone, see `ResponseMatrix.from_long`.
+        Whether to keep the observed cells of a long table or of logs alone, see
+        `ResponseMatrix.from_long`.
 
     Returns
     -------
@@ -79,12 +111,19 @@ def read_responses(
         them, unless that column is itself 0/1 and its name does not say respondent (or is empty):
         then all columns are items, and respondents are numbered.
 
+        The items of logs are ``task/item``, in the order of the files' names. Samples that failed
+        are missing, not wrong. Of several runs of one respondent on the same items of a task the
+        newest counts, which a warning says. What the logs tell of items and respondents is in
+        ``item_table`` and ``respondent_table``.
+
     Raises
     ------
     ValueError
         If the content is not what it should be; the message begins with the name of the file.
     OSError
-        If there is no such file (FileNotFoundError) or it is a folder (IsADirectoryError).
+        If there is no such file (FileNotFoundError).
+    ImportError
+        If a log is compressed in a way that needs an extra.
 
     Examples
     --------
@@ -101,13 +140,33 @@ def read_responses(
     array([[ 1,  0],
            [-1,  1]], dtype=int8)
     """
-    file = Path(path)
     shape = format if format in _SHAPES else None
     columns = (respondent, item, response)
+    settings = (shape, columns, threshold, repeats, sparse, metric, filter)
+    file = Path(path)
+    if file.is_dir() or logs.is_pattern(os.fspath(path)):
+        source = Source(file, b"", *settings)
+        files = logs.files_of(path)
+        with naming(file):
+            check_repeats(repeats)
+            return _of_files(files, source, format)
     with naming(file):
         check_repeats(repeats)
-        source = Source(file, _head(file), shape, columns, threshold, repeats, sparse)
+        source = Source(file, _head(file), *settings)
         return FORMATS[_format_name(source, format)].read(source)
+
+
+def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMatrix:
+    """Matrix of all logs among the files."""
+    if form is not None and form not in logs.LOG_FORMATS:
+        known = ", ".join(logs.LOG_FORMATS)
+        raise ValueError(f"format must be one of {known} for a folder of logs; got {form!r}")
+    source.refuse_columns("logs")
+    found = logs.read_files(files, form=form)
+    if not found.readings:
+        names = first_names([file.name for file in files])
+        raise ValueError(f"there are no evaluation logs among the {len(files)} files ({names})")
+    return _matrix(found, source)
 
 
 def _format_name(source: Source, requested: str | None) -> str:
@@ -123,14 +182,17 @@ def _format_name(source: Source, requested: str | None) -> str:
         name = "parquet"
     else:
         name = requested
+    if name in logs.LOG_FORMATS:
+        source.refuse_columns(name)
+        return name
+    source.refuse_log_settings()
     if name not in {"long", "parquet"} or source.shape == "wide":
         source.refuse_long_settings(requested or name)
     return name
 
 
 def _head(file: Path) -> bytes:
-    with open_bytes(file) as handle:
-        head = handle.read(HEAD_BYTES)
+    head = logs.head_of(file)
     if not head.strip():
         raise ValueError("the file is empty")
-    return head.removeprefix(_BYTE_ORDER_MARK)
+    return head

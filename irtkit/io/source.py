@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
     from irtkit.responses import Repeats
 
+    Choice = str | Sequence[str] | None
+    """One name, or several in the order of preference."""
+
 HEAD_BYTES = 4096
 # fmt: off
 _USUAL_NAMES = {
@@ -59,6 +62,8 @@ class Source:
     threshold: float | None = None
     repeats: Repeats = "error"
     sparse: bool = False
+    metric: Choice = None
+    filter: Choice = None
 
     @cached_property
     def layout(self) -> tuple[str, list[str]]:
@@ -88,15 +93,31 @@ class Source:
             sparse=self.sparse,
         )
 
+    def refuse_columns(self, form: str) -> None:
+        """Refuse names of columns where there are none to name."""
+        if self.names_columns:
+            raise ValueError(
+                "respondent=, item= and response= name the columns of a long table, but the "
+                f"format is {form!r}"
+            )
+
     def refuse_long_settings(self, form: str) -> None:
         """Refuse what is for a row per response in a format that has a place for every cell."""
+        self.refuse_columns(form)
         rule = f"a long table, but the format is {form!r}"
-        if self.names_columns:
-            raise ValueError(f"respondent=, item= and response= name the columns of {rule}")
         if self.sparse:
             raise ValueError(f"sparse=True is for the rows of {rule}")
         if self.repeats != "error":
             raise ValueError(f"repeats={self.repeats!r} is for the rows of {rule}")
+
+    def refuse_log_settings(self) -> None:
+        """Refuse what is for evaluation logs in a table."""
+        for name in ("metric", "filter"):
+            if getattr(self, name) is not None:
+                raise ValueError(
+                    f"{name}= is for evaluation logs, and this is a table; response= names the "
+                    "column of a long one"
+                )
 
 
 def is_long(header: Sequence[str]) -> bool:

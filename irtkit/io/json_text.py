@@ -1,0 +1,89 @@
+"""JSON of evaluation logs: a record per line, or one in a file, of bounded size.
+
+A key that occurs twice in an object counts with its last value, as in every JSON reader that the
+harnesses use; NaN is a number that is missing.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from irtkit.files import open_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MOST_LINE_BYTES = 2**26
+"""A line is one sample with its prompt and answers; the longest context windows fill some 10 MB."""
+MOST_BYTES = 2**28
+"""Of one document: a task of 100,000 samples with texts of 2,500 characters, all in one file."""
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+def parse(written: bytes, place: str = "the JSON") -> Any:
+    """Parse JSON in UTF-8; a message begins with the place."""
+    try:
+        return json.loads(written.decode().removeprefix(_BYTE_ORDER_MARK))
+    except json.JSONDecodeError as error:
+        line = f"line {error.lineno}, " if error.lineno > 1 else ""
+        raise ValueError(
+            f"{place} is not JSON: {error.msg} at {line}column {error.colno}"
+        ) from error
+    except UnicodeDecodeError as error:
+        byte = written[error.start]
+        raise ValueError(f"{place} is not UTF-8 text (byte 0x{byte:02x})") from error
+    except RecursionError as error:
+        raise ValueError(f"{place} is nested too deeply") from error
+    except ValueError as error:  # a whole number of thousands of digits
+        raise ValueError(f"{place}: {error}") from error
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Line number and object of every line that is not blank."""
+    with open_bytes(path) as handle:
+        number = 0
+        while line := handle.readline(MOST_LINE_BYTES + 1):
+            number += 1
+            if len(line) > MOST_LINE_BYTES:
+                raise ValueError(f"line {number} is longer than {MOST_LINE_BYTES >> 20} MiB")
+            if line.isspace():
+                continue
+            record = parse(line, f"line {number}")
+            if not isinstance(record, dict):
+                raise ValueError(f"line {number} is no JSON object")
+            yield number, record
+
+
+def json_document(path: Path) -> Any:
+    """What a file of JSON holds."""
+    with open_bytes(path) as handle:
+        return parse(limited(handle, MOST_BYTES, "the file"), "the file")
+
+
+def limited(handle: Any, most: int, what: str) -> bytes:
+    """Read all there is, in small pieces, and refuse more than the most: it may be compressed."""
+    pieces, size = [], 0
+    while piece := handle.read(2**12):
+        pieces.append(piece)
+        size += len(piece)
+        if size > most:
+            raise ValueError(f"{what} holds more than {most >> 20} MiB")
+    return b"".join(pieces)
+
+
+def companion(path: Path) -> dict[str, Any]:
+    """What a file beside a log says of it: an empty record if there is none that can be read."""
+    try:
+        changed = path.stat().st_mtime_ns
+        record = _companion(path, changed)
+    except (OSError, ValueError, EOFError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+@functools.lru_cache(maxsize=4)
+def _companion(path: Path, changed: int) -> Any:  # noqa: ARG001 - a file that changed is another
+    return json_document(path)
