@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import functools
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irtkit.files import open_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 MOST_LINE_BYTES = 2**26
 """A line is one sample with its prompt and answers; the longest context windows fill some 10 MB."""
@@ -28,10 +28,9 @@ def parse(written: bytes, place: str = "the JSON") -> Any:
     try:
         return json.loads(written.decode().removeprefix(_BYTE_ORDER_MARK))
     except json.JSONDecodeError as error:
-        line = f"line {error.lineno}, " if error.lineno > 1 else ""
-        raise ValueError(
-            f"{place} is not JSON: {error.msg} at {line}column {error.colno}"
-        ) from error
+        where = f"line {error.lineno}, column" if error.lineno > 1 else "column"
+        message = f"{place} is not JSON: {error.msg} at {where} {error.colno}"
+        raise ValueError(message) from error
     except UnicodeDecodeError as error:
         byte = written[error.start]
         raise ValueError(f"{place} is not UTF-8 text (byte 0x{byte:02x})") from error

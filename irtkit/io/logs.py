@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from irtkit.io.source import Choice
     from irtkit.responses import Repeats
 
+_SEVERAL = " (or a list: the first that a task has counts)"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -110,7 +111,7 @@ def files_of(path: str | os.PathLike[str]) -> list[Path]:
     """
     name = os.fspath(path)
     if is_pattern(name):
-        found = [Path(one) for one in glob.glob(name, recursive=True)]
+        found = [Path(one) for one in glob.glob(name, recursive=True)]  # noqa: PTH207 - Path's refuses /
         files = [file for one in found for file in (files_of(one) if one.is_dir() else [one])]
         if not files:
             raise FileNotFoundError(f"{name}: no file is of this pattern")
@@ -299,6 +300,9 @@ def chosen_measures(
     tasks: dict[str, list[Samples]] = {}
     for reading in readings:
         tasks.setdefault(reading.samples.task, []).append(reading.samples)
+    everything = {one for each in tasks.values() for one in measures_of(each)}
+    _refuse_unknown("metric", metric, {one.metric for one in everything})
+    _refuse_unknown("filter", by, {one.filter for one in everything})
     chosen = {}
     for task, samples in tasks.items():
         common = measures_of(samples)
@@ -323,15 +327,9 @@ def _metric(
     threshold: float | None,
 ) -> str:
     known = list(dict.fromkeys(one.metric for one in common))
-    if metric is not None:
-        wanted = [name for name in _listed(metric) if name in known]
-        if not wanted:
-            raise ValueError(
-                f"task {task!r} has no metric {' or '.join(map(repr, _listed(metric)))}; it has "
-                f"{first_names(known, shown=20)}; of several names in metric= the first that a "
-                "task has counts"
-            )
-        return wanted[0]
+    for name in _listed(metric):
+        if name in known:
+            return name
     marks = list(
         dict.fromkeys(
             one.metric for one in common if not any(one in each.not_marks for each in samples)
@@ -352,25 +350,28 @@ def _metric(
         marks = others
     if len(marks) != 1:
         choices = first_names([f"metric={name!r}" for name in marks or known], " or ", shown=20)
-        raise ValueError(f"task {task!r} was marked by several metrics: pass {choices}")
+        raise ValueError(f"task {task!r} was marked by several metrics: pass {choices}{_SEVERAL}")
     return marks[0]
 
 
 def _filtered(task: str, measures: list[Measure], by: Choice) -> Measure:
-    if len(measures) == 1 and (by is None or measures[0].filter in {"", "none"}):
-        return measures[0]
     known = {measure.filter: measure for measure in measures}
     for name in _listed(by):
         if name in known:
             return known[name]
+    if len(measures) == 1:
+        return measures[0]
     choices = first_names([f"filter={name!r}" for name in known], " or ", shown=20)
-    metric = measures[0].metric
-    if by is None:
-        raise ValueError(f"task {task!r} has {metric} by several filters: pass {choices}")
     raise ValueError(
-        f"task {task!r} has no {metric} by the filter {' or '.join(map(repr, _listed(by)))}: "
-        f"pass {choices}"
+        f"task {task!r} has {measures[0].metric} by several filters: pass {choices}{_SEVERAL}"
     )
+
+
+def _refuse_unknown(argument: str, choice: Choice, known: set[str]) -> None:
+    for name in _listed(choice):
+        if name not in known:
+            there = first_names(sorted(filter(None, known)), shown=20) or "none"
+            raise ValueError(f"{argument}={name!r} is in none of the logs; there are: {there}")
 
 
 def _listed(choice: Choice) -> list[str]:
