@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import zlib
 from typing import TYPE_CHECKING, Any
 
 from irtkit.files import open_bytes
@@ -42,18 +43,33 @@ def parse(written: bytes, place: str = "the JSON") -> Any:
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Line number and object of every line that is not blank."""
+    for number, line in _lines(path):
+        if line.isspace():
+            continue
+        record = parse(line, f"line {number}")
+        if not isinstance(record, dict):
+            raise ValueError(f"line {number} is no JSON object")
+        yield number, record
+
+
+def text_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Number and text of every line, in UTF-8."""
+    for number, line in _lines(path):
+        try:
+            yield number, line.decode().removeprefix(_BYTE_ORDER_MARK)
+        except UnicodeDecodeError as error:
+            byte = line[error.start]
+            raise ValueError(f"line {number} is not UTF-8 text (byte 0x{byte:02x})") from error
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     with open_bytes(path) as handle:
         number = 0
         while line := handle.readline(MOST_LINE_BYTES + 1):
             number += 1
             if len(line) > MOST_LINE_BYTES:
                 raise ValueError(f"line {number} is longer than {MOST_LINE_BYTES >> 20} MiB")
-            if line.isspace():
-                continue
-            record = parse(line, f"line {number}")
-            if not isinstance(record, dict):
-                raise ValueError(f"line {number} is no JSON object")
-            yield number, record
+            yield number, line
 
 
 def json_document(path: Path) -> Any:
@@ -75,12 +91,16 @@ def limited(handle: Any, most: int, what: str) -> bytes:
 
 def companion(path: Path) -> dict[str, Any]:
     """What a file beside a log says of it: an empty record if there is none that can be read."""
-    try:
-        changed = path.stat().st_mtime_ns
-        record = _companion(path, changed)
-    except (OSError, ValueError, EOFError):
-        return {}
+    record = json_companion(path)
     return record if isinstance(record, dict) else {}
+
+
+def json_companion(path: Path) -> Any:
+    """What a file beside a log holds: None if there is none that can be read."""
+    try:
+        return _companion(path, path.stat().st_mtime_ns)
+    except (OSError, ValueError, EOFError, zlib.error):
+        return None
 
 
 @functools.lru_cache(maxsize=4)

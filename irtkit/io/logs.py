@@ -19,7 +19,16 @@ import numpy as np
 from irtkit.checks import first_names
 from irtkit.codes import INVALID, MISSING, invalid_response, response_codes
 from irtkit.files import open_bytes
-from irtkit.io import every_eval_ever, inspect_logs, lm_eval
+from irtkit.io import (
+    evalplus,
+    every_eval_ever,
+    helm,
+    inspect_logs,
+    lm_eval,
+    open_llm,
+    openml,
+    swe_bench,
+)
 from irtkit.io.source import HEAD_BYTES
 from irtkit.io.text import naming
 from irtkit.long_table import refuse_repeats
@@ -52,7 +61,10 @@ LOG_FORMATS = {
     module.NAME: LogFormat(
         module.recognise, module.read, getattr(module, "is_companion", lambda _: False)
     )
-    for module in (inspect_logs, lm_eval, every_eval_ever)
+    for module in (
+        *(inspect_logs, lm_eval, every_eval_ever, helm),
+        *(evalplus, swe_bench, openml, open_llm),
+    )
 }
 
 
@@ -118,10 +130,13 @@ def files_of(path: str | os.PathLike[str]) -> list[Path]:
         return sorted(set(files))
     if not Path(name).is_dir():
         return [Path(name)]
+    with os.scandir(name):  # a folder without permission is an error; one in it is not entered
+        pass
     files = []
     for folder, folders, names in os.walk(name):
         folders[:] = [one for one in folders if not one.startswith(".")]
         files += [Path(folder, one) for one in names if not one.startswith(".")]
+        files += [Path(folder, one) for one in folders if not os.access(Path(folder, one), os.R_OK)]
     if not files:
         raise ValueError(f"{name}: the folder holds no files")
     return sorted(files)

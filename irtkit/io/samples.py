@@ -8,7 +8,9 @@ the harness; `irtkit.io.logs` makes one response matrix of many.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -135,3 +137,14 @@ def name_of(value: Any, what: str) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
         raise ValueError(f"{what} must be text, got {value!r:.80}")
     return str(value)
+
+
+def named_by_file(path: Path, ending: str) -> str:
+    """Name of a file without its suffixes and an ending; of its folder, if nothing else is left."""
+    stem = re.sub(r"(\.gz)?$", "", path.name).rsplit(".", 1)[0]
+    return re.sub(f"{ending}$", "", stem) or path.absolute().parent.name
+
+
+def changed(path: Path) -> str:
+    """When a file was last changed, for logs that do not say when they were written."""
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat()
