@@ -91,6 +91,15 @@ def reading_and_fitting(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--seed", default=0),
         *reading,
     ]
+    return _with_options(command, options)
+
+
+def reading_only(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that say how responses are read, alone."""
+    return _with_options(command, reading)
+
+
+def _with_options(command: Callable[..., Any], options: list[Any]) -> Callable[..., Any]:
     for option in reversed(options):
         command = option(command)
     return command

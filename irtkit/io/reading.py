@@ -156,6 +156,13 @@ def read_responses(
         return FORMATS[_format_name(source, format)].read(source)
 
 
+def format_of(path: str | os.PathLike[str]) -> str:
+    """Name of the format of a file, as its content says."""
+    file = Path(path)
+    with naming(file):
+        return _format_name(Source(file, _head(file)), None)
+
+
 def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMatrix:
     """Matrix of all logs among the files."""
     if form is not None and form not in logs.LOG_FORMATS:
