@@ -225,9 +225,8 @@ def merge_command(*, paths: tuple[Path, ...], out: Path, **options: Any) -> None
     """
     check_out(out, *paths, formats=LONG_FORMATS)
     how = how_to_read(options)
-    merged = merge_responses(
-        [read_responses(path, **how) for path in paths], repeats=how["repeats"]
-    )
+    matrices = [read_responses(path, **how) for path in paths]
+    merged = merge_responses(matrices, repeats=how["repeats"])
     write_long(merged, out)
     click.echo(f"{merged}\n\nwrote {out}")
 

@@ -102,15 +102,11 @@ def overview(path: str | os.PathLike[str]) -> Overview:
     name = os.fspath(path)
     several = Path(name).is_dir() or logs.is_pattern(name)
     if not several and not _is_log(Path(name)):
-        form = reading.format_of(name)
-        return _tried(
-            name, {form: 1}, {}, {}, lambda **how: reading.read_responses(name, **how), []
-        )
+        seen = Overview(name, {reading.format_of(name): 1}, {}, None, {})
+        return _tried(seen, functools.partial(reading.read_responses, name))
     found = logs.read_files(logs.files_of(name))
     if not found.readings:
-        raise ValueError(
-            f"{name}: there are no evaluation logs among the {len(found.skipped)} files"
-        )
+        raise ValueError(f"{name}: none of the {len(found.skipped)} files is an evaluation log")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         logs.warn_of_skipped(found)
@@ -132,12 +128,9 @@ def overview(path: str | os.PathLike[str]) -> Overview:
             f"{one.path.name} ({one.n_failed} failed{f', {one.unfinished}' * bool(one.unfinished)})"
             for one in failed
         ]
-        notes.append(
-            f"runs with samples that failed, or that did not end well: {first_names(listed)}"
-        )
-    return _tried(
-        name, dict(formats), tasks, settings, lambda **how: logs.matrix_of(found, **how), notes
-    )
+        notes.append(f"runs that did not end well, or with failed samples: {first_names(listed)}")
+    seen = Overview(name, dict(formats), tasks, None, settings, notes=notes)
+    return _tried(seen, functools.partial(logs.matrix_of, found))
 
 
 def _is_log(path: Path) -> bool:
