@@ -81,6 +81,11 @@ class Reading:
         """Who answered what."""
         return self.samples.respondent, self.samples.task
 
+    @property
+    def kind(self) -> tuple[str, str]:
+        """Format and task, which together say what the metrics mean."""
+        return self.samples.format, self.samples.task
+
 
 @dataclass(eq=False)
 class Logs:
@@ -210,7 +215,7 @@ def matrix_of(
         fresh = reading.numbers[columns[reading.numbers] < 0]
         columns[fresh] = np.arange(n_columns, n_columns + fresh.size)
         n_columns += fresh.size
-        positions, values = samples.scores.get(measures[samples.task], ([], []))
+        positions, values = samples.scores.get(measures[reading.kind], ([], []))
         of_columns.append(columns[reading.numbers[np.array(positions, np.int64)]])
         of_rows.append(np.full(len(positions), row))
         scores.append(np.array(values, np.float64))
@@ -310,21 +315,22 @@ def _warn_of_unfinished(readings: list[Reading]) -> None:
 
 def chosen_measures(
     readings: list[Reading], metric: Choice, by: Choice, threshold: float | None
-) -> dict[str, Measure]:
-    """Measure of each task; the error where several may be meant lists them."""
-    tasks: dict[str, list[Samples]] = {}
+) -> dict[tuple[str, str], Measure]:
+    """Measure by format and task; the error where several may be meant lists them."""
+    tasks: dict[tuple[str, str], list[Samples]] = {}
     for reading in readings:
-        tasks.setdefault(reading.samples.task, []).append(reading.samples)
+        tasks.setdefault(reading.kind, []).append(reading.samples)
     everything = {one for each in tasks.values() for one in measures_of(each)}
     _refuse_unknown("metric", metric, {one.metric for one in everything})
     _refuse_unknown("filter", by, {one.filter for one in everything})
     chosen = {}
-    for task, samples in tasks.items():
+    for kind, samples in tasks.items():
+        task = kind[1]
         common = measures_of(samples)
         if not common:
             raise ValueError(f"task {task!r}: the logs of its systems have no metric in common")
         name = _metric(task, samples, common, metric, threshold)
-        chosen[task] = _filtered(task, [one for one in common if one.metric == name], by)
+        chosen[kind] = _filtered(task, [one for one in common if one.metric == name], by)
     return chosen
 
 

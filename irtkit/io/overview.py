@@ -8,6 +8,7 @@ shares. They are tried before they are proposed.
 
 from __future__ import annotations
 
+import functools
 import os
 import shlex
 import warnings
@@ -116,10 +117,10 @@ def overview(path: str | os.PathLike[str]) -> Overview:
             readings = []
     samples = [one.samples for one in found.readings]
     formats = Counter(f"{one.format} ({one.version})" for one in samples)
-    by_task: dict[str, list[Samples]] = {}
-    for one in (each.samples for each in readings):
-        by_task.setdefault(one.task, []).append(one)
-    tasks = {task: _of_task(each) for task, each in by_task.items()}
+    by_task: dict[tuple[str, str], list[Samples]] = {}
+    for one in readings:
+        by_task.setdefault(one.kind, []).append(one.samples)
+    tasks = {f"{task} ({form})": _of_task(each) for (form, task), each in by_task.items()}
     settings = _choices(by_task)
     notes = [str(one.message) for one in caught]
     failed = [one for one in samples if one.n_failed or one.unfinished]
@@ -170,7 +171,7 @@ def _of_task(samples: list[Samples]) -> list[str]:
     return sentences
 
 
-def _choices(by_task: dict[str, list[Samples]]) -> dict[str, Any]:
+def _choices(by_task: dict[tuple[str, str], list[Samples]]) -> dict[str, Any]:
     """Names of metrics and filters, where somebody has to choose."""
     metrics: list[str] = []
     filters: list[str] = []

@@ -50,9 +50,9 @@ def _matrix(found: logs.Logs, source: Source) -> ResponseMatrix:
 
 
 FORMATS = {
+    "py-irt": Format(py_irt.recognise, py_irt.read),  # before logs: any word may be an item of it
     **{name: _log(name) for name in logs.LOG_FORMATS},
     "parquet": Format(parquet.recognise, parquet.read),
-    "py-irt": Format(py_irt.recognise, py_irt.read),
     "long": Format(delimited.recognise_long, delimited.read_long),
     "wide": Format(delimited.recognise_wide, delimited.read_wide),
 }

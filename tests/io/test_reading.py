@@ -98,7 +98,7 @@ def test_a_wrong_value_is_named_with_its_place(
         (
             AS_TEXT["wide"],
             {"format": "xls"},
-            "format must be one of .*parquet, py-irt, long, wide; got 'xls'",
+            "format must be one of .*parquet, long, wide; got 'xls'",
         ),
         (AS_TEXT["wide"], {"format": "parquet"}, "not Parquet"),
         (AS_TEXT["wide"], {"format": "py-irt"}, "line 1 is not JSON"),
