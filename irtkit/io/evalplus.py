@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from irtkit.io.json_text import json_document
-from irtkit.io.samples import Item, Measure, Samples, changed, named_by_file
+from irtkit.io.samples import Known, Measure, Samples, changed, named_by_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ def recognise(_: Path, head: bytes) -> bool:
     return _BEGINS.match(head) is not None
 
 
-def read(path: Path) -> list[Samples]:
+def read(path: Path, _: Known = ()) -> list[Samples]:
     """Read one file of results."""
     document = json_document(path)
     results = document.get("eval") if isinstance(document, dict) else None
@@ -45,7 +45,7 @@ def read(path: Path) -> list[Samples]:
             samples = Samples(path, NAME, "eval_results", respondent, task, written)
             samples.default = _PLUS.metric
             found[task] = samples
-        position = samples.position(item, lambda _: Item(), None)
+        position = samples.position(item)
         for base, plus in _statuses(problem, attempts):
             samples.n_samples += 1
             samples.add(position, _BASE, float(base == "pass"))

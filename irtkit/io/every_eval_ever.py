@@ -14,9 +14,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from irtkit.io.json_text import companion, json_lines
-from irtkit.io.samples import Item, Measure, Samples, metadata_of, name_of, score_of, text_of
+from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, name_of, score_of, text_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 NAME = "every-eval-ever"
@@ -40,14 +41,18 @@ def is_companion(path: Path) -> bool:
     )
 
 
-def read(path: Path) -> list[Samples]:
+def read(path: Path, known: Known = ()) -> list[Samples]:
     """Read one file of samples, of as many models and evaluations as it holds."""
     if is_companion(path):
-        return read(next(path.parent.glob(f"{_escaped(path.stem)}{_SUFFIX}.jsonl*")))
+        return read(next(path.parent.glob(f"{_escaped(path.stem)}{_SUFFIX}.jsonl*")), known)
     name = path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(_SUFFIX)
     aggregate = companion(path.with_name(f"{name}.json"))
     filters = _filters(aggregate)
     found: dict[tuple[str, str, str], Samples] = {}
+
+    def begin(record: dict[str, Any]) -> Samples:
+        return _begun(path, record, aggregate, known)
+
     for line, record in json_lines(path):
         if "evaluation_results" in record:
             raise ValueError(
@@ -55,7 +60,7 @@ def read(path: Path) -> list[Samples]:
                 f"{path.stem}{_SUFFIX}.jsonl, are not beside it"
             )
         try:
-            _add(found, path, record, aggregate, filters)
+            _add(found, begin, record, filters)
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(f"line {line}: {error}") from error
     for samples in found.values():
@@ -66,20 +71,19 @@ def read(path: Path) -> list[Samples]:
 
 def _add(
     found: dict[tuple[str, str, str], Samples],
-    path: Path,
+    begin: Callable[[dict[str, Any]], Samples],
     record: dict[str, Any],
-    aggregate: dict[str, Any],
     filters: dict[str, str],
 ) -> None:
     get = record.get
     key = (get("model_id"), get("evaluation_name"), get("evaluation_id"))
     samples = found.get(key)  # type: ignore[arg-type]
     if samples is None:
-        samples = found[key] = _begun(path, record, aggregate)  # type: ignore[index]
+        samples = found[key] = begin(record)  # type: ignore[index]
     item = get("sample_id")
     if item.__class__ is not str:
         item = name_of(item, "sample_id")
-    position = samples.position(item, _describe, record)
+    position = samples.position(item, _content(record), _describe, record)
     samples.n_samples += 1
     result = get("evaluation_result_id")
     if get("error") is not None:
@@ -101,7 +105,7 @@ def _add(
             samples.doubt = f"sample {item!r} has {held} and a score of {score:g}"
 
 
-def _begun(path: Path, record: dict[str, Any], aggregate: dict[str, Any]) -> Samples:
+def _begun(path: Path, record: dict[str, Any], aggregate: dict[str, Any], known: Known) -> Samples:
     version = str(record.get("schema_version"))
     if not version.startswith(f"{_VERSION_READ}."):
         raise ValueError(f"schema_version is {version!r:.40}; {_VERSION_READ} is read")
@@ -122,6 +126,7 @@ def _begun(path: Path, record: dict[str, Any], aggregate: dict[str, Any]) -> Sam
         written=str(written or ""),
         default=_CORRECT,
         about=metadata_of(fields, ("id", "name")) | details,
+        known=known,
     )
 
 
@@ -130,14 +135,18 @@ def _at_odds(correct: float, score: float) -> bool:
     return 0 <= score <= 1 and (score >= 0.5) != correct
 
 
+def _content(record: dict[str, Any]) -> str | None:
+    hashed = record.get("sample_hash")
+    return hashed if isinstance(hashed, str) else None
+
+
 def _describe(record: dict[str, Any]) -> Item:
     given = record.get("input")
     fields = given if isinstance(given, dict) else {}
-    content = record.get("sample_hash")
     metadata = metadata_of(record.get("metadata"))
     choices = text_of(fields.get("choices"))
     return Item(
-        content if isinstance(content, str) else None,
+        _content(record),
         text_of(fields.get("raw")),
         text_of(fields.get("reference")),
         metadata | ({"choices": choices} if choices else {}),

@@ -14,7 +14,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from irtkit.io.json_text import companion, json_companion, json_document
-from irtkit.io.samples import Item, Measure, Samples, changed, name_of, score_of, text_of
+from irtkit.io.samples import Item, Known, Measure, Samples, changed, name_of, score_of, text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +46,7 @@ def is_companion(path: Path) -> bool:
     return path.name in _COMPANIONS
 
 
-def read(path: Path) -> list[Samples]:
+def read(path: Path, known: Known = ()) -> list[Samples]:
     """Read one run."""
     entries = json_document(path)
     if not isinstance(entries, list):
@@ -57,8 +57,10 @@ def read(path: Path) -> list[Samples]:
     name = str(specification.get("name") or path.absolute().parent.name)
     task, respondent = _task_and_model(name)
     instances = _instances(path.with_name("instances.json"))
-    known = text_of(model) or respondent
-    samples = Samples(path, NAME, "per_instance_stats", known, task, changed(path))
+    respondent = text_of(model) or respondent
+    samples = Samples(
+        path, NAME, "per_instance_stats", respondent, task, changed(path), known=known
+    )
     seen: set[tuple[str, Any, str]] = set()
     for number, entry in enumerate(entries, start=1):
         try:
@@ -77,8 +79,9 @@ def _add(
     if entry.get("perturbation") is not None:
         return
     item = name_of(entry.get("instance_id"), "instance_id")
+    found = instances.get(item, Item())
     trial = str(entry.get("train_trial_index"))
-    position = samples.position(item, lambda _: instances.get(item, Item()), entry)
+    position = samples.position(item, found.content, lambda _: found)
     samples.n_samples += (item, trial, "") not in seen
     seen.add((item, trial, ""))
     stats = entry.get("stats")

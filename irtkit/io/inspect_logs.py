@@ -16,7 +16,7 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 from irtkit.io.json_text import MOST_BYTES, json_document, limited, parse
-from irtkit.io.samples import Item, Measure, Samples, metadata_of, name_of, score_of, text_of
+from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, name_of, score_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ def recognise(path: Path, head: bytes) -> bool:
     )
 
 
-def read(path: Path) -> list[Samples]:
+def read(path: Path, known: Known = ()) -> list[Samples]:
     """Read one log."""
     with path.open("rb") as handle:
         zipped = handle.read(len(_ZIP)) == _ZIP
@@ -58,10 +58,10 @@ def read(path: Path) -> list[Samples]:
         raise ValueError("the log has no record of the evaluation ('eval')")
     if not isinstance(summaries, list):
         raise ValueError("the log holds no samples")
-    return [_samples(path, header, summaries)]
+    return [_samples(path, header, summaries, known)]
 
 
-def _samples(path: Path, header: dict[str, Any], summaries: list[Any]) -> Samples:
+def _samples(path: Path, header: dict[str, Any], summaries: list[Any], known: Known) -> Samples:
     evaluation, status = header["eval"], header.get("status")
     packages = evaluation.get("packages")
     package = packages.get("inspect_ai") if isinstance(packages, dict) else None
@@ -74,6 +74,7 @@ def _samples(path: Path, header: dict[str, Any], summaries: list[Any]) -> Sample
         written=_time(evaluation.get("created")),
         unfinished="" if status == "success" else str(status or "crashed"),
         n_planned=_planned(evaluation),
+        known=known,
     )
     for number, record in enumerate(_in_order(evaluation, summaries), start=1):
         try:
@@ -86,7 +87,9 @@ def _samples(path: Path, header: dict[str, Any], summaries: list[Any]) -> Sample
 def _add(samples: Samples, record: Any) -> None:
     if not isinstance(record, dict):
         raise ValueError("is no JSON object")
-    position = samples.position(name_of(record.get("id"), "id"), _describe, record)
+    position = samples.position(
+        name_of(record.get("id"), "id"), _content(record), _describe, record
+    )
     samples.n_samples += 1
     scores = record.get("scores")
     if record.get("error"):
@@ -123,12 +126,18 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def _describe(record: dict[str, Any]) -> Item:
+def _content(record: dict[str, Any]) -> str | None:
     text, target = text_of(record.get("input")), text_of(record.get("target"))
-    content = None if text is None else f"{text[:_COMPARED]}\0{(target or '')[:_COMPARED]}"
+    return None if text is None else f"{text[:_COMPARED]}\0{(target or '')[:_COMPARED]}"
+
+
+def _describe(record: dict[str, Any]) -> Item:
     metadata = metadata_of(record.get("metadata"))
     choices = text_of(record.get("choices"))
-    return Item(content, text, target, metadata | ({"choices": choices} if choices else {}))
+    text, target = text_of(record.get("input")), text_of(record.get("target"))
+    return Item(
+        _content(record), text, target, metadata | ({"choices": choices} if choices else {})
+    )
 
 
 def _planned(evaluation: dict[str, Any]) -> int | None:

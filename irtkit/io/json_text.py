@@ -21,6 +21,7 @@ MOST_LINE_BYTES = 2**26
 """A line is one sample with its prompt and answers; the longest context windows fill some 10 MB."""
 MOST_BYTES = 2**28
 """Of one document: a task of 100,000 samples with texts of 2,500 characters, all in one file."""
+_DECODER = json.JSONDecoder()
 _BYTE_ORDER_MARK = "\ufeff"
 
 
@@ -44,9 +45,16 @@ def parse(written: bytes, place: str = "the JSON") -> Any:
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Line number and object of every line that is not blank."""
     for number, line in _lines(path):
-        if line.isspace():
-            continue
-        record = parse(line, f"line {number}")
+        try:
+            text = line.decode()
+            record, end = _DECODER.raw_decode(text)
+            whole = not text[end:].strip()
+        except (ValueError, RecursionError):
+            whole = False
+        if not whole:  # blank, with a byte order mark or blanks before it, or no JSON
+            if line.isspace():
+                continue
+            record = parse(line, f"line {number}")
         if not isinstance(record, dict):
             raise ValueError(f"line {number} is no JSON object")
         yield number, record

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from irtkit.io.json_text import companion, json_document, json_lines
-from irtkit.io.samples import Item, Measure, Samples, metadata_of, name_of, score_of, text_of
+from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, name_of, score_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,16 +49,16 @@ def is_companion(path: Path) -> bool:
     return _COMPANION.fullmatch(path.name) is not None
 
 
-def read(path: Path) -> list[Samples]:
+def read(path: Path, known: Known = ()) -> list[Samples]:
     """Read one file of samples."""
     run = _run(path)
     samples = Samples(
-        path, NAME, run.version, run.respondent, run.task, run.written, about=run.about
+        path, NAME, run.version, run.respondent, run.task, run.written, about=run.about, known=known
     )
     measures: dict[tuple[Any, ...], list[tuple[str, Measure]]] = {}
     for line, record in _records(path):
         try:
-            position = samples.position(_item(record), _describe, record)
+            position = samples.position(_item(record), _content(record), _describe, record)
             samples.n_samples += 1
             names, chosen = record.get("metrics"), record.get("filter")
             key = (chosen, *names) if isinstance(names, list) else (chosen, None, *record)
@@ -107,14 +107,18 @@ def _measures(record: dict[str, Any]) -> list[tuple[str, Measure]]:
     ]
 
 
+def _content(record: dict[str, Any]) -> str | None:
+    hashed = record.get("doc_hash")
+    return hashed if isinstance(hashed, str) else None
+
+
 def _describe(record: dict[str, Any]) -> Item:
     doc = record.get("doc")
     fields = doc if isinstance(doc, dict) else {}
     named = (text_of(fields.get(name)) for name in _QUESTIONS)
     text = next(filter(None, named), None) or _prompt(record.get("arguments"))
-    content = record.get("doc_hash")
     return Item(
-        content if isinstance(content, str) else None,
+        _content(record),
         text,
         text_of(record.get("target")),
         metadata_of(fields, _QUESTIONS),

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from irtkit.io.samples import Item, Measure, Samples
+    from irtkit.io.samples import Item, Known, Measure, Samples
     from irtkit.io.source import Choice
     from irtkit.responses import Repeats
 
@@ -52,7 +52,7 @@ class LogFormat(NamedTuple):
     """How to tell a format of logs by name and beginning of a file, and how to read it."""
 
     recognises: Callable[[Path, bytes], bool]
-    read: Callable[[Path], list[Samples]]
+    read: Callable[[Path, Known], list[Samples]]
     is_companion: Callable[[Path], bool] = lambda _: False
     """Whether the name is that of a file that lies beside logs and is none."""
 
@@ -96,15 +96,19 @@ class Logs:
     """Number of each item by its task and name."""
     described: dict[tuple[int, str | None], Item] = field(default_factory=dict)
     """What the first log says of an item, by its number and content."""
+    known: set[tuple[str, str, str | None]] = field(default_factory=set)
+    """Task, name and content of the items that are described."""
     skipped: list[Path] = field(default_factory=list)
     """Files in folders that are no logs."""
 
     def add(self, samples: Samples) -> None:
         """Add the samples of a file; what they say of items that are known is let go."""
-        numbers, contents = [], []
+        numbers, contents, task = [], [], samples.task
         for item, described in samples.items.items():
-            number = self.items.setdefault((samples.task, item), len(self.items))
+            number = self.items.setdefault((task, item), len(self.items))
             kept = self.described.setdefault((number, described.content), described)
+            if kept is described:
+                self.known.add((task, item, kept.content))
             numbers.append(number)
             contents.append(kept.content)
         samples.items = {}
@@ -156,16 +160,16 @@ def read_files(files: Sequence[Path], form: str | None = None) -> Logs:
             if not any(kind.is_companion(file) for kind in LOG_FORMATS.values()):
                 logs.skipped.append(file)
             continue
-        for samples in read_file(file, name):
+        for samples in read_file(file, name, logs.known):
             logs.add(samples)
     return logs
 
 
-def read_file(file: Path, name: str) -> list[Samples]:
+def read_file(file: Path, name: str, known: Known = ()) -> list[Samples]:
     """Read one log of a format; every message begins with the name of the file."""
     with naming(file):
         try:
-            found = LOG_FORMATS[name].read(file)
+            found = LOG_FORMATS[name].read(file, known)
         except MemoryError as error:
             raise ValueError("the file needs more memory than there is") from error
         if not found:

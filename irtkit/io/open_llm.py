@@ -14,7 +14,7 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, Any
 
-from irtkit.io.samples import Item, Measure, Samples, changed, metadata_of, score_of, text_of
+from irtkit.io.samples import Item, Known, Measure, Samples, changed, metadata_of, score_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,12 +47,12 @@ def recognise(path: Path, head: bytes) -> bool:
     )
 
 
-def read(path: Path) -> list[Samples]:
+def read(path: Path, known: Known = ()) -> list[Samples]:
     """Read the details of one system and task."""
     named = _FILE.fullmatch(path.name)
     task, written = named.groups() if named else (path.stem, changed(path))
     name = task.replace("|", "/").strip()
-    samples = Samples(path, NAME, "details", _respondent(path), name, written)
+    samples = Samples(path, NAME, "details", _respondent(path), name, written, known=known)
     samples.default = _default(task)
     again: dict[str, int] = {}
     for record in _records(path):
@@ -64,7 +64,7 @@ def read(path: Path) -> list[Samples]:
         again[hashed] = again.get(hashed, 0) + 1
         item = hashed if again[hashed] == 1 else f"{hashed}-{again[hashed]}"
         samples.n_samples += 1
-        position = samples.position(item, _describe, (prompt, record, doc))
+        position = samples.position(item, prompt, _describe, (prompt, record, doc))
         for metric, value in _metrics(record):
             score = score_of(value)
             if score is not None:

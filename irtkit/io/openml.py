@@ -15,7 +15,7 @@ import re
 from typing import TYPE_CHECKING
 
 from irtkit.io.json_text import text_lines
-from irtkit.io.samples import Item, Measure, Samples, changed, named_by_file
+from irtkit.io.samples import Item, Known, Measure, Samples, changed, named_by_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,7 @@ def recognise(_: Path, head: bytes) -> bool:
     return _BEGINS.match(head) is not None
 
 
-def read(path: Path) -> list[Samples]:
+def read(path: Path, known: Known = ()) -> list[Samples]:
     """Read the predictions of one run."""
     relation, names, rows = "", [], False
     samples = None
@@ -61,17 +61,27 @@ def read(path: Path) -> list[Samples]:
             task = _TASK.fullmatch(relation)
             respondent = named_by_file(path, "[._-]?predictions")
             samples = Samples(
-                path, NAME, "ARFF", respondent, task[1] if task else relation, changed(path)
+                path,
+                NAME,
+                "ARFF",
+                respondent,
+                task[1] if task else relation,
+                changed(path),
+                known=known,
             )
         cells = list(_cells(written, number))
         if len(cells) != len(names):
             raise ValueError(f"line {number} has {len(cells)} cells where {len(names)} are named")
         item, predicted, true = (cells[column] for column in columns)
         samples.n_samples += 1
-        position = samples.position(item, lambda true: Item(true, None, true), true)
+        position = samples.position(item, true, _describe, true)
         missing = "?" in {predicted, true}
         samples.add(position, _CORRECT, float("nan") if missing else float(predicted == true))
     return [] if samples is None else [samples]
+
+
+def _describe(true: str) -> Item:
+    return Item(true, None, true)
 
 
 def _columns(names: list[str]) -> tuple[int, int, int]:

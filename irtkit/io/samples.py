@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Container
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,6 +30,10 @@ class Measure(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.metric} (filter {self.filter})" if self.filter else self.metric
+
+
+Known = Container[tuple[str, str, str | None]]
+"""Task, name and content of items of which an earlier log has said what there is to say."""
 
 
 class Item(NamedTuple):
@@ -71,6 +76,7 @@ class Samples:
     """Samples that failed, which are missing and not wrong."""
     n_planned: int | None = None
     """Samples that the run was to have, where the log says so."""
+    known: Known = ()
 
     def __post_init__(self) -> None:
         for kind in ("respondent", "task"):
@@ -78,15 +84,22 @@ class Samples:
                 raise ValueError(f"the log does not say which {kind} it is of")
         self._positions: dict[str, int] = {}
 
-    def position(self, item: Any, describe: Callable[[Any], Item], record: Any) -> int:
-        """Position of an item by its name; what the record says of a new one is kept."""
-        known = self._positions.get(item)
-        if known is None:
+    def position(
+        self,
+        item: Any,
+        content: str | None = None,
+        describe: Callable[[Any], Item] | None = None,
+        record: Any = None,
+    ) -> int:
+        """Position of an item by its name; of one that is not known the record is asked."""
+        position = self._positions.get(item)
+        if position is None:
             if not item.strip():
                 raise ValueError("a sample has an empty id")
-            known = self._positions[item] = len(self.items)
-            self.items[item] = describe(record)
-        return known
+            position = self._positions[item] = len(self.items)
+            new = describe is not None and (self.task, item, content) not in self.known
+            self.items[item] = describe(record) if describe and new else Item(content)
+        return position
 
     def add(self, position: int, measure: Measure, score: float) -> None:
         """Add the score of a sample, NaN where it is missing."""
@@ -99,6 +112,8 @@ class Samples:
 
 def score_of(value: Any) -> float | None:
     """A number or a yes or no as a float, NaN for a missing score; None for anything else."""
+    if value.__class__ is float:
+        return value
     if isinstance(value, float | int):  # booleans are
         try:
             return float(value)

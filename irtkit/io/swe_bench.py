@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from irtkit.checks import first_names
 from irtkit.io.json_text import json_document
-from irtkit.io.samples import Item, Measure, Samples, changed, name_of, score_of
+from irtkit.io.samples import Known, Measure, Samples, changed, name_of, score_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ def recognise(path: Path, head: bytes) -> bool:
     return head.lstrip().startswith(b"{") and keys
 
 
-def read(path: Path) -> list[Samples]:
+def read(path: Path, _: Known = ()) -> list[Samples]:
     """Read one report."""
     report = json_document(path)
     if not isinstance(report, dict):
@@ -45,7 +45,7 @@ def read(path: Path) -> list[Samples]:
     version = f"schema_version {report.get('schema_version', 1)!s:.20}" if of_run else "instances"
     samples = Samples(path, NAME, version, respondent, _TASK, changed(path))
     for instance, resolved in (_of_run if of_run else _of_instances)(path, report):
-        position = samples.position(instance, lambda _: Item(), None)
+        position = samples.position(instance)
         samples.n_samples += 1
         samples.n_failed += resolved is None
         samples.add(position, _RESOLVED, float("nan") if resolved is None else resolved)
