@@ -9,6 +9,7 @@ https://github.com/evaleval/every_eval_ever
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from typing import TYPE_CHECKING, Any
@@ -97,12 +98,15 @@ def _add(
         raise ValueError(f"is_correct and score must be numbers, got {evaluation!r:.80}")
     by = "" if result is None else filters.get(result) or name_of(result, "evaluation_result_id")
     if correct == correct or score != score:  # noqa: PLR0124 - whether it is no NaN, the fast way
-        samples.add(position, Measure(_CORRECT, by), correct)
+        samples.add(position, _measure(_CORRECT, by), correct)
     if score == score:  # noqa: PLR0124
-        samples.add(position, Measure(_SCORE, by), score)
+        samples.add(position, _measure(_SCORE, by), score)
         if not samples.doubt and (correct != correct or _at_odds(correct, score)):  # noqa: PLR0124
             held = "no is_correct" if math.isnan(correct) else f"is_correct {bool(correct)}"
             samples.doubt = f"sample {item!r} has {held} and a score of {score:g}"
+
+
+_measure = functools.lru_cache(maxsize=1000)(Measure)
 
 
 def _begun(path: Path, record: dict[str, Any], aggregate: dict[str, Any], known: Known) -> Samples:

@@ -112,6 +112,10 @@ class Logs:
             numbers.append(number)
             contents.append(kept.content)
         samples.items = {}
+        samples.scores = {
+            measure: (np.array(positions, np.int64), np.array(values, np.float64))
+            for measure, (positions, values) in samples.scores.items()
+        }
         self.readings.append(Reading(samples, np.array(numbers, np.int64), contents))
 
 
@@ -219,10 +223,10 @@ def matrix_of(
         fresh = reading.numbers[columns[reading.numbers] < 0]
         columns[fresh] = np.arange(n_columns, n_columns + fresh.size)
         n_columns += fresh.size
-        positions, values = samples.scores.get(measures[reading.kind], ([], []))
-        of_columns.append(columns[reading.numbers[np.array(positions, np.int64)]])
+        positions, values = samples.scores[measures[reading.kind]]
+        of_columns.append(columns[reading.numbers[positions]])
         of_rows.append(np.full(len(positions), row))
-        scores.append(np.array(values, np.float64))
+        scores.append(values)
     used = np.flatnonzero(columns >= 0)
     used = used[np.argsort(columns[used])]
     keys = list(logs.items)

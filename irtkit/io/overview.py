@@ -197,11 +197,8 @@ def _choices(by_task: dict[tuple[str, str], list[Samples]]) -> dict[str, Any]:
 
 
 def _is_right_or_wrong(samples: list[Samples], measure: Measure) -> bool:
-    return all(
-        score in {0.0, 1.0} or score != score  # noqa: PLR0124 - NaN is missing
-        for one in samples
-        for score in one.scores[measure][1]
-    )
+    scores = np.concatenate([one.scores[measure][1] for one in samples])
+    return bool((np.isnan(scores) | (scores == 0) | (scores == 1)).all())
 
 
 def _sentences(matrix: ResponseMatrix) -> list[str]:

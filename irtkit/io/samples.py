@@ -58,9 +58,9 @@ class Samples:
     written: str = ""
     """When the run was made, such that later is greater: of several the newest counts."""
     items: dict[str, Item] = field(default_factory=dict)
-    scores: dict[Measure, tuple[list[int], list[float]]] = field(default_factory=dict)
-    """Position of the item and score of every sample, NaN where the score is missing. The same
-    position again is a repeat."""
+    scores: dict[Measure, tuple[Any, Any]] = field(default_factory=dict)
+    """Positions of the items and scores of all samples, NaN where a score is missing: lists, or
+    arrays. The same position again is a repeat."""
     not_marks: frozenset[Measure] = frozenset()
     """Measures that are no marks (tokens, seconds), which count only where they are named."""
     default: str | None = None
