@@ -96,7 +96,9 @@ def _add(
     correct, score = score_of(evaluation.get(_CORRECT)), score_of(evaluation.get(_SCORE))
     if correct is None or score is None:
         raise ValueError(f"is_correct and score must be numbers, got {evaluation!r:.80}")
-    by = "" if result is None else filters.get(result) or name_of(result, "evaluation_result_id")
+    by = "" if result is None else filters.get(result)
+    if by is None:
+        by = filters[result] = name_of(result, "evaluation_result_id")
     if correct == correct or score != score:  # noqa: PLR0124 - whether it is no NaN, the fast way
         samples.add(position, _measure(_CORRECT, by), correct)
     if score == score:  # noqa: PLR0124

@@ -21,6 +21,7 @@ MOST_LINE_BYTES = 2**26
 """A line is one sample with its prompt and answers; the longest context windows fill some 10 MB."""
 MOST_BYTES = 2**28
 """Of one document: a task of 100,000 samples with texts of 2,500 characters, all in one file."""
+_BLOCK_BYTES = 2**20
 _DECODER = json.JSONDecoder()
 _BYTE_ORDER_MARK = "\ufeff"
 
@@ -52,7 +53,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         except (ValueError, RecursionError):
             whole = False
         if not whole:  # blank, with a byte order mark or blanks before it, or no JSON
-            if line.isspace():
+            if not line.strip():
                 continue
             record = parse(line, f"line {number}")
         if not isinstance(record, dict):
@@ -71,13 +72,20 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Number and bytes of every line, without its end."""
+    number, rest = 0, b""
     with open_bytes(path) as handle:
-        number = 0
-        while line := handle.readline(MOST_LINE_BYTES + 1):
-            number += 1
-            if len(line) > MOST_LINE_BYTES:
-                raise ValueError(f"line {number} is longer than {MOST_LINE_BYTES >> 20} MiB")
-            yield number, line
+        while block := handle.read(_BLOCK_BYTES):  # twice as fast as a line at a time
+            *lines, rest = (rest + block).split(b"\n")
+            if len(rest) > MOST_LINE_BYTES:
+                lines.append(rest)
+            for line in lines:
+                number += 1
+                if len(line) > MOST_LINE_BYTES:
+                    raise ValueError(f"line {number} is longer than {MOST_LINE_BYTES >> 20} MiB")
+                yield number, line
+    if rest:
+        yield number + 1, rest
 
 
 def json_document(path: Path) -> Any:

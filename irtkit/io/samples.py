@@ -82,6 +82,7 @@ class Samples:
         for kind in ("respondent", "task"):
             if not getattr(self, kind).strip():
                 raise ValueError(f"the log does not say which {kind} it is of")
+            refuse_half_characters(getattr(self, kind))
         self._positions: dict[str, int] = {}
 
     def position(
@@ -96,6 +97,7 @@ class Samples:
         if position is None:
             if not item.strip():
                 raise ValueError("a sample has an empty id")
+            refuse_half_characters(item)
             position = self._positions[item] = len(self.items)
             new = describe is not None and (self.task, item, content) not in self.known
             self.items[item] = describe(record) if describe and new else Item(content)
@@ -108,6 +110,15 @@ class Samples:
             kept = self.scores[measure] = ([], [])
         kept[0].append(position)
         kept[1].append(score)
+
+
+def refuse_half_characters(label: str) -> None:
+    """Refuse a label that no file could hold: JSON may name half of a character."""
+    if not label.isascii():
+        try:
+            label.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(f"the label {label!r:.80} holds half a character") from error
 
 
 def score_of(value: Any) -> float | None:
@@ -125,11 +136,12 @@ def score_of(value: Any) -> float | None:
 def text_of(value: Any) -> str | None:
     """Text as it is, a number or a list of texts as text; None for anything else, and if empty."""
     if isinstance(value, str):
-        return value or None
+        whole = value if value.isascii() else value.encode("utf-8", "replace").decode()
+        return whole or None
     if isinstance(value, bool | int | float):
         return str(value)
     if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
-        return " | ".join(value)
+        return text_of(" | ".join(value))
     return None
 
 
