@@ -310,7 +310,9 @@ def test_a_long_table_without_repeats_is_the_same_either_way() -> None:
 
 def test_an_unknown_way_to_take_repeats_is_refused() -> None:
     frame = pd.DataFrame({"respondent": ["x"], "item": ["a"], "response": [1]})
-    with pytest.raises(ValueError, match="repeats must be one of error, count; got 'sum'"):
+    with pytest.raises(
+        ValueError, match=r"repeats must be one of error, count, first and mean>=0.5 .*; got 'sum'"
+    ):
         ResponseMatrix.from_long(frame, repeats="sum")
     with pytest.raises(ValueError, match="item 'a' has 'yes'"):
         ResponseMatrix.from_long(frame.assign(response="yes"), repeats="count")

@@ -21,15 +21,19 @@ from irtkit.cli.impact import impact_command
 from irtkit.cli.inputs import (
     fitted,
     folder_out,
+    how_to_read,
     model_option,
     read,
     read_labelled,
     reading_and_fitting,
+    reading_only,
 )
 from irtkit.cli.outputs import prepare, write_comparison, write_fit
 from irtkit.datasets import load_digits_crowd
 from irtkit.difficulty import compare_difficulties
-from irtkit.io import write_table
+from irtkit.io import read_responses, write_table
+from irtkit.io.merging import LONG_FORMATS, merge_responses, write_long
+from irtkit.io.overview import overview
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects import audit, shuffle_control
 
@@ -117,8 +121,9 @@ def cli() -> None:
 
     RESPONSES is a file of right and wrong answers: a wide table (a row per respondent, a column
     per item, cells 1, 0 or empty), a long table (respondent, item, response), Parquet, or py-irt
-    JSON lines; gzip is fine, and the format is recognised from the content. What it was taken for
-    is said on standard error.
+    JSON lines; gzip is fine, and the format is recognised from the content. It may as well be an
+    evaluation log, or a folder or quoted pattern of logs of any harness and of many systems. What
+    was read is said on standard error.
     """
 
 
@@ -224,6 +229,30 @@ def audit_command(
         click.echo(f"\nwrote {out}")
     counted = {"any": len(found.items), "negative": found.n_negative}
     return int(fail_on is not None and counted[fail_on] > 0)
+
+
+@cli.command("inspect")
+@click.argument("path", type=_PATH)
+def inspect_command(*, path: Path) -> None:
+    """Say what a file or folder holds, and the command that fits it."""
+    click.echo(str(overview(path)))
+
+
+@cli.command("merge")
+@click.argument("paths", type=_PATH, nargs=-1, required=True)
+@reading_only
+@click.option("--out", type=_PATH, required=True, help="Long table to write: .parquet or .csv.")
+def merge_command(*, paths: tuple[Path, ...], out: Path, **options: Any) -> None:
+    """Put the responses of several files or folders into one table.
+
+    What --repeats says holds for each of them, and for a response that several hold.
+    """
+    check_out(out, *paths, formats=LONG_FORMATS)
+    how = how_to_read(options)
+    matrices = [read_responses(path, **how) for path in paths]
+    merged = merge_responses(matrices, repeats=how["repeats"])
+    write_long(merged, out)
+    click.echo(f"{merged}\n\nwrote {out}")
 
 
 @cli.command("demo")

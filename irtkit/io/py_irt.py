@@ -7,6 +7,7 @@ Described with py-irt, https://github.com/nd-ball/py-irt.
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,12 +23,16 @@ if TYPE_CHECKING:
 
     from irtkit.io.source import Source
 
+_BEGINS = re.compile(rb"""\s*\{\s*['"](subject_id|responses)['"]""")
 _LAYOUT = '{"subject_id": "…", "responses": {"item": 0 or 1}}'
 
 
 def recognise(source: Source) -> bool:
-    """Whether the file begins with a JSON object."""
-    return source.head.lstrip().startswith(b"{")
+    """Whether the file begins with an object of which one key is the first, or that has both."""
+    both = all(key in source.head for key in (b'"subject_id"', b'"responses"'))
+    return _BEGINS.match(source.head) is not None or (
+        both and source.head.lstrip().startswith(b"{")
+    )
 
 
 def read(source: Source) -> ResponseMatrix:
