@@ -40,6 +40,10 @@ def as_frame(given: Any) -> pd.DataFrame:
     TypeError
         If it is none.
     """
+    import pandas as pd
+
+    if isinstance(given, pd.DataFrame):
+        return given
     import narwhals.stable.v1 as nw
 
     frame = nw.from_native(given, pass_through=True)
@@ -49,10 +53,10 @@ def as_frame(given: Any) -> pd.DataFrame:
         raise TypeError(
             f"frame must be a data frame (pandas, polars, PyArrow, …), got {type(given).__name__}"
         )
+    like = frame.implementation.is_pandas_like() or nw.Object in frame.schema.values()
     # through Arrow columns of one type become one block, which is several times faster
-    return (
-        frame.to_pandas() if frame.implementation.is_pandas_like() else frame.to_arrow().to_pandas()
-    )
+    table: pd.DataFrame = frame.to_pandas() if like else frame.to_arrow().to_pandas()
+    return table
 
 
 def with_index(frame: pd.DataFrame) -> pd.DataFrame:

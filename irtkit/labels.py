@@ -123,11 +123,13 @@ def label_numbers(
     """Number of the label in every row, in the order of first occurrence, and the labels."""
     import pandas as pd
 
-    codes, labels = pd.factorize(pd.Series(column))
+    name = getattr(column, "name", kind)
+    try:
+        codes, labels = pd.factorize(pd.Series(column))
+    except TypeError as error:  # a list or the like
+        raise ValueError(f"column {name!r} must hold labels: {error}") from error
     if (codes < 0).any():
         more = and_more(int((codes < 0).sum()) - 1, "such row")
-        raise ValueError(
-            f"column {getattr(column, 'name', kind)!r} has no label in row "
-            f"{int(np.argmax(codes < 0)) + 1} of the table{more}"
-        )
+        row = int(np.argmax(codes < 0)) + 1
+        raise ValueError(f"column {name!r} has no label in row {row} of the table{more}")
     return codes.astype(np.int64, copy=False), label_names(labels, len(labels), kind)

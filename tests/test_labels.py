@@ -43,3 +43,8 @@ def test_rows_without_a_label_are_counted() -> None:
     message = r"column 'who' has no label in row 2 of the table \(and 1 more such row\)"
     with pytest.raises(ValueError, match=message):
         label_numbers(column, "respondent")
+
+
+def test_what_is_no_label_is_refused() -> None:
+    with pytest.raises(ValueError, match="column 'who' must hold labels: unhashable"):
+        label_numbers(pd.Series([["b"], ["c"]], name="who"), "respondent")

@@ -42,6 +42,9 @@ FORMS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "polars": pl.from_pandas,
     "polars, text": lambda frame: pl.from_pandas(frame).cast(pl.String),
     "polars, categories": lambda frame: pl.from_pandas(frame).cast({"model": pl.Categorical}),
+    "polars, objects": lambda frame: pl.DataFrame(
+        [pl.Series(name, frame[name].tolist(), dtype=pl.Object) for name in frame]
+    ),
     "polars, lazy": lambda frame: pl.from_pandas(frame).lazy(),
     "pyarrow": pa.Table.from_pandas,
     "pyarrow, indexed": lambda frame: pa.Table.from_pandas(frame.set_index("model")),

@@ -300,8 +300,8 @@ def test_settings_out_of_range_are_refused_by_name(settings: dict[str, Any], rul
 
 
 def test_what_is_no_matrix_of_real_responses_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"responses must be .* got list"):
-        shuffle_control([[1, 0]])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"responses must be .* got int"):
+        shuffle_control(0)
     only = ResponseMatrix([[1, 0], [0, 1]], synthetic=[True, True])
     with pytest.raises(ValueError, match="synthetic respondents only"):
         shuffle_control(only)
