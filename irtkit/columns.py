@@ -45,11 +45,14 @@ _USUAL_NAMES = {
 
 
 def is_long(header: Sequence[str], columns: Roles = (None, None, None)) -> bool:
-    """Whether a table is long: its item or response is named, or each role has a usual name."""
+    """Whether a table is long: its item or response is named, or a respondent and an item are.
+
+    These may have usual names; that of the response, if it has none, is then to be named.
+    """
     if columns[1:] != (None, None):
         return True
     plain = {_plain(name) for name in header} | ({"respondent"} if columns[0] else set())
-    return all(not plain.isdisjoint(names) for names in _USUAL_NAMES.values())
+    return not any(plain.isdisjoint(_USUAL_NAMES[role]) for role in ("respondent", "item"))
 
 
 def find_columns(

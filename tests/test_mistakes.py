@@ -50,12 +50,23 @@ MISTAKES: dict[str, tuple[pd.DataFrame, str]] = {
     "labels elsewhere": (TABLE.rename(columns={"model": "name"})[["q1", "q2", "q3", "q4", "name"]],
                          "respondent='name'"),
     "rows twice": (pd.concat([TABLE, TABLE], ignore_index=True), 'repeats="count"'),
+    "words in a long table": (
+        of_marks("right", "wrong").melt("model", var_name="item", value_name="score"),
+        "right='right', wrong='wrong'",
+    ),
+    "a long table with another name": (
+        TABLE.melt("model", var_name="question", value_name="grade"),
+        "response=",
+    ),
     "long rows twice": (
         pd.concat([TABLE.melt("model", var_name="item", value_name="score")] * 2),
         'repeats="count"',
     ),
 }  # fmt: skip
-TYPED = {"shares": "threshold=0.5"}
+TYPED = {
+    "shares": "threshold=0.5",
+    "a long table with another name": "response='grade'",
+}
 
 
 @pytest.mark.parametrize("form", ["pandas", "pyarrow", "polars", "records", "file"])
