@@ -98,7 +98,7 @@ def _add(
         raise ValueError(f"is_correct and score must be numbers, got {evaluation!r:.80}")
     by = "" if result is None else filters.get(result)
     if by is None:
-        by = filters[result] = name_of(result, "evaluation_result_id")
+        by = filters[str(result)] = name_of(result, "evaluation_result_id")
     if correct == correct or score != score:  # noqa: PLR0124 - whether it is no NaN, the fast way
         samples.add(position, _measure(_CORRECT, by), correct)
     if score == score:  # noqa: PLR0124

@@ -65,7 +65,7 @@ def read(path: Path, known: Known = ()) -> list[Samples]:
     for number, entry in enumerate(entries, start=1):
         try:
             _add(samples, entry, instances, seen)
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError) as error:
             raise ValueError(f"entry {number}: {error}") from error
     samples.not_marks = frozenset(m for m in samples.scores if _NOT_MARKS.match(m.metric))
     return [samples]
@@ -86,7 +86,9 @@ def _add(
     seen.add((item, trial, ""))
     stats = entry.get("stats")
     for stat in stats if isinstance(stats, list) else []:
-        name = stat["name"]
+        name = stat.get("name") if isinstance(stat, dict) else None
+        if not isinstance(name, dict):
+            raise ValueError("a stat has no name")
         if name.get("perturbation") is not None:
             continue
         metric = name_of(name.get("name"), "the name of a stat")

@@ -45,6 +45,11 @@ def recognise(path: Path, head: bytes) -> bool:
     )
 
 
+def is_companion(path: Path) -> bool:
+    """Whether the file goes by the name of a list of logs."""
+    return path.name in {"logs.json", "listing.json", "eval-set.json"}
+
+
 def read(path: Path, known: Known = ()) -> list[Samples]:
     """Read one log."""
     with path.open("rb") as handle:
@@ -184,7 +189,6 @@ def _has_members(path: Path) -> bool:
 
 def _unzipped(path: Path) -> tuple[Any, Any]:
     """Header and summaries; names of members are compared, and never used as paths."""
-    damages = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error, OSError)
     try:
         with zipfile.ZipFile(path) as archive:
             names = set(archive.namelist())
@@ -202,8 +206,18 @@ def _unzipped(path: Path) -> tuple[Any, Any]:
                 part = _member(path, archive, name)
                 summaries += part if isinstance(part, list) else [part]
             return header, summaries
-    except damages as error:
+    except _damages() as error:
         raise ValueError(f"the archive is damaged: {error}") from error
+
+
+def _damages() -> tuple[type[Exception], ...]:
+    """Errors by which zipfile says that an archive is damaged."""
+    known = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error, OSError)
+    if sys.version_info >= (3, 14):
+        from compression.zstd import ZstdError
+
+        return (*known, ZstdError)
+    return known
 
 
 def _member(path: Path, archive: zipfile.ZipFile, name: str) -> Any:
@@ -214,29 +228,22 @@ def _member(path: Path, archive: zipfile.ZipFile, name: str) -> Any:
     if info.flag_bits & 1 or info.compress_type not in _METHODS:
         raise ValueError(f"{name} is encrypted, or compressed by no method that Inspect uses")
     if info.compress_type == _ZSTD and sys.version_info < (3, 14):
-        with _zstd_archive(path) as other, other.open(name) as handle:
-            return parse(_decompressed(handle, name), name)
+        return parse(_member_of_zstd(path, name), name)
     with archive.open(name) as handle:
-        return parse(_decompressed(handle, name), name)
+        return parse(limited(handle, MOST_BYTES, name), name)
 
 
-def _decompressed(handle: Any, name: str) -> bytes:
+def _member_of_zstd(path: Path, name: str) -> bytes:
     try:
-        return limited(handle, MOST_BYTES, name)
-    except ValueError:
-        raise
-    except Exception as error:
-        if type(error).__name__ != "ZstdError":  # a class of a package that need not be there
-            raise
-        raise ValueError(f"{name} is damaged: {error}") from error
-
-
-def _zstd_archive(path: Path) -> Any:
-    try:
+        from backports import zstd
         from backports.zstd import zipfile as zstd_zipfile
     except ImportError as error:
         raise ImportError(
             f"{path.name} is compressed with zstd, which needs Python 3.14 or the extra zstd: "
             "pip install 'irtkit[zstd]'"
         ) from error
-    return zstd_zipfile.ZipFile(path)
+    try:
+        with zstd_zipfile.ZipFile(path) as archive, archive.open(name) as handle:
+            return limited(handle, MOST_BYTES, name)
+    except (zstd_zipfile.BadZipFile, zstd.ZstdError) as error:
+        raise ValueError(f"{name} is damaged: {error}") from error

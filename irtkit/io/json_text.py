@@ -76,7 +76,11 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     number, rest = 0, b""
     with open_bytes(path) as handle:
         while block := handle.read(_BLOCK_BYTES):  # twice as fast as a line at a time
-            *lines, rest = (rest + block).split(b"\n")
+            block = rest + block
+            if block.isspace():  # as fast as it is read, however many lines of nothing there are
+                number, rest = number + block.count(b"\n"), b""
+                continue
+            *lines, rest = block.split(b"\n")
             if len(rest) > MOST_LINE_BYTES:
                 lines.append(rest)
             for line in lines:

@@ -64,7 +64,8 @@ def read(path: Path, known: Known = ()) -> list[Samples]:
         again[hashed] = again.get(hashed, 0) + 1
         item = hashed if again[hashed] == 1 else f"{hashed}-{again[hashed]}"
         samples.n_samples += 1
-        position = samples.position(item, prompt, _describe, (prompt, record, doc))
+        position = samples.position(item, None, _describe, (prompt, record, doc))
+        samples.items[item] = samples.items.get(hashed, samples.items[item])  # one text for all
         for metric, value in _metrics(record):
             score = score_of(value)
             if score is not None:
@@ -109,7 +110,7 @@ def _describe(found: tuple[str, dict[str, Any], dict[str, Any]]) -> Item:
     prompt, record, doc = found
     gold = doc.get("gold_index", record.get("gold"))
     metadata = metadata_of({"choices": doc.get("choices")})
-    return Item(prompt, text_of(record.get("example")) or prompt, text_of(gold), metadata)
+    return Item(None, text_of(record.get("example")) or prompt, text_of(gold), metadata)
 
 
 def _default(task: str) -> str | None:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.codes import MISSING, ResponseCodes
-from irtkit.files import open_text, replacing
+from irtkit.files import replacing
+from irtkit.io.json_text import text_lines
 from irtkit.io.text import without_repeats
 from irtkit.responses import ResponseMatrix, refuse_sparse
 
@@ -101,10 +102,9 @@ def write_py_irt(responses: ResponseMatrix, path: str | os.PathLike[str]) -> Non
 
 def _subjects(source: Source) -> Iterator[tuple[int, str, dict[str, object]]]:
     """Line number, respondent and responses of every line that is not blank."""
-    with open_text(source.path) as text:
-        for line, written in enumerate(text, start=1):
-            if written.strip():
-                yield line, *_subject(line, written)
+    for line, written in text_lines(source.path):
+        if written.strip():
+            yield line, *_subject(line, written)
 
 
 def _subject(line: int, written: str) -> tuple[str, dict[str, object]]:

@@ -19,7 +19,7 @@ def test_a_line_without_end_is_refused(
     file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, compress: Callable[[bytes], bytes]
 ) -> None:
     monkeypatch.setattr(json_text, "MOST_LINE_BYTES", 2**20)
-    path = file(compress(b"{}\n" + b" " * (2**20 + 1)))
+    path = file(compress(b"{}\n" + b"x" * (2**20 + 1)))
     with pytest.raises(ValueError, match="line 2 is longer than 1 MiB"):
         list(json_text.json_lines(path))
 

@@ -59,7 +59,7 @@ class TestHelm:
         [
             ([], "entry 1: is no JSON object"),
             ({"instance_id": None, "stats": []}, "entry 1: instance_id must be text"),
-            ({"instance_id": "a", "stats": [{"mean": 1}]}, "entry 1: 'name'"),
+            ({"instance_id": "a", "stats": [{"mean": 1}]}, "entry 1: a stat has no name"),
         ],
     )
     def test_a_fault_is_named_with_its_entry(
