@@ -208,7 +208,8 @@ def test_what_inspect_says_to_type_fits_a_folder_of_logs(tmp_path: Path) -> None
     command = shown.stdout.splitlines()[-1].split()
     assert command == ["irtkit", "fit", ".", "--metric", "match", "--repeats", "count"]
     done = run(*command[1:], folder=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+    told = "irtkit: 3 respondents × 3 items from logs in .\n"
+    assert (done.returncode, done.stderr) == (0, told)
     assert "2PL fitted to 3 respondents × 3 items" in done.stdout
     refused = run("fit", ".", folder=tmp_path)
     assert refused.returncode == 2
