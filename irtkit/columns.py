@@ -42,6 +42,8 @@ _USUAL_NAMES = {
     },
 }
 # fmt: on
+_LABELS = {"id", "index", "name"}
+"""Names of the first column of a wide table that are no items either."""
 
 
 def is_long(header: Sequence[str], columns: Roles = (None, None, None)) -> bool:
@@ -89,7 +91,8 @@ def respondent_column(header: Sequence[str], respondent: str | None = None) -> i
     """Position of the column of a wide table that its name says is the respondents.
 
     That is the one named, the first if it has a usual name, another with a usual name, or the
-    first if it has none: an index that pandas wrote. A name of items is a table on its side.
+    first if it is called id, name or index, or nothing: an index that pandas wrote. A name of items
+    is a table on its side.
     """
     if respondent is not None:
         return _only_position(header, "respondent", respondent)
@@ -97,7 +100,8 @@ def respondent_column(header: Sequence[str], respondent: str | None = None) -> i
     if usual and usual[0] > 0:
         return _recognise(header, "respondent", frozenset())
     warn_of_items(header[0])
-    return 0 if usual or _is_nameless(header[0]) else None
+    labels = usual or _is_nameless(header[0]) or _plain(header[0]) in _LABELS
+    return 0 if labels else None
 
 
 def warn_of_items(name: str) -> None:

@@ -91,7 +91,9 @@ def test_only_an_unmistakable_first_column_is_labels(
         (["Model", "q1"], 0),
         (["", "q1", "Model"], 2),
         (["model", "system", "q1"], 0),
-        (["name", "q1"], None),
+        (["name", "q1"], 0),
+        (["ID", "model", "q1"], 1),
+        (["q1", "name"], None),
     ],
 )
 def test_a_column_is_the_respondents_by_its_name(header: list[str], position: int | None) -> None:
