@@ -214,3 +214,23 @@ def test_merge_writes_a_table_that_is_read_back(results: Path, tmp_path: Path) -
     assert "occurs twice" in refused.stderr
     refused = run("merge", results, "--out", "all.xls", folder=tmp_path)
     assert "--out must be a file that ends in .parquet or .csv" in refused.stderr
+
+
+def test_texts_travel_to_the_tables_that_are_written(tmp_path: Path) -> None:
+    for model, marks in {"a": "CIC", "b": "CCI", "c": "ICC"}.items():
+        samples = [
+            {
+                "id": k,
+                "epoch": 1,
+                "input": f'"{k}" + 1?\n',
+                "metadata": {"difficulty": k, "status": None},
+                "scores": {"match": {"value": mark}},
+            }
+            for k, mark in enumerate(marks)
+        ]
+        header = {"version": 2, "status": "success", "eval": {"model": model, "task": "sums"}}
+        (tmp_path / f"{model}.json").write_text(json.dumps(header | {"samples": samples}))
+    assert run("fit", "*.json", "--out", "tables", folder=tmp_path).returncode == 0
+    items = irtkit.read_table(tmp_path / "tables" / "items.csv")
+    assert items.loc["sums/1", "text"] == '"1" + 1?\n'
+    assert items["metadata.difficulty"].tolist() == [0.0, 1.0, 2.0]

@@ -24,7 +24,7 @@ from irtkit.cli.inputs import (
     reading_and_fitting,
     reading_only,
 )
-from irtkit.cli.outputs import prepare, write_comparison, write_fit
+from irtkit.cli.outputs import described, prepare, write_comparison, write_fit
 from irtkit.datasets import load_digits_crowd
 from irtkit.difficulty import compare_difficulties
 from irtkit.io import read_responses, write_table
@@ -195,7 +195,7 @@ def audit_command(
     result = fitted(responses, options, standard_errors=True)
     found = audit(result, groups=families, predictions=answers, **thresholds)
     if out is not None:
-        write_table(found.items, out)
+        write_table(described(found.items, responses.item_table), out)
     Console().print(found.shown(top))
     if shuffles:
         seeds = range(shuffles)

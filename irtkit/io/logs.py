@@ -8,6 +8,7 @@ answer, somebody has to say which one is right or wrong: never are they taken fo
 from __future__ import annotations
 
 import glob
+import math
 import os
 import warnings
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.checks import first_names
+from irtkit.checks import as_number, first_names
 from irtkit.codes import INVALID, MISSING, invalid_response, response_codes
 from irtkit.files import open_bytes
 from irtkit.io import (
@@ -441,8 +442,19 @@ def _item_table(labels: tuple[str, ...], described: list[tuple[str, Item]]) -> A
     for name in metadata:
         column = name if name not in columns else f"metadata.{name}"
         columns[column] = [item.metadata.get(name) for _, item in described]
-    table = pd.DataFrame(columns, index=pd.Index(labels, name="item"))
+    alike = {name: _of_one_kind(values) for name, values in columns.items()}
+    table = pd.DataFrame(alike, index=pd.Index(labels, name="item"))
     return table.dropna(axis="columns", how="all")
+
+
+def _of_one_kind(values: list[Any]) -> list[Any]:
+    """Numbers, or yes and no, if all are; otherwise text, so that a column can be written."""
+    kinds = {type(value) for value in values}
+    if kinds <= {int, float, type(None)}:
+        return [math.nan if value is None else as_number(value) for value in values]
+    if kinds == {bool}:
+        return values
+    return [None if value is None else str(value) for value in values]
 
 
 def _respondent_table(readings: list[Reading]) -> Any:
@@ -453,4 +465,6 @@ def _respondent_table(readings: list[Reading]) -> Any:
         return None
     import pandas as pd
 
-    return pd.DataFrame.from_dict(about, orient="index")
+    names = dict.fromkeys(name for known in about.values() for name in known)
+    columns = {name: _of_one_kind([known.get(name) for known in about.values()]) for name in names}
+    return pd.DataFrame(columns, index=list(about))

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+_LONGEST_TEXT = 10_000
+"""Characters of a text that are kept, some four pages: enough to see what is asked."""
 _LONGEST_METADATA = 1000
 """Characters of a value that item metadata keep: categories and short lists, not documents."""
 
@@ -136,6 +138,8 @@ def score_of(value: Any) -> float | None:
 def text_of(value: Any) -> str | None:
     """Text as it is, a number or a list of texts as text; None for anything else, and if empty."""
     if isinstance(value, str):
+        if len(value) > _LONGEST_TEXT:
+            value = f"{value[:_LONGEST_TEXT]}…"
         whole = value if value.isascii() else value.encode("utf-8", "replace").decode()
         return whole or None
     if isinstance(value, bool | int | float):
