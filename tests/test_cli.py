@@ -212,6 +212,10 @@ def test_merge_writes_a_table_that_is_read_back(results: Path, tmp_path: Path) -
     refused = run("merge", results, results, "--out", "all.parquet", folder=tmp_path)
     assert refused.returncode == 2
     assert "occurs twice" in refused.stderr
+    counted = run(
+        "merge", results, results, other, "--repeats", "count", "--out", "all.csv", folder=tmp_path
+    )
+    assert "1.9 trials a cell" in counted.stdout
     refused = run("merge", results, "--out", "all.xls", folder=tmp_path)
     assert "--out must be a file that ends in .parquet or .csv" in refused.stderr
 
