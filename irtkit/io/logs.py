@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.checks import as_number, first_names
+from irtkit.checks import as_number, check_unique, first_names
 from irtkit.codes import INVALID, MISSING, invalid_response, response_codes
 from irtkit.files import open_bytes
 from irtkit.io import (
@@ -232,6 +232,7 @@ def matrix_of(
     used = used[np.argsort(columns[used])]
     keys = list(logs.items)
     labels = tuple(f"{keys[k][0]}/{keys[k][1]}" for k in used)
+    check_unique("tasks and items must make unique labels", labels)
     names = (tuple(rows), labels)
     cells = np.concatenate(of_rows) * len(labels) + np.concatenate(of_columns)
     codes = _codes(cells, np.concatenate(scores), names, threshold)
@@ -268,6 +269,9 @@ def newest(logs: Logs) -> list[Reading]:
         because = f": {failed} samples failed" if failed else ""
         names = first_names([reading.samples.path.name for reading in logs.readings])
         raise ValueError(f"no sample has a score{because} ({names})")
+    if len(scored) < len(logs.readings):
+        empty = [one.samples.path.name for one in logs.readings if not one.samples.scores]
+        warnings.warn(f"logs without any score are left out: {first_names(empty)}", stacklevel=4)
     by_run: dict[tuple[str, str], list[Reading]] = {}
     for reading in scored:
         by_run.setdefault(reading.run, []).append(reading)

@@ -127,6 +127,8 @@ def score_of(value: Any) -> float | None:
     """A number or a yes or no as a float, NaN for a missing score; None for anything else."""
     if value.__class__ is float:
         return value
+    if value is True or value is False:
+        return 1.0 if value else 0.0
     if isinstance(value, float | int):  # booleans are
         try:
             return float(value)

@@ -272,3 +272,20 @@ def test_tables_in_a_folder_without_logs_are_put_together(tmp_path: Path) -> Non
     with pytest.raises(ValueError, match="respondent 'gpt', item 'q1' occurs twice"):
         read_quietly(tmp_path)
     assert read_quietly(tmp_path, repeats="first") == responses
+
+
+def test_a_log_without_any_score_is_left_out_and_named(tmp_path: Path, make: Any) -> None:
+    make.write_inspect(tmp_path, [make.inspect_sample("a", "C")])
+    failed = [make.inspect_sample("a", None)]
+    make.write_inspect(tmp_path, failed, name="failed.eval", model="org/llama")
+    responses, heard = read_and_listen(tmp_path)
+    assert responses.respondents == ("org/gpt",)
+    assert "logs without any score are left out: failed.eval" in heard
+
+
+def test_labels_of_several_tasks_may_not_be_the_same(tmp_path: Path, make: Any) -> None:
+    for task, item in (("a/b", "c"), ("a", "b/c")):
+        path = make.write_inspect(tmp_path, [make.inspect_sample(item, "C")], task=task)
+        path.rename(tmp_path / f"{len(task)}.eval")
+    with pytest.raises(ValueError, match="unique labels: 'a/b/c' occurs twice"):
+        read_responses(tmp_path)
