@@ -238,3 +238,9 @@ def test_texts_travel_to_the_tables_that_are_written(tmp_path: Path) -> None:
     items = irtkit.read_table(tmp_path / "tables" / "items.csv")
     assert items.loc["sums/1", "text"] == '"1" + 1?\n'
     assert items["metadata.difficulty"].tolist() == [0.0, 1.0, 2.0]
+
+
+def test_a_pattern_that_the_shell_expanded_is_to_be_quoted(results: Path, tmp_path: Path) -> None:
+    done = run("fit", results, results, folder=tmp_path)
+    assert done.returncode == 2
+    assert "quote a pattern, as in 'runs/*.eval'" in done.stderr

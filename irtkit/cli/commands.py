@@ -64,7 +64,9 @@ def main() -> None:
             click.echo("irtkit: interrupted", err=True)
             sys.exit(130)
         except click.ClickException as error:
-            _fail(error.format_message())
+            message = error.format_message()
+            expanded = "unexpected extra argument" in message  # the shell made many of a pattern
+            _fail(message + "; quote a pattern, as in 'runs/*.eval'" * expanded)
         except (ValueError, TypeError, OSError, ImportError, EOFError) as error:
             _fail(str(error))
         else:

@@ -125,6 +125,11 @@ def log_format(path: Path, head: bytes) -> str | None:
     return next((name for name, kind in LOG_FORMATS.items() if kind.recognises(path, head)), None)
 
 
+def is_companion(path: Path) -> bool:
+    """Whether a file lies beside logs, and says what they are of, but is none."""
+    return any(kind.is_companion(path) for kind in LOG_FORMATS.values())
+
+
 def is_pattern(path: str) -> bool:
     """Whether a path that is no file stands for several."""
     return glob.has_magic(path) and not Path(path).exists()
@@ -162,7 +167,7 @@ def read_files(files: Sequence[Path], form: str | None = None) -> Logs:
     for file in files:
         name = form if form is not None and len(files) == 1 else _format_of(file)
         if name is None or form not in {None, name}:
-            if not any(kind.is_companion(file) for kind in LOG_FORMATS.values()):
+            if not is_companion(file):
                 logs.skipped.append(file)
             continue
         for samples in read_file(file, name, logs.known):
@@ -183,7 +188,7 @@ def read_file(file: Path, name: str, known: Known = ()) -> list[Samples]:
 
 
 def _format_of(file: Path) -> str | None:
-    if any(kind.is_companion(file) for kind in LOG_FORMATS.values()):
+    if is_companion(file):
         return None
     try:
         head = head_of(file)

@@ -206,6 +206,8 @@ def _format_name(source: Source, requested: str | None) -> str:
     if requested is None:
         recognised = (name for name, kind in FORMATS.items() if kind.recognises(source))
         name = next(recognised, None)
+        if name is None and logs.is_companion(source.path):
+            raise ValueError("the file lies beside evaluation logs and is none; pass the folder")
         if name is None:
             raise ValueError(f"the content is of no known format ({known}; text must be UTF-8)")
     elif requested not in FORMATS:

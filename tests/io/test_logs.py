@@ -289,3 +289,9 @@ def test_labels_of_several_tasks_may_not_be_the_same(tmp_path: Path, make: Any) 
         path.rename(tmp_path / f"{len(task)}.eval")
     with pytest.raises(ValueError, match="unique labels: 'a/b/c' occurs twice"):
         read_responses(tmp_path)
+
+
+def test_a_file_that_lies_beside_logs_says_so(tmp_path: Path, make: Any) -> None:
+    make.write_helm(tmp_path)
+    with pytest.raises(ValueError, match=r"run_spec.json: the file lies beside evaluation logs"):
+        read_responses(tmp_path / "run_spec.json")
