@@ -28,12 +28,13 @@ from irtkit.cli.inputs import (
     reading_and_fitting,
     reading_only,
 )
-from irtkit.cli.outputs import prepare, write_comparison, write_fit
+from irtkit.cli.outputs import described, prepare, write_comparison, write_fit
 from irtkit.datasets import load_digits_crowd
 from irtkit.difficulty import compare_difficulties
 from irtkit.io import read_responses, write_table
 from irtkit.io.merging import LONG_FORMATS, merge_responses, write_long
 from irtkit.io.overview import overview
+from irtkit.io.reading import may_hold_repeats
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects import audit, shuffle_control
 
@@ -70,7 +71,9 @@ def main() -> None:
             click.echo("irtkit: interrupted", err=True)
             sys.exit(130)
         except click.ClickException as error:
-            _fail(error.format_message())
+            message = error.format_message()
+            expanded = "unexpected extra argument" in message  # the shell made many of a pattern
+            _fail(message + "; quote a pattern, as in 'runs/*.eval'" * expanded)
         except (ValueError, TypeError, OSError, ImportError, EOFError) as error:
             _fail(str(error))
         else:
@@ -219,7 +222,7 @@ def audit_command(
     result = fitted(responses, options, standard_errors=True)
     found = audit(result, groups=families, predictions=answers, **thresholds)
     if out is not None:
-        write_table(found.items, out)
+        write_table(described(found.items, responses.item_table), out)
     Console().print(found.shown(top))
     if shuffles:
         seeds = range(shuffles)
@@ -249,7 +252,8 @@ def merge_command(*, paths: tuple[Path, ...], out: Path, **options: Any) -> None
     """
     check_out(out, *paths, formats=LONG_FORMATS)
     how = how_to_read(options)
-    matrices = [read_responses(path, **how) for path in paths]
+    once = how | {"repeats": "error"}
+    matrices = [read_responses(path, **(how if may_hold_repeats(path) else once)) for path in paths]
     merged = merge_responses(matrices, repeats=how["repeats"])
     write_long(merged, out)
     click.echo(f"{merged}\n\nwrote {out}")

@@ -103,7 +103,7 @@ def _add(
         samples.add(position, _measure(_CORRECT, by), correct)
     if score == score:  # noqa: PLR0124
         samples.add(position, _measure(_SCORE, by), score)
-        if not samples.doubt and (correct != correct or _at_odds(correct, score)):  # noqa: PLR0124
+        if correct != score and not samples.doubt and _at_odds(correct, score):
             held = "no is_correct" if math.isnan(correct) else f"is_correct {bool(correct)}"
             samples.doubt = f"sample {item!r} has {held} and a score of {score:g}"
 
@@ -137,8 +137,8 @@ def _begun(path: Path, record: dict[str, Any], aggregate: dict[str, Any], known:
 
 
 def _at_odds(correct: float, score: float) -> bool:
-    """Whether a score of a share says the contrary of what the mark does."""
-    return 0 <= score <= 1 and (score >= 0.5) != correct
+    """Whether a score has no mark beside it, or a share says the contrary of what its mark does."""
+    return math.isnan(correct) or (0 <= score <= 1 and (score >= 0.5) != correct)
 
 
 def _content(record: dict[str, Any]) -> str | None:

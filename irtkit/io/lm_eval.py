@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NAME = "lm-eval"
 _FILE = re.compile(r"samples_(.+)_(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?)\.jsonl?(?:\.gz)?")
-_COMPANION = re.compile(r"results(_\d{4}.*)?\.json|.*_\d{4}-\d\d-\d\dT[\d.-]+\.json")
+_RESULTS = re.compile(r"results(?:_\d{4}.*)?\.json|.*_(\d{4}-\d\d-\d\dT[\d.-]+)\.json")
 _FIELDS = frozenset(
     {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"}
     | {"doc_hash", "prompt_hash", "target_hash", "resps_hash", "filtered_resps_hash"}
@@ -45,8 +45,11 @@ def recognise(_: Path, head: bytes) -> bool:
 
 
 def is_companion(path: Path) -> bool:
-    """Whether the file goes by the name of the results beside samples."""
-    return _COMPANION.fullmatch(path.name) is not None
+    """Whether the file goes by the name of results, or by that of some with samples beside it."""
+    named = _RESULTS.fullmatch(path.name)
+    if named is None or named[1] is None:
+        return named is not None
+    return next(path.parent.glob(f"samples_*_{named[1]}.jsonl*"), None) is not None
 
 
 def read(path: Path, known: Known = ()) -> list[Samples]:

@@ -8,6 +8,7 @@ answer, somebody has to say which one is right or wrong: never are they taken fo
 from __future__ import annotations
 
 import glob
+import math
 import os
 import warnings
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.advice import what_to_type
-from irtkit.checks import first_names
+from irtkit.checks import as_number, check_unique, first_names
 from irtkit.codes import INVALID, MISSING, evenly, invalid_response, response_codes
 from irtkit.files import open_bytes
 from irtkit.io import (
@@ -126,6 +127,11 @@ def log_format(path: Path, head: bytes) -> str | None:
     return next((name for name, kind in LOG_FORMATS.items() if kind.recognises(path, head)), None)
 
 
+def is_companion(path: Path) -> bool:
+    """Whether a file lies beside logs, and says what they are of, but is none."""
+    return any(kind.is_companion(path) for kind in LOG_FORMATS.values())
+
+
 def is_pattern(path: str) -> bool:
     """Whether a path that is no file stands for several."""
     return glob.has_magic(path) and not Path(path).exists()
@@ -163,7 +169,7 @@ def read_files(files: Sequence[Path], form: str | None = None) -> Logs:
     for file in files:
         name = form if form is not None and len(files) == 1 else _format_of(file)
         if name is None or form not in {None, name}:
-            if not any(kind.is_companion(file) for kind in LOG_FORMATS.values()):
+            if not is_companion(file):
                 logs.skipped.append(file)
             continue
         for samples in read_file(file, name, logs.known):
@@ -184,7 +190,7 @@ def read_file(file: Path, name: str, known: Known = ()) -> list[Samples]:
 
 
 def _format_of(file: Path) -> str | None:
-    if any(kind.is_companion(file) for kind in LOG_FORMATS.values()):
+    if is_companion(file):
         return None
     try:
         head = head_of(file)
@@ -233,6 +239,7 @@ def matrix_of(
     used = used[np.argsort(columns[used])]
     keys = list(logs.items)
     labels = tuple(f"{keys[k][0]}/{keys[k][1]}" for k in used)
+    check_unique("tasks and items must make unique labels", labels)
     names = (tuple(rows), labels)
     cells = np.concatenate(of_rows) * len(labels) + np.concatenate(of_columns)
     codes = _codes(cells, np.concatenate(scores), names, threshold)
@@ -271,6 +278,9 @@ def newest(logs: Logs) -> list[Reading]:
         because = f": {failed} samples failed" if failed else ""
         names = first_names([reading.samples.path.name for reading in logs.readings])
         raise ValueError(f"no sample has a score{because} ({names})")
+    if len(scored) < len(logs.readings):
+        empty = [one.samples.path.name for one in logs.readings if not one.samples.scores]
+        warnings.warn(f"logs without any score are left out: {first_names(empty)}", stacklevel=4)
     by_run: dict[tuple[str, str], list[Reading]] = {}
     for reading in scored:
         by_run.setdefault(reading.run, []).append(reading)
@@ -445,8 +455,19 @@ def _item_table(labels: tuple[str, ...], described: list[tuple[str, Item]]) -> A
     for name in metadata:
         column = name if name not in columns else f"metadata.{name}"
         columns[column] = [item.metadata.get(name) for _, item in described]
-    table = pd.DataFrame(columns, index=pd.Index(labels, name="item"))
+    alike = {name: _of_one_kind(values) for name, values in columns.items()}
+    table = pd.DataFrame(alike, index=pd.Index(labels, name="item"))
     return table.dropna(axis="columns", how="all")
+
+
+def _of_one_kind(values: list[Any]) -> list[Any]:
+    """Numbers, or yes and no, if all are; otherwise text, so that a column can be written."""
+    kinds = {type(value) for value in values}
+    if kinds <= {int, float, type(None)}:
+        return [math.nan if value is None else as_number(value) for value in values]
+    if kinds == {bool}:
+        return values
+    return [None if value is None else str(value) for value in values]
 
 
 def _respondent_table(readings: list[Reading]) -> Any:
@@ -457,4 +478,6 @@ def _respondent_table(readings: list[Reading]) -> Any:
         return None
     import pandas as pd
 
-    return pd.DataFrame.from_dict(about, orient="index")
+    names = dict.fromkeys(name for known in about.values() for name in known)
+    columns = {name: _of_one_kind([known.get(name) for known in about.values()]) for name in names}
+    return pd.DataFrame(columns, index=list(about))

@@ -57,8 +57,8 @@ def read(path: Path, known: Known = ()) -> list[Samples]:
     again: dict[str, int] = {}
     for record in _records(path):
         doc = record["doc"] if isinstance(record.get("doc"), dict) else record
-        prompt = text_of(record.get("full_prompt")) or text_of(doc.get("query"))
-        if prompt is None:
+        prompt = record.get("full_prompt") or doc.get("query")
+        if not isinstance(prompt, str):
             raise ValueError(f"row {samples.n_samples + 1} has no prompt")
         hashed = hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()[:_HASHED]
         again[hashed] = again.get(hashed, 0) + 1
@@ -110,7 +110,7 @@ def _describe(found: tuple[str, dict[str, Any], dict[str, Any]]) -> Item:
     prompt, record, doc = found
     gold = doc.get("gold_index", record.get("gold"))
     metadata = metadata_of({"choices": doc.get("choices")})
-    return Item(None, text_of(record.get("example")) or prompt, text_of(gold), metadata)
+    return Item(None, text_of(record.get("example")) or text_of(prompt), text_of(gold), metadata)
 
 
 def _default(task: str) -> str | None:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import logging
 import os
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from irtkit.checks import first_names
 from irtkit.io import delimited, logs, parquet, py_irt
 from irtkit.io.memory import responses_of
+from irtkit.io.merging import merge_responses
 from irtkit.io.source import Source
 from irtkit.io.text import naming
 from irtkit.responses import ResponseMatrix
@@ -61,6 +64,8 @@ FORMATS = {
     "long": Format(delimited.recognise_long, delimited.read_long),
     "wide": Format(delimited.recognise_wide, delimited.read_wide),
 }
+_TABLE = re.compile(r".*\.(csv|tsv|parquet|jsonl|jsonlines)(\.gz)?", re.IGNORECASE)
+"""Names of tables in a folder: by its content any text may be one."""
 _SHAPES = frozenset({"wide", "long"})
 _LOGGER = logging.getLogger("irtkit")
 
@@ -88,8 +93,9 @@ def read_responses(
     ----------
     path
         A file, plain or gzip; or a folder or a pattern such as ``runs/*.eval``, whose evaluation
-        logs, of any harness, make one matrix. Labels are kept as they are written: ``007`` and
-        ``NA`` are respondents like any other. A cell that is empty, NA or nan is missing.
+        logs, of any harness, or whose tables, make one matrix. Labels are kept as they are
+        written: ``007`` and ``NA`` are respondents like any other. A cell that is empty, NA or
+        nan is missing.
 
         Or a wide or long data frame of pandas, polars, PyArrow or another library that narwhals
         knows, whose columns are recognised as in files (`ResponseMatrix.from_frame` and
@@ -194,7 +200,7 @@ def read_responses(
         files = logs.files_of(path)
         with naming(file):
             check_repeats(repeats)
-            return _understood(_of_files(files, source, format), f"logs in {path}", source)
+            return _understood(_of_files(files, source, format), f"files in {path}", source)
     with naming(file):
         check_repeats(repeats)
         source = Source(file, _head(file), **settings)
@@ -232,17 +238,36 @@ def format_of(path: str | os.PathLike[str]) -> str:
         return _format_name(Source(file, _head(file)), None)
 
 
+def may_hold_repeats(path: str | os.PathLike[str]) -> bool:
+    """Whether the format has room for several responses of a respondent to an item."""
+    several = Path(path).is_dir() or logs.is_pattern(os.fspath(path))
+    return several or format_of(path) not in {"wide", "py-irt"}
+
+
 def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMatrix:
-    """Matrix of all logs among the files."""
+    """Matrix of all logs among the files; of all tables, if there are no logs."""
     if form is not None and form not in logs.LOG_FORMATS:
         known = ", ".join(logs.LOG_FORMATS)
         raise ValueError(f"format must be one of {known} for a folder of logs; got {form!r}")
-    source.refuse_columns("logs")
     found = logs.read_files(files, form=form)
-    if not found.readings:
+    if found.readings:
+        source.refuse_columns("logs")
+        return _matrix(found, source)
+    tables = [file for file in found.skipped if _TABLE.fullmatch(file.name)]
+    if not tables or form is not None:
         names = first_names([file.name for file in files])
-        raise ValueError(f"there are no evaluation logs among the {len(files)} files ({names})")
-    return _matrix(found, source)
+        raise ValueError(
+            f"there are no evaluation logs or tables among the {len(files)} files ({names})"
+        )
+    found.skipped = [file for file in found.skipped if file not in tables]
+    logs.warn_of_skipped(found)
+    matrices = []
+    for file in tables:
+        with naming(file):
+            kept = source.repeats if may_hold_repeats(file) else "error"
+            one = replace(source, path=file, head=_head(file), repeats=kept)
+            matrices.append(FORMATS[_format_name(one, None)].read(one))
+    return merge_responses(matrices, repeats=source.repeats)
 
 
 def _format_name(source: Source, requested: str | None) -> str:
@@ -250,6 +275,8 @@ def _format_name(source: Source, requested: str | None) -> str:
     if requested is None:
         recognised = (name for name, kind in FORMATS.items() if kind.recognises(source))
         name = next(recognised, None)
+        if name is None and logs.is_companion(source.path):
+            raise ValueError("the file lies beside evaluation logs and is none; pass the folder")
         if name is None:
             raise ValueError(f"the content is of no known format ({known}; text must be UTF-8)")
     elif requested not in FORMATS:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+_LONGEST_TEXT = 10_000
+"""Characters of a text that are kept, some four pages: enough to see what is asked."""
 _LONGEST_METADATA = 1000
 """Characters of a value that item metadata keep: categories and short lists, not documents."""
 
@@ -125,6 +127,8 @@ def score_of(value: Any) -> float | None:
     """A number or a yes or no as a float, NaN for a missing score; None for anything else."""
     if value.__class__ is float:
         return value
+    if value is True or value is False:
+        return 1.0 if value else 0.0
     if isinstance(value, float | int):  # booleans are
         try:
             return float(value)
@@ -136,6 +140,8 @@ def score_of(value: Any) -> float | None:
 def text_of(value: Any) -> str | None:
     """Text as it is, a number or a list of texts as text; None for anything else, and if empty."""
     if isinstance(value, str):
+        if len(value) > _LONGEST_TEXT:
+            value = f"{value[:_LONGEST_TEXT]}…"
         whole = value if value.isascii() else value.encode("utf-8", "replace").decode()
         return whole or None
     if isinstance(value, bool | int | float):

@@ -87,3 +87,14 @@ def test_a_byte_order_mark_and_blank_lines_are_no_trouble(tmp_path: Path, make: 
     text = "\ufeff" + path.read_text().replace("\n", "\r\n\r\n")
     path.write_bytes(text.encode())
     assert read_responses(path) == expected
+
+
+def test_results_may_go_by_another_name_and_are_never_skipped_aloud(
+    tmp_path: Path, make: Any
+) -> None:
+    path = make.write_lm_eval(tmp_path)
+    (tmp_path / f"results_{make.TIME}.json").rename(tmp_path / f"mine_{make.TIME}.json")
+    assert read_responses(tmp_path).respondents == ("org/gpt",)
+    path.rename(tmp_path / "samples_sums_2020-01-02T03-04-05.jsonl")
+    with pytest.warns(UserWarning, match=f"skipped: mine_{make.TIME}.json"):
+        read_responses(tmp_path)

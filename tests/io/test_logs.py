@@ -225,7 +225,9 @@ def test_a_damaged_log_in_a_folder_is_an_error_with_file_and_line(
 
 def test_a_folder_without_logs_says_what_it_holds(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("nothing")
-    with pytest.raises(ValueError, match=r"no evaluation logs among the 1 files \(a.txt\)"):
+    with pytest.raises(
+        ValueError, match=r"no evaluation logs or tables among the 1 files \(a.txt\)"
+    ):
         read_responses(tmp_path)
 
 
@@ -257,3 +259,39 @@ def test_a_copy_of_a_log_changes_nothing(log: tuple[str, Path], tmp_path: Path) 
     after, heard = read_and_listen(tmp_path)
     assert after == before
     assert "several runs of one respondent" in heard
+
+
+def test_tables_in_a_folder_without_logs_are_put_together(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("model,q1,q2\ngpt,1,0\n")
+    (tmp_path / "b.csv").write_text("model,item,correct\nllama,q2,1\n")
+    (tmp_path / "notes.md").write_text("no table")
+    responses, heard = read_and_listen(tmp_path)
+    assert responses.values.tolist() == [[1, 0], [-1, 1]]
+    assert "skipped: notes.md" in heard
+    (tmp_path / "c.csv").write_text("model,q1\ngpt,0\n")
+    with pytest.raises(ValueError, match="respondent 'gpt', item 'q1' occurs twice"):
+        read_quietly(tmp_path)
+    assert read_quietly(tmp_path, repeats="first") == responses
+
+
+def test_a_log_without_any_score_is_left_out_and_named(tmp_path: Path, make: Any) -> None:
+    make.write_inspect(tmp_path, [make.inspect_sample("a", "C")])
+    failed = [make.inspect_sample("a", None)]
+    make.write_inspect(tmp_path, failed, name="failed.eval", model="org/llama")
+    responses, heard = read_and_listen(tmp_path)
+    assert responses.respondents == ("org/gpt",)
+    assert "logs without any score are left out: failed.eval" in heard
+
+
+def test_labels_of_several_tasks_may_not_be_the_same(tmp_path: Path, make: Any) -> None:
+    for task, item in (("a/b", "c"), ("a", "b/c")):
+        path = make.write_inspect(tmp_path, [make.inspect_sample(item, "C")], task=task)
+        path.rename(tmp_path / f"{len(task)}.eval")
+    with pytest.raises(ValueError, match="unique labels: 'a/b/c' occurs twice"):
+        read_responses(tmp_path)
+
+
+def test_a_file_that_lies_beside_logs_says_so(tmp_path: Path, make: Any) -> None:
+    make.write_helm(tmp_path)
+    with pytest.raises(ValueError, match=r"run_spec.json: the file lies beside evaluation logs"):
+        read_responses(tmp_path / "run_spec.json")
