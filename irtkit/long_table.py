@@ -41,7 +41,7 @@ def read_long(
     columns_of, items = label_numbers(item, "item")
     cells = rows * len(items) + columns_of
     if not repeats:
-        _refuse_repeats(cells, respondents, items)
+        refuse_repeats(cells, respondents, items)
     codes = response_codes(column_array(response), marking)
     invalid = np.flatnonzero(codes == INVALID)
     if invalid.size:
@@ -54,9 +54,10 @@ def read_long(
     return cells, codes, (respondents, items)
 
 
-def _refuse_repeats(
+def refuse_repeats(
     cells: NDArray[np.int64], respondents: tuple[str, ...], items: tuple[str, ...]
 ) -> None:
+    """Refuse a cell (row · n_items + column) that occurs twice."""
     order = np.argsort(cells, kind="stable")
     repeats = order[1:][np.diff(cells[order]) == 0]
     if repeats.size:

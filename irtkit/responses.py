@@ -11,18 +11,25 @@ Input of any other kind stops here, with the first offending respondent and item
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
-from irtkit.checks import check_one_of, check_unique
+from irtkit.checks import check_unique
 from irtkit.codes import MISSING, refuse_invalid, response_codes
 from irtkit.frames import as_frame, read_wide, with_index
 from irtkit.labels import label_numbers, matrix_names
 from irtkit.long_table import COUNT, read_long
 from irtkit.marking import Marking
 from irtkit.observed import Observed
-from irtkit.trials import CountTables, checked_counts, count_rows, count_tables
+from irtkit.trials import (
+    CountTables,
+    check_repeats,
+    checked_counts,
+    count_rows,
+    count_tables,
+    one_of_repeats,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -38,8 +45,8 @@ if TYPE_CHECKING:
     """A word or number, or several."""
     Cells: TypeAlias = NDArray[np.int8] | CountTables | Observed
 
-Repeats = Literal["error", "count"]
-REPEATS: tuple[Repeats, ...] = get_args(Repeats)
+Repeats: TypeAlias = str
+"""What several rows of one respondent and item are: error, count, first, or mean>= and a share."""
 
 
 class ResponseMatrix:
@@ -89,7 +96,12 @@ class ResponseMatrix:
     """Values; or counts of every cell where one has several trials; or, if sparse, the observed
     cells alone. None of them can be changed."""
 
-    __slots__ = ("_cells", "items", "respondents", "synthetic")
+    item_table: pd.DataFrame | None
+    """Index "item": text, target and metadata of the items, where the source has them."""
+    respondent_table: pd.DataFrame | None
+    """Index "respondent": release date, size, family, where the source has them."""
+
+    __slots__ = ("_cells", "item_table", "items", "respondent_table", "respondents", "synthetic")
 
     def __init__(
         self,
@@ -127,6 +139,7 @@ class ResponseMatrix:
         self.respondents, self.items = names
         self.synthetic = _synthetic_marks(synthetic, self.n_respondents)
         self._cells = cells
+        self.item_table = self.respondent_table = None
 
     @classmethod
     def _of(cls, cells: Cells, names: Names, synthetic: ArrayLike | None = None) -> Self:
@@ -349,9 +362,10 @@ class ResponseMatrix:
         threshold, right, wrong
             As for the class itself.
         repeats
-            What several rows of the same respondent and item are: an "error" (default), or
-            repeated trials to "count", see `from_counts`. A row whose response is missing is no
-            trial.
+            What several rows of the same respondent and item are: an "error" (default),
+            repeated trials to "count", see `from_counts`, or one response: the "first", or
+            right if the share of right ones is large enough ("mean>=0.5", or any other share). A
+            row whose response is missing is no trial.
         sparse
             Whether to keep the observed cells alone, for tables in which few of all cells are: a
             table of respondents × items is then never made, here nor when the matrix is fitted.
@@ -422,6 +436,8 @@ class ResponseMatrix:
             As for `from_long`; with "error" no cell occurs twice.
         """
         shape = (len(names[0]), len(names[1]))
+        if repeats not in {"error", "count"}:
+            cells, codes = one_of_repeats(cells, codes, repeats)
         if not (sparse or repeats == "count"):
             values = np.full(shape, MISSING, dtype=np.int8)
             values.reshape(-1)[cells] = codes
@@ -498,6 +514,41 @@ class ResponseMatrix:
             return self._cells
         return Observed.of_tables(self.successes, self.trials)
 
+    def with_tables(
+        self,
+        item_table: pd.DataFrame | None = None,
+        respondent_table: pd.DataFrame | None = None,
+    ) -> Self:
+        """Return the same matrix with what is known of items and respondents.
+
+        Parameters
+        ----------
+        item_table, respondent_table
+            Tables with the labels as index; rows of other labels are left out, labels without a
+            row get an empty one. None leaves a table out.
+
+        Examples
+        --------
+        >>> import irtkit, pandas as pd
+        >>> responses = irtkit.ResponseMatrix([[1, 0]], items=["q1", "q2"])
+        >>> texts = pd.DataFrame({"text": ["1 + 1?", "7 × 8?"]}, index=["q1", "q2"])
+        >>> responses.with_tables(texts).item_table
+                text
+        item
+        q1    1 + 1?
+        q2    7 × 8?
+        """
+        copy = self._of(self._cells, (self.respondents, self.items), self.synthetic)
+        copy.item_table = _by_label("item", item_table, self.items)
+        copy.respondent_table = _by_label("respondent", respondent_table, self.respondents)
+        return copy
+
+    def _as(self, cells: Cells) -> Self:
+        """Return the same matrix with its cells kept in another way."""
+        copy = self._of(cells, (self.respondents, self.items), self.synthetic)
+        copy.item_table, copy.respondent_table = self.item_table, self.respondent_table
+        return copy
+
     @property
     def is_sparse(self) -> bool:
         """Whether the matrix keeps its observed cells alone."""
@@ -505,12 +556,12 @@ class ResponseMatrix:
 
     def to_sparse(self) -> ResponseMatrix:
         """Return the same matrix, keeping its observed cells alone; see `from_long`."""
-        return self._of(self.observed, (self.respondents, self.items), self.synthetic)
+        return self._as(self.observed)
 
     def to_dense(self) -> ResponseMatrix:
         """Return the same matrix with every cell in a table, however large that is."""
         counts = CountTables(*(table.toarray() for table in self.observed))
-        return self._of(counts, (self.respondents, self.items), self.synthetic)
+        return self._as(counts)
 
     @property
     def has_repeats(self) -> bool:
@@ -554,8 +605,10 @@ class ResponseMatrix:
             raise ValueError("synthetic respondents are no items: transpose before adding them")
         names = self.items, self.respondents
         if isinstance(self._cells, Observed):
-            return self._of(self._cells.transposed(), names)
-        return self._of(CountTables(self.successes.T.copy(), self.trials.T.copy()), names)
+            turned = self._of(self._cells.transposed(), names)
+        else:
+            turned = self._of(CountTables(self.successes.T.copy(), self.trials.T.copy()), names)
+        return turned.with_tables(self.respondent_table, self.item_table)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the wide table: index respondents, columns items, Int8 cells, missing as NA.
@@ -621,11 +674,6 @@ class ResponseMatrix:
         )
 
 
-def check_repeats(repeats: str) -> None:
-    """Refuse an unknown way to take several rows of the same respondent and item."""
-    check_one_of("repeats", repeats, REPEATS)
-
-
 def refuse_sparse(responses: ResponseMatrix, needed_by: str) -> None:
     """Refuse a sparse matrix, with a message that begins with what needs a dense one."""
     if responses.is_sparse:
@@ -634,6 +682,13 @@ def refuse_sparse(responses: ResponseMatrix, needed_by: str) -> None:
             f"one would take {responses.observed.dense_bytes:,} bytes; use .observed (the observed "
             "cells alone), or .to_dense() where that is small enough"
         )
+
+
+def _by_label(kind: str, table: pd.DataFrame | None, labels: tuple[str, ...]) -> Any:
+    if table is None:
+        return None
+    check_unique(f"{kind}_table must have one row per {kind}", table.index)
+    return table.set_axis(table.index.map(str), axis=0).reindex(labels).rename_axis(kind)
 
 
 def _as_table(values: ArrayLike | pd.DataFrame, argument: str) -> NDArray[Any]:

@@ -183,6 +183,18 @@ def add_synthetic(
     right = np.concatenate([right.astype(np.int8) for right in rows.values()])
     respondents = (*responses.respondents, *names)
     marks = np.concatenate([responses.synthetic, np.ones(len(names), dtype=bool)])
+    crowd = _with_rows(responses, right, respondents, marks)
+    crowd.item_table, known = responses.item_table, responses.respondent_table
+    crowd.respondent_table = None if known is None else known.reindex(respondents)
+    return crowd
+
+
+def _with_rows(
+    responses: ResponseMatrix,
+    right: NDArray[np.int8],
+    respondents: tuple[str, ...],
+    marks: NDArray[np.bool_],
+) -> ResponseMatrix:
     if responses.is_sparse:
         observed = responses.observed.below(Observed.of_tables(right, np.ones_like(right)))
         return ResponseMatrix.from_observed(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from os import PathLike
 
+    import pandas as pd
     from numpy.typing import NDArray
 
     Arrays = dict[str, NDArray[Any]]
@@ -123,13 +124,45 @@ def stored_responses(responses: ResponseMatrix) -> Arrays:
         cells = {"successes": responses.successes, "trials": responses.trials}
     else:
         cells = {"values": responses.values}
-    return {**cells, "synthetic": responses.synthetic}
+    tables = {"item_table": responses.item_table, "respondent_table": responses.respondent_table}
+    known = {name: _text(_columns(table)) for name, table in tables.items() if table is not None}
+    return {**cells, **known, "synthetic": responses.synthetic}
 
 
 def restored_responses(
     arrays: Arrays, respondents: tuple[str, ...], items: tuple[str, ...]
 ) -> ResponseMatrix:
     """Make a matrix of arrays that were stored, of which nothing is taken on trust."""
+    matrix = _restored_cells(arrays, respondents, items)
+    labels = {"item_table": items, "respondent_table": respondents}
+    if not labels.keys() & arrays.keys():
+        return matrix
+    import pandas as pd
+
+    tables = {
+        name: pd.DataFrame(json.loads(bytes(arrays[name])), index=list(index))
+        for name, index in labels.items()
+        if name in arrays
+    }
+    return matrix.with_tables(**tables)
+
+
+def _columns(table: pd.DataFrame) -> dict[str, list[Any]]:
+    """Columns of a table as JSON has them; what is neither number, text nor missing is text."""
+    import pandas as pd
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, list | tuple | dict) or not pd.isna(value):
+            known = value.item() if isinstance(value, np.generic) else value
+            return known if isinstance(known, bool | int | float | str) else str(known)
+        return None
+
+    return {str(name): [plain(value) for value in column] for name, column in table.items()}
+
+
+def _restored_cells(
+    arrays: Arrays, respondents: tuple[str, ...], items: tuple[str, ...]
+) -> ResponseMatrix:
     marks = arrays["synthetic"]
     if "values" in arrays:
         return ResponseMatrix(arrays["values"], respondents, items, synthetic=marks)

@@ -8,6 +8,7 @@ up to 255 trials.
 
 from __future__ import annotations
 
+import math
 import reprlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from irtkit.labels import Names
 
 _TYPES = (np.uint8, np.uint16, np.int32)
+_REPEATS = ("error", "count", "first")
+_MEAN = "mean>="
+_ROUNDING = 1e-9
+"""Of a trial, so that 0.1 of 10 trials is 1 although 0.1 is no binary number."""
 MOST_TRIALS = int(np.iinfo(_TYPES[-1]).max)
 
 
@@ -48,6 +53,43 @@ def count_rows(
     first = np.flatnonzero(np.diff(at, prepend=-1))
     n_right = np.add.reduceat(right[order], first, dtype=np.int64)
     return at[first], n_right, np.diff(first, append=len(at))
+
+
+def check_repeats(repeats: str) -> None:
+    """Refuse an unknown way to take several rows of the same respondent and item."""
+    if repeats not in _REPEATS and _share(repeats) is None:
+        raise ValueError(
+            f"repeats must be one of {', '.join(_REPEATS)} and mean>=0.5 (or another share above 0 "
+            f"and at most 1); got {repeats!r}"
+        )
+
+
+def one_of_repeats(
+    cells: NDArray[np.int64], codes: NDArray[np.int8], repeats: str
+) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+    """Cells that were tried, and one response for each: of its trials the "first", or their mean.
+
+    Codes of missing responses, which are below 0, are no trials.
+    """
+    observed = codes >= 0
+    cells, codes = cells[observed], codes[observed]
+    if repeats == "first":
+        kept, first = np.unique(cells, return_index=True)
+        return kept, codes[first]
+    share = _share(repeats) or math.nan
+    kept, n_right, n_trials = count_rows(cells, codes == 1)
+    return kept, (n_right >= share * n_trials - _ROUNDING).astype(np.int8)
+
+
+def _share(repeats: object) -> float | None:
+    """Share of "mean>=share", None if there is no such share."""
+    if not isinstance(repeats, str) or not repeats.startswith(_MEAN):
+        return None
+    try:
+        share = float(repeats.removeprefix(_MEAN))
+    except ValueError:
+        return None
+    return share if 0 < share <= 1 else None
 
 
 def count_tables(

@@ -197,3 +197,69 @@ def test_an_audit_counts_responses_once_and_judges_signs_once(
     assert called["leftover_of"] == called["dependence_of"] == called["slope_score"] == 1
     assert called["learned_mixture"] == 1 + (len(groups) > 0)  # families count for less
     assert called["similar_respondents"] == 1 + (len(groups) > 0)
+
+
+def test_what_inspect_says_to_type_fits_a_folder_of_logs(tmp_path: Path) -> None:
+    for model, marks in {"a": "CIC", "b": "CCI", "c": "ICC"}.items():
+        samples = [
+            {"id": k, "epoch": epoch, "scores": {"match": {"value": mark}, "tone": {"value": 0.5}}}
+            for k, mark in enumerate(marks)
+            for epoch in (1, 2)
+        ]
+        header = {"version": 2, "status": "success", "eval": {"model": model, "task": "sums"}}
+        (tmp_path / f"{model}.json").write_text(json.dumps(header | {"samples": samples}))
+    shown = run("inspect", ".", folder=tmp_path)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    command = shown.stdout.splitlines()[-1].split()
+    assert command == ["irtkit", "fit", ".", "--metric", "match", "--repeats", "count"]
+    done = run(*command[1:], folder=tmp_path)
+    told = "irtkit: 3 respondents × 3 items from files in .\n"
+    assert (done.returncode, done.stderr) == (0, told)
+    assert "2PL fitted to 3 respondents × 3 items" in done.stdout
+    refused = run("fit", ".", folder=tmp_path)
+    assert refused.returncode == 2
+    assert "pass metric='match' or metric='tone'" in refused.stderr
+
+
+def test_merge_writes_a_table_that_is_read_back(results: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text("model,item,correct\ne,q1,1\n")
+    done = run("merge", results, other, "--out", "all.parquet", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "5 respondents × 3 items" in done.stdout
+    assert irtkit.read_responses(tmp_path / "all.parquet").respondents == tuple("abcde")
+    refused = run("merge", results, results, "--out", "all.parquet", folder=tmp_path)
+    assert refused.returncode == 2
+    assert "occurs twice" in refused.stderr
+    counted = run(
+        "merge", results, results, other, "--repeats", "count", "--out", "all.csv", folder=tmp_path
+    )
+    assert "1.9 trials a cell" in counted.stdout
+    refused = run("merge", results, "--out", "all.xls", folder=tmp_path)
+    assert "--out must be a file that ends in .parquet or .csv" in refused.stderr
+
+
+def test_texts_travel_to_the_tables_that_are_written(tmp_path: Path) -> None:
+    for model, marks in {"a": "CIC", "b": "CCI", "c": "ICC"}.items():
+        samples = [
+            {
+                "id": k,
+                "epoch": 1,
+                "input": f'"{k}" + 1?\n',
+                "metadata": {"difficulty": k, "status": None},
+                "scores": {"match": {"value": mark}},
+            }
+            for k, mark in enumerate(marks)
+        ]
+        header = {"version": 2, "status": "success", "eval": {"model": model, "task": "sums"}}
+        (tmp_path / f"{model}.json").write_text(json.dumps(header | {"samples": samples}))
+    assert run("fit", "*.json", "--out", "tables", folder=tmp_path).returncode == 0
+    items = irtkit.read_table(tmp_path / "tables" / "items.csv")
+    assert items.loc["sums/1", "text"] == '"1" + 1?\n'
+    assert items["metadata.difficulty"].tolist() == [0.0, 1.0, 2.0]
+
+
+def test_a_pattern_that_the_shell_expanded_is_to_be_quoted(results: Path, tmp_path: Path) -> None:
+    done = run("fit", results, results, folder=tmp_path)
+    assert done.returncode == 2
+    assert "quote a pattern, as in 'runs/*.eval'" in done.stderr

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+
+import irtkit
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
@@ -36,3 +40,33 @@ def test_the_table_names_every_module_and_no_other() -> None:
     there |= {path.parent.name for path in package.glob("*/__init__.py")}
     named = re.findall(r"^\| `irtkit\.(\w+)` \|", README, re.MULTILINE)
     assert sorted(named) == sorted(there - {"__init__"})
+
+
+def test_logs_become_suspect_items_with_texts_and_a_table_of_systems(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    abilities = np.linspace(-2, 2, 60)
+    items = irtkit.ItemParameters.from_difficulty(np.full(40, 1.5), np.linspace(-2, 2, 40))
+    right = irtkit.simulate_responses(items, abilities, seed=0).values.copy()
+    right[:, 7] = 1 - right[:, 20]  # the wrong answer is marked right
+    (tmp_path / "runs").mkdir()
+    for system, marks in enumerate(right):
+        samples = [
+            {"id": k, "input": f"question {k}", "scores": {"match": {"value": "IC"[mark]}}}
+            for k, mark in enumerate(marks)
+        ]
+        header = {"version": 2, "status": "success"}
+        header["eval"] = {"model": f"system-{system}", "task": "quiz"}
+        path = tmp_path / "runs" / f"{system:02d}.json"
+        path.write_text(json.dumps(header | {"samples": samples}))
+    code = next(
+        code for code in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "runs/" in code
+    )
+    assert len(code.splitlines()) == 4
+    monkeypatch.chdir(tmp_path)
+    printed = StringIO()
+    with redirect_stdout(printed):
+        exec(code, {"irtkit": irtkit})  # noqa: S102  # the README is ours
+    suspects, systems = printed.getvalue().split("respondent")[:2]
+    assert re.search("quiz/7 .*negative discrimination.*question 7", suspects)
+    assert "system-5" in systems.split("\n")[1]

@@ -12,6 +12,7 @@ import pytest
 
 from irtkit.codes import MISSING
 from irtkit.responses import ResponseMatrix
+from irtkit.simulation import add_synthetic
 
 RIGHT_WRONG_MISSING = [[1, 0], [MISSING, 1]]
 SUCCESSES, TRIALS = [[2, 0], [0, 3]], [[3, 1], [0, 4]]
@@ -310,7 +311,9 @@ def test_a_long_table_without_repeats_is_the_same_either_way() -> None:
 
 def test_an_unknown_way_to_take_repeats_is_refused() -> None:
     frame = pd.DataFrame({"respondent": ["x"], "item": ["a"], "response": [1]})
-    with pytest.raises(ValueError, match="repeats must be one of error, count; got 'sum'"):
+    with pytest.raises(
+        ValueError, match=r"repeats must be one of error, count, first and mean>=0.5 .*; got 'sum'"
+    ):
         ResponseMatrix.from_long(frame, repeats="sum")
     with pytest.raises(ValueError, match="item 'a' has 'yes'"):
         ResponseMatrix.from_long(frame.assign(response="yes"), repeats="count")
@@ -348,3 +351,19 @@ def test_words_count_in_an_array() -> None:
 def test_a_column_that_nobody_answered_is_no_label() -> None:
     frame = pd.DataFrame({"a": [None, None], "b": [1, 0]})
     assert ResponseMatrix.from_frame(frame).values.tolist() == [[-1, 1], [-1, 0]]
+
+
+def test_tables_go_where_the_matrix_goes() -> None:
+    texts = pd.DataFrame({"text": ["1?", "2?"]}, index=["q2", "q1"])
+    sizes = pd.DataFrame({"size": [7.0]}, index=["gpt"])
+    responses = ResponseMatrix([[1, 0]], ["gpt"], ["q1", "q2"]).with_tables(texts, sizes)
+    assert responses.item_table["text"].tolist() == ["2?", "1?"]
+    crowd = add_synthetic(responses, ("always-right",))
+    assert responses.T.T.item_table.equals(responses.item_table)
+    for one in (responses.to_sparse(), responses.to_sparse().to_dense(), crowd):
+        assert one.item_table.equals(responses.item_table)
+        assert one.respondent_table["size"].tolist()[:1] == [7.0]
+    assert crowd.respondent_table["size"].isna().tolist() == [False, True]
+    assert responses == ResponseMatrix([[1, 0]], ["gpt"], ["q1", "q2"])
+    with pytest.raises(ValueError, match="item_table must have one row per item: 'q1' occurs"):
+        responses.with_tables(pd.concat([texts, texts.iloc[[1]]]))

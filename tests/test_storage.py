@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from irtkit import ResponseMatrix
@@ -239,3 +240,14 @@ def test_a_matrix_of_impossible_counts_is_refused(sparse: bool) -> None:
     arrays["successes"] = arrays["successes"] + 400
     with pytest.raises(ValueError, match="successes must be at most trials"):
         restored_responses(arrays, responses.respondents, responses.items)
+
+
+def test_what_is_known_of_items_and_respondents_is_stored() -> None:
+    texts = pd.DataFrame({"text": ["1?", None], "level": [1.5, np.nan]}, index=["q1", "q2"])
+    sizes = pd.DataFrame({"open": [True]}, index=["gpt"])
+    responses = ResponseMatrix([[1, 0]], ["gpt"], ["q1", "q2"]).with_tables(texts, sizes)
+    arrays = stored_responses(responses)
+    again = restored_responses(arrays, responses.respondents, responses.items)
+    assert again == responses
+    pd.testing.assert_frame_equal(again.item_table, responses.item_table)
+    pd.testing.assert_frame_equal(again.respondent_table, responses.respondent_table)

@@ -9,7 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from irtkit.trials import MOST_TRIALS, checked_counts, count_rows, count_tables
+from irtkit.trials import (
+    MOST_TRIALS,
+    check_repeats,
+    checked_counts,
+    count_rows,
+    count_tables,
+    one_of_repeats,
+)
 
 NAMES = (("x", "y"), ("a", "b"))
 
@@ -83,3 +90,22 @@ def test_a_wider_type_than_a_byte_does_not_wrap_around() -> None:
     assert successes.tolist() == [[290, 0], [0, 2]]
     assert trials.tolist() == [[300, 0], [0, 2]]
     assert trials.dtype == np.uint16
+
+
+def test_one_of_several_trials_is_the_first_or_their_mean() -> None:
+    cells, codes = np.array([5, 2, 5, 5, 2, 9]), np.array([0, -1, 1, 1, 1, -1], np.int8)
+    for repeats, expected in (("first", [1, 0]), ("mean>=0.5", [1, 1]), ("mean>=0.7", [1, 0])):
+        kept, responses = one_of_repeats(cells, codes, repeats)
+        assert kept.tolist() == [2, 5]
+        assert responses.tolist() == expected
+
+
+def test_a_share_is_met_exactly_where_it_is_no_binary_number() -> None:
+    codes = np.array([1] * 3 + [0] * 7, np.int8)
+    assert one_of_repeats(np.zeros(10, np.int64), codes, "mean>=0.3")[1].tolist() == [1]
+
+
+@pytest.mark.parametrize("repeats", ["mean>=0", "mean>=1.1", "mean>=x", "mean", "", "sum"])
+def test_an_unknown_way_to_take_repeats_is_refused(repeats: str) -> None:
+    with pytest.raises(ValueError, match="repeats must be one of"):
+        check_repeats(repeats)

@@ -1,4 +1,4 @@
-"""The command line: ``irtkit fit``, ``compare``, ``audit``, ``impact``, ``demo``.
+"""The command line: ``irtkit inspect``, ``fit``, ``compare``, ``audit``, ``merge`` and others.
 
 Results go to standard output and files, progress, warnings and errors to standard error. Bad input
 ends with exit code 2 and one line that says what is wrong.

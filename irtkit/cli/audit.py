@@ -27,12 +27,13 @@ def read_families(groups: str | None) -> pd.Series[str] | str | None:
     return table.iloc[:, 0]
 
 
-def check_out(out: Path, *inputs: Path) -> None:
+def check_out(out: Path, *inputs: Path, formats: tuple[str, ...] = TABLE_FORMATS) -> None:
     """Refuse a place to write to before the long work."""
     if any(out.exists() and given.exists() and out.samefile(given) for given in inputs):
         raise ValueError(f"--out {out}: is a file to read from")
-    if out.suffix.lower() not in TABLE_FORMATS:
-        raise ValueError(f"--out must be a file that ends in .csv or .json, got {str(out)!r}")
+    if out.suffix.lower() not in formats:
+        endings = " or ".join(formats)
+        raise ValueError(f"--out must be a file that ends in {endings}, got {str(out)!r}")
     if out.is_dir():
         raise IsADirectoryError(f"--out {out}: is a folder")
     if not out.absolute().parent.is_dir():

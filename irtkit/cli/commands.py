@@ -21,15 +21,20 @@ from irtkit.cli.impact import impact_command
 from irtkit.cli.inputs import (
     fitted,
     folder_out,
+    how_to_read,
     model_option,
     read,
     read_labelled,
     reading_and_fitting,
+    reading_only,
 )
-from irtkit.cli.outputs import prepare, write_comparison, write_fit
+from irtkit.cli.outputs import described, prepare, write_comparison, write_fit
 from irtkit.datasets import load_digits_crowd
 from irtkit.difficulty import compare_difficulties
-from irtkit.io import write_table
+from irtkit.io import read_responses, write_table
+from irtkit.io.merging import LONG_FORMATS, merge_responses, write_long
+from irtkit.io.overview import overview
+from irtkit.io.reading import may_hold_repeats
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects import audit, shuffle_control
 
@@ -66,7 +71,9 @@ def main() -> None:
             click.echo("irtkit: interrupted", err=True)
             sys.exit(130)
         except click.ClickException as error:
-            _fail(error.format_message())
+            message = error.format_message()
+            expanded = "unexpected extra argument" in message  # the shell made many of a pattern
+            _fail(message + "; quote a pattern, as in 'runs/*.eval'" * expanded)
         except (ValueError, TypeError, OSError, ImportError, EOFError) as error:
             _fail(str(error))
         else:
@@ -117,8 +124,9 @@ def cli() -> None:
 
     RESPONSES is a file of right and wrong answers: a wide table (a row per respondent, a column
     per item, cells 1, 0 or empty), a long table (respondent, item, response), Parquet, or py-irt
-    JSON lines; gzip is fine, and the format is recognised from the content. What it was taken for
-    is said on standard error.
+    JSON lines; gzip is fine, and the format is recognised from the content. It may as well be an
+    evaluation log, or a folder or quoted pattern of logs of any harness and of many systems. What
+    was read is said on standard error.
     """
 
 
@@ -214,7 +222,7 @@ def audit_command(
     result = fitted(responses, options, standard_errors=True)
     found = audit(result, groups=families, predictions=answers, **thresholds)
     if out is not None:
-        write_table(found.items, out)
+        write_table(described(found.items, responses.item_table), out)
     Console().print(found.shown(top))
     if shuffles:
         seeds = range(shuffles)
@@ -224,6 +232,31 @@ def audit_command(
         click.echo(f"\nwrote {out}")
     counted = {"any": len(found.items), "negative": found.n_negative}
     return int(fail_on is not None and counted[fail_on] > 0)
+
+
+@cli.command("inspect")
+@click.argument("path", type=_PATH)
+def inspect_command(*, path: Path) -> None:
+    """Say what a file or folder holds, and the command that fits it."""
+    click.echo(str(overview(path)))
+
+
+@cli.command("merge")
+@click.argument("paths", type=_PATH, nargs=-1, required=True)
+@reading_only
+@click.option("--out", type=_PATH, required=True, help="Long table to write: .parquet or .csv.")
+def merge_command(*, paths: tuple[Path, ...], out: Path, **options: Any) -> None:
+    """Put the responses of several files or folders into one table.
+
+    What --repeats says holds for each of them, and for a response that several hold.
+    """
+    check_out(out, *paths, formats=LONG_FORMATS)
+    how = how_to_read(options)
+    once = how | {"repeats": "error"}
+    matrices = [read_responses(path, **(how if may_hold_repeats(path) else once)) for path in paths]
+    merged = merge_responses(matrices, repeats=how["repeats"])
+    write_long(merged, out)
+    click.echo(f"{merged}\n\nwrote {out}")
 
 
 @cli.command("demo")

@@ -14,7 +14,6 @@ from irtkit.calibration.variational.options import Variational
 from irtkit.io import read_responses
 from irtkit.io.text import layout, naming, rows
 from irtkit.irf import MODELS
-from irtkit.responses import REPEATS
 from irtkit.simulation import add_synthetic
 
 if TYPE_CHECKING:
@@ -34,6 +33,38 @@ folder_out = click.option(
 model_option = click.option(
     "--model", type=click.Choice(MODELS, case_sensitive=False), default="2PL"
 )
+
+reading = [
+    click.option(
+        "--format", "form", help="Force the format: wide, long, parquet, py-irt or a harness."
+    ),
+    click.option("--respondent", help="Table: the column of respondents."),
+    click.option("--item", help="Long table: the column of items."),
+    click.option("--response", help="Long table: the column of responses."),
+    click.option("--threshold", type=float, help="Count graded scores at or above this as right."),
+    click.option("--right", metavar="WORDS", help="Words that count as right: correct,C,pass."),
+    click.option(
+        "--wrong", metavar="WORDS", help="Words that count as wrong; without it all others are."
+    ),
+    click.option("--ignore", metavar="COLUMNS", help="Table: columns to leave out."),
+    click.option("--keep", metavar="COLUMNS", help="Wide table: columns that are items."),
+    click.option(
+        "--repeats",
+        metavar="error|count|first|mean>=SHARE",
+        default="error",
+        help="Several rows (epochs, trials) of one respondent and item: an error, trials to "
+        "count, the first, or right if this share of them is.",
+    ),
+    click.option(
+        "--metric",
+        metavar="NAMES",
+        help="Logs: the metric that is right or wrong; of several, the first that a task has.",
+    ),
+    click.option(
+        "--filter", metavar="NAMES", help="Logs: the filter of answers that the metric is by."
+    ),
+]
+"""Options that say how responses are read."""
 
 
 def reading_and_fitting(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,30 +101,17 @@ def reading_and_fitting(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--draws", default=1, help="Rows per random kind."),
         click.option("--seed", default=0),
-        click.option("--format", "form", help="Force the format: wide, long, parquet or py-irt."),
-        click.option("--respondent", help="Table: the column of respondents."),
-        click.option("--item", help="Long table: the column of items."),
-        click.option("--response", help="Long table: the column of responses."),
-        click.option(
-            "--threshold", type=float, help="Count graded scores at or above this as right."
-        ),
-        click.option("--right", metavar="WORDS", help="Words that count as right: correct,C,pass."),
-        click.option(
-            "--wrong", metavar="WORDS", help="Words that count as wrong; without it all others are."
-        ),
-        click.option("--ignore", metavar="COLUMNS", help="Table: columns to leave out."),
-        click.option(
-            "--keep",
-            metavar="COLUMNS",
-            help="Wide table: columns that are items.",
-        ),
-        click.option(
-            "--repeats",
-            type=click.Choice(REPEATS),
-            default="error",
-            help="Several rows of one respondent and item: an error, or trials to count.",
-        ),
+        *reading,
     ]
+    return _with_options(command, options)
+
+
+def reading_only(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that say how responses are read, alone."""
+    return _with_options(command, reading)
+
+
+def _with_options(command: Callable[..., Any], options: list[Any]) -> Callable[..., Any]:
     for option in reversed(options):
         command = option(command)
     return command
@@ -101,12 +119,7 @@ def reading_and_fitting(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def read(options: dict[str, Any]) -> ResponseMatrix:
     """Read the responses and add the synthetic respondents asked for."""
-    settings = ("respondent", "item", "response", "threshold", "repeats")
-    given = {name: options[name] for name in settings}
-    for name in ("right", "wrong", "ignore", "keep"):
-        if options[name] is not None:
-            given[name] = options[name].split(",")
-    responses = read_responses(options["responses"], format=options["form"], **given)
+    responses = read_responses(options["responses"], **how_to_read(options))
     labels = options["labels"]
     if not options["synthetic"]:
         if labels is not None:
@@ -116,6 +129,15 @@ def read(options: dict[str, Any]) -> ResponseMatrix:
     classes = None if labels is None else read_labelled(labels, "--labels").iloc[:, 0]
     draws, seed = options["draws"], options["seed"]
     return add_synthetic(responses, kinds, labels=classes, draws=draws, seed=seed)
+
+
+def how_to_read(options: dict[str, Any]) -> dict[str, Any]:
+    """Take the settings of `irtkit.read_responses` out of the options."""
+    settings = ("respondent", "item", "response", "threshold", "repeats")
+    given = {name: options[name] for name in settings}
+    several = ("metric", "filter", "right", "wrong", "ignore", "keep")
+    names = {name: options[name].split(",") for name in several if options[name]}
+    return {"format": options["form"], **given, **names}
 
 
 def read_labelled(path: Path, option: str) -> pd.DataFrame:

@@ -14,6 +14,8 @@ from irtkit.signs import called_negative
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pandas as pd
+
     from irtkit.calibration import FitResult
     from irtkit.difficulty import DifficultyComparison
 
@@ -43,12 +45,23 @@ def write_fit(result: FitResult, out: Path | None, *, source: str) -> str:
     if out is None:
         return ""
     items, respondents, summary = (out / name for name in _FIT_FILES)
-    write_table(result.items, items)
-    write_table(result.respondents, respondents)
+    known = result.responses
+    item_table = None if known is None else known.item_table
+    respondent_table = None if known is None else known.respondent_table
+    write_table(described(result.items, item_table), items)
+    write_table(described(result.respondents, respondent_table), respondents)
     with replacing(summary) as temporary:
         text = json.dumps(_summary(result, source), indent=2, ensure_ascii=False, allow_nan=False)
         temporary.write_text(text + "\n", encoding="utf-8")
     return f"\n\nwrote {', '.join(_FIT_FILES)} to {out}"
+
+
+def described(table: pd.DataFrame, known: pd.DataFrame | None) -> pd.DataFrame:
+    """Return a table with what is known of its items or respondents in further columns."""
+    if known is None:
+        return table
+    taken = {name: f"metadata.{name}" for name in known.columns if name in table.columns}
+    return table.join(known.rename(columns=taken))
 
 
 def _summary(result: FitResult, source: str) -> dict[str, Any]:

@@ -2,9 +2,17 @@
 
 - `irtkit.io.text`: rows of delimited text, and messages that begin with the file's name
 - `irtkit.io.source`: what the readers of responses share
-- `irtkit.io.delimited`, `irtkit.io.parquet`, `irtkit.io.py_irt`: one file per outside format
+- `irtkit.io.delimited`, `irtkit.io.parquet`, `irtkit.io.py_irt`: one file per format of tables
+- `irtkit.io.json_text`: JSON of bounded size
+- `irtkit.io.samples`: what every reader of evaluation logs yields
+- `irtkit.io.inspect_logs`, `irtkit.io.lm_eval`, `irtkit.io.every_eval_ever`, `irtkit.io.helm`,
+  `irtkit.io.evalplus`, `irtkit.io.swe_bench`, `irtkit.io.openml`, `irtkit.io.open_llm`: one file
+  per format of logs
+- `irtkit.io.logs`: many logs become one matrix
 - `irtkit.io.memory`: data frames, arrays, lists of records and dicts
 - `irtkit.io.reading`: recognises a format and calls its reader
+- `irtkit.io.merging`: matrices put together, and written as a long table
+- `irtkit.io.overview`: what a path holds, and what to type
 - `irtkit.io.tables`: tables of results, written so that they read back equal
 """
 

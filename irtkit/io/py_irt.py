@@ -7,12 +7,14 @@ Described with py-irt, https://github.com/nd-ball/py-irt.
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irtkit.codes import MISSING, ResponseCodes
-from irtkit.files import open_text, replacing
+from irtkit.files import replacing
+from irtkit.io.json_text import text_lines
 from irtkit.io.text import without_repeats
 from irtkit.responses import ResponseMatrix, refuse_sparse
 
@@ -22,12 +24,16 @@ if TYPE_CHECKING:
 
     from irtkit.io.source import Source
 
+_BEGINS = re.compile(rb"""\s*\{\s*['"](subject_id|responses)['"]""")
 _LAYOUT = '{"subject_id": "…", "responses": {"item": 0 or 1}}'
 
 
 def recognise(source: Source) -> bool:
-    """Whether the file begins with a JSON object."""
-    return source.head.lstrip().startswith(b"{")
+    """Whether the file begins with an object of which one key is the first, or that has both."""
+    both = all(key in source.head for key in (b'"subject_id"', b'"responses"'))
+    return _BEGINS.match(source.head) is not None or (
+        both and source.head.lstrip().startswith(b"{")
+    )
 
 
 def read(source: Source) -> ResponseMatrix:
@@ -96,10 +102,9 @@ def write_py_irt(responses: ResponseMatrix, path: str | os.PathLike[str]) -> Non
 
 def _subjects(source: Source) -> Iterator[tuple[int, str, dict[str, object]]]:
     """Line number, respondent and responses of every line that is not blank."""
-    with open_text(source.path) as text:
-        for line, written in enumerate(text, start=1):
-            if written.strip():
-                yield line, *_subject(line, written)
+    for line, written in text_lines(source.path):
+        if written.strip():
+            yield line, *_subject(line, written)
 
 
 def _subject(line: int, written: str) -> tuple[str, dict[str, object]]:

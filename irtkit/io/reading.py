@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import logging
 import os
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from irtkit.files import open_bytes
-from irtkit.io import delimited, parquet, py_irt
+from irtkit.checks import first_names
+from irtkit.io import delimited, logs, parquet, py_irt
 from irtkit.io.memory import responses_of
-from irtkit.io.source import HEAD_BYTES, Source
+from irtkit.io.merging import merge_responses
+from irtkit.io.source import Source
 from irtkit.io.text import naming
-from irtkit.responses import ResponseMatrix, check_repeats
+from irtkit.responses import ResponseMatrix
+from irtkit.trials import check_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from irtkit.io.source import Choice
     from irtkit.responses import Columns, Repeats, Words
 
 
@@ -31,15 +36,38 @@ class Format(NamedTuple):
     read: Callable[[Source], ResponseMatrix]
 
 
+def _log(name: str) -> Format:
+    kind = logs.LOG_FORMATS[name]
+    return Format(
+        lambda source: kind.recognises(source.path, source.head),
+        lambda source: _matrix(logs.read_files([source.path], form=name), source),
+    )
+
+
+def _matrix(found: logs.Logs, source: Source) -> ResponseMatrix:
+    if source.right is not None:
+        raise ValueError("right= and wrong= are for tables; metric= says what is right in logs")
+    return logs.matrix_of(
+        found,
+        metric=source.metric,
+        filter=source.filter,
+        threshold=source.threshold,
+        repeats=source.repeats,
+        sparse=source.sparse,
+    )
+
+
 FORMATS = {
+    "py-irt": Format(py_irt.recognise, py_irt.read),  # before logs: any word may be an item of it
+    **{name: _log(name) for name in logs.LOG_FORMATS},
     "parquet": Format(parquet.recognise, parquet.read),
-    "py-irt": Format(py_irt.recognise, py_irt.read),
     "long": Format(delimited.recognise_long, delimited.read_long),
     "wide": Format(delimited.recognise_wide, delimited.read_wide),
 }
+_TABLE = re.compile(r".*\.(csv|tsv|parquet|jsonl|jsonlines)(\.gz)?", re.IGNORECASE)
+"""Names of tables in a folder: by its content any text may be one."""
 _SHAPES = frozenset({"wide", "long"})
 _LOGGER = logging.getLogger("irtkit")
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_responses(
@@ -49,6 +77,8 @@ def read_responses(
     respondent: str | None = None,
     item: str | None = None,
     response: str | None = None,
+    metric: Choice = None,
+    filter: Choice = None,  # noqa: A002 - the word of the harnesses
     threshold: float | None = None,
     repeats: Repeats = "error",
     sparse: bool = False,
@@ -57,13 +87,15 @@ def read_responses(
     ignore: Columns = (),
     keep: Columns | None = None,
 ) -> ResponseMatrix:
-    r"""Read a response matrix from a file, or from what there is in memory.
+    r"""Read a response matrix from a file, from evaluation logs in a folder, or from memory.
 
     Parameters
     ----------
     path
-        The file, plain or gzip. Labels are kept as they are written: ``007`` and ``NA`` are
-        respondents like any other. A cell that is empty, NA or nan is missing.
+        A file, plain or gzip; or a folder or a pattern such as ``runs/*.eval``, whose evaluation
+        logs, of any harness, or whose tables, make one matrix. Labels are kept as they are
+        written: ``007`` and ``NA`` are respondents like any other. A cell that is empty, NA or
+        nan is missing.
 
         Or a wide or long data frame of pandas, polars, PyArrow or another library that narwhals
         knows, whose columns are recognised as in files (`ResponseMatrix.from_frame` and
@@ -72,19 +104,28 @@ def read_responses(
         lists, respondents × items.
     format
         By default the content decides. To force it: "wide" (a row per respondent, a column per
-        item), "long" (a row per response), "py-irt" (JSON lines) or "parquet". Wide and long
-        tables may be text with commas, tabs or semicolons, or Parquet.
+        item), "long" (a row per response), "py-irt" (JSON lines), "parquet", or the name of a
+        harness: "lm-eval", "inspect", "helm", "every-eval-ever", "openml", "swe-bench",
+        "evalplus" or "open-llm". Wide and long tables may be text with commas, tabs or
+        semicolons, or Parquet.
     respondent, item, response
         The columns of a long table, or that of respondents in a wide one; naming the item or
         response means that the table is long. By default they are recognised by the usual names
         (model, item_id, correct and the like).
+    metric, filter
+        Logs: the metric that says what is right, and the filter of the answer that it was
+        computed on, where a task has several; of a list of names the first that a task has
+        counts.
     threshold
         If given, responses are graded scores and a score at or above the threshold is right.
     repeats
-        What several rows of the same respondent and item are: an "error" (default), or repeated
-        trials to "count", see `ResponseMatrix.from_counts`.
+        What several rows of the same respondent and item in a long table are, or the epochs or
+        trials of a sample in a log: an "error" (default), repeated trials to "count", see
+        `ResponseMatrix.from_counts`, or one response: the "first", or right if the share of right
+        ones is large enough ("mean>=0.5", or any other share).
     sparse
-        Whether to keep the observed cells of a long table alone, see `ResponseMatrix.from_long`.
+        Whether to keep the observed cells of a long table or of logs alone, see
+        `ResponseMatrix.from_long`.
     right, wrong
         The words or numbers that count, see `ResponseMatrix`: ``right="pass"``,
         ``wrong=["fail", "timeout"]``.
@@ -100,6 +141,11 @@ def read_responses(
         that is itself 0/1 and has a name: then all columns are items, and respondents are numbered.
         What was understood is logged in one line (`logging`, logger "irtkit", level INFO).
 
+        The items of logs are ``task/item``, in the order of the files' names. Samples that failed
+        are missing, not wrong. Of several runs of one respondent on the same items of a task the
+        newest counts, which a warning says. What the logs tell of items and respondents is in
+        ``item_table`` and ``respondent_table``.
+
     Raises
     ------
     TypeError
@@ -107,7 +153,9 @@ def read_responses(
     ValueError
         If the content is not what it should be; the message begins with the name of the file.
     OSError
-        If there is no such file (FileNotFoundError) or it is a folder (IsADirectoryError).
+        If there is no such file (FileNotFoundError).
+    ImportError
+        If a log is compressed in a way that needs an extra.
 
     Examples
     --------
@@ -126,17 +174,36 @@ def read_responses(
     """
     shape = format if format in _SHAPES else None
     columns = (respondent, item, response)
-    words: dict[str, Any] = {"right": right, "wrong": wrong, "ignore": ignore, "keep": keep}
+    settings: dict[str, Any] = {
+        "shape": shape,
+        "columns": columns,
+        "threshold": threshold,
+        "repeats": repeats,
+        "sparse": sparse,
+        "metric": metric,
+        "filter": filter,
+        "right": right,
+        "wrong": wrong,
+        "ignore": ignore,
+        "keep": keep,
+    }
     if not isinstance(path, str | os.PathLike):
         check_repeats(repeats)
-        source = Source(Path(), b"", shape, columns, threshold, repeats, sparse, **words)
+        source = Source(Path(), b"", **settings)
+        source.refuse_log_settings()
         if format not in {None, *_SHAPES}:
             raise ValueError(f"format must be wide or long for data in memory; got {format!r}")
         return _understood(*responses_of(path, source), source)
     file = Path(path)
+    if file.is_dir() or logs.is_pattern(os.fspath(path)):
+        source = Source(file, b"", **settings)
+        files = logs.files_of(path)
+        with naming(file):
+            check_repeats(repeats)
+            return _understood(_of_files(files, source, format), f"files in {path}", source)
     with naming(file):
         check_repeats(repeats)
-        source = Source(file, _head(file), shape, columns, threshold, repeats, sparse, **words)
+        source = Source(file, _head(file), **settings)
         name = _format_name(source, format)
         return _understood(FORMATS[name].read(source), f"{file.name} ({name})", source)
 
@@ -164,11 +231,52 @@ def _understood(responses: ResponseMatrix, what: str, source: Source) -> Respons
     return responses
 
 
+def format_of(path: str | os.PathLike[str]) -> str:
+    """Name of the format of a file, as its content says."""
+    file = Path(path)
+    with naming(file):
+        return _format_name(Source(file, _head(file)), None)
+
+
+def may_hold_repeats(path: str | os.PathLike[str]) -> bool:
+    """Whether the format has room for several responses of a respondent to an item."""
+    several = Path(path).is_dir() or logs.is_pattern(os.fspath(path))
+    return several or format_of(path) not in {"wide", "py-irt"}
+
+
+def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMatrix:
+    """Matrix of all logs among the files; of all tables, if there are no logs."""
+    if form is not None and form not in logs.LOG_FORMATS:
+        known = ", ".join(logs.LOG_FORMATS)
+        raise ValueError(f"format must be one of {known} for a folder of logs; got {form!r}")
+    found = logs.read_files(files, form=form)
+    if found.readings:
+        source.refuse_columns("logs")
+        return _matrix(found, source)
+    tables = [file for file in found.skipped if _TABLE.fullmatch(file.name)]
+    if not tables or form is not None:
+        names = first_names([file.name for file in files])
+        raise ValueError(
+            f"there are no evaluation logs or tables among the {len(files)} files ({names})"
+        )
+    found.skipped = [file for file in found.skipped if file not in tables]
+    logs.warn_of_skipped(found)
+    matrices = []
+    for file in tables:
+        with naming(file):
+            kept = source.repeats if may_hold_repeats(file) else "error"
+            one = replace(source, path=file, head=_head(file), repeats=kept)
+            matrices.append(FORMATS[_format_name(one, None)].read(one))
+    return merge_responses(matrices, repeats=source.repeats)
+
+
 def _format_name(source: Source, requested: str | None) -> str:
     known = ", ".join(FORMATS)
     if requested is None:
         recognised = (name for name, kind in FORMATS.items() if kind.recognises(source))
         name = next(recognised, None)
+        if name is None and logs.is_companion(source.path):
+            raise ValueError("the file lies beside evaluation logs and is none; pass the folder")
         if name is None:
             raise ValueError(f"the content is of no known format ({known}; text must be UTF-8)")
     elif requested not in FORMATS:
@@ -177,17 +285,20 @@ def _format_name(source: Source, requested: str | None) -> str:
         name = "parquet"
     else:
         name = requested
-    if source.shape == "wide" or name not in {"long", "parquet"}:
+    if name in logs.LOG_FORMATS:
+        source.refuse_columns(name)
+        return name
+    source.refuse_log_settings()
+    if name not in {"long", "parquet"} or source.shape == "wide":
         source.refuse_long_settings(requested or name)
     return name
 
 
 def _head(file: Path) -> bytes:
-    with open_bytes(file) as handle:
-        head = handle.read(HEAD_BYTES)
+    head = logs.head_of(file)
     if not head.strip():
         raise ValueError("the file is empty")
-    return head.removeprefix(_BYTE_ORDER_MARK)
+    return head
 
 
 READING = tuple(read_responses.__kwdefaults__ or ())

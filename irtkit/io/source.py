@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from irtkit.columns import Roles
     from irtkit.responses import Columns, Repeats, Words
 
+    Choice = str | Sequence[str] | None
+    """One name, or several in the order of preference."""
+
 HEAD_BYTES = 4096
 
 
@@ -35,6 +38,8 @@ class Source:
     threshold: float | None = None
     repeats: Repeats = "error"
     sparse: bool = False
+    metric: Choice = None
+    filter: Choice = None
     right: Words = None
     wrong: Words = None
     ignore: Columns = ()
@@ -89,6 +94,17 @@ class Source:
             repeats=self.repeats,
         )
 
+    def refuse_columns(self, form: str) -> None:
+        """Refuse columns of a table where there are none to name."""
+        if self.columns != (None, None, None):
+            raise ValueError(
+                "respondent=, item= and response= name the columns of a long table, but the "
+                f"format is {form!r}"
+            )
+        for name in ("ignore", "keep"):
+            if getattr(self, name):
+                raise ValueError(f"{name}= is for a table, but the format is {form!r}")
+
     def refuse_long_settings(self, form: str) -> None:
         """Refuse what is for a row per response in a format that has a place for every cell."""
         rule = f"a long table, but the format is {form!r}"
@@ -99,9 +115,16 @@ class Source:
 
     def refuse_table_settings(self, form: str) -> None:
         """Refuse what is for the columns and rows of a table in a format that has none."""
+        self.refuse_columns(form)
         self.refuse_long_settings(form)
-        given = {"respondent": self.columns[0], "keep": self.keep, "ignore": self.ignore or None}
-        given["repeats"] = None if self.repeats == "error" else self.repeats
-        for name, value in given.items():
-            if value is not None:
-                raise ValueError(f"{name}={value!r} is for a table, but the format is {form!r}")
+        if self.repeats != "error":
+            raise ValueError(f"repeats={self.repeats!r} is for a table, but the format is {form!r}")
+
+    def refuse_log_settings(self) -> None:
+        """Refuse what is for evaluation logs in a table."""
+        for name in ("metric", "filter"):
+            if getattr(self, name) is not None:
+                raise ValueError(
+                    f"{name}= is for evaluation logs, and this is a table; response= names the "
+                    "column of a long one"
+                )

@@ -36,6 +36,8 @@ def naming(file: Path, option: str = "") -> Iterator[None]:
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{name}: the gzip data are damaged: {error}") from error
     except (ValueError, csv.Error) as error:
+        if str(error).startswith(f"{name}: "):
+            raise
         raise ValueError(f"{name}: {error}") from error
 
 

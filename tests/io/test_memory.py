@@ -178,3 +178,20 @@ def test_only_what_is_no_matrix_loads_the_library_of_frames() -> None:
         "sys.exit('narwhals' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_every_eval_ever_gives_the_matrix_of_the_same_data(tmp_path: Path, make: Any) -> None:
+    cells = zip(*np.where(EXPECTED.trials), strict=True)
+    records = [
+        make.every_eval_ever_record(
+            EXPECTED.items[j],
+            model_id=EXPECTED.respondents[i],
+            evaluation={"score": float(VALUES[i][j]), "is_correct": VALUES[i][j] == 1},
+        )
+        for i, j in cells
+    ]
+    items = [f"sums/{item}" for item in EXPECTED.items]
+    expected = ResponseMatrix(VALUES, EXPECTED.respondents, items)
+    assert read_responses(make.write_every_eval_ever(tmp_path, records)) == expected
+    renamed = WIDE.rename(columns=dict(zip(EXPECTED.items, items, strict=True)))
+    assert read_responses(renamed) == expected

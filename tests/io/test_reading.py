@@ -98,7 +98,7 @@ def test_a_wrong_value_is_named_with_its_place(
         (
             AS_TEXT["wide"],
             {"format": "xls"},
-            "format must be one of parquet, py-irt, long, wide; got 'xls'",
+            "format must be one of .*parquet, long, wide; got 'xls'",
         ),
         (AS_TEXT["wide"], {"format": "parquet"}, "not Parquet"),
         (AS_TEXT["wide"], {"format": "py-irt"}, "line 1 is not JSON"),
@@ -111,7 +111,11 @@ def test_a_wrong_value_is_named_with_its_place(
         (AS_TEXT["wide"], {"ignore": "Q1"}, "ignore='Q1' is not a column, did you mean 'q1'"),
         (AS_TEXT["wide"], {"sparse": True}, "sparse=True is for .* but the format is 'wide'"),
         (AS_TEXT["py-irt"], {"sparse": True}, "sparse=True is for .* but the format is 'py-irt'"),
-        (AS_TEXT["wide"], {"repeats": "sum"}, "repeats must be one of error, count; got 'sum'"),
+        (
+            AS_TEXT["wide"],
+            {"repeats": "sum"},
+            "repeats must be one of error, count, first and mean>=0.5 .*; got 'sum'",
+        ),
         (AS_TEXT["wide"], {"threshold": float("nan")}, "threshold must be a finite number"),
     ],
 )
@@ -125,7 +129,9 @@ def test_what_cannot_be_read_is_one_message_with_the_name_of_the_file(
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"absent.csv: no such file"):
         read_responses(tmp_path / "absent.csv")
-    with pytest.raises(IsADirectoryError, match="is a folder"):
+    with pytest.raises(FileNotFoundError, match="no file is of this pattern"):
+        read_responses(tmp_path / "*.eval")
+    with pytest.raises(ValueError, match="the folder holds no files"):
         read_responses(tmp_path)
 
 

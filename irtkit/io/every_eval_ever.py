@@ -1,0 +1,179 @@
+"""Samples of Every Eval Ever, the schema that evaluation harnesses share, version 0.3.
+
+``<uuid>_samples.jsonl`` has a line per sample and aggregate result; ``<uuid>.json`` beside it says
+what the results are and which model it was. The response is ``evaluation.is_correct``. Where that
+is absent, or contradicts the score, neither counts unasked. Lines of one sample with different
+``evaluation_result_id`` are marks by different metrics, chosen with ``filter=``, and no repeats.
+https://github.com/evaleval/every_eval_ever
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from irtkit.io.json_text import companion, json_lines
+from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, name_of, score_of, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+NAME = "every-eval-ever"
+_CORRECT, _SCORE = "is_correct", "score"
+_VERSION_READ = "0.3"
+_SUFFIX = "_samples"
+_ENDINGS = (".jsonl", ".jsonl.gz")
+_VERSION = re.compile(rb'"schema_version"\s*:\s*"')
+
+
+def recognise(_: Path, head: bytes) -> bool:
+    """Whether the file begins with a sample, or with what all samples of a model add up to."""
+    begins = head.lstrip().startswith(b"{") and b'"evaluation_id"' in head
+    return begins and _VERSION.search(head) is not None
+
+
+def is_companion(path: Path) -> bool:
+    """Whether the file is what the samples beside it add up to."""
+    return path.suffix == ".json" and any(
+        path.with_name(f"{path.stem}{_SUFFIX}{ending}").exists() for ending in _ENDINGS
+    )
+
+
+def read(path: Path, known: Known = ()) -> list[Samples]:
+    """Read one file of samples, of as many models and evaluations as it holds."""
+    if is_companion(path):
+        return read(next(path.parent.glob(f"{_escaped(path.stem)}{_SUFFIX}.jsonl*")), known)
+    name = path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(_SUFFIX)
+    aggregate = companion(path.with_name(f"{name}.json"))
+    filters = _filters(aggregate)
+    found: dict[tuple[str, str, str], Samples] = {}
+
+    def begin(record: dict[str, Any]) -> Samples:
+        return _begun(path, record, aggregate, known)
+
+    for line, record in json_lines(path):
+        if "evaluation_results" in record:
+            raise ValueError(
+                f"line {line}: this is the summary of an evaluation; its samples, in "
+                f"{path.stem}{_SUFFIX}.jsonl, are not beside it"
+            )
+        try:
+            _add(found, begin, record, filters)
+        except (ValueError, TypeError, KeyError) as error:
+            raise ValueError(f"line {line}: {error}") from error
+    for samples in found.values():
+        if len({measure.filter for measure in samples.scores}) == 1:
+            samples.scores = {Measure(m.metric): kept for m, kept in samples.scores.items()}
+    return list(found.values())
+
+
+def _add(
+    found: dict[tuple[str, str, str], Samples],
+    begin: Callable[[dict[str, Any]], Samples],
+    record: dict[str, Any],
+    filters: dict[str, str],
+) -> None:
+    get = record.get
+    key = (get("model_id"), get("evaluation_name"), get("evaluation_id"))
+    samples = found.get(key)  # type: ignore[arg-type]
+    if samples is None:
+        samples = found[key] = begin(record)  # type: ignore[index]
+    item = get("sample_id")
+    if item.__class__ is not str:
+        item = name_of(item, "sample_id")
+    position = samples.position(item, _content(record), _describe, record)
+    samples.n_samples += 1
+    result = get("evaluation_result_id")
+    if get("error") is not None:
+        samples.n_failed += 1
+        return
+    evaluation = get("evaluation")
+    if not isinstance(evaluation, dict):
+        raise ValueError(f"'evaluation' must be an object, got {evaluation!r:.80}")
+    correct, score = score_of(evaluation.get(_CORRECT)), score_of(evaluation.get(_SCORE))
+    if correct is None or score is None:
+        raise ValueError(f"is_correct and score must be numbers, got {evaluation!r:.80}")
+    by = "" if result is None else filters.get(result)
+    if by is None:
+        by = filters[str(result)] = name_of(result, "evaluation_result_id")
+    if correct == correct or score != score:  # noqa: PLR0124 - whether it is no NaN, the fast way
+        samples.add(position, _measure(_CORRECT, by), correct)
+    if score == score:  # noqa: PLR0124
+        samples.add(position, _measure(_SCORE, by), score)
+        if correct != score and not samples.doubt and _at_odds(correct, score):
+            held = "no is_correct" if math.isnan(correct) else f"is_correct {bool(correct)}"
+            samples.doubt = f"sample {item!r} has {held} and a score of {score:g}"
+
+
+_measure = functools.lru_cache(maxsize=1000)(Measure)
+
+
+def _begun(path: Path, record: dict[str, Any], aggregate: dict[str, Any], known: Known) -> Samples:
+    version = str(record.get("schema_version"))
+    if not version.startswith(f"{_VERSION_READ}."):
+        raise ValueError(f"schema_version is {version!r:.40}; {_VERSION_READ} is read")
+    run = record.get("evaluation_id")
+    written = aggregate.get("evaluation_timestamp") or aggregate.get("retrieved_timestamp")
+    if written is None and isinstance(run, str):
+        written = run.rsplit("/", 1)[-1]
+    respondent = name_of(record.get("model_id"), "model_id")
+    about = aggregate.get("model_info")
+    fields = about if isinstance(about, dict) and about.get("id") == respondent else {}
+    details = metadata_of(fields.get("additional_details"))
+    return Samples(
+        path,
+        NAME,
+        version,
+        respondent,
+        name_of(record.get("evaluation_name"), "evaluation_name"),
+        written=str(written or ""),
+        default=_CORRECT,
+        about=metadata_of(fields, ("id", "name")) | details,
+        known=known,
+    )
+
+
+def _at_odds(correct: float, score: float) -> bool:
+    """Whether a score has no mark beside it, or a share says the contrary of what its mark does."""
+    return math.isnan(correct) or (0 <= score <= 1 and (score >= 0.5) != correct)
+
+
+def _content(record: dict[str, Any]) -> str | None:
+    hashed = record.get("sample_hash")
+    return hashed if isinstance(hashed, str) else None
+
+
+def _describe(record: dict[str, Any]) -> Item:
+    given = record.get("input")
+    fields = given if isinstance(given, dict) else {}
+    metadata = metadata_of(record.get("metadata"))
+    choices = text_of(fields.get("choices"))
+    return Item(
+        _content(record),
+        text_of(fields.get("raw")),
+        text_of(fields.get("reference")),
+        metadata | ({"choices": choices} if choices else {}),
+    )
+
+
+def _filters(aggregate: dict[str, Any]) -> dict[str, str]:
+    """Name of the metric of each aggregate result."""
+    results = aggregate.get("evaluation_results")
+    names = {}
+    for result in results if isinstance(results, list) else []:
+        config = result.get("metric_config") if isinstance(result, dict) else None
+        if isinstance(config, dict):
+            name = config.get("metric_id") or config.get("metric_name")
+            key = result.get("evaluation_result_id")
+            if isinstance(name, str) and isinstance(key, str):
+                names[key] = name
+    return names if len(set(names.values())) == len(names) else {}
+
+
+def _escaped(stem: str) -> str:
+    from glob import escape
+
+    return escape(stem)

@@ -1,0 +1,181 @@
+"""Samples that lm-evaluation-harness writes with ``--log_samples``.
+
+``<folder>/samples_<task>_<time>.jsonl`` has a line per document and filter; ``results_<time>.json``
+beside it says which model and which version. Before 0.4.3 the file was an array,
+``<model_args>_<task>.jsonl``; before 0.4.7 neither the filter nor the names of the metrics stood
+in it: a metric is then a number beside the fields that every record has.
+https://github.com/EleutherAI/lm-evaluation-harness, lm_eval/loggers/evaluation_tracker.py
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from irtkit.io.json_text import companion, json_document, json_lines
+from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, name_of, score_of, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+NAME = "lm-eval"
+_FILE = re.compile(r"samples_(.+)_(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?)\.jsonl?(?:\.gz)?")
+_RESULTS = re.compile(r"results(?:_\d{4}.*)?\.json|.*_(\d{4}-\d\d-\d\dT[\d.-]+)\.json")
+_FIELDS = frozenset(
+    {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"}
+    | {"doc_hash", "prompt_hash", "target_hash", "resps_hash", "filtered_resps_hash"}
+)
+_QUESTIONS = ("question", "query", "problem", "prompt", "input", "goal", "ctx", "sentence", "text")
+_BYPASSED = "bypass"  # the metric of tasks that are only generated, always 999
+
+
+class _Run(NamedTuple):
+    respondent: str
+    task: str
+    written: str
+    version: str
+    about: dict[str, Any]
+
+
+def recognise(_: Path, head: bytes) -> bool:
+    """Whether the file begins with a sample."""
+    begins = head.lstrip()
+    return begins.startswith((b"{", b"[")) and b'"doc_id"' in head and b'"doc"' in head
+
+
+def is_companion(path: Path) -> bool:
+    """Whether the file goes by the name of results, or by that of some with samples beside it."""
+    named = _RESULTS.fullmatch(path.name)
+    if named is None or named[1] is None:
+        return named is not None
+    return next(path.parent.glob(f"samples_*_{named[1]}.jsonl*"), None) is not None
+
+
+def read(path: Path, known: Known = ()) -> list[Samples]:
+    """Read one file of samples."""
+    run = _run(path)
+    samples = Samples(
+        path, NAME, run.version, run.respondent, run.task, run.written, about=run.about, known=known
+    )
+    measures: dict[tuple[Any, ...], list[tuple[str, Measure]]] = {}
+    for line, record in _records(path):
+        try:
+            position = samples.position(_item(record), _content(record), _describe, record)
+            samples.n_samples += 1
+            names, chosen = record.get("metrics"), record.get("filter")
+            key = (chosen, *names) if isinstance(names, list) else (chosen, None, *record)
+            of_record = measures.get(key)
+            if of_record is None:
+                of_record = measures[key] = _measures(record)
+            for name, measure in of_record:
+                score = score_of(record.get(name))
+                if score is not None:
+                    samples.add(position, measure, score)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"line {line}: {error}") from error
+    return [samples]
+
+
+def _records(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
+    from irtkit.files import open_bytes
+
+    with open_bytes(path) as handle:
+        array = handle.read(1) == b"["
+    if not array:
+        yield from json_lines(path)
+        return
+    for number, record in enumerate(json_document(path), start=1):
+        if not isinstance(record, dict):
+            raise ValueError(f"record {number} is no JSON object")
+        yield number, record
+
+
+def _item(record: dict[str, Any]) -> str:
+    item = record.get("doc_id")
+    if item.__class__ is int:
+        return str(item)
+    return name_of(item, "doc_id")
+
+
+def _measures(record: dict[str, Any]) -> list[tuple[str, Measure]]:
+    """Metrics of a record; without their names, all numbers that no other field is."""
+    kept = record.get("filter")
+    by = "" if kept is None else name_of(kept, "filter")
+    names = record.get("metrics")
+    if not isinstance(names, list):
+        names = [name for name in record if name not in _FIELDS]
+    return [
+        (name, Measure(name, by)) for name in names if isinstance(name, str) and name != _BYPASSED
+    ]
+
+
+def _content(record: dict[str, Any]) -> str | None:
+    hashed = record.get("doc_hash")
+    return hashed if isinstance(hashed, str) else None
+
+
+def _describe(record: dict[str, Any]) -> Item:
+    doc = record.get("doc")
+    fields = doc if isinstance(doc, dict) else {}
+    named = (text_of(fields.get(name)) for name in _QUESTIONS)
+    text = next(filter(None, named), None) or _prompt(record.get("arguments"))
+    return Item(
+        _content(record),
+        text,
+        text_of(record.get("target")),
+        metadata_of(fields, _QUESTIONS),
+    )
+
+
+def _prompt(arguments: Any) -> str | None:
+    """What the model was first given: a dict of dicts since 0.4.3, a list of lists before."""
+    for _ in range(2):
+        if isinstance(arguments, dict):
+            arguments = list(arguments.values())
+        arguments = arguments[0] if isinstance(arguments, list) and arguments else None
+    return arguments if isinstance(arguments, str) else None
+
+
+def _run(path: Path) -> _Run:
+    named = _FILE.fullmatch(path.name)
+    if named is None:
+        return _early_run(path)
+    task, written = named.groups()
+    results = companion(path.with_name(f"results_{written}.json"))
+    if not results:
+        others = sorted(path.parent.glob(f"*_{written}.json"))
+        results = companion(others[0]) if others else {}
+    model = results.get("model_name")
+    known = isinstance(model, str) and model.strip()
+    respondent = str(model) if known else path.absolute().parent.name.replace("__", "/")
+    version = text_of(results.get("lm_eval_version")) or "0.4.3 or later"
+    return _Run(respondent, task, written, version, _about(results))
+
+
+def _early_run(path: Path) -> _Run:
+    """Respondent and task where the name is another: of the results before 0.4.3, or guessed."""
+    results = companion(path.with_name("results.json"))
+    stem = path.name.removesuffix(".gz").rsplit(".", 1)[0]
+    configs = results.get("configs")
+    tasks = (
+        [task for task in configs if stem.endswith(f"_{task}")] if isinstance(configs, dict) else []
+    )
+    if not tasks:
+        folder = path.absolute().parent.name.replace("__", "/") or "model"
+        return _Run(folder, stem.removeprefix("samples_") or stem, "", "unknown", {})
+    task = max(tasks, key=len)
+    config = results.get("config")
+    arguments = str(config.get("model_args", "")) if isinstance(config, dict) else ""
+    pretrained = re.search(r"(?:^|,)(?:pretrained|model)=([^,]+)", arguments)
+    respondent = pretrained[1] if pretrained else stem.removesuffix(f"_{task}")
+    return _Run(
+        respondent, task, text_of(results.get("date")) or "", "before 0.4.3", _about(results)
+    )
+
+
+def _about(results: dict[str, Any]) -> dict[str, Any]:
+    config = results.get("config")
+    fields = config if isinstance(config, dict) else {}
+    kept = {"size": fields.get("model_num_parameters"), "revision": fields.get("model_revision")}
+    return {name: value for name, value in metadata_of(kept).items() if value != -1}

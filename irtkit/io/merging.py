@@ -1,0 +1,159 @@
+"""Matrices of the same or other respondents and items, put together and written as a long table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.codes import MISSING
+from irtkit.files import replacing
+from irtkit.long_table import refuse_repeats
+from irtkit.responses import ResponseMatrix
+from irtkit.trials import check_repeats
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+LONG_FORMATS = (".parquet", ".csv")
+
+
+def merge_responses(
+    matrices: Sequence[ResponseMatrix], *, repeats: str = "error"
+) -> ResponseMatrix:
+    """Put response matrices together: their respondents and items, each once.
+
+    Parameters
+    ----------
+    matrices
+        At least one. The result is sparse if one of them is.
+    repeats
+        What a cell that several of them hold is: an "error" (default), trials to "count", the
+        response of the "first", or right if the share of right trials is large enough
+        ("mean>=0.5", or any other share).
+
+    Returns
+    -------
+    ResponseMatrix
+        Respondents and items in the order in which they first occur, with their tables.
+
+    Raises
+    ------
+    ValueError
+        If there is no matrix, if a cell is in several and that is an error, or if the first of
+        several trials is wanted of a matrix that counts them.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> from irtkit.io.merging import merge_responses
+    >>> one = irtkit.ResponseMatrix([[1, 0]], ["gpt"], ["q1", "q2"])
+    >>> other = irtkit.ResponseMatrix([[1]], ["llama"], ["q2"])
+    >>> merge_responses([one, other]).values
+    array([[ 1,  0],
+           [-1,  1]], dtype=int8)
+    """
+    check_repeats(repeats)
+    if not matrices:
+        raise ValueError("matrices is empty: at least one is needed")
+    counted = any(matrix.has_repeats for matrix in matrices)
+    if counted and repeats == "first":
+        raise ValueError("repeats='first' needs to know which trial was first: they were counted")
+    rows = _numbers(label for matrix in matrices for label in matrix.respondents)
+    columns = _numbers(label for matrix in matrices for label in matrix.items)
+    parts = [_trials(matrix, rows, columns) for matrix in matrices]
+    cells, codes = (np.concatenate(part) for part in zip(*parts, strict=True))
+    names = tuple(rows), tuple(columns)
+    if repeats == "error":
+        refuse_repeats(cells, *names)
+    sparse = any(matrix.is_sparse for matrix in matrices)
+    merged = ResponseMatrix.of_rows(cells, codes, names, repeats=repeats, sparse=sparse)
+    return merged.with_tables(
+        _first_rows(matrix.item_table for matrix in matrices),
+        _first_rows(matrix.respondent_table for matrix in matrices),
+    )
+
+
+def write_long(responses: ResponseMatrix, path: str | os.PathLike[str]) -> None:
+    """Write a matrix as a table with a row per response: ``.parquet`` or ``.csv``.
+
+    It reads back equal: with ``repeats="count"`` where trials were repeated, and for a sparse
+    matrix with ``sparse=True`` and labels in the order in which their responses occur. Of a dense
+    matrix a missing cell is a row without a response.
+
+    Raises
+    ------
+    ValueError
+        If the name ends in neither.
+    """
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    ending = Path(path).suffix.lower()
+    if ending not in LONG_FORMATS:
+        raise ValueError(f"the file must end in {' or '.join(LONG_FORMATS)}, got {str(path)!r}")
+    n_items = responses.n_items
+    cells, codes = _trials(responses, None, None)
+    if not responses.is_sparse:
+        missing = np.flatnonzero(responses.trials == 0)
+        cells = np.concatenate([cells, missing])
+        codes = np.concatenate([codes, np.full(missing.size, MISSING, np.int8)])
+        order = np.argsort(cells, kind="stable")
+        cells, codes = cells[order], codes[order]
+
+    def labels(numbers: NDArray[np.int64], names: tuple[str, ...]) -> Any:
+        return pa.DictionaryArray.from_arrays(numbers.astype(np.int32), list(names))
+
+    table = pa.table(
+        {
+            "respondent": labels(cells // n_items, responses.respondents),
+            "item": labels(cells % n_items, responses.items),
+            "response": pa.array(codes, mask=codes == MISSING),
+        }
+    )
+    with replacing(path) as temporary:
+        if ending == ".csv":
+            text = [
+                pyarrow.compute.cast(table[name], pyarrow.string()) for name in table.schema.names
+            ]
+            pyarrow.csv.write_csv(pa.table(text, table.schema.names), temporary)
+        else:
+            pyarrow.parquet.write_table(table, temporary)
+
+
+def _numbers(labels: Iterable[str]) -> dict[str, int]:
+    return {label: number for number, label in enumerate(dict.fromkeys(labels))}
+
+
+def _trials(
+    matrix: ResponseMatrix, rows: dict[str, int] | None, columns: dict[str, int] | None
+) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+    """Cell and response of every trial, the right ones of a cell first; labels renumbered."""
+    right, tried = matrix.observed
+    trials = tried.data.astype(np.int64)
+    row = np.repeat(np.arange(matrix.n_respondents), np.diff(tried.indptr))
+    column = tried.indices.astype(np.int64)
+    n_items = matrix.n_items
+    if rows is not None and columns is not None:
+        row = np.array([rows[label] for label in matrix.respondents])[row]
+        column = np.array([columns[label] for label in matrix.items])[column]
+        n_items = len(columns)
+    number = np.arange(trials.sum()) - np.repeat(np.cumsum(trials) - trials, trials)
+    codes = number < np.repeat(right.data.astype(np.int64), trials)
+    return np.repeat(row * n_items + column, trials), codes.astype(np.int8)
+
+
+def _first_rows(tables: Iterable[Any]) -> Any:
+    """Rows of all tables, each label's from the first that has it; None where there are none."""
+    import pandas as pd
+
+    known = [table for table in tables if table is not None]
+    if not known:
+        return None
+    together = pd.concat(known)
+    return together[~together.index.duplicated()]

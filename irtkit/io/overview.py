@@ -1,0 +1,235 @@
+"""What a path holds, before anything is fitted: formats, systems, tasks, metrics, and what to type.
+
+The settings that are proposed are the least that make a matrix: where a task was marked by several
+metrics the first that is right or wrong in every sample, where a metric is by several filters the
+first of these, repeats counted where there are any, a threshold of one half where scores are
+shares. They are tried before they are proposed.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shlex
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.checks import first_names
+from irtkit.io import logs, reading
+from irtkit.printed import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from irtkit.io.samples import Measure, Samples
+    from irtkit.responses import ResponseMatrix
+
+_HALF = 0.5
+_SHOWN = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Overview:
+    """What a path holds; printed, it is the answer of ``irtkit inspect``."""
+
+    path: str
+    formats: dict[str, int]
+    """Files by format and version."""
+    tasks: dict[str, list[str]]
+    """What is known of every task of the logs, as sentences."""
+    matrix: ResponseMatrix | None
+    """The matrix that the settings make."""
+    settings: dict[str, Any]
+    """Arguments of `irtkit.read_responses` that are not the defaults."""
+    problem: str = ""
+    """Why no settings make a matrix."""
+    notes: list[str] = field(default_factory=list)
+    """What was skipped, failed or is not the newest."""
+
+    @property
+    def command(self) -> str:
+        """The command that fits what the path holds, empty where none does."""
+        if self.matrix is None:
+            return ""
+        options = []
+        for name, value in self.settings.items():
+            text = ",".join(value) if isinstance(value, list) else str(value)
+            options.append(f"--{name} {shlex.quote(text)}")
+        return " ".join(["irtkit fit", shlex.quote(self.path), *options])
+
+    def __str__(self) -> str:
+        lines = [f"{printable(self.path)}"]
+        lines += [f"  {kind}: {n} file{'s' * (n > 1)}" for kind, n in self.formats.items()]
+        for task, sentences in self.tasks.items():
+            lines += ["", f"task {printable(task)}", *(f"  {printable(one)}" for one in sentences)]
+        lines += ["", *_sentences(self.matrix)] if self.matrix is not None else []
+        lines += [printable(note) for note in self.notes]
+        if self.problem:
+            return "\n".join([*lines, "", f"cannot be fitted: {printable(self.problem)}"])
+        return "\n".join([*lines, "", "to fit it:", f"  {self.command}"])
+
+
+def overview(path: str | os.PathLike[str]) -> Overview:
+    r"""Look at a file, a folder or a pattern of logs, or at a table.
+
+    Raises
+    ------
+    ValueError
+        If a log is damaged, or nothing is of a known format.
+    OSError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from irtkit.io.overview import overview
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "runs.csv")
+    ...     _ = path.write_text("model,item,correct\na,q1,1\na,q1,0\nb,q2,1\n")
+    ...     found = overview(path)
+    >>> found.settings
+    {'repeats': 'count'}
+    >>> found.matrix
+    ResponseMatrix(2 respondents × 2 items, 50.0% missing, 1.5 trials a cell on average)
+    """
+    name = os.fspath(path)
+    several = Path(name).is_dir() or logs.is_pattern(name)
+    if not several and not _is_log(Path(name)):
+        seen = Overview(name, {reading.format_of(name): 1}, {}, None, {})
+        return _tried(seen, functools.partial(reading.read_responses, name))
+    found = logs.read_files(logs.files_of(name))
+    if not found.readings:
+        raise ValueError(f"{name}: none of the {len(found.skipped)} files is an evaluation log")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        logs.warn_of_skipped(found)
+        try:
+            readings = logs.newest(found)
+        except ValueError:
+            readings = []
+    samples = [one.samples for one in found.readings]
+    formats = Counter(f"{one.format} ({one.version})" for one in samples)
+    by_task: dict[tuple[str, str], list[Samples]] = {}
+    for one in readings:
+        by_task.setdefault(one.kind, []).append(one.samples)
+    tasks = {f"{task} ({form})": _of_task(each) for (form, task), each in by_task.items()}
+    settings = _choices(by_task)
+    notes = [str(one.message) for one in caught]
+    failed = [one for one in samples if one.n_failed or one.unfinished]
+    if failed:
+        listed = [
+            f"{one.path.name} ({one.n_failed} failed{f', {one.unfinished}' * bool(one.unfinished)})"
+            for one in failed
+        ]
+        notes.append(f"runs that did not end well, or with failed samples: {first_names(listed)}")
+    seen = Overview(name, dict(formats), tasks, None, settings, notes=notes)
+    return _tried(seen, functools.partial(logs.matrix_of, found))
+
+
+def _is_log(path: Path) -> bool:
+    return logs.log_format(path, logs.head_of(path)) is not None
+
+
+def _tried(seen: Overview, matrix: Callable[..., ResponseMatrix]) -> Overview:
+    """Add the least of repeats and threshold that makes a matrix."""
+    problem = ""
+    counted, graded = {"repeats": "count"}, {"threshold": _HALF}
+    for more in ({}, counted, graded, graded | counted):
+        settings = seen.settings | more
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                made = matrix(**settings)
+        except ValueError as error:
+            problem = problem or str(error)
+        else:
+            return replace(seen, matrix=made, settings=settings)
+    return replace(seen, problem=problem)
+
+
+def _of_task(samples: list[Samples]) -> list[str]:
+    systems = list(dict.fromkeys(one.respondent for one in samples))
+    measures = logs.measures_of(samples)
+    unmarked = {measure for one in samples for measure in one.not_marks}
+    marks = [str(one) for one in measures if one not in unmarked]
+    numbers = [str(one) for one in measures if one in unmarked]
+    n_samples = sum(one.n_samples for one in samples)
+    sentences = [
+        f"systems ({len(systems)}): {first_names(systems, shown=_SHOWN)}",
+        f"samples: {n_samples}",
+        f"metrics: {first_names(marks, shown=_SHOWN) or 'none that all systems have'}",
+    ]
+    if numbers:
+        sentences.append(f"other numbers: {first_names(numbers, shown=_SHOWN)}")
+    return sentences
+
+
+def _choices(by_task: dict[tuple[str, str], list[Samples]]) -> dict[str, Any]:
+    """Names of metrics and filters, where somebody has to choose."""
+    metrics: list[str] = []
+    filters: list[str] = []
+    for samples in by_task.values():
+        unmarked = {measure for one in samples for measure in one.not_marks}
+        marks = [one for one in logs.measures_of(samples) if one not in unmarked]
+        if not marks:
+            continue
+        names = {one.metric for one in marks}
+        defaults = {one.default for one in samples}
+        default = defaults.pop() if len(defaults) == 1 else None
+        doubtful = any(one.doubt for one in samples)
+        chosen = next((name for name in metrics if name in names), None)
+        if chosen is None:
+            settled = [one for one in marks if _is_right_or_wrong(samples, one)] or marks
+            chosen = default if default in names else settled[0].metric
+            if len(names) > 1 and (default not in names or doubtful):
+                metrics.append(chosen)
+        by = [one.filter for one in marks if one.metric == chosen]
+        if len(by) > 1 and not set(filters) & set(by):
+            filters.append(by[0])
+    return {name: given for name, given in (("metric", metrics), ("filter", filters)) if given}
+
+
+def _is_right_or_wrong(samples: list[Samples], measure: Measure) -> bool:
+    scores = np.concatenate([one.scores[measure][1] for one in samples])
+    return bool((np.isnan(scores) | (scores == 0) | (scores == 1)).all())
+
+
+def _sentences(matrix: ResponseMatrix) -> list[str]:
+    """Size, share missing, and blocks of a matrix."""
+    lines = [
+        f"{matrix!r}",
+        f"respondents: {first_names([*map(printable, matrix.respondents)], shown=_SHOWN)}",
+        f"items: {first_names([*map(printable, matrix.items)], shown=_SHOWN)}",
+    ]
+    blocks = _blocks(matrix)
+    if blocks.max() > 0:
+        names = [
+            first_names([printable(matrix.respondents[k]) for k in np.flatnonzero(blocks == block)])
+            for block in range(blocks.max() + 1)
+        ]
+        lines.append(
+            f"{len(names)} blocks of systems share no items, so that their abilities cannot be "
+            f"compared: {first_names(names, ' | ')}"
+        )
+    return lines
+
+
+def _blocks(matrix: ResponseMatrix) -> NDArray[np.intp]:
+    """Block of every respondent: those of different blocks have no items in common."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    rows, columns = matrix.observed.trials.nonzero()
+    n = matrix.n_respondents + matrix.n_items
+    places = (rows, columns + matrix.n_respondents)
+    graph = coo_array((np.ones(len(rows), np.int8), places), shape=(n, n))
+    _, labels = connected_components(graph, directed=False)
+    _, blocks = np.unique(labels[: matrix.n_respondents], return_inverse=True)
+    return blocks

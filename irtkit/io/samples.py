@@ -1,0 +1,183 @@
+"""What every reader of evaluation logs yields: the samples of one respondent on one task.
+
+An evaluation harness writes a record per question: which one it was, what was asked and expected,
+and how the answer was marked by one metric or several. `Samples` holds these of one file, whatever
+the harness; `irtkit.io.logs` makes one response matrix of many.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Container
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+_LONGEST_TEXT = 10_000
+"""Characters of a text that are kept, some four pages: enough to see what is asked."""
+_LONGEST_METADATA = 1000
+"""Characters of a value that item metadata keep: categories and short lists, not documents."""
+
+
+class Measure(NamedTuple):
+    """What a sample was marked by: a metric, and the filter of the answer before it, if any."""
+
+    metric: str
+    filter: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.metric} (filter {self.filter})" if self.filter else self.metric
+
+
+Known = Container[tuple[str, str, str | None]]
+"""Task, name and content of items of which an earlier log has said what there is to say."""
+
+
+class Item(NamedTuple):
+    """What a log says of an item."""
+
+    content: str | None = None
+    """A hash, or whatever else differs where two items are called alike; None where unknown."""
+    text: str | None = None
+    target: str | None = None
+    metadata: Mapping[str, Any] = {}
+
+
+@dataclass(eq=False)
+class Samples:
+    """Samples of one respondent on one task, from one file."""
+
+    path: Path
+    format: str
+    version: str
+    respondent: str
+    task: str
+    written: str = ""
+    """When the run was made, such that later is greater: of several the newest counts."""
+    items: dict[str, Item] = field(default_factory=dict)
+    scores: dict[Measure, tuple[Any, Any]] = field(default_factory=dict)
+    """Positions of the items and scores of all samples, NaN where a score is missing: lists, or
+    arrays. The same position again is a repeat."""
+    not_marks: frozenset[Measure] = frozenset()
+    """Measures that are no marks (tokens, seconds), which count only where they are named."""
+    default: str | None = None
+    """The metric that the format itself says is right or wrong."""
+    doubt: str = ""
+    """Why that one cannot be taken unasked."""
+    about: dict[str, Any] = field(default_factory=dict)
+    """What the log says of the respondent: release date, size, family."""
+    unfinished: str = ""
+    """How the run ended, where not well."""
+    n_samples: int = 0
+    n_failed: int = 0
+    """Samples that failed, which are missing and not wrong."""
+    n_planned: int | None = None
+    """Samples that the run was to have, where the log says so."""
+    known: Known = ()
+
+    def __post_init__(self) -> None:
+        for kind in ("respondent", "task"):
+            if not getattr(self, kind).strip():
+                raise ValueError(f"the log does not say which {kind} it is of")
+            refuse_half_characters(getattr(self, kind))
+        self._positions: dict[str, int] = {}
+
+    def position(
+        self,
+        item: Any,
+        content: str | None = None,
+        describe: Callable[[Any], Item] | None = None,
+        record: Any = None,
+    ) -> int:
+        """Position of an item by its name; of one that is not known the record is asked."""
+        position = self._positions.get(item)
+        if position is None:
+            if not item.strip():
+                raise ValueError("a sample has an empty id")
+            refuse_half_characters(item)
+            position = self._positions[item] = len(self.items)
+            new = describe is not None and (self.task, item, content) not in self.known
+            self.items[item] = describe(record) if describe and new else Item(content)
+        return position
+
+    def add(self, position: int, measure: Measure, score: float) -> None:
+        """Add the score of a sample, NaN where it is missing."""
+        kept = self.scores.get(measure)
+        if kept is None:
+            kept = self.scores[measure] = ([], [])
+        kept[0].append(position)
+        kept[1].append(score)
+
+
+def refuse_half_characters(label: str) -> None:
+    """Refuse a label that no file could hold: JSON may name half of a character."""
+    if not label.isascii():
+        try:
+            label.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(f"the label {label!r:.80} holds half a character") from error
+
+
+def score_of(value: Any) -> float | None:
+    """A number or a yes or no as a float, NaN for a missing score; None for anything else."""
+    if value.__class__ is float:
+        return value
+    if value is True or value is False:
+        return 1.0 if value else 0.0
+    if isinstance(value, float | int):  # booleans are
+        try:
+            return float(value)
+        except OverflowError:
+            return math.inf
+    return math.nan if value is None else None
+
+
+def text_of(value: Any) -> str | None:
+    """Text as it is, a number or a list of texts as text; None for anything else, and if empty."""
+    if isinstance(value, str):
+        if len(value) > _LONGEST_TEXT:
+            value = f"{value[:_LONGEST_TEXT]}…"
+        whole = value if value.isascii() else value.encode("utf-8", "replace").decode()
+        return whole or None
+    if isinstance(value, bool | int | float):
+        return str(value)
+    if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
+        return text_of(" | ".join(value))
+    return None
+
+
+def metadata_of(record: Any, leave_out: Iterable[str] = ()) -> dict[str, Any]:
+    """What a record says shortly: numbers, yes or no, short texts and lists of them."""
+    if not isinstance(record, dict):
+        return {}
+    kept = {}
+    for name, value in record.items():
+        short = value if isinstance(value, bool | int | float) else text_of(value)
+        if short is None or name in leave_out or not name.strip():
+            continue
+        if not isinstance(short, str) or len(short) <= _LONGEST_METADATA:
+            kept[name] = short
+    return kept
+
+
+def name_of(value: Any, what: str) -> str:
+    """A name or number that a log gives, as text."""
+    if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
+        raise ValueError(f"{what} must be text, got {value!r:.80}")
+    return str(value)
+
+
+def named_by_file(path: Path, ending: str) -> str:
+    """Name of a file without its suffixes and an ending; of its folder, if nothing else is left."""
+    stem = re.sub(r"(\.gz)?$", "", path.name).rsplit(".", 1)[0]
+    return re.sub(f"{ending}$", "", stem) or path.absolute().parent.name
+
+
+def changed(path: Path) -> str:
+    """When a file was last changed, for logs that do not say when they were written."""
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat()

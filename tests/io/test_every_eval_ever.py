@@ -1,0 +1,107 @@
+"""Samples of Every Eval Ever: marks, scores, and where the two disagree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from irtkit.io import read_responses
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def evaluation(score: float | None, *, correct: bool | None) -> dict[str, Any]:
+    return {"evaluation": {"score": score, "is_correct": correct}}
+
+
+@pytest.mark.parametrize(
+    ("score", "correct", "held"),
+    [
+        (0.7, None, "no is_correct"),
+        (0.2, True, "is_correct True"),
+        (1.0, False, "is_correct False"),
+    ],
+)
+def test_a_mark_that_is_absent_or_contradicts_the_score_is_not_taken_unasked(
+    tmp_path: Path, make: Any, score: float, correct: bool | None, held: str
+) -> None:
+    records = [make.every_eval_ever_record("a", **evaluation(score, correct=correct))]
+    path = make.write_every_eval_ever(tmp_path, [*records, make.every_eval_ever_record("b")])
+    with pytest.raises(ValueError, match=f"sample 'a' has {held} and a score of .*threshold="):
+        read_responses(path)
+    mark = -1 if correct is None else int(correct)
+    assert read_responses(path, metric="is_correct").values.tolist() == [[mark, 1]]
+    assert read_responses(path, threshold=0.5).values.tolist() == [[int(score >= 0.5), 1]]
+
+
+def test_marks_are_taken_where_scores_are_other_numbers(tmp_path: Path, make: Any) -> None:
+    path = make.write_every_eval_ever(
+        tmp_path, [make.every_eval_ever_record("a", **evaluation(37.5, correct=False))]
+    )
+    assert read_responses(path).values.tolist() == [[0]]
+
+
+def test_several_results_of_one_sample_are_filters_and_no_repeats(
+    tmp_path: Path, make: Any
+) -> None:
+    records = [
+        make.every_eval_ever_record("a", evaluation_result_id=f"sums.{name}", **of)
+        for name, of in (
+            ("strict", evaluation(0, correct=False)),
+            ("lenient", evaluation(1, correct=True)),
+        )
+    ]
+    path = make.write_every_eval_ever(tmp_path, records)
+    with pytest.raises(ValueError, match="pass filter='strict' or filter='lenient'"):
+        read_responses(path, repeats="count")
+    assert read_responses(path, filter="lenient").values.tolist() == [[1]]
+
+
+def test_several_lines_of_one_sample_are_repeats(tmp_path: Path, make: Any) -> None:
+    path = make.write_every_eval_ever(tmp_path, [make.every_eval_ever_record("a")] * 2)
+    assert read_responses(path, repeats="count").trials.tolist() == [[2]]
+
+
+def test_a_file_may_hold_several_models_and_evaluations(tmp_path: Path, make: Any) -> None:
+    records = [
+        make.every_eval_ever_record("a", model_id=model, evaluation_name=task)
+        for model in ("one", "two")
+        for task in ("sums", "words")
+    ]
+    responses = read_responses(make.write_every_eval_ever(tmp_path, records))
+    assert responses.respondents == ("one", "two")
+    assert responses.items == ("sums/a", "words/a")
+
+
+def test_what_is_known_of_the_model_comes_from_the_summary(tmp_path: Path, make: Any) -> None:
+    path = make.write_every_eval_ever(tmp_path, [make.every_eval_ever_record("a")])
+    responses = read_responses(path)
+    assert responses.respondent_table.to_dict("index") == {"org/gpt": {"developer": "org"}}
+    assert read_responses(tmp_path / "f3a1.json") == responses
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"schema_version": "0.2.1"}, "schema_version is '0.2.1'; 0.3 is read"),
+        ({"model_id": None}, "model_id must be text"),
+        ({"evaluation": None}, "'evaluation' must be an object"),
+        ({"evaluation": {"score": "high"}}, "is_correct and score must be numbers"),
+        ({"sample_id": {}}, "sample_id must be text"),
+        ({"evaluation_id": []}, "unhashable"),
+    ],
+)
+def test_a_fault_is_named_with_its_line(
+    tmp_path: Path, make: Any, fields: dict[str, Any], message: str
+) -> None:
+    path = make.write_every_eval_ever(tmp_path, [make.every_eval_ever_record("a", **fields)])
+    with pytest.raises(ValueError, match=f"^{path.name}: line 1: .*{message}"):
+        read_responses(path)
+
+
+def test_a_summary_without_its_samples_says_so(tmp_path: Path, make: Any) -> None:
+    make.write_every_eval_ever(tmp_path).unlink()
+    with pytest.raises(ValueError, match=r"its samples, in f3a1_samples.jsonl, are not beside it"):
+        read_responses(tmp_path / "f3a1.json")

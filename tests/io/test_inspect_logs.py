@@ -1,0 +1,143 @@
+"""Logs of Inspect: archives and JSON, scores of every kind, crashed runs, and archives that lie."""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from irtkit.io import inspect_logs, read_responses
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("value", "mark"),
+    [("C", 1), ("I", 0), ("N", 0), ("yes", 1), ("No", 0), (True, 1), (0, 0), (1.0, 1), ("1", 1)],
+)
+def test_a_score_counts_as_inspect_counts_it(
+    tmp_path: Path, make: Any, value: Any, mark: int
+) -> None:
+    path = make.write_inspect(tmp_path, [make.inspect_sample("a", value)])
+    assert read_responses(path).values.tolist() == [[mark]]
+
+
+def test_partly_right_is_a_half(tmp_path: Path, make: Any) -> None:
+    path = make.write_inspect(tmp_path, [make.inspect_sample("a", "P")])
+    assert read_responses(path, threshold=0.5).values.tolist() == [[1]]
+    assert read_responses(path, threshold=0.6).values.tolist() == [[0]]
+
+
+def test_each_value_of_a_score_is_a_metric(tmp_path: Path, make: Any) -> None:
+    path = make.write_inspect(tmp_path, [make.inspect_sample("a", {"form": "C", "sum": "I"})])
+    with pytest.raises(ValueError, match=r"metric='match.form' or metric='match.sum'"):
+        read_responses(path)
+    assert read_responses(path, metric="match.sum").values.tolist() == [[0]]
+
+
+def test_json_and_archives_hold_the_same(tmp_path: Path, make: Any) -> None:
+    samples = [make.inspect_sample(1, "C"), make.inspect_sample("b", "I")]
+    (tmp_path / "log.json").write_text(json.dumps(make.inspect_header() | {"samples": samples}))
+    archive = make.write_inspect(tmp_path, samples)
+    assert read_responses(tmp_path / "log.json") == read_responses(archive)
+
+
+def test_a_crashed_run_is_read_from_its_journal(tmp_path: Path, make: Any) -> None:
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        start = make.inspect_header()
+        del start["status"]
+        archive.writestr("_journal/start.json", json.dumps(start))
+        for number, item in ((10, "b"), (9, "a")):
+            sample = [make.inspect_sample(item, "C" if item == "a" else "I")]
+            archive.writestr(f"_journal/summaries/{number}.json", json.dumps(sample))
+    with pytest.warns(UserWarning, match=r"2 of 3 samples, 0 failed, status crashed"):
+        responses = read_responses(path)
+    assert responses.items == ("sums/a", "sums/b")
+    assert responses.values.tolist() == [[1, 0]]
+
+
+def test_zstd_is_read_or_the_extra_is_named(
+    tmp_path: Path, make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples = [make.inspect_sample("a", "C")]
+    expected = read_responses(make.write_inspect(tmp_path, samples))
+    path = tmp_path / "zstd.eval"
+    backport = pytest.importorskip("backports.zstd.zipfile")
+    with backport.ZipFile(path, "w", 93) as archive:
+        archive.writestr("header.json", json.dumps(make.inspect_header()))
+        archive.writestr("summaries.json", json.dumps(samples))
+    assert read_responses(path) == expected
+    if sys.version_info < (3, 14):
+        monkeypatch.setitem(sys.modules, "backports.zstd", None)
+        with pytest.raises(ImportError, match=r"zstd.eval .* pip install 'irtkit\[zstd\]'"):
+            read_responses(path)
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"header.json": "{}", "summaries.json": "[]"}, "no record of the evaluation"),
+        ({"header.json": '{"eval": {}}', "summaries.json": "[]"}, "eval.model must be text"),
+        ({"header.json": "{", "summaries.json": "[]"}, "header.json is not JSON"),
+        ({"summaries.json": "[]"}, "neither header.json nor"),
+        (
+            {"header.json": '{"eval": {"model": "m", "task": "t"}}', "summaries.json": "{}"},
+            "no sam",
+        ),
+        (
+            {"header.json": '{"eval": {"model": "m", "task": "t"}}', "summaries.json": "[[1]]"},
+            "sample 1: is no JSON object",
+        ),
+        ({"header.json": b"\xff", "summaries.json": "[]"}, r"not UTF-8 text \(byte 0xff\)"),
+    ],
+)
+def test_a_fault_is_named_with_its_member(
+    tmp_path: Path, members: dict[str, str], message: str
+) -> None:
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    with pytest.raises(ValueError, match=f"^log.eval: .*{message}"):
+        read_responses(path)
+
+
+def bomb(path: Path, make: Any, *, stated: int | None = None) -> Path:
+    """Write an archive whose summaries unpack to more than is read, and say another size."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", json.dumps(make.inspect_header()))
+        with archive.open("summaries.json", "w", force_zip64=True) as member:
+            for _ in range(3):
+                member.write(b" " * 2**20)
+    if stated is not None:
+        content = bytearray(path.read_bytes())
+        entry = content.rindex(b"PK\x01\x02")
+        content[entry + 24 : entry + 28] = struct.pack("<I", stated)
+        path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("stated", [None, 100])
+def test_an_archive_that_unpacks_without_end_is_refused(
+    tmp_path: Path, make: Any, monkeypatch: pytest.MonkeyPatch, stated: int | None
+) -> None:
+    monkeypatch.setattr(inspect_logs, "MOST_BYTES", 2**20)
+    path = bomb(tmp_path / "log.eval", make, stated=stated)
+    with pytest.raises(ValueError, match=r"^log.eval: .*(more than 1 MiB|damaged|not JSON)"):
+        read_responses(path)
+
+
+@pytest.mark.parametrize("name", ["../../escaped.json", "/escaped.json", "C:\\escaped.json"])
+def test_names_of_members_are_never_paths(tmp_path: Path, make: Any, name: str) -> None:
+    path = make.write_inspect(tmp_path, [make.inspect_sample("a", "C")])
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(name, "{}")
+    before = sorted(tmp_path.parent.rglob("*"))
+    assert read_responses(path).values.tolist() == [[1]]
+    assert sorted(tmp_path.parent.rglob("*")) == before

@@ -1,0 +1,56 @@
+"""JSON is read within bounds, and a fault has its place."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING
+
+import pytest
+
+from irtkit.io import json_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_a_line_without_end_is_refused(
+    file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, compress: Callable[[bytes], bytes]
+) -> None:
+    monkeypatch.setattr(json_text, "MOST_LINE_BYTES", 2**20)
+    path = file(compress(b"{}\n" + b"x" * (2**20 + 1)))
+    with pytest.raises(ValueError, match="line 2 is longer than 1 MiB"):
+        list(json_text.json_lines(path))
+
+
+def test_a_document_without_end_is_refused(
+    file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_text, "MOST_BYTES", 2**20)
+    with pytest.raises(ValueError, match="the file holds more than 1 MiB"):
+        json_text.json_document(file(gzip.compress(b" " * 2**21)))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"{", "the file is not JSON: .* at column 2"),
+        (b"{\n1}", "not JSON: .* at line 2, column 1"),
+        (b"[\xff]", r"not UTF-8 text \(byte 0xff\)"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b"1" * 5000, "the file: .*digits"),
+        (b"", "not JSON"),
+    ],
+)
+def test_a_fault_is_one_message(file: Callable[..., Path], content: bytes, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        json_text.json_document(file(content))
+
+
+def test_a_companion_that_cannot_be_read_is_no_trouble(file: Callable[..., Path]) -> None:
+    assert json_text.companion(file("{")) == {}
+    assert json_text.companion(file("[1]")) == {}
+    assert json_text.companion(file('{"a": 1}')) == {"a": 1}
+    assert json_text.companion(file(b"").with_name("absent")) == {}
+    assert json_text.companion(file(b"\x1f\x8b damaged")) == {}
