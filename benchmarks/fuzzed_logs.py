@@ -50,7 +50,7 @@ VALUES: list[Any] = [
 def logs_of_the_tests(folder: Path) -> list[Path]:
     """Write the logs that the tests of the readers write."""
     module = runpy.run_path(str(ROOT / "tests" / "io" / "conftest.py"))
-    written = []
+    written = [ROOT / "tests" / "data" / "py_irt_minitest.jsonlines"]
     for name, write in module["WRITERS"].items():
         (folder / name).mkdir()
         written.append(write(folder / name))

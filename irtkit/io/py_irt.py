@@ -15,6 +15,7 @@ import numpy as np
 from irtkit.codes import MISSING, ResponseCodes
 from irtkit.files import replacing
 from irtkit.io.json_text import text_lines
+from irtkit.io.samples import refuse_half_characters
 from irtkit.io.text import without_repeats
 from irtkit.responses import ResponseMatrix, refuse_sparse
 
@@ -55,6 +56,8 @@ def read(source: Source) -> ResponseMatrix:
         columns = [items.setdefault(item, len(items)) for item in responses]
         rows[subject] = (np.array(columns, np.int32), np.frombuffer(cells, np.int8))
     codes.refuse_invalid(list(rows), items_at_fault)
+    for label in (*rows, *items):
+        refuse_half_characters(label)
     values = np.full((len(rows), len(items)), MISSING, dtype=np.int8)
     for row, (columns_of_row, cells_of_row) in enumerate(rows.values()):
         values[row, columns_of_row] = cells_of_row

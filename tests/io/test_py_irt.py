@@ -89,6 +89,14 @@ def test_a_fault_is_named_with_its_line(
         read_responses(file(GOOD + second + "\n"))
 
 
+@pytest.mark.parametrize("name", ["subject_id", "a"])
+def test_half_a_character_is_no_label(file: Callable[..., Path], name: str) -> None:
+    half = '"\\ud800"'
+    content = GOOD.replace('"x"' if name == "subject_id" else '"a"', half)
+    with pytest.raises(ValueError, match="holds half a character"):
+        read_responses(file(content))
+
+
 def test_respondents_without_any_item_are_no_matrix(file: Callable[..., Path]) -> None:
     with pytest.raises(ValueError, match="empty: 1 respondents × 0 items"):
         read_responses(file('{"subject_id": "x", "responses": {}}'))
