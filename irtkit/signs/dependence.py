@@ -79,9 +79,9 @@ for 0.29, with 1.5 for 0.95, with 2 for 1.00; with 4, 40 families of five that d
 their answers count for 0.74 in place of 0.67 on 100 items."""
 _STRONGEST_PULL = 4.0
 """A family counts by θ², its part of V, up to that at 2 SDs; beyond, curves are extrapolated."""
-_FEW_RESPONDENTS, _FEW_ITEMS, _LEAST_RESPONDENTS = 256, 500, 20
+_FEW_RESPONDENTS, _FEW_ITEMS, _LEAST_RESPONDENTS = 128, 500, 20
 """Respondents and items at most, and respondents at least, from which it is told whether pairs
-disagree: 256 respondents have 32,640 pairs, of which noise leaves 44 below −3."""
+disagree: 128 respondents have 8,128 pairs, of which noise leaves 11 below −3."""
 _BELOW_MINUS_3 = 0.00135
 """Of a standard normal."""
 _SAID_BELOW, _LEAST_SAID = 0.9, 30
