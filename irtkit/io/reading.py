@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from irtkit.checks import first_names
-from irtkit.io import delimited, logs, parquet, py_irt
+from irtkit.io import delimited, log_matrix, logs, parquet, py_irt
 from irtkit.io.merging import merge_responses
 from irtkit.io.source import Source
 from irtkit.io.text import naming
@@ -42,7 +42,7 @@ def _log(name: str) -> Format:
 
 
 def _matrix(found: logs.Logs, source: Source) -> ResponseMatrix:
-    return logs.matrix_of(
+    return log_matrix.matrix_of(
         found,
         metric=source.metric,
         filter=source.filter,
@@ -191,7 +191,7 @@ def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMa
             f"there are no evaluation logs or tables among the {len(files)} files ({names})"
         )
     found.skipped = [file for file in found.skipped if file not in tables]
-    logs.warn_of_skipped(found)
+    log_matrix.warn_of_skipped(found)
     matrices = []
     for file in tables:
         with naming(file):
