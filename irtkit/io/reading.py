@@ -42,14 +42,17 @@ def _log(name: str) -> Format:
 
 
 def _matrix(found: logs.Logs, source: Source) -> ResponseMatrix:
-    return log_matrix.matrix_of(
-        found,
-        metric=source.metric,
-        filter=source.filter,
-        threshold=source.threshold,
-        repeats=source.repeats,
-        sparse=source.sparse,
-    )
+    try:
+        return log_matrix.matrix_of(
+            found,
+            metric=source.metric,
+            filter=source.filter,
+            threshold=source.threshold,
+            repeats=source.repeats,
+            sparse=source.sparse,
+        )
+    except MemoryError as error:
+        raise ValueError("the matrix and its texts need more memory than there is") from error
 
 
 FORMATS = {
