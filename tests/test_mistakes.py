@@ -69,6 +69,7 @@ TYPED = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:repeated trials of a cell agree")
 @pytest.mark.parametrize("form", ["pandas", "pyarrow", "polars", "records", "file"])
 @pytest.mark.parametrize("name", MISTAKES)
 def test_what_the_message_says_to_type_works(

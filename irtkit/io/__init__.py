@@ -8,7 +8,8 @@
 - `irtkit.io.inspect_logs`, `irtkit.io.lm_eval`, `irtkit.io.every_eval_ever`, `irtkit.io.helm`,
   `irtkit.io.evalplus`, `irtkit.io.swe_bench`, `irtkit.io.openml`, `irtkit.io.open_llm`: one file
   per format of logs
-- `irtkit.io.logs`: many logs become one matrix
+- `irtkit.io.logs`: which files are logs, and what they hold; `irtkit.io.log_matrix`: one matrix of
+  them
 - `irtkit.io.memory`: data frames, arrays, lists of records and dicts
 - `irtkit.io.reading`: recognises a format and calls its reader
 - `irtkit.io.merging`: matrices put together, and written as a long table

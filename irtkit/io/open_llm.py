@@ -30,6 +30,8 @@ _HASHED = 16
 _ROWS_AT_ONCE = 100
 """Rows in memory at once: prompts are long, and may be written once for many rows."""
 _MOST_ROWS = 10**7
+_MOST_CHARACTERS = 2**30
+"""Of all prompts: a hundred thousand of 10,000 characters each. A dictionary may repeat one."""
 
 
 def recognise(path: Path, head: bytes) -> bool:
@@ -55,11 +57,15 @@ def read(path: Path, known: Known = ()) -> list[Samples]:
     samples = Samples(path, NAME, "details", _respondent(path), name, written, known=known)
     samples.default = _default(task)
     again: dict[str, int] = {}
+    n_characters = 0
     for record in _records(path):
         doc = record["doc"] if isinstance(record.get("doc"), dict) else record
         prompt = record.get("full_prompt") or doc.get("query")
         if not isinstance(prompt, str):
             raise ValueError(f"row {samples.n_samples + 1} has no prompt")
+        n_characters += len(prompt)
+        if n_characters > _MOST_CHARACTERS:
+            raise ValueError(f"the prompts hold more than {_MOST_CHARACTERS >> 20} Mi characters")
         hashed = hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()[:_HASHED]
         again[hashed] = again.get(hashed, 0) + 1
         item = hashed if again[hashed] == 1 else f"{hashed}-{again[hashed]}"

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.checks import first_names
-from irtkit.io import logs, reading
+from irtkit.io import log_matrix, logs, reading
 from irtkit.printed import printable
 
 if TYPE_CHECKING:
@@ -110,9 +110,9 @@ def overview(path: str | os.PathLike[str]) -> Overview:
         raise ValueError(f"{name}: none of the {len(found.skipped)} files is an evaluation log")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        logs.warn_of_skipped(found)
+        log_matrix.warn_of_skipped(found)
         try:
-            readings = logs.newest(found)
+            readings = log_matrix.newest(found)
         except ValueError:
             readings = []
     samples = [one.samples for one in found.readings]
@@ -131,7 +131,7 @@ def overview(path: str | os.PathLike[str]) -> Overview:
         ]
         notes.append(f"runs that did not end well, or with failed samples: {first_names(listed)}")
     seen = Overview(name, dict(formats), tasks, None, settings, notes=notes)
-    return _tried(seen, functools.partial(logs.matrix_of, found))
+    return _tried(seen, functools.partial(log_matrix.matrix_of, found))
 
 
 def _is_log(path: Path) -> bool:
@@ -156,7 +156,7 @@ def _tried(seen: Overview, matrix: Callable[..., ResponseMatrix]) -> Overview:
 
 def _of_task(samples: list[Samples]) -> list[str]:
     systems = list(dict.fromkeys(one.respondent for one in samples))
-    measures = logs.measures_of(samples)
+    measures = log_matrix.measures_of(samples)
     unmarked = {measure for one in samples for measure in one.not_marks}
     marks = [str(one) for one in measures if one not in unmarked]
     numbers = [str(one) for one in measures if one in unmarked]
@@ -177,7 +177,7 @@ def _choices(by_task: dict[tuple[str, str], list[Samples]]) -> dict[str, Any]:
     filters: list[str] = []
     for samples in by_task.values():
         unmarked = {measure for one in samples for measure in one.not_marks}
-        marks = [one for one in logs.measures_of(samples) if one not in unmarked]
+        marks = [one for one in log_matrix.measures_of(samples) if one not in unmarked]
         if not marks:
             continue
         names = {one.metric for one in marks}

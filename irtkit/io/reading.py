@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from irtkit.checks import first_names
-from irtkit.io import delimited, logs, parquet, py_irt
+from irtkit.io import delimited, log_matrix, logs, parquet, py_irt
 from irtkit.io.memory import responses_of
 from irtkit.io.merging import merge_responses
 from irtkit.io.source import Source
@@ -47,14 +47,17 @@ def _log(name: str) -> Format:
 def _matrix(found: logs.Logs, source: Source) -> ResponseMatrix:
     if source.right is not None:
         raise ValueError("right= and wrong= are for tables; metric= says what is right in logs")
-    return logs.matrix_of(
-        found,
-        metric=source.metric,
-        filter=source.filter,
-        threshold=source.threshold,
-        repeats=source.repeats,
-        sparse=source.sparse,
-    )
+    try:
+        return log_matrix.matrix_of(
+            found,
+            metric=source.metric,
+            filter=source.filter,
+            threshold=source.threshold,
+            repeats=source.repeats,
+            sparse=source.sparse,
+        )
+    except MemoryError as error:
+        raise ValueError("the matrix and its texts need more memory than there is") from error
 
 
 FORMATS = {
@@ -260,7 +263,7 @@ def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMa
             f"there are no evaluation logs or tables among the {len(files)} files ({names})"
         )
     found.skipped = [file for file in found.skipped if file not in tables]
-    logs.warn_of_skipped(found)
+    log_matrix.warn_of_skipped(found)
     matrices = []
     for file in tables:
         with naming(file):

@@ -2,7 +2,7 @@
 
 An evaluation harness writes a record per question: which one it was, what was asked and expected,
 and how the answer was marked by one metric or several. `Samples` holds these of one file, whatever
-the harness; `irtkit.io.logs` makes one response matrix of many.
+the harness; `irtkit.io.log_matrix` makes one response matrix of many.
 """
 
 from __future__ import annotations

@@ -247,8 +247,8 @@ def test_progress_names_the_fold_and_is_silent_unless_asked_for(
 
 
 def test_what_is_no_response_matrix_is_refused() -> None:
-    with pytest.raises(TypeError, match="ResponseMatrix"):
-        held_out_predictions([[1, 0]])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="responses"):
+        held_out_predictions(3)
 
 
 def test_what_cannot_be_read_is_refused() -> None:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from irtkit.io import read_responses
-from irtkit.io.open_llm import recognise as recognise_details
+from irtkit.io import open_llm, read_responses
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -227,7 +226,14 @@ class TestOpenLlm:
         assert (responses.respondents, responses.values.tolist()) == (("org/gpt",), [[1]])
         assert responses.item_table.iloc[0][["text", "choices"]].tolist() == ["1 + 1?", "2 | 3"]
 
+    def test_prompts_without_end_are_refused(
+        self, tmp_path: Path, make: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(open_llm, "_MOST_CHARACTERS", 2**4)
+        with pytest.raises(ValueError, match="the prompts hold more than"):
+            read_responses(make.write_open_llm(tmp_path))
+
     def test_other_parquet_is_none_of_it(self, tmp_path: Path) -> None:
         path = tmp_path / "x.parquet"
         path.write_bytes(b"PAR1 and nothing that Parquet needs")
-        assert not recognise_details(path, b"PAR1")
+        assert not open_llm.recognise(path, b"PAR1")

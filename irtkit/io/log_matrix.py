@@ -1,0 +1,312 @@
+"""One response matrix of evaluation logs of any harness, systems and tasks.
+
+An item is ``task/item``. Of several runs of one respondent on the same items of a task the newest
+counts. Where a task was marked by several metrics, or one metric through several filters of the
+answer, somebody has to say which one is right or wrong: never are they taken for repeats.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.advice import what_to_type
+from irtkit.checks import as_number, check_unique, first_names
+from irtkit.codes import INVALID, MISSING, evenly, invalid_response, response_codes
+from irtkit.long_table import refuse_repeats
+from irtkit.marking import Marking
+from irtkit.responses import ResponseMatrix
+from irtkit.trials import check_repeats
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from irtkit.io.logs import Logs, Reading
+    from irtkit.io.samples import Item, Measure, Samples
+    from irtkit.io.source import Choice
+    from irtkit.responses import Repeats
+
+_SEVERAL = " (or a list: the first that a task has counts)"
+
+
+def matrix_of(
+    logs: Logs,
+    *,
+    metric: Choice = None,
+    filter: Choice = None,  # noqa: A002 - the word of the harnesses
+    threshold: float | None = None,
+    repeats: Repeats = "error",
+    sparse: bool = False,
+) -> ResponseMatrix:
+    """Response matrix of logs; `irtkit.read_responses` says what the settings mean."""
+    check_repeats(repeats)
+    warn_of_skipped(logs)
+    readings = newest(logs)
+    _warn_of_unfinished(readings)
+    measures = chosen_measures(readings, metric, filter, threshold)
+    contents = _contents(logs, readings)
+    rows: dict[str, int] = {}
+    columns = np.full(len(logs.items), -1)
+    n_columns = 0
+    of_rows, of_columns, scores = [], [], []
+    for reading in readings:
+        samples = reading.samples
+        row = rows.setdefault(samples.respondent, len(rows))
+        fresh = reading.numbers[columns[reading.numbers] < 0]
+        columns[fresh] = np.arange(n_columns, n_columns + fresh.size)
+        n_columns += fresh.size
+        positions, values = samples.scores[measures[reading.kind]]
+        of_columns.append(columns[reading.numbers[positions]])
+        of_rows.append(np.full(len(positions), row))
+        scores.append(values)
+    used = np.flatnonzero(columns >= 0)
+    used = used[np.argsort(columns[used])]
+    keys = list(logs.items)
+    labels = tuple(f"{keys[k][0]}/{keys[k][1]}" for k in used)
+    check_unique("tasks and items must make unique labels", labels)
+    names = (tuple(rows), labels)
+    cells = np.concatenate(of_rows) * len(labels) + np.concatenate(of_columns)
+    codes = _codes(cells, np.concatenate(scores), names, threshold)
+    if repeats == "error":
+        refuse_repeats(cells[codes != MISSING], *names)
+        cells, codes = cells[codes != MISSING], codes[codes != MISSING]
+    if not (codes != MISSING).any():
+        raise ValueError("the logs hold no response: every score is missing")
+    matrix = ResponseMatrix.of_rows(cells, codes, names, repeats=repeats, sparse=sparse)
+    described = [(keys[k][0], logs.described[int(k), contents[int(k)]]) for k in used]
+    return matrix.with_tables(_item_table(labels, described), _respondent_table(readings))
+
+
+def _codes(
+    cells: NDArray[np.int64],
+    scores: NDArray[np.float64],
+    names: tuple[tuple[str, ...], tuple[str, ...]],
+    threshold: float | None,
+) -> NDArray[np.int8]:
+    marking = Marking.of(threshold)
+    codes = response_codes(scores, marking)
+    invalid = np.flatnonzero(codes == INVALID)
+    if invalid.size:
+        row, column = divmod(int(cells[invalid[0]]), len(names[1]))
+        where = names[0][row], names[1][column]
+        advice = what_to_type(scores[evenly(invalid)], marking)
+        raise invalid_response(where, scores[invalid[0]], invalid.size - 1, marking, advice)
+    return codes
+
+
+def newest(logs: Logs) -> list[Reading]:
+    """Readings that hold scores; of those of a respondent that share items, the newest."""
+    scored = [reading for reading in logs.readings if reading.samples.scores]
+    if not scored:
+        failed = sum(reading.samples.n_failed for reading in logs.readings)
+        because = f": {failed} samples failed" if failed else ""
+        names = first_names([reading.samples.path.name for reading in logs.readings])
+        raise ValueError(f"no sample has a score{because} ({names})")
+    if len(scored) < len(logs.readings):
+        empty = [one.samples.path.name for one in logs.readings if not one.samples.scores]
+        warnings.warn(f"logs without any score are left out: {first_names(empty)}", stacklevel=4)
+    by_run: dict[tuple[str, str], list[Reading]] = {}
+    for reading in scored:
+        by_run.setdefault(reading.run, []).append(reading)
+    superseded = set()
+    for run in by_run.values():
+        if len(run) > 1:
+            taken: set[int] = set()
+            run.sort(key=lambda reading: reading.samples.written, reverse=True)
+            for reading in run:
+                if taken.isdisjoint(numbers := reading.numbers.tolist()):
+                    taken.update(numbers)
+                else:
+                    superseded.add(reading)
+    if superseded:
+        old = [reading.samples.path.name for reading in scored if reading in superseded]
+        warnings.warn(
+            "several runs of one respondent on the same task: the newest counts, and these do "
+            f"not: {first_names(old)}",
+            stacklevel=4,
+        )
+    return [reading for reading in scored if reading not in superseded]
+
+
+def warn_of_skipped(logs: Logs) -> None:
+    """Say which files in folders were not read."""
+    if logs.skipped:
+        n = len(logs.skipped)
+        warnings.warn(
+            f"{n} file{'s are' * (n > 1) or ' is'} no evaluation log{'s' * (n > 1)} and skipped: "
+            f"{first_names([file.name for file in logs.skipped])}",
+            stacklevel=4,
+        )
+
+
+def _warn_of_unfinished(readings: list[Reading]) -> None:
+    """Say which runs lack samples."""
+    lacking = []
+    for samples in (reading.samples for reading in readings):
+        short = samples.n_planned is not None and samples.n_samples < samples.n_planned
+        if samples.n_failed or (samples.unfinished and (short or samples.n_planned is None)):
+            planned = "" if samples.n_planned is None else f" of {samples.n_planned}"
+            ended = f", status {samples.unfinished}" * bool(samples.unfinished)
+            lacking.append(
+                f"{samples.path.name} ({samples.n_samples}{planned} samples, "
+                f"{samples.n_failed} failed{ended})"
+            )
+    if lacking:
+        warnings.warn(
+            "samples that failed or did not run are missing, not wrong: "
+            f"{first_names(lacking, '; ')}",
+            stacklevel=4,
+        )
+
+
+def chosen_measures(
+    readings: list[Reading], metric: Choice, by: Choice, threshold: float | None
+) -> dict[tuple[str, str], Measure]:
+    """Measure by format and task; the error where several may be meant lists them."""
+    tasks: dict[tuple[str, str], list[Samples]] = {}
+    for reading in readings:
+        tasks.setdefault(reading.kind, []).append(reading.samples)
+    everything = {one for each in tasks.values() for one in measures_of(each)}
+    _refuse_unknown("metric", metric, {one.metric for one in everything})
+    _refuse_unknown("filter", by, {one.filter for one in everything})
+    chosen = {}
+    for kind, samples in tasks.items():
+        task = kind[1]
+        common = measures_of(samples)
+        if not common:
+            raise ValueError(f"task {task!r}: the logs of its systems have no metric in common")
+        name = _metric(task, samples, common, metric, threshold)
+        chosen[kind] = _filtered(task, [one for one in common if one.metric == name], by)
+    return chosen
+
+
+def measures_of(samples: Iterable[Samples]) -> list[Measure]:
+    """Measures that all have, in the order of the first."""
+    first, *others = samples
+    return [one for one in first.scores if all(one in other.scores for other in others)]
+
+
+def _metric(
+    task: str,
+    samples: list[Samples],
+    common: list[Measure],
+    metric: Choice,
+    threshold: float | None,
+) -> str:
+    known = list(dict.fromkeys(one.metric for one in common))
+    for name in _listed(metric):
+        if name in known:
+            return name
+    marks = list(
+        dict.fromkeys(
+            one.metric for one in common if not any(one in each.not_marks for each in samples)
+        )
+    )
+    defaults = {each.default for each in samples}
+    default = defaults.pop() if len(defaults) == 1 else None
+    if default in marks:
+        others = [name for name in marks if name != default]
+        if threshold is None or not others:
+            doubt = next((each for each in samples if each.doubt), None)
+            if doubt is not None:
+                raise ValueError(
+                    f"{doubt.path.name}: {doubt.doubt}: pass metric={default!r}, or threshold= "
+                    "for scores (a score at or above it is right)"
+                )
+            return str(default)
+        marks = others
+    if len(marks) != 1:
+        choices = first_names([f"metric={name!r}" for name in marks or known], " or ", shown=20)
+        raise ValueError(f"task {task!r} was marked by several metrics: pass {choices}{_SEVERAL}")
+    return marks[0]
+
+
+def _filtered(task: str, measures: list[Measure], by: Choice) -> Measure:
+    known = {measure.filter: measure for measure in measures}
+    for name in _listed(by):
+        if name in known:
+            return known[name]
+    if len(measures) == 1:
+        return measures[0]
+    choices = first_names([f"filter={name!r}" for name in known], " or ", shown=20)
+    raise ValueError(
+        f"task {task!r} has {measures[0].metric} by several filters: pass {choices}{_SEVERAL}"
+    )
+
+
+def _refuse_unknown(argument: str, choice: Choice, known: set[str]) -> None:
+    for name in _listed(choice):
+        if name not in known:
+            there = first_names(sorted(filter(None, known)), shown=20) or "none"
+            raise ValueError(f"{argument}={name!r} is in none of the logs; there are: {there}")
+
+
+def _listed(choice: Choice) -> list[str]:
+    return [] if choice is None else [choice] if isinstance(choice, str) else list(choice)
+
+
+def _contents(logs: Logs, readings: list[Reading]) -> dict[int, str | None]:
+    """Content of each item, which must not differ between logs."""
+    found: dict[int, str | None] = {}
+    source: dict[int, Samples] = {}
+    for reading in readings:
+        for number, content in zip(reading.numbers.tolist(), reading.contents, strict=True):
+            known = found.setdefault(number, content)
+            if known is content:
+                source.setdefault(number, reading.samples)
+            elif known is None:
+                found[number], source[number] = content, reading.samples
+            elif content is not None and known != content:
+                task, item = list(logs.items)[number]
+                one, other = source[number], reading.samples
+                raise ValueError(
+                    f"item {f'{task}/{item}'!r} is not the same in {one.path.name} "
+                    f"({one.respondent}) and {other.path.name} ({other.respondent}): their content "
+                    "hashes differ, so the task changed between the runs; read them one by one"
+                )
+    return found
+
+
+def _item_table(labels: tuple[str, ...], described: list[tuple[str, Item]]) -> Any:
+    import pandas as pd
+
+    columns: dict[str, list[Any]] = {
+        "task": [task for task, _ in described],
+        "text": [item.text for _, item in described],
+        "target": [item.target for _, item in described],
+    }
+    metadata = dict.fromkeys(name for _, item in described for name in item.metadata)
+    for name in metadata:
+        column = name if name not in columns else f"metadata.{name}"
+        columns[column] = [item.metadata.get(name) for _, item in described]
+    alike = {name: _of_one_kind(values) for name, values in columns.items()}
+    table = pd.DataFrame(alike, index=pd.Index(labels, name="item"))
+    return table.dropna(axis="columns", how="all")
+
+
+def _of_one_kind(values: list[Any]) -> list[Any]:
+    """Numbers, or yes and no, if all are; otherwise text, so that a column can be written."""
+    kinds = {type(value) for value in values}
+    if kinds <= {int, float, type(None)}:
+        return [math.nan if value is None else as_number(value) for value in values]
+    if kinds == {bool}:
+        return values
+    return [None if value is None else str(value) for value in values]
+
+
+def _respondent_table(readings: list[Reading]) -> Any:
+    about: dict[str, dict[str, Any]] = {}
+    for reading in readings:
+        about.setdefault(reading.samples.respondent, {}).update(reading.samples.about)
+    if not any(about.values()):
+        return None
+    import pandas as pd
+
+    names = dict.fromkeys(name for known in about.values() for name in known)
+    columns = {name: _of_one_kind([known.get(name) for known in about.values()]) for name in names}
+    return pd.DataFrame(columns, index=list(about))
