@@ -219,7 +219,7 @@ PLANTED: dict[str, dict[str, Draw]] = {
         "families, 3 × 10": families(3, 10),
     },
     "disagree": {
-        **{f"families, {g} × {k}": families(g, k) for g, k in ((3, 50), (4, 40), (4, 6))},
+        **{f"families, {g} × {k}": families(g, k) for g, k in ((3, 50), (4, 40))},
     },
 }
 SEEN: dict[str, Draw] = {
@@ -233,7 +233,7 @@ SEEN: dict[str, Draw] = {
     "80 % and 20 %, r −0.5, 70 % missing, 200 × 500": two(200, 500, 0.2, -0.5, missing=0.7),
     "families, 10 × 20": families(10, 20),
     "families, 5 × 40": families(5, 40),
-    "families, 2 × 60": families(2, 60),
+    **{f"families, {g} × {k}": families(g, k) for g, k in ((2, 60), (4, 6))},
 }
 
 

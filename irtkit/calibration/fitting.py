@@ -175,7 +175,7 @@ def fit(
         items fall into parts without a response in common; if there are fewer than 8 respondents;
         if ability does not follow how much respondents get right; if one ability does not explain
         what responses have in common (told from 30 respondents and 20 items on), or who disagrees
-        with whom (from 20 respondents on), as where all are of a few families; or if repeated
+        with whom (from 20 of both on), as where all are of a few families; or if repeated
         trials agree so much more than the model explains that they count for less than nine in
         ten.
 

@@ -79,8 +79,8 @@ for 0.29, with 1.5 for 0.95, with 2 for 1.00; with 4, 40 families of five that d
 their answers count for 0.74 in place of 0.67 on 100 items."""
 _STRONGEST_PULL = 4.0
 """A family counts by θ², its part of V, up to that at 2 SDs; beyond, curves are extrapolated."""
-_FEW_RESPONDENTS, _FEW_ITEMS, _LEAST_RESPONDENTS = 128, 500, 20
-"""Respondents and items at most, and respondents at least, from which it is told whether pairs
+_FEW_RESPONDENTS, _FEW_ITEMS, _FEWEST = 128, 500, 20
+"""Respondents and items at most, and either at least, from which it is told whether pairs
 disagree: 128 respondents have 8,128 pairs, of which noise leaves 11 below −3."""
 _BELOW_MINUS_3 = 0.00135
 """Of a standard normal."""
@@ -174,11 +174,13 @@ def dependence_of(patterns: Patterns, proportion: ProportionScore) -> Dependence
 
 
 def disagreement(patterns: Patterns, proportion: ProportionScore) -> float:
-    """Pairs with z < −3, by how many there are of noise; 0 of fewer than 20 respondents."""
-    who = _respondents(proportion, _FEW_RESPONDENTS)
-    if len(who) < _LEAST_RESPONDENTS:
+    """Pairs with z < −3, by how many there are of noise; 0 of fewer than 20 respondents or items.
+
+    Few items make z a number of few values, far from normal.
+    """
+    who, items = _respondents(proportion, _FEW_RESPONDENTS), _items(patterns, _FEW_ITEMS)
+    if min(len(who), len(items)) < _FEWEST:
         return 0.0
-    items = _items(patterns, _FEW_ITEMS)
     pairs = _pairs(patterns, who, proportion.value[who], items, _MAX_PAIRS)
     return 0.0 if pairs is None else float(np.mean(pairs.z < -3)) / _BELOW_MINUS_3
 

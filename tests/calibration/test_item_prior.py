@@ -109,6 +109,7 @@ PAIRS = (
 )
 
 
+@pytest.mark.filterwarnings("ignore:pairs of respondents disagree")  # ten, three times each
 @pytest.mark.parametrize("model", ["Rasch", "1PL", "2PL", "3PL"])
 @pytest.mark.parametrize(("method", "times"), [("em", 1), ("em", 3), ("vi", 1)])
 def test_a_normal_density_written_by_hand_gives_what_normal_gives(
