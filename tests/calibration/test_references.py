@@ -88,6 +88,7 @@ def with_random_rows(table: pd.DataFrame, totals: Counts, generator: Generator) 
 
 
 @pytest.mark.filterwarnings("ignore:one ability does not explain", "ignore:the ability of")
+@pytest.mark.filterwarnings("ignore:pairs of respondents disagree")
 @pytest.mark.parametrize(
     ("name", "draws", "worst"),
     [
