@@ -26,6 +26,9 @@ LEAST_LOGIT = -300.0
 """Logit of guessing that is as good as none, and whose c² is still a number of 64 bits."""
 _NODES = np.linspace(-8.5, 8.5, 851)
 """Abilities, in standard deviations, over which expectations are taken."""
+NORMAL_POINTS = ((-(3**0.5), 1 / 6), (0.0, 2 / 3), (3**0.5, 1 / 6))
+"""Points in SDs, and weights, of the Gauss–Hermite rule of three for a normal variable: exact for
+powers up to the fifth."""
 _MILD, _EVERY = 5.0, 10
 """Slope per SD up to which every 10th of them is enough: the trapezoid rule with steps of h is off
 by 2·exp(−2π²/(|a|h)) at a slope of a, here 5e-9."""

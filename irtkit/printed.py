@@ -32,13 +32,13 @@ def shortened(label: Hashable, room: int = _LABEL) -> str:
     return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
-def in_lines(sentences: Iterable[str], *, bullet: str = "", width: int = WIDTH) -> str:
+def in_lines(sentences: Iterable[str], *, bullet: str = "") -> str:
     """Sentences, each broken between words into lines, those after its first indented."""
     following = " " * len(bullet) if bullet else _INDENT
     return "\n".join(
         textwrap.fill(
             printable(sentence),
-            width,
+            WIDTH,
             initial_indent=bullet,
             subsequent_indent=following,
             break_on_hyphens=False,
@@ -78,11 +78,11 @@ def table_of(frame: pd.DataFrame, texts: Iterable[str] = (), *, red: Iterable[bo
     return table
 
 
-def plain(shown: RenderableType, width: int = WIDTH) -> str:
+def plain(shown: RenderableType) -> str:
     """What rich would print, as text without colours."""
     from rich.console import Console
 
     written = io.StringIO()
-    Console(file=written, width=width, color_system=None, legacy_windows=False).print(shown)
+    Console(file=written, width=WIDTH, color_system=None, legacy_windows=False).print(shown)
     lines = written.getvalue().splitlines()
     return "\n".join(line.rstrip() for line in lines)

@@ -116,7 +116,7 @@ def _doubts(
     if times > _DISAGREE:
         yield (
             f"pairs of respondents disagree far beyond what one ability explains {times:.0f} times "
-            "as often as by chance: many are of a few families, or items ask for a further ability"
+            "as often as by chance: they fall into families, or items ask for a further ability"
         )
 
 

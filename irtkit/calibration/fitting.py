@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import warnings
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
@@ -277,22 +276,19 @@ def _fitted(
             trial_correlation=settings.trial_correlation,
         )
     else:
-        from irtkit.calibration.maximise import problem_of
-        from irtkit.calibration.variational import fit_variational
+        from irtkit.calibration.variational.fit_variational import variational_estimates
 
-        some = fit_variational.starting_patterns(patterns, variational, settings.seed)
-        problem = problem_of(some, of_items, prior, mesh)
-        correlation = settings.trial_correlation if patterns.repeated else None
-        if patterns.repeated and correlation is None:
-            correlation = fit_variational.correlation_at_start(some, problem, schedule) or 0.0
-        settings = replace(settings, trial_correlation=correlation)
-        whole = patterns
-        if correlation:
-            some, whole = (part.with_trial_correlation(correlation) for part in (some, patterns))
-            problem = problem_of(some, of_items, prior, mesh)
-        estimates = fit_variational.VariationalFit(
-            problem, schedule, whole, responses, model, settings, variational, report
-        ).estimates()
+        estimates = variational_estimates(
+            patterns,
+            responses,
+            models=(model, of_items),
+            prior=prior,
+            settings=settings,
+            options=variational,
+            schedule=schedule,
+            mesh=mesh,
+            report=report,
+        )
     method = "em" if variational is None else "vi"
     proportion = proportion_score(patterns)
     result = result_of(

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.calibration.likelihood import MarginalLikelihood, prior_at
-from irtkit.irf import logistic
+from irtkit.irf import NORMAL_POINTS, logistic
 from irtkit.patterns import REAL
 
 if TYPE_CHECKING:
@@ -47,8 +47,6 @@ _MAX_CELLS = 2**20
 leave 1 + (n − 1)ρ a standard error of √(2/2²⁰), 0.14 %, if trials are independent."""
 _LEAST_INFORMATION = 1e-3
 """Added to that of every number, in responses: keeps what nobody knows finite."""
-_POINTS = ((-(3**0.5), 1 / 6), (0.0, 2 / 3), (3**0.5, 1 / 6))
-"""Gauss–Hermite rule for the posterior of ability, in its SDs."""
 
 
 class Cells(NamedTuple):
@@ -132,7 +130,7 @@ def _moments(items: Items, maximum: Maximum, cells: Cells) -> tuple[Array, Array
     mean, sd = maximum.posteriors.mean[cells.row], maximum.posteriors.sd[cells.row]
     slope, intercept = items.slope[cells.column], items.intercept[cells.column]
     first, second = np.zeros((2, len(mean)))
-    for shift, weight in _POINTS:
+    for shift, weight in NORMAL_POINTS:
         p = logistic(slope * (mean + shift * sd) + intercept)
         if items.logit_guessing is not None:
             guessing = logistic(items.logit_guessing[cells.column])

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from irtkit.patterns import Counts
 
 _SHOWN = 5
+"""Rows of a table: as many as ``head`` of pandas shows."""
 
 
 def tables_in_words(

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.irf import logistic
+from irtkit.irf import NORMAL_POINTS, logistic
 from irtkit.patterns import float_blocks, merged
 
 if TYPE_CHECKING:
@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Places = NDArray[np.intp]
 
-_SHIFTS, _WEIGHTS = (-(3**0.5), 0.0, 3**0.5), (1 / 6, 2 / 3, 1 / 6)
-"""Gauss–Hermite rule of three points for a normal variable."""
 _MOST_SWEEPS = 50
+"""A guard against sweeps without end: they end long before, by the next number."""
 _SETTLED = 1e-3
 """Change of an effect, in logits, and of a variance, as a share, at which sweeps end. What is left
 is a few times that where effects are largest, and moves held-out log-likelihoods by less than 1 %
@@ -102,7 +101,7 @@ class AdditiveModel:
 def _expected(mean: Any, variance: Any) -> tuple[Any, Any]:
     """Means of P and of P(1 − P) where the logit is normal, by the Gauss–Hermite rule."""
     sd, p, information = np.sqrt(variance), np.zeros_like(mean), np.zeros_like(mean)
-    for shift, weight in zip(_SHIFTS, _WEIGHTS, strict=True):
+    for shift, weight in NORMAL_POINTS:
         at = logistic(mean + shift * sd)
         p += weight * at
         at *= weight * (1 - at)

@@ -86,6 +86,7 @@ _SYSTEMS = {
 }
 """Columns that are printed, under what name and how."""
 _SYSTEMS_SHOWN = 6
+"""Systems in the printed table: twice those that the sentence names."""
 _PARAMETERS = ["discrimination", "intercept", "guessing"]
 _NEEDED = [*_PARAMETERS, "difficulty", "average_error", "n_responses", "status"]
 

@@ -23,7 +23,7 @@ from irtkit.calibration.priors import WeakPrior
 from irtkit.checks import check_seed, check_whole
 from irtkit.difficulty.additive import additive_model
 from irtkit.io.reading import as_responses
-from irtkit.irf import logistic, model_name
+from irtkit.irf import NORMAL_POINTS, logistic, model_name
 from irtkit.patterns import blocks, patterns_of
 from irtkit.progress import progress_bar
 from irtkit.responses import ResponseMatrix, refuse_sparse
@@ -51,8 +51,6 @@ _TOL = 1e-4
 """Of the fits: gains are within 1 % of their standard errors of those at the usual 1e-7
 (``benchmarks/held_out.py``). Starting from the fit to all responses, or to those of another fold,
 spares nothing: at 12 × 42,000 a 2PL takes some 110 evaluations from there, and 80 as usual."""
-_NODES = 3
-"""Of the Gauss–Hermite rule for the posterior of ability."""
 _ORDERS = 3
 """Orders of respondents: more cost time in proportion where many items are copies, fewer let a
 gain depend more on the seed. Over 120 seeds its SD was that of cells drawn one by one (0.0049 and
@@ -283,8 +281,7 @@ def _of_model(estimates: Estimates, respondent: Places, item: Places) -> Array:
     mean = items.slope * estimates.ability[respondent] + items.intercept
     sd = items.slope * estimates.ability_se[respondent]
     total = np.zeros(len(item))
-    shifts, weights = np.polynomial.hermite_e.hermegauss(_NODES)
-    for shift, weight in zip(shifts, weights / weights.sum(), strict=True):
+    for shift, weight in NORMAL_POINTS:
         total += weight * logistic(mean + shift * sd)
     if items.logit_guessing is None:
         return total

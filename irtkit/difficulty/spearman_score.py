@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _LARGEST = 1e100  # beyond it a variance would overflow
 _MOST_PERMUTED = 7
+"""Items up to which all orders are gone through: 7! = 5,040."""
 _STREAM = 4
 """Noise from default_rng(0) itself could be the very draws of somebody's simulated labels."""
 

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from irtkit.responses import ResponseMatrix
 
 _HALF = 0.5
+"""Threshold of the command that is proposed for graded scores: the middle of 0 to 1."""
 _SHOWN = 10
+"""Names that are listed: two or three lines of a terminal."""
 
 
 @dataclass(frozen=True, eq=False)

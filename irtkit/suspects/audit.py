@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from irtkit.suspects.flags import Groups
 
 _SHOWN = 20
+"""Suspects that are printed: with the headings, about a screen of 24 lines."""
 _COLUMNS = (
     *("p_negative", "wrong_key", "discrimination", "average_error"),
     *("strong_answer", "marked_right", "reasons"),

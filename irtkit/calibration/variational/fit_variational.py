@@ -8,7 +8,7 @@ respondents as a few of them hold. An empirical prior is learned at this maximum
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from scipy.special import logit
 from irtkit.calibration.empirical import empirical_bayes
 from irtkit.calibration.estimates import Estimates, unbounded
 from irtkit.calibration.likelihood import synthetic_sd
-from irtkit.calibration.maximise import FAR, Control, Monitor, Stopping, maximise
+from irtkit.calibration.maximise import FAR, Control, Monitor, Stopping, maximise, problem_of
 from irtkit.calibration.maximum_likelihood import maximum_of, start
 from irtkit.calibration.variational import inference
 from irtkit.calibration.variational.amortised import Amortised
@@ -70,6 +70,37 @@ def correlation_at_start(some: Patterns, problem: Problem, schedule: GridSchedul
     control = Control(schedule, Stopping(_NEAR), Monitor(lambda _step, _value: None))
     model, prior, mesh = problem.parameters.model, problem.prior, problem.mesh
     return maximum_of(some, model, prior, control, mesh=mesh, given=None).trial_correlation
+
+
+def variational_estimates(
+    patterns: Patterns,
+    responses: ResponseMatrix,
+    *,
+    models: tuple[ModelName, ModelName],
+    prior: Any,
+    settings: Settings,
+    options: Variational,
+    schedule: GridSchedule,
+    mesh: Any,
+    report: Callable[[int, float], None],
+) -> Estimates:
+    """Fit from a start on some of the respondents, repeated trials counting for what they are.
+
+    ``models`` are the one asked for, and that of the items.
+    """
+    model, of_items = models
+    some, correlation = starting_patterns(patterns, options, settings.seed), None
+    problem = problem_of(some, of_items, prior, mesh)
+    if patterns.repeated:
+        correlation = settings.trial_correlation
+        if correlation is None:
+            correlation = correlation_at_start(some, problem, schedule) or 0.0
+        some, patterns = (part.with_trial_correlation(correlation) for part in (some, patterns))
+        problem = problem_of(some, of_items, prior, mesh)
+    settings = replace(settings, trial_correlation=correlation)
+    return VariationalFit(
+        problem, schedule, patterns, responses, model, settings, options, report
+    ).estimates()
 
 
 @dataclass(frozen=True)
