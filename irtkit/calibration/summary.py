@@ -50,7 +50,7 @@ def tables_in_words(
             in_lines(_remarkable(items, counts, doubted=doubted)),
             *("", "items with the highest average error, of those that some get right"),
             "(difficulty is blank where an item is flat or its slope is below 0):",
-            plain(table_of(folded(hardest, alike, _SHOWN), ["status"])),
+            plain(table_of(folded(hardest, alike, _SHOWN)[0], ["status"])),
             *("", "ablest respondents:", plain(table_of(ablest))),
         ]
     )
@@ -134,10 +134,10 @@ def readable_difficulty(items: pd.DataFrame) -> pd.Series[float]:
     return items["difficulty"].where(rises)
 
 
-def folded(table: pd.DataFrame, alike: pd.Series[float], most: int) -> pd.DataFrame:
+def folded(table: pd.DataFrame, alike: pd.Series[float], most: int) -> tuple[pd.DataFrame, int]:
     """The first rows of a table by item, items with the same number in ``alike`` in one of them.
 
-    Its label says how many more there are.
+    Its label says how many more there are. With them comes the number of items that they are.
     """
     import pandas as pd
 
@@ -149,4 +149,4 @@ def folded(table: pd.DataFrame, alike: pd.Series[float], most: int) -> pd.DataFr
         f"{label} +{n - 1} alike" if n > 1 else label
         for label, n in zip(map(shortened, shown.index), n_alike, strict=True)
     ]
-    return shown.set_axis(pd.Index(names, name="item"))
+    return shown.set_axis(pd.Index(names, name="item")), int(n_alike.sum())

@@ -69,8 +69,9 @@ class Audit:
         n_first = 1 + self.n_cautions
         first, further = self.summary[:n_first], self.summary[n_first:]
         parts: list[Any] = [Text(printable(sentence)) for sentence in first]
-        if n_shown := min(top, len(self.items)):
-            parts += [Text(), self._table(top)]
+        if top and len(self.items):
+            table, n_shown = self._table(top)
+            parts += [Text(), table]
             if more := len(self.items) - n_shown:
                 parts.append(Text(f"… and {more} more"))
             parts += [Text(), Text(_LEGEND, style="dim")]
@@ -78,12 +79,12 @@ class Audit:
             parts += [Text(), *(Text(printable(sentence)) for sentence in further)]
         return Group(*parts)
 
-    def _table(self, top: int) -> Table:
-        """The worst suspects, those answered alike in one row."""
+    def _table(self, top: int) -> tuple[Table, int]:
+        """The worst suspects, those answered alike in one row, and how many items these are."""
         columns = [name for name in _COLUMNS if name in self.items]
-        rows = folded(self.items[columns], self.result.alike, top)
+        rows, n_shown = folded(self.items[columns], self.result.alike, top)
         headed = rows.rename(columns=_HEADINGS)
-        return table_of(headed, ["reasons"], red=negatives(rows))
+        return table_of(headed, ["reasons"], red=negatives(rows)), n_shown
 
     def __str__(self) -> str:
         return plain(self.shown())

@@ -12,6 +12,7 @@ import pytest
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, simulate_responses
 from irtkit.cli.outputs import write_fit
+from irtkit.printed import plain
 from irtkit.signs import called_negative
 
 if TYPE_CHECKING:
@@ -77,6 +78,10 @@ def test_items_answered_alike_are_one_line(found: irtkit.Audit) -> None:
     printed = str(found)
     assert "item-1 +2 alike" in printed
     assert "item-12 " not in printed
+    assert "… and" not in printed
+    only = plain(found.shown(1))
+    n_alike = int(only.split(" +")[1].split()[0]) if " +" in only else 0
+    assert f"… and {len(found.items) - 1 - n_alike} more" in only
 
 
 def test_without_its_responses_a_result_is_audited_by_what_was_saved(
