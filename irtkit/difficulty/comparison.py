@@ -116,7 +116,7 @@ class DifficultyComparison:
     with more right it is abler than, the difference of abilities beyond error, and ``passed_by``,
     the reverse;
     ``n_responses``. None if the result has no table of respondents,
-    or respondents fall into parts without a response in common."""
+    or respondents fall into parts that too few responses link, or none."""
     model: str
     draws: int
     seed: int
@@ -243,7 +243,9 @@ def compare_difficulties(
     systems = None
     respondents = getattr(result, "respondents", None)
     if getattr(result, "components", None) is not None:
-        sentences.append("Systems are not ranked: there are parts without a response in common.")
+        sentences.append(
+            "Systems are not ranked: too few responses link parts of the matrix, or none."
+        )
     elif respondents is not None:
         systems = ranked_systems(respondents, dependence)
         sentences.append(
