@@ -12,9 +12,10 @@ drawn towards the item's by one response of that worth.
 
 **What the population tells.** A fit takes all respondents as drawn from one normal distribution,
 with SD 1, and would rather have both groups at its mean: that is information h(n, m) on the
-difference of n and m respondents. So of a difference it shows about I/(I + h(n, m)): measured 0.15,
-0.27, 0.34, 0.64 and 0.70 where that is 0.16, 0.30, 0.40, 0.60 and 0.77
-(``benchmarks/warnings_of_fit.py``). Where everybody answers everything I is h(n, m) times ī, the
+difference of n and m respondents. So of a difference it shows about I/(I + h(n, m)): 0.19, 0.30,
+0.44, 0.65 and 0.79 where that is 0.16, 0.29, 0.44, 0.61 and 0.76 (1 to 16 items that 160
+respondents in two blocks answered), but half as much of 30 respondents, of whom slopes are hardly
+known (``benchmarks/warnings_of_fit.py``). Where everybody answers everything I is h(n, m) times ī, the
 information on the ability of a respondent; beside that, I/(ī h(n, m)) says how weak links are.
 
 **Which groups** to look at, the weakest cut of the network tells, by the eigenvectors of a random
@@ -46,8 +47,8 @@ _LEAST_SHOWN = 0.5
 _WEAK = 0.2
 """I/(ī h) below which links are weak beside what the parts tell of themselves: else all respondents
 are known as badly, and nothing is said of parts, as in the fringes of matrices of which hardly a
-cell is observed. Of 1,200 such matrices, 3 to 20 responses of each respondent, 3 have less; with
-0.25 in its place 9."""
+cell is observed. With 0.25 in its place, 9 of 1,200 matrices with 3 to 20 responses of each
+respondent would be divided, with 0.2 3."""
 _FEWEST_STEPS, _STEPS, _LEAST_EIGENVALUE = 12, 40, 0.6
 """Lanczos steps, further ones only where the eigenvalue is above that: parts have 0.8 and more.
 Missing at random with r responses of every respondent and c to every item leaves

@@ -299,14 +299,15 @@ def _shortcoming_of(result: FitResult) -> str:
         if status == "unbounded"
     ]
     if unbounded:
+        one = len(unbounded) == 1
+        have, keep, them, they = (
+            ("has", "keeps", "it", "it") if one else ("have", "keep", "them", "they")
+        )
+        held = f"likelihood, no prior holds {them}, and {they}"
         return (
-            f"{len(unbounded)} of {len(result.item_labels)} items have no finite maximum of the "
-            + (
-                "likelihood, no prior holds them, and they"
-                if result.settings.prior
-                else "likelihood and"
-            )
-            + f" keep the last value reached: {first_names(unbounded)}"
+            f"{len(unbounded)} of {len(result.item_labels)} items {have} no finite maximum of the "
+            + (held if result.settings.prior else "likelihood and")
+            + f" {keep} the last value reached: {first_names(unbounded)}"
             + ("" if result.converged else "; the fit did not converge for it")
             + "; prior='weak' gives finite estimates"
         )

@@ -391,7 +391,10 @@ class FitResult:
         unit = "iterations" if self.elbo is None else "variational steps"
         n_items, mark = len(self.item_labels), "*" if self.settings.prior else ""
         lines = [
-            f"{self.model} fitted to {self.n_real} respondents{synthetic} × {n_items} items",
+            (
+                f"{self.model} fitted to {self.n_real} respondent{'s' * (self.n_real > 1)}"
+                f"{synthetic} × {n_items} item{'s' * (n_items > 1)}"
+            ),
             f"{state} after {self.n_iterations} {unit} on {self.quadrature.n_nodes} nodes",
             (
                 f"log-likelihood {self.log_likelihood:.3f}   AIC{mark} {self.aic:.1f}   "

@@ -134,20 +134,23 @@ class DifficultyComparison:
 
 
 def _shown(table: pd.DataFrame, columns: dict[str, tuple[str, str]]) -> str:
-    """Some columns of a table, each under a short name and in a format."""
+    """Some columns of a table, each under a short name and in a format; blank where NaN."""
     shown = table[list(columns)].astype(object)
     for name, (_, form) in columns.items():
-        shown[name] = table[name].map(("{:" + form + "}").format)
+        shown[name] = table[name].map(("{:" + form + "}").format).where(table[name].notna(), "")
     return shown.to_string(index=False, header=[short for short, _ in columns.values()])
 
 
 def _with_labels(systems: pd.DataFrame) -> str:
     """Systems with as much of their labels as there is room for."""
+    from rich.cells import cell_len, set_cell_size
+
     lines = _shown(systems, _SYSTEMS).splitlines()
     room = WIDTH - 1 - len(lines[0])
     labels = ["respondent", *(shortened(name, room) for name in systems.index)]
-    width = max(map(len, labels))
-    return "\n".join(f"{label:<{width}} {line}" for label, line in zip(labels, lines, strict=True))
+    width = max(map(cell_len, labels))
+    wide = (set_cell_size(label, width) for label in labels)
+    return "\n".join(f"{label} {line}" for label, line in zip(wide, lines, strict=True))
 
 
 def compare_difficulties(
@@ -174,7 +177,8 @@ def compare_difficulties(
     folds
         Parts into which the observed cells are divided to see whether models predict responses
         that they have not seen better than average error does: every fold fits each model. 0
-        leaves that out, and so does a result without its responses.
+        leaves that out, and so does a result without its responses, or whose items tell nobody
+        apart.
     models
         Models to predict with: by default the 1PL, the 2PL and the model of the result, and the
         3PL up to 100,000 cells.
@@ -237,9 +241,12 @@ def compare_difficulties(
     dependence = getattr(result, "dependence", None)
     doubted = getattr(result, "one_ability_doubted", False)
     n_answering = getattr(result, "n_answering", int(items["n_responses"].max()))
-    held_out = _held_out(result, folds, models, seed, progress=progress)
+    varied = items["average_error"].between(0, 1, inclusive="neither").any()
+    held_out = _held_out(result, folds if varied else 0, models, seed, progress=progress)
     if held_out is not None:
         sentences.append(held_out_sentence(held_out, dependence))
+    elif not varied:
+        sentences.append("No item is got right by some and wrong by others: nothing to predict.")
     systems = None
     respondents = getattr(result, "respondents", None)
     if getattr(result, "components", None) is not None:

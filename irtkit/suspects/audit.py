@@ -12,7 +12,7 @@ from irtkit.checks import check_type
 from irtkit.printed import plain, printable, table_of
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects.families import linked, similar_respondents
-from irtkit.suspects.flags import flagged, negatives
+from irtkit.suspects.flags import FLAT, flagged, negatives
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,8 +28,13 @@ _COLUMNS = (
     *("strong_answer", "marked_right", "reasons"),
 )
 _LEGEND = (
-    "p negative: probability that the slope is below 0; wrong key: log of how many times likelier "
+    "p negative: probability that the slope is below 0, by how responses follow the share right, "
+    "and by the slopes of all items; wrong key: log of how many times likelier "
     "the responses are if the item is inverted than if not, above 3 is strong"
+)
+_FLAT_LEGEND = (
+    "; flat: by its own responses alone the fitted slope is not told from 0, though p negative may "
+    "be near 0 because slopes of most items are above it"
 )
 _HEADINGS = {"discrimination": "slope", "average_error": "error"}
 
@@ -48,7 +53,7 @@ class Audit:
     """Sentences: how many items are suspect and why, which ones no system gets right, how far
     respondents answer alike."""
     all_wrong: list[str]
-    """Items that no real respondent gets right: any of them may be broken."""
+    """Items that no real respondent gets right: of those that many tried, any may be broken."""
     n_cautions: int
     """Sentences of the summary, from the second on, that say what keeps it from being sharp."""
     result: FitResult = field(repr=False)
@@ -74,7 +79,9 @@ class Audit:
             parts += [Text(), table]
             if more := len(self.items) - n_shown:
                 parts.append(Text(f"… and {more} more"))
-            parts += [Text(), Text(_LEGEND, style="dim")]
+            any_flat = bool(self.items["reasons"].str.contains(FLAT).any())
+            legend = _LEGEND + _FLAT_LEGEND * any_flat
+            parts += [Text(), Text(legend, style="dim")]
         if further and all_sentences:
             parts += [Text(), *(Text(printable(sentence)) for sentence in further)]
         return Group(*parts)
@@ -139,13 +146,15 @@ def audit(
     )
     summary = [_headline(items, len(result.item_labels)), *(f"{told}." for told in cautions)]
     summary += [f"Warning: {text}." for text in result.warnings]
-    silent = silent_items(result.counts, result.item_labels, shown=_SHOWN)
+    silent = silent_items(result.counts, result.item_labels, result.n_answering, _SHOWN)
     summary += [f"{sentence}." for sentence in silent]
     alike = "" if groups is not None or result.dependence is None else result.dependence.sentence
     if alike and not any(alike in caution for caution in cautions):
         summary.append(f"{alike}.")
     families = None
-    if result.responses is not None and not result.responses.is_sparse:
+    if result.responses is not None and result.responses.is_sparse:
+        summary.append("Which respondents answer alike is not listed of a sparse matrix.")
+    elif result.responses is not None:
         pairs = similar_respondents(result)
         summary += _alike(pairs)
         families = _families(result, pairs)

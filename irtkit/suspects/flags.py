@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     Groups = Mapping[Hashable, Hashable] | Sequence[Hashable] | pd.Series[str] | str
 
 NEGATIVE = "negative discrimination"
+FLAT = "flat discrimination"
 _POSITIVE = "fitted slope above 0"
 """Of an item called negative: it falls with how much respondents get right, and rises with the
 ability that was fitted."""
@@ -172,7 +173,7 @@ def flagged(
     reasons = {
         NEGATIVE: negative,
         _POSITIVE: negative & own_slopes & rises,
-        "flat discrimination": (status == "flat") & own_slopes,
+        FLAT: (status == "flat") & own_slopes,
         "extreme difficulty": (status == "ok") & rises & (difficulty > extreme_difficulty),
         "guessing above chance": guessing > (1.0 if chance is None else chance),
     }

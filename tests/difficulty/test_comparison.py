@@ -140,7 +140,7 @@ def test_an_item_that_nobody_answered_has_no_difficulty(equal_slopes: Calibrated
         ({"discrimination": 0.1, "difficulty": 3.0}, "low discrimination 0.10, median 1.00"),
         ({"discrimination": 5.0, "difficulty": 3.0}, "high discrimination 5.00, median 1.00"),
         ({"guessing": 0.4, "difficulty": 3.0}, "guessing 0.40, median 0.00"),
-        ({"n_responses": 7, "difficulty": 3.0}, "7 responses, 100 elsewhere"),
+        ({"n_responses": 7, "difficulty": 3.0}, "7 responses, others up to 100"),
         ({"status": "unbounded", "difficulty": 3.0}, "status unbounded"),
         ({"difficulty": 3.0}, "nothing unusual in its parameters"),
     ],
