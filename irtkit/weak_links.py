@@ -15,8 +15,8 @@ with SD 1, and would rather have both groups at its mean: that is information h(
 difference of n and m respondents. So of a difference it shows about I/(I + h(n, m)): 0.19, 0.30,
 0.44, 0.65 and 0.79 where that is 0.16, 0.29, 0.44, 0.61 and 0.76 (1 to 16 items that 160
 respondents in two blocks answered), but half as much of 30 respondents, of whom slopes are hardly
-known (``benchmarks/warnings_of_fit.py``). Where everybody answers everything I is h(n, m) times ī, the
-information on the ability of a respondent; beside that, I/(ī h(n, m)) says how weak links are.
+known (``benchmarks/warnings_of_fit.py``). Where everybody answers everything I is h(n, m) times ī,
+the information on the ability of a respondent; beside that, I/(ī h(n, m)) says how weak links are.
 
 **Which groups** to look at, the weakest cut of the network tells, by the eigenvectors of a random
 walk from respondent to item to respondent, the largest eigenvalue, 1, left out (Shi & Malik 2000):

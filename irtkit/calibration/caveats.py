@@ -135,9 +135,10 @@ def _doubts(
         yield found  # of parts, and of noise, both scales are any
     left = leftover_of(patterns, proportion)
     if left.stands_out:
+        ratio, bound = _told_apart(left.ratio, left.bound)
         yield (
             "one ability does not explain all that responses have in common: of what it leaves, "
-            f"one pattern is {left.ratio:.3g} times as strong as the next (below {left.bound:.3g} "
+            f"one pattern is {ratio} times as strong as the next (below {bound} "
             "where one ability does); items ask for a further ability, or many respondents are of "
             "a few families"
         )
@@ -249,12 +250,19 @@ def _does_not_follow(result: FitResult, proportion: ProportionScore) -> str:
     shares = result.counts.accuracy
     ablest, best = (who[value[who].argmax()] for value in (result.ability, proportion.value))
     named = (f"{result.respondent_labels[k]!r} ({shares[k]:.0%} right)" for k in (ablest, best))
+    found, least = _told_apart(agreement, bound)
     return (
         f"the ability of the {result.model} is not how much respondents get right: their rank "
-        f"correlation is {agreement:.2f} (at least {bound:.2f} where one ability explains the "
+        f"correlation is {found} (at least {least} where one ability explains the "
         "responses)"
         + (f"; the ablest is {', not '.join(named)}" if shares[ablest] < shares[best] else "")
     )
+
+
+def _told_apart(value: float, bound: float) -> tuple[str, str]:
+    """Both with two decimals, or as many as it takes to tell them apart."""
+    pairs = [(f"{value:.{n}f}", f"{bound:.{n}f}") for n in range(2, 8)]
+    return next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
 
 
 def _rank_correlation(one: Array, other: Array) -> float:

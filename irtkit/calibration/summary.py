@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _TELLING = 8
 """Systems from which on it tells that none gets an item right: 1 in 256 items that half of them get
 right is so by chance, and 1 in 10 of those that a quarter gets right."""
+_TIED = 1e-6
+"""Abilities that differ by less are the same: rounding."""
 _SHOWN = 5
 """Rows of a table: as many as ``head`` of pandas shows."""
 
@@ -60,7 +62,9 @@ def tables_in_words(
             "(difficulty is blank where an item is flat or its slope is below 0):",
             plain(table_of(folded(hardest, alike, _SHOWN, room)[0], ["status"])),
         ]
-    return "\n".join([*lines, "", "ablest respondents:", plain(table_of(ablest))])
+    n_first = int((real["ability"] > real["ability"].max() - _TIED).sum())
+    tie = f" ({n_first} are as able as the first)" if n_first > _SHOWN else ""
+    return "\n".join([*lines, "", f"ablest respondents{tie}:", plain(table_of(ablest))])
 
 
 def _remarkable(

@@ -144,8 +144,8 @@ def few_sentence(items: pd.DataFrame, n_respondents: int) -> str:
     if not 0 < n < _FEW_RESPONSES:
         return ""
     return (
-        f"Few respondents: half of the items were answered by {n:g} or fewer, so that an average "
-        f"error of one half is uncertain by ±{0.98 / np.sqrt(n):.2f}, and so is the order of items."
+        f"Few respondents: a typical item was answered by {n:g}, so that an average error of one "
+        f"half is uncertain by ±{0.98 / np.sqrt(n):.2f}, and so is the order of items."
     )
 
 
@@ -153,8 +153,8 @@ def _reasons(item: pd.Series[Any], items: pd.DataFrame) -> str:
     """What sets an item apart from the others and can move its rank."""
     reasons = [f"status {item['status']}"] if item["status"] != "ok" else []
     slope, usual_slope = item["discrimination"], items["discrimination"].median()
-    if slope < 0 and item.get("p_negative", 1.0) > 0.5:
-        reasons.append(f"negative discrimination {slope:.2f}")
+    if slope < 0:
+        reasons.append(f"fitted slope below 0, {slope:.2f}")
     elif slope * _UNUSUAL_SLOPE < usual_slope:
         reasons.append(f"low discrimination {slope:.2f}, median {usual_slope:.2f}")
     elif slope > _UNUSUAL_SLOPE * usual_slope:
@@ -163,7 +163,6 @@ def _reasons(item: pd.Series[Any], items: pd.DataFrame) -> str:
     if abs(guessing - usual_guessing) > _UNUSUAL_GUESSING:
         reasons.append(f"guessing {guessing:.2f}, median {usual_guessing:.2f}")
     if item["n_responses"] < _MANY_RESPONSES * items["n_responses"].max():
-        several = "s" * (item["n_responses"] != 1)
-        most = items["n_responses"].max()
-        reasons.append(f"{item['n_responses']} response{several}, others up to {most}")
+        n, most = item["n_responses"], items["n_responses"].max()
+        reasons.append(f"{n} {'response' if n == 1 else 'responses'}, others have {most} at most")
     return ", ".join(reasons) or "nothing unusual in its parameters"

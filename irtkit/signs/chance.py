@@ -40,7 +40,7 @@ def differ_by_chance(patterns: Patterns) -> bool:
 
     deviation, variance, kurtosis, inflation = _numbers_right(patterns)
     n = len(variance)
-    if n < _FEWEST:
+    if n < _FEWEST or inflation.max() <= 1:  # of one item everybody has the same variance
         return False
     found = float((deviation**2 / variance).sum()) * (n - 1) / n
     spread = 2 + kurtosis

@@ -28,13 +28,14 @@ _COLUMNS = (
     *("strong_answer", "marked_right", "reasons"),
 )
 _LEGEND = (
-    "p negative: probability that the slope is below 0, by how responses follow the share right, "
-    "and by the slopes of all items; wrong key: log of how many times likelier "
-    "the responses are if the item is inverted than if not, above 3 is strong"
+    "p negative: probability that the slope is below 0, by how the item follows the share right, "
+    "and by what all items show; wrong key: log of how many times likelier the responses are if "
+    "the item is inverted than if not, above 3 is strong"
 )
+_SHALLOW_LEGEND = ", and below 0 an item called negative is shallower than inverted ones are"
 _FLAT_LEGEND = (
-    "; flat: by its own responses alone the fitted slope is not told from 0, though p negative may "
-    "be near 0 because slopes of most items are above it"
+    "; flat: by the ability of the fit and its own responses the slope is not told from 0, even "
+    "where p negative, which rests on more, is near 0 or 1"
 )
 _HEADINGS = {"discrimination": "slope", "average_error": "error"}
 
@@ -79,12 +80,17 @@ class Audit:
             parts += [Text(), table]
             if more := len(self.items) - n_shown:
                 parts.append(Text(f"… and {more} more"))
-            any_flat = bool(self.items["reasons"].str.contains(FLAT).any())
-            legend = _LEGEND + _FLAT_LEGEND * any_flat
-            parts += [Text(), Text(legend, style="dim")]
+            parts += [Text(), Text(self._legend(), style="dim")]
         if further and all_sentences:
             parts += [Text(), *(Text(printable(sentence)) for sentence in further)]
         return Group(*parts)
+
+    def _legend(self) -> str:
+        """What the columns of the table mean."""
+        negative = negatives(self.items)
+        shallow = bool((negative & (self.items["wrong_key"] < 0)).any())
+        flat = bool(self.items["reasons"].str.contains(FLAT).any())
+        return _LEGEND + _SHALLOW_LEGEND * shallow + _FLAT_LEGEND * flat
 
     def _table(self, top: int) -> tuple[Table, int]:
         """The worst suspects, those answered alike in one row, and how many items these are."""
@@ -176,10 +182,11 @@ def _alike(pairs: pd.DataFrame) -> list[str]:
         return []
     most, several = pairs.iloc[0], len(pairs) > 1
     counted = f"{len(pairs)} pairs answer" if several else "1 pair of respondents answers"
+    worst = ", most of all" if several else ":"
     share, chance = (f"{most[name]:.0%}" for name in ("agreement", "expected"))
     expected = f", {chance} expected" if chance != share else ""
     sentence = (
-        f"{counted} more alike than abilities explain, most of all {most['respondent']} and "
+        f"{counted} more alike than abilities explain{worst} {most['respondent']} and "
         f"{most['other']} (alike on {share} of the items of both{expected}); "
         "groups='similar' counts every family as one witness."
     )

@@ -35,8 +35,9 @@ _FAMILIES = "families"
 _INTERVAL = 1.96  # half of a 95 % interval, in standard errors
 _NOT_ONE_ABILITY = (
     "the ability of the fit is not all that responses have in common, as its warnings say: items "
-    "called negative may have right keys; audit the items of one kind by themselves"
+    "{called}; audit the items of one kind by themselves"
 )
+_CALLED = {True: "called negative may have right keys", False: "with wrong keys may go unnoticed"}
 _NAME_FAMILIES = ", or name the families of respondents (groups)"
 _LEAST_POWER = 0.5
 """Power under which a warning says that respondents are few: more is missed than found."""
@@ -155,8 +156,6 @@ def flagged(
     signs = None if result.responses is None else result.signs
     verdict = result.verdict
     cautions = []
-    if result.one_ability_doubted:
-        cautions.append(_NOT_ONE_ABILITY + ("" if groups is not None else _NAME_FAMILIES))
     if groups is not None:
         families = family_codes(result, groups)
         signs = result.signs.weighted(clustered_share(result, families))
@@ -165,6 +164,9 @@ def flagged(
     elif signs is not None:
         cautions += _weaknesses(signs, fdr, signs.dependence.independent, signs.dependence.unit)
     negative = called_negative(verdict.p_negative, fdr)
+    if result.one_ability_doubted:
+        doubt = _NOT_ONE_ABILITY.format(called=_CALLED[bool(negative.any())])
+        cautions.insert(0, doubt + ("" if groups is not None else _NAME_FAMILIES))
     trend = np.full(len(negative), np.nan) if signs is None else signs.score.z
     guessing = result.parameters.guessing - _INTERVAL * result.standard_errors[:, 2]
     difficulty = np.abs(result.parameters.difficulty) / result.latent_sd

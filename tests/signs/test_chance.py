@@ -37,6 +37,7 @@ def test_abilities_are_not_taken_for_noise(n: int, m: int) -> None:
 def test_where_usual_abilities_would_not_show_nothing_is_said() -> None:
     assert sum(told(drawn(seed, 6, 4, 0.0)) for seed in range(20)) <= 3
     assert not told(np.ones((30, 40)))
+    assert not told(np.arange(40)[:, None] % 2)
     assert not told(drawn(0, 2, 400, 0.0))
 
 

@@ -270,7 +270,8 @@ def test_near_copies_are_few_although_they_are_many() -> None:
 
 def test_printing_shows_the_sentences_and_the_table(control: ShuffleControl) -> None:
     text = str(control)
-    assert text.startswith("\n".join(control.summary))
+    assert " ".join(text.split()).startswith(" ".join(control.summary))
+    assert max(map(len, text.splitlines())) <= 80
     assert all(name in text for name in (*NAMES, *control.table.columns))
 
 
