@@ -227,7 +227,8 @@ def _flat(
 ) -> NDArray[np.bool_]:
     """Items whose slope is not told from 0, and small: −intercept / slope is no difficulty.
 
-    Small beside the median slope; in noise that is as good as 0 itself, and none is large.
+    Small beside the median slope, unless that itself is not told from 0 by all items together, or
+    respondents differ by chance: then none is large.
 
     Near a slope of 0 its information is Σ (dP/da)² / P(1 − P) = w Σ θ², θ the posterior means (what
     posteriors leave open is missing information; Louis 1982), with w = P(1 − P) without guessing.
@@ -245,8 +246,9 @@ def _flat(
     effect = 1 + (trials - 1) * (estimates.trial_correlation or 0.0)
     information = responses / effect * uncertain * estimates.ability[answering].var()
     varied = (right > 0) & (right < 1)
+    usual = float(np.median(slope[varied])) if varied.any() else 0.0
+    told = usual * information.sum() ** 0.5 >= _TOLD
     if estimates.common_slope:
-        told = slope[0] * information.sum() ** 0.5 >= _TOLD
         return np.full(len(slope), not told)
-    small = slope < _FLAT * np.median(slope[varied]) if varied.any() else varied
-    return np.asarray((small | by_chance) & (slope * information**0.5 < _TOLD))
+    small = slope < _FLAT * usual if told and not by_chance else True
+    return np.asarray(small & (slope * information**0.5 < _TOLD))

@@ -215,6 +215,38 @@ def compare_difficulties(
     >>> irtkit.compare_difficulties(result, folds=0).pairs["spearman"].tolist()
     [1.0, 1.0, 1.0]
     """
+    items = _items_of(result)
+    if models is not None and not models:
+        raise ValueError("models must name at least one model; folds=0 predicts nothing")
+    table = _measures(items, result.latent_sd)
+    of_metrics = _add_quality_standard(table, metrics)
+    pairs, of_orders = _orders(table, items, draws, seed)
+    held_out, of_predictions = _predicted(result, items, folds, models, seed, progress=progress)
+    systems, of_systems = _systems(result, draws, seed)
+    n_answering = getattr(result, "n_answering", int(items["n_responses"].max()))
+    sentences = (
+        *of_orders,
+        of_predictions,
+        of_systems,
+        *(f"The fit warned: {text}." for text in getattr(result, "warnings", ())),
+        signs_sentence(items, doubted=getattr(result, "one_ability_doubted", False)),
+        few_sentence(items, n_answering),
+        of_metrics,
+    )
+    return DifficultyComparison(
+        table=table,
+        pairs=pairs,
+        summary=[sentence for sentence in sentences if sentence],
+        held_out=held_out,
+        systems=systems,
+        model=result.model,
+        draws=draws,
+        seed=seed,
+    )
+
+
+def _items_of(result: FitResult) -> pd.DataFrame:
+    """The table of items, if there is one with all that is compared."""
     import pandas as pd
 
     items = getattr(result, "items", None)
@@ -222,13 +254,18 @@ def compare_difficulties(
         raise TypeError(
             f"result must be what irtkit.fit or irtkit.load return, got {type(result).__name__}"
         )
-    if models is not None and not models:
-        raise ValueError("models must name at least one model; folds=0 predicts nothing")
     if absent := [name for name in _NEEDED if name not in items.columns]:
         raise ValueError(f"result.items must have the column {absent[0]!r}")
-    table = _measures(items, result.latent_sd)
+    return items
+
+
+def _orders(
+    table: pd.DataFrame, items: pd.DataFrame, draws: int, seed: int
+) -> tuple[pd.DataFrame, list[str]]:
+    """`DifficultyComparison.pairs`, and what is said of them."""
+    import pandas as pd
+
     rows: list[dict[str, Any]] = []
-    told = _add_quality_standard(table, metrics)
     sentences = []
     for names in combinations(table.columns, 2):
         both = table[list(names)].dropna()
@@ -238,46 +275,38 @@ def compare_difficulties(
         sentences.append(agreement_sentence(names, agreement, n_left_out))
         if names[0] == "average_error":
             sentences.append(moves_sentence(names, agreement, items.loc[both.index], items))
-    dependence = getattr(result, "dependence", None)
-    doubted = getattr(result, "one_ability_doubted", False)
-    n_answering = getattr(result, "n_answering", int(items["n_responses"].max()))
-    varied = items["average_error"].between(0, 1, inclusive="neither").any()
-    held_out = _held_out(result, folds if varied else 0, models, seed, progress=progress)
-    if held_out is not None:
-        sentences.append(held_out_sentence(held_out, dependence))
-    elif not varied:
-        sentences.append("No item is got right by some and wrong by others: nothing to predict.")
-    systems = None
-    respondents = getattr(result, "respondents", None)
+    return pd.DataFrame(rows), sentences
+
+
+def _predicted(
+    result: FitResult,
+    items: pd.DataFrame,
+    folds: int,
+    models: Sequence[ModelName] | None,
+    seed: int,
+    *,
+    progress: bool | None,
+) -> tuple[pd.DataFrame | None, str]:
+    """Predictions of responses left out, if there are any, and what is said of them."""
+    if not items["average_error"].between(0, 1, inclusive="neither").any():
+        return None, "No item is got right by some and wrong by others: nothing to predict."
+    held_out = _held_out(result, folds, models, seed, progress=progress)
+    if held_out is None:
+        return None, ""
+    return held_out, held_out_sentence(held_out, getattr(result, "dependence", None))
+
+
+def _systems(result: FitResult, draws: int, seed: int) -> tuple[pd.DataFrame | None, str]:
+    """Systems by share right and by ability, where these can be compared, and what is said."""
     if getattr(result, "components", None) is not None:
-        sentences.append(
-            "Systems are not ranked: too few responses link parts of the matrix, or none."
-        )
-    elif respondents is not None:
-        systems = ranked_systems(respondents, dependence)
-        sentences.append(
-            systems_sentence(systems, result.model, doubted=doubted, draws=draws, seed=seed)
-        )
-    sentences += [f"The fit warned: {text}." for text in getattr(result, "warnings", ())]
-    return DifficultyComparison(
-        table=table,
-        pairs=pd.DataFrame(rows),
-        summary=[
-            sentence
-            for sentence in (
-                *sentences,
-                signs_sentence(items, doubted=doubted),
-                few_sentence(items, n_answering),
-                told,
-            )
-            if sentence
-        ],
-        held_out=held_out,
-        systems=systems,
-        model=result.model,
-        draws=draws,
-        seed=seed,
-    )
+        nothing = "Systems are not ranked: too few responses link parts of the matrix, or none."
+        return None, nothing
+    respondents = getattr(result, "respondents", None)
+    if respondents is None:
+        return None, ""
+    systems = ranked_systems(respondents, getattr(result, "dependence", None))
+    doubted = getattr(result, "one_ability_doubted", False)
+    return systems, systems_sentence(systems, result.model, doubted=doubted, draws=draws, seed=seed)
 
 
 def _held_out(
