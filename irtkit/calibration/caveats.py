@@ -69,12 +69,13 @@ def with_caveats(
 ) -> FitResult:
     """The result with what it must be read with.
 
-    ``by_chance`` says that respondents differ by chance alone, ``counted_anew`` that repeated
+    ``by_chance`` says that respondents differ in how much they get right by chance alone, which
+    some do where many items are inverted and abilities clear; ``counted_anew`` that repeated
     trials were found to agree, and count for less.
     """
     components = components_of(patterns)
     divided = weakly_linked(patterns, components, _logits_of_ability(result))
-    parts = divided or components
+    parts, by_chance = divided or components, by_chance and not _slopes_told(result)
     comparable = parts is None and not by_chance
     doubts = [*_doubts(result, patterns, proportion, comparable=comparable)]
     limits = _sentences(
@@ -202,6 +203,12 @@ def _few(result: FitResult) -> str:
         f"only {n} respondent{'s' * (n > 1)}: an average error of one half is uncertain by "
         f"±{0.98 / np.sqrt(n):.2f}, and so is the order of items{slopes}"
     )
+
+
+def _slopes_told(result: FitResult) -> bool:
+    """Whether most slopes are told from 0: of noise up to half, without a prior, and none with."""
+    told, flat = (result.status.count(status) for status in ("ok", "flat"))
+    return result.model in {"2PL", "3PL"} and told > flat
 
 
 def _logits_of_ability(result: FitResult) -> float:

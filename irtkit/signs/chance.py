@@ -36,7 +36,7 @@ _FEWEST = 3
 
 def differ_by_chance(patterns: Patterns) -> bool:
     """Whether shares right differ no more than by chance, and usual abilities would show."""
-    from scipy.stats import chi2
+    from scipy.special import chdtri
 
     deviation, variance, kurtosis, inflation = _numbers_right(patterns)
     n = len(variance)
@@ -48,8 +48,8 @@ def differ_by_chance(patterns: Patterns) -> bool:
     usual = float((spread * inflation**2).mean()) * (n - 1)
     of_ability = _multiple(float(inflation.mean()) * (n - 1), usual)
     return bool(
-        found < chi2.isf(_LEVEL, of_chance[1]) * of_chance[0]
-        and found < chi2.ppf(_MISSED, of_ability[1]) * of_ability[0]
+        found < chdtri(of_chance[1], _LEVEL) * of_chance[0]
+        and found < chdtri(of_ability[1], 1 - _MISSED) * of_ability[0]
     )
 
 

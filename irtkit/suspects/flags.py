@@ -97,7 +97,8 @@ def flag_items(
         beyond their abilities count for as many as are independent, ``result.dependence``, in
         p_negative, wrong_key and trend. Where an item is called negative though its fitted slope is
         above 0, the reasons say so: the fitted ability is then not what respondents get right.
-        "flat discrimination" is the status "flat" of ``result.items``.
+        "flat discrimination" is the status "flat" of ``result.items``, unless all have it: then
+        respondents, and not items, are what tells nothing.
 
     Raises
     ------
@@ -171,11 +172,12 @@ def flagged(
     guessing = result.parameters.guessing - _INTERVAL * result.standard_errors[:, 2]
     difficulty = np.abs(result.parameters.difficulty) / result.latent_sd
     status, own_slopes = np.array(result.status), result.model in {"2PL", "3PL"}
+    some_rise = bool(np.isin(status, ["ok", "unbounded"]).any())
     rises = result.parameters.discrimination > 0
     reasons = {
         NEGATIVE: negative,
         _POSITIVE: negative & own_slopes & rises,
-        FLAT: (status == "flat") & own_slopes,
+        FLAT: (status == "flat") & own_slopes & some_rise,
         "extreme difficulty": (status == "ok") & rises & (difficulty > extreme_difficulty),
         "guessing above chance": guessing > (1.0 if chance is None else chance),
     }

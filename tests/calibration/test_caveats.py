@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from irtkit import ResponseMatrix, add_synthetic, compare_difficulties, fit, load
+from irtkit import (
+    ItemParameters,
+    ResponseMatrix,
+    add_synthetic,
+    compare_difficulties,
+    fit,
+    load,
+    simulate_responses,
+)
 from irtkit.calibration.caveats import _rank_correlation
 
 if TYPE_CHECKING:
@@ -117,6 +125,15 @@ def test_respondents_that_differ_by_chance_are_not_ranked_and_items_are_flat() -
         assert said.startswith("respondents differ in how much they get right no more than chance")
         assert set(result.status) == {"flat"}
         assert not result.one_ability_doubted
+
+
+def test_where_inverted_items_level_what_is_right_their_slopes_speak() -> None:
+    items = ItemParameters.from_difficulty([1.5, 1.5, -1.5, -1.5], [-0.5, 0.5, -0.5, 0.5])
+    responses = simulate_responses(items, np.random.default_rng(0).normal(size=600), seed=1)
+    (said,) = fitted(responses).warnings
+    assert "is not how much respondents get right" in said
+    (said,) = fitted(responses, model="1PL").warnings
+    assert "nothing shows that one is abler" in said
 
 
 def test_synthetic_respondents_link_no_parts_unless_they_are_ordinary() -> None:

@@ -287,7 +287,7 @@ def test_coin_flips_are_warned_of_and_none_is_called_negative() -> None:
         result = fit(flips, "2PL")
     with pytest.warns(UserWarning, match="no more in common than noise"):
         flagged = flag_items(result)
-    assert not flagged["reasons"].str.contains("negative").any()
+    assert flagged.empty  # all are flat, which is no fault of theirs
 
 
 def test_too_few_respondents_are_warned_of_with_a_number_that_would_do(planted: Planted) -> None:
