@@ -38,6 +38,7 @@ LAYERS = (
         "packed",
         "patterns",
         "components",
+        "weak_links",
         "signs",
         "quadrature",
         "simulation",

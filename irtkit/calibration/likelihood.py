@@ -280,10 +280,8 @@ class PenalisedLikelihood:
             share, by_share, _ = self.likelihood.nodes.log_share_of_normal(at.latent_sd)
             value, by_log_sd = value + n * share, by_log_sd + n * by_share
         if at.logit_by_angle is not None:
-            # where c → 0 it vanishes faster than the gradient, and the logarithm of the likelihood
-            # is linear in c: half the gradient is what makes a step in the angle lead to 0
-            information, by_logit = information.copy(), by_item[:, 2]
-            information[:, 2, 2] += np.where(by_logit < 0, -0.5 * by_logit, by_logit)
+            information = information.copy()
+            information[:, 2, 2] += beside_angles(by_item[:, 2])
         prior, by_hyper = None, np.zeros(2)
         if self.prior is not None:
             copies = self.likelihood.engine.patterns.multiplicity
@@ -296,7 +294,7 @@ class PenalisedLikelihood:
 
     def precondition(self, x: Array, curvature: Curvature, v: Array) -> Array:
         """Newton block per item plus the common scale and location."""
-        step = self._local_step(curvature, v)
+        step = self.local_step(curvature, v)
         prior, n_real = curvature.prior, self.likelihood.engine.patterns.n_real
         directions = self.parameters.scale_and_location(x, curvature.at)
         for direction, information in zip(directions, (2.0, 1.0), strict=True):
@@ -307,7 +305,7 @@ class PenalisedLikelihood:
             step += direction * (float(direction @ v) / bend)
         return step
 
-    def _local_step(self, curvature: Curvature, v: Array) -> Array:
+    def local_step(self, curvature: Curvature, v: Array) -> Array:
         """Newton step of every item by itself, and of what the prior learns."""
         p, blocks, step = self.parameters, curvature.information, np.empty_like(v)
         if p.model == "2PL":
@@ -334,6 +332,15 @@ class PenalisedLikelihood:
         for place, part in zip((p.slopes, p.intercepts, p.angles), solved, strict=False):
             step[place] = part
         return step
+
+
+def beside_angles(by_logit: Array) -> Array:
+    """What steps in angles of guessing need beside the information about its logit.
+
+    Where c → 0 that vanishes faster than the gradient, and the logarithm of the likelihood is
+    linear in c: half the gradient is what makes a step in the angle lead to 0.
+    """
+    return np.where(by_logit < 0, -0.5 * by_logit, by_logit)
 
 
 def prior_at(

@@ -265,7 +265,7 @@ def maximise(problem: Problem, lbfgs: PreconditionedLBFGS, control: Control) -> 
     found = Maximum(lbfgs.x, nodes, lbfgs.converged, posteriors, log_likelihood, error)
     # Without a prior abilities have unit scale at the maximum; a prior that speaks of absolute
     # sizes moves them, noticeably with very few respondents or slopes beyond its limit.
-    learns = problem.prior is not None and problem.prior.learns and schedule.fixed is None
+    learns = problem.parameters.n_hyper > 0 and schedule.fixed is None
     return with_unit_scale(problem, found, schedule) if learns else found
 
 

@@ -125,8 +125,8 @@ class FitResult:
     for, or where the model has no such parameter."""
     status: tuple[str, ...]
     """Per item: "ok"; "flat" (the slope is not told from 0 and less than a third of the median one,
-    and so difficulty, −intercept / slope, tells nothing); "no variance"; "unbounded"; or
-    "no responses"."""
+    if respondents differ by more than chance; and so difficulty, −intercept / slope, tells
+    nothing); "no variance"; "unbounded"; or "no responses"."""
     ability: NDArray[np.float64]
     """Posterior means (EAP), shape (n_respondents,)."""
     ability_se: NDArray[np.float64]
@@ -161,7 +161,7 @@ class FitResult:
     one_ability_doubted: bool = False
     """Whether one of them is that its ability is not all that items ask for."""
     components: Components | None = field(default=None, repr=False)
-    """Which respondents and items are linked by responses; None if all are."""
+    """Which respondents and items are linked by responses that place them; None if all are."""
     posterior: Posterior | None = field(default=None, repr=False)
     """The posterior of a variational fit, to draw from; None for EM."""
     saved_verdict: Verdict | None = field(default=None, repr=False)
@@ -179,8 +179,8 @@ class FitResult:
         of its population, on one footing for all items); n_responses (by real respondents, every
         repeated trial counts here as in average_error); p_negative (probability that the slope is
         below 0, NaN without a response); status ("ok", "flat", "no variance", "unbounded" or
-        "no responses"); and, where respondents and items fall into parts without a response in
-        common, component (1 has the most respondents; 0 without a response by a real one).
+        "no responses"); and, where respondents and items fall into parts that too few responses
+        link, or none, component (1 has the most respondents; 0 without a response by a real one).
 
         p_negative is told by the trend of an item's responses with how strong respondents are by
         all their responses, and by what all items of the matrix teach about slopes
@@ -195,9 +195,9 @@ class FitResult:
 
         Columns: ability (posterior mean, EAP), ability_se (posterior SD), accuracy (share right
         of what was answered, NaN without any), n_responses (every repeated trial counts),
-        synthetic; and, where respondents and items fall into parts without a response in common,
-        component (as in :attr:`items`; 0 for synthetic ones). Abilities of different components
-        cannot be compared.
+        synthetic; and, where respondents and items fall into parts that too few responses link, or
+        none, component (as in :attr:`items`; 0 for synthetic ones). Abilities of different
+        components cannot be compared.
         """
         return self._respondents.copy()
 
@@ -391,7 +391,10 @@ class FitResult:
         unit = "iterations" if self.elbo is None else "variational steps"
         n_items, mark = len(self.item_labels), "*" if self.settings.prior else ""
         lines = [
-            f"{self.model} fitted to {self.n_real} respondents{synthetic} × {n_items} items",
+            (
+                f"{self.model} fitted to {self.n_real} respondent{'s' * (self.n_real > 1)}"
+                f"{synthetic} × {n_items} item{'s' * (n_items > 1)}"
+            ),
             f"{state} after {self.n_iterations} {unit} on {self.quadrature.n_nodes} nodes",
             (
                 f"log-likelihood {self.log_likelihood:.3f}   AIC{mark} {self.aic:.1f}   "

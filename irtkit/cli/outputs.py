@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from irtkit.files import replacing
 from irtkit.io import write_table
+from irtkit.printed import WIDTH, in_lines
 from irtkit.scoring import RESULT_FILE
 from irtkit.signs import called_negative
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     import pandas as pd
@@ -55,7 +57,7 @@ def write_fit(result: FitResult, out: Path | None, *, source: str) -> str:
         text = json.dumps(_summary(result, source), indent=2, ensure_ascii=False, allow_nan=False)
         temporary.write_text(text + "\n", encoding="utf-8")
     result.save(whole)
-    return f"\n\nwrote {', '.join(_FIT_FILES)} to {out}"
+    return _told(_FIT_FILES, out)
 
 
 def described(table: pd.DataFrame, known: pd.DataFrame | None) -> pd.DataFrame:
@@ -110,4 +112,10 @@ def write_comparison(comparison: DifficultyComparison, out: Path | None) -> str:
         if more is not None:
             write_table(more, out / name)
             written.append(name)
-    return f"\n\nwrote {', '.join(written)} to {out}"
+    return _told(written, out)
+
+
+def _told(files: Iterable[str], out: Path) -> str:
+    """What was written where; a folder whose name is longer than a line stays in one piece."""
+    told = f"wrote {', '.join(files)} to {out}"
+    return f"\n\n{in_lines([told]) if len(str(out)) < WIDTH // 2 else told}"
