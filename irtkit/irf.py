@@ -185,9 +185,10 @@ class ItemParameters:
         """Return the parameters of some items."""
         return ItemParameters(self.discrimination[some], self.intercept[some], self.guessing[some])
 
-    def with_unit_sd(self, latent_sd: float) -> ItemParameters:
-        """Return the same items with ability measured in SDs of the population."""
-        return ItemParameters(latent_sd * self.discrimination, self.intercept, self.guessing)
+    def standardised(self, latent_sd: float, latent_mean: float = 0.0) -> ItemParameters:
+        """Return the same items with ability measured from the mean, in SDs of the population."""
+        intercept = self.intercept + latent_mean * self.discrimination
+        return ItemParameters(latent_sd * self.discrimination, intercept, self.guessing)
 
     @property
     def n_items(self) -> int:
@@ -217,11 +218,13 @@ class ItemParameters:
         ratio = np.divide(s, p, out=np.ones_like(s), where=p > 0)
         return np.asarray(self.discrimination**2 * ratio * s * (1 - self.guessing) * (1 - s))
 
-    def expected_error(self, latent_sd: float = 1.0) -> NDArray[np.float64]:
-        """Mean of 1 − P(right | θ) over θ ~ N(0, latent_sd²), (n_items,).
+    def expected_error(
+        self, latent_sd: float = 1.0, latent_mean: float = 0.0
+    ) -> NDArray[np.float64]:
+        """Mean of 1 − P(right | θ) over θ ~ N(latent_mean, latent_sd²), (n_items,).
 
-        ∫ (1 − P(θ)) φ(θ / s) dθ / s by the trapezoid rule from −8.5 s to 8.5 s: exact to 1e-8 for
-        |a| s up to 50 and to 0.001 up to 300.
+        With mean 0, ∫ (1 − P(θ)) φ(θ / s) dθ / s by the trapezoid rule from −8.5 s to 8.5 s: exact
+        to 1e-8 for |a| s up to 50 and to 0.001 up to 300.
         (Gauss–Hermite nodes lie too far apart for steep items: 61 of them are off by 0.004 at
         |a| s = 10 and by 0.02 at 20.)
         """
@@ -233,7 +236,7 @@ class ItemParameters:
             places = np.flatnonzero(which)
             for start in range(0, len(places), _ITEMS_AT_ONCE):
                 some = places[start : start + _ITEMS_AT_ONCE]
-                wrong = 1 - self.chosen(some).probability(latent_sd * nodes)
+                wrong = 1 - self.chosen(some).probability(latent_mean + latent_sd * nodes)
                 error[some] = weights @ wrong / weights.sum()
         return error
 

@@ -55,7 +55,7 @@ CALIBRATION = (
     *("variational.elbo", "variational.minibatches", "variational.encoder"),
     *("variational.amortised", "variational.bent", "variational.posterior"),
     *("variational.inference", "variational.checkpoint"),
-    *("result", "estimates", "caveats", "maximum_likelihood"),
+    *("result", "calibrated", "estimates", "caveats", "maximum_likelihood", "anchored"),
     *("variational.fit_variational", "fitting"),
 )
 """Modules of the largest folder, bottom-up; what they import for types alone counts as well."""

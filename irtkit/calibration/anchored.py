@@ -13,12 +13,15 @@ teach it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from scipy.optimize import minimize
 
+from irtkit.calibration.estimates import Estimates, Population, unbounded
 from irtkit.calibration.information import expected_of, inverse_of, system_of
-from irtkit.calibration.lbfgs import Evaluation
+from irtkit.calibration.item_prior import ItemPrior
+from irtkit.calibration.lbfgs import Evaluation, PreconditionedLBFGS
 from irtkit.calibration.likelihood import (
     Curvature,
     MarginalLikelihood,
@@ -34,27 +37,24 @@ from irtkit.calibration.many_items import (
     information_along,
     missing_information_along,
 )
-from irtkit.calibration.maximise import Problem
+from irtkit.calibration.maximise import Problem, maximise
+from irtkit.calibration.maximum_likelihood import LOGIT_OF_GUESSING, maximum_of
 from irtkit.calibration.prior_information import PriorInformation, prior_information
 from irtkit.calibration.priors import Hyper, WeakPrior
 from irtkit.irf import LEAST_LOGIT, Items
+from irtkit.quadrature import engine_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from irtkit.calibration.maximise import Control
     from irtkit.calibration.priors import Prior
     from irtkit.irf import Array, ItemParameters, ModelName
+    from irtkit.patterns import Patterns
     from irtkit.quadrature import Grid, Nodes
 
-_ABOUT_SCALE = 2
+ABOUT_SCALE = 2
 """Parameters before those of free items: log σ and μ."""
-
-
-class Population(NamedTuple):
-    """Mean and SD of ability on the scale of the fixed items."""
-
-    mean: float
-    sd: float
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Anchored:
     @property
     def size(self) -> int:
         """Number of parameters."""
-        return _ABOUT_SCALE + self.free_items.size
+        return ABOUT_SCALE + self.free_items.size
 
     def population(self, x: Array) -> Population:
         """Mean and SD of ability."""
@@ -101,7 +101,7 @@ class Anchored:
 
     def of_free(self, x: Array) -> Values:
         """Free items, on the scale of the fixed ones."""
-        return self.free_items.values(x[_ABOUT_SCALE:])._replace(latent_sd=1.0, hyper=self.hyper)
+        return self.free_items.values(x[ABOUT_SCALE:])._replace(latent_sd=1.0, hyper=self.hyper)
 
     def on_fixed_scale(self, x: Array) -> Items:
         """All items, on the scale of the fixed ones."""
@@ -126,8 +126,12 @@ class Anchored:
 
     def vector(self, items: Items, population: Population) -> Array:
         """Return the vector of some free items, on the scale of the fixed ones."""
-        about_scale = np.array([np.log(population.sd), population.mean])
-        return np.concatenate([about_scale, self.free_items.vector(items)])
+        own = np.zeros(self.free_items.size)
+        if len(items.slope):
+            own = self.free_items.vector(items)
+        if self.common_slope:
+            own[0] = self.fixed.discrimination[~self.free][0]
+        return np.concatenate([[np.log(population.sd), population.mean], own])
 
 
 class AnchoredLikelihood(PenalisedLikelihood):
@@ -165,8 +169,8 @@ class AnchoredLikelihood(PenalisedLikelihood):
     def precondition(self, x: Array, curvature: Curvature, v: Array) -> Array:
         """Newton block per free item, and the scale and location of the respondents."""
         n, sd = self.likelihood.engine.patterns.n_real, np.exp(x[0])
-        about_scale = v[:_ABOUT_SCALE] / n * np.array([0.5, sd**2])
-        step = self.local_step(curvature, v[_ABOUT_SCALE:])
+        about_scale = v[:ABOUT_SCALE] / n * np.array([0.5, sd**2])
+        step = self.local_step(curvature, v[ABOUT_SCALE:])
         if self._common_slope:
             step[self.parameters.slopes] = 0.0
         return np.concatenate([about_scale, step])
@@ -179,14 +183,190 @@ class AnchoredLikelihood(PenalisedLikelihood):
 class AnchoredProblem(Problem):
     """A likelihood to maximise where some items are fixed."""
 
+    @property
+    def anchored(self) -> Anchored:
+        """How a vector makes items."""
+        found: Any = self.parameters
+        return cast("Anchored", found)
+
     def at(self, nodes: Nodes, *, exact: bool) -> AnchoredLikelihood:
         """Return the objective on some nodes."""
         likelihood = MarginalLikelihood(self.engine, nodes, exact=exact)
-        return AnchoredLikelihood(likelihood, self.parameters, self.prior)
+        return AnchoredLikelihood(likelihood, self.anchored, self.prior)
 
 
 def _to_sds(population: Population, size: int) -> Array:
     """Derivatives of parameters in SDs of the respondents by those on the fixed scale, (k, k)."""
     turn = np.eye(size)
     turn[0, 0], turn[1, 0] = population.sd, population.mean
+    return turn
+
+
+def anchored_estimates(
+    patterns: Patterns,
+    fixed: ItemParameters,
+    model: ModelName,
+    prior: Prior | None,
+    control: Control,
+    *,
+    standard_errors: bool,
+    trial_correlation: float | None,
+) -> Estimates:
+    """Estimate free items, and all abilities, on the scale of the fixed items.
+
+    ``fixed`` has all items, NaN where they are free.
+    """
+
+    def search_of(counted: Patterns) -> tuple[Problem, PreconditionedLBFGS]:
+        problem = _problem(counted, fixed, model, prior)
+        return problem, PreconditionedLBFGS(_start(problem, control))
+
+    found = maximum_of(patterns, search_of, control, given=trial_correlation)
+    problem, maximum, correlation = cast("AnchoredProblem", found.problem), *found[1:]
+    anchored = problem.anchored
+    population = anchored.population(maximum.x)
+    engine, nodes, covariances = problem.engine, maximum.nodes, None
+    inside = anchored.values(maximum.x).items
+    items, sds = anchored.on_fixed_scale(maximum.x), population_sds(engine.patterns, inside, 1.0)
+    if standard_errors:
+        nodes = control.schedule.for_errors(inside, engine.patterns, nodes)
+        grid = MarginalLikelihood(engine, nodes).grid(inside)
+        covariances = _covariances(problem, grid, maximum.x, sds)
+    information = None
+    if prior is None or isinstance(prior, ItemPrior):
+        terms = MarginalLikelihood(engine, maximum.nodes).terms(inside)
+        information = terms.information[:, 1, 1]
+    endless = unbounded(prior, inside, information) & anchored.free
+    ability, sd = maximum.posteriors.mean, maximum.posteriors.sd
+    return Estimates(
+        items=items,
+        covariances=covariances,
+        unbounded=endless,
+        common_slope=anchored.common_slope,
+        ability=population.mean + population.sd * ability,
+        ability_se=population.sd * sd,
+        latent_sd=None,
+        synthetic_sd=population.sd * sds[1],
+        prior=None if prior is None else prior.described(),
+        log_likelihood=maximum.log_likelihood,
+        converged=maximum.converged,
+        n_iterations=control.monitor.n_evaluations,
+        trace_rows=np.array(control.monitor.trace, dtype=np.float64).reshape(-1, 4),
+        nodes=maximum.nodes,
+        quadrature_error=maximum.quadrature_error,
+        trial_correlation=correlation,
+        population=population,
+    )
+
+
+def _problem(
+    patterns: Patterns, fixed: ItemParameters, model: ModelName, prior: Prior | None
+) -> AnchoredProblem:
+    engine = engine_of(patterns, with_guessing=model == "3PL")
+    free = Parameterisation(model, int(np.isnan(fixed.discrimination).sum()), learns=False)
+    hyper = _taught(fixed, free, prior)
+    parameters: Any = Anchored(fixed, free, hyper)
+    return AnchoredProblem(engine, parameters, prior)
+
+
+def _taught(fixed: ItemParameters, free: Parameterisation, prior: Prior | None) -> Hyper:
+    """Scale and location that fixed items teach the weak prior."""
+    start = Hyper(0.0, 0.0)
+    if not isinstance(prior, WeakPrior) or not free.n_items:
+        return start
+    known = fixed.chosen(~np.isnan(fixed.discrimination))
+    items = Items(known.discrimination, known.intercept)
+
+    def falling(at: Array) -> tuple[float, Array]:
+        hyper = Hyper(float(at[1]), float(at[0]))
+        found = prior.at(items, hyper, common_slope=free.common_slope)
+        return -found.log_density, -found.by_hyper
+
+    location, log_scale = minimize(falling, np.zeros(2), jac=True, method="BFGS").x
+    return Hyper(float(log_scale), float(location))
+
+
+def _start(problem: AnchoredProblem, control: Control) -> Array:
+    """Respondents as the fixed items place them, free items as shares right then have it."""
+    anchored, patterns = problem.anchored, problem.engine.patterns
+    free, known = anchored.free, anchored.fixed.chosen(~anchored.free)
+    population, slope = Population(0.0, 1.0), float(np.median(known.discrimination))
+    if free.any():
+        alone = _problem(patterns.with_columns(np.flatnonzero(~free)), known, anchored.model, None)
+        placed = maximise(alone, PreconditionedLBFGS(_start(alone, control)), control)
+        population = alone.anchored.population(placed.x)
+    right, answered = patterns.margins.item_right[0], patterns.margins.item_responses[0]
+    share = ((right + 0.5) / (answered + 1))[free]
+    flattened = np.sqrt(1 + (slope * population.sd) ** 2 / 2.9)  # see starting_values
+    intercept = np.log(share / (1 - share)) * flattened - slope * population.mean
+    slopes = np.full_like(intercept, slope)
+    logits = np.full_like(intercept, LOGIT_OF_GUESSING) if anchored.model == "3PL" else None
+    return anchored.vector(Items(slopes, intercept, logits), population)
+
+
+def _covariances(problem: AnchoredProblem, grid: Grid, x: Array, sds: tuple[float, float]) -> Array:
+    """Covariances of the parameters of free items on the fixed scale, NaN for the fixed ones.
+
+    As those of many items (:mod:`.many_items`), beside which log σ and μ move the fixed items.
+    """
+    anchored, patterns = problem.anchored, problem.engine.patterns
+    free, common, population = anchored.free, anchored.common_slope, anchored.population(x)
+    items, inside = anchored.on_fixed_scale(x), anchored.values(x).items
+    size = 2 if items.logit_guessing is None else 3
+    found = np.full((len(free), size, size), np.nan)
+    if not free.any():
+        return found
+    times = np.ones(len(free))
+    expected = expected_of(patterns, inside, grid, right_too=size == 3)
+    system = system_of(inside, expected, sds)
+    of_free = system._replace(item_blocks=system.item_blocks * free[:, None, None])
+    prior = _prior_in_sds(problem, x, size)
+    apart = by_themselves(of_free, prior, times, slice(int(common), None))
+    of_items = directions_of_items(inside, apart, of_free.item_blocks, prior, times)
+    n_own = of_items.shape[2]
+    directions = np.zeros((len(free), size, n_own + ABOUT_SCALE))
+    directions[apart.known, apart.own, :n_own] = of_items
+    directions[:, 0, n_own] = inside.slope * (~free | common)
+    directions[:, 1, n_own + 1] = items.slope * ~free
+    information = information_along(directions, system.item_blocks, prior, times)
+    information -= missing_information_along(directions, patterns, inside, grid, times)
+    covariance = inverse_of(information)
+    more = covariance[:n_own, :n_own] - np.eye(n_own)
+    joint = np.zeros((len(of_items), size + ABOUT_SCALE, size + ABOUT_SCALE))
+    own = slice(apart.own.start, size)
+    joint[:, own, own] = apart.inverses + of_items @ more @ of_items.swapaxes(1, 2)
+    joint[:, own, size:] = of_items @ covariance[:n_own, n_own:]
+    joint[:, size:, own] = joint[:, own, size:].swapaxes(1, 2)
+    joint[:, size:, size:] = covariance[n_own:, n_own:]
+    turn = _to_fixed_scale(items.slope[apart.known], population, size, common_slope=common)
+    found[apart.known] = turn @ joint @ turn.swapaxes(1, 2)
+    return found
+
+
+def _prior_in_sds(problem: AnchoredProblem, x: Array, size: int) -> PriorInformation:
+    """Information of the prior of free items about their parameters in SDs of the respondents."""
+    anchored = problem.anchored
+    free, blocks = anchored.free, np.zeros((len(anchored.free), size, size))
+    if problem.prior is not None:
+        back: Any = np.linalg.inv(_to_sds(anchored.population(x), size))
+        own = prior_information(problem.prior, anchored.free_items, anchored.of_free(x), None)
+        blocks[free] = back.T @ own.blocks @ back
+    return PriorInformation(blocks, np.zeros((len(free), size, 0)), np.zeros((0, 0)))
+
+
+def _to_fixed_scale(
+    slope: Array, population: Population, size: int, *, common_slope: bool
+) -> Array:
+    """Derivatives of a, d (and logit) on the fixed scale, (n, k, k + 2).
+
+    By those in SDs of the respondents, log σ and μ: a is that slope over σ, and d that intercept
+    less μa.
+    """
+    turn = np.zeros((len(slope), size, size + ABOUT_SCALE))
+    turn[:, range(size), range(size)] = 1.0
+    turn[:, 1, size + 1] = -slope
+    turn[:, 0, 0] = 0.0
+    if not common_slope:
+        turn[:, 0, 0], turn[:, 1, 0] = 1 / population.sd, -population.mean / population.sd
+        turn[:, 0, size], turn[:, 1, size] = -slope, population.mean * slope
     return turn

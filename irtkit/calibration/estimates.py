@@ -36,10 +36,17 @@ out flat, with half the median slope on average (60 to 130 respondents); of 33 a
 beyond 10 SDs in two real matrices, 90 × 611 and 305 × 5,620, all are those of flat items."""
 
 
+class Population(NamedTuple):
+    """Mean and SD of ability among real respondents, on a scale that is fixed."""
+
+    mean: float
+    sd: float
+
+
 class Estimates(NamedTuple):
     """Items and abilities as a method left them, before orientation, unit and labels.
 
-    Ability is N(0, 1), but where ``latent_sd`` says otherwise.
+    Ability is N(0, 1), but where ``latent_sd`` or ``population`` says otherwise.
     """
 
     items: Items
@@ -65,6 +72,8 @@ class Estimates(NamedTuple):
     trial_correlation: float | None
     """That of repeated trials; None if there are none."""
     posterior: Posterior | None = None
+    population: Population | None = None
+    """On whose scale all is, if items are fixed: it stays."""
 
 
 def result_of(
@@ -108,6 +117,7 @@ def result_of(
         synthetic=synthetic,
         counts=counts,
         latent_sd=latent_sd,
+        latent_mean=0.0 if estimates.population is None else estimates.population.mean,
         log_likelihood=estimates.log_likelihood,
         n_parameters=_n_parameters(counts, model),
         converged=estimates.converged,
@@ -132,6 +142,8 @@ def _units(
     The factor is below 0 if ability falls with how much real respondents get right: as a share of
     what they answered, less how easy that was, as the able may have met harder items.
     """
+    if estimates.population is not None:
+        return 1.0, estimates.population.sd
     latent_sd = 1.0 if estimates.latent_sd is None else estimates.latent_sd
     if not estimates.common_slope:
         return -1.0 if proportion.value @ estimates.ability < 0 else 1.0, latent_sd

@@ -12,6 +12,7 @@ from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
+from irtkit.calibration.calibrated import calibrated_items, fixed_parameters, with_fixed
 from irtkit.calibration.item_prior import ItemPrior
 from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.result import FitResult, Settings
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from jax.sharding import Mesh
 
+    from irtkit.calibration.calibrated import CalibratedItems
     from irtkit.calibration.priors import Prior, PriorName
     from irtkit.irf import ModelName
     from irtkit.responses import ResponseMatrix
@@ -58,6 +60,7 @@ def fit(
     standard_errors: bool = True,
     synthetic: Literal["separate", "ordinary"] = "separate",
     trial_correlation: float | None = None,
+    fixed: object = None,
     tol: float | None = None,
     max_iterations: int = 1000,
     progress: bool | None = None,
@@ -121,6 +124,14 @@ def fit(
         the model explains (a score test at 1 %). Log-likelihood, AIC, BIC and ELBO are then those
         of the trials so counted (a quasi-likelihood), and compare with those of fits that count
         them the same way: give the ``settings.trial_correlation`` of the larger model to all.
+    fixed
+        Items on an earlier scale, which keep their parameters: an earlier result, a table of items,
+        or the path of either, as :func:`irtkit.score` takes them. Items are found by label; those
+        that are not among them are free. Everything is then on the scale of the fixed items, on
+        which the mean and SD of ability among these respondents are estimated
+        (``result.latent_mean``, ``result.latent_sd``): new items and new, abler systems land on it
+        (fixed parameter calibration, Kim 2006). For method="em", and not with prior="empirical"
+        or a mesh.
     tol
         For "em" (default 1e-7), the fit has converged when a full step promises to raise the
         log-likelihood (with prior) by less than this, twice in a row, or once by a tenth of the
@@ -207,6 +218,9 @@ def fit(
     if trial_correlation is not None:
         trial_correlation = check_number("trial_correlation", trial_correlation, least=0, most=1)
     _check_prior(prior, model, variational=variational is not None)
+    anchors = None if fixed is None else calibrated_items(fixed)
+    if anchors is not None and (variational or mesh is not None or prior == "empirical"):
+        raise ValueError("fixed= is for method='em' without a mesh, and not for prior='empirical'")
     if mesh is not None:
         _check_mesh(mesh)
     responses = as_responses(responses, **reading)
@@ -231,7 +245,7 @@ def fit(
     quantity = "log-likelihood" if variational is None else "ELBO"
     line = progress_line(f"fitting {model}", quantity, shown=progress)
     with line as report, one_thread():
-        result = _fitted(responses, model, settings, variational, mesh=mesh, report=report)
+        result = _fitted(responses, model, settings, variational, anchors, mesh=mesh, report=report)
     for text in result.warnings:
         warnings.warn(text, stacklevel=2)
     return result
@@ -242,6 +256,7 @@ def _fitted(
     model: ModelName,
     settings: Settings,
     variational: Variational | None,
+    anchors: CalibratedItems | None,
     *,
     mesh: Mesh | None,
     report: Callable[[int, float], None],
@@ -265,8 +280,21 @@ def _fitted(
     of_items: ModelName = "1PL" if model == "Rasch" and same_as_1pl else model
     # an empirical prior is learned after a search with the weak one
     prior = WeakPrior() if isinstance(settings.prior, str) else settings.prior
-    if variational is None:
-        stopping = Stopping(settings.tol, settings.max_iterations)
+    stopping = Stopping(settings.tol, settings.max_iterations)
+    if anchors is not None:
+        from irtkit.calibration.anchored import anchored_estimates
+
+        places = anchors.of(responses.items)
+        estimates = anchored_estimates(
+            patterns,
+            fixed_parameters(anchors, places, model),
+            "1PL" if model == "Rasch" else model,
+            prior,
+            Control(schedule, stopping, Monitor(report)),
+            standard_errors=settings.standard_errors,
+            trial_correlation=settings.trial_correlation,
+        )
+    elif variational is None:
         estimates = maximum_likelihood(
             patterns,
             of_items,
@@ -303,6 +331,8 @@ def _fitted(
         settings=settings,
         by_chance=by_chance,
     )
+    if anchors is not None:
+        result = with_fixed(result, anchors, places)
     counted_anew = bool(result.settings.trial_correlation and given is None)
     return with_caveats(
         result, patterns, proportion, by_chance=by_chance, counted_anew=counted_anew

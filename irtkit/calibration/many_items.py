@@ -66,7 +66,7 @@ def covariances_of_many(
     of_items = directions_of_items(items, apart, system.item_blocks, prior, times)
     directions = _all_directions(of_items, apart, prior, common_slope=common_slope)
     information = information_along(directions, system.item_blocks, prior, times)
-    information -= missinginformation_along(directions, patterns, items, grid, times)
+    information -= missing_information_along(directions, patterns, items, grid, times)
     covariance, n_own = inverse_of(information), of_items.shape[2]
     more = covariance[:n_own, :n_own] - np.eye(n_own)
     found, known, own = np.full(prior.blocks.shape, np.nan), apart.known, apart.own
@@ -151,7 +151,7 @@ def _orthonormal(directions: Array, information: Array, times: Array) -> Array:
     return np.asarray(directions / size @ (vectors[:, kept] / np.sqrt(values[kept])))
 
 
-def missinginformation_along(
+def missing_information_along(
     directions: Array, patterns: Patterns, items: Items, grid: Grid, times: Array
 ) -> Array:
     """Posterior covariance of scores, summed over respondents, along some directions, (r, r).

@@ -36,7 +36,7 @@ from irtkit.irf import Items
 from irtkit.patterns import REAL, Patterns, merged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from jax.sharding import Mesh
     from numpy.typing import NDArray
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from irtkit.quadrature import Grid
 
 
-_LOGIT_OF_GUESSING = -2.0
+LOGIT_OF_GUESSING = -2.0
 """Guessing of 0.12, between none and that of five choices (0.2)."""
 _OUT_OF_REACH = 20.0
 """Logit at which an item without variance is as good as certain: it errs once in 5·10⁸."""
@@ -178,7 +178,7 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
         intercept = np.where(alike, certain, intercept)
     if problem.parameters.common_slope:
         slope = np.full_like(slope, typical)
-    items = Items(slope, intercept, np.full_like(slope, _LOGIT_OF_GUESSING))
+    items = Items(slope, intercept, np.full_like(slope, LOGIT_OF_GUESSING))
     return problem.parameters.vector(items, Hyper(float(np.log(typical)), 0.0), typical)
 
 
@@ -191,24 +191,37 @@ class Found(NamedTuple):
     """None if no cell holds several trials."""
 
 
+def searching(
+    model: ModelName, prior: Prior | None, control: Control, mesh: Mesh | None
+) -> Callable[[Patterns], tuple[Problem, PreconditionedLBFGS]]:
+    """Return what makes the problem of fitting a model, and a search, of responses."""
+
+    def search_of(patterns: Patterns) -> tuple[Problem, PreconditionedLBFGS]:
+        problem = problem_of(patterns, model, prior, mesh)
+        return problem, start(problem, control)
+
+    return search_of
+
+
 def maximum_of(
     patterns: Patterns,
-    model: ModelName,
-    prior: Prior | None,
+    search_of: Callable[[Patterns], tuple[Problem, PreconditionedLBFGS]],
     control: Control,
     *,
-    mesh: Mesh | None,
     given: float | None,
 ) -> Found:
-    """Search for the maximum, with a ``given`` correlation of repeated trials if there is one."""
+    """Search for the maximum, with a ``given`` correlation of repeated trials if there is one.
+
+    ``search_of`` makes the problem, and a search that stands near its maximum, of responses.
+    """
     cells = repeated_cells(patterns) if patterns.repeated else None
     correlation = given or 0.0
     if cells is not None and given is None:
         correlation = first_correlation(patterns, cells)
     tried: list[tuple[float, float]] = []
     while True:
-        problem = problem_of(patterns.with_trial_correlation(correlation), model, prior, mesh)
-        maximum = maximise(problem, start(problem, control), control)
+        problem, lbfgs = search_of(patterns.with_trial_correlation(correlation))
+        maximum = maximise(problem, lbfgs, control)
         exhausted = control.monitor.n_evaluations >= control.stopping.max_evaluations
         if cells is None or given is not None or exhausted or len(tried) == _MOST_FITS:
             break
@@ -246,9 +259,9 @@ def maximum_likelihood(
     Standard errors are those of the observed information.
     """
     patterns, respondents, columns = merged(whole)
-    problem, maximum, correlation = maximum_of(
-        patterns, model, prior, control, mesh=mesh, given=trial_correlation
-    )
+    search_of = searching(model, prior, control, mesh)
+    found = maximum_of(patterns, search_of, control, given=trial_correlation)
+    problem, maximum, correlation = found
     patterns = problem.engine.patterns
     if empirical:
         from irtkit.calibration.empirical import empirical_bayes

@@ -162,6 +162,10 @@ class FitResult:
     """Whether one of them is that its ability is not all that items ask for."""
     components: Components | None = field(default=None, repr=False)
     """Which respondents and items are linked by responses that place them; None if all are."""
+    latent_mean: float = 0.0
+    """Mean of ability among real respondents: 0, but on the scale of ``fixed`` items."""
+    fixed: NDArray[np.bool_] | None = field(default=None, repr=False)
+    """Which items kept the parameters of an earlier fit, (n_items,); None if none did."""
     posterior: Posterior | None = field(default=None, repr=False)
     """The posterior of a variational fit, to draw from; None for EM."""
     saved_verdict: Verdict | None = field(default=None, repr=False)
@@ -210,10 +214,12 @@ class FitResult:
         for name, errors in zip(names, self.standard_errors.T, strict=True):
             columns |= {name: getattr(self.parameters, name), f"{name}_se": errors}
         columns["average_error"] = self.counts.average_error
-        columns["expected_error"] = self.parameters.expected_error(self.latent_sd)
+        columns["expected_error"] = self.parameters.expected_error(self.latent_sd, self.latent_mean)
         columns["n_responses"] = self.counts.item_responses
         columns["p_negative"] = self.verdict.p_negative
         columns["status"] = np.array(self.status, dtype=object)
+        if self.fixed is not None:
+            columns["fixed"] = self.fixed
         if self.components is not None:
             columns["component"] = self.components.items
         return pd.DataFrame(columns, index=pd.Index(self.item_labels, name="item"))
@@ -414,7 +420,12 @@ class FitResult:
                 f"{correlation:.2g} beyond what the model explains"
             )
             lines.append(in_lines([told]))
-        if self.model == "Rasch":
+        if self.fixed is not None:
+            lines.append(
+                f"{self.fixed.sum()} items fixed, on whose scale ability has mean "
+                f"{self.latent_mean:.3f} and SD {self.latent_sd:.3f}"
+            )
+        elif self.model == "Rasch":
             lines.append(f"SD of ability {self.latent_sd:.3f}")
         if self.dependence is not None and self.dependence.sentence:
             lines.append(self.dependence.sentence)

@@ -7,10 +7,10 @@ import sys
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from irtkit.calibration.calibrated import RESULT_FILE
 from irtkit.files import replacing
 from irtkit.io import write_table
 from irtkit.printed import WIDTH, in_lines
-from irtkit.scoring import RESULT_FILE
 from irtkit.signs import called_negative
 
 if TYPE_CHECKING:

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.difficulty.average_error import expected_error
 from irtkit.difficulty.held_out import held_out_predictions
 from irtkit.difficulty.quality_standard import QualityStandard, quality_standard
 from irtkit.difficulty.rank_agreement import levels, n_tied, rank_agreement, ranks
@@ -218,7 +217,7 @@ def compare_difficulties(
     items = _items_of(result)
     if models is not None and not models:
         raise ValueError("models must name at least one model; folds=0 predicts nothing")
-    table = _measures(items, result.latent_sd)
+    table = _measures(items, result.latent_sd, getattr(result, "latent_mean", 0.0))
     of_metrics = _add_quality_standard(table, metrics)
     pairs, of_orders = _orders(table, items, draws, seed)
     held_out, of_predictions = _predicted(result, items, folds, models, seed, progress=progress)
@@ -329,13 +328,13 @@ def _held_out(
     return held_out_predictions(responses, models, folds=folds, seed=seed, progress=progress)
 
 
-def _measures(items: pd.DataFrame, latent_sd: float) -> pd.DataFrame:
+def _measures(items: pd.DataFrame, latent_sd: float, latent_mean: float) -> pd.DataFrame:
     """Items × measures; an item that nobody answered has no value, whatever a prior says."""
     table = items[["average_error"]].astype(float)
     parameters = items[_PARAMETERS].to_numpy(dtype=float)
     known = np.isfinite(parameters).all(axis=1)
     error = np.full(len(items), np.nan)
-    error[known] = expected_error(ItemParameters(*parameters[known].T), latent_sd=latent_sd)
+    error[known] = ItemParameters(*parameters[known].T).expected_error(latent_sd, latent_mean)
     table["expected_error"] = error
     rises = (items["discrimination"] > 0) & (items["status"] != "flat")
     table["difficulty"] = items["difficulty"].where(rises).astype(float)

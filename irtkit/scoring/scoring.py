@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from irtkit.calibration.calibrated import calibrated_items
 from irtkit.checks import check_number, check_one_of, first_names
 from irtkit.io.reading import as_responses
 from irtkit.patterns import float_blocks, patterns_of
-from irtkit.scoring.calibrated import calibrated_items
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.calibration.calibrated import CalibratedItems
     from irtkit.irf import Array
     from irtkit.patterns import Patterns
     from irtkit.responses import ResponseMatrix
     from irtkit.scoring.abilities import Abilities
-    from irtkit.scoring.calibrated import CalibratedItems
 
 MethodName = Literal["EAP", "MAP", "ML", "WLE"]
 METHODS: tuple[MethodName, ...] = get_args(MethodName)
@@ -111,13 +111,12 @@ def score(
     bank = calibrated_items(items, latent_sd)
     matrix = as_responses(responses, **reading)
     columns, places = _in_common(matrix, bank)
-    correlation, sd = bank.trial_correlation, bank.latent_sd
     patterns = patterns_of(matrix, synthetic_is_real=True).with_columns(columns)
-    unit = bank.parameters.with_unit_sd(sd)
+    unit = bank.parameters.standardised(bank.latent_sd, bank.latent_mean)
     rest = unit.chosen(np.setdiff1d(np.flatnonzero(bank.known), places))
-    weighed = patterns.with_trial_correlation(correlation)
+    weighed = patterns.with_trial_correlation(bank.trial_correlation)
     found = abilities(weighed, unit.chosen(places), method, rest=rest, level=level)
-    return _table(matrix, patterns, found, sd=sd, level=level, n_rest=rest.n_items)
+    return _table(matrix, patterns, found, bank, level=level, n_rest=rest.n_items)
 
 
 def _in_common(
@@ -133,8 +132,7 @@ def _in_common(
             )
         places = np.arange(len(known))
     else:
-        number = {label: k for k, label in enumerate(bank.labels)}
-        places = np.array([number.get(label, -1) for label in matrix.items])
+        places = bank.of(matrix.items)
     found = (places >= 0) & known[places]
     columns = np.flatnonzero(found)
     strange = [matrix.items[k] for k in np.flatnonzero(~found)]
@@ -158,8 +156,8 @@ def _table(
     matrix: ResponseMatrix,
     patterns: Patterns,
     found: Abilities,
+    bank: CalibratedItems,
     *,
-    sd: float,
     level: float,
     n_rest: int,
 ) -> pd.DataFrame:
@@ -167,16 +165,16 @@ def _table(
     from scipy.special import ndtri
 
     counts, seen, n_items = patterns.counts, _seen(patterns), patterns.n_items + n_rest
-    ability = found.ability
+    ability, sd, mean = found.ability, bank.latent_sd, bank.latent_mean
     missing = np.isnan(ability) | (counts.respondent_responses == 0)
     status = np.where(np.isinf(ability), "unbounded", np.where(missing, "no responses", "ok"))
     expected, spread = seen + found.rest, ndtri((1 + level) / 2) * np.sqrt(found.rest_variance)
     most = seen + n_items - _asked(patterns)
     columns = {
-        "ability": sd * ability,
+        "ability": mean + sd * ability,
         "ability_se": sd * found.se,
-        "ability_low": sd * found.low,
-        "ability_high": sd * found.high,
+        "ability_low": mean + sd * found.low,
+        "ability_high": mean + sd * found.high,
         "accuracy": counts.accuracy,
         "n_responses": counts.respondent_responses,
         "expected_score": expected / n_items,

@@ -170,7 +170,7 @@ def flagged(
         cautions.insert(0, doubt + ("" if groups is not None else _NAME_FAMILIES))
     trend = np.full(len(negative), np.nan) if signs is None else signs.score.z
     guessing = result.parameters.guessing - _INTERVAL * result.standard_errors[:, 2]
-    difficulty = np.abs(result.parameters.difficulty) / result.latent_sd
+    difficulty = np.abs(result.parameters.difficulty - result.latent_mean) / result.latent_sd
     status, own_slopes = np.array(result.status), result.model in {"2PL", "3PL"}
     some_rise = bool(np.isin(status, ["ok", "unbounded"]).any())
     rises = result.parameters.discrimination > 0

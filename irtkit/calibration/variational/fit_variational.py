@@ -19,7 +19,7 @@ from irtkit.calibration.empirical import empirical_bayes
 from irtkit.calibration.estimates import Estimates, unbounded
 from irtkit.calibration.likelihood import synthetic_sd
 from irtkit.calibration.maximise import FAR, Control, Monitor, Stopping, maximise, problem_of
-from irtkit.calibration.maximum_likelihood import maximum_of, start
+from irtkit.calibration.maximum_likelihood import maximum_of, searching, start
 from irtkit.calibration.variational import inference
 from irtkit.calibration.variational.amortised import Amortised
 from irtkit.calibration.variational.bent import bent_posterior
@@ -69,7 +69,8 @@ def correlation_at_start(some: Patterns, problem: Problem, schedule: GridSchedul
         return None
     control = Control(schedule, Stopping(_NEAR), Monitor(lambda _step, _value: None))
     model, prior, mesh = problem.parameters.model, problem.prior, problem.mesh
-    return maximum_of(some, model, prior, control, mesh=mesh, given=None).trial_correlation
+    search_of = searching(model, prior, control, mesh)
+    return maximum_of(some, search_of, control, given=None).trial_correlation
 
 
 def variational_estimates(

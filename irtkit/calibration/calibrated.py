@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration import FitResult, load
+from irtkit.calibration.result import FitResult, load
 from irtkit.checks import check_number, first_names
 from irtkit.io import read_table
 from irtkit.irf import ItemParameters
@@ -17,11 +18,14 @@ from irtkit.labels import label_names
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
-    from irtkit.irf import Array
+    from irtkit.irf import Array, ModelName
 
 RESULT_FILE = "result.npz"
 """File of a folder written by ``irtkit fit`` that holds the whole result."""
+_SAME_SLOPE = 1e-9
+"""Difference between slopes that are one: what a table with ten digits keeps."""
 _COLUMNS = {
     "discrimination": ("discrimination", "a", "a1", "slope"),
     "intercept": ("intercept", "d"),
@@ -41,8 +45,8 @@ class CalibratedItems:
         NaN where nothing is known of an item.
     labels
         None if the items have none: then responses have them in the same order.
-    latent_sd
-        SD of ability in the population, whose mean is 0.
+    latent_sd, latent_mean
+        SD and mean of ability in the population.
     trial_correlation
         Between repeated trials of a cell, see ``result.settings``.
     """
@@ -50,13 +54,21 @@ class CalibratedItems:
     parameters: ItemParameters
     labels: tuple[str, ...] | None = None
     latent_sd: float = 1.0
+    latent_mean: float = 0.0
     trial_correlation: float = 0.0
+    standard_errors: Array | None = None
+    """Those of a result, (n_items, 4)."""
 
-    @property
-    def known(self) -> Any:
+    def of(self, labels: tuple[str, ...]) -> NDArray[np.intp]:
+        """Place of every label among the known items, −1 where there is none."""
+        places = {label: k for k, label in enumerate(self.labels or ()) if self.known[k]}
+        return np.array([places.get(label, -1) for label in labels], dtype=np.intp)
+
+    @cached_property
+    def known(self) -> NDArray[np.bool_]:
         """Which items have parameters, (n_items,)."""
         known = np.isfinite(self.parameters.discrimination + self.parameters.intercept)
-        return known & np.isfinite(self.parameters.guessing)
+        return np.asarray(known & np.isfinite(self.parameters.guessing))
 
 
 def calibrated_items(given: object, latent_sd: float | None = None) -> CalibratedItems:
@@ -75,7 +87,9 @@ def calibrated_items(given: object, latent_sd: float | None = None) -> Calibrate
         if latent_sd is not None:
             raise ValueError("latent_sd is that of the result; give it with a table of items")
         correlation = given.settings.trial_correlation or 0.0
-        return CalibratedItems(given.parameters, given.item_labels, given.latent_sd, correlation)
+        population = given.latent_sd, given.latent_mean
+        about = *population, correlation, given.standard_errors
+        return CalibratedItems(given.parameters, given.item_labels, *about)
     sd = 1.0 if latent_sd is None else check_number("latent_sd", latent_sd, above=0)
     if isinstance(given, ItemParameters):
         found = CalibratedItems(given, None, sd)
@@ -89,6 +103,60 @@ def calibrated_items(given: object, latent_sd: float | None = None) -> Calibrate
     if not found.known.any():
         raise ValueError("items holds no item with parameters")
     return found
+
+
+def fixed_parameters(
+    anchors: CalibratedItems, places: NDArray[np.intp], model: ModelName
+) -> ItemParameters:
+    """Parameters of all items of a fit, of which ``places`` says where the fixed ones are.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or the model cannot have them.
+    """
+    if not (places >= 0).any():
+        raise ValueError(
+            "fixed has no item of the responses: its items are "
+            f"{first_names(list(anchors.labels or ())) or 'without labels'}"
+        )
+    found = anchors.parameters.chosen(places[places >= 0])
+    if model in {"1PL", "Rasch"} and np.ptp(found.discrimination) > _SAME_SLOPE:
+        raise ValueError(
+            f"the {model} has one discrimination for all items, and fixed items have several; "
+            "use model='2PL'"
+        )
+    if model != "3PL" and found.guessing.any():
+        raise ValueError(f"fixed items have guessing, which the {model} has not; use model='3PL'")
+    whole = np.full((3, len(places)), np.nan)
+    whole[:, places >= 0] = found.discrimination, found.intercept, found.guessing
+    return ItemParameters(*whole)
+
+
+def with_fixed(result: FitResult, anchors: CalibratedItems, places: NDArray[np.intp]) -> FitResult:
+    """Return a result whose fixed items have their own parameters to the last digit."""
+    fixed, found = places >= 0, result.parameters
+    parts = []
+    for own, earlier in zip(_arrays(found), _arrays(anchors.parameters), strict=True):
+        values = own.copy()
+        values[fixed] = earlier[places[fixed]]
+        parts.append(values)
+    errors = result.standard_errors.copy()
+    earlier_errors = anchors.standard_errors
+    errors[fixed] = np.nan if earlier_errors is None else earlier_errors[places[fixed]]
+    free = int((~fixed & (result.counts.item_responses > 0)).sum())
+    by_item = {"2PL": 2, "3PL": 3}.get(result.model, 1)
+    return replace(
+        result,
+        parameters=ItemParameters(*parts),
+        standard_errors=errors,
+        n_parameters=free * by_item + 2,
+        fixed=fixed,
+    )
+
+
+def _arrays(parameters: ItemParameters) -> tuple[Array, Array, Array]:
+    return parameters.discrimination, parameters.intercept, parameters.guessing
 
 
 def _read(path: Path) -> Any:
