@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.advice import what_to_type
 from irtkit.checks import and_more
-from irtkit.codes import INVALID, MISSING, column_array, evenly, invalid_response, response_codes
+from irtkit.codes import codes_of_rows
 from irtkit.columns import find_columns
 from irtkit.labels import label_numbers
 
@@ -42,15 +41,7 @@ def read_long(
     cells = rows * len(items) + columns_of
     if not repeats:
         refuse_repeats(cells, respondents, items)
-    codes = response_codes(column_array(response), marking)
-    invalid = np.flatnonzero(codes == INVALID)
-    if invalid.size:
-        k = invalid[0]
-        where = respondents[rows[k]], items[columns_of[k]]
-        few = bool(2 * invalid.size < np.count_nonzero(codes != MISSING))
-        advice = what_to_type(response.iloc[evenly(invalid)], marking, few=few)
-        value, n_more = response.iloc[k], invalid.size - 1
-        raise invalid_response(where, value, n_more, marking, advice)
+    codes = codes_of_rows(response, lambda k: (respondents[rows[k]], items[columns_of[k]]), marking)
     return cells, codes, (respondents, items)
 
 
