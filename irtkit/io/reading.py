@@ -19,6 +19,7 @@ from irtkit.io.memory import responses_of
 from irtkit.io.merging import merge_responses
 from irtkit.io.source import Source
 from irtkit.io.text import naming
+from irtkit.io.writing import is_side_table, with_side_tables
 from irtkit.responses import ResponseMatrix
 from irtkit.trials import check_repeats
 
@@ -147,7 +148,8 @@ def read_responses(
         The items of logs are ``task/item``, in the order of the files' names. Samples that failed
         are missing, not wrong. Of several runs of one respondent on the same items of a task the
         newest counts, which a warning says. What the logs tell of items and respondents is in
-        ``item_table`` and ``respondent_table``.
+        ``item_table`` and ``respondent_table``; of other files that is in tables beside them, see
+        `write_responses`.
 
     Raises
     ------
@@ -208,7 +210,8 @@ def read_responses(
         check_repeats(repeats)
         source = Source(file, _head(file), **settings)
         name = _format_name(source, format)
-        return _understood(FORMATS[name].read(source), f"{file.name} ({name})", source)
+        responses = with_side_tables(FORMATS[name].read(source), file)
+        return _understood(responses, f"{file.name} ({name})", source)
 
 
 def as_responses(given: object, **reading: Any) -> ResponseMatrix:
@@ -253,6 +256,7 @@ def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMa
         known = ", ".join(logs.LOG_FORMATS)
         raise ValueError(f"format must be one of {known} for a folder of logs; got {form!r}")
     found = logs.read_files(files, form=form)
+    found.skipped = [file for file in found.skipped if not is_side_table(file)]
     if found.readings:
         source.refuse_columns("logs")
         return _matrix(found, source)
@@ -269,7 +273,8 @@ def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMa
         with naming(file):
             kept = source.repeats if may_hold_repeats(file) else "error"
             one = replace(source, path=file, head=_head(file), repeats=kept)
-            matrices.append(FORMATS[_format_name(one, None)].read(one))
+            read = FORMATS[_format_name(one, None)].read
+            matrices.append(with_side_tables(read(one), file))
     return merge_responses(matrices, repeats=source.repeats)
 
 

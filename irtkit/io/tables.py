@@ -13,7 +13,6 @@ have no labels. In text a column without a value is float, and JSON without a re
 
 from __future__ import annotations
 
-import gzip
 import itertools
 import json
 import math
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irtkit.columns import refuse_repeats
-from irtkit.files import open_bytes, replacing
+from irtkit.files import open_bytes, replacing, replacing_text
 from irtkit.io.json_text import json_document, json_lines
 from irtkit.io.text import batches, guarded, layout, naming, unguarded
 
@@ -79,19 +78,19 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     file = Path(path)
     with naming(file):
         form, names = _form(file), _checked(frame)
+    if form in _TEXT:
+        write = _to_csv if form in _SEPARATORS else _to_json
+        with replacing_text(file) as text:
+            text.writelines(write(names, frame.itertuples(name=None), form))
+        return
     with replacing(file) as temporary:
         if form == ".parquet":
             frame.to_parquet(temporary)
-        elif form == ".feather":
+        else:
             import pyarrow as pa
             import pyarrow.feather
 
             pyarrow.feather.write_feather(pa.Table.from_pandas(frame), temporary)
-        else:
-            write = _to_csv if form in _SEPARATORS else _to_json
-            opened = gzip.open if file.suffix.lower() == ".gz" else open
-            with opened(temporary, "wt", encoding="utf-8", newline="") as text:
-                text.writelines(write(names, frame.itertuples(name=None), form))
 
 
 def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -159,10 +158,11 @@ def _checked(frame: pd.DataFrame) -> list[str]:
 
 def _to_csv(names: list[str], rows: Iterable[Any], form: str) -> Iterator[str]:
     for row in itertools.chain([names], rows):
-        yield _SEPARATORS[form].join(map(_cell, row)) + "\n"
+        yield _SEPARATORS[form].join(map(quoted, row)) + "\n"
 
 
-def _cell(value: Any) -> str:
+def quoted(value: Any) -> str:
+    """Cell of a value in CSV: text in quotes, a missing value as nothing."""
     if isinstance(value, str):
         return '"' + guarded(value).replace('"', '""') + '"'
     return "" if value is None or math.isnan(value) else repr(value)
