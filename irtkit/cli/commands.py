@@ -259,7 +259,7 @@ def merge_command(*, paths: tuple[Path, ...], out: Path, wide: bool, **options: 
     What --repeats says holds for each of them, and for a response that several hold.
     """
     form = format_by_name(out, "wide" if wide else None)
-    check_out(out, *paths, endings=("",))
+    check_out(out, *paths, endings=("",))  # its name is known to be good
     how = how_to_read(options)
     once = how | {"repeats": "error"}
     matrices = [read_responses(path, **(how if may_hold_repeats(path) else once)) for path in paths]

@@ -142,6 +142,38 @@ def test_what_is_known_lies_beside_and_comes_back(tmp_path: Path, form: str, nam
         irtkit.write_responses(bare, tmp_path / name, format=form)
 
 
+@FAILED
+def test_the_same_data_in_every_form_give_equal_matrices_labels_and_tables(tmp_path: Path) -> None:
+    polars = pytest.importorskip("polars")
+    values = np.random.default_rng(0).integers(-1, 2, (8, 6))
+    names = ["007", "NA", "1e5", "nan", "=1+1", "a,b", 'say "x"', "-1"]
+    labels = [f"t/{name}" for name in names[:6]]
+    texts = pd.DataFrame({"task": "t", "text": names[:6], "target": "1"}, index=labels)
+    about = pd.DataFrame({"family": names[::-1]}, index=names)
+    responses = ResponseMatrix(values, names, labels).with_tables(texts, about)
+    rows = [
+        {"model": name, "item": label, "correct": None if value < 0 else int(value)}
+        for name, row in zip(names, values, strict=True)
+        for label, value in zip(labels, row, strict=True)
+    ]
+    given: dict[str, Any] = {"dict records": rows, "polars": polars.DataFrame(rows)}
+    for name in ("long.csv", "long.parquet", "every_samples.jsonl"):
+        given[name] = tmp_path / name
+        irtkit.write_responses(responses, given[name])
+    given["wide.csv"] = tmp_path / "wide.csv"
+    irtkit.write_responses(responses, given["wide.csv"], format="wide")
+    expected = irtkit.fit(responses, "Rasch")
+    for name, data in given.items():
+        read = read_responses(data)
+        assert (read, read.respondents, read.items) == (responses, tuple(names), tuple(labels))
+        fitted = irtkit.fit(data, "Rasch")
+        pd.testing.assert_frame_equal(fitted.items, expected.items, check_exact=True)
+        pd.testing.assert_frame_equal(fitted.respondents, expected.respondents, check_exact=True)
+        if "." in name:  # what is in memory has no place for what is known of items
+            pd.testing.assert_frame_equal(read.item_table, responses.item_table)
+            pd.testing.assert_frame_equal(read.respondent_table, responses.respondent_table)
+
+
 def test_tables_beside_are_read_with_folders_too(tmp_path: Path) -> None:
     for name, item in (("one", "q1"), ("other", "q2")):
         responses = ResponseMatrix([[1]], ["gpt"], [item])
