@@ -90,6 +90,17 @@ def test_any_matrix_comes_back_from_either_shape(
             assert read_responses(path) == responses
 
 
+def test_guarded_labels_are_read_as_they_were(file: Callable[..., Path]) -> None:
+    labels, items = ("=1", "x"), ("@q", "-q")
+    for content in (
+        "model,'@q,'-q\n'=1,1,0\nx,0,1\n",
+        "model,'@q,'-q\n'=1,ok,no\nx,no,ok\n",
+        "model,item,right\n'=1,'@q,1\n'=1,'-q,0\nx,'@q,0\nx,'-q,1\n",
+    ):
+        words = {"right": "ok"} if "ok" in content else {}
+        assert read_responses(file(content), **words) == ResponseMatrix(np.eye(2), labels, items)
+
+
 @pytest.mark.parametrize("corner", ["", "respondent", "Respondent", "model", "subject_id"])
 def test_a_first_column_that_is_called_respondent_or_nothing_is_labels(
     file: Callable[..., Path], corner: str
