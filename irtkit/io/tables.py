@@ -117,8 +117,12 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
         form = _form(file)
         if form in _TEXT:
             return _indexed(_from_csv(file) if form in _SEPARATORS else _from_json(file, form))
+        read = pd.read_parquet if form == ".parquet" else pd.read_feather
         with open_bytes(file) as handle:
-            return pd.read_parquet(handle) if form == ".parquet" else pd.read_feather(handle)
+            try:
+                return read(handle)
+            except (OSError, MemoryError) as error:  # as pyarrow calls what it cannot make out
+                raise ValueError(f"the data cannot be read: {error}") from error
 
 
 def _form(file: Path) -> str:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from irtkit.io import text
 from irtkit.io.text import (
     batches,
     guarded,
@@ -71,9 +72,18 @@ def test_a_fault_is_named_with_option_file_and_line(
 @pytest.mark.parametrize("content", ["a,b\nx,1\ny\0z,1\n", 'a,b\n"x",1\ny\0z,1\n'])
 def test_a_nul_byte_is_no_text(file: Callable[..., Path], content: str) -> None:
     with pytest.raises(ValueError, match=r"^line 3 holds a NUL byte"):
-        refuse_faults(file(content), ",")
+        layout(file(content))
     with pytest.raises(ValueError, match=r"^line 3 holds a NUL byte"):
         list(batches(file(content), ",", ["a"]))
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_a_line_without_end_is_refused(
+    file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, compress: Callable[[bytes], bytes]
+) -> None:
+    monkeypatch.setattr(text, "_BLOCK_BYTES", 2**20)
+    with pytest.raises(ValueError, match=r"^line 3 is longer than 1 MiB"):
+        layout(file(compress(b"a,b\n1,2\n" + b"x" * 2**21)))
 
 
 def test_batches_hold_the_columns_asked_for_as_they_are_written(file: Callable[..., Path]) -> None:
