@@ -27,7 +27,6 @@ from irtkit.codes import MISSING
 from irtkit.columns import refuse_repeats
 from irtkit.files import replacing, replacing_text
 from irtkit.io.merging import trials_of
-from irtkit.io.py_irt import write_py_irt
 from irtkit.io.tables import quoted, read_table, write_table
 from irtkit.io.text import guarded
 from irtkit.responses import refuse_sparse
@@ -215,24 +214,35 @@ def _write_long(responses: ResponseMatrix, file: Path) -> None:
 
 
 def _write_wide(responses: ResponseMatrix, file: Path) -> None:
-    refuse_sparse(responses, 'format="wide"')
+    values = _one_response_a_cell(responses, "wide")
     header = ("respondent", *responses.items)
     refuse_repeats(header)
-    if responses.has_repeats:
-        raise ValueError("a wide table holds one response per cell, but there are repeated trials")
     separator, words = str(_separator(file)), np.array(["NA", "0", "1"], dtype=object)
     with replacing_text(file) as text:
         text.write(separator.join(map(quoted, header)) + "\n")
-        for respondent, row in zip(responses.respondents, responses.values, strict=True):
+        for respondent, row in zip(responses.respondents, values, strict=True):
             text.write(separator.join([quoted(respondent), *words[row - MISSING]]) + "\n")
 
 
 def _write_py_irt(responses: ResponseMatrix, file: Path) -> None:
-    unanswered = ~responses.trials.any(axis=0)
+    values = _one_response_a_cell(responses, "py-irt")
+    unanswered = (values == MISSING).all(axis=0)
     if unanswered.any():
         item = responses.items[int(unanswered.argmax())]
         raise ValueError(f"py-irt has no place for an item without a response, as {item!r} is")
-    write_py_irt(responses, file)
+    with replacing_text(file) as text:
+        for respondent, row in zip(responses.respondents, values, strict=True):
+            cells = zip(responses.items, row.tolist(), strict=True)
+            answers = {item: value for item, value in cells if value != MISSING}
+            record = {"subject_id": respondent, "responses": answers}
+            text.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def _one_response_a_cell(responses: ResponseMatrix, form: str) -> NDArray[np.int8]:
+    refuse_sparse(responses, f"format={form!r}")
+    if responses.has_repeats:
+        raise ValueError(f"{form} holds one response per cell, but there are repeated trials")
+    return responses.values
 
 
 def _write_every_eval_ever(responses: ResponseMatrix, file: Path) -> None:
