@@ -35,7 +35,7 @@ from irtkit.io import read_responses, write_table
 from irtkit.io.merging import merge_responses
 from irtkit.io.overview import overview
 from irtkit.io.reading import may_hold_repeats
-from irtkit.io.writing import format_by_name, write_responses
+from irtkit.io.writing import format_by_name, side_tables, write_responses
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects import audit, shuffle_control
 
@@ -265,7 +265,8 @@ def merge_command(*, paths: tuple[Path, ...], out: Path, wide: bool, **options: 
     matrices = [read_responses(path, **(how if may_hold_repeats(path) else once)) for path in paths]
     merged = merge_responses(matrices, repeats=how["repeats"])
     write_responses(merged, out, format=form)
-    click.echo(f"{merged}\n\nwrote {out}")
+    written = ", ".join(map(str, [out, *side_tables(out).values()]))
+    click.echo(f"{merged}\n\nwrote {written}")
 
 
 @cli.command("demo")

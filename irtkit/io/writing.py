@@ -9,8 +9,8 @@ R's mirt::
 
 ``py-irt`` is what py-irt trains on, and ``every-eval-ever`` the schema that evaluation harnesses
 share, version 0.3. What a format has no place for is refused, or lies in tables beside the file:
-what is known of items in ``crowd.items.json`` and of respondents, such as which are synthetic, in
-``crowd.respondents.json``. `read_responses` reads them with it.
+what is known of items in ``crowd.csv.items.json`` and of respondents, such as which are synthetic,
+in ``crowd.csv.respondents.json``. `read_responses` reads them with it.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def write_responses(
     """
     file = Path(path)
     write = _WRITERS[format_by_name(file, format)]
-    tables = _side_tables(responses)
+    tables = _known(responses)
     for kind, table in tables.items():
         beside = _side(file, kind)
         if table is not None:
@@ -128,15 +128,19 @@ def is_side_table(path: Path) -> bool:
     return path.name.endswith(tuple(f".{kind}.json" for kind in _SIDES))
 
 
+def side_tables(path: Path) -> dict[str, Path]:
+    """Files beside a file of responses that hold what is known of items and respondents."""
+    return {kind: file for kind in _SIDES if (file := _side(path, kind)).is_file()}
+
+
 def with_side_tables(responses: ResponseMatrix, path: Path) -> ResponseMatrix:
     """Return the matrix with the tables that lie beside its file, if there are any."""
-    items, respondents = (
-        read_table(side) if (side := _side(path, kind)).is_file() else known
-        for kind, known in zip(
-            _SIDES, (responses.item_table, responses.respondent_table), strict=True
-        )
-    )
-    return responses.with_tables(items, respondents)
+    beside = side_tables(path)
+    if not beside:
+        return responses
+    known = {"items": responses.item_table, "respondents": responses.respondent_table}
+    tables = known | {kind: read_table(file) for kind, file in beside.items()}
+    return responses.with_tables(*tables.values())
 
 
 def _separator(file: Path) -> str | None:
@@ -145,10 +149,10 @@ def _separator(file: Path) -> str | None:
 
 
 def _side(path: Path, kind: str) -> Path:
-    return path.with_name(f"{path.name.split('.')[0]}.{kind}.json")
+    return path.with_name(f"{path.name}.{kind}.json")
 
 
-def _side_tables(responses: ResponseMatrix) -> dict[str, Any]:
+def _known(responses: ResponseMatrix) -> dict[str, Any]:
     """What is known of items and respondents, mixed columns as text; None where nothing is."""
     import pandas as pd
 
