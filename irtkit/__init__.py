@@ -20,6 +20,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``quadrature``: the ability grid, the marginal likelihood, posteriors
 - ``simulation``: simulated responses, synthetic respondents
 - ``calibration``: fitting the models, and what a fit returns
+- ``scoring``: respondents scored on calibrated items
 - ``diagnostics``: nested models compared
 - ``suspects``: suspect items, and what noise alone would look like
 - ``difficulty``: average error, and difficulty measures compared
@@ -40,6 +41,7 @@ from irtkit.difficulty import DifficultyComparison, average_error, compare_diffi
 from irtkit.io import read_responses, read_table, write_responses, write_table
 from irtkit.irf import ItemParameters
 from irtkit.responses import ResponseMatrix
+from irtkit.scoring import score
 from irtkit.simulation import add_synthetic, simulate_responses
 from irtkit.suspects import (
     Audit,
@@ -82,6 +84,7 @@ __all__ = [
     "load_digits_crowd",
     "read_responses",
     "read_table",
+    "score",
     "shuffle_control",
     "similar_respondents",
     "simulate_responses",

@@ -185,6 +185,10 @@ class ItemParameters:
         """Return the parameters of some items."""
         return ItemParameters(self.discrimination[some], self.intercept[some], self.guessing[some])
 
+    def with_unit_sd(self, latent_sd: float) -> ItemParameters:
+        """Return the same items with ability measured in SDs of the population."""
+        return ItemParameters(latent_sd * self.discrimination, self.intercept, self.guessing)
+
     @property
     def n_items(self) -> int:
         """Number of items."""

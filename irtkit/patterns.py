@@ -226,8 +226,11 @@ class Patterns:
 
     def with_columns(self, columns: Places) -> Patterns:
         """Return some items, or the same several times, each as one."""
-        cells = np.ascontiguousarray(self.cells[:, columns])
-        trials = None if self.trials is None else np.ascontiguousarray(self.trials[:, columns])
+        if self.sparse:
+            cells, trials = self.cells[:, columns], self.trials[:, columns]
+        else:
+            cells = np.ascontiguousarray(self.cells[:, columns])
+            trials = None if self.trials is None else np.ascontiguousarray(self.trials[:, columns])
         return Patterns(cells, trials, self.group, self.frequency)
 
 

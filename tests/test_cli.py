@@ -32,13 +32,13 @@ def results(tmp_path: Path) -> Path:
     return path
 
 
-def test_fit_prints_a_summary_and_writes_three_files(results: Path, tmp_path: Path) -> None:
+def test_fit_prints_a_summary_and_writes_its_files(results: Path, tmp_path: Path) -> None:
     done = run("fit", results, "--model", "1PL", "--out", "tables", folder=tmp_path)
     told = "irtkit: 4 respondents × 3 items from results.csv (wide)\n"
     assert (done.returncode, done.stderr) == (0, told)
     assert "1PL fitted to 4 respondents × 3 items" in done.stdout
     written = sorted(path.name for path in (tmp_path / "tables").iterdir())
-    assert written == ["items.csv", "respondents.csv", "summary.json"]
+    assert written == ["items.csv", "respondents.csv", "result.npz", "summary.json"]
     items = irtkit.read_table(tmp_path / "tables" / "items.csv")
     assert items["average_error"].to_dict() == {"q1": 0.5, "q2": 0.5, "q3": 0.25}
     summary = json.loads((tmp_path / "tables" / "summary.json").read_text())
@@ -46,6 +46,20 @@ def test_fit_prints_a_summary_and_writes_three_files(results: Path, tmp_path: Pa
         assert key in summary
     assert summary["counts"]["responses"] == 12
     assert {"irtkit", "numpy", "jax", "python"} <= set(summary["versions"])
+
+
+def test_new_systems_are_scored_on_the_items_of_a_fit(results: Path, tmp_path: Path) -> None:
+    run("fit", results, "--model", "1PL", "--out", "tables", folder=tmp_path)
+    (tmp_path / "new.csv").write_text("model,q3,q1\nnew,1,0\n\x1b[31mred,0,0\n")
+    done = run("score", "new.csv", "tables", "--out", "scores.csv", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "wrote scores.csv" in done.stdout
+    assert "\x1b" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    scores = irtkit.read_table(tmp_path / "scores.csv")
+    assert scores.loc["new", "accuracy"] == 0.5
+    expected = scores.loc["new", "expected_score"]
+    assert 1 / 3 <= expected <= 2 / 3
 
 
 def test_synthetic_respondents_come_only_when_asked_for(results: Path, tmp_path: Path) -> None:

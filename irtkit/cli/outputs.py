@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from irtkit.files import replacing_text
 from irtkit.io import write_table
+from irtkit.scoring import RESULT_FILE
 from irtkit.signs import called_negative
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from irtkit.calibration import FitResult
     from irtkit.difficulty import DifficultyComparison
 
-_FIT_FILES = ("items.csv", "respondents.csv", "summary.json")
+_FIT_FILES = ("items.csv", "respondents.csv", "summary.json", RESULT_FILE)
 _COMPARISON_FILES = ("difficulties.csv", "difficulty_pairs.csv", "difficulty_summary.txt")
 _HELD_OUT, _SYSTEMS = "held_out.csv", "systems.csv"
 _OUTCOMES = (
@@ -44,7 +45,7 @@ def write_fit(result: FitResult, out: Path | None, *, source: str) -> str:
     """Write the tables of a fit and return the line that says so."""
     if out is None:
         return ""
-    items, respondents, summary = (out / name for name in _FIT_FILES)
+    items, respondents, summary, whole = (out / name for name in _FIT_FILES)
     known = result.responses
     item_table = None if known is None else known.item_table
     respondent_table = None if known is None else known.respondent_table
@@ -53,6 +54,7 @@ def write_fit(result: FitResult, out: Path | None, *, source: str) -> str:
     with replacing_text(summary) as text:
         outcome = _summary(result, source)
         text.write(json.dumps(outcome, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    result.save(whole)
     return f"\n\nwrote {', '.join(_FIT_FILES)} to {out}"
 
 

@@ -1,0 +1,78 @@
+"""``irtkit score``: respondents scored on items of an earlier fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from irtkit.cli.audit import check_out
+from irtkit.cli.inputs import how_to_read, reading_only
+from irtkit.io import read_responses, write_table
+from irtkit.printed import in_lines, plain, shortened, table_of
+from irtkit.scoring import METHODS, score
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SHOWN = 20
+"""Respondents that are printed: what a screen of 24 lines holds."""
+_COLUMNS = {
+    **{name: name for name in ("ability", "ability_se", "accuracy", "n_responses")},
+    "expected_score": "score",
+    "expected_score_low": "low",
+    "expected_score_high": "high",
+    "status": "status",
+}
+"""What is printed of a score, and the heading."""
+
+
+@click.command("score")
+@click.argument("responses", type=click.Path(path_type=Path))
+@click.argument("items", type=click.Path(path_type=Path))
+@click.option(
+    "--method",
+    type=click.Choice(METHODS, case_sensitive=False),
+    default="EAP",
+    help="Posterior mean or mode, maximum likelihood, or Warm's weighted likelihood.",
+)
+@click.option("--level", default=0.95, help="Coverage of the intervals.")
+@reading_only
+@click.option("--out", type=click.Path(path_type=Path), help="File for all scores: .csv, .json and others.")
+def score_command(
+    *,
+    responses: Path,
+    items: Path,
+    method: Any,
+    level: float,
+    out: Path | None,
+    **options: Any,
+) -> None:
+    """Score respondents on items that are already calibrated, and stay as they are.
+
+    ITEMS is the folder that `irtkit fit --out` wrote, a saved result, or a table with the columns
+    discrimination, and intercept or difficulty (and guessing).
+    """
+    if out is not None:
+        check_out(out, responses, items)
+    matrix = read_responses(responses, **how_to_read(options))
+    scores = score(matrix, items, method, level=level)
+    click.echo(_shown(scores, level))
+    if out is not None:
+        write_table(scores, out)
+        click.echo(f"\nwrote {out}")
+
+
+def _shown(scores: pd.DataFrame, level: float) -> str:
+    """The first scores, and what their columns are."""
+    first = scores[[*_COLUMNS]].rename(columns=_COLUMNS).head(_SHOWN)
+    first = first.set_axis([*map(shortened, first.index)]).rename_axis("respondent")
+    about = (
+        "accuracy is of the calibrated items that were answered; score is that expected of all of "
+        f"them, with a {level:.0%} interval from low to high that takes the model for true"
+    )
+    legend = [about]
+    if len(scores) > _SHOWN:
+        legend.append(f"the first {_SHOWN} of {len(scores)} respondents; --out writes all")
+    return f"{plain(table_of(first))}\n{in_lines(legend)}"

@@ -1,0 +1,438 @@
+"""Abilities of respondents on items whose parameters are known.
+
+Everything is read off curves over a grid of abilities: of every respondent the log-likelihood
+ℓ(θ), from which each method takes what it maximises or averages.
+
+- ML: the maximum of ℓ.
+- MAP: that of ℓ + log φ, φ the density of the population.
+- WLE: that of ℓ + ∫ J/(2I), with I the information of the items answered and
+  J = Σ P'P''/(P(1 − P)) (Warm 1989); for 1PL and 2PL the integral is ½ log I.
+- EAP: the mean of the posterior, proportional to exp(ℓ)·φ.
+
+Nodes are equally spaced in a transform u of θ in which the curves are smooth on the scale of a
+step (`irtkit.quadrature.nodes`): maxima lie on a polynomial through the highest node and its
+neighbours, quantiles on the cumulative sums. The whole grid is looked at, so that of several
+modes, which a likelihood of the 3PL may have, the highest is found.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from irtkit.calibration.maximise import GridSchedule
+from irtkit.irf import LEAST_LOGIT, Items, logistic, softplus
+from irtkit.patterns import float_blocks
+
+if TYPE_CHECKING:
+    from irtkit.irf import Array, ItemParameters
+    from irtkit.patterns import Patterns
+    from irtkit.quadrature import Nodes
+    from irtkit.scoring.scoring import MethodName
+
+_REFINED, _OF_MANY = 6, 3
+"""Nodes as multiples of what a likelihood needs, and where items are many, which makes likelihoods
+normal. Of 3 to 40 items maxima are within 1e-6 of those on a grid a hundred times as fine, and
+2e-5 (WLE with guessing); with 3 for all, within 1e-4 and 1e-3."""
+_SIDE = 4
+"""Neighbours of the highest node, to each side, that a polynomial goes through."""
+_STENCIL = np.arange(-_SIDE, _SIDE + 1)
+_TO_COEFFICIENTS = np.linalg.inv(np.vander(_STENCIL / _SIDE, increasing=True))
+_INTEGRAL = np.array([11, -93, 802, 802, -93, 11]) / 1440
+"""Weights of six nodes in the integral between the middle two of a polynomial through them."""
+_LEAST_INFORMATION = 1e-300
+_NEWTON_STEPS = 6
+"""Steps on a polynomial or a cubic, from a start half a step of the grid away at most."""
+_WIDER, _WIDEST = 4.0, 4096.0
+"""Factor by which the grid grows while an estimate lies at its end, and where it stops, in SDs of
+ability."""
+_AS_HIGH = 1e-9
+"""Difference of log-likelihoods, or share of a posterior, that is none."""
+
+
+class Abilities(NamedTuple):
+    """Estimates of every respondent, each (n,), in SDs of the population."""
+
+    ability: Array
+    """Infinite where the likelihood has no maximum, NaN where nothing was answered."""
+    se: Array
+    low: Array
+    high: Array
+    rest: Array
+    """Mean over the posterior of ability of Σ P(θ) over the items not answered."""
+    rest_variance: Array
+    """Variance of how many of them would be right: of ability, and of each answer."""
+
+    @classmethod
+    def empty(cls, n: int) -> Abilities:
+        """Return room for n respondents."""
+        return cls(*np.full((len(cls._fields), n), np.nan))
+
+
+class Curves(NamedTuple):
+    """Of items (rows) at nodes (columns)."""
+
+    log_odds: Array | None
+    """log P/(1 − P); None without guessing, where it is aθ + d."""
+    log_wrong: Array
+    p: Array
+    information: Array
+    """P'²/(P(1 − P))."""
+    bend: Array
+    """P'P''/(P(1 − P)), which Warm's J is the sum of."""
+
+
+class Bank(NamedTuple):
+    """Items and nodes: what the curves of all respondents are made of."""
+
+    items: ItemParameters
+    nodes: Nodes
+    curves: Curves
+    rest: Array
+    """Σ P and Σ P(1 − P) over items that nobody was given, (2, n_nodes)."""
+    theta_by_step: Array
+    """Coefficients of θ(u) around every node, (n_nodes, 2·side + 1)."""
+
+
+def abilities(
+    patterns: Patterns,
+    items: ItemParameters,
+    method: MethodName,
+    *,
+    rest: ItemParameters,
+    level: float,
+) -> Abilities:
+    """Ability of every respondent, where that of the population is N(0, 1).
+
+    ``rest`` are further items of the benchmark, which nobody was given.
+    """
+    found, waiting, half_width = Abilities.empty(patterns.n), np.arange(patterns.n), 0.0
+    while len(waiting):
+        bank = _bank(patterns, items, rest, half_width)
+        half_width, left = float(bank.nodes.theta[-1]), []
+        some_rows = patterns if len(waiting) == patterns.n else patterns.chosen(waiting)
+        for some, right, answered in float_blocks(some_rows, n_points=4 * len(bank.nodes.theta)):
+            answers, rows = Answers.of(bank, right, answered), waiting[some]
+            scored = _ESTIMATORS[method](answers, level)
+            for room, values in zip(found, (*scored[:4], *_of_the_rest(answers)), strict=True):
+                room[rows] = values
+            left.append(rows[scored.at_end])
+        waiting = np.concatenate(left) if half_width < _WIDEST else waiting[:0]
+        half_width *= _WIDER
+    return found
+
+
+def curves_at(items: ItemParameters, theta: Array) -> Curves:
+    """Curves of items at abilities."""
+    a, c = items.discrimination[:, None], items.guessing[:, None]
+    z = a * theta + items.intercept[:, None]
+    s = logistic(z)
+    p = c + (1 - c) * s
+    log_wrong, log_odds = np.log1p(-c) - softplus(z), None
+    if c.any():
+        with np.errstate(divide="ignore"):
+            log_odds = np.logaddexp(np.log(c), z + log_wrong) - log_wrong
+    information = items.information(theta).T
+    return Curves(log_odds, log_wrong, p, information, information * a * (1 - 2 * s))
+
+
+def _bank(
+    patterns: Patterns, items: ItemParameters, rest: ItemParameters, half_width: float
+) -> Bank:
+    logits = None
+    if items.guessing.any():
+        with np.errstate(divide="ignore"):
+            logits = np.maximum(np.log(items.guessing) - np.log1p(-items.guessing), LEAST_LOGIT)
+    known = Items(items.discrimination, items.intercept, logits)
+    schedule = GridSchedule()
+    density = schedule.density(known, patterns, half_width)
+    refined = _REFINED if items.n_items < schedule.many_items else _OF_MANY
+    nodes = density.nodes(refined, interpolates=False)
+    p = rest.probability(nodes.theta)
+    unasked = np.stack([p.sum(axis=1), (p * (1 - p)).sum(axis=1)])
+    by_step = nodes.theta[_around(np.arange(len(nodes.theta)), len(nodes.theta))]
+    return Bank(items, nodes, curves_at(items, nodes.theta), unasked, by_step @ _TO_COEFFICIENTS.T)
+
+
+class Scored(NamedTuple):
+    """Estimates of some respondents, each (n,)."""
+
+    ability: Array
+    se: Array
+    low: Array
+    high: Array
+    at_end: Any
+    """Which may lie beyond the grid."""
+
+
+class Answers(NamedTuple):
+    """What some respondents answered, and their curves."""
+
+    bank: Bank
+    right: Any
+    answered: Any
+    """None if each answered every item once."""
+    likelihood: Array
+    """ℓ at the nodes, (n, n_nodes)."""
+    posterior: Array
+    """Of every node, (n, n_nodes), rows summing to 1."""
+
+    @classmethod
+    def of(cls, bank: Bank, right: Any, answered: Any) -> Answers:
+        """Return answers with their curves."""
+        likelihood = _log_likelihood(bank, right, answered)
+        posterior = likelihood + bank.nodes.normal_log_weights(1.0)
+        posterior = np.exp(posterior - posterior.max(axis=1, keepdims=True))
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        return cls(bank, right, answered, likelihood, posterior)
+
+    def summed(self, by_item: Array) -> Array:
+        """Sum over the items that each answered, (n, …), or (1, …) if all answered all."""
+        return _summed(self.answered, by_item)
+
+    @property
+    def tell_nothing(self) -> Any:
+        """Who answered no item that has a slope, (n,)."""
+        told = self.summed(np.abs(self.bank.items.discrimination))
+        return np.broadcast_to(told == 0, len(self.likelihood))
+
+
+def _eap(answers: Answers, level: float) -> Scored:
+    """Posterior mean, SD and quantiles."""
+    nodes, posterior = answers.bank.nodes, answers.posterior
+    mean = posterior @ nodes.theta
+    sd = np.sqrt(np.maximum(posterior @ nodes.theta**2 - mean**2, 0))
+    low, high = (_quantile(nodes, posterior, tail) for tail in _tails(level))
+    return Scored(mean, sd, low, high, posterior[:, [0, -1]].max(axis=1) > _AS_HIGH)
+
+
+def _map(answers: Answers, level: float) -> Scored:
+    """Posterior mode, and a normal interval from the curvature there."""
+    top = _top(answers.bank, answers.likelihood - 0.5 * answers.bank.nodes.theta**2)
+    return _normal(top, -top.second, level)
+
+
+def _wle(answers: Answers, level: float) -> Scored:
+    """Maximum of the weighted likelihood, and a normal interval from the information there."""
+    information = answers.summed(answers.bank.curves.information)
+    top = _top(answers.bank, answers.likelihood + _log_weight(answers, information))
+    return _without(answers.tell_nothing, _normal(top, top.at(information), level))
+
+
+def _ml(answers: Answers, level: float) -> Scored:
+    """Maximum of the likelihood, and the abilities that a likelihood-ratio test does not reject."""
+    top = _top(answers.bank, answers.likelihood)
+    found = _normal(top, -top.second, level)
+    deviate = ndtri(_tails(level)[1])
+    low, high = _likelihood_interval(answers.bank.nodes, answers.likelihood, deviate)
+    endless = np.stack([top.at_low, top.at_high]) & ~_opposed(answers)
+    for bounds, which, end in ((low, endless[0], -np.inf), (high, endless[1], np.inf)):
+        bounds[which] = found.ability[which] = end
+        found.se[which] = np.inf
+    at_end = found.at_end & ~endless.any(axis=0)
+    return _without(answers.tell_nothing, found._replace(low=low, high=high, at_end=at_end))
+
+
+_ESTIMATORS = {"EAP": _eap, "MAP": _map, "ML": _ml, "WLE": _wle}
+
+
+def _tails(level: float) -> tuple[float, float]:
+    return (1 - level) / 2, (1 + level) / 2
+
+
+def _normal(top: Top, information: Array, level: float) -> Scored:
+    with np.errstate(divide="ignore"):
+        se = 1 / np.sqrt(np.maximum(information, 0))
+    low, high = (top.theta + ndtri(tail) * se for tail in _tails(level))
+    return Scored(top.theta, se, low, high, top.at_low | top.at_high)
+
+
+def _without(which: Any, found: Scored) -> Scored:
+    """Return estimates, NaN for those of whom nothing is told."""
+    for values in found[:4]:
+        values[which] = np.nan
+    return found._replace(at_end=found.at_end & ~which)
+
+
+def _log_likelihood(bank: Bank, right: Any, answered: Any) -> Array:
+    """ℓ(θ) of every respondent at the nodes, (n, n_nodes)."""
+    items, curves = bank.items, bank.curves
+    if curves.log_odds is None:
+        by_slope = np.multiply.outer(right @ items.discrimination, bank.nodes.theta)
+        found = by_slope + (right @ items.intercept)[:, None]
+    else:
+        found = right @ curves.log_odds
+    return np.asarray(found + _summed(answered, curves.log_wrong))
+
+
+def _summed(answered: Any, by_item: Array) -> Array:
+    if answered is None:
+        return np.asarray(by_item.sum(axis=0, keepdims=True))
+    return np.asarray(answered @ by_item)
+
+
+def _of_the_rest(answers: Answers) -> tuple[Array, Array]:
+    """Mean and variance of how many of the items not answered would be right."""
+    bank, posterior = answers.bank, answers.posterior
+    mean, noise = bank.rest[:1], bank.rest[1:]
+    if answers.answered is not None:
+        asked = (answers.answered > 0).astype(np.float64)
+        if isinstance(asked, np.ndarray) and (asked == asked[0]).all():
+            asked = asked[:1]
+        p = bank.curves.p
+        mean = mean + p.sum(axis=0) - asked @ p
+        noise = noise + (p * (1 - p)).sum(axis=0) - asked @ (p * (1 - p))
+    expected = (posterior * mean).sum(axis=1)
+    spread = (posterior * (mean - expected[:, None]) ** 2).sum(axis=1)
+    return expected, spread + (posterior * noise).sum(axis=1)
+
+
+def _log_weight(answers: Answers, information: Array) -> Array:
+    """∫ J/(2I) dθ, up to a constant; without guessing ½ log I.
+
+    Between two nodes the integral of a polynomial through six.
+    """
+    bank = answers.bank
+    if bank.curves.log_odds is None:
+        return np.asarray(0.5 * np.log(np.maximum(information, _LEAST_INFORMATION)))
+    bend = answers.summed(bank.curves.bend)
+    slope = np.divide(bend, 2 * information, out=np.zeros_like(bend), where=information > 0)
+    steps = np.pad(slope * np.exp(bank.nodes.log_width), ((0, 0), (2, 2)), mode="edge")
+    n_nodes = bend.shape[1]
+    each = np.zeros((len(bend), n_nodes - 1))
+    for k, weight in enumerate(_INTEGRAL):
+        each += weight * steps[:, k : k + n_nodes - 1]
+    return np.pad(np.cumsum(each, axis=1), ((0, 0), (1, 0)))
+
+
+class Top(NamedTuple):
+    """The highest point of the curve of every respondent."""
+
+    theta: Array
+    second: Array
+    """Second derivative by θ there."""
+    at_low: Any
+    at_high: Any
+    """Whether the lowest or highest node is as high."""
+    around: Any
+    """Nodes next to it, (n, 2·side + 1)."""
+    step: Array
+    """Where it lies among them, from −1 to 1."""
+
+    def at(self, curve: Array) -> Array:
+        """Value there of another curve, (n, n_nodes) or (1, n_nodes)."""
+        curve = np.broadcast_to(curve, (len(self.step), curve.shape[1]))
+        values = np.take_along_axis(curve, self.around, axis=1)
+        return _polynomial(values @ _TO_COEFFICIENTS.T, self.step)
+
+
+def _top(bank: Bank, curve: Array) -> Top:
+    """Highest points: of a polynomial through the highest node and those next to it."""
+    highest, n_nodes = curve.argmax(axis=1), curve.shape[1]
+    around = _around(highest, n_nodes)
+    values = np.take_along_axis(curve, around, axis=1)
+    peak = values.max(axis=1, keepdims=True)
+    coefficients = (values - peak) @ _TO_COEFFICIENTS.T
+    first, second = _derivative(coefficients), _derivative(coefficients, 2)
+    start = (highest - around[:, _SIDE]) / _SIDE
+    step, reach = start.copy(), 1 / _SIDE
+    for _ in range(_NEWTON_STEPS):
+        bend = np.minimum(_polynomial(second, step), -_AS_HIGH)
+        step = np.clip(step - _polynomial(first, step) / bend, start - reach, start + reach)
+        step = np.clip(step, -1, 1)
+    by_step = bank.theta_by_step[highest]
+    by_theta = _polynomial(_derivative(by_step), step)
+    as_high = curve[:, [0, -1]] >= peak - _AS_HIGH * np.maximum(np.abs(peak), 1)
+    return Top(
+        _polynomial(by_step, step),
+        _polynomial(second, step) / by_theta**2,
+        as_high[:, 0],
+        as_high[:, 1],
+        around,
+        step,
+    )
+
+
+def _around(places: Any, n_nodes: int) -> Any:
+    """Nodes next to some, (n, 2·side + 1)."""
+    return np.clip(places, _SIDE, n_nodes - 1 - _SIDE)[:, None] + _STENCIL
+
+
+def _derivative(coefficients: Array, order: int = 1) -> Array:
+    return np.asarray(np.polynomial.polynomial.polyder(coefficients, order, axis=1))
+
+
+def _polynomial(coefficients: Array, at: Array) -> Array:
+    """Value of a polynomial of every row, (n,)."""
+    value = np.zeros(len(at))
+    for coefficient in coefficients.T[::-1]:
+        value = value * at + coefficient
+    return value
+
+
+def _quantile(nodes: Nodes, posterior: Array, share: float) -> Array:
+    """Ability below which a share of the posterior lies, (n,).
+
+    Up to a node it is Σ w − w/2 − w'/12 (Euler and Maclaurin), between nodes a cubic.
+    """
+    rise = np.gradient(posterior, axis=1)
+    below = np.cumsum(posterior, axis=1) - posterior / 2 - rise / 12
+    last = posterior.shape[1] - 2
+    place = np.clip((below < share).sum(axis=1) - 1, 0, last)
+    ends = np.stack([place, place + 1])
+    rows = np.arange(len(place))
+    values, slopes = below[rows, ends], posterior[rows, ends]
+    step = np.clip((share - values[0]) / np.maximum(values[1] - values[0], 1e-300), 0, 1)
+    for _ in range(_NEWTON_STEPS):
+        value, slope = _cubic(step, values, slopes)
+        step = np.clip(step - (value - share) / np.maximum(slope, 1e-300), 0, 1)
+    return _cubic(step, nodes.theta[ends], np.exp(nodes.log_width[ends]))[0]
+
+
+def _cubic(step: Array, values: Array, slopes: Array) -> tuple[Array, Array]:
+    """Value and slope of Hermite's cubic between two points."""
+    rise = values[1] - values[0]
+    second = 3 * rise - 2 * slopes[0] - slopes[1]
+    third = slopes[0] + slopes[1] - 2 * rise
+    value = values[0] + step * (slopes[0] + step * (second + step * third))
+    return value, slopes[0] + step * (2 * second + 3 * step * third)
+
+
+def _likelihood_interval(nodes: Nodes, likelihood: Array, deviate: float) -> tuple[Array, Array]:
+    """Abilities between which 2·(max ℓ − ℓ) is at most the square of a normal deviate.
+
+    √(2·(max ℓ − ℓ)) is nearly linear, as that of a normal likelihood is, and is taken to be so
+    between two nodes. An end of the grid within the interval stands for one without an end.
+    """
+    distance = np.sqrt(2 * (likelihood.max(axis=1, keepdims=True) - likelihood))
+    within = distance <= deviate
+    bounds = []
+    for sign in (1, -1):
+        along, ability = distance[:, ::sign], nodes.theta[::sign]
+        first = within[:, ::sign].argmax(axis=1)
+        before = np.maximum(first - 1, 0)
+        ends = np.take_along_axis(along, np.stack([before, first], axis=1), axis=1).T
+        share = np.divide(
+            ends[0] - deviate, ends[0] - ends[1], out=np.zeros(len(first)), where=first > 0
+        )
+        bound = ability[before] + share * (ability[first] - ability[before])
+        bounds.append(np.where(first > 0, bound, -sign * np.inf))
+    return bounds[0], bounds[1]
+
+
+def _opposed(answers: Answers) -> Any:
+    """Whether some response speaks against abilities without end, low and high, (2, n).
+
+    A right answer to an item with a positive slope and no guessing speaks against low ones, a wrong
+    one to an item with a positive slope against high ones; a negative slope turns that round.
+    """
+    a, sure = answers.bank.items.discrimination, answers.bank.items.guessing == 0
+    right, found = answers.right, []
+    for direction in (-1, 1):
+        rises = (direction * a > 0).astype(np.float64)
+        wrong = answers.summed(rises) - right @ rises
+        falls = ((direction * a < 0) & sure).astype(np.float64)
+        found.append((wrong > _AS_HIGH) | (right @ falls > 0))
+    return np.stack(found)

@@ -1,0 +1,228 @@
+"""Claims about abilities on items that are calibrated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import irtkit
+from irtkit import ItemParameters, ResponseMatrix, fit, score, simulate_responses
+from irtkit.irf import softplus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+MIRT_MODELS = ("Rasch", "1PL", "2PL", "3PL", "3PLnorm")
+NOT_THE_HIGHEST = {("wirs", "3PL"), ("wirs", "3PLnorm"), ("abortion", "3PLnorm")}
+"""Slopes of 30 and more: likelihoods have several modes, and mirt ends at a lower one."""
+
+
+@pytest.mark.parametrize("model", MIRT_MODELS)
+@pytest.mark.parametrize("name", ["lsat6", "lsat7", "sat12", "sat12_missing", "wirs", "abortion"])
+def test_abilities_are_those_of_mirt(
+    classical_test: Callable[[str], Any], name: str, model: str
+) -> None:
+    responses, mirt = classical_test(name)
+    if model not in mirt or "eap_first20" not in mirt[model] or (name, model) in NOT_THE_HIGHEST:
+        pytest.skip("mirt has no such estimate")
+    found = mirt[model]
+    items = pd.DataFrame(found["items"]).set_axis([*responses.items])
+    items = items[[name for name in ("a", "d", "g") if name in items]]
+    first = pd.DataFrame(found["eap_first20"])
+    codes = [[int(c) if c in "01" else -1 for c in pattern] for pattern in first["pattern"]]
+    answers = ResponseMatrix(codes, items=responses.items)
+    sd = found["group"]["var"] ** 0.5
+    columns = {"EAP": ("theta", "se"), "MAP": ("map", "map_se"), "ML": ("ml", "ml_se")}
+    if sd > 2:  # much of the population lies beyond the grid of mirt, which EAP is taken over
+        del columns["EAP"]
+    for method, wanted in columns.items():
+        scores = score(answers, items, method, latent_sd=sd)
+        for ours, theirs in zip(("ability", "ability_se"), wanted, strict=True):
+            if theirs not in first:
+                continue
+            values = pd.to_numeric(first[theirs]).to_numpy(dtype=float)
+            finite = np.isfinite(values) & np.isfinite(scores["ability"])
+            np.testing.assert_allclose(scores[ours][finite], values[finite], atol=3e-4)
+
+
+def on_a_fine_grid(items: ItemParameters, right: Array, tried: Array, method: str) -> float:
+    """Highest point of what a method maximises, on 60,001 abilities from −30 to 30."""
+    theta = np.linspace(-30, 30, 60_001)
+    a, c = items.discrimination[:, None], items.guessing[:, None]
+    z = a * theta + items.intercept[:, None]
+    s = 1 / (1 + np.exp(-z))
+    p = c + (1 - c) * s
+    log_wrong = np.log1p(-c) - softplus(z)
+    with np.errstate(divide="ignore"):
+        log_right = np.logaddexp(np.log(c), np.log1p(-c) - softplus(-z))
+    curve = right @ log_right + (tried - right) @ log_wrong
+    if method == "MAP":
+        curve -= theta**2 / 2
+    if method == "WLE":
+        by_item = a**2 * (s / p) * s * (1 - s) * (1 - c)
+        information, bend = tried @ by_item, tried @ (by_item * a * (1 - 2 * s))
+        slope = bend / (2 * np.maximum(information, 1e-300))
+        curve += np.concatenate([[0], np.cumsum((slope[1:] + slope[:-1]) / 2 * 1e-3)])
+    k = int(curve.argmax())
+    if curve[[0, -1]].max() > curve[k] - 1e-8:
+        return float("inf")
+    below, top, above = curve[k - 1 : k + 2]
+    return float(theta[k] + 1e-3 * 0.5 * (below - above) / (below - 2 * top + above))
+
+
+@pytest.mark.parametrize("guessing", [False, True])
+@pytest.mark.parametrize("method", ["MAP", "ML", "WLE"])
+@pytest.mark.parametrize("cells", ["complete", "missing", "repeated", "sparse"])
+def test_maxima_are_the_highest_of_a_fine_grid(method: Any, cells: str, guessing: bool) -> None:
+    generator = np.random.default_rng(["complete", "missing", "repeated", "sparse"].index(cells))
+    for n_items in (3, 12, 30):
+        slopes = generator.lognormal(0, 0.5, n_items)
+        slopes[-1] *= -1
+        lower = generator.beta(2, 8, n_items) if guessing else 0.0
+        difficulty = generator.normal(0, 1.3, n_items)
+        items = ItemParameters.from_difficulty(slopes, difficulty, lower)
+        shape = (8, n_items)
+        tried = np.ones(shape, int) if cells == "complete" else generator.integers(0, 2, shape)
+        tried = generator.integers(0, 4, shape) if cells == "repeated" else tried
+        tried[:, 0] = 1
+        right = generator.binomial(tried, items.probability(generator.normal(0, 1.5, 8)))
+        answers = ResponseMatrix.from_counts(right, tried)
+        answers = answers.to_sparse() if cells == "sparse" else answers
+        found = score(answers, items, method)["ability"].to_numpy()
+        wanted = [on_a_fine_grid(items, *pair, method) for pair in zip(right, tried, strict=True)]
+        finite = np.abs(wanted) < 15  # beyond, what is the highest differs by 1e-9
+        np.testing.assert_allclose(found[finite], np.array(wanted)[finite], atol=1e-4)
+        assert (np.abs(found[~finite]) > 15).all()
+
+
+@pytest.mark.parametrize("model", ["Rasch", "1PL", "2PL", "3PL"])
+@pytest.mark.filterwarnings("ignore")
+def test_those_who_were_fitted_get_the_abilities_of_the_fit(model: Any) -> None:
+    items = ItemParameters.from_difficulty(np.linspace(0.5, 2, 25), np.linspace(-2, 2, 25))
+    responses = simulate_responses(items, np.random.default_rng(1).normal(size=200), seed=2)
+    result = fit(responses, model)
+    scores = score(responses, result)
+    np.testing.assert_allclose(scores["ability"], result.respondents["ability"], atol=1e-5)
+    np.testing.assert_allclose(scores["ability_se"], result.respondents["ability_se"], atol=1e-5)
+
+
+def test_with_all_items_answered_the_expected_score_is_the_score() -> None:
+    items = ItemParameters.from_difficulty([1.0, 2.0, 1.5], [0.0, 1.0, -1.0])
+    scores = score([[1, 0, 1], [0, 0, 1]], items)
+    for column in ("accuracy", "expected_score_low", "expected_score_high"):
+        np.testing.assert_array_equal(scores["expected_score"], scores[column])
+
+
+@pytest.mark.parametrize("method", ["EAP", "MAP", "WLE", "ML"])
+def test_intervals_hold_what_they_should(method: Any) -> None:
+    """95 % intervals of ability and of the score on all items, 2,000 respondents (SE 0.5 %).
+
+    Warm's estimate varies less than the information says, and its intervals hold 0.965.
+    """
+    generator = np.random.default_rng(5)
+    items = ItemParameters.from_difficulty(
+        generator.lognormal(0, 0.3, 80), generator.normal(size=80)
+    )
+    ability = generator.normal(size=2000)
+    whole = simulate_responses(items, ability, seed=generator)
+    table = pd.DataFrame(
+        {"discrimination": items.discrimination, "difficulty": items.difficulty}, whole.items
+    )
+    asked = ResponseMatrix(whole.values[:, ::4], items=whole.items[::4])
+    scores = score(asked, table, method)
+    held = scores["ability_low"].to_numpy() <= ability
+    held &= ability <= scores["ability_high"].to_numpy()
+    assert 0.935 <= held.mean() <= (0.98 if method == "WLE" else 0.965)
+    total = whole.values.mean(axis=1)
+    low, high = scores["expected_score_low"].to_numpy(), scores["expected_score_high"].to_numpy()
+    assert 0.93 <= ((low <= total) & (total <= high)).mean() <= 0.975
+
+
+def test_weighted_likelihood_is_less_biased_than_maximum_likelihood() -> None:
+    """At ability 1.5 on 15 items, unbounded estimates (1 %) set aside for both."""
+    generator = np.random.default_rng(6)
+    items = ItemParameters.from_difficulty(np.full(15, 1.2), np.linspace(-2, 2, 15))
+    answers = simulate_responses(items, np.full(4000, 1.5), seed=generator)
+    ml, wle = (score(answers, items, method)["ability"] for method in ("ML", "WLE"))
+    finite = np.isfinite(ml)
+    assert abs(wle[finite].mean() - 1.5) < 0.5 * abs(ml[finite].mean() - 1.5)
+
+
+def test_all_right_and_all_wrong_are_unbounded_by_likelihood_alone() -> None:
+    items = ItemParameters.from_difficulty([1.0, 2.0], [0.0, 1.0])
+    scores = score([[1, 1], [0, 0], [1, 0]], items, "ML")
+    assert scores["status"].tolist() == ["unbounded", "unbounded", "ok"]
+    assert scores["ability"].tolist()[:2] == [np.inf, -np.inf]
+    assert np.isfinite(scores["ability_low"].iloc[0])
+    assert np.isinf(scores["ability_high"].iloc[0])
+    for method in ("EAP", "MAP", "WLE"):
+        assert np.isfinite(score([[1, 1], [0, 0]], items, method)["ability"]).all()
+
+
+def test_of_two_modes_the_higher_is_found() -> None:
+    """Right on the hardest items and wrong on the easiest: guessed, or an off day."""
+    items = ItemParameters.from_difficulty(
+        np.full(12, 3.0), np.r_[np.full(6, -2.0), np.full(6, 2.0)], 0.25
+    )
+    answers = np.r_[np.ones(6), np.zeros(2), np.ones(4)].astype(int)[None]
+    right, tried = answers[0].astype(float), np.ones(12)
+    wanted = on_a_fine_grid(items, right, tried, "ML")
+    assert score(answers, items, "ML")["ability"].iloc[0] == pytest.approx(wanted, abs=1e-4)
+
+
+@pytest.mark.parametrize("method", ["EAP", "MAP", "ML", "WLE"])
+def test_who_answered_nothing_is_of_the_population(method: Any) -> None:
+    items = ItemParameters.from_difficulty([1.0, 2.0], [0.0, 1.0])
+    scores = score([[1, 0], [-1, -1]], items, method)
+    assert scores["status"].tolist() == ["ok", "no responses"]
+    known = method in {"EAP", "MAP"}
+    expected = 0.0 if known else np.nan
+    np.testing.assert_allclose(scores["ability"].iloc[1], expected, atol=1e-9)
+
+
+def test_items_are_found_by_label_and_strange_ones_are_left_out() -> None:
+    table = pd.DataFrame({"a": [1.0, 2.0], "b": [0.0, 1.0]}, ["q1", "q2"])
+    turned = ResponseMatrix([[1, 0, 1]], items=["q2", "new", "q1"])
+    with pytest.warns(UserWarning, match="1 of 3 items are not calibrated and are left out: new"):
+        found = score(turned, table)
+    same = score(ResponseMatrix([[1, 1]], items=["q1", "q2"]), table)
+    np.testing.assert_array_equal(found.drop(columns="status"), same.drop(columns="status"))
+
+
+def test_items_come_from_results_tables_and_files(tmp_path: Path) -> None:
+    items = ItemParameters.from_difficulty(np.linspace(0.5, 2, 12), np.linspace(-2, 2, 12))
+    responses = simulate_responses(items, np.random.default_rng(1).normal(size=100), seed=2)
+    result = fit(responses)
+    result.save(tmp_path / "result.npz")
+    irtkit.write_table(result.items, tmp_path / "items.csv")
+    wanted = score(responses, result)
+    for given in (result.items, tmp_path, tmp_path / "result.npz", str(tmp_path / "items.csv")):
+        pd.testing.assert_frame_equal(score(responses, given), wanted)
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        (pd.DataFrame({"difficulty": [1.0]}, ["q1"]), "items needs the columns discrimination"),
+        (pd.DataFrame({"a": ["x"], "b": [0.0]}, ["q1"]), "column 'a' must hold numbers"),
+        (pd.DataFrame({"a": [np.nan], "b": [0.0]}, ["q1"]), "no item with parameters"),
+        (pd.DataFrame({"a": [1.0], "b": [0.0]}, ["z"]), "theirs are q1; calibrated are z"),
+        (ItemParameters.from_difficulty([1.0, 1.0], [0.0, 1.0]), "2 without labels"),
+    ],
+)
+def test_items_that_do_not_go_with_responses_are_refused(items: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        score(ResponseMatrix([[1]], items=["q1"]), items)
+
+
+def test_what_is_no_set_of_items_is_refused() -> None:
+    with pytest.raises(TypeError, match="items must be a FitResult"):
+        score([[1]], 3)
