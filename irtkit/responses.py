@@ -363,9 +363,9 @@ class ResponseMatrix:
             As for the class itself.
         repeats
             What several rows of the same respondent and item are: an "error" (default),
-            repeated trials to "count", see `from_counts`, or one response: the "first", or
-            right if the share of right ones is large enough ("mean>=0.5", or any other share). A
-            row whose response is missing is no trial.
+            repeated trials to "count", see `from_counts`, or one response: the "first", the
+            "last", or right if the share of right ones is large enough ("mean>=0.5", or any other
+            share). A row whose response is missing is no trial.
         sparse
             Whether to keep the observed cells alone, for tables in which few of all cells are: a
             table of respondents × items is then never made, here nor when the matrix is fitted.

@@ -50,10 +50,10 @@ reading = [
     click.option("--keep", metavar="COLUMNS", help="Wide table: columns that are items."),
     click.option(
         "--repeats",
-        metavar="error|count|first|mean>=SHARE",
+        metavar="error|count|first|last|mean>=SHARE",
         default="error",
-        help="Several rows (epochs, trials) of one respondent and item: an error, trials to "
-        "count, the first, or right if this share of them is.",
+        help="Several rows (epochs, trials, runs) of one respondent and item: an error (of runs "
+        "the newest), trials to count, the first, the last, or right if this share of them is.",
     ),
     click.option(
         "--metric",
@@ -62,6 +62,12 @@ reading = [
     ),
     click.option(
         "--filter", metavar="NAMES", help="Logs: the filter of answers that the metric is by."
+    ),
+    click.option(
+        "--errors",
+        type=click.Choice(["missing"]),
+        help="Logs: leave out answers that ended in an error where these count as wrong "
+        "(SWE-bench).",
     ),
 ]
 """Options that say how responses are read."""
@@ -133,7 +139,7 @@ def read(options: dict[str, Any]) -> ResponseMatrix:
 
 def how_to_read(options: dict[str, Any]) -> dict[str, Any]:
     """Take the settings of `irtkit.read_responses` out of the options."""
-    settings = ("respondent", "item", "response", "threshold", "repeats")
+    settings = ("respondent", "item", "response", "threshold", "repeats", "errors")
     given = {name: options[name] for name in settings}
     several = ("metric", "filter", "right", "wrong", "ignore", "keep")
     names = {name: options[name].split(",") for name in several if options[name]}

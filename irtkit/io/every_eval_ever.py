@@ -1,9 +1,11 @@
-"""Samples of Every Eval Ever, the schema that evaluation harnesses share, version 0.3.
+"""Samples of Every Eval Ever, the schema that evaluation harnesses share, versions 0.2 and 0.3.
 
 ``<uuid>_samples.jsonl`` has a line per sample and aggregate result; ``<uuid>.json`` beside it says
 what the results are and which model it was. The response is ``evaluation.is_correct``. Where that
 is absent, or contradicts the score, neither counts unasked. Lines of one sample with different
 ``evaluation_result_id`` are marks by different metrics, chosen with ``filter=``, and no repeats.
+Version 0.2 has no such id: of several lines of one sample none says what marked it, and they are
+repeats.
 https://github.com/evaleval/every_eval_ever
 """
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 NAME = "every-eval-ever"
 _CORRECT, _SCORE = "is_correct", "score"
-_VERSION_READ = "0.3"
+_VERSIONS_READ = ("0.2", "0.3")
 _SUFFIX = "_samples"
 _ENDINGS = (".jsonl", ".jsonl.gz")
 _VERSION = re.compile(rb'"schema_version"\s*:\s*"')
@@ -113,8 +115,9 @@ _measure = functools.lru_cache(maxsize=1000)(Measure)
 
 def _begun(path: Path, record: dict[str, Any], aggregate: dict[str, Any], known: Known) -> Samples:
     version = str(record.get("schema_version"))
-    if not version.startswith(f"{_VERSION_READ}."):
-        raise ValueError(f"schema_version is {version!r:.40}; {_VERSION_READ} is read")
+    if not version.startswith(tuple(f"{one}." for one in _VERSIONS_READ)):
+        read_here = " and ".join(_VERSIONS_READ)
+        raise ValueError(f"schema_version is {version!r:.40}; {read_here} are read")
     run = record.get("evaluation_id")
     written = aggregate.get("evaluation_timestamp") or aggregate.get("retrieved_timestamp")
     if written is None and isinstance(run, str):
@@ -130,6 +133,7 @@ def _begun(path: Path, record: dict[str, Any], aggregate: dict[str, Any], known:
         respondent,
         name_of(record.get("evaluation_name"), "evaluation_name"),
         written=str(written or ""),
+        run=run if isinstance(run, str) and "/" in run else "",
         default=_CORRECT,
         about=metadata_of(fields, ("id", "name")) | details,
         known=known,

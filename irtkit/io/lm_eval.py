@@ -47,9 +47,10 @@ def recognise(_: Path, head: bytes) -> bool:
 def is_companion(path: Path) -> bool:
     """Whether the file goes by the name of results, or by that of some with samples beside it."""
     named = _RESULTS.fullmatch(path.name)
-    if named is None or named[1] is None:
+    if named is None or (named[1] is None and path.name != "results.json"):
         return named is not None
-    return next(path.parent.glob(f"samples_*_{named[1]}.jsonl*"), None) is not None
+    samples = f"samples_*_{named[1]}.jsonl*" if named[1] else "*_*.jsonl*"
+    return next(path.parent.glob(samples), None) is not None
 
 
 def read(path: Path, known: Known = ()) -> list[Samples]:

@@ -13,6 +13,7 @@ import os
 import shlex
 import warnings
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -113,10 +114,10 @@ def overview(path: str | os.PathLike[str]) -> Overview:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         log_matrix.warn_of_skipped(found)
-        try:
-            readings = log_matrix.newest(found)
-        except ValueError:
-            readings = []
+        readings: list[logs.Reading] = []
+        with suppress(ValueError):  # which the matrix meets as well
+            readings = log_matrix.fullest(log_matrix.scored(found))
+            log_matrix.newest(readings)
     samples = [one.samples for one in found.readings]
     formats = Counter(f"{one.format} ({one.version})" for one in samples)
     by_task: dict[tuple[str, str], list[Samples]] = {}
@@ -170,6 +171,11 @@ def _of_task(samples: list[Samples]) -> list[str]:
     ]
     if numbers:
         sentences.append(f"other numbers: {first_names(numbers, shown=_SHOWN)}")
+    if n_errors := sum(len(one.errors) for one in samples):
+        sentences.append(
+            f"answers that ended in an error and count as wrong: {n_errors} "
+            "(--errors missing leaves them out)"
+        )
     return sentences
 
 

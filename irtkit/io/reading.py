@@ -11,7 +11,7 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from irtkit.checks import first_names
 from irtkit.io import delimited, log_matrix, logs, parquet, py_irt
@@ -54,6 +54,7 @@ def _matrix(found: logs.Logs, source: Source) -> ResponseMatrix:
             filter=source.filter,
             threshold=source.threshold,
             repeats=source.repeats,
+            errors=source.errors,
             sparse=source.sparse,
         )
     except MemoryError as error:
@@ -84,6 +85,7 @@ def read_responses(
     filter: Choice = None,  # noqa: A002 - the word of the harnesses
     threshold: float | None = None,
     repeats: Repeats = "error",
+    errors: Literal["missing"] | None = None,
     sparse: bool = False,
     right: Words = None,
     wrong: Words = None,
@@ -124,8 +126,15 @@ def read_responses(
     repeats
         What several rows of the same respondent and item in a long table are, or the epochs or
         trials of a sample in a log: an "error" (default), repeated trials to "count", see
-        `ResponseMatrix.from_counts`, or one response: the "first", or right if the share of right
-        ones is large enough ("mean>=0.5", or any other share).
+        `ResponseMatrix.from_counts`, or one response: the "first", the "last", or right if the
+        share of right ones is large enough ("mean>=0.5", or any other share). So are the answers of
+        several runs of one respondent on the same task, in the order of time (of the files' names,
+        where logs do not say when they were written); by default the newest run counts, which a
+        warning says, and it is an error if that cannot be told or did not end well. Copies and
+        retries of a run are none of their own.
+    errors
+        Logs: "missing" leaves out answers that ended in an error where the harness counts them as
+        wrong (SWE-bench: ``error_ids``). Those that others mark as failed are always missing.
     sparse
         Whether to keep the observed cells of a long table or of logs alone, see
         `ResponseMatrix.from_long`.
@@ -145,9 +154,8 @@ def read_responses(
         What was understood is logged in one line (`logging`, logger "irtkit", level INFO).
 
         The items of logs are ``task/item``, in the order of the files' names. Samples that failed
-        are missing, not wrong. Of several runs of one respondent on the same items of a task the
-        newest counts, which a warning says. What the logs tell of items and respondents is in
-        ``item_table`` and ``respondent_table``.
+        are missing, not wrong. What the logs tell of items and respondents is in ``item_table``
+        and ``respondent_table``.
 
     Raises
     ------
@@ -185,6 +193,7 @@ def read_responses(
         "sparse": sparse,
         "metric": metric,
         "filter": filter,
+        "errors": errors,
         "right": right,
         "wrong": wrong,
         "ignore": ignore,

@@ -70,7 +70,7 @@ def inspect_sample(item: Any, value: Any, epoch: int = 1, **fields: Any) -> dict
     return {"id": item, "epoch": epoch, **asked, **scored, **failed, **fields}
 
 
-def inspect_header(**fields: Any) -> dict[str, Any]:
+def inspect_header(status: str = "success", **fields: Any) -> dict[str, Any]:
     """Header of an Inspect log of the task sums."""
     evaluation = {
         "task": "sums",
@@ -80,7 +80,7 @@ def inspect_header(**fields: Any) -> dict[str, Any]:
         "config": {"epochs": 1},
         "packages": {"inspect_ai": "0.3.100"},
     }
-    return {"version": 2, "status": "success", "eval": evaluation | fields}
+    return {"version": 2, "status": status, "eval": evaluation | fields}
 
 
 def write_inspect(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from irtkit.io import open_llm, read_responses
+from irtkit.io.overview import overview
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,6 +126,60 @@ class TestSweBench:
         responses = read_responses(tmp_path)
         assert responses.respondents == ("org/gpt",)
         assert responses.values.tolist() == [[1, 0]]
+
+    def test_errors_are_wrong_or_missing(self, tmp_path: Path, make: Any) -> None:
+        path = make.write_swe_bench(tmp_path, error_ids=["b"], incomplete_ids=[])
+        assert read_responses(path).values.tolist() == [[1, 0]]
+        assert read_responses(path, errors="missing").values.tolist() == [[1, -1]]
+        with pytest.raises(ValueError, match="errors must be 'missing' or None, got 'wrong'"):
+            read_responses(path, errors="wrong")  # type: ignore[arg-type]
+        said = "an error and count as wrong: 1 (--errors missing leaves them out)"
+        assert said in str(overview(path))
+
+    def test_reports_of_one_run_count_once(self, tmp_path: Path, make: Any) -> None:
+        make.write_swe_bench(tmp_path, incomplete_ids=[])
+        folder = tmp_path / "logs" / "run_evaluation" / "run" / "org__gpt-4.1" / "a"
+        folder.mkdir(parents=True)
+        (folder / "report.json").write_text('{"a": {"patch_is_None": false, "resolved": true}}')
+        with pytest.warns(UserWarning, match="retries or parts of a run .*: report.json"):
+            counted = read_responses(tmp_path, repeats="count")
+        assert (counted.items, counted.trials.tolist()) == (
+            ("swe-bench/a", "swe-bench/b"),
+            [[1, 1]],
+        )
+        assert read_responses(tmp_path / "logs").values.tolist() == [[1]]
+
+    def test_what_a_submission_does_not_name_others_do(self, tmp_path: Path) -> None:
+        lists = {
+            "20240101_one": {"no_generation": ["b"], "no_logs": ["c"], "resolved": ["a"]},
+            "20240202_two": {"resolved": ["b", "d"], "no_generation": []},
+        }
+        for name, report in lists.items():
+            folder = tmp_path / "verified" / name / "results"
+            folder.mkdir(parents=True)
+            (folder / "results.json").write_text(json.dumps(report))
+        responses = read_responses(tmp_path)
+        assert responses.respondents == tuple(lists)
+        assert responses.items == tuple(f"swe-bench/{one}" for one in "abcd")
+        assert responses.values.tolist() == [[1, 0, 0, 0], [0, 1, 0, 1]]
+        without = read_responses(tmp_path, errors="missing")
+        assert without.values.tolist() == [[1, 0, -1, 0], [0, 1, 0, 1]]
+        alone = tmp_path / "verified" / "20240202_two"
+        assert read_responses(alone).values.tolist() == [[0, 1, 0, 1]]
+        shutil.rmtree(tmp_path / "verified" / "20240101_one")
+        with pytest.warns(UserWarning, match="20240202_two/results/results.json names what was re"):
+            assert read_responses(alone).values.tolist() == [[1, 1]]
+
+    def test_details_that_contradict_the_results_are_named(self, tmp_path: Path) -> None:
+        folder = tmp_path / "20240101_gpt"
+        (folder / "results").mkdir(parents=True)
+        (folder / "results" / "results.json").write_text('{"resolved": ["a"], "no_logs": []}')
+        (folder / "per_instance_details.json").write_text('{"a": {"resolved": false}}')
+        with (
+            pytest.warns(UserWarning, match="differ on whether 1 instances are resolved"),
+            pytest.warns(UserWarning, match="and there are none|retries or parts"),
+        ):
+            assert read_responses(folder).values.tolist() == [[0]]
 
     def test_details_of_a_submission_go_by_its_folder(self, tmp_path: Path) -> None:
         folder = tmp_path / "20240101_gpt"
