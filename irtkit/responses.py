@@ -691,6 +691,14 @@ def _by_label(kind: str, table: pd.DataFrame | None, labels: tuple[str, ...]) ->
     return table.set_axis(table.index.map(str), axis=0).reindex(labels).rename_axis(kind)
 
 
+def item_texts(responses: ResponseMatrix | None) -> pd.DataFrame | None:
+    """Text and target of the items, or one of these; None where nothing is known of them."""
+    if responses is None or responses.item_table is None:
+        return None
+    known = responses.item_table
+    return known[[name for name in ("text", "target") if name in known.columns]]
+
+
 def _as_table(values: ArrayLike | pd.DataFrame, argument: str) -> NDArray[Any]:
     """Array of two dimensions with at least one row and one column."""
     try:
