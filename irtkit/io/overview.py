@@ -2,14 +2,15 @@
 
 The settings that are proposed are the least that make a matrix: where a task was marked by several
 metrics the first that is right or wrong in every sample, where a metric is by several filters the
-first of these, repeats counted where there are any, a threshold of one half where scores are
-shares. They are tried before they are proposed.
+first of these, repeats counted where there are any, words and thresholds that the reader advises,
+or one half where scores are shares. They are tried before they are proposed.
 """
 
 from __future__ import annotations
 
 import functools
 import os
+import re
 import shlex
 import warnings
 from collections import Counter
@@ -20,18 +21,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.advice import SHARES
 from irtkit.checks import first_names
 from irtkit.io import log_matrix, logs, reading
 from irtkit.printed import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
     from irtkit.io.samples import Measure, Samples
     from irtkit.responses import ResponseMatrix
 
+_WORD = re.compile(r"'([^',]*)'")
+_MARKS = re.compile(
+    r"\b(threshold|right|wrong)=(\d+|'[^',]*'|\['[^',]*'(?:, '[^',]*')*\])(?![\w.'])"
+)
+"""What a message says to type: a number, a word or a list of words."""
 _HALF = 0.5
 """Threshold of the command that is proposed for graded scores: the middle of 0 to 1."""
 _SHOWN = 10
@@ -63,7 +70,13 @@ class Overview:
             return ""
         options = []
         for name, value in self.settings.items():
-            text = ",".join(value) if isinstance(value, list) else str(value)
+            text = (
+                ",".join(value)
+                if isinstance(value, list)
+                else f"{value:g}"
+                if isinstance(value, float)
+                else str(value)
+            )
             options.append(f"--{name} {shlex.quote(text)}")
         return " ".join(["irtkit fit", shlex.quote(self.path), *options])
 
@@ -110,7 +123,13 @@ def overview(path: str | os.PathLike[str]) -> Overview:
         return _tried(seen, functools.partial(reading.read_responses, name))
     found = logs.read_files(logs.files_of(name))
     if not found.readings:
-        raise ValueError(f"{name}: none of the {len(found.skipped)} files is an evaluation log")
+        tables = Counter(reading.format_of(one) for one in found.skipped if reading.is_table(one))
+        if not tables:
+            raise ValueError(
+                f"{name}: none of the {len(found.skipped)} files is an evaluation log or a table"
+            )
+        seen = Overview(name, dict(tables), {}, None, {})
+        return _tried(seen, functools.partial(reading.read_responses, name))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         log_matrix.warn_of_skipped(found)
@@ -142,19 +161,31 @@ def _is_log(path: Path) -> bool:
 
 
 def _tried(seen: Overview, matrix: Callable[..., ResponseMatrix]) -> Overview:
-    """Add the least of repeats and threshold that makes a matrix."""
-    problem = ""
-    counted, graded = {"repeats": "count"}, {"threshold": _HALF}
-    for more in ({}, counted, graded, graded | counted):
-        settings = seen.settings | more
-        try:
-            with warnings.catch_warnings(action="ignore"):
-                made = matrix(**settings)
-        except ValueError as error:
-            problem = problem or str(error)
-        else:
-            return replace(seen, matrix=made, settings=settings)
-    return replace(seen, problem=problem)
+    """Add the least of repeats and marks that makes a matrix."""
+    problems: list[str] = []
+    counted = {"repeats": "count"}
+    for advised in (False, True):
+        marks = _advised(problems) if advised else {}
+        for more in (marks, marks | counted):
+            settings = seen.settings | more
+            try:
+                with warnings.catch_warnings(action="ignore"):
+                    made = matrix(**settings)
+            except ValueError as error:
+                problems.append(str(error))
+            else:
+                return replace(seen, matrix=made, settings=settings)
+    return replace(seen, problem=problems[0])
+
+
+def _advised(problems: Iterable[str]) -> dict[str, Any]:
+    """What counts as right, as the messages say: from one half on where scores are shares."""
+    told = " ".join(problems)
+    found: dict[str, Any] = {}
+    for name, value in _MARKS.findall(told):
+        words = _WORD.findall(value) or [value]
+        found[name] = float(value) if name == "threshold" else words
+    return found or ({"threshold": _HALF} if SHARES in told else {})
 
 
 def _of_task(samples: list[Samples]) -> list[str]:

@@ -265,7 +265,7 @@ def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMa
     if found.readings:
         source.refuse_columns("logs")
         return _matrix(found, source)
-    tables = [file for file in found.skipped if _TABLE.fullmatch(file.name)]
+    tables = [file for file in found.skipped if is_table(file)]
     if not tables or form is not None:
         names = first_names([file.name for file in files])
         raise ValueError(
@@ -280,6 +280,11 @@ def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMa
             one = replace(source, path=file, head=_head(file), repeats=kept)
             matrices.append(FORMATS[_format_name(one, None)].read(one))
     return merge_responses(matrices, repeats=source.repeats)
+
+
+def is_table(file: Path) -> bool:
+    """Whether a file in a folder goes by the name of a table."""
+    return _TABLE.fullmatch(file.name) is not None
 
 
 def _format_name(source: Source, requested: str | None) -> str:
