@@ -94,7 +94,7 @@ def test_repeated_rows_of_a_long_table_are_refused_unless_counted(
     results.write_text("model,item,correct\n" + "".join(rows) + "a,q1,\n")
     refused = run(command, results, "--model", "1PL", folder=tmp_path)
     assert refused.returncode == 2
-    assert "respondent 'a', item 'q1' occurs twice; repeats=\"count\"" in refused.stderr
+    assert "respondent 'a', item 'q1' occurs twice; --repeats count" in refused.stderr
     counted = run(command, results, "--model", "1PL", "--repeats", "count", folder=tmp_path)
     results.write_text(WIDE)
     plain = run(command, results, "--model", "1PL", folder=tmp_path)
@@ -105,7 +105,7 @@ def test_repeated_rows_of_a_long_table_are_refused_unless_counted(
     ("arguments", "said"),
     [
         (["fit", "nothing.csv"], "nothing.csv"),
-        (["fit", "graded.csv"], "threshold="),
+        (["fit", "graded.csv"], "--threshold"),
         (["fit", "results.csv", "--model", "5PL"], "5PL"),
         (["fit", "results.csv", "--quadrature", "many"], "--quadrature"),
         (["fit", "results.csv", "--checkpoint", "state"], "--checkpoint is for --method vi"),
@@ -218,7 +218,7 @@ def test_what_inspect_says_to_type_fits_a_folder_of_logs(tmp_path: Path) -> None
     assert "2PL fitted to 3 respondents × 3 items" in done.stdout
     refused = run("fit", ".", folder=tmp_path)
     assert refused.returncode == 2
-    assert "pass metric='match' or metric='tone'" in refused.stderr
+    assert "pass --metric match or --metric tone" in refused.stderr
 
 
 def test_merge_writes_a_table_that_is_read_back(results: Path, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from irtkit.calibration import fit
 from irtkit.cli.audit import check_out, read_families
 from irtkit.cli.impact import impact_command
 from irtkit.cli.inputs import (
+    as_typed,
     fitted,
     folder_out,
     how_to_read,
@@ -106,12 +107,12 @@ def _run() -> int | None:
 
 
 def _fail(message: str) -> NoReturn:
-    click.echo(f"irtkit: error: {' '.join(message.split())}", err=True)
+    click.echo(f"irtkit: error: {as_typed(' '.join(message.split()))}", err=True)
     sys.exit(2)
 
 
 def _show_warning(message: Warning | str, *_: Any) -> None:
-    click.echo(f"irtkit: warning: {message}", err=True)
+    click.echo(f"irtkit: warning: {as_typed(str(message))}", err=True)
 
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
@@ -238,7 +239,7 @@ def audit_command(
 @click.argument("path", type=_PATH)
 def inspect_command(*, path: Path) -> None:
     """Say what a file or folder holds, and the command that fits it."""
-    click.echo(str(overview(path)))
+    click.echo(as_typed(str(overview(path))))
 
 
 @cli.command("merge")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import re
+import shlex
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,6 +73,13 @@ reading = [
     ),
 ]
 """Options that say how responses are read."""
+_NAMES = (
+    *("format", "respondent", "item", "response", "threshold", "right", "wrong", "ignore", "keep"),
+    *("repeats", "metric", "filter", "errors"),
+)
+_WORD = re.compile(r"'([^']*)'" + r'|"([^"]*)"')
+_VALUE = r"'[^']*'" + r'|"[^"]*"' + r"|\[[^\]]*\]|\d+(?:\.\d+)?|"
+_ARGUMENT = re.compile(rf"(?<![^\s(])({'|'.join(_NAMES)})=({_VALUE})")
 
 
 def reading_and_fitting(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -144,6 +153,25 @@ def how_to_read(options: dict[str, Any]) -> dict[str, Any]:
     several = ("metric", "filter", "right", "wrong", "ignore", "keep")
     names = {name: options[name].split(",") for name in several if options[name]}
     return {"format": options["form"], **given, **names}
+
+
+def as_typed(message: str) -> str:
+    """Return a message whose arguments of Python stand as options: ``metric='acc'``, --metric acc.
+
+    Examples
+    --------
+    >>> from irtkit.cli.inputs import as_typed
+    >>> as_typed("pass right='yes', wrong=['no', 'not sure'], or threshold= for scores")
+    "pass --right yes --wrong 'no,not sure', or --threshold for scores"
+    """
+
+    def option(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        words = [one or other for one, other in _WORD.findall(value)] or [value]
+        typed = f" {shlex.quote(','.join(words))}" if value else ""
+        return f"--{name}{typed}"
+
+    return _ARGUMENT.sub(option, message).replace(", --", " --")
 
 
 def read_labelled(path: Path, option: str) -> pd.DataFrame:

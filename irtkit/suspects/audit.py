@@ -15,6 +15,8 @@ from irtkit.suspects.families import linked, similar_respondents
 from irtkit.suspects.flags import flagged, negatives
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     import pandas as pd
     from rich.console import Group
     from rich.table import Table
@@ -169,7 +171,7 @@ def _headline(suspects: pd.DataFrame, n_items: int) -> str:
     return found + (f": {listed}." if listed else ".")
 
 
-def _asked(label: str, known: dict[str, Any]) -> str:
+def _asked(label: str, known: dict[Hashable, Any]) -> str:
     """What an item asks and what is right, in one line; empty where neither is known."""
     text, target = (
         " ".join(one.split()) if isinstance(one := known.get(name), str) else "" for name in _TEXTS
