@@ -74,7 +74,8 @@ def main() -> None:
         except click.ClickException as error:
             message = error.format_message()
             expanded = "unexpected extra argument" in message  # the shell made many of a pattern
-            _fail(message + "; quote a pattern, as in 'runs/*.eval'" * expanded)
+            advice = "; quote a pattern, as in 'runs/*.eval', or put paths together by irtkit merge"
+            _fail(message + advice * expanded)
         except (ValueError, TypeError, OSError, ImportError, EOFError) as error:
             _fail(str(error))
         else:

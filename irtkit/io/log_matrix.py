@@ -243,7 +243,7 @@ def warn_of_skipped(logs: Logs) -> None:
         n = len(logs.skipped)
         warnings.warn(
             f"{n} file{'s are' * (n > 1) or ' is'} no evaluation log{'s' * (n > 1)} and skipped: "
-            f"{first_names([file.name for file in logs.skipped])}",
+            f"{first_names(list(dict.fromkeys(file.name for file in logs.skipped)))}",
             stacklevel=4,
         )
 

@@ -11,7 +11,7 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeGuard
 
 from irtkit.checks import first_names
 from irtkit.io import delimited, log_matrix, logs, parquet, py_irt
@@ -23,7 +23,7 @@ from irtkit.responses import ResponseMatrix
 from irtkit.trials import check_repeats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from irtkit.io.source import Choice
     from irtkit.responses import Columns, Repeats, Words
@@ -97,10 +97,10 @@ def read_responses(
     Parameters
     ----------
     path
-        A file, plain or gzip; or a folder or a pattern such as ``runs/*.eval``, whose evaluation
-        logs, of any harness, or whose tables, make one matrix. Labels are kept as they are
-        written: ``007`` and ``NA`` are respondents like any other. A cell that is empty, NA or
-        nan is missing.
+        A file, plain or gzip; or a folder, a pattern such as ``runs/*.eval`` or a list of paths,
+        whose evaluation logs, of any harness, or whose tables, make one matrix. Labels are kept as
+        they are written: ``007`` and ``NA`` are respondents like any other. A cell that is empty,
+        NA or nan is missing.
 
         Or a wide or long data frame of pandas, polars, PyArrow or another library that narwhals
         knows, whose columns are recognised as in files (`ResponseMatrix.from_frame` and
@@ -199,6 +199,11 @@ def read_responses(
         "ignore": ignore,
         "keep": keep,
     }
+    if _are_paths(path):
+        check_repeats(repeats)
+        source = Source(Path(), b"", **settings)
+        files = sorted({file for one in path for file in logs.files_of(_existing(one))})
+        return _understood(_of_files(files, source, format), f"{len(path)} paths", source)
     if not isinstance(path, str | os.PathLike):
         check_repeats(repeats)
         source = Source(Path(), b"", **settings)
@@ -206,10 +211,10 @@ def read_responses(
         if format not in {None, *_SHAPES}:
             raise ValueError(f"format must be wide or long for data in memory; got {format!r}")
         return _understood(*responses_of(path, source), source)
-    file = Path(path)
-    if file.is_dir() or logs.is_pattern(os.fspath(path)):
+    file = Path(path).expanduser()
+    if file.is_dir() or logs.is_pattern(os.fspath(file)):
         source = Source(file, b"", **settings)
-        files = logs.files_of(path)
+        files = logs.files_of(file)
         with naming(file):
             check_repeats(repeats)
             return _understood(_of_files(files, source, format), f"files in {path}", source)
@@ -218,6 +223,21 @@ def read_responses(
         source = Source(file, _head(file), **settings)
         name = _format_name(source, format)
         return _understood(FORMATS[name].read(source), f"{file.name} ({name})", source)
+
+
+def _are_paths(given: object) -> TypeGuard[Sequence[str | os.PathLike[str]]]:
+    """Whether it is a list of paths, and no data."""
+    if not isinstance(given, list | tuple) or not given:
+        return False
+    return all(isinstance(one, str | os.PathLike) for one in given)
+
+
+def _existing(path: str | os.PathLike[str]) -> Path:
+    """Return a path that is there, or a pattern."""
+    file = Path(path).expanduser()
+    if not logs.is_pattern(os.fspath(file)) and not file.exists():
+        raise FileNotFoundError(f"{path}: no such file")
+    return file
 
 
 def as_responses(given: object, **reading: Any) -> ResponseMatrix:

@@ -203,6 +203,15 @@ def write_swe_bench(folder: Path, **fields: Any) -> Path:
     return path
 
 
+def write_submission(folder: Path, name: str = "20240101_gpt", **lists: list[str]) -> Path:
+    """Results of a submission to SWE-bench's leaderboard."""
+    path = folder / name / "results" / "results.json"
+    path.parent.mkdir(parents=True)
+    default = {"no_generation": ["b"], "no_logs": ["c"], "resolved": ["a"]}
+    path.write_text(json.dumps(lists or default, indent=2))
+    return path
+
+
 def write_openml(folder: Path, rows: str = "0,0,7,a,a\n0,0,3,b,a\n0,0,5,?,a\n") -> Path:
     """Predictions of a run on OpenML."""
     path = folder / "gpt_predictions.arff"

@@ -149,17 +149,12 @@ class TestSweBench:
         )
         assert read_responses(tmp_path / "logs").values.tolist() == [[1]]
 
-    def test_what_a_submission_does_not_name_others_do(self, tmp_path: Path) -> None:
-        lists = {
-            "20240101_one": {"no_generation": ["b"], "no_logs": ["c"], "resolved": ["a"]},
-            "20240202_two": {"resolved": ["b", "d"], "no_generation": []},
-        }
-        for name, report in lists.items():
-            folder = tmp_path / "verified" / name / "results"
-            folder.mkdir(parents=True)
-            (folder / "results.json").write_text(json.dumps(report))
+    def test_what_a_submission_does_not_name_others_do(self, tmp_path: Path, make: Any) -> None:
+        split = tmp_path / "verified"
+        make.write_submission(split, "20240101_one")
+        make.write_submission(split, "20240202_two", resolved=["b", "d"], no_generation=[])
         responses = read_responses(tmp_path)
-        assert responses.respondents == tuple(lists)
+        assert responses.respondents == ("20240101_one", "20240202_two")
         assert responses.items == tuple(f"swe-bench/{one}" for one in "abcd")
         assert responses.values.tolist() == [[1, 0, 0, 0], [0, 1, 0, 1]]
         without = read_responses(tmp_path, errors="missing")

@@ -350,6 +350,21 @@ def test_labels_of_several_tasks_may_not_be_the_same(tmp_path: Path, make: Any) 
         read_responses(tmp_path)
 
 
+def test_a_list_of_paths_is_read_like_a_folder(
+    tmp_path: Path, make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for model in ("one", "two", "three"):
+        (tmp_path / model).mkdir()
+        make.write_inspect(tmp_path / model, [make.inspect_sample("a", "C")], model=model)
+    paths = [tmp_path / "one", str(tmp_path / "two" / "log.eval")]
+    assert read_responses(paths).respondents == ("one", "two")
+    with pytest.raises(FileNotFoundError, match="four: no such file"):
+        read_responses([*paths, tmp_path / "four"])
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert read_responses("~/th*").respondents == ("three",)
+    assert read_responses(["~/three"]) == read_responses("~/three/log.eval")
+
+
 def test_a_file_that_lies_beside_logs_says_so(tmp_path: Path, make: Any) -> None:
     make.write_helm(tmp_path)
     with pytest.raises(ValueError, match=r"run_spec.json: the file lies beside evaluation logs"):
