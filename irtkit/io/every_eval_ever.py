@@ -22,7 +22,7 @@ from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, name_o
 from irtkit.io.source import HEAD_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection
     from pathlib import Path
 
 NAME = "every-eval-ever"
@@ -90,7 +90,7 @@ def read(path: Path, known: Known = ()) -> list[Samples]:
     return _of_one_task(found.values())
 
 
-def _of_one_task(found: Iterable[Samples]) -> list[Samples]:
+def _of_one_task(found: Collection[Samples]) -> list[Samples]:
     """Samples of every task: a converter writes those of each filter as ``task/filter``.
 
     Evaluations of one file that are named so and hold the same samples are one task, whose marks
@@ -99,9 +99,11 @@ def _of_one_task(found: Iterable[Samples]) -> list[Samples]:
     tasks: dict[object, list[Samples]] = {}
     for samples in found:
         task = samples.task.rpartition("/")[0]
-        contents = frozenset((item, one.content) for item, one in samples.items.items())
-        alike = task and None not in {one.content for one in samples.items.values()}
-        key = (samples.respondent, samples.run, task, contents) if alike else samples
+        key: object = samples
+        if task and len(found) > 1:
+            contents = frozenset((item, one.content) for item, one in samples.items.items())
+            if all(content is not None for _, content in contents):
+                key = samples.respondent, samples.run, task, contents
         tasks.setdefault(key, []).append(samples)
     return [_together(each) if len(each) > 1 else each[0] for each in tasks.values()]
 
