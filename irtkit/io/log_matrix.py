@@ -234,7 +234,10 @@ def _identity(reading: Reading) -> object:
 
 
 def _names(readings: Iterable[Reading]) -> str:
-    return first_names([reading.samples.path.name for reading in readings])
+    """Names of files; with their folders, where several go by one name."""
+    paths = [reading.samples.path for reading in readings]
+    alike = len({path.name for path in paths}) < len(paths)
+    return first_names(["/".join(path.parts[-1 - alike :]) for path in paths])
 
 
 def warn_of_skipped(logs: Logs) -> None:

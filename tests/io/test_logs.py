@@ -236,6 +236,16 @@ def test_where_the_newest_run_cannot_be_taken_the_choices_are_listed(
     assert proposed.tasks
 
 
+def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path, make: Any) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        make.write_inspect(tmp_path / folder, [make.inspect_sample("a", "C", note=folder)])
+    with pytest.raises(
+        ValueError, match=r"\(one/log.eval, two/log.eval\), and the logs do not say"
+    ):
+        read_responses(tmp_path)
+
+
 def test_a_retry_of_a_run_is_no_second_trial(tmp_path: Path, make: Any) -> None:
     crashed = [make.inspect_sample("a", "C"), make.inspect_sample("b", None)]
     make.write_inspect(tmp_path, crashed, status="error", task_id="x")
