@@ -239,6 +239,21 @@ def test_merge_writes_a_table_that_is_read_back(results: Path, tmp_path: Path) -
     assert "--out must be a file that ends in .parquet or .csv" in refused.stderr
 
 
+def test_logs_are_merged_as_if_they_were_in_one_folder(results: Path, tmp_path: Path) -> None:
+    for folder, metric in (("one", "match"), ("two", "choice")):
+        (tmp_path / folder).mkdir()
+        samples = [{"id": "q1", "scores": {metric: {"value": "C"}, "tone": {"value": 0.5}}}]
+        header = {"version": 2, "status": "success", "eval": {"model": folder, "task": folder}}
+        path = tmp_path / folder / "log.json"
+        path.write_text(json.dumps(header | {"samples": samples}))
+    named = ("--metric", "match,choice", "--ignore", "q2", "--out", "all.csv")
+    done = run("merge", "one", results, "two", *named, folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    merged = irtkit.read_responses(tmp_path / "all.csv")
+    assert merged.respondents == ("one", "two", *"abcd")
+    assert merged.items == ("one/q1", "two/q1", "q1", "q3")
+
+
 def test_texts_travel_to_the_tables_that_are_written(tmp_path: Path) -> None:
     for model, marks in {"a": "CIC", "b": "CCI", "c": "ICC"}.items():
         samples = [

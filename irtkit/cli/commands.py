@@ -19,6 +19,8 @@ from irtkit.calibration import fit
 from irtkit.cli.audit import check_out, read_families
 from irtkit.cli.impact import impact_command
 from irtkit.cli.inputs import (
+    FOR_LOGS,
+    FOR_TABLES,
     as_typed,
     fitted,
     folder_out,
@@ -28,6 +30,7 @@ from irtkit.cli.inputs import (
     read_labelled,
     reading_and_fitting,
     reading_only,
+    without,
 )
 from irtkit.cli.outputs import described, prepare, write_comparison, write_fit
 from irtkit.datasets import load_digits_crowd
@@ -35,7 +38,7 @@ from irtkit.difficulty import compare_difficulties
 from irtkit.io import read_responses, write_table
 from irtkit.io.merging import LONG_FORMATS, merge_responses, write_long
 from irtkit.io.overview import overview
-from irtkit.io.reading import may_hold_repeats
+from irtkit.io.reading import holds_logs, may_hold_repeats
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects import audit, shuffle_control
 
@@ -250,12 +253,21 @@ def inspect_command(*, path: Path) -> None:
 def merge_command(*, paths: tuple[Path, ...], out: Path, **options: Any) -> None:
     """Put the responses of several files or folders into one table.
 
-    What --repeats says holds for each of them, and for a response that several hold.
+    Evaluation logs are read together, as if they were in one folder. What --repeats says holds for
+    them, for each of the tables, and for a response that several hold.
     """
     check_out(out, *paths, formats=LONG_FORMATS)
     how = how_to_read(options)
-    once = how | {"repeats": "error"}
-    matrices = [read_responses(path, **(how if may_hold_repeats(path) else once)) for path in paths]
+    of_logs = [path for path in paths if holds_logs(path)]
+    tables = [path for path in paths if path not in of_logs]
+    matrices = []
+    if of_logs:
+        settings = without(how, FOR_TABLES) if tables else how
+        matrices.append(read_responses(of_logs, **settings))
+    for path in tables:
+        settings = without(how, FOR_LOGS) if of_logs else how
+        once = {} if may_hold_repeats(path) else {"repeats": "error"}
+        matrices.append(read_responses(path, **(settings | once)))
     merged = merge_responses(matrices, repeats=how["repeats"])
     write_long(merged, out)
     click.echo(f"{merged}\n\nwrote {out}")

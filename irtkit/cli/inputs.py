@@ -73,10 +73,10 @@ reading = [
     ),
 ]
 """Options that say how responses are read."""
-_NAMES = (
-    *("format", "respondent", "item", "response", "threshold", "right", "wrong", "ignore", "keep"),
-    *("repeats", "metric", "filter", "errors"),
-)
+FOR_TABLES = ("respondent", "item", "response", "right", "wrong", "ignore", "keep")
+FOR_LOGS = ("metric", "filter", "errors")
+"""Settings of `irtkit.read_responses` that the other kind of source has no place for."""
+_NAMES = ("format", "threshold", "repeats", *FOR_TABLES, *FOR_LOGS)
 _WORD = re.compile(r"'([^']*)'" + r'|"([^"]*)"')
 _VALUE = r"'[^']*'" + r'|"[^"]*"' + r"|\[[^\]]*\]|\d+(?:\.\d+)?|"
 _ARGUMENT = re.compile(rf"(?<![^\s(])({'|'.join(_NAMES)})=({_VALUE})")
@@ -153,6 +153,11 @@ def how_to_read(options: dict[str, Any]) -> dict[str, Any]:
     several = ("metric", "filter", "right", "wrong", "ignore", "keep")
     names = {name: options[name].split(",") for name in several if options[name]}
     return {"format": options["form"], **given, **names}
+
+
+def without(settings: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Settings without some of them."""
+    return {name: value for name, value in settings.items() if name not in names}
 
 
 def as_typed(message: str) -> str:

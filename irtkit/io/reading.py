@@ -270,6 +270,11 @@ def format_of(path: str | os.PathLike[str]) -> str:
         return _format_name(Source(file, _head(file)), None)
 
 
+def holds_logs(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is an evaluation log, or one of those in a folder or of a pattern."""
+    return any(logs.log_format_of(file) is not None for file in logs.files_of(path))
+
+
 def may_hold_repeats(path: str | os.PathLike[str]) -> bool:
     """Whether the format has room for several responses of a respondent to an item."""
     several = Path(path).is_dir() or logs.is_pattern(os.fspath(path))
