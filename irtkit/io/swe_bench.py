@@ -55,7 +55,8 @@ class _Report(NamedTuple):
 def recognise(path: Path, head: bytes) -> bool:
     """Whether the file begins as a report does."""
     keys = any(key in head for key in (*_OF_RUN, *_OF_INSTANCES)) or path.name == _DETAILS
-    return head.lstrip().startswith(b"{") and (keys or _is_submission(path, head))
+    of_submission = _is_submission(path) and _OF_SUBMISSION.match(head) is not None
+    return head.lstrip().startswith(b"{") and (keys or of_submission)
 
 
 def read(path: Path, _: Known = ()) -> list[Samples]:
@@ -66,7 +67,7 @@ def read(path: Path, _: Known = ()) -> list[Samples]:
     respondent, run = _names(path)
     if "resolved_ids" in report:
         found, version = _of_run(path, report), str(report.get("schema_version", 1))
-    elif path.parts[-2:] == _SUBMISSION:
+    elif _is_submission(path):
         found, version = _of_submission(path, report), "submission"
     else:
         found, version = _of_instances(path, report), "instances"
@@ -99,7 +100,8 @@ def _of_submission(path: Path, report: dict[str, Any]) -> _Report:
     lists = {name: _listed(path, report, name) for name in report}
     resolved = set(lists.get("resolved", []))
     known = resolved.union(*lists.values())
-    beside = sorted(path.absolute().parents[2].glob("/".join(("*", *_SUBMISSION))))
+    split = path.absolute().parent.parent.parent
+    beside = sorted(split.glob("/".join(("*", *_SUBMISSION))))
     if len(beside) < 2:
         warnings.warn(
             f"{'/'.join(path.parts[-3:])} names what was resolved, and not what was not: that is "
@@ -160,8 +162,8 @@ def _of_instances(path: Path, report: dict[str, Any]) -> _Report:
     return _Report(found)
 
 
-def _is_submission(path: Path, head: bytes) -> bool:
-    return path.parts[-2:] == _SUBMISSION and _OF_SUBMISSION.match(head) is not None
+def _is_submission(path: Path) -> bool:
+    return (path.absolute().parent.name, path.name) == _SUBMISSION
 
 
 def _names(path: Path) -> tuple[str, str]:
@@ -171,18 +173,17 @@ def _names(path: Path) -> tuple[str, str]:
     are ``<submission>/results/results.json``, ``<submission>/per_instance_details.json`` and
     ``<submission>/logs/<instance>/report.json``. The / of a model is written __; it may hold dots.
     """
-    folders = path.absolute().parents
-    submission = model = ""
+    folder = path.absolute().parent
     if path.name == _DETAILS:
-        submission = folders[0].name
-    elif path.parts[-2:] == _SUBMISSION:
-        submission = folders[1].name
-    elif path.name != "report.json":
-        run = path.name.removesuffix(".gz").removesuffix(".json")
-        model = run.rpartition(".")[0] or run
-    elif folders[1].name == "logs":
-        submission = folders[2].name
+        submission = folder
+    elif _is_submission(path):
+        submission = folder.parent
+    elif path.name == "report.json":
+        model = folder.parent
+        if model.name != "logs":
+            return model.name.replace("__", "/"), f"{model.name}.{model.parent.name}"
+        submission = model.parent
     else:
-        model = folders[1].name
-        run = f"{model}.{folders[2].name}"
-    return (submission or model).replace("__", "/"), submission or run
+        run = path.name.removesuffix(".gz").removesuffix(".json")
+        return (run.rpartition(".")[0] or run).replace("__", "/"), run
+    return submission.name.replace("__", "/"), f"{submission.parent.name}/{submission.name}"

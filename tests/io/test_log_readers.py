@@ -165,6 +165,14 @@ class TestSweBench:
         with pytest.warns(UserWarning, match="20240202_two/results/results.json names what was re"):
             assert read_responses(alone).values.tolist() == [[1, 1]]
 
+    def test_a_submission_to_two_splits_ran_twice(self, tmp_path: Path, make: Any) -> None:
+        for split in ("lite", "verified"):
+            make.write_submission(tmp_path / split, resolved=["a"], no_generation=[split])
+            make.write_submission(tmp_path / split, "20240202_two", resolved=["b"], no_logs=[])
+        with pytest.raises(ValueError, match="ran several times on task 'swe-bench'"):
+            read_responses(tmp_path)
+        assert read_responses(tmp_path, repeats="last").n_respondents == 2
+
     def test_details_that_contradict_the_results_are_named(self, tmp_path: Path) -> None:
         folder = tmp_path / "20240101_gpt"
         (folder / "results").mkdir(parents=True)
