@@ -68,16 +68,7 @@ class Overview:
         """The command that fits what the path holds, empty where none does."""
         if self.matrix is None:
             return ""
-        options = []
-        for name, value in self.settings.items():
-            text = (
-                ",".join(value)
-                if isinstance(value, list)
-                else f"{value:g}"
-                if isinstance(value, float)
-                else str(value)
-            )
-            options.append(f"--{name} {shlex.quote(text)}")
+        options = [f"--{name} {_typed(value)}" for name, value in self.settings.items()]
         return " ".join(["irtkit fit", shlex.quote(self.path), *options])
 
     def __str__(self) -> str:
@@ -154,6 +145,13 @@ def overview(path: str | os.PathLike[str]) -> Overview:
         notes.append(f"runs that did not end well, or with failed samples: {first_names(listed)}")
     seen = Overview(name, dict(formats), tasks, None, settings, notes=notes)
     return _tried(seen, functools.partial(log_matrix.matrix_of, found))
+
+
+def _typed(value: str | float | list[str]) -> str:
+    """How a setting is typed: several names with commas between them."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    return shlex.quote(value if isinstance(value, str) else ",".join(value))
 
 
 def _is_log(path: Path) -> bool:
