@@ -165,6 +165,17 @@ class TestSweBench:
         with pytest.warns(UserWarning, match="20240202_two/results/results.json names what was re"):
             assert read_responses(alone).values.tolist() == [[1, 1]]
 
+    @pytest.mark.parametrize(
+        ("resolved", "said"), [(False, "none of the 20"), (True, "all of the")]
+    )
+    def test_a_report_without_any_contrast_is_asked_about(
+        self, tmp_path: Path, resolved: bool, said: str
+    ) -> None:
+        path = tmp_path / "per_instance_details.json"
+        path.write_text(json.dumps({f"i{k}": {"resolved": resolved} for k in range(20)}))
+        with pytest.warns(UserWarning, match=f"{said} .*is the report whole"):
+            read_responses(path)
+
     def test_a_submission_to_two_splits_ran_twice(self, tmp_path: Path, make: Any) -> None:
         for split in ("lite", "verified"):
             make.write_submission(tmp_path / split, resolved=["a"], no_generation=[split])
