@@ -158,9 +158,20 @@ def read_files(files: Sequence[Path], form: str | None = None) -> Logs:
             if not is_companion(file):
                 logs.skipped.append(file)
             continue
-        for samples in read_file(file, name, logs.known):
+        try:
+            found = read_file(file, name, logs.known)
+        except ValueError as error:
+            raise ValueError(f"{_below(file, files)}{error}") from error
+        for samples in found:
             logs.add(samples)
     return logs
+
+
+def _below(file: Path, files: Sequence[Path]) -> str:
+    """Folders of a file below the one that holds all: several may go by one name."""
+    whole = os.path.commonpath([one.absolute().parent for one in files])
+    folders = file.absolute().parent.relative_to(whole).parts
+    return "".join(f"{folder}/" for folder in folders)
 
 
 def read_file(file: Path, name: str, known: Known = ()) -> list[Samples]:

@@ -292,6 +292,15 @@ def test_a_damaged_log_in_a_folder_is_an_error_with_file_and_line(
         read_responses(tmp_path)
 
 
+def test_a_damaged_log_in_a_folder_below_is_found(tmp_path: Path, make: Any) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        path = make.write_lm_eval(tmp_path / folder)
+    path.write_text(path.read_text()[:-40])
+    with pytest.raises(ValueError, match=f"{tmp_path.name}: two/{path.name}: line 3 is not JSON"):
+        read_responses(tmp_path)
+
+
 def test_a_folder_without_logs_says_what_it_holds(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("nothing")
     with pytest.raises(
