@@ -363,9 +363,9 @@ class ResponseMatrix:
             As for the class itself.
         repeats
             What several rows of the same respondent and item are: an "error" (default),
-            repeated trials to "count", see `from_counts`, or one response: the "first", or
-            right if the share of right ones is large enough ("mean>=0.5", or any other share). A
-            row whose response is missing is no trial.
+            repeated trials to "count", see `from_counts`, or one response: the "first", the
+            "last", or right if the share of right ones is large enough ("mean>=0.5", or any other
+            share). A row whose response is missing is no trial.
         sparse
             Whether to keep the observed cells alone, for tables in which few of all cells are: a
             table of respondents × items is then never made, here nor when the matrix is fitted.
@@ -689,6 +689,14 @@ def _by_label(kind: str, table: pd.DataFrame | None, labels: tuple[str, ...]) ->
         return None
     check_unique(f"{kind}_table must have one row per {kind}", table.index)
     return table.set_axis(table.index.map(str), axis=0).reindex(labels).rename_axis(kind)
+
+
+def item_texts(responses: ResponseMatrix | None) -> pd.DataFrame | None:
+    """Text and target of the items, or one of these; None where nothing is known of them."""
+    if responses is None or responses.item_table is None:
+        return None
+    known = responses.item_table
+    return known[[name for name in ("text", "target") if name in known.columns]]
 
 
 def _as_table(values: ArrayLike | pd.DataFrame, argument: str) -> NDArray[Any]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from irtkit.labels import Names
 
 _TYPES = (np.uint8, np.uint16, np.int32)
-_REPEATS = ("error", "count", "first")
+_REPEATS = ("error", "count", "first", "last")
 _MEAN = "mean>="
 _ROUNDING = 1e-9
 """Of a trial, so that 0.1 of 10 trials is 1 although 0.1 is no binary number."""
@@ -67,15 +67,16 @@ def check_repeats(repeats: str) -> None:
 def one_of_repeats(
     cells: NDArray[np.int64], codes: NDArray[np.int8], repeats: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-    """Cells that were tried, and one response for each: of its trials the "first", or their mean.
+    """Cells that were tried, and one response for each: the "first", "last" or mean of its trials.
 
     Codes of missing responses, which are below 0, are no trials.
     """
     observed = codes >= 0
     cells, codes = cells[observed], codes[observed]
-    if repeats == "first":
-        kept, first = np.unique(cells, return_index=True)
-        return kept, codes[first]
+    if repeats in {"first", "last"}:
+        forward = slice(None, None, 1 if repeats == "first" else -1)
+        kept, first = np.unique(cells[forward], return_index=True)
+        return kept, codes[forward][first]
     share = _share(repeats) or math.nan
     kept, n_right, n_trials = count_rows(cells, codes == 1)
     return kept, (n_right >= share * n_trials - _ROUNDING).astype(np.int8)

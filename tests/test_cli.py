@@ -108,7 +108,7 @@ def test_repeated_rows_of_a_long_table_are_refused_unless_counted(
     results.write_text("model,item,correct\n" + "".join(rows) + "a,q1,\n")
     refused = run(command, results, "--model", "1PL", folder=tmp_path)
     assert refused.returncode == 2
-    assert "respondent 'a', item 'q1' occurs twice; repeats=\"count\"" in refused.stderr
+    assert "respondent 'a', item 'q1' occurs twice; --repeats count" in refused.stderr
     counted = run(command, results, "--model", "1PL", "--repeats", "count", folder=tmp_path)
     results.write_text(WIDE)
     plain = run(command, results, "--model", "1PL", folder=tmp_path)
@@ -119,7 +119,7 @@ def test_repeated_rows_of_a_long_table_are_refused_unless_counted(
     ("arguments", "said"),
     [
         (["fit", "nothing.csv"], "nothing.csv"),
-        (["fit", "graded.csv"], "threshold="),
+        (["fit", "graded.csv"], "--threshold"),
         (["fit", "results.csv", "--model", "5PL"], "5PL"),
         (["fit", "results.csv", "--quadrature", "many"], "--quadrature"),
         (["fit", "results.csv", "--checkpoint", "state"], "--checkpoint is for --method vi"),
@@ -232,7 +232,7 @@ def test_what_inspect_says_to_type_fits_a_folder_of_logs(tmp_path: Path) -> None
     assert "2PL fitted to 3 respondents × 3 items" in done.stdout
     refused = run("fit", ".", folder=tmp_path)
     assert refused.returncode == 2
-    assert "pass metric='match' or metric='tone'" in refused.stderr
+    assert "pass --metric match or --metric tone" in refused.stderr
 
 
 def test_merge_writes_a_table_that_is_read_back(results: Path, tmp_path: Path) -> None:
@@ -255,6 +255,21 @@ def test_merge_writes_a_table_that_is_read_back(results: Path, tmp_path: Path) -
     assert (tmp_path / "wide.csv").read_text().startswith('"respondent","q1","q2"')
     assert not run("merge", results, "--out", "all_samples.jsonl", folder=tmp_path).returncode
     assert irtkit.io.reading.format_of(tmp_path / "all_samples.jsonl") == "every-eval-ever"
+
+
+def test_logs_are_merged_as_if_they_were_in_one_folder(results: Path, tmp_path: Path) -> None:
+    for folder, metric in (("one", "match"), ("two", "choice")):
+        (tmp_path / folder).mkdir()
+        samples = [{"id": "q1", "scores": {metric: {"value": "C"}, "tone": {"value": 0.5}}}]
+        header = {"version": 2, "status": "success", "eval": {"model": folder, "task": folder}}
+        path = tmp_path / folder / "log.json"
+        path.write_text(json.dumps(header | {"samples": samples}))
+    named = ("--metric", "match,choice", "--ignore", "q2", "--out", "all.csv")
+    done = run("merge", "one", results, "two", *named, folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    merged = irtkit.read_responses(tmp_path / "all.csv")
+    assert merged.respondents == ("one", "two", *"abcd")
+    assert merged.items == ("one/q1", "two/q1", "q1", "q3")
 
 
 def test_texts_travel_to_the_tables_that_are_written(tmp_path: Path) -> None:

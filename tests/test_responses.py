@@ -312,7 +312,8 @@ def test_a_long_table_without_repeats_is_the_same_either_way() -> None:
 def test_an_unknown_way_to_take_repeats_is_refused() -> None:
     frame = pd.DataFrame({"respondent": ["x"], "item": ["a"], "response": [1]})
     with pytest.raises(
-        ValueError, match=r"repeats must be one of error, count, first and mean>=0.5 .*; got 'sum'"
+        ValueError,
+        match=r"repeats must be one of error, count, first, last and mean>=0.5 .*; got 'sum'",
     ):
         ResponseMatrix.from_long(frame, repeats="sum")
     with pytest.raises(ValueError, match="item 'a' has 'yes'"):

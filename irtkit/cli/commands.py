@@ -19,6 +19,9 @@ from irtkit.calibration import fit
 from irtkit.cli.audit import check_out, read_families
 from irtkit.cli.impact import impact_command
 from irtkit.cli.inputs import (
+    FOR_LOGS,
+    FOR_TABLES,
+    as_typed,
     fitted,
     folder_out,
     how_to_read,
@@ -27,6 +30,7 @@ from irtkit.cli.inputs import (
     read_labelled,
     reading_and_fitting,
     reading_only,
+    without,
 )
 from irtkit.cli.outputs import described, prepare, write_comparison, write_fit
 from irtkit.cli.scores import score_command
@@ -35,7 +39,7 @@ from irtkit.difficulty import compare_difficulties
 from irtkit.io import read_responses, write_table
 from irtkit.io.merging import merge_responses
 from irtkit.io.overview import overview
-from irtkit.io.reading import may_hold_repeats
+from irtkit.io.reading import holds_logs, may_hold_repeats
 from irtkit.io.writing import format_by_name, side_tables, write_responses
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects import audit, shuffle_control
@@ -75,7 +79,8 @@ def main() -> None:
         except click.ClickException as error:
             message = error.format_message()
             expanded = "unexpected extra argument" in message  # the shell made many of a pattern
-            _fail(message + "; quote a pattern, as in 'runs/*.eval'" * expanded)
+            advice = "; quote a pattern, as in 'runs/*.eval', or put paths together by irtkit merge"
+            _fail(message + advice * expanded)
         except (ValueError, TypeError, OSError, ImportError, EOFError) as error:
             _fail(str(error))
         else:
@@ -108,12 +113,12 @@ def _run() -> int | None:
 
 
 def _fail(message: str) -> NoReturn:
-    click.echo(f"irtkit: error: {' '.join(message.split())}", err=True)
+    click.echo(f"irtkit: error: {as_typed(' '.join(message.split()))}", err=True)
     sys.exit(2)
 
 
 def _show_warning(message: Warning | str, *_: Any) -> None:
-    click.echo(f"irtkit: warning: {message}", err=True)
+    click.echo(f"irtkit: warning: {as_typed(str(message))}", err=True)
 
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
@@ -241,7 +246,7 @@ def audit_command(
 @click.argument("path", type=_PATH)
 def inspect_command(*, path: Path) -> None:
     """Say what a file or folder holds, and the command that fits it."""
-    click.echo(str(overview(path)))
+    click.echo(as_typed(str(overview(path))))
 
 
 @cli.command("merge")
@@ -258,13 +263,22 @@ def inspect_command(*, path: Path) -> None:
 def merge_command(*, paths: tuple[Path, ...], out: Path, wide: bool, **options: Any) -> None:
     """Put the responses of several files or folders into one file.
 
-    What --repeats says holds for each of them, and for a response that several hold.
+    Evaluation logs are read together, as if they were in one folder. What --repeats says holds for
+    them, for each of the tables, and for a response that several hold.
     """
     form = format_by_name(out, "wide" if wide else None)
     check_out(out, *paths, endings=("",))  # its name is known to be good
     how = how_to_read(options)
-    once = how | {"repeats": "error"}
-    matrices = [read_responses(path, **(how if may_hold_repeats(path) else once)) for path in paths]
+    of_logs = [path for path in paths if holds_logs(path)]
+    tables = [path for path in paths if path not in of_logs]
+    matrices = []
+    if of_logs:
+        settings = without(how, FOR_TABLES) if tables else how
+        matrices.append(read_responses(of_logs, **settings))
+    for path in tables:
+        settings = without(how, FOR_LOGS) if of_logs else how
+        once = {} if may_hold_repeats(path) else {"repeats": "error"}
+        matrices.append(read_responses(path, **(settings | once)))
     merged = merge_responses(matrices, repeats=how["repeats"])
     write_responses(merged, out, format=form)
     written = ", ".join(map(str, [out, *side_tables(out).values()]))

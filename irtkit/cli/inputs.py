@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import re
+import shlex
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,10 +52,10 @@ reading = [
     click.option("--keep", metavar="COLUMNS", help="Wide table: columns that are items."),
     click.option(
         "--repeats",
-        metavar="error|count|first|mean>=SHARE",
+        metavar="error|count|first|last|mean>=SHARE",
         default="error",
-        help="Several rows (epochs, trials) of one respondent and item: an error, trials to "
-        "count, the first, or right if this share of them is.",
+        help="Several rows (epochs, trials, runs) of one respondent and item: an error (of runs "
+        "the newest), trials to count, the first, the last, or right if this share of them is.",
     ),
     click.option(
         "--metric",
@@ -63,8 +65,21 @@ reading = [
     click.option(
         "--filter", metavar="NAMES", help="Logs: the filter of answers that the metric is by."
     ),
+    click.option(
+        "--errors",
+        type=click.Choice(["missing"]),
+        help="Logs: leave out answers that ended in an error where these count as wrong "
+        "(SWE-bench).",
+    ),
 ]
 """Options that say how responses are read."""
+FOR_TABLES = ("respondent", "item", "response", "right", "wrong", "ignore", "keep")
+FOR_LOGS = ("metric", "filter", "errors")
+"""Settings of `irtkit.read_responses` that the other kind of source has no place for."""
+_NAMES = ("format", "threshold", "repeats", *FOR_TABLES, *FOR_LOGS)
+_WORD = re.compile(r"'([^']*)'" + r'|"([^"]*)"')
+_VALUE = r"'[^']*'" + r'|"[^"]*"' + r"|\[[^\]]*\]|\d+(?:\.\d+)?|"
+_ARGUMENT = re.compile(rf"(?<![^\s(])({'|'.join(_NAMES)})=({_VALUE})")
 
 
 def reading_and_fitting(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -133,11 +148,35 @@ def read(options: dict[str, Any]) -> ResponseMatrix:
 
 def how_to_read(options: dict[str, Any]) -> dict[str, Any]:
     """Take the settings of `irtkit.read_responses` out of the options."""
-    settings = ("respondent", "item", "response", "threshold", "repeats")
+    settings = ("respondent", "item", "response", "threshold", "repeats", "errors")
     given = {name: options[name] for name in settings}
     several = ("metric", "filter", "right", "wrong", "ignore", "keep")
     names = {name: options[name].split(",") for name in several if options[name]}
     return {"format": options["form"], **given, **names}
+
+
+def without(settings: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Settings without some of them."""
+    return {name: value for name, value in settings.items() if name not in names}
+
+
+def as_typed(message: str) -> str:
+    """Return a message whose arguments of Python stand as options: ``metric='acc'``, --metric acc.
+
+    Examples
+    --------
+    >>> from irtkit.cli.inputs import as_typed
+    >>> as_typed("pass right='yes', wrong=['no', 'not sure'], or threshold= for scores")
+    "pass --right yes --wrong 'no,not sure', or --threshold for scores"
+    """
+
+    def option(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        words = [one or other for one, other in _WORD.findall(value)] or [value]
+        typed = f" {shlex.quote(','.join(words))}" if value else ""
+        return f"--{name}{typed}"
+
+    return _ARGUMENT.sub(option, message).replace(", --", " --")
 
 
 def read_labelled(path: Path, option: str) -> pd.DataFrame:

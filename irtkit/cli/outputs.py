@@ -62,6 +62,7 @@ def described(table: pd.DataFrame, known: pd.DataFrame | None) -> pd.DataFrame:
     """Return a table with what is known of its items or respondents in further columns."""
     if known is None:
         return table
+    known = known.drop(columns=table.columns.intersection(["text", "target"]))  # the same texts
     taken = {name: f"metadata.{name}" for name in known.columns if name in table.columns}
     return table.join(known.rename(columns=taken))
 

@@ -40,7 +40,7 @@ from irtkit.difficulty.spearman_score import jittered_correlations
 from irtkit.difficulty.systems import most_moved, ranked_systems, systems_sentence
 from irtkit.irf import MODELS, ItemParameters
 from irtkit.printed import WIDTH, in_lines, shortened
-from irtkit.responses import refuse_sparse
+from irtkit.responses import item_texts, refuse_sparse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +96,8 @@ class DifficultyComparison:
     """Measures of difficulty, how far their orders agree, and that in words."""
 
     table: pd.DataFrame
-    """Index ``item``; a column per measure, higher = harder; NaN where it has no value."""
+    """Index ``item``; a column per measure, higher = harder; NaN where it has no value. Then
+    ``text`` and ``target`` of the items, where the responses have them."""
     pairs: pd.DataFrame
     """A row per pair of measures: ``measure_1``, ``measure_2``; ``spearman`` with the 95 %
     bootstrap interval over items ``spearman_low``, ``spearman_high``; ``kendall`` (τ-b);
@@ -250,8 +251,9 @@ def compare_difficulties(
             systems_sentence(systems, result.model, doubted=doubted, draws=draws, seed=seed)
         )
     sentences += [f"The fit warned: {text}." for text in getattr(result, "warnings", ())]
+    texts = item_texts(getattr(result, "responses", None))
     return DifficultyComparison(
-        table=table,
+        table=table if texts is None else table.join(texts),
         pairs=pd.DataFrame(rows),
         summary=[
             sentence

@@ -77,6 +77,7 @@ def _samples(path: Path, header: dict[str, Any], summaries: list[Any], known: Kn
         name_of(evaluation.get("model"), "eval.model"),
         name_of(evaluation.get("task"), "eval.task"),
         written=_time(evaluation.get("created")),
+        run=text_of(evaluation.get("task_id")) or "",
         unfinished="" if status == "success" else str(status or "crashed"),
         n_planned=_planned(evaluation),
         known=known,

@@ -1,15 +1,17 @@
 """One response matrix of evaluation logs of any harness, systems and tasks.
 
 An item is ``task/item``. Of several runs of one respondent on the same items of a task the newest
-counts. Where a task was marked by several metrics, or one metric through several filters of the
-answer, somebody has to say which one is right or wrong: never are they taken for repeats.
+counts, unless repeats say otherwise; a copy or a retry of a run is none of its own. Where a task
+was marked by several metrics, or one metric through several filters of the answer, somebody has to
+say which one is right or wrong: never are they taken for repeats.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -22,7 +24,7 @@ from irtkit.responses import ResponseMatrix
 from irtkit.trials import check_repeats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
     from irtkit.responses import Repeats
 
 _SEVERAL = " (or a list: the first that a task has counts)"
+_CHOICES = (
+    'pass repeats="count" to take all runs as trials, "first" or "last" for the earliest or latest '
+    'answer to every item, or "mean>=0.5" for the majority'
+)
 
 
 def matrix_of(
@@ -41,12 +47,15 @@ def matrix_of(
     filter: Choice = None,  # noqa: A002 - the word of the harnesses
     threshold: float | None = None,
     repeats: Repeats = "error",
+    errors: Literal["missing"] | None = None,
     sparse: bool = False,
 ) -> ResponseMatrix:
     """Response matrix of logs; `irtkit.read_responses` says what the settings mean."""
     check_repeats(repeats)
+    if errors not in {None, "missing"}:
+        raise ValueError(f"errors must be 'missing' or None, got {errors!r:.80}")
     warn_of_skipped(logs)
-    readings = newest(logs)
+    readings = readings_of(logs, repeats)
     _warn_of_unfinished(readings)
     measures = chosen_measures(readings, metric, filter, threshold)
     contents = _contents(logs, readings)
@@ -61,6 +70,8 @@ def matrix_of(
         columns[fresh] = np.arange(n_columns, n_columns + fresh.size)
         n_columns += fresh.size
         positions, values = samples.scores[measures[reading.kind]]
+        if errors == "missing":
+            values = np.where(np.isin(positions, samples.errors), np.nan, values)
         of_columns.append(columns[reading.numbers[positions]])
         of_rows.append(np.full(len(positions), row))
         scores.append(values)
@@ -99,38 +110,134 @@ def _codes(
     return codes
 
 
-def newest(logs: Logs) -> list[Reading]:
-    """Readings that hold scores; of those of a respondent that share items, the newest."""
-    scored = [reading for reading in logs.readings if reading.samples.scores]
-    if not scored:
+def readings_of(logs: Logs, repeats: Repeats) -> list[Reading]:
+    """Readings that count: of several runs of one respondent on the same items what repeats says.
+
+    With "error" the newest, which a warning says, or an error that lists the choices; with anything
+    else all, in the order of time.
+    """
+    readings = fullest(scored(logs))
+    return newest(readings) if repeats == "error" else _in_time(readings)
+
+
+def scored(logs: Logs) -> list[Reading]:
+    """Readings that hold scores."""
+    found = [reading for reading in logs.readings if reading.samples.scores]
+    if not found:
         failed = sum(reading.samples.n_failed for reading in logs.readings)
         because = f": {failed} samples failed" if failed else ""
-        names = first_names([reading.samples.path.name for reading in logs.readings])
-        raise ValueError(f"no sample has a score{because} ({names})")
-    if len(scored) < len(logs.readings):
-        empty = [one.samples.path.name for one in logs.readings if not one.samples.scores]
-        warnings.warn(f"logs without any score are left out: {first_names(empty)}", stacklevel=4)
-    by_run: dict[tuple[str, str], list[Reading]] = {}
-    for reading in scored:
-        by_run.setdefault(reading.run, []).append(reading)
-    superseded = set()
-    for run in by_run.values():
-        if len(run) > 1:
-            taken: set[int] = set()
-            run.sort(key=lambda reading: reading.samples.written, reverse=True)
+        raise ValueError(f"no sample has a score{because} ({_names(logs.readings)})")
+    if len(found) < len(logs.readings):
+        empty = [one for one in logs.readings if not one.samples.scores]
+        warnings.warn(f"logs without any score are left out: {_names(empty)}", stacklevel=4)
+    return found
+
+
+def fullest(readings: list[Reading]) -> list[Reading]:
+    """Readings without copies and retries of the same run: of these the one with most samples."""
+    left_out: set[Reading] = set()
+    for run in _by_run(readings).values():
+        if _share_items(run):
+            same: dict[object, list[Reading]] = {}
             for reading in run:
-                if taken.isdisjoint(numbers := reading.numbers.tolist()):
-                    taken.update(numbers)
-                else:
-                    superseded.add(reading)
-    if superseded:
-        old = [reading.samples.path.name for reading in scored if reading in superseded]
+                same.setdefault(_identity(reading), []).append(reading)
+            left_out.update(*(_behind(logs, _size) for logs in same.values()))
+    if left_out:
         warnings.warn(
-            "several runs of one respondent on the same task: the newest counts, and these do "
-            f"not: {first_names(old)}",
+            "copies, retries or parts of a run that is there: the log with most samples counts, "
+            f"and these do not: {_names(one for one in readings if one in left_out)}",
             stacklevel=4,
         )
-    return [reading for reading in scored if reading not in superseded]
+    return [reading for reading in readings if reading not in left_out]
+
+
+def newest(readings: list[Reading]) -> list[Reading]:
+    """Readings of which those of one run share no items: if they do, the newest."""
+    superseded: set[Reading] = set()
+    for (respondent, task), run in _by_run(readings).items():
+        older = _behind(run, _written) if _share_items(run) else {}
+        for reading, newer in older.items():
+            why = _why_not_newest([one.samples for one in newer], reading.samples)
+            if why:
+                raise ValueError(
+                    f"{respondent!r} ran several times on task {task!r} "
+                    f"({_names([*newer, reading])}), and {why}: {_CHOICES}"
+                )
+        superseded.update(older)
+    if superseded:
+        warnings.warn(
+            "several runs of one respondent on the same task: the newest counts, and these do "
+            f"not: {_names(one for one in readings if one in superseded)}; {_CHOICES}",
+            stacklevel=4,
+        )
+    return [reading for reading in readings if reading not in superseded]
+
+
+def _behind(run: list[Reading], key: Callable[[Reading], Any]) -> dict[Reading, list[Reading]]:
+    """Readings that share items with some that are greater by the key, and these."""
+    taken: dict[int, Reading] = {}
+    found = {}
+    for reading in sorted(run, key=key, reverse=True):
+        numbers = reading.numbers.tolist()
+        greater = list({taken[number]: None for number in numbers if number in taken})
+        if greater:
+            found[reading] = greater
+        else:
+            taken |= dict.fromkeys(numbers, reading)
+    return found
+
+
+def _why_not_newest(newer: list[Samples], older: Samples) -> str:
+    """Why the newest of several runs cannot be taken unasked, if so."""
+    if not older.written or any(one.written == older.written for one in newer):
+        return "the logs do not say which run is the newest"
+    status = next((one.unfinished for one in newer if one.unfinished), "")
+    return (
+        f"the newest did not end well (status {status})" if status and not older.unfinished else ""
+    )
+
+
+def _share_items(run: list[Reading]) -> bool:
+    numbers = np.concatenate([reading.numbers for reading in run])
+    return np.unique(numbers).size < numbers.size
+
+
+def _in_time(readings: list[Reading]) -> list[Reading]:
+    """Readings, those of one run in the order of time in the places that they have."""
+    runs = {run: iter(sorted(each, key=_written)) for run, each in _by_run(readings).items()}
+    return [next(runs[reading.run]) for reading in readings]
+
+
+def _by_run(readings: list[Reading]) -> dict[tuple[str, str], list[Reading]]:
+    found: dict[tuple[str, str], list[Reading]] = {}
+    for reading in readings:
+        found.setdefault(reading.run, []).append(reading)
+    return found
+
+
+def _written(reading: Reading) -> str:
+    return reading.samples.written
+
+
+def _size(reading: Reading) -> tuple[int, str]:
+    samples = reading.samples
+    return samples.n_samples - samples.n_failed, samples.written
+
+
+def _identity(reading: Reading) -> object:
+    """What tells a run from another: what the log says, or the bytes of the file."""
+    samples = reading.samples
+    if samples.run:
+        return samples.run
+    with samples.path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").digest(), samples.written
+
+
+def _names(readings: Iterable[Reading]) -> str:
+    """Names of files; with their folders, where several go by one name."""
+    paths = [reading.samples.path for reading in readings]
+    alike = len({path.name for path in paths}) < len(paths)
+    return first_names(["/".join(path.parts[-1 - alike :]) for path in paths])
 
 
 def warn_of_skipped(logs: Logs) -> None:
@@ -139,7 +246,7 @@ def warn_of_skipped(logs: Logs) -> None:
         n = len(logs.skipped)
         warnings.warn(
             f"{n} file{'s are' * (n > 1) or ' is'} no evaluation log{'s' * (n > 1)} and skipped: "
-            f"{first_names([file.name for file in logs.skipped])}",
+            f"{first_names(list(dict.fromkeys(file.name for file in logs.skipped)))}",
             stacklevel=4,
         )
 

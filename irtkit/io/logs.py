@@ -153,14 +153,25 @@ def read_files(files: Sequence[Path], form: str | None = None) -> Logs:
     """Read logs, and note files that are none: of several, all but those of the format named."""
     logs = Logs()
     for file in files:
-        name = form if form is not None and len(files) == 1 else _format_of(file)
+        name = form if form is not None and len(files) == 1 else log_format_of(file)
         if name is None or form not in {None, name}:
             if not is_companion(file):
                 logs.skipped.append(file)
             continue
-        for samples in read_file(file, name, logs.known):
+        try:
+            found = read_file(file, name, logs.known)
+        except ValueError as error:
+            raise ValueError(f"{_below(file, files)}{error}") from error
+        for samples in found:
             logs.add(samples)
     return logs
+
+
+def _below(file: Path, files: Sequence[Path]) -> str:
+    """Folders of a file below the one that holds all: several may go by one name."""
+    whole = os.path.commonpath([one.absolute().parent for one in files])
+    folders = file.absolute().parent.relative_to(whole).parts
+    return "".join(f"{folder}/" for folder in folders)
 
 
 def read_file(file: Path, name: str, known: Known = ()) -> list[Samples]:
@@ -175,7 +186,8 @@ def read_file(file: Path, name: str, known: Known = ()) -> list[Samples]:
         return found
 
 
-def _format_of(file: Path) -> str | None:
+def log_format_of(file: Path) -> str | None:
+    """Name of the format of a log; None of what is none, cannot be read, or lies beside one."""
     if is_companion(file):
         return None
     try:

@@ -27,7 +27,7 @@ def merge_responses(
         At least one. The result is sparse if one of them is.
     repeats
         What a cell that several of them hold is: an "error" (default), trials to "count", the
-        response of the "first", or right if the share of right trials is large enough
+        response of the "first" or "last", or right if the share of right trials is large enough
         ("mean>=0.5", or any other share).
 
     Returns
@@ -38,8 +38,8 @@ def merge_responses(
     Raises
     ------
     ValueError
-        If there is no matrix, if a cell is in several and that is an error, or if the first of
-        several trials is wanted of a matrix that counts them.
+        If there is no matrix, if a cell is in several and that is an error, or if the first or
+        last of several trials is wanted of a matrix that counts them.
 
     Examples
     --------
@@ -55,8 +55,10 @@ def merge_responses(
     if not matrices:
         raise ValueError("matrices is empty: at least one is needed")
     counted = any(matrix.has_repeats for matrix in matrices)
-    if counted and repeats == "first":
-        raise ValueError("repeats='first' needs to know which trial was first: they were counted")
+    if counted and repeats in {"first", "last"}:
+        raise ValueError(
+            f"repeats={repeats!r} needs to know which trial was {repeats}: they were counted"
+        )
     rows = _numbers(label for matrix in matrices for label in matrix.respondents)
     columns = _numbers(label for matrix in matrices for label in matrix.items)
     parts = [trials_of(matrix, rows, columns) for matrix in matrices]

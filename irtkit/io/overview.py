@@ -2,35 +2,43 @@
 
 The settings that are proposed are the least that make a matrix: where a task was marked by several
 metrics the first that is right or wrong in every sample, where a metric is by several filters the
-first of these, repeats counted where there are any, a threshold of one half where scores are
-shares. They are tried before they are proposed.
+first of these, repeats counted where there are any, words and thresholds that the reader advises,
+or one half where scores are shares. They are tried before they are proposed.
 """
 
 from __future__ import annotations
 
 import functools
 import os
+import re
 import shlex
 import warnings
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.advice import SHARES
 from irtkit.checks import first_names
 from irtkit.io import log_matrix, logs, reading
 from irtkit.printed import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
     from irtkit.io.samples import Measure, Samples
     from irtkit.responses import ResponseMatrix
 
+_WORD = re.compile(r"'([^',]*)'")
+_MARKS = re.compile(
+    r"\b(threshold|right|wrong)=(\d+|'[^',]*'|\['[^',]*'(?:, '[^',]*')*\])(?![\w.'])"
+)
+"""What a message says to type: a number, a word or a list of words."""
 _HALF = 0.5
 """Threshold of the command that is proposed for graded scores: the middle of 0 to 1."""
 _SHOWN = 10
@@ -60,10 +68,7 @@ class Overview:
         """The command that fits what the path holds, empty where none does."""
         if self.matrix is None:
             return ""
-        options = []
-        for name, value in self.settings.items():
-            text = ",".join(value) if isinstance(value, list) else str(value)
-            options.append(f"--{name} {shlex.quote(text)}")
+        options = [f"--{name} {_typed(value)}" for name, value in self.settings.items()]
         return " ".join(["irtkit fit", shlex.quote(self.path), *options])
 
     def __str__(self) -> str:
@@ -109,14 +114,20 @@ def overview(path: str | os.PathLike[str]) -> Overview:
         return _tried(seen, functools.partial(reading.read_responses, name))
     found = logs.read_files(logs.files_of(name))
     if not found.readings:
-        raise ValueError(f"{name}: none of the {len(found.skipped)} files is an evaluation log")
+        tables = Counter(reading.format_of(one) for one in found.skipped if reading.is_table(one))
+        if not tables:
+            raise ValueError(
+                f"{name}: none of the {len(found.skipped)} files is an evaluation log or a table"
+            )
+        seen = Overview(name, dict(tables), {}, None, {})
+        return _tried(seen, functools.partial(reading.read_responses, name))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         log_matrix.warn_of_skipped(found)
-        try:
-            readings = log_matrix.newest(found)
-        except ValueError:
-            readings = []
+        readings: list[logs.Reading] = []
+        with suppress(ValueError):  # which the matrix meets as well
+            readings = log_matrix.fullest(log_matrix.scored(found))
+            log_matrix.newest(readings)
     samples = [one.samples for one in found.readings]
     formats = Counter(f"{one.format} ({one.version})" for one in samples)
     by_task: dict[tuple[str, str], list[Samples]] = {}
@@ -136,24 +147,43 @@ def overview(path: str | os.PathLike[str]) -> Overview:
     return _tried(seen, functools.partial(log_matrix.matrix_of, found))
 
 
+def _typed(value: str | float | list[str]) -> str:
+    """How a setting is typed: several names with commas between them."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    return shlex.quote(value if isinstance(value, str) else ",".join(value))
+
+
 def _is_log(path: Path) -> bool:
     return logs.log_format(path, logs.head_of(path)) is not None
 
 
 def _tried(seen: Overview, matrix: Callable[..., ResponseMatrix]) -> Overview:
-    """Add the least of repeats and threshold that makes a matrix."""
-    problem = ""
-    counted, graded = {"repeats": "count"}, {"threshold": _HALF}
-    for more in ({}, counted, graded, graded | counted):
-        settings = seen.settings | more
-        try:
-            with warnings.catch_warnings(action="ignore"):
-                made = matrix(**settings)
-        except ValueError as error:
-            problem = problem or str(error)
-        else:
-            return replace(seen, matrix=made, settings=settings)
-    return replace(seen, problem=problem)
+    """Add the least of repeats and marks that makes a matrix."""
+    problems: list[str] = []
+    counted = {"repeats": "count"}
+    for advised in (False, True):
+        marks = _advised(problems) if advised else {}
+        for more in (marks, marks | counted):
+            settings = seen.settings | more
+            try:
+                with warnings.catch_warnings(action="ignore"):
+                    made = matrix(**settings)
+            except ValueError as error:
+                problems.append(str(error))
+            else:
+                return replace(seen, matrix=made, settings=settings)
+    return replace(seen, problem=problems[0])
+
+
+def _advised(problems: Iterable[str]) -> dict[str, Any]:
+    """What counts as right, as the messages say: from one half on where scores are shares."""
+    told = " ".join(problems)
+    found: dict[str, Any] = {}
+    for name, value in _MARKS.findall(told):
+        words = _WORD.findall(value) or [value]
+        found[name] = float(value) if name == "threshold" else words
+    return found or ({"threshold": _HALF} if SHARES in told else {})
 
 
 def _of_task(samples: list[Samples]) -> list[str]:
@@ -170,6 +200,11 @@ def _of_task(samples: list[Samples]) -> list[str]:
     ]
     if numbers:
         sentences.append(f"other numbers: {first_names(numbers, shown=_SHOWN)}")
+    if n_errors := sum(len(one.errors) for one in samples):
+        sentences.append(
+            f"answers that ended in an error and count as wrong: {n_errors} "
+            "(--errors missing leaves them out)"
+        )
     return sentences
 
 

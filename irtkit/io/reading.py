@@ -11,7 +11,7 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeGuard
 
 from irtkit.checks import first_names
 from irtkit.io import delimited, log_matrix, logs, parquet, py_irt
@@ -24,7 +24,7 @@ from irtkit.responses import ResponseMatrix
 from irtkit.trials import check_repeats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from irtkit.io.source import Choice
     from irtkit.responses import Columns, Repeats, Words
@@ -55,6 +55,7 @@ def _matrix(found: logs.Logs, source: Source) -> ResponseMatrix:
             filter=source.filter,
             threshold=source.threshold,
             repeats=source.repeats,
+            errors=source.errors,
             sparse=source.sparse,
         )
     except MemoryError as error:
@@ -85,6 +86,7 @@ def read_responses(
     filter: Choice = None,  # noqa: A002 - the word of the harnesses
     threshold: float | None = None,
     repeats: Repeats = "error",
+    errors: Literal["missing"] | None = None,
     sparse: bool = False,
     right: Words = None,
     wrong: Words = None,
@@ -96,10 +98,10 @@ def read_responses(
     Parameters
     ----------
     path
-        A file, plain or gzip; or a folder or a pattern such as ``runs/*.eval``, whose evaluation
-        logs, of any harness, or whose tables, make one matrix. Labels are kept as they are
-        written: ``007`` and ``NA`` are respondents like any other. A cell that is empty, NA or
-        nan is missing.
+        A file, plain or gzip; or a folder, a pattern such as ``runs/*.eval`` or a list of paths,
+        whose evaluation logs, of any harness, or whose tables, make one matrix. Labels are kept as
+        they are written: ``007`` and ``NA`` are respondents like any other. A cell that is empty,
+        NA or nan is missing.
 
         Or a wide or long data frame of pandas, polars, PyArrow or another library that narwhals
         knows, whose columns are recognised as in files (`ResponseMatrix.from_frame` and
@@ -125,8 +127,15 @@ def read_responses(
     repeats
         What several rows of the same respondent and item in a long table are, or the epochs or
         trials of a sample in a log: an "error" (default), repeated trials to "count", see
-        `ResponseMatrix.from_counts`, or one response: the "first", or right if the share of right
-        ones is large enough ("mean>=0.5", or any other share).
+        `ResponseMatrix.from_counts`, or one response: the "first", the "last", or right if the
+        share of right ones is large enough ("mean>=0.5", or any other share). So are the answers of
+        several runs of one respondent on the same task, in the order of time (of the files' names,
+        where logs do not say when they were written); by default the newest run counts, which a
+        warning says, and it is an error if that cannot be told or did not end well. Copies and
+        retries of a run are none of their own.
+    errors
+        Logs: "missing" leaves out answers that ended in an error where the harness counts them as
+        wrong (SWE-bench: ``error_ids``). Those that others mark as failed are always missing.
     sparse
         Whether to keep the observed cells of a long table or of logs alone, see
         `ResponseMatrix.from_long`.
@@ -146,9 +155,8 @@ def read_responses(
         What was understood is logged in one line (`logging`, logger "irtkit", level INFO).
 
         The items of logs are ``task/item``, in the order of the files' names. Samples that failed
-        are missing, not wrong. Of several runs of one respondent on the same items of a task the
-        newest counts, which a warning says. What the logs tell of items and respondents is in
-        ``item_table`` and ``respondent_table``; of other files that is in tables beside them, see
+        are missing, not wrong. What the logs tell of items and respondents is in ``item_table``
+        and ``respondent_table``; of other files that is in tables beside them, see
         `write_responses`.
 
     Raises
@@ -187,11 +195,17 @@ def read_responses(
         "sparse": sparse,
         "metric": metric,
         "filter": filter,
+        "errors": errors,
         "right": right,
         "wrong": wrong,
         "ignore": ignore,
         "keep": keep,
     }
+    if _are_paths(path):
+        check_repeats(repeats)
+        source = Source(Path(), b"", **settings)
+        files = sorted({file for one in path for file in logs.files_of(_existing(one))})
+        return _understood(_of_files(files, source, format), f"{len(path)} paths", source)
     if not isinstance(path, str | os.PathLike):
         check_repeats(repeats)
         source = Source(Path(), b"", **settings)
@@ -199,10 +213,10 @@ def read_responses(
         if format not in {None, *_SHAPES}:
             raise ValueError(f"format must be wide or long for data in memory; got {format!r}")
         return _understood(*responses_of(path, source), source)
-    file = Path(path)
-    if file.is_dir() or logs.is_pattern(os.fspath(path)):
+    file = Path(path).expanduser()
+    if file.is_dir() or logs.is_pattern(os.fspath(file)):
         source = Source(file, b"", **settings)
-        files = logs.files_of(path)
+        files = logs.files_of(file)
         with naming(file):
             check_repeats(repeats)
             return _understood(_of_files(files, source, format), f"files in {path}", source)
@@ -212,6 +226,21 @@ def read_responses(
         name = _format_name(source, format)
         responses = with_side_tables(FORMATS[name].read(source), file)
         return _understood(responses, f"{file.name} ({name})", source)
+
+
+def _are_paths(given: object) -> TypeGuard[Sequence[str | os.PathLike[str]]]:
+    """Whether it is a list of paths, and no data."""
+    if not isinstance(given, list | tuple) or not given:
+        return False
+    return all(isinstance(one, str | os.PathLike) for one in given)
+
+
+def _existing(path: str | os.PathLike[str]) -> Path:
+    """Return a path that is there, or a pattern."""
+    file = Path(path).expanduser()
+    if not logs.is_pattern(os.fspath(file)) and not file.exists():
+        raise FileNotFoundError(f"{path}: no such file")
+    return file
 
 
 def as_responses(given: object, **reading: Any) -> ResponseMatrix:
@@ -244,6 +273,11 @@ def format_of(path: str | os.PathLike[str]) -> str:
         return _format_name(Source(file, _head(file)), None)
 
 
+def holds_logs(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is an evaluation log, or one of those in a folder or of a pattern."""
+    return any(logs.log_format_of(file) is not None for file in logs.files_of(path))
+
+
 def may_hold_repeats(path: str | os.PathLike[str]) -> bool:
     """Whether the format has room for several responses of a respondent to an item."""
     several = Path(path).is_dir() or logs.is_pattern(os.fspath(path))
@@ -260,7 +294,7 @@ def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMa
     if found.readings:
         source.refuse_columns("logs")
         return _matrix(found, source)
-    tables = [file for file in found.skipped if _TABLE.fullmatch(file.name)]
+    tables = [file for file in found.skipped if is_table(file)]
     if not tables or form is not None:
         names = first_names([file.name for file in files])
         raise ValueError(
@@ -276,6 +310,11 @@ def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMa
             read = FORMATS[_format_name(one, None)].read
             matrices.append(with_side_tables(read(one), file))
     return merge_responses(matrices, repeats=source.repeats)
+
+
+def is_table(file: Path) -> bool:
+    """Whether a file in a folder goes by the name of a table."""
+    return _TABLE.fullmatch(file.name) is not None
 
 
 def _format_name(source: Source, requested: str | None) -> str:

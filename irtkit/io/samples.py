@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Container
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -58,7 +57,9 @@ class Samples:
     respondent: str
     task: str
     written: str = ""
-    """When the run was made, such that later is greater: of several the newest counts."""
+    """When the run was made, such that later is greater; empty where the log does not say."""
+    run: str = ""
+    """What copies and retries of one run have in common, where the log says so."""
     items: dict[str, Item] = field(default_factory=dict)
     scores: dict[Measure, tuple[Any, Any]] = field(default_factory=dict)
     """Positions of the items and scores of all samples, NaN where a score is missing: lists, or
@@ -76,6 +77,8 @@ class Samples:
     n_samples: int = 0
     n_failed: int = 0
     """Samples that failed, which are missing and not wrong."""
+    errors: list[int] = field(default_factory=list)
+    """Positions of items that ended in an error and that the harness counts as wrong."""
     n_planned: int | None = None
     """Samples that the run was to have, where the log says so."""
     known: Known = ()
@@ -176,8 +179,3 @@ def named_by_file(path: Path, ending: str) -> str:
     """Name of a file without its suffixes and an ending; of its folder, if nothing else is left."""
     stem = re.sub(r"(\.gz)?$", "", path.name).rsplit(".", 1)[0]
     return re.sub(f"{ending}$", "", stem) or path.absolute().parent.name
-
-
-def changed(path: Path) -> str:
-    """When a file was last changed, for logs that do not say when they were written."""
-    return datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat()

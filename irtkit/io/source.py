@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from irtkit.columns import is_long, other_columns
 from irtkit.io.text import layout
@@ -40,6 +40,8 @@ class Source:
     sparse: bool = False
     metric: Choice = None
     filter: Choice = None
+    errors: Literal["missing"] | None = None
+    """Of logs: whether answers that ended in an error are missing where they count as wrong."""
     right: Words = None
     wrong: Words = None
     ignore: Columns = ()
@@ -122,9 +124,7 @@ class Source:
 
     def refuse_log_settings(self) -> None:
         """Refuse what is for evaluation logs in a table."""
-        for name in ("metric", "filter"):
+        for name in ("metric", "filter", "errors"):
             if getattr(self, name) is not None:
-                raise ValueError(
-                    f"{name}= is for evaluation logs, and this is a table; response= names the "
-                    "column of a long one"
-                )
+                response = "; response= names the column of a long one" * (name != "errors")
+                raise ValueError(f"{name}= is for evaluation logs, and this is a table{response}")

@@ -31,9 +31,11 @@ def test_a_cell_of_several_is_an_error_or_repeats() -> None:
         [[2, 1], [1, 0]],
     )
     assert merge_responses([ONE, again], repeats="first") == ONE
+    assert merge_responses([again, ONE], repeats="last").T.values.tolist() == ONE.T.values.tolist()
     assert merge_responses([ONE, again], repeats="mean>=0.5") == ONE
-    with pytest.raises(ValueError, match="which trial was first"):
-        merge_responses([counted, ONE], repeats="first")
+    for repeats in ("first", "last"):
+        with pytest.raises(ValueError, match=f"which trial was {repeats}"):
+            merge_responses([counted, ONE], repeats=repeats)
     with pytest.raises(ValueError, match="matrices is empty"):
         merge_responses([])
 

@@ -114,7 +114,7 @@ def test_a_wrong_value_is_named_with_its_place(
         (
             AS_TEXT["wide"],
             {"repeats": "sum"},
-            "repeats must be one of error, count, first and mean>=0.5 .*; got 'sum'",
+            "repeats must be one of error, count, first, last and mean>=0.5 .*; got 'sum'",
         ),
         (AS_TEXT["wide"], {"threshold": float("nan")}, "threshold must be a finite number"),
     ],
