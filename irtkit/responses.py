@@ -17,9 +17,9 @@ import numpy as np
 
 from irtkit.checks import check_unique
 from irtkit.codes import MISSING, refuse_invalid, response_codes
-from irtkit.frames import as_frame, read_wide, with_index
+from irtkit.frames import as_frame, as_table, read_wide, with_index
 from irtkit.labels import label_numbers, matrix_names
-from irtkit.long_table import COUNT, read_long
+from irtkit.long_table import COUNT, long_table_of, read_long
 from irtkit.marking import Marking
 from irtkit.observed import Observed
 from irtkit.trials import (
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from irtkit.labels import Names
+    from irtkit.long_table import LongTable
 
     Columns: TypeAlias = str | Iterable[str]
     """The name of a column, or several."""
@@ -133,9 +134,11 @@ class ResponseMatrix:
                 values[cells.trials == 0] = MISSING
                 cells = values
         if isinstance(cells, np.ndarray):
-            if not (cells != MISSING).any():
+            if cells.max() == MISSING:
                 raise ValueError("values holds no response: every cell is missing")
             cells.flags.writeable = False
+        elif isinstance(cells, Observed) and not cells.n_cells:
+            raise ValueError("values holds no response: every cell is missing")
         self.respondents, self.items = names
         self.synthetic = _synthetic_marks(synthetic, self.n_respondents)
         self._cells = cells
@@ -407,10 +410,15 @@ class ResponseMatrix:
         """
         check_repeats(repeats)
         columns, marking = (respondent, item, response), Marking.of(threshold, right, wrong)
-        table = with_index(as_frame(frame))
-        again = repeats != "error"
-        cells, codes, names = read_long(table, columns, marking=marking, repeats=again)
-        return cls.of_rows(cells, codes, names, repeats=repeats, sparse=sparse)
+        table = long_table_of(with_index(as_table(frame)), columns)
+        return cls.of_long(table, marking=marking, repeats=repeats, sparse=sparse)
+
+    @classmethod
+    def of_long(
+        cls, table: LongTable, *, marking: Marking, repeats: Repeats, sparse: bool
+    ) -> Self:
+        """Response matrix of a long table that is read block by block; see `from_long`."""
+        return cls._of(*read_long(table, marking=marking, repeats=repeats, sparse=sparse))
 
     @classmethod
     def of_rows(

@@ -7,6 +7,7 @@ pyarrow, which numbers the labels on the way and is several times faster.
 
 from __future__ import annotations
 
+import os
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +25,11 @@ from irtkit.columns import (
 from irtkit.files import open_bytes
 from irtkit.io.text import refuse_faults, rows
 from irtkit.labels import label_names
+from irtkit.long_table import LongTable
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -108,17 +110,27 @@ def read_long(source: Source) -> ResponseMatrix:
         has_quotes = any(b'"' in block for block in iter(lambda: handle.read(_BLOCK_BYTES), b""))
     if has_quotes:
         refuse_faults(source.path, separator)
-    return source.matrix_of_long(_columns(source.path, separator, names))
+
+    def blocks() -> Iterator[tuple[Sequence[Any], int]]:
+        for batch, done in _batches(source.path, separator, names):
+            yield [batch.column(name) for name in names], done
+
+    size = source.path.stat().st_size
+    return source.matrix_of_long(LongTable((names[0], names[1]), blocks, size))
 
 
-def _columns(path: Path, separator: str, names: list[str]) -> Any:
-    """Table of pyarrow with these columns, each as numbers into a dictionary."""
+def _batches(path: Path, separator: str, names: list[str]) -> Iterator[tuple[Any, int]]:
+    """Record batches of these columns, each as numbers into a dictionary; how far the file is read.
+
+    That is in bytes, of the file as it lies there.
+    """
     import pyarrow.csv
 
     words = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
     try:
-        with open_bytes(path) as handle:
-            return pyarrow.csv.read_csv(
+        with (
+            open_bytes(path) as handle,
+            pyarrow.csv.open_csv(
                 handle,
                 pyarrow.csv.ReadOptions(block_size=_BLOCK_BYTES),
                 pyarrow.csv.ParseOptions(
@@ -132,7 +144,10 @@ def _columns(path: Path, separator: str, names: list[str]) -> Any:
                     null_values=[""],
                     strings_can_be_null=True,
                 ),
-            )
+            ) as batches,
+        ):
+            for batch in batches:
+                yield batch, os.lseek(handle.fileno(), 0, os.SEEK_CUR)
     except pyarrow.ArrowInvalid:
         refuse_faults(path, separator)
         raise

@@ -222,9 +222,10 @@ def as_responses(given: object, **reading: Any) -> ResponseMatrix:
 
 def _understood(responses: ResponseMatrix, what: str, source: Source) -> ResponseMatrix:
     """Say what was read."""
-    successes = responses.observed.successes if responses.is_sparse else responses.successes
-    if source.right is not None and not successes.max():
-        raise ValueError(f"no response is right: right={source.right!r} occurs nowhere")
+    if source.right is not None:
+        successes = responses.observed.successes if responses.is_sparse else responses.successes
+        if not successes.max():
+            raise ValueError(f"no response is right: right={source.right!r} occurs nowhere")
     _LOGGER.info(
         "%s respondents × %s items from %s",
         f"{responses.n_respondents:,}",

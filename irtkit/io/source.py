@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from irtkit.columns import is_long, other_columns
 from irtkit.io.text import layout
+from irtkit.long_table import LongTable, long_table_of
 from irtkit.marking import Marking
 from irtkit.responses import ResponseMatrix
 
@@ -64,20 +65,13 @@ class Source:
         return is_long([header[k] for k in other_columns(header, self.ignore)], self.columns)
 
     def matrix_of_long(self, table: Any) -> ResponseMatrix:
-        """Response matrix of a long table."""
+        """Response matrix of a long table: a frame, or one that is read block by block."""
         if self.keep is not None:
             raise ValueError("keep= names the items of a wide table, but this one is long")
-        respondent, item, response = self.columns
-        return ResponseMatrix.from_long(
-            table,
-            respondent=respondent,
-            item=item,
-            response=response,
-            threshold=self.threshold,
-            right=self.right,
-            wrong=self.wrong,
-            repeats=self.repeats,
-            sparse=self.sparse,
+        if not isinstance(table, LongTable):
+            table = long_table_of(table, self.columns)
+        return ResponseMatrix.of_long(
+            table, marking=self.marking, repeats=self.repeats, sparse=self.sparse
         )
 
     def matrix_of_wide(self, table: Any) -> ResponseMatrix:
