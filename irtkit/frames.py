@@ -36,7 +36,8 @@ def as_frame(given: Any) -> pd.DataFrame:
     """Data frame of pandas from that of any library, see `as_table`."""
     table = as_table(given)
     # through Arrow columns of one type become one block, which is several times faster
-    return table if hasattr(table, "iloc") else table.to_pandas()
+    frame: pd.DataFrame = table if hasattr(table, "iloc") else table.to_pandas()
+    return frame
 
 
 def as_table(given: Any) -> Any:

@@ -45,7 +45,6 @@ from irtkit.scatter import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
 
-    import pandas as pd
     from numpy.typing import NDArray
 
     from irtkit.columns import Roles
@@ -220,7 +219,7 @@ class _Numbers:
         self._n_missing = self._first_missing = 0
         self._dictionary: Any = None
         self._distinct: list[Any] = []
-        self._number_of = np.empty(0, np.int32)
+        self._number_of: NDArray[np.int32] = np.empty(0, np.int32)
 
     def of(self, column: Any, start: int) -> NDArray[np.int32]:
         """Number of every row of a block that begins at a row of the table; −1 without a label."""
@@ -234,7 +233,7 @@ class _Numbers:
             self._distinct = distinct if isinstance(distinct, list) else distinct.to_pylist()
             known = map(self._known.get, self._distinct, repeat(-1))
             self._number_of = np.array([*known, -1], np.int32)
-        numbers = self._number_of[which]
+        numbers: NDArray[np.int32] = self._number_of[which]
         if numbers.min(initial=0) < 0:
             self._learn(which[(numbers < 0) & (which >= 0)])
             numbers = self._number_of[which]
@@ -259,7 +258,9 @@ class _Numbers:
         if self._n_missing:
             more = and_more(self._n_missing - 1, "such row")
             row = self._first_missing
-            raise ValueError(f"column {self._column!r} has no label in row {row} of the table{more}")
+            raise ValueError(
+                f"column {self._column!r} has no label in row {row} of the table{more}"
+            )
         return label_names(self._known, len(self._known), kind)
 
 
@@ -274,7 +275,7 @@ class _Invalid:
     def look_at(self, block: Block, column: Any) -> None:
         """Take note of those of a block."""
         rows, columns, codes = block
-        self._n_given += np.count_nonzero(codes != MISSING)
+        self._n_given += int(np.count_nonzero(codes != MISSING))
         invalid = np.flatnonzero(codes == INVALID)
         if invalid.size:
             values = list(_series(column.take(evenly(invalid))))
@@ -302,7 +303,8 @@ def _codes(column: Any, marking: Marking) -> NDArray[np.int8]:
     if not _is_dictionary(column):
         return response_codes(_array(column), marking)
     codes = response_codes(column_array(_series(column.dictionary)), marking)
-    return np.append(codes, np.int8(MISSING))[_places(column)]
+    of_places: NDArray[np.int8] = np.append(codes, np.int8(MISSING))[_places(column)]
+    return of_places
 
 
 def _factorised(column: Any) -> tuple[NDArray[Any], Any]:
@@ -345,13 +347,17 @@ def _array(column: Any) -> NDArray[Any]:
     """Values of a column as numbers, or as objects where they are none."""
     import pyarrow as pa
 
-    if isinstance(column, pa.Array) and not column.null_count and pa.types.is_primitive(column.type):
+    if (
+        isinstance(column, pa.Array)
+        and not column.null_count
+        and pa.types.is_primitive(column.type)
+    ):
         values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
         if values.dtype.kind in "biuf":
             return values
     return column_array(_series(column))
 
 
-def _series(column: Any) -> pd.Series[Any]:
-    """Column of PyArrow or pandas as one of pandas."""
+def _series(column: Any) -> Any:
+    """Column of PyArrow or pandas as a Series."""
     return column if hasattr(column, "iloc") else column.to_pandas()

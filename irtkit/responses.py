@@ -414,9 +414,7 @@ class ResponseMatrix:
         return cls.of_long(table, marking=marking, repeats=repeats, sparse=sparse)
 
     @classmethod
-    def of_long(
-        cls, table: LongTable, *, marking: Marking, repeats: Repeats, sparse: bool
-    ) -> Self:
+    def of_long(cls, table: LongTable, *, marking: Marking, repeats: Repeats, sparse: bool) -> Self:
         """Response matrix of a long table that is read block by block; see `from_long`."""
         return cls._of(*read_long(table, marking=marking, repeats=repeats, sparse=sparse))
 

@@ -67,15 +67,15 @@ def scatter_counts(blocks: Iterable[Block], shape: Shape) -> CountTables:
     tables = CountTables(np.zeros(shape, kind), np.zeros(shape, kind))
     for block in blocks:
         tried = block[2] != MISSING
-        cells, *counts = count_rows(cells_of(block, shape)[tried], block[2][tried] == 1)
-        for count, table in zip(counts, tables, strict=True):
-            count += table.reshape(-1)[cells]
-        needed = count_type(int(counts[1].max(initial=0)))
+        cells, right, trials = count_rows(cells_of(block, shape)[tried], block[2][tried] == 1)
+        right += tables.successes.reshape(-1)[cells]
+        trials += tables.trials.reshape(-1)[cells]
+        needed = count_type(int(trials.max(initial=0)))
         if needed.itemsize > kind.itemsize:
             kind = needed
             tables = CountTables(*(table.astype(kind) for table in tables))
-        for count, table in zip(counts, tables, strict=True):
-            table.reshape(-1)[cells] = count
+        tables.successes.reshape(-1)[cells] = right
+        tables.trials.reshape(-1)[cells] = trials
     return tables
 
 
@@ -88,9 +88,7 @@ def values_of_counts(counts: CountTables, repeats: str) -> NDArray[np.int8]:
     return values
 
 
-def scatter_observed(
-    blocks: Iterable[Block], shape: Shape, repeats: str
-) -> tuple[Observed, int]:
+def scatter_observed(blocks: Iterable[Block], shape: Shape, repeats: str) -> tuple[Observed, int]:
     """Observed cells alone, and how many cells occur in the rows.
 
     Rows are counted by respondent, put where those of the respondent are, and sorted by item.
@@ -98,42 +96,52 @@ def scatter_observed(
     n_rows = np.zeros(shape[0], np.int64)
     for rows, _, _ in blocks:
         n_rows += np.bincount(rows, minlength=shape[0])
+    columns, codes = _by_respondent(blocks, n_rows)
     ends = np.cumsum(n_rows)
-    items, codes = np.empty(ends[-1], np.int32), np.empty(ends[-1], np.int8)
-    free = ends - n_rows
-    for rows, columns, of_rows in blocks:
-        order = np.argsort(rows, kind="stable")
-        sorted_rows = rows[order]
-        first = np.flatnonzero(np.diff(sorted_rows, prepend=-1))
-        n_each = np.diff(first, append=len(rows))
-        at = np.arange(len(rows)) + np.repeat(free[sorted_rows[first]] - first, n_each)
-        free[sorted_rows[first]] += n_each
-        items[at], codes[at] = columns[order], of_rows[order]
     n_seen, parts = 0, []
     for some in _runs(ends):
-        rows = np.repeat(np.arange(some.start, some.stop), n_rows[some])
         part = slice(ends[some.start] - n_rows[some.start], ends[some.stop - 1])
-        cells, codes_of = rows * shape[1] + items[part], codes[part]
+        row = np.repeat(np.arange(some.stop - some.start, dtype=np.int32), n_rows[some])
+        marks = codes[part]
+        cells = cells_of((row, columns[part], marks), shape)
         n_seen += int(np.count_nonzero(np.diff(np.sort(cells), prepend=-1)))
         if repeats not in {"error", "count"}:
-            cells, codes_of = one_of_repeats(cells, codes_of, repeats)
-        tried = codes_of != MISSING
-        cells, right, trials = count_rows(cells[tried], codes_of[tried] == 1)
-        n_cells = np.bincount(cells // shape[1] - some.start, minlength=some.stop - some.start)
+            cells, marks = one_of_repeats(cells, marks, repeats)
+        tried = marks != MISSING
+        kept, right, trials = count_rows(cells[tried], marks[tried] == 1)
         kind = count_type(int(trials.max(initial=0)))
-        columns = (cells % shape[1]).astype(np.int32)
-        parts.append((n_cells, columns, right.astype(kind), trials.astype(kind)))
-    n_cells, columns, right, trials = map(np.concatenate, zip(*parts, strict=True))
+        n_each = np.bincount(kept // shape[1], minlength=some.stop - some.start)
+        places = (kept % shape[1]).astype(np.int32)
+        parts.append((n_each, places, right.astype(kind), trials.astype(kind)))
+    n_cells, places, right, trials = map(np.concatenate, zip(*parts, strict=True))
     starts = np.concatenate([[0], np.cumsum(n_cells)])
-    return Observed.of_parts(starts, columns, right, trials, shape), n_seen
+    return Observed.of_parts(starts, places, right, trials, shape), n_seen
+
+
+def _by_respondent(
+    blocks: Iterable[Block], n_rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
+    """Item and code of every row, those of a respondent together and in their order."""
+    n = int(n_rows.sum())
+    items, codes = np.empty(n, np.int32), np.empty(n, np.int8)
+    free = np.cumsum(n_rows) - n_rows
+    for rows, columns, marks in blocks:
+        order = np.argsort(rows, kind="stable")
+        row = rows[order]
+        first = np.flatnonzero(np.diff(row, prepend=-1))
+        n_each = np.diff(first, append=len(row))
+        at = np.arange(len(row)) + np.repeat(free[row[first]] - first, n_each)
+        free[row[first]] += n_each
+        items[at], codes[at] = columns[order], marks[order]
+    return items, codes
 
 
 def _runs(ends: NDArray[np.int64]) -> Iterator[slice]:
-    """Runs of respondents with about `_AT_ONCE` rows each; where each one's rows end is given."""
+    """Runs of respondents with at most `_AT_ONCE` rows or one respondent, from where rows end."""
     start = 0
     while start < len(ends):
-        reached = (ends[start - 1] if start else 0) + _AT_ONCE
-        stop = max(start + 1, int(np.searchsorted(ends, reached, "right")))
+        before = int(ends[start - 1]) if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + _AT_ONCE, "right")))
         yield slice(start, stop)
         start = stop
 

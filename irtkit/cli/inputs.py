@@ -12,7 +12,7 @@ import click
 from irtkit.calibration import fit
 from irtkit.calibration.variational.options import Variational
 from irtkit.io import read_responses
-from irtkit.io.text import layout, naming, rows
+from irtkit.io.text import naming, records
 from irtkit.irf import MODELS
 from irtkit.simulation import add_synthetic
 
@@ -147,11 +147,11 @@ def read_labelled(path: Path, option: str) -> pd.DataFrame:
     if not path.is_file():
         raise FileNotFoundError(f"{option}: there is no file {str(path)!r}")
     with naming(path, option):
-        separator, (_, *columns) = layout(path)
+        (_, *columns), rows = records(path)
         if not columns:
             raise ValueError("needs a column of labels and at least one more")
         cells = {}
-        for line, (label, *values) in rows(path, separator):
+        for line, (label, *values) in rows:
             if not label.strip():
                 raise ValueError(f"line {line} has no label")
             if label in cells:

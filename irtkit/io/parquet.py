@@ -1,7 +1,8 @@
 """Parquet: the same wide and long tables as in text, with typed columns.
 
-Of a long table only three columns are read, block by block, and text stays numbers into a dictionary
-on the way from the file to the matrix. A pandas index stored with a wide table holds the respondents.
+Of a long table only three columns are read, block by block, and text stays numbers into a
+dictionary on the way from the file to the matrix. A pandas index stored with a wide table holds the
+respondents.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ def _long_table(file: Any, content: Any, source: Source) -> LongTable:
     for label in chosen[:2]:
         if types.is_nested(kinds[label]):
             raise ValueError(f"column {label!r} holds {kinds[label]}, not labels")
-    texts = [name for name, kind in kinds.items() if types.is_string(kind) or types.is_large_string(kind)]
+    texts = [
+        name for name, kind in kinds.items() if types.is_string(kind) or types.is_large_string(kind)
+    ]
 
     def blocks() -> Iterator[tuple[Sequence[Any], int]]:
         numbered = pyarrow.parquet.ParquetFile(

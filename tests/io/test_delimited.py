@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irtkit.io import delimited, read_responses
+from irtkit.io import read_responses, text
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def test_columns_of_a_long_table_may_be_named(file: Callable[..., Path]) -> None
 @pytest.fixture
 def long_rows(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Rows of a long table of several blocks, all right."""
-    monkeypatch.setattr(delimited, "_BLOCK_BYTES", 2**16)
+    monkeypatch.setattr(text, "_BLOCK_BYTES", 2**16)
     return [f"respondent {k % 7},item {k // 7},1\n" for k in range(12_000)]
 
 
