@@ -66,7 +66,11 @@ def _long_table(file: Any, content: Any, source: Source) -> LongTable:
 
     def blocks() -> Iterator[tuple[Sequence[Any], int]]:
         numbered = pyarrow.parquet.ParquetFile(
-            content, metadata=file.metadata, read_dictionary=texts, buffer_size=_BUFFER_BYTES
+            content,
+            metadata=file.metadata,
+            read_dictionary=texts,
+            buffer_size=_BUFFER_BYTES,
+            pre_buffer=False,  # it would keep all that has been read
         )
         done = 0
         for batch in numbered.iter_batches(batch_size=BLOCK_ROWS, columns=chosen):
