@@ -1,11 +1,11 @@
 """Long tables, one row per response, streamed into the cells of a response matrix.
 
-A table is a file or frame that is gone through block by block, a block being three columns of
-PyArrow or pandas. The first time through, labels are numbered in the order in which they occur, and
-what is at fault is found; then the shape is known, and the second time through every response is
-put in its place (`irtkit.scatter`). Numbers are remembered from the first time, instead of being
-read again, while rows are few. So memory does not grow with the rows of a table, and a long table
-is never turned into a wide one.
+A table, or several that are read as one, is a frame or a file that is gone through block by block,
+a block being three columns of PyArrow or pandas. The first time through, labels are numbered in the
+order in which they occur, and what is at fault is found; then the shape is known, and the second
+time through every response is put in its place (`irtkit.scatter`). While rows are few, numbers are
+remembered from the first time instead of being read again. So memory does not grow with the rows of
+a table, and a long table is never turned into a wide one.
 """
 
 from __future__ import annotations
@@ -73,8 +73,10 @@ class LongTable:
     and how much of the table has been read with it."""
     size: int
     """How much there is to read, in the unit of the blocks: rows or bytes."""
-    remembered: int = _REMEMBERED_ROWS
-    """Rows up to which the table is read once."""
+    is_text: bool = False
+    """Whether the labels are text, so that a table may be read as one with others."""
+    name: str = ""
+    """What a message about a row begins with: the name of the file and a colon."""
 
 
 def long_table_of(table: Any, columns: Roles) -> LongTable:
@@ -102,16 +104,17 @@ def long_table_of(table: Any, columns: Roles) -> LongTable:
 
 
 def read_long(
-    table: LongTable, *, marking: Marking, repeats: str, sparse: bool
+    tables: Sequence[LongTable], *, marking: Marking, repeats: str, sparse: bool
 ) -> tuple[NDArray[np.int8] | CountTables | Observed, Names]:
-    """Cells of the response matrix of a long table, and its labels.
+    """Cells of the response matrix of long tables, one below the other, and its labels.
 
     A cell occurs once unless there may be repeats. Where the table of all cells does not fit into
     memory, the observed ones alone are kept, with a warning.
     """
     with contextlib.ExitStack() as stack:
-        bar = progress_bar("reading responses", (3 if sparse else 2) * table.size)
-        rows = _Rows(table, marking, lambda: stack.enter_context(bar))
+        passes = 3 if sparse else 2
+        bar = progress_bar("reading responses", passes * sum(table.size for table in tables))
+        rows = _Rows(tables, marking, lambda: stack.enter_context(bar))
         names = rows.names()
         shape = len(names[0]), len(names[1])
         try:
@@ -165,45 +168,56 @@ class _Rows:
 
     def __init__(
         self,
-        table: LongTable,
+        tables: Sequence[LongTable],
         marking: Marking,
         show: Callable[[], Callable[[int, str], None]],
     ) -> None:
-        self._table, self._marking = table, marking
-        self._numbers = _Numbers(table.labels[0]), _Numbers(table.labels[1])
+        self._tables, self._marking = tables, marking
+        self._numbers = _Numbers(), _Numbers()
         self._invalid = _Invalid()
-        self._passed = 0
+        self._passed = self._n_read = 0
         self._update: Callable[[int, str], None] | None = None
         self._remembered: list[Block] | None = []
         self.n = 0
         for block, columns in self._read():
             self._invalid.look_at(block, columns[2])
-            self.n += len(block[2])
+            kept = self._kept(block)
+            self.n += len(kept[2])
             if self._remembered is not None:
-                self._remembered.append(block)
-                if self.n > table.remembered:
+                self._remembered.append(kept)
+                if self.n > _REMEMBERED_ROWS:
                     self._remembered, self._update = None, show()
 
     def __iter__(self) -> Iterator[Block]:
         if self._remembered is not None:
             return iter(self._remembered)
-        return (block for block, _ in self._read())
+        return (self._kept(block) for block, _ in self._read())
+
+    def _kept(self, block: Block) -> Block:
+        """Rows that may not occur twice: of several tables those that hold a response."""
+        if len(self._tables) == 1:
+            return block
+        observed = block[2] != MISSING
+        return block[0][observed], block[1][observed], block[2][observed]
 
     def _read(self) -> Iterator[tuple[Block, Sequence[Any]]]:
         """Blocks, and the columns that they are of."""
         respondents, items = self._numbers
-        start = 0
-        for (respondent, item, response), done in self._table.blocks():
-            numbers = respondents.of(respondent, start), items.of(item, start)
-            start += len(response)
-            yield (*numbers, _codes(response, self._marking)), (respondent, item, response)
-            if self._update is not None:
-                self._update(self._passed + done, f"{start:,} rows")
-        self._passed += self._table.size
+        self._n_read = 0
+        for table in self._tables:
+            start, (one, other) = 0, (f"{table.name}column {label!r}" for label in table.labels)
+            for (respondent, item, response), done in table.blocks():
+                numbers = respondents.of(respondent, one, start), items.of(item, other, start)
+                start += len(response)
+                self._n_read += len(response)
+                yield (*numbers, _codes(response, self._marking)), (respondent, item, response)
+                if self._update is not None:
+                    self._update(self._passed + done, f"{self._n_read:,} rows")
+            self._passed += table.size
 
     def names(self) -> Names:
         """Labels of respondents and items; the error where a row lacks one, or has no response."""
-        if not self.n:
+        if not self._n_read:
             raise ValueError("the long table is empty: no row holds a response")
         names = self._numbers[0].labels("respondent"), self._numbers[1].labels("item")
         self._invalid.refuse(names, self._marking)
@@ -211,22 +225,21 @@ class _Rows:
 
 
 class _Numbers:
-    """Numbers of the labels of a column, in the order in which they first occur."""
+    """Numbers of the labels of columns, in the order in which they first occur."""
 
-    def __init__(self, column: str) -> None:
-        self._column = column
+    def __init__(self) -> None:
         self._known: dict[Hashable, int] = {}
-        self._n_missing = self._first_missing = 0
+        self._n_missing, self._first_missing = 0, ""
         self._dictionary: Any = None
         self._distinct: list[Any] = []
         self._number_of: NDArray[np.int32] = np.empty(0, np.int32)
 
-    def of(self, column: Any, start: int) -> NDArray[np.int32]:
+    def of(self, column: Any, name: str, start: int) -> NDArray[np.int32]:
         """Number of every row of a block that begins at a row of the table; −1 without a label."""
         try:
             which, distinct = _factorised(column)
         except TypeError as error:  # a list or the like
-            raise ValueError(f"column {self._column!r} must hold labels: {error}") from error
+            raise ValueError(f"{name} must hold labels: {error}") from error
         known_one = self._dictionary is not None and not isinstance(distinct, list)
         if not (known_one and self._dictionary.equals(distinct)):
             self._dictionary = None if isinstance(distinct, list) else distinct
@@ -239,7 +252,8 @@ class _Numbers:
             numbers = self._number_of[which]
             missing = np.flatnonzero(numbers < 0)
             if missing.size and not self._n_missing:
-                self._first_missing = start + int(missing[0]) + 1
+                row = start + int(missing[0]) + 1
+                self._first_missing = f"{name} has no label in row {row} of the table"
             self._n_missing += missing.size
         return numbers
 
@@ -256,11 +270,7 @@ class _Numbers:
     def labels(self, kind: str) -> tuple[str, ...]:
         """Labels in the order of their numbers; the error for the first row without one."""
         if self._n_missing:
-            more = and_more(self._n_missing - 1, "such row")
-            row = self._first_missing
-            raise ValueError(
-                f"column {self._column!r} has no label in row {row} of the table{more}"
-            )
+            raise ValueError(self._first_missing + and_more(self._n_missing - 1, "such row"))
         return label_names(self._known, len(self._known), kind)
 
 

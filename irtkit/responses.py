@@ -32,7 +32,7 @@ from irtkit.trials import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Hashable, Iterable, Sequence
 
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
@@ -411,12 +411,29 @@ class ResponseMatrix:
         check_repeats(repeats)
         columns, marking = (respondent, item, response), Marking.of(threshold, right, wrong)
         table = long_table_of(with_index(as_table(frame)), columns)
-        return cls.of_long(table, marking=marking, repeats=repeats, sparse=sparse)
+        return cls.of_long([table], marking=marking, repeats=repeats, sparse=sparse)
 
     @classmethod
-    def of_long(cls, table: LongTable, *, marking: Marking, repeats: Repeats, sparse: bool) -> Self:
-        """Response matrix of a long table that is read block by block; see `from_long`."""
-        return cls._of(*read_long(table, marking=marking, repeats=repeats, sparse=sparse))
+    def of_long(
+        cls,
+        tables: Sequence[LongTable],
+        *,
+        marking: Marking,
+        repeats: Repeats = "error",
+        sparse: bool = False,
+    ) -> Self:
+        """Response matrix of long tables that are read block by block, one below the other.
+
+        Parameters
+        ----------
+        tables
+            At least one; each can be read several times.
+        marking
+            What counts as right and what as wrong.
+        repeats, sparse
+            As for `from_long`.
+        """
+        return cls._of(*read_long(tables, marking=marking, repeats=repeats, sparse=sparse))
 
     @classmethod
     def of_rows(

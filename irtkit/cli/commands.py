@@ -34,9 +34,10 @@ from irtkit.difficulty import compare_difficulties
 from irtkit.io import read_responses, write_table
 from irtkit.io.merging import LONG_FORMATS, merge_responses, write_long
 from irtkit.io.overview import overview
-from irtkit.io.reading import may_hold_repeats
+from irtkit.io.reading import repeats_of_part
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects import audit, shuffle_control
+from irtkit.trials import check_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -252,9 +253,12 @@ def merge_command(*, paths: tuple[Path, ...], out: Path, **options: Any) -> None
     """
     check_out(out, *paths, formats=LONG_FORMATS)
     how = how_to_read(options)
-    once = how | {"repeats": "error"}
-    matrices = [read_responses(path, **(how if may_hold_repeats(path) else once)) for path in paths]
-    merged = merge_responses(matrices, repeats=how["repeats"])
+    repeats = how.pop("repeats")
+    check_repeats(repeats)
+    matrices = [
+        read_responses(path, repeats=repeats_of_part(path, repeats), **how) for path in paths
+    ]
+    merged = merge_responses(matrices, repeats=repeats)
     write_long(merged, out)
     click.echo(f"{merged}\n\nwrote {out}")
 

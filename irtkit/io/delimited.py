@@ -107,11 +107,11 @@ def long_table(source: Source) -> LongTable:
     separator, header = source.layout
     header = [header[k] for k in other_columns(header, source.ignore)]
     names = [header[position] for position in find_columns(header, *source.columns)]
-    size = source.path.stat().st_size
 
     def blocks() -> Iterator[tuple[Sequence[Any], int]]:
         reached = [0]
         for batch in batches(source.path, separator, names, reached=reached):
             yield batch.columns, reached[-1]
 
-    return LongTable((names[0], names[1]), blocks, size)
+    size, name = source.path.stat().st_size, f"{source.path.name}: "
+    return LongTable((names[0], names[1]), blocks, size, is_text=True, name=name)

@@ -9,6 +9,7 @@ import numpy as np
 
 from irtkit.columns import other_columns
 from irtkit.frames import as_table, with_index
+from irtkit.long_table import long_table_of
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def responses_of(given: object, source: Source) -> tuple[ResponseMatrix, str]:
     if source.is_long(header):
         kept = other_columns(header, source.ignore)
         table = whole.iloc[:, kept] if is_pandas else whole.select(kept)
-        return source.matrix_of_long(table), "a long table"
+        long_table = long_table_of(table, source.columns)
+        return source.matrix_of_long(long_table), "a long table"
     return source.matrix_of_wide(frame), "a wide table"
 
 

@@ -7,6 +7,7 @@ respondents.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from irtkit.long_table import BLOCK_ROWS, LongTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from irtkit.io.source import Source
     from irtkit.responses import ResponseMatrix
@@ -34,47 +36,60 @@ def read(source: Source) -> ResponseMatrix:
     """Read a long table if the caller or the column names say so, a wide one otherwise."""
     if not recognise(source):
         raise ValueError("the file is not Parquet")
-    import pyarrow.parquet
-
-    try:
-        with open_bytes(source.path) as handle:
-            compressed = isinstance(handle, gzip.GzipFile)
-            content = pyarrow.BufferReader(handle.read()) if compressed else handle
-            file = pyarrow.parquet.ParquetFile(content)
-            if source.is_long(file.schema_arrow.names):
-                return source.matrix_of_long(_long_table(file, content, source))
-            return source.matrix_of_wide(file.read())
-    except (pyarrow.ArrowException, OSError) as error:
-        raise ValueError(f"the Parquet data cannot be read: {error}") from error
+    table = long_table(source)
+    if table is not None:
+        return source.matrix_of_long(table)
+    with _opened(source.path) as file:
+        return source.matrix_of_wide(file.read())
 
 
-def _long_table(file: Any, content: Any, source: Source) -> LongTable:
-    """Three columns of a file, its text as numbers into dictionaries."""
-    import pyarrow.parquet
+def long_table(source: Source) -> LongTable | None:
+    """Three columns of a long table, its text as numbers into dictionaries; None of a wide one."""
     from pyarrow import types
 
-    names = file.schema_arrow.names
-    names = [names[position] for position in other_columns(names, source.ignore)]
+    with _opened(source.path) as file:
+        schema, n_rows = file.schema_arrow, file.metadata.num_rows
+    if not source.is_long(schema.names):
+        return None
+    names = [schema.names[position] for position in other_columns(schema.names, source.ignore)]
     chosen = [names[position] for position in find_columns(names, *source.columns)]
-    kinds = {name: file.schema_arrow.field(name).type for name in chosen}
+    kinds = {name: schema.field(name).type for name in chosen}
     for label in chosen[:2]:
         if types.is_nested(kinds[label]):
             raise ValueError(f"column {label!r} holds {kinds[label]}, not labels")
-    texts = [
-        name for name, kind in kinds.items() if types.is_string(kind) or types.is_large_string(kind)
-    ]
+    texts = [name for name, kind in kinds.items() if _is_text(kind)]
 
     def blocks() -> Iterator[tuple[Sequence[Any], int]]:
-        numbered = pyarrow.parquet.ParquetFile(
-            content,
-            metadata=file.metadata,
-            read_dictionary=texts,
-            buffer_size=_BUFFER_BYTES,
-            pre_buffer=False,  # it would keep all that has been read
-        )
         done = 0
-        for batch in numbered.iter_batches(batch_size=BLOCK_ROWS, columns=chosen):
-            done += batch.num_rows
-            yield [batch.column(name) for name in chosen], done
+        # what is read ahead would be kept
+        how = {"read_dictionary": texts, "buffer_size": _BUFFER_BYTES, "pre_buffer": False}
+        with _opened(source.path, **how) as file:
+            for batch in file.iter_batches(batch_size=BLOCK_ROWS, columns=chosen):
+                done += batch.num_rows
+                yield [batch.column(name) for name in chosen], done
 
-    return LongTable((chosen[0], chosen[1]), blocks, file.metadata.num_rows)
+    is_text = all(
+        _is_text(kind.value_type if types.is_dictionary(kind) else kind)
+        for kind in (kinds[label] for label in chosen[:2])
+    )
+    name = f"{source.path.name}: "
+    return LongTable((chosen[0], chosen[1]), blocks, n_rows, is_text=is_text, name=name)
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_string(kind) or types.is_large_string(kind))
+
+
+@contextlib.contextmanager
+def _opened(path: Path, **how: Any) -> Iterator[Any]:
+    import pyarrow.parquet
+
+    try:
+        with open_bytes(path) as handle:
+            compressed = isinstance(handle, gzip.GzipFile)
+            content = pyarrow.BufferReader(handle.read()) if compressed else handle
+            yield pyarrow.parquet.ParquetFile(content, **how)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise ValueError(f"the Parquet data cannot be read: {error}") from error

@@ -10,6 +10,7 @@ import logging
 import os
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,9 +24,10 @@ from irtkit.responses import ResponseMatrix
 from irtkit.trials import check_repeats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from irtkit.io.source import Choice
+    from irtkit.long_table import LongTable
     from irtkit.responses import Columns, Repeats, Words
 
 
@@ -69,6 +71,7 @@ FORMATS = {
 }
 _TABLE = re.compile(r".*\.(csv|tsv|parquet|jsonl|jsonlines)(\.gz)?", re.IGNORECASE)
 """Names of tables in a folder: by its content any text may be one."""
+_LONG = {"parquet": parquet.long_table, "long": delimited.long_table}
 _SHAPES = frozenset({"wide", "long"})
 _LOGGER = logging.getLogger("irtkit")
 
@@ -242,10 +245,15 @@ def format_of(path: str | os.PathLike[str]) -> str:
         return _format_name(Source(file, _head(file)), None)
 
 
-def may_hold_repeats(path: str | os.PathLike[str]) -> bool:
-    """Whether the format has room for several responses of a respondent to an item."""
+def repeats_of_part(path: str | os.PathLike[str], repeats: Repeats) -> Repeats:
+    """How to take repeats in one of several files, so that all merged are as if read as one.
+
+    A format that has no room for them has none.
+    """
     several = Path(path).is_dir() or logs.is_pattern(os.fspath(path))
-    return several or format_of(path) not in {"wide", "py-irt"}
+    if not several and format_of(path) == "py-irt":
+        return "error"
+    return "count" if repeats.startswith("mean") else repeats
 
 
 def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMatrix:
@@ -265,13 +273,36 @@ def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMa
         )
     found.skipped = [file for file in found.skipped if file not in tables]
     log_matrix.warn_of_skipped(found)
-    matrices = []
+    parts = []
     for file in tables:
         with naming(file):
-            kept = source.repeats if may_hold_repeats(file) else "error"
-            one = replace(source, path=file, head=_head(file), repeats=kept)
-            matrices.append(FORMATS[_format_name(one, None)].read(one))
+            one = replace(
+                source, path=file, head=_head(file), repeats=repeats_of_part(file, source.repeats)
+            )
+            parts.append((one, _format_name(one, None)))
+    if len(long := _long_tables(parts)) == len(parts):
+        return source.matrix_of_long(*long)
+    matrices = []
+    for one, name in parts:
+        with naming(one.path):
+            matrices.append(FORMATS[name].read(one))
     return merge_responses(matrices, repeats=source.repeats)
+
+
+def _long_tables(parts: Iterable[tuple[Source, str]]) -> list[LongTable]:
+    """Files that can be read as one long table, up to the first that is none of these."""
+    found: list[LongTable] = []
+    for source, form in parts:
+        with naming(source.path):
+            if form not in _LONG or (table := _LONG[form](source)) is None or not table.is_text:
+                break
+            found.append(replace(table, blocks=partial(_blocks, table, source.path)))
+    return found
+
+
+def _blocks(table: LongTable, file: Path) -> Iterator[tuple[Sequence[Any], int]]:
+    with naming(file):
+        yield from table.blocks()
 
 
 def _format_name(source: Source, requested: str | None) -> str:

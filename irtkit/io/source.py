@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from irtkit.columns import is_long, other_columns
 from irtkit.io.text import layout
-from irtkit.long_table import LongTable, long_table_of
 from irtkit.marking import Marking
 from irtkit.responses import ResponseMatrix
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from irtkit.columns import Roles
+    from irtkit.long_table import LongTable
     from irtkit.responses import Columns, Repeats, Words
 
     Choice = str | Sequence[str] | None
@@ -64,14 +64,12 @@ class Source:
             return self.shape == "long"
         return is_long([header[k] for k in other_columns(header, self.ignore)], self.columns)
 
-    def matrix_of_long(self, table: Any) -> ResponseMatrix:
-        """Response matrix of a long table: a frame, or one that is read block by block."""
+    def matrix_of_long(self, *tables: LongTable) -> ResponseMatrix:
+        """Response matrix of long tables, one below the other."""
         if self.keep is not None:
             raise ValueError("keep= names the items of a wide table, but this one is long")
-        if not isinstance(table, LongTable):
-            table = long_table_of(table, self.columns)
         return ResponseMatrix.of_long(
-            table, marking=self.marking, repeats=self.repeats, sparse=self.sparse
+            tables, marking=self.marking, repeats=self.repeats, sparse=self.sparse
         )
 
     def matrix_of_wide(self, table: Any) -> ResponseMatrix:
