@@ -32,7 +32,7 @@ from irtkit.codes import (
 from irtkit.columns import find_columns
 from irtkit.labels import label_names
 from irtkit.marking import plain_value
-from irtkit.progress import progress_bar
+from irtkit.progress import is_watched, progress_bar
 from irtkit.scatter import (
     cells_of,
     first_repeat,
@@ -112,8 +112,8 @@ def read_long(
     memory, the observed ones alone are kept, with a warning.
     """
     with contextlib.ExitStack() as stack:
-        passes = 3 if sparse else 2
-        bar = progress_bar("reading responses", passes * sum(table.size for table in tables))
+        size = sum(table.size for table in tables) * (3 if sparse else 2)  # how often it is read
+        bar = progress_bar("reading responses", size, shown=is_watched())
         rows = _Rows(tables, marking, lambda: stack.enter_context(bar))
         names = rows.names()
         shape = len(names[0]), len(names[1])

@@ -236,7 +236,11 @@ def test_merge_writes_a_table_that_is_read_back(results: Path, tmp_path: Path) -
     )
     assert "1.9 trials a cell" in counted.stdout
     refused = run("merge", results, "--out", "all.xls", folder=tmp_path)
-    assert "--out must be a file that ends in .parquet or .csv" in refused.stderr
+    assert "the file must end in .parquet or .csv" in refused.stderr
+    assert not run("merge", results, "--wide", "--out", "wide.csv", folder=tmp_path).returncode
+    assert (tmp_path / "wide.csv").read_text().startswith('"respondent","q1","q2"')
+    assert not run("merge", results, "--out", "all_samples.jsonl", folder=tmp_path).returncode
+    assert irtkit.io.reading.format_of(tmp_path / "all_samples.jsonl") == "every-eval-ever"
 
 
 def test_texts_travel_to_the_tables_that_are_written(tmp_path: Path) -> None:

@@ -209,3 +209,29 @@ def test_where_a_table_of_all_cells_does_not_fit_the_observed_ones_are_kept(
     with pytest.warns(UserWarning, match="2 respondents × 2 items does not fit into memory"):
         responses = ResponseMatrix.from_long(table)
     assert responses.is_sparse
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_progress_is_shown_of_a_long_table_where_it_is_watched(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, sparse: bool
+) -> None:
+    n = 1000
+    table = pa.table({"model": ["a"] * n, "item": [f"q{k}" for k in range(n)], "score": [1] * n})
+    monkeypatch.setattr(long_table, "is_watched", lambda: True)
+    ResponseMatrix.from_long(table, sparse=sparse)
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr(long_table, "_REMEMBERED_ROWS", 100)
+    monkeypatch.setattr(long_table, "BLOCK_ROWS", 100)
+    ResponseMatrix.from_long(table, sparse=sparse)
+    shown = capsys.readouterr().err
+    assert "reading responses" in shown
+    assert "100%" in shown
+    assert "1,000 rows" in shown
+
+
+def test_a_long_table_is_read_in_silence_where_nobody_watches(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(long_table, "_REMEMBERED_ROWS", 0)
+    read(TABLE, Marking(0.5))
+    assert capsys.readouterr() == ("", "")

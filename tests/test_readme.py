@@ -70,3 +70,14 @@ def test_logs_become_suspect_items_with_texts_and_a_table_of_systems(
     suspects, systems = printed.getvalue().split("respondent")[:2]
     assert re.search("quiz/7 .*negative discrimination.*question 7", suspects)
     assert "system-5" in systems.split("\n")[1]
+
+
+def test_responses_go_out_and_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    code = next(code for code in blocks if "write_responses" in code)
+    monkeypatch.chdir(tmp_path)
+    responses = irtkit.ResponseMatrix([[1, 0], [0, 1]], ["gpt", "llama"], ["t/=1+1", "t/q2"])
+    exec(code, {"irtkit": irtkit, "responses": responses})  # noqa: S102  # the README is ours
+    written = re.findall(r'"(crowd\S*?)"', code)
+    assert sorted(written) == sorted(path.name for path in tmp_path.iterdir())
+    assert all(irtkit.read_responses(name) == responses for name in written)

@@ -26,7 +26,7 @@ from reprlib import repr as short
 from typing import TYPE_CHECKING, Any
 
 from irtkit.annotation.annotations import Annotation, annotation_at, check_names, sample_name
-from irtkit.files import open_text
+from irtkit.files import open_bytes
 from irtkit.io.json_text import json_document
 from irtkit.io.text import naming, records
 
@@ -102,8 +102,8 @@ def read_durations(path: str | os.PathLike[str]) -> dict[str, float]:
 
 
 def _is_json(file: Path) -> bool:
-    with open_text(file) as text:
-        return next(filter(None, map(str.strip, text)), "").startswith(("[", "{"))
+    with open_bytes(file) as handle:
+        return handle.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in {b"[", b"{"}
 
 
 def _csv_records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:

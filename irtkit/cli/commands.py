@@ -32,9 +32,10 @@ from irtkit.cli.outputs import described, prepare, write_comparison, write_fit
 from irtkit.datasets import load_digits_crowd
 from irtkit.difficulty import compare_difficulties
 from irtkit.io import read_responses, write_table
-from irtkit.io.merging import LONG_FORMATS, merge_responses, write_long
+from irtkit.io.merging import merge_responses
 from irtkit.io.overview import overview
 from irtkit.io.reading import repeats_of_part
+from irtkit.io.writing import format_by_name, write_responses
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects import audit, shuffle_control
 from irtkit.trials import check_repeats
@@ -200,7 +201,7 @@ def compare_command(*, out: Path | None, folds: int, **options: Any) -> None:
     help="Exit with code 1 if items have negative discrimination, or are suspect at all.",
 )
 @click.option(
-    "--out", type=_PATH, help="File for all suspect items: .csv, or .json for irtkit.read_table."
+    "--out", type=_PATH, help="File for all suspect items: .csv, .json, .parquet and others."
 )
 def audit_command(
     *,
@@ -245,13 +246,21 @@ def inspect_command(*, path: Path) -> None:
 @cli.command("merge")
 @click.argument("paths", type=_PATH, nargs=-1, required=True)
 @reading_only
-@click.option("--out", type=_PATH, required=True, help="Long table to write: .parquet or .csv.")
-def merge_command(*, paths: tuple[Path, ...], out: Path, **options: Any) -> None:
-    """Put the responses of several files or folders into one table.
+@click.option(
+    "--out",
+    type=_PATH,
+    required=True,
+    help="File to write: .parquet, .csv, .tsv, .jsonl for py-irt, _samples.jsonl for Every Eval "
+    "Ever.",
+)
+@click.option("--wide", is_flag=True, help="A row per respondent, as for R's mirt: .csv or .tsv.")
+def merge_command(*, paths: tuple[Path, ...], out: Path, wide: bool, **options: Any) -> None:
+    """Put the responses of several files or folders into one file.
 
     What --repeats says holds for each of them, and for a response that several hold.
     """
-    check_out(out, *paths, formats=LONG_FORMATS)
+    form = format_by_name(out, "wide" if wide else None)
+    check_out(out, *paths, endings=("",))  # its name is known to be good
     how = how_to_read(options)
     repeats = how.pop("repeats")
     check_repeats(repeats)
@@ -259,7 +268,7 @@ def merge_command(*, paths: tuple[Path, ...], out: Path, **options: Any) -> None
         read_responses(path, repeats=repeats_of_part(path, repeats), **how) for path in paths
     ]
     merged = merge_responses(matrices, repeats=repeats)
-    write_long(merged, out)
+    write_responses(merged, out, format=form)
     click.echo(f"{merged}\n\nwrote {out}")
 
 

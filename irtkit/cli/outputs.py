@@ -7,7 +7,7 @@ import sys
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from irtkit.files import replacing
+from irtkit.files import replacing_text
 from irtkit.io import write_table
 from irtkit.signs import called_negative
 
@@ -50,9 +50,9 @@ def write_fit(result: FitResult, out: Path | None, *, source: str) -> str:
     respondent_table = None if known is None else known.respondent_table
     write_table(described(result.items, item_table), items)
     write_table(described(result.respondents, respondent_table), respondents)
-    with replacing(summary) as temporary:
-        text = json.dumps(_summary(result, source), indent=2, ensure_ascii=False, allow_nan=False)
-        temporary.write_text(text + "\n", encoding="utf-8")
+    with replacing_text(summary) as text:
+        outcome = _summary(result, source)
+        text.write(json.dumps(outcome, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     return f"\n\nwrote {', '.join(_FIT_FILES)} to {out}"
 
 
@@ -101,8 +101,8 @@ def write_comparison(comparison: DifficultyComparison, out: Path | None) -> str:
     table, pairs, summary = (out / name for name in _COMPARISON_FILES)
     write_table(comparison.table, table)
     write_table(comparison.pairs, pairs)
-    with replacing(summary) as temporary:
-        temporary.write_text("\n".join(comparison.summary) + "\n", encoding="utf-8")
+    with replacing_text(summary) as text:
+        text.write("\n".join(comparison.summary) + "\n")
     written = list(_COMPARISON_FILES)
     for more, name in ((comparison.held_out, _HELD_OUT), (comparison.systems, _SYSTEMS)):
         if more is not None:

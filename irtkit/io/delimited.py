@@ -20,13 +20,14 @@ from irtkit.columns import (
     refuse_repeats,
     respondent_column,
 )
-from irtkit.io.text import batches, rows, unguarded
+from irtkit.io.text import batches, records, rows, unguarded
 from irtkit.labels import label_names
 from irtkit.long_table import LongTable
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     import pandas as pd
 
@@ -78,7 +79,7 @@ def read_wide(source: Source) -> ResponseMatrix:
         raise ValueError(f"the table has no items: its one column is {header[0]!r}")
     if invalid or (source.marking.right and not source.marking.wrong):
         # what it says of columns needs them whole
-        return source.matrix_of_wide(_frame(names, rows(source.path, separator)))
+        return source.matrix_of_wide(_frame(source.path))
     respondents = label_names(first if named else None, len(first), "respondent", unique=False)
     items = label_names([header[k] for k in columns], len(columns), "item")
     return ResponseMatrix.of_wide(values, (respondents, items), repeats=source.repeats)
@@ -91,10 +92,11 @@ def _picker(positions: list[int]) -> Callable[[list[str]], Sequence[str]]:
     return itemgetter(*positions)
 
 
-def _frame(names: list[str], lines: Iterable[tuple[int, list[str]]]) -> pd.DataFrame:
+def _frame(path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    return pd.DataFrame([row for _, row in lines], columns=names)
+    header, lines = records(path)
+    return pd.DataFrame([row for _, row in lines], columns=header)
 
 
 def read_long(source: Source) -> ResponseMatrix:

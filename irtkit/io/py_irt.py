@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.codes import MISSING, codes_of_rows
-from irtkit.files import replacing
+from irtkit.files import replacing_text
 from irtkit.io.json_text import json_lines
 from irtkit.io.samples import name_of, refuse_half_characters
 from irtkit.responses import ResponseMatrix, refuse_sparse
@@ -114,7 +114,7 @@ def write_py_irt(responses: ResponseMatrix, path: str | os.PathLike[str]) -> Non
     refuse_sparse(responses, "write_py_irt")
     if responses.has_repeats:
         raise ValueError("py-irt holds one response per cell, but responses has repeated trials")
-    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as text:
+    with replacing_text(path) as text:
         for respondent, row in zip(responses.respondents, responses.values, strict=True):
             cells = zip(responses.items, row.tolist(), strict=True)
             answers = {item: value for item, value in cells if value != MISSING}

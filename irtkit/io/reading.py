@@ -20,6 +20,7 @@ from irtkit.io.memory import responses_of
 from irtkit.io.merging import merge_responses
 from irtkit.io.source import Source
 from irtkit.io.text import naming
+from irtkit.io.writing import is_side_table, with_side_tables
 from irtkit.responses import ResponseMatrix
 from irtkit.trials import check_repeats
 
@@ -150,7 +151,8 @@ def read_responses(
         The items of logs are ``task/item``, in the order of the files' names. Samples that failed
         are missing, not wrong. Of several runs of one respondent on the same items of a task the
         newest counts, which a warning says. What the logs tell of items and respondents is in
-        ``item_table`` and ``respondent_table``.
+        ``item_table`` and ``respondent_table``; of other files that is in tables beside them, see
+        `write_responses`.
 
     Raises
     ------
@@ -211,7 +213,8 @@ def read_responses(
         check_repeats(repeats)
         source = Source(file, _head(file), **settings)
         name = _format_name(source, format)
-        return _understood(FORMATS[name].read(source), f"{file.name} ({name})", source)
+        responses = with_side_tables(FORMATS[name].read(source), file)
+        return _understood(responses, f"{file.name} ({name})", source)
 
 
 def as_responses(given: object, **reading: Any) -> ResponseMatrix:
@@ -262,6 +265,7 @@ def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMa
         known = ", ".join(logs.LOG_FORMATS)
         raise ValueError(f"format must be one of {known} for a folder of logs; got {form!r}")
     found = logs.read_files(files, form=form)
+    found.skipped = [file for file in found.skipped if not is_side_table(file)]
     if found.readings:
         source.refuse_columns("logs")
         return _matrix(found, source)
@@ -280,12 +284,13 @@ def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMa
                 source, path=file, head=_head(file), repeats=repeats_of_part(file, source.repeats)
             )
             parts.append((one, _format_name(one, None)))
-    if len(long := _long_tables(parts)) == len(parts):
+    described = any(is_side_table(one) for file in tables for one in file.parent.iterdir())
+    if not described and len(long := _long_tables(parts)) == len(parts):
         return source.matrix_of_long(*long)
     matrices = []
     for one, name in parts:
         with naming(one.path):
-            matrices.append(FORMATS[name].read(one))
+            matrices.append(with_side_tables(FORMATS[name].read(one), one.path))
     return merge_responses(matrices, repeats=source.repeats)
 
 

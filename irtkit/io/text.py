@@ -15,10 +15,13 @@ from __future__ import annotations
 import contextlib
 import csv
 import gzip
+import itertools
 import os
 import re
 import zlib
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from irtkit.files import open_bytes, open_text
 
@@ -64,7 +67,11 @@ def unguarded(cell: str) -> str:
 
 
 def layout(path: Path) -> tuple[str, list[str]]:
-    """Separator and header: the most columns, in agreement with the first row if possible."""
+    """Separator and header: the most columns, in agreement with the first row if possible.
+
+    What is no text at all is refused here.
+    """
+    _has_quotes(path)
     headers: dict[str, list[str]] = {}
     agreeing = set()
     for separator in SEPARATORS:
@@ -80,11 +87,26 @@ def layout(path: Path) -> tuple[str, list[str]]:
     return best, headers[best]
 
 
+def _has_quotes(path: Path) -> bool:
+    """Whether there are quotes; NUL bytes and lines without end are refused."""
+    line, found = 1, False
+    with open_bytes(path) as handle:
+        while block := handle.read(_BLOCK_BYTES):
+            if b"\0" in block:
+                line += block.count(b"\n", 0, block.index(b"\0"))
+                raise ValueError(f"line {line} holds a NUL byte, which no text has")
+            if len(block) == _BLOCK_BYTES and not (b"\n" in block or b"\r" in block):
+                raise ValueError(f"line {line} is longer than {_BLOCK_BYTES >> 20} MiB")
+            line += block.count(b"\n")
+            found = found or b'"' in block
+    return found
+
+
 def rows(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Line number and cells of every row below the header."""
     width = 0
     with open_text(path) as text:
-        reader = csv.reader(_whole(text), delimiter=separator, strict=True)
+        reader = csv.reader(text, delimiter=separator, strict=True)
         try:
             for row in reader:
                 if not row or (width > 1 and len(row) == 1 and row[0].isspace()):
@@ -99,14 +121,6 @@ def rows(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
                     )
         except csv.Error as error:
             raise ValueError(f"line {reader.line_num}: {error}") from error
-
-
-def _whole(text: Iterable[str]) -> Iterator[str]:
-    """Lines of text, which holds no byte that ends it for other programs."""
-    for number, line in enumerate(text, start=1):
-        if "\0" in line:
-            raise ValueError(f"line {number} holds a NUL byte, which no text has")
-        yield line
 
 
 def records(path: Path) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
@@ -126,6 +140,26 @@ def refuse_faults(path: Path, separator: str) -> None:
         pass
 
 
+def is_sound(blocks: Iterable[bytes], separator: str) -> bool:
+    """Whether every other quote begins a cell and those between end one.
+
+    Two quotes in a row, the one ending and the other beginning, stand for one in a cell. Text of
+    which this is not true may be as it should all the same; the csv module knows.
+    """
+    edge = np.zeros(256, np.bool_)
+    edge[[*b'\n\r"', ord(separator)]] = True
+    inside, known = 0, b"\n"  # the last byte looked at, and one whose neighbour was not known
+    for block in itertools.chain(blocks, [b"\n"]):
+        text = np.frombuffer(known + block, np.uint8)
+        quotes = np.flatnonzero(text[1:-1] == ord('"')) + 1
+        begin, end = quotes[inside::2], quotes[1 - inside :: 2]
+        if not (edge[text[begin - 1]].all() and edge[text[end + 1]].all()):
+            return False
+        inside = (inside + len(quotes)) % 2
+        known = text[-2:].tobytes()
+    return not inside
+
+
 def batches(
     path: Path,
     separator: str,
@@ -142,9 +176,10 @@ def batches(
     """
     import pyarrow.csv
 
-    with open_bytes(path) as handle:
-        blocks = iter(lambda: handle.read(_BLOCK_BYTES), b"")
-        if any(b'"' in block or b"\0" in block for block in blocks):
+    if _has_quotes(path):
+        with open_bytes(path) as handle:
+            sound = is_sound(iter(lambda: handle.read(_BLOCK_BYTES), b""), separator)
+        if not sound:
             refuse_faults(path, separator)
     words = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
     yield pyarrow.record_batch([pyarrow.array([], words)] * len(names), names)
@@ -189,7 +224,7 @@ def _unguarded(batch: Any) -> Any:
 
 
 def _not_utf8(file: Path) -> str:
-    with open_bytes(file) as handle:
+    with contextlib.suppress(EOFError, OSError, zlib.error), open_bytes(file) as handle:
         for line, written in enumerate(handle, start=1):
             try:
                 written.decode()

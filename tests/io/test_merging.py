@@ -1,19 +1,12 @@
-"""Matrices put together, and long tables that read back equal."""
+"""Matrices put together."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
 import pandas as pd
 import pytest
 
-from irtkit.io import read_responses
-from irtkit.io.merging import merge_responses, write_long
+from irtkit.io.merging import merge_responses
 from irtkit.responses import ResponseMatrix
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ONE = ResponseMatrix([[1, 0], [0, -1]], ["gpt", "llama"], ["q1", "q2"])
 OTHER = ResponseMatrix([[1, 1]], ["llama"], ["q3", "q2"])
@@ -51,20 +44,3 @@ def test_tables_of_items_and_respondents_are_united() -> None:
     merged = merge_responses([ONE.with_tables(texts), OTHER.with_tables(None, families)])
     assert merged.item_table["text"].tolist()[:1] == ["1 + 1?"]
     assert merged.respondent_table["family"].tolist()[1:] == ["llama"]
-
-
-@pytest.mark.parametrize("ending", [".parquet", ".csv"])
-def test_what_is_written_reads_back_equal(tmp_path: Path, ending: str) -> None:
-    path = tmp_path / f"responses{ending}"
-    gaps = ResponseMatrix([[-1, 0, -1], [1, -1, -1]], ["007", "NA"], ["b", 'a "quoted", one', "c"])
-    write_long(gaps, path)
-    assert read_responses(path) == gaps
-    rng = np.random.default_rng(0)
-    tried = rng.integers(0, 4, (5, 7))
-    counted = ResponseMatrix.from_counts(rng.binomial(tried, 0.5), tried)
-    write_long(counted, path)
-    assert read_responses(path, repeats="count") == counted
-    write_long(ONE.to_sparse(), path)
-    assert read_responses(path, sparse=True) == ONE
-    with pytest.raises(ValueError, match=r"must end in .parquet or .csv"):
-        write_long(ONE, tmp_path / "responses.xls")
