@@ -332,9 +332,11 @@ def _factorised(column: Any) -> tuple[NDArray[Any], Any]:
 
 
 def _encoded(column: Any) -> Any:
-    """Text of PyArrow as places in a dictionary, anything else as it is."""
+    """Text of PyArrow as places in a dictionary of what occurs, anything else as it is."""
     import pyarrow as pa
 
+    if _is_dictionary(column) and len(column.dictionary) > len(column):
+        column = column.dictionary_decode()
     is_text = isinstance(column, pa.StringArray | pa.LargeStringArray)
     return column.dictionary_encode() if is_text else column
 

@@ -102,7 +102,8 @@ def read_responses(
         A file, plain or gzip; or a folder or a pattern such as ``runs/*.eval``, whose evaluation
         logs, of any harness, or whose tables, make one matrix. Labels are kept as they are
         written: ``007`` and ``NA`` are respondents like any other. A cell that is empty, NA or
-        nan is missing.
+        nan is missing. A long table is read block by block, so that its rows are never all in
+        memory, and the long tables of a folder are read as one.
 
         Or a wide or long data frame of pandas, polars, PyArrow or another library that narwhals
         knows, whose columns are recognised as in files (`ResponseMatrix.from_frame` and
