@@ -376,8 +376,8 @@ class ResponseMatrix:
             `likelihood_ratio_test` give what they give for the dense matrix. What needs every cell
             refuses a sparse one: `values`, `successes`, `trials`, `to_frame`, `shuffle_control`,
             `similar_respondents`, ``groups`` and ``predictions`` of `flag_items`, ``mesh`` of
-            `fit`, `compare_difficulties` unless ``folds=0``, `write_py_irt`, and
-            `FitResult.probability` of all respondents; `to_dense` is the way there.
+            `fit`, `compare_difficulties` unless ``folds=0``, `write_responses` as a wide table or
+            for py-irt, and `FitResult.probability` of all respondents; `to_dense` is the way there.
 
         Returns
         -------

@@ -192,10 +192,14 @@ def test_counts_above_a_byte_are_kept_as_they_are() -> None:
         ),
     ],
 )
-def test_labels_that_are_none_are_refused(column: Any, message: str) -> None:
+def test_labels_that_are_none_are_refused(
+    monkeypatch: pytest.MonkeyPatch, column: Any, message: str
+) -> None:
     table = pa.table({"model": column, "item": list("qrst"), "score": [1, 0, 1, 0]})
-    with pytest.raises(ValueError, match=message):
-        ResponseMatrix.from_long(table)
+    for rows in (4, 1):
+        monkeypatch.setattr(long_table, "BLOCK_ROWS", rows)
+        with pytest.raises(ValueError, match=message):
+            ResponseMatrix.from_long(table)
 
 
 def test_where_a_table_of_all_cells_does_not_fit_the_observed_ones_are_kept(

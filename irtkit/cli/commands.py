@@ -35,7 +35,7 @@ from irtkit.io import read_responses, write_table
 from irtkit.io.merging import merge_responses
 from irtkit.io.overview import overview
 from irtkit.io.reading import repeats_of_part
-from irtkit.io.writing import format_by_name, write_responses
+from irtkit.io.writing import format_by_name, side_tables, write_responses
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects import audit, shuffle_control
 from irtkit.trials import check_repeats
@@ -269,7 +269,8 @@ def merge_command(*, paths: tuple[Path, ...], out: Path, wide: bool, **options: 
     ]
     merged = merge_responses(matrices, repeats=repeats)
     write_responses(merged, out, format=form)
-    click.echo(f"{merged}\n\nwrote {out}")
+    written = ", ".join(map(str, [out, *side_tables(out).values()]))
+    click.echo(f"{merged}\n\nwrote {written}")
 
 
 @cli.command("demo")

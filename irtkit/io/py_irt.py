@@ -6,21 +6,17 @@ Described with py-irt, https://github.com/nd-ball/py-irt.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.codes import MISSING, codes_of_rows
-from irtkit.files import replacing_text
+from irtkit.codes import codes_of_rows
 from irtkit.io.json_text import json_lines
 from irtkit.io.samples import name_of, refuse_half_characters
-from irtkit.responses import ResponseMatrix, refuse_sparse
+from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
-    import os
-
     from irtkit.io.source import Source
 
 _BEGINS = re.compile(rb"""\s*\{\s*['"](subject_id|responses)['"]""")
@@ -81,42 +77,3 @@ def _subject(record: dict[str, Any], known: dict[str, int]) -> tuple[str, dict[s
     if not all(map(str.strip, responses)):
         raise ValueError(f"respondent {subject!r} answers an item without a label")
     return subject, responses
-
-
-def write_py_irt(responses: ResponseMatrix, path: str | os.PathLike[str]) -> None:
-    """Write a response matrix as the JSON lines that py-irt trains on.
-
-    Parameters
-    ----------
-    responses
-        The matrix; synthetic respondents are written like the others. The format has no place for
-        an item that nobody answered: such an item is left out.
-    path
-        The file to write; it appears whole or not at all.
-
-    Raises
-    ------
-    ValueError
-        If the matrix holds repeated trials, for which the format has no place, or is sparse.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from irtkit.io.py_irt import write_py_irt
-    >>> from irtkit.responses import ResponseMatrix
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "crowd.jsonlines")
-    ...     write_py_irt(ResponseMatrix([[1, -1]], ["gpt"], ["q1", "q2"]), path)
-    ...     print(path.read_text(), end="")
-    {"subject_id": "gpt", "responses": {"q1": 1}}
-    """
-    refuse_sparse(responses, "write_py_irt")
-    if responses.has_repeats:
-        raise ValueError("py-irt holds one response per cell, but responses has repeated trials")
-    with replacing_text(path) as text:
-        for respondent, row in zip(responses.respondents, responses.values, strict=True):
-            cells = zip(responses.items, row.tolist(), strict=True)
-            answers = {item: value for item, value in cells if value != MISSING}
-            record = {"subject_id": respondent, "responses": answers}
-            text.write(json.dumps(record, ensure_ascii=False) + "\n")

@@ -20,7 +20,7 @@ from irtkit.io.memory import responses_of
 from irtkit.io.merging import merge_responses
 from irtkit.io.source import Source
 from irtkit.io.text import naming
-from irtkit.io.writing import is_side_table, with_side_tables
+from irtkit.io.writing import is_side_table, side_tables, with_side_tables
 from irtkit.responses import ResponseMatrix
 from irtkit.trials import check_repeats
 
@@ -285,9 +285,10 @@ def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMa
                 source, path=file, head=_head(file), repeats=repeats_of_part(file, source.repeats)
             )
             parts.append((one, _format_name(one, None)))
-    described = any(is_side_table(one) for file in tables for one in file.parent.iterdir())
-    if not described and len(long := _long_tables(parts)) == len(parts):
-        return source.matrix_of_long(*long)
+    if not any(map(side_tables, tables)):
+        long = _long_tables(parts)
+        if len(long) == len(parts):
+            return source.matrix_of_long(*long)
     matrices = []
     for one, name in parts:
         with naming(one.path):

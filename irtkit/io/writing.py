@@ -9,8 +9,8 @@ R's mirt::
 
 ``py-irt`` is what py-irt trains on, and ``every-eval-ever`` the schema that evaluation harnesses
 share, version 0.3. What a format has no place for is refused, or lies in tables beside the file:
-what is known of items in ``crowd.items.json`` and of respondents, such as which are synthetic, in
-``crowd.respondents.json``. `read_responses` reads them with it.
+what is known of items in ``crowd.csv.items.json`` and of respondents, such as which are synthetic,
+in ``crowd.csv.respondents.json``. `read_responses` reads them with it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from irtkit.codes import MISSING
 from irtkit.columns import refuse_repeats
 from irtkit.files import replacing, replacing_text
 from irtkit.io.merging import trials_of
-from irtkit.io.py_irt import write_py_irt
 from irtkit.io.tables import quoted, read_table, write_table
 from irtkit.io.text import guarded
 from irtkit.responses import refuse_sparse
@@ -103,7 +102,7 @@ def write_responses(
     """
     file = Path(path)
     write = _WRITERS[format_by_name(file, format)]
-    tables = _side_tables(responses)
+    tables = _known(responses)
     for kind, table in tables.items():
         beside = _side(file, kind)
         if table is not None:
@@ -129,15 +128,19 @@ def is_side_table(path: Path) -> bool:
     return path.name.endswith(tuple(f".{kind}.json" for kind in _SIDES))
 
 
+def side_tables(path: Path) -> dict[str, Path]:
+    """Files beside a file of responses that hold what is known of items and respondents."""
+    return {kind: file for kind in _SIDES if (file := _side(path, kind)).is_file()}
+
+
 def with_side_tables(responses: ResponseMatrix, path: Path) -> ResponseMatrix:
     """Return the matrix with the tables that lie beside its file, if there are any."""
-    items, respondents = (
-        read_table(side) if (side := _side(path, kind)).is_file() else known
-        for kind, known in zip(
-            _SIDES, (responses.item_table, responses.respondent_table), strict=True
-        )
-    )
-    return responses.with_tables(items, respondents)
+    beside = side_tables(path)
+    if not beside:
+        return responses
+    known = {"items": responses.item_table, "respondents": responses.respondent_table}
+    tables = known | {kind: read_table(file) for kind, file in beside.items()}
+    return responses.with_tables(*tables.values())
 
 
 def _separator(file: Path) -> str | None:
@@ -146,10 +149,10 @@ def _separator(file: Path) -> str | None:
 
 
 def _side(path: Path, kind: str) -> Path:
-    return path.with_name(f"{path.name.split('.')[0]}.{kind}.json")
+    return path.with_name(f"{path.name}.{kind}.json")
 
 
-def _side_tables(responses: ResponseMatrix) -> dict[str, Any]:
+def _known(responses: ResponseMatrix) -> dict[str, Any]:
     """What is known of items and respondents, mixed columns as text; None where nothing is."""
     import pandas as pd
 
@@ -215,24 +218,35 @@ def _write_long(responses: ResponseMatrix, file: Path) -> None:
 
 
 def _write_wide(responses: ResponseMatrix, file: Path) -> None:
-    refuse_sparse(responses, 'format="wide"')
+    values = _one_response_a_cell(responses, "wide")
     header = ("respondent", *responses.items)
     refuse_repeats(header)
-    if responses.has_repeats:
-        raise ValueError("a wide table holds one response per cell, but there are repeated trials")
     separator, words = str(_separator(file)), np.array(["NA", "0", "1"], dtype=object)
     with replacing_text(file) as text:
         text.write(separator.join(map(quoted, header)) + "\n")
-        for respondent, row in zip(responses.respondents, responses.values, strict=True):
+        for respondent, row in zip(responses.respondents, values, strict=True):
             text.write(separator.join([quoted(respondent), *words[row - MISSING]]) + "\n")
 
 
 def _write_py_irt(responses: ResponseMatrix, file: Path) -> None:
-    unanswered = ~responses.trials.any(axis=0)
+    values = _one_response_a_cell(responses, "py-irt")
+    unanswered = (values == MISSING).all(axis=0)
     if unanswered.any():
         item = responses.items[int(unanswered.argmax())]
         raise ValueError(f"py-irt has no place for an item without a response, as {item!r} is")
-    write_py_irt(responses, file)
+    with replacing_text(file) as text:
+        for respondent, row in zip(responses.respondents, values, strict=True):
+            cells = zip(responses.items, row.tolist(), strict=True)
+            answers = {item: value for item, value in cells if value != MISSING}
+            record = {"subject_id": respondent, "responses": answers}
+            text.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def _one_response_a_cell(responses: ResponseMatrix, form: str) -> NDArray[np.int8]:
+    refuse_sparse(responses, f"format={form!r}")
+    if responses.has_repeats:
+        raise ValueError(f"{form} holds one response per cell, but there are repeated trials")
+    return responses.values
 
 
 def _write_every_eval_ever(responses: ResponseMatrix, file: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 
-from irtkit.io import read_responses
+from irtkit.io import read_responses, write_responses
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
@@ -225,3 +225,14 @@ def test_labels_that_are_numbers_in_one_part_and_text_in_another_are_the_same(
     _write(pd.DataFrame({"model": ["a"], "item": [10], "acc": [1]}), tmp_path / "a.parquet")
     _write(pd.DataFrame({"model": ["b"], "item": ["10"], "acc": [0]}), tmp_path / "b.parquet")
     assert read_responses(tmp_path).values.tolist() == [[1], [0]]
+
+
+def test_what_lies_beside_long_tables_in_a_folder_is_read_with_them(tmp_path: Path) -> None:
+    texts = pd.DataFrame({"text": ["1 + 1?"]}, index=["q1"])
+    for name, respondent in (("a.csv", "gpt"), ("b.parquet", "llama")):
+        one = ResponseMatrix([[1]], [respondent], ["q1"]).with_tables(texts)
+        write_responses(one, tmp_path / name)
+    responses = read_responses(tmp_path)
+    assert responses.respondents == ("gpt", "llama")
+    assert responses.item_table is not None
+    assert responses.item_table["text"].tolist() == ["1 + 1?"]

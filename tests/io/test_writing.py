@@ -135,7 +135,7 @@ def test_what_is_known_lies_beside_and_comes_back(tmp_path: Path, form: str, nam
     pd.testing.assert_frame_equal(again.item_table, responses.item_table)
     pd.testing.assert_frame_equal(again.respondent_table, responses.respondent_table)
     irtkit.write_responses(crowd, tmp_path / name, format=form)
-    noted = read_table(tmp_path / f"crowd{'_samples' * ('samples' in name)}.respondents.json")
+    noted = read_table(tmp_path / f"{name}.respondents.json")
     assert noted["synthetic"].tolist() == [False, False, True]
     bare = ResponseMatrix([[1]], ["gpt"], ["t/q1"])
     with pytest.raises(ValueError, match="is not of it: remove it"):
