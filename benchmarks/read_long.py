@@ -109,7 +109,7 @@ def compare(systems: int, items: int, form: str, rounds: int) -> list[dict[str, 
                 figures.append(json.loads(done.stdout))
     records = []
     for reader, figures in measured.items():
-        least = {name: round(min(one[name] for one in figures), 2) for name in figures[0]}
+        least = {name: round(min(one[name] for one in figures), 5) for name in figures[0]}
         records.append(
             {
                 "rows": n,

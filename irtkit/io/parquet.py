@@ -40,7 +40,9 @@ def read(source: Source) -> ResponseMatrix:
     if table is not None:
         return source.matrix_of_long(table)
     with _opened(source.path) as file:
-        return source.matrix_of_wide(file.read())
+        whole = file.read()
+        whole.validate(full=True)
+        return source.matrix_of_wide(whole)
 
 
 def long_table(source: Source) -> LongTable | None:
@@ -49,9 +51,10 @@ def long_table(source: Source) -> LongTable | None:
 
     with _opened(source.path) as file:
         schema, n_rows = file.schema_arrow, file.metadata.num_rows
-    if not source.is_long(schema.names):
+        header = schema.names
+    if not source.is_long(header):
         return None
-    names = [schema.names[position] for position in other_columns(schema.names, source.ignore)]
+    names = [header[position] for position in other_columns(header, source.ignore)]
     chosen = [names[position] for position in find_columns(names, *source.columns)]
     kinds = {name: schema.field(name).type for name in chosen}
     for label in chosen[:2]:
@@ -65,6 +68,7 @@ def long_table(source: Source) -> LongTable | None:
         how = {"read_dictionary": texts, "buffer_size": _BUFFER_BYTES, "pre_buffer": False}
         with _opened(source.path, **how) as file:
             for batch in file.iter_batches(batch_size=BLOCK_ROWS, columns=chosen):
+                batch.validate(full=True)  # damaged places in a dictionary, text that is not UTF-8
                 done += batch.num_rows
                 yield [batch.column(name) for name in chosen], done
 
@@ -91,5 +95,5 @@ def _opened(path: Path, **how: Any) -> Iterator[Any]:
             compressed = isinstance(handle, gzip.GzipFile)
             content = pyarrow.BufferReader(handle.read()) if compressed else handle
             yield pyarrow.parquet.ParquetFile(content, **how)
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise ValueError(f"the Parquet data cannot be read: {error}") from error
