@@ -4,8 +4,8 @@ A table, or several that are read as one, is a frame or a file that is gone thro
 a block being three columns of PyArrow or pandas. The first time through, labels are numbered in the
 order in which they occur, and what is at fault is found; then the shape is known, and the second
 time through every response is put in its place (`irtkit.scatter`). While rows are few, numbers are
-remembered from the first time instead of being read again. So memory does not grow with the rows of
-a table, and a long table is never turned into a wide one.
+remembered from the first time instead of being read again. So what a dense matrix takes in memory
+does not grow with the rows of its table, which is never turned into a wide one.
 """
 
 from __future__ import annotations
