@@ -9,8 +9,8 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``marking``, ``advice``, ``codes``: what a written response counts as, and what to type if it
   counts as nothing
 - ``columns``, ``trials``: which column of a table means what, repeated trials
-- ``observed``, ``frames``, ``long_table``, ``responses``: observed cells, wide and long tables, the
-  response matrix
+- ``observed``, ``frames``, ``scatter``, ``long_table``, ``responses``: observed cells, wide and
+  long tables, the response matrix
 - ``io``: reading response matrices from files and memory, reading and writing tables
 - ``storage``: arrays and plain values in one file, for results and checkpoints
 - ``irf``: the item response function and item parameters

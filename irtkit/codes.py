@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MISSING = -1
 INVALID = -2
 _SHOWN = 80  # characters of a wrong value that a message repeats
-_LOOKED_AT = 1000
+LOOKED_AT = 1000
 """Most invalid cells that are looked at, evenly spaced."""
 INVALID_BYTE = INVALID % 256
 _REMEMBERED = 100_000
@@ -86,7 +86,7 @@ def refuse_invalid(
 
 def evenly(cells: NDArray[np.int64]) -> NDArray[np.int64]:
     """Some of the invalid cells, to tell from them what a table holds instead."""
-    return cells[:: -(-len(cells) // _LOOKED_AT)]
+    return cells[:: -(-len(cells) // LOOKED_AT)]
 
 
 def column_array(column: pd.Series[Any]) -> NDArray[Any]:

@@ -17,9 +17,9 @@ import numpy as np
 
 from irtkit.checks import check_unique
 from irtkit.codes import MISSING, refuse_invalid, response_codes
-from irtkit.frames import as_frame, read_wide, with_index
+from irtkit.frames import as_frame, as_table, read_wide, with_index
 from irtkit.labels import label_numbers, matrix_names
-from irtkit.long_table import COUNT, read_long
+from irtkit.long_table import COUNT, long_table_of, read_long
 from irtkit.marking import Marking
 from irtkit.observed import Observed
 from irtkit.trials import (
@@ -32,12 +32,13 @@ from irtkit.trials import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Hashable, Iterable, Sequence
 
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
     from irtkit.labels import Names
+    from irtkit.long_table import LongTable
 
     Columns: TypeAlias = str | Iterable[str]
     """The name of a column, or several."""
@@ -133,9 +134,11 @@ class ResponseMatrix:
                 values[cells.trials == 0] = MISSING
                 cells = values
         if isinstance(cells, np.ndarray):
-            if not (cells != MISSING).any():
+            if cells.max() == MISSING:
                 raise ValueError("values holds no response: every cell is missing")
             cells.flags.writeable = False
+        elif isinstance(cells, Observed) and not cells.n_cells:
+            raise ValueError("values holds no response: every cell is missing")
         self.respondents, self.items = names
         self.synthetic = _synthetic_marks(synthetic, self.n_respondents)
         self._cells = cells
@@ -407,10 +410,30 @@ class ResponseMatrix:
         """
         check_repeats(repeats)
         columns, marking = (respondent, item, response), Marking.of(threshold, right, wrong)
-        table = with_index(as_frame(frame))
-        again = repeats != "error"
-        cells, codes, names = read_long(table, columns, marking=marking, repeats=again)
-        return cls.of_rows(cells, codes, names, repeats=repeats, sparse=sparse)
+        table = long_table_of(with_index(as_table(frame)), columns)
+        return cls.of_long([table], marking=marking, repeats=repeats, sparse=sparse)
+
+    @classmethod
+    def of_long(
+        cls,
+        tables: Sequence[LongTable],
+        *,
+        marking: Marking,
+        repeats: Repeats = "error",
+        sparse: bool = False,
+    ) -> Self:
+        """Response matrix of long tables that are read block by block, one below the other.
+
+        Parameters
+        ----------
+        tables
+            At least one; each can be read several times.
+        marking
+            What counts as right and what as wrong.
+        repeats, sparse
+            As for `from_long`.
+        """
+        return cls._of(*read_long(tables, marking=marking, repeats=repeats, sparse=sparse))
 
     @classmethod
     def of_rows(

@@ -30,6 +30,7 @@ LAYERS = (
         "trials",
         "observed",
         "frames",
+        "scatter",
         "long_table",
         "responses",
         "io",

@@ -39,10 +39,11 @@ from irtkit.difficulty import compare_difficulties
 from irtkit.io import read_responses, write_table
 from irtkit.io.merging import merge_responses
 from irtkit.io.overview import overview
-from irtkit.io.reading import holds_logs, may_hold_repeats
+from irtkit.io.reading import holds_logs, repeats_of_part
 from irtkit.io.writing import format_by_name, side_tables, write_responses
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects import audit, shuffle_control
+from irtkit.trials import check_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -269,17 +270,19 @@ def merge_command(*, paths: tuple[Path, ...], out: Path, wide: bool, **options: 
     form = format_by_name(out, "wide" if wide else None)
     check_out(out, *paths, endings=("",))  # its name is known to be good
     how = how_to_read(options)
+    repeats = how.pop("repeats")
+    check_repeats(repeats)
     of_logs = [path for path in paths if holds_logs(path)]
     tables = [path for path in paths if path not in of_logs]
     matrices = []
     if of_logs:
         settings = without(how, FOR_TABLES) if tables else how
-        matrices.append(read_responses(of_logs, **settings))
+        one = repeats_of_part(of_logs[0], repeats) if tables else repeats
+        matrices.append(read_responses(of_logs, repeats=one, **settings))
     for path in tables:
         settings = without(how, FOR_LOGS) if of_logs else how
-        once = {} if may_hold_repeats(path) else {"repeats": "error"}
-        matrices.append(read_responses(path, **(settings | once)))
-    merged = merge_responses(matrices, repeats=how["repeats"])
+        matrices.append(read_responses(path, repeats=repeats_of_part(path, repeats), **settings))
+    merged = merge_responses(matrices, repeats=repeats)
     write_responses(merged, out, format=form)
     written = ", ".join(map(str, [out, *side_tables(out).values()]))
     click.echo(f"{merged}\n\nwrote {written}")

@@ -7,7 +7,7 @@ interpreted. A wide table is read by rows, a long one by columns.
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,10 +22,11 @@ from irtkit.columns import (
 )
 from irtkit.io.text import batches, records, rows, unguarded
 from irtkit.labels import label_names
+from irtkit.long_table import LongTable
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -100,10 +101,19 @@ def _frame(path: Path) -> pd.DataFrame:
 
 def read_long(source: Source) -> ResponseMatrix:
     """Read a table with a row per response, its columns named or recognised."""
-    import pyarrow as pa
+    return source.matrix_of_long(long_table(source))
 
+
+def long_table(source: Source) -> LongTable:
+    """Three columns of a table with a row per response."""
     separator, header = source.layout
     header = [header[k] for k in other_columns(header, source.ignore)]
     names = [header[position] for position in find_columns(header, *source.columns)]
-    found = list(batches(source.path, separator, names))
-    return source.matrix_of_long(pa.Table.from_batches(found))
+
+    def blocks() -> Iterator[tuple[Sequence[Any], int]]:
+        reached = [0]
+        for batch in batches(source.path, separator, names, reached=reached):
+            yield batch.columns, reached[-1]
+
+    size, name = source.path.stat().st_size, f"{source.path.name}: "
+    return LongTable((names[0], names[1]), blocks, size, is_text=True, name=name)

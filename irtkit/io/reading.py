@@ -10,6 +10,7 @@ import logging
 import os
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeGuard
 
@@ -19,14 +20,15 @@ from irtkit.io.memory import responses_of
 from irtkit.io.merging import merge_responses
 from irtkit.io.source import Source
 from irtkit.io.text import naming
-from irtkit.io.writing import is_side_table, with_side_tables
+from irtkit.io.writing import is_side_table, side_tables, with_side_tables
 from irtkit.responses import ResponseMatrix
 from irtkit.trials import check_repeats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from irtkit.io.source import Choice
+    from irtkit.long_table import LongTable
     from irtkit.responses import Columns, Repeats, Words
 
 
@@ -71,6 +73,7 @@ FORMATS = {
 }
 _TABLE = re.compile(r".*\.(csv|tsv|parquet|jsonl|jsonlines)(\.gz)?", re.IGNORECASE)
 """Names of tables in a folder: by its content any text may be one."""
+_LONG = {"parquet": parquet.long_table, "long": delimited.long_table}
 _SHAPES = frozenset({"wide", "long"})
 _LOGGER = logging.getLogger("irtkit")
 
@@ -101,7 +104,8 @@ def read_responses(
         A file, plain or gzip; or a folder, a pattern such as ``runs/*.eval`` or a list of paths,
         whose evaluation logs, of any harness, or whose tables, make one matrix. Labels are kept as
         they are written: ``007`` and ``NA`` are respondents like any other. A cell that is empty,
-        NA or nan is missing.
+        NA or nan is missing. A long table is read block by block, so that its rows are never all
+        in memory, and the long tables of a folder are read as one.
 
         Or a wide or long data frame of pandas, polars, PyArrow or another library that narwhals
         knows, whose columns are recognised as in files (`ResponseMatrix.from_frame` and
@@ -254,9 +258,10 @@ def as_responses(given: object, **reading: Any) -> ResponseMatrix:
 
 def _understood(responses: ResponseMatrix, what: str, source: Source) -> ResponseMatrix:
     """Say what was read."""
-    successes = responses.observed.successes if responses.is_sparse else responses.successes
-    if source.right is not None and not successes.max():
-        raise ValueError(f"no response is right: right={source.right!r} occurs nowhere")
+    if source.right is not None:
+        successes = responses.observed.successes if responses.is_sparse else responses.successes
+        if not successes.max():
+            raise ValueError(f"no response is right: right={source.right!r} occurs nowhere")
     _LOGGER.info(
         "%s respondents × %s items from %s",
         f"{responses.n_respondents:,}",
@@ -278,10 +283,15 @@ def holds_logs(path: str | os.PathLike[str]) -> bool:
     return any(logs.log_format_of(file) is not None for file in logs.files_of(path))
 
 
-def may_hold_repeats(path: str | os.PathLike[str]) -> bool:
-    """Whether the format has room for several responses of a respondent to an item."""
+def repeats_of_part(path: str | os.PathLike[str], repeats: Repeats) -> Repeats:
+    """How to take repeats in one of several files, so that all merged are as if read as one.
+
+    A format that has no room for them has none.
+    """
     several = Path(path).is_dir() or logs.is_pattern(os.fspath(path))
-    return several or format_of(path) not in {"wide", "py-irt"}
+    if not several and format_of(path) == "py-irt":
+        return "error"
+    return "count" if repeats.startswith("mean") else repeats
 
 
 def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMatrix:
@@ -302,19 +312,43 @@ def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMa
         )
     found.skipped = [file for file in found.skipped if file not in tables]
     log_matrix.warn_of_skipped(found)
-    matrices = []
+    parts = []
     for file in tables:
         with naming(file):
-            kept = source.repeats if may_hold_repeats(file) else "error"
-            one = replace(source, path=file, head=_head(file), repeats=kept)
-            read = FORMATS[_format_name(one, None)].read
-            matrices.append(with_side_tables(read(one), file))
+            one = replace(
+                source, path=file, head=_head(file), repeats=repeats_of_part(file, source.repeats)
+            )
+            parts.append((one, _format_name(one, None)))
+    if not any(map(side_tables, tables)):
+        long = _long_tables(parts)
+        if len(long) == len(parts):
+            return source.matrix_of_long(*long)
+    matrices = []
+    for one, name in parts:
+        with naming(one.path):
+            matrices.append(with_side_tables(FORMATS[name].read(one), one.path))
     return merge_responses(matrices, repeats=source.repeats)
 
 
 def is_table(file: Path) -> bool:
     """Whether a file in a folder goes by the name of a table."""
     return _TABLE.fullmatch(file.name) is not None
+
+
+def _long_tables(parts: Iterable[tuple[Source, str]]) -> list[LongTable]:
+    """Files that can be read as one long table, up to the first that is none of these."""
+    found: list[LongTable] = []
+    for source, form in parts:
+        with naming(source.path):
+            if form not in _LONG or (table := _LONG[form](source)) is None or not table.is_text:
+                break
+            found.append(replace(table, blocks=partial(_blocks, table, source.path)))
+    return found
+
+
+def _blocks(table: LongTable, file: Path) -> Iterator[tuple[Sequence[Any], int]]:
+    with naming(file):
+        yield from table.blocks()
 
 
 def _format_name(source: Source, requested: str | None) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from irtkit.columns import Roles
+    from irtkit.long_table import LongTable
     from irtkit.responses import Columns, Repeats, Words
 
     Choice = str | Sequence[str] | None
@@ -65,21 +66,12 @@ class Source:
             return self.shape == "long"
         return is_long([header[k] for k in other_columns(header, self.ignore)], self.columns)
 
-    def matrix_of_long(self, table: Any) -> ResponseMatrix:
-        """Response matrix of a long table."""
+    def matrix_of_long(self, *tables: LongTable) -> ResponseMatrix:
+        """Response matrix of long tables, one below the other."""
         if self.keep is not None:
             raise ValueError("keep= names the items of a wide table, but this one is long")
-        respondent, item, response = self.columns
-        return ResponseMatrix.from_long(
-            table,
-            respondent=respondent,
-            item=item,
-            response=response,
-            threshold=self.threshold,
-            right=self.right,
-            wrong=self.wrong,
-            repeats=self.repeats,
-            sparse=self.sparse,
+        return ResponseMatrix.of_long(
+            tables, marking=self.marking, repeats=self.repeats, sparse=self.sparse
         )
 
     def matrix_of_wide(self, table: Any) -> ResponseMatrix:

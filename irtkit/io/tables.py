@@ -200,7 +200,7 @@ def _from_csv(file: Path) -> pd.DataFrame:
     text = pa.schema([(name, pa.string()) for name in names])
 
     def table(*null: str) -> Any:
-        how = {"null_values": ["", *null], "quoted_strings_can_be_null": False}
+        how: Any = {"null_values": ["", *null], "quoted_strings_can_be_null": False}
         return pa.Table.from_batches(batches(file, separator, names, **how)).cast(text)
 
     cells = typed = table()

@@ -15,14 +15,18 @@ from __future__ import annotations
 import contextlib
 import csv
 import gzip
+import itertools
+import os
 import re
 import zlib
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from irtkit.files import open_bytes, open_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 SEPARATORS = (",", "\t", ";")
@@ -136,16 +140,47 @@ def refuse_faults(path: Path, separator: str) -> None:
         pass
 
 
-def batches(path: Path, separator: str, names: list[str], **conversion: Any) -> Iterator[Any]:
+def is_sound(blocks: Iterable[bytes], separator: str) -> bool:
+    """Whether every other quote begins a cell and those between end one.
+
+    Two quotes in a row, the one ending and the other beginning, stand for one in a cell. Text of
+    which this is not true may be as it should all the same; the csv module knows.
+    """
+    edge = np.zeros(256, np.bool_)
+    edge[[*b'\n\r"', ord(separator)]] = True
+    inside, known = 0, b"\n"  # the last byte looked at, and one whose neighbour was not known
+    for block in itertools.chain(blocks, [b"\n"]):
+        text = np.frombuffer(known + block, np.uint8)
+        quotes = np.flatnonzero(text[1:-1] == ord('"')) + 1
+        begin, end = quotes[inside::2], quotes[1 - inside :: 2]
+        if not (edge[text[begin - 1]].all() and edge[text[end + 1]].all()):
+            return False
+        inside = (inside + len(quotes)) % 2
+        known = text[-2:].tobytes()
+    return not inside
+
+
+def batches(
+    path: Path,
+    separator: str,
+    names: list[str],
+    *,
+    reached: list[int] | None = None,
+    **conversion: Any,
+) -> Iterator[Any]:
     """Record batches of pyarrow with these columns as text, numbered by a dictionary of each batch.
 
     An empty cell is null; the first batch is empty, so that there is one. A few blocks of the file
-    at most are in memory. The names are those of `layout`, each of them there once.
+    at most are in memory. The names are those of `layout`, each of them there once. How many bytes
+    of the file have been read with a batch is the one entry of `reached`.
     """
     import pyarrow.csv
 
     if _has_quotes(path):
-        refuse_faults(path, separator)
+        with open_bytes(path) as handle:
+            sound = is_sound(iter(lambda: handle.read(_BLOCK_BYTES), b""), separator)
+        if not sound:
+            refuse_faults(path, separator)
     words = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
     yield pyarrow.record_batch([pyarrow.array([], words)] * len(names), names)
     try:
@@ -165,7 +200,10 @@ def batches(path: Path, separator: str, names: list[str], **conversion: Any) -> 
                     **{"null_values": [""], **conversion},
                 ),
             )
-            yield from map(_unguarded, reader)
+            for batch in reader:
+                if reached is not None:  # the file as it lies there, which may be compressed
+                    reached[:] = [os.lseek(handle.fileno(), 0, os.SEEK_CUR)]
+                yield _unguarded(batch)
     except pyarrow.ArrowInvalid:
         refuse_faults(path, separator)
         raise

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from irtkit.io import text
 from irtkit.io.text import (
     batches,
     guarded,
+    is_sound,
     layout,
     naming,
     refuse_faults,
@@ -113,3 +116,28 @@ def test_any_cell_comes_back_and_none_is_run(cell: str) -> None:
     assert unguarded(written) == cell
     assert not written.startswith(tuple("=@\t\r"))
     assert written[:1] not in {"+", "-"} or set(written) <= set("+-.e0123456789E")
+
+
+@settings(derandomize=True, max_examples=1000)
+@given(text=st.text('",\n\ra ', max_size=12), size=st.integers(1, 5))
+def test_sound_text_is_read_by_the_csv_module(text: str, size: int) -> None:
+    written = text.encode()
+    blocks = [written[k : k + size] for k in range(0, len(written), size)]
+    if is_sound(blocks, ","):
+        list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    assert is_sound(blocks, ",") == is_sound([written], ",")
+
+
+@pytest.mark.parametrize(
+    ("text", "sound"),
+    [
+        ('"a","b ""c"" d"\r\n"","\n"', True),
+        ('a,b\n"""c""",1', True),
+        ('a,"b', False),
+        ('a,"b"c', False),
+        ('a,b"c"', False),
+    ],
+)
+def test_quotes_are_sound_where_they_are_around_cells(text: str, *, sound: bool) -> None:
+    assert is_sound([text.encode()], ",") is sound
+    assert is_sound([bytes([byte]) for byte in text.encode()], ",") is sound
