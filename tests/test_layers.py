@@ -32,6 +32,7 @@ LAYERS = (
         "frames",
         "long_table",
         "responses",
+        "metrics",
         "io",
         "storage",
         "irf",

@@ -12,6 +12,7 @@ import click
 from irtkit.calibration import fit
 from irtkit.calibration.variational.options import Variational
 from irtkit.io import read_responses
+from irtkit.io.metric_files import is_file
 from irtkit.io.text import layout, naming, rows
 from irtkit.irf import MODELS
 from irtkit.simulation import add_synthetic
@@ -106,6 +107,25 @@ def reading_and_fitting(command: Callable[..., Any]) -> Callable[..., Any]:
     return _with_options(command, options)
 
 
+def with_metrics(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that score the items by further metrics."""
+    options = [
+        click.option(
+            "--metrics",
+            metavar="FILE|NAMES",
+            help="Score the items by further metrics: of a long or wide table, or those named that "
+            "the logs hold (irtkit inspect lists them).",
+        ),
+        click.option(
+            "--higher-is-better",
+            metavar="NAMES",
+            help="With --metrics: those that are better when higher, or none; all others are "
+            "better when lower.",
+        ),
+    ]
+    return _with_options(command, options)
+
+
 def reading_only(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that say how responses are read, alone."""
     return _with_options(command, reading)
@@ -176,7 +196,18 @@ def fitted(
             seed=options["seed"],
             quadrature=quadrature,
             standard_errors=standard_errors or options["method"] == "vi",  # they cost nothing there
+            **_metrics(options),
         )
+
+
+def _metrics(options: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of `irtkit.fit` that score the items: a file, or names with commas between."""
+    metrics, higher = options.get("metrics"), options.get("higher_is_better")
+    if metrics is not None and not is_file(metrics):
+        metrics = metrics.split(",")
+    if higher is not None:
+        higher = [] if higher in {"", "none"} else higher.split(",")
+    return {"metrics": metrics, "higher_is_better": higher}
 
 
 def _method(options: dict[str, Any]) -> Any:

@@ -15,9 +15,9 @@
 from irtkit.difficulty.average_error import average_error, average_error_interval, expected_error
 from irtkit.difficulty.comparison import DifficultyComparison, compare_difficulties
 from irtkit.difficulty.held_out import held_out_predictions
-from irtkit.difficulty.quality_standard import QualityStandard, quality_standard
 from irtkit.difficulty.spearman_score import SpearmanScore, spearman_score
 from irtkit.difficulty.task_signals import absolute_error, detection_score, misclassifications
+from irtkit.metrics import QualityStandard, quality_standard
 
 __all__ = [
     "DifficultyComparison",

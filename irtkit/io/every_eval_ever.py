@@ -4,6 +4,7 @@
 what the results are and which model it was. The response is ``evaluation.is_correct``. Where that
 is absent, or contradicts the score, neither counts unasked. Lines of one sample with different
 ``evaluation_result_id`` are marks by different metrics, chosen with ``filter=``, and no repeats.
+Tokens and milliseconds are kept beside them.
 https://github.com/evaleval/every_eval_ever
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 import functools
 import math
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from irtkit.io.json_text import companion, json_lines
@@ -23,6 +25,11 @@ if TYPE_CHECKING:
 
 NAME = "every-eval-ever"
 _CORRECT, _SCORE = "is_correct", "score"
+_EFFORT = {
+    "token_usage": (Measure("output_tokens"), Measure("total_tokens")),
+    "performance": (Measure("latency_ms"),),
+}
+"""Numbers that are no marks, by the field that holds them."""
 _VERSION_READ = "0.3"
 _SUFFIX = "_samples"
 _ENDINGS = (".jsonl", ".jsonl.gz")
@@ -65,7 +72,8 @@ def read(path: Path, known: Known = ()) -> list[Samples]:
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(f"line {line}: {error}") from error
     for samples in found.values():
-        if len({measure.filter for measure in samples.scores}) == 1:
+        marks = samples.scores.keys() - samples.not_marks
+        if len({measure.filter for measure in marks}) == 1:
             samples.scores = {Measure(m.metric): kept for m, kept in samples.scores.items()}
     return list(found.values())
 
@@ -106,6 +114,7 @@ def _add(
         if correct != score and not samples.doubt and _at_odds(correct, score):
             held = "no is_correct" if math.isnan(correct) else f"is_correct {bool(correct)}"
             samples.doubt = f"sample {item!r} has {held} and a score of {score:g}"
+    samples.add_numbers(position, record, _EFFORT)
 
 
 _measure = functools.lru_cache(maxsize=1000)(Measure)
@@ -130,6 +139,7 @@ def _begun(path: Path, record: dict[str, Any], aggregate: dict[str, Any], known:
         respondent,
         name_of(record.get("evaluation_name"), "evaluation_name"),
         written=str(written or ""),
+        not_marks=frozenset(chain.from_iterable(_EFFORT.values())),
         default=_CORRECT,
         about=metadata_of(fields, ("id", "name")) | details,
         known=known,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from irtkit.responses import ResponseMatrix
 from irtkit.trials import check_repeats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -79,7 +80,11 @@ def matrix_of(
         raise ValueError("the logs hold no response: every score is missing")
     matrix = ResponseMatrix.of_rows(cells, codes, names, repeats=repeats, sparse=sparse)
     described = [(keys[k][0], logs.described[int(k), contents[int(k)]]) for k in used]
-    return matrix.with_tables(_item_table(labels, described), _respondent_table(readings))
+    return matrix.with_tables(
+        _item_table(labels, described),
+        _respondent_table(readings),
+        _metrics(readings, rows, columns, labels),
+    )
 
 
 def _codes(
@@ -310,3 +315,80 @@ def _respondent_table(readings: list[Reading]) -> Any:
     names = dict.fromkeys(name for known in about.values() for name in known)
     columns = {name: _of_one_kind([known.get(name) for known in about.values()]) for name in names}
     return pd.DataFrame(columns, index=list(about))
+
+
+def metric_names(readings: Iterable[Reading]) -> dict[tuple[tuple[str, str], Measure], str]:
+    """Name of every measure of a format and task: of its metric, by several filters also of that.
+
+    There are none where all logs have their mark alone.
+    """
+    kinds: dict[tuple[str, str], dict[Measure, None]] = {}
+    for reading in readings:
+        kinds.setdefault(reading.kind, {}).update(dict.fromkeys(reading.samples.scores))
+    if all(len(measures) == 1 for measures in kinds.values()):
+        return {}
+    by = Counter((kind, one.metric) for kind, measures in kinds.items() for one in measures)
+    return {
+        (kind, one): str(one) if by[kind, one.metric] > 1 else one.metric
+        for kind, measures in kinds.items()
+        for one in measures
+    }
+
+
+def _metrics(
+    readings: list[Reading],
+    rows: dict[str, int],
+    columns: NDArray[np.int64],
+    labels: tuple[str, ...],
+) -> Any:
+    """All numbers of all answers, of repeats their mean, where there are others than marks.
+
+    A row per number takes memory as the logs do, whatever names they have, and a column per metric
+    would not.
+    """
+    names = metric_names(readings)
+    if not names:
+        return None
+    import pandas as pd
+
+    metrics: dict[str, int] = {}
+    number = np.min_scalar_type(-len(labels) - 1)
+    parts, of = [], []
+    for reading in readings:
+        row = rows[reading.samples.respondent]
+        for measure, scores in reading.samples.scores.items():
+            positions, values = _means(*scores)
+            if len(values):
+                metric = metrics.setdefault(names[reading.kind, measure], len(metrics))
+                parts.append((columns[reading.numbers[positions]].astype(number), values))
+                of.append((row, metric, len(values)))
+    places, values = (np.concatenate(part) for part in zip(*parts, strict=True))
+    row_of, metric_of, lengths = zip(*of, strict=True)
+    coded: dict[str, tuple[Any, Iterable[str]]] = {
+        "respondent": (np.repeat(_small(row_of), lengths), rows),
+        "item": (places, labels),
+        "metric": (np.repeat(_small(metric_of), lengths), metrics),
+    }
+    table = {
+        kind: pd.Categorical.from_codes(codes, pd.Index(list(names)))
+        for kind, (codes, names) in coded.items()
+    }
+    return pd.DataFrame({**table, "value": values}, copy=False)
+
+
+def _small(codes: Sequence[int]) -> NDArray[np.signedinteger[Any]]:
+    """Codes in the fewest bytes."""
+    return np.array(codes, np.min_scalar_type(-max(codes) - 1))
+
+
+def _means(
+    positions: NDArray[np.int64], values: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Positions of the items that have values, each once, and the mean of these."""
+    known = ~np.isnan(values)
+    if not known.all():
+        positions, values = positions[known], values[known]
+    if (np.diff(positions) > 0).all():
+        return positions, values
+    once, place, count = np.unique(positions, return_inverse=True, return_counts=True)
+    return once, np.bincount(place, values) / count

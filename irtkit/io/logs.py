@@ -24,6 +24,7 @@ from irtkit.io import (
     openml,
     swe_bench,
 )
+from irtkit.io.samples import scores_of
 from irtkit.io.source import HEAD_BYTES
 from irtkit.io.text import naming
 
@@ -101,10 +102,15 @@ class Logs:
             numbers.append(number)
             contents.append(kept.content)
         samples.items = {}
-        samples.scores = {
-            measure: (np.array(positions, np.int64), np.array(values, np.float64))
-            for measure, (positions, values) in samples.scores.items()
-        }
+        places: dict[int, NDArray[np.int64]] = {}  # measures may share a list of positions
+        arrays = {}
+        for measure, (positions, values) in samples.scores.items():
+            if id(positions) not in places:
+                places[id(positions)] = np.array(positions, np.int64)
+            scores = scores_of(values)
+            if measure not in samples.not_marks or not np.isnan(scores).all():
+                arrays[measure] = places[id(positions)], scores
+        samples.scores = arrays
         self.readings.append(Reading(samples, np.array(numbers, np.int64), contents))
 
 
