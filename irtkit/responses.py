@@ -720,9 +720,9 @@ def _of_answers(
         raise ValueError(f"metrics has no column {min(absent)!r}; it must have {_METRICS}")
     columns: dict[str, Any] = {}
     for kind, labels in (("respondent", respondents), ("item", items)):
-        given = metrics[kind]
-        text = given if isinstance(given.dtype, pd.CategoricalDtype) else given.map(str)
-        columns[kind] = pd.Categorical(text, list(labels))
+        codes, names = pd.factorize(metrics[kind])
+        places = pd.Index(labels).get_indexer(pd.Index([str(name) for name in names]))
+        columns[kind] = pd.Categorical.from_codes(np.append(places, -1)[codes], pd.Index(labels))
     known = np.logical_and(*(column.codes >= 0 for column in columns.values()))
     columns |= {"metric": pd.Categorical(metrics["metric"]), "value": metrics["value"].to_numpy()}
     table = pd.DataFrame(columns, copy=False)

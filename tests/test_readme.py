@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import irtkit
@@ -70,3 +71,27 @@ def test_logs_become_suspect_items_with_texts_and_a_table_of_systems(
     suspects, systems = printed.getvalue().split("respondent")[:2]
     assert re.search("quiz/7 .*negative discrimination.*question 7", suspects)
     assert "system-5" in systems.split("\n")[1]
+
+
+def test_metrics_of_logs_and_of_a_file_stand_beside_the_items(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = irtkit.simulate_responses(
+        irtkit.ItemParameters.from_difficulty(np.ones(20), np.linspace(-2, 2, 20)),
+        np.linspace(-2, 2, 30),
+    )
+    places = pd.MultiIndex.from_product([right.respondents, right.items])
+    measured = pd.DataFrame({"f1": right.values.ravel() * 0.8}, index=places)
+    measured["total_time"] = np.tile(np.arange(20.0), 30)
+    measured = measured.rename_axis(["model", "item"]).reset_index()
+    monkeypatch.chdir(tmp_path)
+    measured.to_csv("metrics.csv", index=False)
+    right.to_frame().to_csv("results.csv")
+    long = measured.rename(columns={"model": "respondent"})
+    runs = right.with_tables(metrics=long.melt(["respondent", "item"], var_name="metric"))
+    codes = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    code = next(code for code in codes if "higher_is_better" in code)
+    printed = StringIO()
+    with redirect_stdout(printed):
+        exec(code, {"irtkit": irtkit, "runs": runs})  # noqa: S102  # the README is ours
+    assert "average_error  difficulty  quality_standard" in printed.getvalue()

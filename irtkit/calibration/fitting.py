@@ -209,6 +209,15 @@ def fit(
     >>> result = irtkit.fit(responses, "2PL")
     >>> result.converged, [bool(a < 0) for a in result.items["discrimination"]]
     (True, [False, False, True])
+
+    Beside them, how long the first respondent took:
+
+    >>> import pandas as pd
+    >>> seconds = pd.DataFrame({"item": responses.items, "seconds": [1, 2, 4]})
+    >>> seconds["respondent"] = responses.respondents[0]
+    >>> result = irtkit.fit(responses, metrics=seconds, higher_is_better=[])
+    >>> result.items["quality_standard"].round(2).to_dict()
+    {'item-1': 0.0, 'item-2': 0.33, 'item-3': 1.0}
     """
     for option in (name for name in reading if name not in READING):
         of_variational = option in Variational.__dataclass_fields__
@@ -231,7 +240,8 @@ def fit(
         _check_mesh(mesh)
     responses = as_responses(responses, **reading)
     check_data(responses, synthetic)
-    quality = _quality(responses, metrics, higher_is_better, synthetic=synthetic == "ordinary")
+    ordinary = synthetic == "ordinary"
+    quality = quality_of(responses, as_metrics(metrics), higher_is_better, synthetic=ordinary)
     if mesh is not None:
         refuse_sparse(responses, "mesh")
     batches: dict[str, Any] = {}
@@ -258,21 +268,6 @@ def fit(
     for text in result.warnings:
         warnings.warn(text, stacklevel=2)
     return result
-
-
-def _quality(
-    responses: ResponseMatrix,
-    metrics: Any,
-    higher_is_better: Mapping[str, bool] | Collection[str] | None,
-    *,
-    synthetic: bool,
-) -> QualityStandard | None:
-    """Score the items by further metrics, where there are any."""
-    if metrics is None:
-        if higher_is_better is not None:
-            raise ValueError("higher_is_better= is for metrics=, which names none")
-        return None
-    return quality_of(responses, as_metrics(metrics), higher_is_better, synthetic=synthetic)
 
 
 def _with_quality(result: FitResult, quality: QualityStandard) -> FitResult:

@@ -12,9 +12,10 @@ import click
 from irtkit.calibration import fit
 from irtkit.calibration.variational.options import Variational
 from irtkit.io import read_responses
-from irtkit.io.metric_files import is_file
+from irtkit.io.metric_files import as_metrics, is_file
 from irtkit.io.text import layout, naming, rows
 from irtkit.irf import MODELS
+from irtkit.metrics import quality_of
 from irtkit.simulation import add_synthetic
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from irtkit.calibration import FitResult
+    from irtkit.metrics import QualityStandard
     from irtkit.responses import ResponseMatrix
 
 
@@ -185,6 +187,7 @@ def fitted(
 ) -> FitResult:
     """Fit as the options say, silently: what is printed says what the fit warns of."""
     method, quadrature = _method(options), _quadrature(options["quadrature"])
+    quality = _quality(responses, options)
     for handler in logging.getLogger("irtkit").handlers:
         handler.flush()  # what was read
     with warnings.catch_warnings(action="ignore", category=UserWarning):
@@ -196,18 +199,18 @@ def fitted(
             seed=options["seed"],
             quadrature=quadrature,
             standard_errors=standard_errors or options["method"] == "vi",  # they cost nothing there
-            **_metrics(options),
+            metrics=quality,
         )
 
 
-def _metrics(options: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of `irtkit.fit` that score the items: a file, or names with commas between."""
+def _quality(responses: ResponseMatrix, options: dict[str, Any]) -> QualityStandard | None:
+    """Score of the items by a file of metrics, or by names with commas between."""
     metrics, higher = options.get("metrics"), options.get("higher_is_better")
-    if metrics is not None and not is_file(metrics):
-        metrics = metrics.split(",")
+    if metrics is not None:
+        metrics = as_metrics(metrics) if is_file(metrics) else metrics.split(",")
     if higher is not None:
         higher = [] if higher in {"", "none"} else higher.split(",")
-    return {"metrics": metrics, "higher_is_better": higher}
+    return quality_of(responses, metrics, higher)
 
 
 def _method(options: dict[str, Any]) -> Any:

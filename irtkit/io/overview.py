@@ -87,14 +87,14 @@ class Overview:
         lines += [printable(note) for note in self.notes]
         if self.problem:
             return "\n".join([*lines, "", f"cannot be fitted: {printable(self.problem)}"])
-        lines += ["", "to fit it:", f"  {self.command}"]
         if self.metrics_options:
             lines += [
-                "to score its items by what else was measured, add (of these what you want; here",
-                "scores are better when higher, other numbers when lower: correct what is not so)",
+                "",
+                "to score the items by what else was measured, add to the command below, of these",
+                "(scores are taken for better when higher, other numbers when lower: correct it)",
                 f"  {printable(self.metrics_options)}",
             ]
-        return "\n".join(lines)
+        return "\n".join([*lines, "", "to fit it:", f"  {self.command}"])
 
 
 def overview(path: str | os.PathLike[str]) -> Overview:

@@ -29,8 +29,8 @@ def quality_of(
     higher_is_better: Mapping[str, bool] | Collection[str] | None,
     *,
     synthetic: bool = False,
-) -> QualityStandard:
-    """Kolena's score of the items of a response matrix.
+) -> QualityStandard | None:
+    """Kolena's score of the items of a response matrix; None without metrics.
 
     Parameters
     ----------
@@ -51,8 +51,12 @@ def quality_of(
         If metrics are nothing of that.
     ValueError
         If a name is not among those of the responses, a label is not, or the directions are
-        missing.
+        missing, or are all there is.
     """
+    if metrics is None:
+        if higher_is_better is not None:
+            raise ValueError("higher_is_better= is for metrics=, which names none")
+        return None
     if isinstance(metrics, QualityStandard):
         if higher_is_better is not None:
             raise ValueError("leave higher_is_better= out: a QualityStandard has its directions")
