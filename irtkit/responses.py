@@ -720,9 +720,13 @@ def _of_answers(
         raise ValueError(f"metrics has no column {min(absent)!r}; it must have {_METRICS}")
     columns: dict[str, Any] = {}
     for kind, labels in (("respondent", respondents), ("item", items)):
-        codes, names = pd.factorize(metrics[kind])
-        places = pd.Index(labels).get_indexer(pd.Index([str(name) for name in names]))
-        columns[kind] = pd.Categorical.from_codes(np.append(places, -1)[codes], pd.Index(labels))
+        given, wanted = metrics[kind], pd.Index(labels)
+        if isinstance(given.dtype, pd.CategoricalDtype) and given.cat.categories.equals(wanted):
+            columns[kind] = given.array  # a reader's own, which may be long
+            continue
+        codes, names = pd.factorize(given)
+        places = wanted.get_indexer(pd.Index([str(name) for name in names]))
+        columns[kind] = pd.Categorical.from_codes(np.append(places, -1)[codes], wanted)
     known = np.logical_and(*(column.codes >= 0 for column in columns.values()))
     columns |= {"metric": pd.Categorical(metrics["metric"]), "value": metrics["value"].to_numpy()}
     table = pd.DataFrame(columns, copy=False)

@@ -101,23 +101,28 @@ def _add(
     evaluation = get("evaluation")
     if not isinstance(evaluation, dict):
         raise ValueError(f"'evaluation' must be an object, got {evaluation!r:.80}")
-    correct, score = score_of(evaluation.get(_CORRECT)), score_of(evaluation.get(_SCORE))
+    correct, score = evaluation.get(_CORRECT), evaluation.get(_SCORE)
+    correct = 1.0 if correct is True else 0.0 if correct is False else score_of(correct)
+    score = score if score.__class__ is float else score_of(score)
     if correct is None or score is None:
         raise ValueError(f"is_correct and score must be numbers, got {evaluation!r:.80}")
     by = "" if result is None else filters.get(result)
     if by is None:
         by = filters[str(result)] = name_of(result, "evaluation_result_id")
+    of_correct, of_score = _measures(by)
     if correct == correct or score != score:  # noqa: PLR0124 - whether it is no NaN, the fast way
-        samples.add(position, _measure(_CORRECT, by), correct)
+        samples.add(position, of_correct, correct)
     if score == score:  # noqa: PLR0124
-        samples.add(position, _measure(_SCORE, by), score)
+        samples.add(position, of_score, score)
         if correct != score and not samples.doubt and _at_odds(correct, score):
             held = "no is_correct" if math.isnan(correct) else f"is_correct {bool(correct)}"
             samples.doubt = f"sample {item!r} has {held} and a score of {score:g}"
     samples.add_numbers(position, record, _EFFORT)
 
 
-_measure = functools.lru_cache(maxsize=1000)(Measure)
+@functools.lru_cache(maxsize=1000)
+def _measures(by: str) -> tuple[Measure, Measure]:
+    return Measure(_CORRECT, by), Measure(_SCORE, by)
 
 
 def _begun(path: Path, record: dict[str, Any], aggregate: dict[str, Any], known: Known) -> Samples:

@@ -259,7 +259,11 @@ def _contents(logs: Logs, readings: list[Reading]) -> dict[int, str | None]:
     """Content of each item, which must not differ between logs."""
     found: dict[int, str | None] = {}
     source: dict[int, Samples] = {}
+    latest: dict[str, list[str | None]] = {}
     for reading in readings:
+        if latest.get(reading.samples.task) is reading.contents:  # as the log before has them
+            continue
+        latest[reading.samples.task] = reading.contents
         for number, content in zip(reading.numbers.tolist(), reading.contents, strict=True):
             known = found.setdefault(number, content)
             if known is content:
@@ -329,10 +333,15 @@ def metric_names(readings: Iterable[Reading]) -> dict[tuple[tuple[str, str], Mea
         return {}
     by = Counter((kind, one.metric) for kind, measures in kinds.items() for one in measures)
     return {
-        (kind, one): str(one) if by[kind, one.metric] > 1 else one.metric
+        (kind, one): _whole(str(one) if by[kind, one.metric] > 1 else one.metric)
         for kind, measures in kinds.items()
         for one in measures
     }
+
+
+def _whole(name: str) -> str:
+    """A name that a file can hold: JSON may name half of a character."""
+    return name if name.isascii() else name.encode("utf-8", "replace").decode()
 
 
 def _metrics(
@@ -354,14 +363,21 @@ def _metrics(
     metrics: dict[str, int] = {}
     number = np.min_scalar_type(-len(labels) - 1)
     parts, of = [], []
+    runs: dict[tuple[str, str], list[Reading]] = {}
     for reading in readings:
-        row = rows[reading.samples.respondent]
-        for measure, scores in reading.samples.scores.items():
-            positions, values = _means(*scores)
+        runs.setdefault(reading.run, []).append(reading)
+    for (respondent, _), run in runs.items():
+        found: dict[str, list[tuple[Any, Any]]] = {}
+        for reading in run:
+            for measure, (positions, values) in reading.samples.scores.items():
+                places = columns[reading.numbers[positions]]
+                found.setdefault(names[reading.kind, measure], []).append((places, values))
+        for name, several in found.items():
+            places, values = _means(*(np.concatenate(part) for part in zip(*several, strict=True)))
             if len(values):
-                metric = metrics.setdefault(names[reading.kind, measure], len(metrics))
-                parts.append((columns[reading.numbers[positions]].astype(number), values))
-                of.append((row, metric, len(values)))
+                metric = metrics.setdefault(name, len(metrics))
+                parts.append((places.astype(number), values))
+                of.append((rows[respondent], metric, len(values)))
     places, values = (np.concatenate(part) for part in zip(*parts, strict=True))
     row_of, metric_of, lengths = zip(*of, strict=True)
     coded: dict[str, tuple[Any, Iterable[str]]] = {
@@ -382,13 +398,13 @@ def _small(codes: Sequence[int]) -> NDArray[np.signedinteger[Any]]:
 
 
 def _means(
-    positions: NDArray[np.int64], values: NDArray[np.float64]
+    places: NDArray[np.int64], values: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Positions of the items that have values, each once, and the mean of these."""
+    """Places of the items that have values, each once, and the mean of these."""
     known = ~np.isnan(values)
     if not known.all():
-        positions, values = positions[known], values[known]
-    if (np.diff(positions) > 0).all():
-        return positions, values
-    once, place, count = np.unique(positions, return_inverse=True, return_counts=True)
-    return once, np.bincount(place, values) / count
+        places, values = places[known], values[known]
+    if (np.diff(places) > 0).all():
+        return places, values
+    once, which, count = np.unique(places, return_inverse=True, return_counts=True)
+    return once, np.bincount(which, values) / count

@@ -120,6 +120,13 @@ def test_names_without_end_take_memory_as_the_log_does(tmp_path: Path, make: Any
     assert responses.metrics.memory_usage(index=False).sum() < 500 * 3000
 
 
+def test_a_name_with_half_a_character_is_no_error(tmp_path: Path, make: Any) -> None:
+    scores = {"scores": {"match": {"value": "C"}, "\ud800é": {"value": 0.5}}}
+    make.write_inspect(tmp_path, [make.inspect_sample("a", "C") | scores])
+    found = table(read_responses(tmp_path / "log.eval", metric="match"))
+    assert found == {("sums/a", "match"): 1.0, ("sums/a", "?é"): 0.5}
+
+
 @pytest.mark.parametrize(
     ("values", "scores"),
     [
