@@ -2,7 +2,8 @@
 
 - ``average_error``: share of real respondents that got the item wrong, and the same share as the
   item response model expects it;
-- ``quality_standard``: several metrics of every answer on one scale (Kolena's difficulty score);
+- ``quality_standard``: several metrics of every answer on one scale (Kolena's difficulty score, in
+  `irtkit.metrics`, below the fit that puts it beside its items);
 - ``task_signals``: metrics of single answers from predictions and truths;
 - ``held_out``: what models and average error say about responses they have not seen, the latter
   by the additive logistic model of ``additive``;

@@ -344,6 +344,8 @@ def _add_quality_standard(
     scores, settings = quality
     told = f"{quality_sentence(np.asarray(scores, float), settings)}." if settings else ""
     both = table.assign(score=scores)[["average_error", "score"]].dropna()
+    if both.empty:
+        return told
     one, other = (levels(both[name]) for name in both)
     if np.array_equal(one, other):
         return f"quality_standard has the ranks of average_error, and is left out. {told}".strip()

@@ -147,7 +147,8 @@ def read_responses(
         The items of logs are ``task/item``, in the order of the files' names. Samples that failed
         are missing, not wrong. Of several runs of one respondent on the same items of a task the
         newest counts, which a warning says. What the logs tell of items and respondents is in
-        ``item_table`` and ``respondent_table``.
+        ``item_table`` and ``respondent_table``, and what else was measured of the answers (further
+        scores, tokens, seconds) in ``metrics``.
 
     Raises
     ------

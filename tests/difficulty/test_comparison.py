@@ -283,6 +283,19 @@ def test_the_metrics_of_a_fit_are_used_unless_others_are_given(tmp_path: Path) -
     assert "cost (higher is better)" in turned.summary[-1]
 
 
+def test_metrics_that_tell_nothing_are_said_to() -> None:
+    responses = irtkit.simulate_responses(
+        ItemParameters.from_difficulty(np.ones(5), np.arange(5.0)), np.linspace(-2, 2, 20), seed=0
+    )
+    ages = pd.DataFrame({"item": responses.items, "respondent": "respondent-1", "age": 7})
+    result = irtkit.fit(responses, metrics=ages, higher_is_better=[])
+    comparison = compare_difficulties(result, folds=0)
+    assert "quality_standard" not in comparison.table
+    assert comparison.summary[-1].endswith(
+        "by nothing; left out as constant: age; 5 of 5 items have no score."
+    )
+
+
 def test_jitter_breaks_ties_and_nothing_else(equal_slopes: Calibrated) -> None:
     untied = pair(compare_difficulties(equal_slopes), "average_error", "difficulty")
     assert untied["jitter_low"] > 0.999
