@@ -11,6 +11,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``columns``, ``trials``: which column of a table means what, repeated trials
 - ``observed``, ``frames``, ``scatter``, ``long_table``, ``responses``: observed cells, wide and
   long tables, the response matrix
+- ``metrics``: further metrics of answers, and Kolena's score of the items by them
 - ``io``: reading response matrices from files and memory, reading and writing tables
 - ``storage``: arrays and plain values in one file, for results and checkpoints
 - ``irf``: the item response function and item parameters

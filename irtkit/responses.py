@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     """A word or number, or several."""
     Cells: TypeAlias = NDArray[np.int8] | CountTables | Observed
 
+_METRICS = ("respondent", "item", "metric", "value")
 Repeats: TypeAlias = str
 """What several rows of one respondent and item are: error, count, first, or mean>= and a share."""
 
@@ -101,8 +102,15 @@ class ResponseMatrix:
     """Index "item": text, target and metadata of the items, where the source has them."""
     respondent_table: pd.DataFrame | None
     """Index "respondent": release date, size, family, where the source has them."""
+    metrics: pd.DataFrame | None
+    """Further numbers of the answers (scores, tokens, seconds), where evaluation logs have them: a
+    row per value, with the columns respondent, item, metric (categories) and value; of repeated
+    trials their mean. The metric by which answers were marked is among them."""
 
-    __slots__ = ("_cells", "item_table", "items", "respondent_table", "respondents", "synthetic")
+    __slots__ = (
+        *("_cells", "item_table", "items", "metrics", "respondent_table", "respondents"),
+        "synthetic",
+    )
 
     def __init__(
         self,
@@ -142,7 +150,7 @@ class ResponseMatrix:
         self.respondents, self.items = names
         self.synthetic = _synthetic_marks(synthetic, self.n_respondents)
         self._cells = cells
-        self.item_table = self.respondent_table = None
+        self.item_table = self.respondent_table = self.metrics = None
 
     @classmethod
     def _of(cls, cells: Cells, names: Names, synthetic: ArrayLike | None = None) -> Self:
@@ -541,14 +549,18 @@ class ResponseMatrix:
         self,
         item_table: pd.DataFrame | None = None,
         respondent_table: pd.DataFrame | None = None,
+        metrics: pd.DataFrame | None = None,
     ) -> Self:
-        """Return the same matrix with what is known of items and respondents.
+        """Return the same matrix with what is known of items, respondents and answers.
 
         Parameters
         ----------
         item_table, respondent_table
             Tables with the labels as index; rows of other labels are left out, labels without a
             row get an empty one. None leaves a table out.
+        metrics
+            Further numbers of the answers, with the columns respondent, item, metric and value;
+            rows of other labels are left out.
 
         Examples
         --------
@@ -564,12 +576,14 @@ class ResponseMatrix:
         copy = self._of(self._cells, (self.respondents, self.items), self.synthetic)
         copy.item_table = _by_label("item", item_table, self.items)
         copy.respondent_table = _by_label("respondent", respondent_table, self.respondents)
+        copy.metrics = _of_answers(metrics, self.respondents, self.items)
         return copy
 
     def _as(self, cells: Cells) -> Self:
         """Return the same matrix with its cells kept in another way."""
         copy = self._of(cells, (self.respondents, self.items), self.synthetic)
         copy.item_table, copy.respondent_table = self.item_table, self.respondent_table
+        copy.metrics = self.metrics
         return copy
 
     @property
@@ -631,7 +645,10 @@ class ResponseMatrix:
             turned = self._of(self._cells.transposed(), names)
         else:
             turned = self._of(CountTables(self.successes.T.copy(), self.trials.T.copy()), names)
-        return turned.with_tables(self.respondent_table, self.item_table)
+        metrics = self.metrics
+        if metrics is not None:
+            metrics = metrics.rename(columns={"respondent": "item", "item": "respondent"})
+        return turned.with_tables(self.respondent_table, self.item_table, metrics)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the wide table: index respondents, columns items, Int8 cells, missing as NA.
@@ -720,6 +737,34 @@ def item_texts(responses: ResponseMatrix | None) -> pd.DataFrame | None:
         return None
     known = responses.item_table
     return known[[name for name in ("text", "target") if name in known.columns]]
+
+
+def _of_answers(
+    metrics: pd.DataFrame | None, respondents: tuple[str, ...], items: tuple[str, ...]
+) -> pd.DataFrame | None:
+    """Metrics of the answers to these items by these respondents."""
+    if metrics is None:
+        return None
+    import pandas as pd
+
+    if absent := {*_METRICS}.difference(metrics.columns):
+        raise ValueError(f"metrics has no column {min(absent)!r}; it must have {_METRICS}")
+    columns: dict[str, Any] = {}
+    for kind, labels in (("respondent", respondents), ("item", items)):
+        given, wanted = metrics[kind], pd.Index(labels)
+        if isinstance(given.dtype, pd.CategoricalDtype) and given.cat.categories.equals(wanted):
+            columns[kind] = given.array  # a reader's own, which may be long
+            continue
+        codes, names = pd.factorize(given)
+        places = wanted.get_indexer(pd.Index([str(name) for name in names]))
+        columns[kind] = pd.Categorical.from_codes(np.append(places, -1)[codes], wanted)
+    known = np.logical_and(*(column.codes >= 0 for column in columns.values()))
+    columns |= {"metric": pd.Categorical(metrics["metric"]), "value": metrics["value"].to_numpy()}
+    table = pd.DataFrame(columns, copy=False)
+    if known.all():
+        return table
+    kept: pd.DataFrame = table[known].reset_index(drop=True)
+    return kept.assign(metric=kept["metric"].cat.remove_unused_categories())
 
 
 def _as_table(values: ArrayLike | pd.DataFrame, argument: str) -> NDArray[Any]:

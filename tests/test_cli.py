@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,6 +85,30 @@ def test_compare_sets_average_error_beside_difficulty(results: Path, tmp_path: P
     assert {"rank_by_accuracy", "rank_by_ability", "passes"} <= set(systems.columns)
 
 
+def test_metrics_stand_beside_average_error_and_say_their_direction(
+    results: Path, tmp_path: Path
+) -> None:
+    cells = enumerate(product("abcd", ("q1", "q2", "q3")))
+    lines = [f"{who},{item},{k % 7},{k % 5}" for k, (who, item) in cells]
+    path = tmp_path / "m.csv"
+    path.write_text("\n".join(["model,item,s,t", *lines]))
+    options = ("--metrics", path, "--higher-is-better", "t", "--model", "1PL", "--out", "tables")
+    done = run("fit", results, *options, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "by s (lower is better), t (higher is better)" in " ".join(done.stdout.split())
+    header = (tmp_path / "tables" / "items.csv").read_text().splitlines()[0]
+    assert "average_error,expected_error,quality_standard,n_responses" in header
+    summary = json.loads((tmp_path / "tables" / "summary.json").read_text())
+    assert summary["settings"]["metrics"]["higher_is_better"] == {"s": False, "t": True}
+    items = irtkit.read_table(tmp_path / "tables" / "items.csv")
+    compared = run("compare", results, *options, folder=tmp_path)
+    assert "s (lower is better), t (higher is better)" in " ".join(compared.stdout.split())
+    table = irtkit.read_table(tmp_path / "tables" / "difficulties.csv")
+    assert table["quality_standard"].equals(items["quality_standard"])
+    turned = run("fit", results, *options[:2], "--higher-is-better", "none", folder=tmp_path)
+    assert "t (lower is better)" in " ".join(turned.stdout.split())
+
+
 def test_demo_names_hard_and_suspect_digits_and_writes_tables(tmp_path: Path) -> None:
     done = run("demo", "--out", "tables", folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
@@ -132,12 +157,16 @@ def test_repeated_rows_of_a_long_table_are_refused_unless_counted(
         (["fit"], "RESPONSES"),
         (["guess"], "guess"),
         (["fit", "results.csv", "--item", "q1"], "recognised as the response"),
+        (["fit", "results.csv", "--metrics", "time"], "metrics='time' is no file"),
+        (["fit", "results.csv", "--metrics", "m.csv"], "of s, t; all others are better when lower"),
+        (["compare", "results.csv", "--higher-is-better", "t"], "higher_is_better= is for metrics"),
     ],
 )
 def test_bad_input_ends_with_code_2_and_one_line(
     results: Path, tmp_path: Path, arguments: list[str], said: str
 ) -> None:
     (tmp_path / "graded.csv").write_text("model,q1\na,0.5\nb,1\n")
+    (tmp_path / "m.csv").write_text("model,item,s,t\na,q1,1,2\n")
     (tmp_path / "empty").touch()
     (tmp_path / "taken" / "items.csv").mkdir(parents=True)
     done = run(*arguments, folder=results.parent)

@@ -33,6 +33,7 @@ LAYERS = (
         "scatter",
         "long_table",
         "responses",
+        "metrics",
         "io",
         "storage",
         "irf",

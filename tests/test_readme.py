@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import irtkit
@@ -107,3 +108,27 @@ def test_responses_go_out_and_come_back(tmp_path: Path, monkeypatch: pytest.Monk
     written = re.findall(r'"(crowd\S*?)"', code)
     assert sorted(written) == sorted(path.name for path in tmp_path.iterdir())
     assert all(irtkit.read_responses(name) == responses for name in written)
+
+
+def test_metrics_of_logs_and_of_a_file_stand_beside_the_items(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = irtkit.simulate_responses(
+        irtkit.ItemParameters.from_difficulty(np.ones(20), np.linspace(-2, 2, 20)),
+        np.linspace(-2, 2, 30),
+    )
+    places = pd.MultiIndex.from_product([right.respondents, right.items])
+    measured = pd.DataFrame({"f1": right.values.ravel() * 0.8}, index=places)
+    measured["total_time"] = np.tile(np.arange(20.0), 30)
+    measured = measured.rename_axis(["model", "item"]).reset_index()
+    monkeypatch.chdir(tmp_path)
+    measured.to_csv("metrics.csv", index=False)
+    right.to_frame().to_csv("results.csv")
+    long = measured.rename(columns={"model": "respondent"})
+    runs = right.with_tables(metrics=long.melt(["respondent", "item"], var_name="metric"))
+    codes = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    code = next(code for code in codes if "higher_is_better" in code)
+    printed = StringIO()
+    with redirect_stdout(printed):
+        exec(code, {"irtkit": irtkit, "runs": runs})  # noqa: S102  # the README is ours
+    assert "average_error  difficulty  quality_standard" in printed.getvalue()

@@ -30,6 +30,7 @@ from irtkit.cli.inputs import (
     read_labelled,
     reading_and_fitting,
     reading_only,
+    with_metrics,
     without,
 )
 from irtkit.cli.outputs import described, prepare, write_comparison, write_fit
@@ -144,6 +145,7 @@ cli.add_command(score_command)
 
 @cli.command("fit")
 @reading_and_fitting
+@with_metrics
 @folder_out
 @click.option("--no-standard-errors", is_flag=True, help="Leave standard errors out.")
 @click.option(
@@ -160,6 +162,7 @@ def fit_command(*, out: Path | None, no_standard_errors: bool, **options: Any) -
 
 @cli.command("compare")
 @reading_and_fitting
+@with_metrics
 @folder_out
 @click.option(
     "--folds", default=5, help="Parts of the responses to leave out and predict; 0 leaves that out."

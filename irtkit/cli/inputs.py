@@ -14,8 +14,10 @@ import click
 from irtkit.calibration import fit
 from irtkit.calibration.variational.options import Variational
 from irtkit.io import read_responses
+from irtkit.io.metric_files import as_metrics, is_file
 from irtkit.io.text import naming, records
 from irtkit.irf import MODELS
+from irtkit.metrics import quality_of
 from irtkit.simulation import add_synthetic
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from irtkit.calibration import FitResult
+    from irtkit.metrics import QualityStandard
     from irtkit.responses import ResponseMatrix
 
 
@@ -76,7 +79,8 @@ reading = [
 FOR_TABLES = ("respondent", "item", "response", "right", "wrong", "ignore", "keep")
 FOR_LOGS = ("metric", "filter", "errors")
 """Settings of `irtkit.read_responses` that the other kind of source has no place for."""
-_NAMES = ("format", "threshold", "repeats", *FOR_TABLES, *FOR_LOGS)
+_FOR_METRICS = ("metrics", "higher_is_better")
+_NAMES = ("format", "threshold", "repeats", *FOR_TABLES, *FOR_LOGS, *_FOR_METRICS)
 _WORD = re.compile(r"'([^']*)'" + r'|"([^"]*)"')
 _VALUE = r"'[^']*'" + r'|"[^"]*"' + r"|\[[^\]]*\]|\d+(?:\.\d+)?|"
 _ARGUMENT = re.compile(rf"(?<![^\s(])({'|'.join(_NAMES)})=({_VALUE})")
@@ -117,6 +121,25 @@ def reading_and_fitting(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--draws", default=1, help="Rows per random kind."),
         click.option("--seed", default=0),
         *reading,
+    ]
+    return _with_options(command, options)
+
+
+def with_metrics(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that score the items by further metrics."""
+    options = [
+        click.option(
+            "--metrics",
+            metavar="FILE|NAMES",
+            help="Score the items by further metrics: of a long or wide table, or those named that "
+            "the logs hold (irtkit inspect lists them).",
+        ),
+        click.option(
+            "--higher-is-better",
+            metavar="NAMES",
+            help="With --metrics: those that are better when higher, or none; all others are "
+            "better when lower.",
+        ),
     ]
     return _with_options(command, options)
 
@@ -174,7 +197,7 @@ def as_typed(message: str) -> str:
         name, value = found.groups()
         words = [one or other for one, other in _WORD.findall(value)] or [value]
         typed = f" {shlex.quote(','.join(words))}" if value else ""
-        return f"--{name}{typed}"
+        return f"--{name.replace('_', '-')}{typed}"
 
     return _ARGUMENT.sub(option, message).replace(", --", " --")
 
@@ -204,6 +227,7 @@ def fitted(
 ) -> FitResult:
     """Fit as the options say, silently: what is printed says what the fit warns of."""
     method, quadrature = _method(options), _quadrature(options["quadrature"])
+    quality = _quality(responses, options)
     for handler in logging.getLogger("irtkit").handlers:
         handler.flush()  # what was read
     with warnings.catch_warnings(action="ignore", category=UserWarning):
@@ -215,7 +239,18 @@ def fitted(
             seed=options["seed"],
             quadrature=quadrature,
             standard_errors=standard_errors or options["method"] == "vi",  # they cost nothing there
+            metrics=quality,
         )
+
+
+def _quality(responses: ResponseMatrix, options: dict[str, Any]) -> QualityStandard | None:
+    """Score of the items by a file of metrics, or by names with commas between."""
+    metrics, higher = options.get("metrics"), options.get("higher_is_better")
+    if metrics is not None:
+        metrics = as_metrics(metrics) if is_file(metrics) else metrics.split(",")
+    if higher is not None:
+        higher = [] if higher in {"", "none"} else higher.split(",")
+    return quality_of(responses, metrics, higher)
 
 
 def _method(options: dict[str, Any]) -> Any:

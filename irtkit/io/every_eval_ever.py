@@ -6,6 +6,7 @@ is absent, or contradicts the score, neither counts unasked. Lines of one sample
 ``evaluation_result_id`` are marks by different metrics, chosen with ``filter=``, and no repeats.
 Version 0.2 has no such id: of several lines of one sample none says what marked it, and they are
 repeats.
+Tokens and milliseconds are kept beside them.
 https://github.com/evaleval/every_eval_ever
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 import functools
 import math
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from irtkit.files import open_bytes
@@ -30,6 +32,11 @@ _CORRECT, _SCORE = "is_correct", "score"
 _VERSIONS_READ = ("0.2", "0.3")
 _OF_ANSWERS = ("epoch", "stop_reason")
 """Metadata that the converter of Inspect writes and that say nothing of an item."""
+_EFFORT = {
+    "token_usage": (Measure("output_tokens"), Measure("total_tokens")),
+    "performance": (Measure("latency_ms"),),
+}
+"""Numbers that are no marks, by the field that holds them."""
 _SUFFIX = "_samples"
 _ENDINGS = (".jsonl", ".jsonl.gz")
 _VERSION = re.compile(rb'"schema_version"\s*:\s*"')
@@ -85,7 +92,8 @@ def read(path: Path, known: Known = ()) -> list[Samples]:
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(f"line {line}: {error}") from error
     for samples in found.values():
-        if len({measure.filter for measure in samples.scores}) == 1:
+        marks = samples.scores.keys() - samples.not_marks
+        if len({measure.filter for measure in marks}) == 1:
             samples.scores = {Measure(m.metric): kept for m, kept in samples.scores.items()}
     return _of_one_task(found.values())
 
@@ -118,7 +126,9 @@ def _together(by_filter: list[Samples]) -> Samples:
         numbers = [places[item] for item in samples.items]
         for (metric, more), (positions, values) in samples.scores.items():
             by = f"{name}, {more}" if more else name
-            scores[Measure(metric, by)] = ([numbers[k] for k in positions], values)
+            measure = Measure(metric, more)
+            kept_as = measure if measure in samples.not_marks else Measure(metric, by)
+            scores[kept_as] = ([numbers[k] for k in positions], values)
     first.task, first.scores = first.task.rpartition("/")[0], scores
     for samples in others:
         first.n_samples += samples.n_samples
@@ -150,22 +160,28 @@ def _add(
     evaluation = get("evaluation")
     if not isinstance(evaluation, dict):
         raise ValueError(f"'evaluation' must be an object, got {evaluation!r:.80}")
-    correct, score = score_of(evaluation.get(_CORRECT)), score_of(evaluation.get(_SCORE))
+    correct, score = evaluation.get(_CORRECT), evaluation.get(_SCORE)
+    correct = 1.0 if correct is True else 0.0 if correct is False else score_of(correct)
+    score = score if score.__class__ is float else score_of(score)
     if correct is None or score is None:
         raise ValueError(f"is_correct and score must be numbers, got {evaluation!r:.80}")
     by = "" if result is None else filters.get(result)
     if by is None:
         by = filters[str(result)] = name_of(result, "evaluation_result_id")
+    of_correct, of_score = _measures(by)
     if correct == correct or score != score:  # noqa: PLR0124 - whether it is no NaN, the fast way
-        samples.add(position, _measure(_CORRECT, by), correct)
+        samples.add(position, of_correct, correct)
     if score == score:  # noqa: PLR0124
-        samples.add(position, _measure(_SCORE, by), score)
+        samples.add(position, of_score, score)
         if correct != score and not samples.doubt and _at_odds(correct, score):
             held = "no is_correct" if math.isnan(correct) else f"is_correct {bool(correct)}"
             samples.doubt = f"sample {item!r} has {held} and a score of {score:g}"
+    samples.add_numbers(position, record, _EFFORT)
 
 
-_measure = functools.lru_cache(maxsize=1000)(Measure)
+@functools.lru_cache(maxsize=1000)
+def _measures(by: str) -> tuple[Measure, Measure]:
+    return Measure(_CORRECT, by), Measure(_SCORE, by)
 
 
 def _begun(path: Path, record: dict[str, Any], aggregate: dict[str, Any], known: Known) -> Samples:
@@ -189,6 +205,7 @@ def _begun(path: Path, record: dict[str, Any], aggregate: dict[str, Any], known:
         name_of(record.get("evaluation_name"), "evaluation_name"),
         written=str(written or ""),
         run=run if isinstance(run, str) and "/" in run else "",
+        not_marks=frozenset(chain.from_iterable(_EFFORT.values())),
         default=_CORRECT,
         about=metadata_of(fields, ("id", "name")) | details,
         known=known,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 import warnings
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -24,7 +25,7 @@ from irtkit.responses import ResponseMatrix
 from irtkit.trials import check_repeats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -90,7 +91,11 @@ def matrix_of(
         raise ValueError("the logs hold no response: every score is missing")
     matrix = ResponseMatrix.of_rows(cells, codes, names, repeats=repeats, sparse=sparse)
     described = [(keys[k][0], logs.described[int(k), contents[int(k)]]) for k in used]
-    return matrix.with_tables(_item_table(labels, described), _respondent_table(readings))
+    return matrix.with_tables(
+        _item_table(labels, described),
+        _respondent_table(readings),
+        _metrics(readings, rows, columns, labels),
+    )
 
 
 def _codes(
@@ -361,7 +366,11 @@ def _contents(logs: Logs, readings: list[Reading]) -> dict[int, str | None]:
     """Content of each item, which must not differ between logs."""
     found: dict[int, str | None] = {}
     source: dict[int, Samples] = {}
+    latest: dict[str, list[str | None]] = {}
     for reading in readings:
+        if latest.get(reading.samples.task) is reading.contents:  # as the log before has them
+            continue
+        latest[reading.samples.task] = reading.contents
         for number, content in zip(reading.numbers.tolist(), reading.contents, strict=True):
             known = found.setdefault(number, content)
             if known is content:
@@ -417,3 +426,92 @@ def _respondent_table(readings: list[Reading]) -> Any:
     names = dict.fromkeys(name for known in about.values() for name in known)
     columns = {name: _of_one_kind([known.get(name) for known in about.values()]) for name in names}
     return pd.DataFrame(columns, index=list(about))
+
+
+def metric_names(readings: Iterable[Reading]) -> dict[tuple[tuple[str, str], Measure], str]:
+    """Name of every measure of a format and task: of its metric, by several filters also of that.
+
+    There are none where all logs have their mark alone.
+    """
+    kinds: dict[tuple[str, str], dict[Measure, None]] = {}
+    for reading in readings:
+        kinds.setdefault(reading.kind, {}).update(dict.fromkeys(reading.samples.scores))
+    if all(len(measures) == 1 for measures in kinds.values()):
+        return {}
+    by = Counter((kind, one.metric) for kind, measures in kinds.items() for one in measures)
+    return {
+        (kind, one): _whole(str(one) if by[kind, one.metric] > 1 else one.metric)
+        for kind, measures in kinds.items()
+        for one in measures
+    }
+
+
+def _whole(name: str) -> str:
+    """A name that a file can hold: JSON may name half of a character."""
+    return name if name.isascii() else name.encode("utf-8", "replace").decode()
+
+
+def _metrics(
+    readings: list[Reading],
+    rows: dict[str, int],
+    columns: NDArray[np.int64],
+    labels: tuple[str, ...],
+) -> Any:
+    """All numbers of all answers, of repeats their mean, where there are others than marks.
+
+    A row per number takes memory as the logs do, whatever names they have, and a column per metric
+    would not.
+    """
+    names = metric_names(readings)
+    if not names:
+        return None
+    import pandas as pd
+
+    metrics: dict[str, int] = {}
+    number = np.min_scalar_type(-len(labels) - 1)
+    parts, of = [], []
+    runs: dict[tuple[str, str], list[Reading]] = {}
+    for reading in readings:
+        runs.setdefault(reading.run, []).append(reading)
+    for (respondent, _), run in runs.items():
+        found: dict[str, list[tuple[Any, Any]]] = {}
+        for reading in run:
+            for measure, (positions, values) in reading.samples.scores.items():
+                places = columns[reading.numbers[positions]]
+                found.setdefault(names[reading.kind, measure], []).append((places, values))
+        for name, several in found.items():
+            places, values = _means(*(np.concatenate(part) for part in zip(*several, strict=True)))
+            if len(values):
+                metric = metrics.setdefault(name, len(metrics))
+                parts.append((places.astype(number), values))
+                of.append((rows[respondent], metric, len(values)))
+    places, values = (np.concatenate(part) for part in zip(*parts, strict=True))
+    row_of, metric_of, lengths = zip(*of, strict=True)
+    coded: dict[str, tuple[Any, Iterable[str]]] = {
+        "respondent": (np.repeat(_small(row_of), lengths), rows),
+        "item": (places, labels),
+        "metric": (np.repeat(_small(metric_of), lengths), metrics),
+    }
+    table = {
+        kind: pd.Categorical.from_codes(codes, pd.Index(list(names)))
+        for kind, (codes, names) in coded.items()
+    }
+    return pd.DataFrame({**table, "value": values}, copy=False)
+
+
+def _small(codes: Sequence[int]) -> NDArray[np.signedinteger[Any]]:
+    """Codes in the fewest bytes."""
+    return np.array(codes, np.min_scalar_type(-max(codes) - 1))
+
+
+def _means(
+    places: NDArray[np.int64], values: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Places of the items that have values, each once, and the mean of these."""
+    known = ~np.isnan(values)
+    if not known.all():
+        places, values = places[known], values[known]
+    if (np.diff(places) > 0).all():
+        return places, values
+    once, which, count = np.unique(places, return_inverse=True, return_counts=True)
+    return once, np.bincount(which, values) / count

@@ -33,7 +33,8 @@ def merge_responses(
     Returns
     -------
     ResponseMatrix
-        Respondents and items in the order in which they first occur, with their tables.
+        Respondents and items in the order in which they first occur, with their tables and the
+        metrics of their answers; of what several hold, that of the first.
 
     Raises
     ------
@@ -71,6 +72,7 @@ def merge_responses(
     return merged.with_tables(
         _first_rows(matrix.item_table for matrix in matrices),
         _first_rows(matrix.respondent_table for matrix in matrices),
+        _metrics([matrix.metrics for matrix in matrices], names),
     )
 
 
@@ -107,3 +109,20 @@ def _first_rows(tables: Iterable[Any]) -> Any:
         return None
     together = pd.concat(known)
     return together[~together.index.duplicated()]
+
+
+def _metrics(tables: list[Any], names: tuple[tuple[str, ...], ...]) -> Any:
+    """Metrics of all answers, each from the first that has it; None where there are none."""
+    import pandas as pd
+
+    known = [table for table in tables if table is not None]
+    if not known:
+        return None
+    metrics = dict.fromkeys(name for table in known for name in table["metric"].cat.categories)
+    kinds = ["respondent", "item", "metric"]
+    types = {
+        kind: pd.CategoricalDtype(list(of))
+        for kind, of in zip(kinds, (*names, metrics), strict=True)
+    }
+    together = pd.concat([table.astype(types) for table in known], ignore_index=True)
+    return together[~together.duplicated(kinds)]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from irtkit.io.logs import Reading
     from irtkit.io.samples import Measure, Samples
     from irtkit.responses import ResponseMatrix
 
@@ -58,6 +59,8 @@ class Overview:
     """The matrix that the settings make."""
     settings: dict[str, Any]
     """Arguments of `irtkit.read_responses` that are not the defaults."""
+    metrics: tuple[list[str], list[str]] = ([], [])
+    """Names of the metrics besides marks that differ between items, and those that are scores."""
     problem: str = ""
     """Why no settings make a matrix."""
     notes: list[str] = field(default_factory=list)
@@ -71,6 +74,15 @@ class Overview:
         options = [f"--{name} {_typed(value)}" for name, value in self.settings.items()]
         return " ".join(["irtkit fit", shlex.quote(self.path), *options])
 
+    @property
+    def metrics_options(self) -> str:
+        """The options that score the items by all further metrics, empty where there are none."""
+        names, scores = (",".join(of) for of in self.metrics)
+        options = (
+            f"--metrics {shlex.quote(names)} --higher-is-better {shlex.quote(scores or 'none')}"
+        )
+        return options * bool(names)
+
     def __str__(self) -> str:
         lines = [f"{printable(self.path)}"]
         lines += [f"  {kind}: {n} file{'s' * (n > 1)}" for kind, n in self.formats.items()]
@@ -80,6 +92,13 @@ class Overview:
         lines += [printable(note) for note in self.notes]
         if self.problem:
             return "\n".join([*lines, "", f"cannot be fitted: {printable(self.problem)}"])
+        if self.metrics_options:
+            lines += [
+                "",
+                "to score the items by what else was measured, add to the command below, of these",
+                "(scores are taken for better when higher, other numbers when lower: correct it)",
+                f"  {printable(self.metrics_options)}",
+            ]
         return "\n".join([*lines, "", "to fit it:", f"  {self.command}"])
 
 
@@ -144,7 +163,27 @@ def overview(path: str | os.PathLike[str]) -> Overview:
         ]
         notes.append(f"runs that did not end well, or with failed samples: {first_names(listed)}")
     seen = Overview(name, dict(formats), tasks, None, settings, notes=notes)
-    return _tried(seen, functools.partial(log_matrix.matrix_of, found))
+    tried = _tried(seen, functools.partial(log_matrix.matrix_of, found))
+    return replace(tried, metrics=_further(readings, tried))
+
+
+def _further(readings: list[Reading], tried: Overview) -> tuple[list[str], list[str]]:
+    """Metrics that are not what was marked by, and tell items apart; those that are scores."""
+    if tried.matrix is None or tried.matrix.metrics is None:
+        return [], []
+    given = (tried.settings.get(name) for name in ("metric", "filter", "threshold"))
+    marks = log_matrix.chosen_measures(readings, *given)
+    names = log_matrix.metric_names(readings)
+    out = {names[each] for each in marks.items()}
+    differing = tried.matrix.metrics.groupby(["metric", "respondent"], observed=True)["value"]
+    telling = differing.nunique().gt(1).groupby("metric", observed=True).any()
+    kept = [name for name in telling.index[telling] if name not in out]
+    unmarked = {
+        names[one.kind, each]
+        for one in readings
+        for each in one.samples.not_marks & one.samples.scores.keys()
+    }
+    return kept, [name for name in kept if name not in unmarked]
 
 
 def _typed(value: str | float | list[str]) -> str:

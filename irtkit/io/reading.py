@@ -160,7 +160,8 @@ def read_responses(
 
         The items of logs are ``task/item``, in the order of the files' names. Samples that failed
         are missing, not wrong. What the logs tell of items and respondents is in ``item_table``
-        and ``respondent_table``; of other files that is in tables beside them, see
+        and ``respondent_table``, and what else was measured of the answers (further scores, tokens,
+        seconds) in ``metrics``; of other files that is in tables beside them, see
         `write_responses`.
 
     Raises

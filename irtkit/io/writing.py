@@ -9,8 +9,9 @@ R's mirt::
 
 ``py-irt`` is what py-irt trains on, and ``every-eval-ever`` the schema that evaluation harnesses
 share, version 0.3. What a format has no place for is refused, or lies in tables beside the file:
-what is known of items in ``crowd.csv.items.json`` and of respondents, such as which are synthetic,
-in ``crowd.csv.respondents.json``. `read_responses` reads them with it.
+what is known of items in ``crowd.csv.items.json``, of respondents, such as which are synthetic, in
+``crowd.csv.respondents.json``, and further metrics of the answers in ``crowd.csv.metrics.parquet``.
+`read_responses` reads them with it.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ _ENDINGS = {
     "wide": _TEXT,
 }
 """How the files of each format end; the first format that a name fits is meant."""
-_SIDES = ("items", "respondents")
+_SIDES = {"items": ".json", "respondents": ".json", "metrics": ".parquet"}
+"""What is known besides the responses, and how the names of files beside theirs end."""
 
 
 def write_responses(
@@ -124,12 +126,12 @@ def format_by_name(path: Path, requested: str | None = None) -> str:
 
 
 def is_side_table(path: Path) -> bool:
-    """Whether a file holds what is known of the items or respondents of another."""
-    return path.name.endswith(tuple(f".{kind}.json" for kind in _SIDES))
+    """Whether a file holds what is known besides the responses in another."""
+    return path.name.endswith(tuple(f".{kind}{end}" for kind, end in _SIDES.items()))
 
 
 def side_tables(path: Path) -> dict[str, Path]:
-    """Files beside a file of responses that hold what is known of items and respondents."""
+    """Files beside a file of responses that hold what else is known."""
     return {kind: file for kind in _SIDES if (file := _side(path, kind)).is_file()}
 
 
@@ -138,9 +140,13 @@ def with_side_tables(responses: ResponseMatrix, path: Path) -> ResponseMatrix:
     beside = side_tables(path)
     if not beside:
         return responses
-    known = {"items": responses.item_table, "respondents": responses.respondent_table}
-    tables = known | {kind: read_table(file) for kind, file in beside.items()}
+    tables = _tables(responses) | {kind: read_table(file) for kind, file in beside.items()}
     return responses.with_tables(*tables.values())
+
+
+def _tables(responses: ResponseMatrix) -> dict[str, Any]:
+    found = responses.item_table, responses.respondent_table, responses.metrics
+    return dict(zip(_SIDES, found, strict=True))
 
 
 def _separator(file: Path) -> str | None:
@@ -149,19 +155,27 @@ def _separator(file: Path) -> str | None:
 
 
 def _side(path: Path, kind: str) -> Path:
-    return path.with_name(f"{path.name}.{kind}.json")
+    return path.with_name(f"{path.name}.{kind}{_SIDES[kind]}")
 
 
 def _known(responses: ResponseMatrix) -> dict[str, Any]:
-    """What is known of items and respondents, mixed columns as text; None where nothing is."""
+    """What is known besides, mixed columns as text; None where nothing is."""
     import pandas as pd
 
-    items, respondents = responses.item_table, responses.respondent_table
+    items, respondents, metrics = _tables(responses).values()
     if responses.synthetic.any():
         index = pd.Index(responses.respondents, name="respondent")
         known = pd.DataFrame(index=index) if respondents is None else respondents
         respondents = known.assign(synthetic=responses.synthetic)
-    return {"items": _without_mixtures(items), "respondents": _without_mixtures(respondents)}
+    tables = _without_mixtures(items), _without_mixtures(respondents), _as_text(metrics)
+    return dict(zip(_SIDES, tables, strict=True))
+
+
+def _as_text(metrics: pd.DataFrame | None) -> pd.DataFrame | None:
+    """Metrics with labels instead of categories."""
+    if metrics is None:
+        return None
+    return metrics.astype(dict.fromkeys(("respondent", "item", "metric"), object))
 
 
 def _without_mixtures(table: pd.DataFrame | None) -> pd.DataFrame | None:

@@ -21,6 +21,24 @@ def test_labels_are_united_and_cells_keep_their_places() -> None:
     assert merge_responses([ONE.to_sparse(), OTHER]) == merged
 
 
+def test_metrics_of_the_answers_are_united_and_the_first_of_several_counts() -> None:
+    def measured(matrix: ResponseMatrix, *rows: tuple[str, str, str, float]) -> ResponseMatrix:
+        columns = ["respondent", "item", "metric", "value"]
+        return matrix.with_tables(metrics=pd.DataFrame(rows, columns=columns))
+
+    one = measured(ONE, ("gpt", "q1", "time", 1.0), ("llama", "q1", "time", 2.0))
+    other = measured(OTHER, ("llama", "q2", "cost", 3.0))
+    again = measured(ONE, ("gpt", "q1", "time", 9.0), ("gpt", "q2", "time", 4.0))
+    merged = merge_responses([one, other, again, ONE], repeats="count").metrics
+    assert merged.astype(object).to_numpy().tolist() == [
+        ["gpt", "q1", "time", 1.0],
+        ["llama", "q1", "time", 2.0],
+        ["llama", "q2", "cost", 3.0],
+        ["gpt", "q2", "time", 4.0],
+    ]
+    assert merge_responses([ONE, OTHER]).metrics is None
+
+
 def test_a_cell_of_several_is_an_error_or_repeats() -> None:
     again = ResponseMatrix([[0]], ["gpt"], ["q1"])
     with pytest.raises(ValueError, match="respondent 'gpt', item 'q1' occurs twice"):
