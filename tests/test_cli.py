@@ -97,7 +97,7 @@ def test_metrics_stand_beside_average_error_and_say_their_direction(
     assert done.returncode == 0, done.stderr
     assert "by s (lower is better), t (higher is better)" in " ".join(done.stdout.split())
     header = (tmp_path / "tables" / "items.csv").read_text().splitlines()[0]
-    assert "average_error,expected_error,quality_standard,n_responses" in header
+    assert '"average_error","expected_error","quality_standard","n_responses"' in header
     summary = json.loads((tmp_path / "tables" / "summary.json").read_text())
     assert summary["settings"]["metrics"]["higher_is_better"] == {"s": False, "t": True}
     items = irtkit.read_table(tmp_path / "tables" / "items.csv")
@@ -157,9 +157,9 @@ def test_repeated_rows_of_a_long_table_are_refused_unless_counted(
         (["fit"], "RESPONSES"),
         (["guess"], "guess"),
         (["fit", "results.csv", "--item", "q1"], "recognised as the response"),
-        (["fit", "results.csv", "--metrics", "time"], "metrics='time' is no file"),
+        (["fit", "results.csv", "--metrics", "time"], "--metrics time is no file"),
         (["fit", "results.csv", "--metrics", "m.csv"], "of s, t; all others are better when lower"),
-        (["compare", "results.csv", "--higher-is-better", "t"], "higher_is_better= is for metrics"),
+        (["compare", "results.csv", "--higher-is-better", "t"], "--higher-is-better is for --metrics"),
     ],
 )
 def test_bad_input_ends_with_code_2_and_one_line(

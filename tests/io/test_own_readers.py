@@ -35,6 +35,7 @@ def cells_of(samples: Samples) -> dict[str, list[tuple[str, float]]]:
             (names[position], float(value)) for position, value in zip(*kept, strict=True)
         )
         for measure, kept in samples.scores.items()
+        if measure not in samples.not_marks
     }
 
 
