@@ -74,6 +74,7 @@ STUDIES = (
     *(Study(500, 30, (5,), rho, "beta", 20, "3PL", "3PL") for rho in (0.0, 0.2, 1.0)),
     *(Study(300, 40, (5,), rho, "beta", 20, "1PL", "1PL") for rho in (0.0, 0.2)),
     Study(300, 40, (5,), 0.0, "beta", 20, "2PL", "1PL"),
+    Study(60, 40, (50,), 0.0, "beta", 20, "2PL", "1PL"),
 )
 HEADER = (
     *("data and fit", "ρ", "sets", "said", "counted", "estimated ρ", "SE of ability"),

@@ -2,8 +2,9 @@
 
 For every setting data are drawn anew, the 2PL is fitted by default, and ``result.warnings`` looked
 at. Printed: the share of data sets of which each warning is raised. "transposed": labels look as
-if rows were items; "parts": respondents and items share no response; "few": fewer than eight
-respondents; "follows": ability is not how much respondents get right; "one ability": a pattern in
+if rows were items; "parts": respondents and items share no response, or too few; "few": fewer than
+eight respondents; "chance": they differ in how much they get right no more than by chance;
+"follows": ability is not how much respondents get right; "one ability": a pattern in
 what one ability leaves unexplained, with the least and the largest of the ratios it is told by,
 and, of "follows", the least rank correlation of ability and proportion score.
 Beside each setting stands what must come: a warning in all data sets, nothing at all ("clean"), or
@@ -11,8 +12,9 @@ what there is to see, without a promise ("seen").
 
 Slopes are lognormal (SD 0.3), difficulties and abilities normal where nothing else is said. Then:
 how closely fitted slopes follow the true ones by the number of respondents (rank correlations, of
-300 items), the reason for "fewer than eight"; and what part of the time of a fit, with standard
-errors, goes into its warnings, at most.
+300 items), the reason for "fewer than eight"; what part of a gap between two blocks fits show, by
+the number of items both answered, beside what `irtkit.weak_links` predicts; and what part of the
+time of a fit, with standard errors, goes into its warnings, at most.
 
 ``--constants`` shows instead what the constants of `irtkit.signs.leftover` do: each is changed, and
 the number of data sets of one ability that are warned of printed, with the largest ratio.
@@ -31,9 +33,10 @@ from machine import arguments, describe, sentence, store
 from scipy.stats import spearmanr
 
 import irtkit
+from irtkit import weak_links
 from irtkit.calibration.caveats import with_caveats
 from irtkit.patterns import patterns_of
-from irtkit.signs import leftover, leftover_of, proportion_score
+from irtkit.signs import differ_by_chance, leftover, leftover_of, proportion_score
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +47,7 @@ KINDS = {
     "transposed": "are rows items here",
     "parts": "respondents and items fall into",
     "few": "only ",
+    "chance": "respondents differ in how much",
     "follows": "the ability of the",
     "one ability": "one ability does not explain",
     "disagree": "pairs of respondents disagree",
@@ -73,6 +77,7 @@ def one(n: int, m: int, ability: str = "normal", *, missing: float = 0.0, **how:
 
     def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
         theta = {
+            "none": lambda: np.zeros(n),
             "normal": lambda: g.normal(size=n),
             "wide": lambda: 3 * g.normal(size=n),
             "exponential": lambda: g.exponential(size=n) - 1,
@@ -125,12 +130,46 @@ def parts(shapes: tuple[tuple[int, int], ...], missing: float = 0.0, *, sparse: 
     return draw
 
 
-def booklets(n: int, *, linked: bool) -> Draw:
+def linked(
+    shapes: tuple[tuple[int, int], ...],
+    gap: float,
+    n_common: int = 0,
+    *,
+    given: int | None = None,
+    n_cells: int = 0,
+) -> Draw:
+    """Two blocks, the second abler and its items harder by a gap, and items of both between them.
+
+    To these all respond as ``given``. So many cells link the blocks besides.
+    """
+
+    def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
+        (n, m), (n_more, m_more) = shapes
+        theta = np.concatenate([g.normal(size=n), g.normal(size=n_more)])
+        theta -= np.repeat([theta[:n].mean(), theta[n:].mean() - gap], [n, n_more])
+        harder = np.repeat([0, gap, gap / 2], [m, m_more, n_common])
+        y = responses(g, theta[:, None] - harder, len(harder)).astype(np.int8)
+        y[:n, m : m + m_more] = y[n:, :m] = -1
+        if given is not None:
+            y[:, m + m_more :] = given
+        for _ in range(n_cells):
+            y[g.integers(n), m + g.integers(m_more)] = g.integers(2)
+        return irtkit.ResponseMatrix(y)
+
+    return draw
+
+
+def chance(n: int, m: int, *, missing: float = 0.0) -> Draw:
+    """Items of any difficulty, and nobody abler than anybody else."""
+    return one(n, m, "none", missing=missing)
+
+
+def booklets(n: int, *, paired: bool) -> Draw:
     """Six sets of 20 items; everyone answers two, which make a ring, or three pairs."""
 
     def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
         y, first = responses(g, g.normal(size=n), 120), np.arange(n) % 6
-        second = (first + 1) % 6 if linked else first ^ 1
+        second = first ^ 1 if paired else (first + 1) % 6
         part = np.arange(120) // 20
         given = (part == first[:, None]) | (part == second[:, None])
         return irtkit.ResponseMatrix(np.where(given, y, -1))
@@ -160,6 +199,7 @@ def families(groups: int, size: int) -> Draw:
     return draw
 
 
+PAIR, SMALL = ((100, 50), (60, 80)), ((10, 200), (20, 300))
 CLEAN: dict[str, Draw] = {
     **{f"2PL {n} × {m}": one(n, m) for n, m in ((200, 500), (100, 1000), (2000, 40), (1000, 5))},
     **{f"2PL {n} × {m}": one(n, m) for n, m in ((5000, 20), (60, 200), (30, 40), (12, 140))},
@@ -189,7 +229,19 @@ CLEAN: dict[str, Draw] = {
     "70 % missing, 200 × 500": one(200, 500, missing=0.7),
     "80 % missing, 1,000 × 50": one(1000, 50, missing=0.8),
     "50 % missing, 12 × 140": one(12, 140, missing=0.5),
-    "booklets in a ring, 1,200 × 120": booklets(1200, linked=True),
+    **{
+        f"{missing} % missing, {n:,} × {m:,}": one(n, m, missing=missing / 100)
+        for missing, n, m in (
+            *((70, 12, 140), (80, 30, 40), (90, 20, 1000), (90, 1000, 200), (95, 200, 100)),
+            *((97, 300, 300), (97, 100, 300), (98, 2000, 100), (99, 1000, 1000), (99, 5000, 500)),
+        )
+    },
+    "95 % right, 90 % missing, 200 × 500": one(200, 500, easier=3.75, missing=0.9),
+    "sixteen common items, 100 × 50 and 60 × 80": linked(PAIR, 1.0, 16),
+    "1PL 12 × 100": one(12, 100, spread=0.0),
+    **{f"2PL {n} × {m}": one(n, m) for n, m in ((30, 50), (12, 100), (8, 30), (200, 5), (20, 10))},
+    "20 % inverted, 30 × 50": one(30, 50, inverted=0.2),
+    "booklets in a ring, 1,200 × 120": booklets(1200, paired=False),
     "students × questions, 300 × 40": labelled(300, 40, "student {}", "q{}"),
     "numbers × numbers, 300 × 40": labelled(300, 40, "{}", "{}"),
     "files × files, 300 × 40": labelled(300, 40, "mmlu/{}.json", "run-{}"),
@@ -205,7 +257,20 @@ PLANTED: dict[str, dict[str, Draw]] = {
         "two parts, 100 × 50 and 60 × 80": parts(((100, 50), (60, 80)), sparse=False),
         "three parts, 60 % missing": parts(((80, 60), (50, 60), (30, 40)), 0.6, sparse=False),
         "three parts, sparse": parts(((80, 60), (50, 60), (30, 40)), 0.6, sparse=True),
-        "booklets in pairs, 1,200 × 120": booklets(1200, linked=False),
+        "booklets in pairs, 1,200 × 120": booklets(1200, paired=True),
+        "one item that all get right": linked(PAIR, 3.0, 1, given=1),
+        "five items that all get right": linked(PAIR, 3.0, 5, given=1),
+        "one item that all get wrong": linked(PAIR, 3.0, 1, given=0),
+        "one that all get right, 10 × 200 and 20 × 300": linked(SMALL, 3.0, 1, given=1),
+        "one cell": linked(PAIR, 3.0, n_cells=1),
+        "three cells": linked(PAIR, 3.0, n_cells=3),
+        "ten cells": linked(PAIR, 3.0, n_cells=10),
+        "one common item": linked(PAIR, 3.0, 1),
+        "two common items": linked(PAIR, 3.0, 2),
+    },
+    "chance": {
+        **{f"coin flips, {n} × {m}": chance(n, m) for n, m in ((100, 200), (30, 50), (2000, 40))},
+        "coin flips, 70 % missing, 100 × 200": chance(100, 200, missing=0.7),
     },
     "few": {f"{n} × 200": one(n, 200) for n in (1, 3, 5, 7)},
     "follows": {f"opposed, {n} × 110": opposed(n) for n in (90, 300, 1000)},
@@ -231,6 +296,9 @@ SEEN: dict[str, Draw] = {
         for n, m in ((30, 500), (60, 500), (300, 100), (500, 50), (1000, 20), (200, 40))
     },
     "80 % and 20 %, r −0.5, 70 % missing, 200 × 500": two(200, 500, 0.2, -0.5, missing=0.7),
+    **{f"coin flips, {n} × {m}": chance(n, m) for n, m in ((12, 100), (8, 30), (200, 5))},
+    "3PL 50 × 30, guessing 0.5": one(50, 30, guessing=0.5),
+    "four common items, 100 × 50 and 60 × 80": linked(PAIR, 3.0, 4),
     "families, 10 × 20": families(10, 20),
     "families, 5 × 40": families(5, 40),
     **{f"families, {g} × {k}": families(g, k) for g, k in ((2, 60), (4, 6))},
@@ -289,6 +357,29 @@ def slopes(sets: int) -> list[dict[str, float]]:
     return rows
 
 
+def shown(sets: int) -> list[dict[str, float]]:
+    """What part of a gap between two blocks fits show, and what part is predicted."""
+    rows = []
+    for shapes in (PAIR, SMALL, ((500, 20), (500, 20))):
+        (n, m), (more, _) = shapes
+        for gap in (1.0, 3.0):
+            for n_common in (1, 2, 4, 8, 16):
+                found, predicted = [], []
+                for seed in range(sets):
+                    draw = linked(shapes, gap, n_common)
+                    result = fitted(draw, seed)
+                    one, other = result.ability[:n], result.ability[n:]
+                    spread = np.sqrt((n * one.var() + more * other.var()) / (n + more))
+                    found.append((other.mean() - one.mean()) / spread / gap)
+                    first = np.arange(n + more) < n
+                    information = weak_links.information_between(result.patterns, first)[0]
+                    predicted.append(information / (information + n * more / (n + more)))
+                row = {"respondents": n + more, "items": m, "gap": gap, "common": n_common}
+                row |= {"shown": float(np.mean(found)), "SD": float(np.std(found))}
+                rows.append(row | {"predicted": float(np.mean(predicted))})
+    return rows
+
+
 def costs(repetitions: int = 10) -> list[dict[str, Any]]:
     """Milliseconds of a fit, and of them for its warnings, the least of some repetitions."""
     rows = []
@@ -305,7 +396,8 @@ def costs(repetitions: int = 10) -> list[dict[str, Any]]:
                     product(np.ones(patterns.n))  # a fit has packed its answers and counted them
                 _ = patterns.margins
                 start = time.perf_counter()
-                with_caveats(result, patterns, proportion_score(patterns), counted_anew=False)
+                proportion, by_chance = proportion_score(patterns), differ_by_chance(patterns)
+                with_caveats(result, patterns, proportion, by_chance=by_chance, counted_anew=False)
                 told.append(1000 * (time.perf_counter() - start))
             shape = f"{n:,} × {m:,}" + (", 20 % missing" if missing else "")
             rows.append({"shape": shape, "fit": min(whole), "warnings": min(told)})
@@ -339,7 +431,7 @@ def constants(sets: int) -> None:
         drawn.append([(some, proportion_score(some)) for some in patterns])
     print(*VARIED_ON, sep="; ")
 
-    def shown(label: str) -> None:
+    def print_row(label: str) -> None:
         cells = []
         for some in drawn:
             found = [module.leftover_of(*each) for each in some]
@@ -347,12 +439,12 @@ def constants(sets: int) -> None:
             cells.append(f"{warned:2} ({max(each.ratio for each in found):.2f})")
         print(f"{label:22}", *cells, sep="  ", flush=True)
 
-    shown("as it is")
+    print_row("as it is")
     for name, values in CONSTANTS.items():
         before = getattr(module, name)
         for value in values:
             setattr(module, name, value)
-            shown(f"{name} {value:g}")
+            print_row(f"{name} {value:g}")
         setattr(module, name, before)
 
 
@@ -381,13 +473,16 @@ def main() -> None:
     followed = slopes(options.sets)
     for row in followed:
         print(", ".join(f"{label} {value:.3g}" for label, value in row.items()))
+    parts_shown = shown(min(options.sets, 10))
+    for row in parts_shown:
+        print(", ".join(f"{label} {value:.3g}" for label, value in row.items()))
     times = costs()
     for row in times:
         share = row["warnings"] / row["fit"]
         print(f"{row['shape']}: {row['fit']:.1f} ms, warnings {row['warnings']:.1f} ({share:.0%})")
     machine = describe()
     print(f"\n{sentence(machine)}")
-    store(options.out, machine, studies=studies, slopes=followed, costs=times)
+    store(options.out, machine, studies=studies, slopes=followed, shown=parts_shown, costs=times)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``storage``: arrays and plain values in one file, for results and checkpoints
 - ``irf``: the item response function and item parameters
 - ``packed``, ``patterns``: packed answers; response patterns in groups, and their margins
-- ``components``: parts of a matrix that share no response
+- ``components``, ``weak_links``: parts of a matrix that share no response, or none that tells
 - ``signs``: which items have a negative slope, told by the responses alone
 - ``quadrature``: the ability grid, the marginal likelihood, posteriors
 - ``simulation``: simulated responses, synthetic respondents

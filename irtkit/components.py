@@ -2,7 +2,8 @@
 
 Respondents and items are linked by responses. Where they fall into several connected components,
 nothing tells how the abilities of one compare with those of another: each has a scale of its own,
-and a fit puts them all at mean 0.
+and a fit puts them all at mean 0. Links that tell next to nothing are another matter, that of
+:mod:`irtkit.weak_links`.
 """
 
 from __future__ import annotations
@@ -51,26 +52,30 @@ def components_of(patterns: Patterns) -> Components | None:
     columns = np.flatnonzero(responses)
     places = (np.zeros(patterns.n, np.int64), np.zeros(len(responses), np.int64))
     for k in range(1, _ONE_BY_ONE + 1):
-        part = _part(patterns, rows, columns)
+        part = part_of(patterns, rows, columns)
         who, items = _linked(part, int(responses[columns].argmax()))
         places[0][rows[who]] = places[1][columns[items]] = k
         rows, columns = rows[~who], columns[~items]
         if not len(rows):
             break
     else:
-        found = _labels(_part(patterns, rows, columns))
+        found = _labels(part_of(patterns, rows, columns))
         places[0][rows] = _ONE_BY_ONE + found[: len(rows)]
         places[1][columns] = _ONE_BY_ONE + found[len(rows) :]
-    if places[1].max() == 1:
-        return None
+    return numbered(*places) if places[1].max() > 1 else None
+
+
+def numbered(respondents: NDArray[np.int64], items: NDArray[np.int64]) -> Components:
+    """The same components, numbered from 1 by how many respondents they have, then items."""
+    places = respondents, items
     sizes = np.stack([np.bincount(part, minlength=2)[1:] for part in places])
     rank = np.zeros(sizes.shape[1] + 1, np.int64)
     rank[1 + np.lexsort(-sizes[::-1])] = np.arange(1, len(rank))
     return Components(*(rank[part] for part in places))
 
 
-def _part(patterns: Patterns, rows: Places, columns: Places) -> Patterns:
-    """Some respondents and items; the same where it is all."""
+def part_of(patterns: Patterns, rows: Places, columns: Places) -> Patterns:
+    """Some respondents and items, all of the former real; the same where it is all."""
     n, m = patterns.cells.shape
     if (len(rows), len(columns)) == (n, m):
         return patterns

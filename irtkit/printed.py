@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
-import textwrap
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Hashable, Iterable, Iterator
 
     import pandas as pd
     from rich.console import RenderableType
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 WIDTH = 80
 """Columns of a terminal that nobody has widened, and of what is not read on one."""
 _INDENT = "  "
-_LABEL = 30
-"""Characters of a label that are printed, so that numbers have room."""
+LABEL = 28
+"""Columns of a label that are printed, so that numbers have room. A character may take two."""
 
 
 def printable(label: Hashable) -> str:
@@ -26,25 +26,37 @@ def printable(label: Hashable) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def shortened(label: Hashable, room: int = _LABEL) -> str:
+def shortened(label: Hashable, room: int = LABEL) -> str:
     """A label that prints, its end cut off where it is long."""
+    from rich.cells import cell_len, set_cell_size
+
     text = printable(label)
-    return text if len(text) <= room else f"{text[: room - 1]}…"
+    return text if cell_len(text) <= room else f"{set_cell_size(text, room - 1).rstrip()}…"
 
 
 def in_lines(sentences: Iterable[str], *, bullet: str = "") -> str:
     """Sentences, each broken between words into lines, those after its first indented."""
     following = " " * len(bullet) if bullet else _INDENT
     return "\n".join(
-        textwrap.fill(
-            printable(sentence),
-            WIDTH,
-            initial_indent=bullet,
-            subsequent_indent=following,
-            break_on_hyphens=False,
-        )
+        line
         for sentence in sentences
+        for line in _broken(printable(sentence).split(), bullet, following)
     )
+
+
+def _broken(words: list[str], first: str, following: str) -> Iterator[str]:
+    """Lines of words; what is longer than a line is broken within."""
+    from rich.cells import cell_len, chop_cells
+
+    room = WIDTH - len(following)
+    line, free = first, WIDTH - len(first)
+    for word in chain.from_iterable(chop_cells(word, room) for word in words):
+        space = "" if line in {first, following} else " "
+        if cell_len(space + word) > free:
+            yield line
+            line, free, space = following, room, ""
+        line, free = line + space + word, free - cell_len(space + word)
+    yield line
 
 
 def cell(value: Any) -> str:

@@ -115,7 +115,7 @@ def test_demo_names_hard_and_suspect_digits_and_writes_tables(tmp_path: Path) ->
     assert "highest average error" in done.stdout
     assert "130 respondents answer like about 53 independent ones" in done.stdout
     assert " ".join(done.stdout.split()).count("one ability does not explain") == 2  # fit, compare
-    assert "may have right keys" in " ".join(done.stdout.split())
+    assert "with wrong keys may go unnoticed" in " ".join(done.stdout.split())
     assert "digit-1658" in done.stdout.split("items are suspect")[1]
     assert "average_error and difficulty" in done.stdout
     assert len(irtkit.read_table(tmp_path / "tables" / "items.csv")) == 1797
@@ -159,7 +159,7 @@ def test_repeated_rows_of_a_long_table_are_refused_unless_counted(
         (["fit", "results.csv", "--item", "q1"], "recognised as the response"),
         (["fit", "results.csv", "--metrics", "time"], "--metrics time is no file"),
         (["fit", "results.csv", "--metrics", "m.csv"], "of s, t; all others are better when lower"),
-        (["compare", "results.csv", "--higher-is-better", "t"], "--higher-is-better is for --metrics"),
+        (["compare", "results.csv", "--higher-is-better", "t"], "-better is for --metrics"),
     ],
 )
 def test_bad_input_ends_with_code_2_and_one_line(

@@ -40,6 +40,7 @@ LAYERS = (
         "packed",
         "patterns",
         "components",
+        "weak_links",
         "signs",
         "quadrature",
         "simulation",

@@ -35,7 +35,7 @@ def test_the_example_prints_what_stands_under_it() -> None:
     words, (told, meant) = " ".join(README.split()), [str(one.message) for one in caught]
     assert told.split(":")[0] in words
     assert names["result"].warnings == (told,)
-    assert "items called negative may have right keys" in meant
+    assert "items with wrong keys may go unnoticed" in meant
     assert names["result"].dependence.sentence in words
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from irtkit.checks import first_names
 from irtkit.components import components_of
 from irtkit.signs import disagreement, leftover_of
+from irtkit.weak_links import weakly_linked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,25 +60,49 @@ _SHOWN = 4
 
 
 def with_caveats(
-    result: FitResult, patterns: Patterns, proportion: ProportionScore, *, counted_anew: bool
+    result: FitResult,
+    patterns: Patterns,
+    proportion: ProportionScore,
+    *,
+    by_chance: bool,
+    counted_anew: bool,
 ) -> FitResult:
     """The result with what it must be read with.
 
-    ``counted_anew`` says that repeated trials were found to agree, and count for less.
+    ``by_chance`` says that respondents differ in how much they get right by chance alone, which
+    some do where many items are inverted and abilities clear; ``counted_anew`` that repeated
+    trials were found to agree, and count for less.
     """
     components = components_of(patterns)
-    doubts = [*_doubts(result, patterns, proportion, whole=components is None)]
-    sentences = [*_sentences(result, patterns, components, counted_anew=counted_anew), *doubts]
+    divided = weakly_linked(patterns, components, _logits_of_ability(result))
+    parts, by_chance = divided or components, by_chance and not _slopes_told(result)
+    comparable = parts is None and not by_chance
+    doubts = [*_doubts(result, patterns, proportion, comparable=comparable)]
+    limits = _sentences(
+        result,
+        patterns,
+        parts,
+        linked=divided is not None,
+        by_chance=by_chance,
+        counted_anew=counted_anew,
+    )
+    sentences = [*limits, *doubts]
     return replace(
         result,
         warnings=tuple(sentences),
         one_ability_doubted=bool(doubts),
-        components=components,
+        components=parts,
     )
 
 
 def _sentences(
-    result: FitResult, patterns: Patterns, components: Components | None, *, counted_anew: bool
+    result: FitResult,
+    patterns: Patterns,
+    components: Components | None,
+    *,
+    linked: bool,
+    by_chance: bool,
+    counted_anew: bool,
 ) -> Iterator[str]:
     """What limits the estimates, the gravest first."""
     if not result.converged or "unbounded" in result.status:
@@ -91,24 +116,30 @@ def _sentences(
             "are not, transpose the table (frame.T)"
         )
     if components is not None:
-        yield _parts(result, components)
+        yield _parts(result, components, linked=linked)
     if result.n_answering < _HANDFUL:
         yield _few(result)
+    if by_chance:
+        yield (
+            "respondents differ in how much they get right no more than chance makes them differ: "
+            "nothing shows that one is abler than another, and rankings mean nothing"
+        )
     if counted_anew and (found := _agreement_of(result, patterns)):
         yield found
 
 
 def _doubts(
-    result: FitResult, patterns: Patterns, proportion: ProportionScore, *, whole: bool
+    result: FitResult, patterns: Patterns, proportion: ProportionScore, *, comparable: bool
 ) -> Iterator[str]:
     """Whether ability is not all that items ask for."""
-    if whole and (found := _does_not_follow(result, proportion)):
-        yield found  # of parts that share no response both scales are any
+    if comparable and (found := _does_not_follow(result, proportion)):
+        yield found  # of parts, and of noise, both scales are any
     left = leftover_of(patterns, proportion)
     if left.stands_out:
+        ratio, bound = _told_apart(left.ratio, left.bound)
         yield (
             "one ability does not explain all that responses have in common: of what it leaves, "
-            f"one pattern is {left.ratio:.3g} times as strong as the next (below {left.bound:.3g} "
+            f"one pattern is {ratio} times as strong as the next (below {bound} "
             "where one ability does); items ask for a further ability, or many respondents are of "
             "a few families"
         )
@@ -130,9 +161,13 @@ def _agreement_of(result: FitResult, patterns: Patterns) -> str:
     if worth > _SAID_BELOW * typical:
         return ""
     middle = "" if (repeated == repeated[0]).all() else " (the median)"
+    model = result.model
+    left_out = "slopes that differ" if model in {"Rasch", "1PL"} else "a further ability"
     return (
-        "repeated trials of a cell agree more than the model explains: "
-        f"{typical:g}{middle} count for about {worth:.1f}; errors are widened accordingly"
+        f"repeated trials of a cell agree more than the {model} explains: they repeat each other, "
+        f"or cells differ in what it leaves out, such as {left_out}; "
+        f"{typical:g}{middle} count for about {worth:.1f}; errors are widened accordingly, those "
+        "of items enough only if trials repeat each other"
     )
 
 
@@ -170,19 +205,41 @@ def _few(result: FitResult) -> str:
     )
 
 
-def _parts(result: FitResult, components: Components) -> str:
-    """Which respondents and items there are in every part."""
+def _slopes_told(result: FitResult) -> bool:
+    """Whether most slopes are told from 0: of noise up to half, without a prior, and none with."""
+    told, flat = (result.status.count(status) for status in ("ok", "flat"))
+    return result.model in {"2PL", "3PL"} and told > flat
+
+
+def _logits_of_ability(result: FitResult) -> float:
+    """Logits that one SD of ability makes on an item of typical slope."""
+    usual = np.array(result.status) == "ok"
+    slopes = np.abs(result.parameters.discrimination[usual])
+    return float(np.median(slopes)) * result.latent_sd if len(slopes) else 1.0
+
+
+def _parts(result: FitResult, components: Components, *, linked: bool) -> str:
+    """Which respondents and items there are in every part.
+
+    ``linked`` says that some have responses in common, from which hardly anything follows.
+    """
     told = []
     for k in range(1, min(components.n, _SHOWN) + 1):
         who, what = (np.flatnonzero(part == k) for part in components)
         first = repr(result.respondent_labels[who[0]]), repr(result.item_labels[what[0]])
         told.append(f"{len(who)} × {len(what)} (from {' and '.join(first)})")
     more = f", and {components.n - _SHOWN} more" if components.n > _SHOWN else ""
+    apart = "without a response in common"
+    compared = "nothing tells how abilities and difficulties of one compare with those of another"
+    if linked:
+        apart = "that too few responses link to compare them"
+        compared = (
+            "of how far one is from another, abilities and difficulties show about half at most, "
+            "as all respondents are taken for one normal population"
+        )
     return (
-        f"respondents and items fall into {components.n} parts without a response in common: "
-        f"{', '.join(told)}{more}; nothing tells "
-        "how abilities and difficulties of one compare with those of another (the column "
-        "component of both tables says which is where)"
+        f"respondents and items fall into {components.n} parts {apart}: {', '.join(told)}{more}; "
+        f"{compared} (the column component of both tables says which is where)"
     )
 
 
@@ -200,12 +257,19 @@ def _does_not_follow(result: FitResult, proportion: ProportionScore) -> str:
     shares = result.counts.accuracy
     ablest, best = (who[value[who].argmax()] for value in (result.ability, proportion.value))
     named = (f"{result.respondent_labels[k]!r} ({shares[k]:.0%} right)" for k in (ablest, best))
+    found, least = _told_apart(agreement, bound)
     return (
         f"the ability of the {result.model} is not how much respondents get right: their rank "
-        f"correlation is {agreement:.2f} (at least {bound:.2f} where one ability explains the "
+        f"correlation is {found} (at least {least} where one ability explains the "
         "responses)"
         + (f"; the ablest is {', not '.join(named)}" if shares[ablest] < shares[best] else "")
     )
+
+
+def _told_apart(value: float, bound: float) -> tuple[str, str]:
+    """Both with two decimals, or as many as it takes to tell them apart."""
+    pairs = [(f"{value:.{n}f}", f"{bound:.{n}f}") for n in range(2, 8)]
+    return next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
 
 
 def _rank_correlation(one: Array, other: Array) -> float:
@@ -250,14 +314,15 @@ def _shortcoming_of(result: FitResult) -> str:
         if status == "unbounded"
     ]
     if unbounded:
+        one = len(unbounded) == 1
+        have, keep, them, they = (
+            ("has", "keeps", "it", "it") if one else ("have", "keep", "them", "they")
+        )
+        held = f"likelihood, no prior holds {them}, and {they}"
         return (
-            f"{len(unbounded)} of {len(result.item_labels)} items have no finite maximum of the "
-            + (
-                "likelihood, no prior holds them, and they"
-                if result.settings.prior
-                else "likelihood and"
-            )
-            + f" keep the last value reached: {first_names(unbounded)}"
+            f"{len(unbounded)} of {len(result.item_labels)} items {have} no finite maximum of the "
+            + (held if result.settings.prior else "likelihood and")
+            + f" {keep} the last value reached: {first_names(unbounded)}"
             + ("" if result.converged else "; the fit did not converge for it")
             + "; prior='weak' gives finite estimates"
         )

@@ -34,6 +34,8 @@ _TOLD, _FLAT = 1.96, 1 / 3
 the median slope under which an item may be flat. Of items with log slopes of SD 0.4 up to 2 % come
 out flat, with half the median slope on average (60 to 130 respondents); of 33 and 15 difficulties
 beyond 10 SDs in two real matrices, 90 × 611 and 305 × 5,620, all are those of flat items."""
+_FEW = 4
+"""Respondents below which there is but one way to split them, one against one or two."""
 
 
 class Estimates(NamedTuple):
@@ -76,12 +78,16 @@ def result_of(
     model: ModelName,
     method: str,
     settings: Settings,
+    by_chance: bool,
 ) -> FitResult:
-    """Turn the scale the right way up, set the unit of Rasch, and put labels on."""
+    """Turn the scale the right way up, set the unit of Rasch, and put labels on.
+
+    ``by_chance`` is whether respondents differ by chance alone.
+    """
     separate = settings.synthetic == "separate"
     synthetic = responses.synthetic if separate else np.zeros_like(responses.synthetic)
     stretch, latent_sd = _units(estimates, proportion, model)
-    status = _status(estimates, counts, synthetic, model)
+    status = _status(estimates, counts, synthetic, model, by_chance=by_chance)
     parameters = _parameters(estimates, stretch, status, settings.prior)
     nodes = estimates.nodes.theta * abs(stretch)
     posterior = estimates.posterior
@@ -200,20 +206,31 @@ def unbounded(
 
 
 def _status(
-    estimates: Estimates, counts: Counts, synthetic: NDArray[np.bool_], model: ModelName
+    estimates: Estimates,
+    counts: Counts,
+    synthetic: NDArray[np.bool_],
+    model: ModelName,
+    *,
+    by_chance: bool,
 ) -> tuple[str, ...]:
     """Status of every item."""
     status = np.full(len(counts.item_right), "ok", dtype=object)
     if model != "Rasch":  # difficulties of slopes of 1 are as sure as intercepts
-        status[_flat(estimates, counts, ~synthetic & (counts.respondent_responses > 0))] = "flat"
+        answering = ~synthetic & (counts.respondent_responses > 0)
+        status[_flat(estimates, counts, answering, by_chance=by_chance)] = "flat"
     status[counts.all_wrong | counts.all_right] = "no variance"
     status[estimates.unbounded] = "unbounded"
     status[counts.item_responses == 0] = "no responses"
     return tuple(status)
 
 
-def _flat(estimates: Estimates, counts: Counts, answering: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _flat(
+    estimates: Estimates, counts: Counts, answering: NDArray[np.bool_], *, by_chance: bool
+) -> NDArray[np.bool_]:
     """Items whose slope is not told from 0, and small: −intercept / slope is no difficulty.
+
+    Small beside the median slope, unless respondents differ by chance, or are so few that it is not
+    told from 0 by all items together: then none is large.
 
     Near a slope of 0 its information is Σ (dP/da)² / P(1 − P) = w Σ θ², θ the posterior means (what
     posteriors leave open is missing information; Louis 1982), with w = P(1 − P) without guessing.
@@ -231,8 +248,10 @@ def _flat(estimates: Estimates, counts: Counts, answering: NDArray[np.bool_]) ->
     effect = 1 + (trials - 1) * (estimates.trial_correlation or 0.0)
     information = responses / effect * uncertain * estimates.ability[answering].var()
     varied = (right > 0) & (right < 1)
+    usual = float(np.median(slope[varied])) if varied.any() else 0.0
+    told = usual * information.sum() ** 0.5 >= _TOLD
     if estimates.common_slope:
-        told = slope[0] * information.sum() ** 0.5 >= _TOLD
         return np.full(len(slope), not told)
-    small = slope < _FLAT * np.median(slope[varied]) if varied.any() else varied
+    none_told = by_chance or (answering.sum() < _FEW and not told)
+    small = True if none_told else slope < _FLAT * usual
     return np.asarray(small & (slope * information**0.5 < _TOLD))

@@ -193,7 +193,9 @@ def fit(
         no finite estimate (under ``prior=None``, or an :class:`irtkit.ItemPrior` without a density
         that holds them), or are too few without such a density to tell their parameters apart (one,
         two of the 2PL, three of the 3PL); if labels look as if rows were items; if respondents and
-        items fall into parts without a response in common; if there are fewer than 8 respondents;
+        items fall into parts that no responses link, or too few for more than half of a difference
+        to show (:mod:`irtkit.weak_links`); if there are fewer than 8 respondents; if respondents
+        differ in how much they get right no more than by chance, though usual abilities would show;
         if ability does not follow how much respondents get right; if one ability does not explain
         what responses have in common (told from 30 respondents and 20 items on), or who disagrees
         with whom (from 20 of both on), as where all are of a few families; or if repeated
@@ -292,7 +294,7 @@ def _fitted(
     from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
     from irtkit.calibration.maximum_likelihood import maximum_likelihood
     from irtkit.patterns import patterns_of
-    from irtkit.signs import proportion_score
+    from irtkit.signs import differ_by_chance, proportion_score
 
     patterns = patterns_of(responses, synthetic_is_real=settings.synthetic == "ordinary")
     counts = patterns.counts
@@ -332,12 +334,21 @@ def _fitted(
             report=report,
         )
     method = "em" if variational is None else "vi"
-    proportion = proportion_score(patterns)
+    proportion, by_chance = proportion_score(patterns), differ_by_chance(patterns)
     result = result_of(
-        estimates, responses, counts, proportion, model=model, method=method, settings=settings
+        estimates,
+        responses,
+        counts,
+        proportion,
+        model=model,
+        method=method,
+        settings=settings,
+        by_chance=by_chance,
     )
     counted_anew = bool(result.settings.trial_correlation and given is None)
-    return with_caveats(result, patterns, proportion, counted_anew=counted_anew)
+    return with_caveats(
+        result, patterns, proportion, by_chance=by_chance, counted_anew=counted_anew
+    )
 
 
 def _variational_of(method: object) -> Variational | None:

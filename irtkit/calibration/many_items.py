@@ -16,7 +16,7 @@ there that I has to be exact.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from irtkit.quadrature.engines import posterior_weights
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from irtkit.calibration.information import System
     from irtkit.calibration.prior_information import PriorInformation
     from irtkit.irf import Array, Items
     from irtkit.patterns import Patterns
@@ -61,36 +62,78 @@ def covariances_of_many(
     times = np.ones(len(items.slope)) if patterns.multiplicity is None else patterns.multiplicity
     expected = expected_of(patterns, items, grid, right_too=items.logit_guessing is not None)
     system = system_of(items, expected, sds, patterns.multiplicity)
-    by_data, size, own = system.item_blocks, len(prior.blocks[0]), slice(int(common_slope), None)
-    blocks = (by_data + prior.blocks / times[:, None, None])[:, own, own]
-    known = np.linalg.eigvalsh(blocks)[:, 0] > UNKNOWN
-    blocks, missing = blocks[known], system.missing_information[known][:, own, own]
-    blocks = minus_missing_information(blocks, _inverses(blocks), missing)
-    inverses = _inverses(blocks)
-    moved = np.zeros((len(known), size, 2))  # by a common scale, and by a common location
-    moved[:, 0, 0] = moved[:, 1, 1] = items.slope
-    coupling = np.concatenate([by_data @ moved, prior.border / times[:, None, None]], axis=2)
-    of_items = np.concatenate([moved[known][:, own], inverses @ coupling[known][:, own]], axis=2)
-    of_items = _orthonormal(of_items, blocks, times[known])
-    n_own, n_learned = of_items.shape[2], len(prior.corner)
-    directions = np.zeros((len(known), size, n_own + common_slope + n_learned))
-    directions[known, own, :n_own] = of_items
-    if common_slope:
-        directions[:, 0, n_own] = 1.0
-    learned = np.eye(n_learned, directions.shape[2], n_own + common_slope)
-    weighted = times[:, None, None] * by_data + prior.blocks
-    beside = np.tensordot(directions, prior.border, ((0, 1), (0, 1))) @ learned
-    information = np.tensordot(directions, weighted @ directions, ((0, 1), (0, 1)))
-    information += beside + beside.T + learned.T @ prior.corner @ learned
+    apart = _by_themselves(system, prior, times, slice(int(common_slope), None))
+    of_items = _directions_of_items(items, apart, system.item_blocks, prior, times)
+    directions = _all_directions(of_items, apart, prior, common_slope=common_slope)
+    information = _information_along(directions, system.item_blocks, prior, times)
     information -= missing_information_along(directions, patterns, items, grid, times)
-    covariance = inverse_of(information)
+    covariance, n_own = inverse_of(information), of_items.shape[2]
     more = covariance[:n_own, :n_own] - np.eye(n_own)
-    found = np.full(prior.blocks.shape, np.nan)
-    found[known, own, own] = inverses + of_items @ more @ of_items.swapaxes(1, 2)
+    found, known, own = np.full(prior.blocks.shape, np.nan), apart.known, apart.own
+    found[known, own, own] = apart.inverses + of_items @ more @ of_items.swapaxes(1, 2)
     if common_slope:
         found[:, 0, 0] = covariance[n_own, n_own]
         found[known, 0, 1] = found[known, 1, 0] = of_items[:, 0] @ covariance[:n_own, n_own]
     return found
+
+
+class _Apart(NamedTuple):
+    """What is known of items by themselves: M of those of which it determines all parameters."""
+
+    own: slice
+    """Parameters that items have to themselves: all but a common slope."""
+    known: NDArray[np.bool_]
+    """Which items these are, (n_items,); arrays below have shape (n_known, k, k)."""
+    blocks: Array
+    inverses: Array
+
+
+def _by_themselves(system: System, prior: PriorInformation, times: Array, own: slice) -> _Apart:
+    """M of every item: what data and prior say of it, less what it misses by its own responses."""
+    blocks = (system.item_blocks + prior.blocks / times[:, None, None])[:, own, own]
+    known = np.linalg.eigvalsh(blocks)[:, 0] > UNKNOWN
+    blocks, missing = blocks[known], system.missing_information[known][:, own, own]
+    blocks = minus_missing_information(blocks, _inverses(blocks), missing)
+    return _Apart(own, known, blocks, _inverses(blocks))
+
+
+def _directions_of_items(
+    items: Items, apart: _Apart, by_data: Array, prior: PriorInformation, times: Array
+) -> Array:
+    """W in parameters that items have to themselves, (n_known, k, r): see the module.
+
+    A common scale, a common location, and how items answer to these and to what the prior learns.
+    """
+    moved = np.zeros((len(apart.known), len(prior.blocks[0]), 2))
+    moved[:, 0, 0] = moved[:, 1, 1] = items.slope
+    coupling = np.concatenate([by_data @ moved, prior.border / times[:, None, None]], axis=2)
+    answers = apart.inverses @ coupling[apart.known][:, apart.own]
+    spanned = np.concatenate([moved[apart.known][:, apart.own], answers], axis=2)
+    return _orthonormal(spanned, apart.blocks, times[apart.known])
+
+
+def _all_directions(
+    of_items: Array, apart: _Apart, prior: PriorInformation, *, common_slope: bool
+) -> Array:
+    """The same, then a common slope, then what the prior learns, which moves no item."""
+    n_own, size = of_items.shape[2], len(prior.blocks[0])
+    directions = np.zeros((len(apart.known), size, n_own + common_slope + len(prior.corner)))
+    directions[apart.known, apart.own, :n_own] = of_items
+    if common_slope:
+        directions[:, 0, n_own] = 1.0
+    return directions
+
+
+def _information_along(
+    directions: Array, by_data: Array, prior: PriorInformation, times: Array
+) -> Array:
+    """Complete-data information along directions, what the prior learns being the last of them."""
+    n_learned, n = len(prior.corner), directions.shape[2]
+    learned = np.eye(n_learned, n, n - n_learned)
+    weighted = times[:, None, None] * by_data + prior.blocks
+    beside = np.tensordot(directions, prior.border, ((0, 1), (0, 1))) @ learned
+    information = np.tensordot(directions, weighted @ directions, ((0, 1), (0, 1)))
+    return np.asarray(information + beside + beside.T + learned.T @ prior.corner @ learned)
 
 
 def _inverses(blocks: Array) -> Array:

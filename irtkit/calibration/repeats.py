@@ -7,6 +7,11 @@ trials together is larger by the design effect 1 + (n − 1)ρ. They say as much
 independent ones, and are fitted as that many, with the same share right (a quasi-likelihood:
 Williams 1982). At ρ = 1 a cell is one response, however often it was tried.
 
+Numbers right do not tell the two apart, as a probability for every cell would explain them all.
+Of a 1PL fitted to items with slopes that differ, 60 × 40 with 50 trials, ρ is 0.009: 95 % intervals
+hold 98 % of the abilities, and 94 % if trials are taken as independent, but 87 % of the intercepts,
+which the 1PL does not estimate (``benchmarks/repeated_trials.py``).
+
 **Estimate.** With y the share right of a cell, s² = y(1 − y)n/(n − 1) the variance of its trials
 and T = y(1 − P)² + (1 − y)P² their mean square about the model's P, ρ = Σw(T − s²)/ΣwT, the
 intraclass correlation about a mean that is known (Ridout, Demétrio & Firth 1999 compare its kin);

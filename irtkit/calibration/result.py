@@ -129,8 +129,8 @@ class FitResult:
     for, or where the model has no such parameter."""
     status: tuple[str, ...]
     """Per item: "ok"; "flat" (the slope is not told from 0 and less than a third of the median one,
-    and so difficulty, −intercept / slope, tells nothing); "no variance"; "unbounded"; or
-    "no responses"."""
+    if respondents differ by more than chance; and so difficulty, −intercept / slope, tells
+    nothing); "no variance"; "unbounded"; or "no responses"."""
     ability: NDArray[np.float64]
     """Posterior means (EAP), shape (n_respondents,)."""
     ability_se: NDArray[np.float64]
@@ -165,7 +165,7 @@ class FitResult:
     one_ability_doubted: bool = False
     """Whether one of them is that its ability is not all that items ask for."""
     components: Components | None = field(default=None, repr=False)
-    """Which respondents and items are linked by responses; None if all are."""
+    """Which respondents and items are linked by responses that place them; None if all are."""
     quality_standard: NDArray[np.float64] | None = field(default=None, repr=False)
     """Kolena's score of every item by further metrics, NaN where it has none; None without them."""
     posterior: Posterior | None = field(default=None, repr=False)
@@ -187,8 +187,8 @@ class FitResult:
         tells; ``settings.metrics`` says which); n_responses (by real respondents, every
         repeated trial counts here as in average_error); p_negative (probability that the slope is
         below 0, NaN without a response); status ("ok", "flat", "no variance", "unbounded" or
-        "no responses"); and, where respondents and items fall into parts without a response in
-        common, component (1 has the most respondents; 0 without a response by a real one).
+        "no responses"); and, where respondents and items fall into parts that too few responses
+        link, or none, component (1 has the most respondents; 0 without a response by a real one).
 
         p_negative is told by the trend of an item's responses with how strong respondents are by
         all their responses, and by what all items of the matrix teach about slopes
@@ -203,9 +203,9 @@ class FitResult:
 
         Columns: ability (posterior mean, EAP), ability_se (posterior SD), accuracy (share right
         of what was answered, NaN without any), n_responses (every repeated trial counts),
-        synthetic; and, where respondents and items fall into parts without a response in common,
-        component (as in :attr:`items`; 0 for synthetic ones). Abilities of different components
-        cannot be compared.
+        synthetic; and, where respondents and items fall into parts that too few responses link, or
+        none, component (as in :attr:`items`; 0 for synthetic ones). Abilities of different
+        components cannot be compared.
         """
         return self._respondents.copy()
 
@@ -401,7 +401,10 @@ class FitResult:
         unit = "iterations" if self.elbo is None else "variational steps"
         n_items, mark = len(self.item_labels), "*" if self.settings.prior else ""
         lines = [
-            f"{self.model} fitted to {self.n_real} respondents{synthetic} × {n_items} items",
+            (
+                f"{self.model} fitted to {self.n_real} respondent{'s' * (self.n_real > 1)}"
+                f"{synthetic} × {n_items} item{'s' * (n_items > 1)}"
+            ),
             f"{state} after {self.n_iterations} {unit} on {self.quadrature.n_nodes} nodes",
             (
                 f"log-likelihood {self.log_likelihood:.3f}   AIC{mark} {self.aic:.1f}   "

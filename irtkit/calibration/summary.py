@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.checks import first_names
-from irtkit.printed import in_lines, plain, shortened, table_of
+from irtkit.printed import LABEL, in_lines, plain, shortened, table_of
 from irtkit.signs.verdict import FALSE_DISCOVERY_RATE, called_negative
 
 if TYPE_CHECKING:
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from irtkit.irf import Array, ModelName
     from irtkit.patterns import Counts
 
+_TELLING = 8
+"""Systems from which on it tells that none gets an item right: 1 in 256 items that half of them get
+right is so by chance, and 1 in 10 of those that a quarter gets right."""
+_TIED = 1e-6
+"""Abilities that differ by less are the same: rounding."""
 _SHOWN = 5
 """Rows of a table: as many as ``head`` of pandas shows."""
 
@@ -37,26 +42,34 @@ def tables_in_words(
     Items whose number in ``alike`` is the same have identical responses.
     """
     columns = ["discrimination", "difficulty", "average_error", "n_responses", "status"]
+    room = LABEL
     if model == "3PL":
         columns.insert(2, "guessing")
+        room -= len("guessing ")
     varied = items[items["average_error"].between(0, 1, inclusive="neither")]
     hardest = varied.sort_values("average_error", ascending=False, kind="stable")[columns]
     hardest["difficulty"] = readable_difficulty(hardest)
-    real = respondents[~respondents["synthetic"]].sort_values("ability", ascending=False)
+    real = respondents[~respondents["synthetic"]]
+    real = real.sort_values("ability", ascending=False, kind="stable")
     ablest = real[["ability", "ability_se", "accuracy", "n_responses"]].head(_SHOWN)
     ablest = ablest.set_axis([*map(shortened, ablest.index)]).rename_axis("respondent")
-    return "\n".join(
-        [
-            in_lines(_remarkable(items, counts, doubted=doubted)),
+    n_answering = int((real["n_responses"] > 0).sum())
+    remarkable = _remarkable(items, counts, n_answering, doubted=doubted)
+    lines = [in_lines(remarkable)] if remarkable else []
+    if len(hardest):
+        lines += [
             *("", "items with the highest average error, of those that some get right"),
             "(difficulty is blank where an item is flat or its slope is below 0):",
-            plain(table_of(folded(hardest, alike, _SHOWN)[0], ["status"])),
-            *("", "ablest respondents:", plain(table_of(ablest))),
+            plain(table_of(folded(hardest, alike, _SHOWN, room)[0], ["status"])),
         ]
-    )
+    n_first = int((real["ability"] > real["ability"].max() - _TIED).sum())
+    tie = f" ({n_first} are as able as the first)" if n_first > _SHOWN else ""
+    return "\n".join([*lines, "", f"ablest respondents{tie}:", plain(table_of(ablest))])
 
 
-def _remarkable(items: pd.DataFrame, counts: Counts, *, doubted: bool) -> list[str]:
+def _remarkable(
+    items: pd.DataFrame, counts: Counts, n_answering: int, *, doubted: bool
+) -> list[str]:
     """How many items are called negative, and how many have no ordinary estimate."""
     varied = items["average_error"].between(0, 1, inclusive="neither")
     slope, status = items["discrimination"].where(varied).to_numpy(), items["status"]
@@ -65,12 +78,12 @@ def _remarkable(items: pd.DataFrame, counts: Counts, *, doubted: bool) -> list[s
         lines.append(sentence)
     if flat := int((status == "flat").sum()):
         lines.append(
-            f"{flat} flat {_items(flat)}: the slope cannot be told from 0, and so there is no "
-            "difficulty to speak of"
+            f"{flat} flat {_items(flat)}: by its own responses alone the slope cannot be told from "
+            "0, and so there is no difficulty to speak of"
         )
     if unbounded := int((status == "unbounded").sum()):
         lines.append(f"{unbounded} {_items(unbounded)} without a finite estimate (unbounded)")
-    return lines + silent_items(counts, items.index)
+    return lines + silent_items(counts, items.index, n_answering)
 
 
 def negative_sentence(p_negative: Array, slope: Array, *, doubted: bool) -> str:
@@ -101,18 +114,28 @@ def negative_sentence(p_negative: Array, slope: Array, *, doubted: bool) -> str:
     return "; ".join(parts)
 
 
-def silent_items(counts: Counts, labels: Iterable[str], shown: int = _SHOWN) -> list[str]:
+def silent_items(
+    counts: Counts, labels: Iterable[str], n_answering: int, shown: int = _SHOWN
+) -> list[str]:
     """Say how many items all get wrong, which ones, and how many all get right or nobody answered.
 
-    They say nothing about abilities, and those that no system gets right may be broken.
+    They say nothing about abilities, and those that no system gets right may be broken; of those
+    that few of the ``n_answering`` respondents tried nothing follows.
     """
-    wrong = [*compress(labels, counts.all_wrong)]
+    many = np.minimum(counts.item_responses, n_answering) >= _TELLING
+    wrong = [*compress(labels, counts.all_wrong & many)]
+    few = int((counts.all_wrong & ~many).sum())
     right, unanswered = int(counts.all_right.sum()), int((counts.item_responses == 0).sum())
     lines = []
     if wrong:
         lines.append(
             f"{len(wrong)} {_items(len(wrong))} that no system gets right: look here for broken "
             f"items ({first_names(wrong, shown=shown)})"
+        )
+    if few:
+        lines.append(
+            f"{few} {_items(few)} that no system gets right, of fewer than {_TELLING} that tried: "
+            "too few to say that an item is broken"
         )
     if right:
         lines.append(f"{right} {_items(right)} that every system gets right")
@@ -134,7 +157,9 @@ def readable_difficulty(items: pd.DataFrame) -> pd.Series[float]:
     return items["difficulty"].where(rises)
 
 
-def folded(table: pd.DataFrame, alike: pd.Series[float], most: int) -> tuple[pd.DataFrame, int]:
+def folded(
+    table: pd.DataFrame, alike: pd.Series[float], most: int, room: int = LABEL
+) -> tuple[pd.DataFrame, int]:
     """The first rows of a table by item, items with the same number in ``alike`` in one of them.
 
     Its label says how many more there are. With them comes the number of items that they are.
@@ -145,8 +170,9 @@ def folded(table: pd.DataFrame, alike: pd.Series[float], most: int) -> tuple[pd.
     _, first, n_alike = np.unique(numbers, return_index=True, return_counts=True)
     chosen = np.argsort(first)[:most]
     shown, n_alike = table.iloc[first[chosen]], n_alike[chosen]
+    further = [f" +{n - 1} alike" if n > 1 else "" for n in n_alike]
     names = [
-        f"{label} +{n - 1} alike" if n > 1 else label
-        for label, n in zip(map(shortened, shown.index), n_alike, strict=True)
+        shortened(label, room - len(more)) + more
+        for label, more in zip(shown.index, further, strict=True)
     ]
     return shown.set_axis(pd.Index(names, name="item")), int(n_alike.sum())

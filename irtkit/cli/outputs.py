@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from irtkit.files import replacing_text
 from irtkit.io import write_table
+from irtkit.printed import WIDTH, in_lines
 from irtkit.scoring import RESULT_FILE
 from irtkit.signs import called_negative
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     import pandas as pd
@@ -55,7 +57,7 @@ def write_fit(result: FitResult, out: Path | None, *, source: str) -> str:
         outcome = _summary(result, source)
         text.write(json.dumps(outcome, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     result.save(whole)
-    return f"\n\nwrote {', '.join(_FIT_FILES)} to {out}"
+    return _told(_FIT_FILES, out)
 
 
 def described(table: pd.DataFrame, known: pd.DataFrame | None) -> pd.DataFrame:
@@ -111,4 +113,10 @@ def write_comparison(comparison: DifficultyComparison, out: Path | None) -> str:
         if more is not None:
             write_table(more, out / name)
             written.append(name)
-    return f"\n\nwrote {', '.join(written)} to {out}"
+    return _told(written, out)
+
+
+def _told(files: Iterable[str], out: Path) -> str:
+    """What was written where; a folder whose name is longer than a line stays in one piece."""
+    told = f"wrote {', '.join(files)} to {out}"
+    return f"\n\n{in_lines([told]) if len(str(out)) < WIDTH // 2 else told}"

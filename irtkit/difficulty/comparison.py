@@ -61,10 +61,10 @@ _JITTER_RUNS, _JITTER = 50, 0.01
 _PAIRS = {
     "measure_1": ("measure_1", ""),
     "measure_2": ("measure_2", ""),
-    "spearman": ("spearman", ".3f"),
-    "spearman_low": ("low", ".3f"),
-    "spearman_high": ("high", ".3f"),
-    "kendall": ("kendall", ".3f"),
+    "spearman": ("spearman", "z.3f"),
+    "spearman_low": ("low", "z.3f"),
+    "spearman_high": ("high", "z.3f"),
+    "kendall": ("kendall", "z.3f"),
     "ties_1": ("ties_1", ""),
     "ties_2": ("ties_2", ""),
 }
@@ -72,16 +72,16 @@ _HELD_OUT = {
     "predictor": ("predictor", ""),
     "log_likelihood": ("log-likelihood", ".4f"),
     "accuracy": ("accuracy", ".1%"),
-    "gain": ("gain", ".4f"),
-    "gain_low": ("low", ".4f"),
-    "gain_high": ("high", ".4f"),
+    "gain": ("gain", "z.4f"),
+    "gain_low": ("low", "z.4f"),
+    "gain_high": ("high", "z.4f"),
 }
 _SYSTEMS = {
     "accuracy": ("right", ".1%"),
     "rank_by_accuracy": ("rank", "g"),
-    "ability": ("ability", ".2f"),
-    "ability_low": ("low", ".2f"),
-    "ability_high": ("high", ".2f"),
+    "ability": ("ability", "z.2f"),
+    "ability_low": ("low", "z.2f"),
+    "ability_high": ("high", "z.2f"),
     "rank_by_ability": ("rank", "g"),
     "passes": ("passes", ""),
     "passed_by": ("passed by", ""),
@@ -119,7 +119,7 @@ class DifficultyComparison:
     with more right it is abler than, the difference of abilities beyond error, and ``passed_by``,
     the reverse;
     ``n_responses``. None if the result has no table of respondents,
-    or respondents fall into parts without a response in common."""
+    or respondents fall into parts that too few responses link, or none."""
     model: str
     draws: int
     seed: int
@@ -137,20 +137,23 @@ class DifficultyComparison:
 
 
 def _shown(table: pd.DataFrame, columns: dict[str, tuple[str, str]]) -> str:
-    """Some columns of a table, each under a short name and in a format."""
+    """Some columns of a table, each under a short name and in a format; blank where NaN."""
     shown = table[list(columns)].astype(object)
     for name, (_, form) in columns.items():
-        shown[name] = table[name].map(("{:" + form + "}").format)
+        shown[name] = table[name].map(("{:" + form + "}").format).where(table[name].notna(), "")
     return shown.to_string(index=False, header=[short for short, _ in columns.values()])
 
 
 def _with_labels(systems: pd.DataFrame) -> str:
     """Systems with as much of their labels as there is room for."""
+    from rich.cells import cell_len, set_cell_size
+
     lines = _shown(systems, _SYSTEMS).splitlines()
     room = WIDTH - 1 - len(lines[0])
     labels = ["respondent", *(shortened(name, room) for name in systems.index)]
-    width = max(map(len, labels))
-    return "\n".join(f"{label:<{width}} {line}" for label, line in zip(labels, lines, strict=True))
+    width = max(map(cell_len, labels))
+    wide = (set_cell_size(label, width) for label in labels)
+    return "\n".join(f"{label} {line}" for label, line in zip(wide, lines, strict=True))
 
 
 def compare_difficulties(
@@ -180,7 +183,8 @@ def compare_difficulties(
     folds
         Parts into which the observed cells are divided to see whether models predict responses
         that they have not seen better than average error does: every fold fits each model. 0
-        leaves that out, and so does a result without its responses.
+        leaves that out, and so does a result without its responses, or whose items tell nobody
+        apart.
     models
         Models to predict with: by default the 1PL, the 2PL and the model of the result, and the
         3PL up to 100,000 cells.
@@ -217,6 +221,39 @@ def compare_difficulties(
     >>> irtkit.compare_difficulties(result, folds=0).pairs["spearman"].tolist()
     [1.0, 1.0, 1.0]
     """
+    items = _items_of(result)
+    if models is not None and not models:
+        raise ValueError("models must name at least one model; folds=0 predicts nothing")
+    table = _measures(items, result.latent_sd)
+    of_metrics = _add_quality_standard(table, _quality(result, metrics, higher_is_better))
+    pairs, of_orders = _orders(table, items, draws, seed)
+    held_out, of_predictions = _predicted(result, items, folds, models, seed, progress=progress)
+    systems, of_systems = _systems(result, draws, seed)
+    n_answering = getattr(result, "n_answering", int(items["n_responses"].max()))
+    sentences = (
+        *of_orders,
+        of_predictions,
+        of_systems,
+        *(f"The fit warned: {text}." for text in getattr(result, "warnings", ())),
+        signs_sentence(items, doubted=getattr(result, "one_ability_doubted", False)),
+        few_sentence(items, n_answering),
+        of_metrics,
+    )
+    texts = item_texts(getattr(result, "responses", None))
+    return DifficultyComparison(
+        table=table if texts is None else table.join(texts),
+        pairs=pairs,
+        summary=[sentence for sentence in sentences if sentence],
+        held_out=held_out,
+        systems=systems,
+        model=result.model,
+        draws=draws,
+        seed=seed,
+    )
+
+
+def _items_of(result: FitResult) -> pd.DataFrame:
+    """The table of items, if there is one with all that is compared."""
     import pandas as pd
 
     items = getattr(result, "items", None)
@@ -224,13 +261,18 @@ def compare_difficulties(
         raise TypeError(
             f"result must be what irtkit.fit or irtkit.load return, got {type(result).__name__}"
         )
-    if models is not None and not models:
-        raise ValueError("models must name at least one model; folds=0 predicts nothing")
     if absent := [name for name in _NEEDED if name not in items.columns]:
         raise ValueError(f"result.items must have the column {absent[0]!r}")
-    table = _measures(items, result.latent_sd)
+    return items
+
+
+def _orders(
+    table: pd.DataFrame, items: pd.DataFrame, draws: int, seed: int
+) -> tuple[pd.DataFrame, list[str]]:
+    """`DifficultyComparison.pairs`, and what is said of them."""
+    import pandas as pd
+
     rows: list[dict[str, Any]] = []
-    told = _add_quality_standard(table, _quality(result, metrics, higher_is_better))
     sentences = []
     for names in combinations(table.columns, 2):
         both = table[list(names)].dropna()
@@ -240,42 +282,38 @@ def compare_difficulties(
         sentences.append(agreement_sentence(names, agreement, n_left_out))
         if names[0] == "average_error":
             sentences.append(moves_sentence(names, agreement, items.loc[both.index], items))
-    dependence = getattr(result, "dependence", None)
-    doubted = getattr(result, "one_ability_doubted", False)
-    n_answering = getattr(result, "n_answering", int(items["n_responses"].max()))
+    return pd.DataFrame(rows), sentences
+
+
+def _predicted(
+    result: FitResult,
+    items: pd.DataFrame,
+    folds: int,
+    models: Sequence[ModelName] | None,
+    seed: int,
+    *,
+    progress: bool | None,
+) -> tuple[pd.DataFrame | None, str]:
+    """Predictions of responses left out, if there are any, and what is said of them."""
+    if not items["average_error"].between(0, 1, inclusive="neither").any():
+        return None, "No item is got right by some and wrong by others: nothing to predict."
     held_out = _held_out(result, folds, models, seed, progress=progress)
-    if held_out is not None:
-        sentences.append(held_out_sentence(held_out, dependence))
-    systems = None
-    respondents = getattr(result, "respondents", None)
+    if held_out is None:
+        return None, ""
+    return held_out, held_out_sentence(held_out, getattr(result, "dependence", None))
+
+
+def _systems(result: FitResult, draws: int, seed: int) -> tuple[pd.DataFrame | None, str]:
+    """Systems by share right and by ability, where these can be compared, and what is said."""
     if getattr(result, "components", None) is not None:
-        sentences.append("Systems are not ranked: there are parts without a response in common.")
-    elif respondents is not None:
-        systems = ranked_systems(respondents, dependence)
-        sentences.append(
-            systems_sentence(systems, result.model, doubted=doubted, draws=draws, seed=seed)
-        )
-    sentences += [f"The fit warned: {text}." for text in getattr(result, "warnings", ())]
-    texts = item_texts(getattr(result, "responses", None))
-    return DifficultyComparison(
-        table=table if texts is None else table.join(texts),
-        pairs=pd.DataFrame(rows),
-        summary=[
-            sentence
-            for sentence in (
-                *sentences,
-                signs_sentence(items, doubted=doubted),
-                few_sentence(items, n_answering),
-                told,
-            )
-            if sentence
-        ],
-        held_out=held_out,
-        systems=systems,
-        model=result.model,
-        draws=draws,
-        seed=seed,
-    )
+        nothing = "Systems are not ranked: too few responses link parts of the matrix, or none."
+        return None, nothing
+    respondents = getattr(result, "respondents", None)
+    if respondents is None:
+        return None, ""
+    systems = ranked_systems(respondents, getattr(result, "dependence", None))
+    doubted = getattr(result, "one_ability_doubted", False)
+    return systems, systems_sentence(systems, result.model, doubted=doubted, draws=draws, seed=seed)
 
 
 def _held_out(

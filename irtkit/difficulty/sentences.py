@@ -90,6 +90,11 @@ def held_out_sentence(held_out: pd.DataFrame, dependence: Dependence | None = No
     The interval is that of all gains at once, so that the best may be chosen.
     """
     usual, models = held_out.loc[AVERAGE_ERROR], held_out.drop(AVERAGE_ERROR)
+    if models["gain_low"].isna().all():
+        return (
+            "One respondent, or one item, does not show whether a model predicts responses better "
+            "than average error does."
+        )
     sure = models[models["gain_low"] > 0]
     best = (models if sure.empty else sure).sort_values("gain").iloc[-1]
     numbers = (
@@ -106,8 +111,9 @@ def held_out_sentence(held_out: pd.DataFrame, dependence: Dependence | None = No
         )
     opponent = "average error as the additive logistic model"
     if sure.empty:
+        how = "worse" if best["gain_high"] < 0 else "no better, beyond error,"
         return (
-            "IRT predicts responses left out at random no better, beyond error, than does "
+            f"IRT predicts responses left out at random {how} than does "
             f"{opponent}: at best the {best.name} ({numbers}).{tie}"
         )
     alike = ""
@@ -138,8 +144,8 @@ def few_sentence(items: pd.DataFrame, n_respondents: int) -> str:
     if not 0 < n < _FEW_RESPONSES:
         return ""
     return (
-        f"Few respondents: half of the items were answered by {n:g} or less, so that an average "
-        f"error of one half is uncertain by ±{0.98 / np.sqrt(n):.2f}, and so is the order of items."
+        f"Few respondents: a typical item was answered by {n:g}, so that an average error of one "
+        f"half is uncertain by ±{0.98 / np.sqrt(n):.2f}, and so is the order of items."
     )
 
 
@@ -147,8 +153,8 @@ def _reasons(item: pd.Series[Any], items: pd.DataFrame) -> str:
     """What sets an item apart from the others and can move its rank."""
     reasons = [f"status {item['status']}"] if item["status"] != "ok" else []
     slope, usual_slope = item["discrimination"], items["discrimination"].median()
-    if slope < 0 and item.get("p_negative", 1.0) > 0.5:
-        reasons.append(f"negative discrimination {slope:.2f}")
+    if slope < 0:
+        reasons.append(f"fitted slope below 0, {slope:.2f}")
     elif slope * _UNUSUAL_SLOPE < usual_slope:
         reasons.append(f"low discrimination {slope:.2f}, median {usual_slope:.2f}")
     elif slope > _UNUSUAL_SLOPE * usual_slope:
@@ -157,5 +163,6 @@ def _reasons(item: pd.Series[Any], items: pd.DataFrame) -> str:
     if abs(guessing - usual_guessing) > _UNUSUAL_GUESSING:
         reasons.append(f"guessing {guessing:.2f}, median {usual_guessing:.2f}")
     if item["n_responses"] < _MANY_RESPONSES * items["n_responses"].max():
-        reasons.append(f"{item['n_responses']} responses, {items['n_responses'].max()} elsewhere")
+        n, most = item["n_responses"], items["n_responses"].max()
+        reasons.append(f"{n} {'response' if n == 1 else 'responses'}, others have {most} at most")
     return ", ".join(reasons) or "nothing unusual in its parameters"

@@ -124,7 +124,8 @@ def systems_sentence(
     pairs = "pairs change" if n_changes > 1 else "pair changes"
     rows = most_moved(systems, _NAMED).reset_index().to_dict("records")
     named = "; ".join(map(_move, rows))
-    told = f"{between}: {n_changes} {pairs} places beyond error ({numbers}), most of all {named}."
+    most = ", most of all" if n_changes > 1 else ":"
+    told = f"{between}: {n_changes} {pairs} places beyond error ({numbers}){most} {named}."
     if doubted:
         told += (
             " But one scale of ability does not hold here: this one is one of several, or tells "

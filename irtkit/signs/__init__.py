@@ -4,9 +4,10 @@
 right of respondents, ``dependence`` says how much that counts where respondents answer alike,
 ``mixture`` learns how slopes are distributed among the items, and ``verdict`` puts all together:
 :func:`called_negative` is the one rule by which anything is called negative. ``leftover`` looks
-whether one ability is all that the responses have in common.
+whether one ability is all that the responses have in common, ``chance`` whether there is any.
 """
 
+from irtkit.signs.chance import differ_by_chance
 from irtkit.signs.dependence import Dependence, disagreement
 from irtkit.signs.leftover import Leftover, leftover_of
 from irtkit.signs.mixture import SlopeMixture
@@ -34,6 +35,7 @@ __all__ = [
     "SlopeSigns",
     "Verdict",
     "called_negative",
+    "differ_by_chance",
     "disagreement",
     "independent_share",
     "leftover_of",

@@ -12,7 +12,7 @@ from irtkit.checks import check_type
 from irtkit.printed import WIDTH, plain, printable, shortened, table_of
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects.families import linked, similar_respondents
-from irtkit.suspects.flags import flagged, negatives
+from irtkit.suspects.flags import FLAT, flagged, negatives
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -31,8 +31,14 @@ _COLUMNS = (
 )
 _TEXTS = ("text", "target")
 _LEGEND = (
-    "p negative: probability that the slope is below 0; wrong key: log of how many times likelier "
-    "the responses are if the item is inverted than if not, above 3 is strong"
+    "p negative: probability that the slope is below 0, by how the item follows the share right, "
+    "and by what all items show; wrong key: log of how many times likelier the responses are if "
+    "the item is inverted than if not, above 3 is strong"
+)
+_SHALLOW_LEGEND = ", and below 0 an item called negative is shallower than inverted ones are"
+_FLAT_LEGEND = (
+    "; flat: by the ability of the fit and its own responses the slope is not told from 0, even "
+    "where p negative, which rests on more, is near 0 or 1"
 )
 _HEADINGS = {"discrimination": "slope", "average_error": "error"}
 
@@ -51,7 +57,7 @@ class Audit:
     """Sentences: how many items are suspect and why, which ones no system gets right, how far
     respondents answer alike."""
     all_wrong: list[str]
-    """Items that no real respondent gets right: any of them may be broken."""
+    """Items that no real respondent gets right: of those that many tried, any may be broken."""
     n_cautions: int
     """Sentences of the summary, from the second on, that say what keeps it from being sharp."""
     result: FitResult = field(repr=False)
@@ -78,10 +84,17 @@ class Audit:
             if more := len(self.items) - n_shown:
                 parts.append(Text(f"… and {more} more"))
             parts += [Text(), *map(Text, texts)] if texts else []
-            parts += [Text(), Text(_LEGEND, style="dim")]
+            parts += [Text(), Text(self._legend(), style="dim")]
         if further and all_sentences:
             parts += [Text(), *(Text(printable(sentence)) for sentence in further)]
         return Group(*parts)
+
+    def _legend(self) -> str:
+        """What the columns of the table mean."""
+        negative = negatives(self.items)
+        shallow = bool((negative & (self.items["wrong_key"] < 0)).any())
+        flat = bool(self.items["reasons"].str.contains(FLAT).any())
+        return _LEGEND + _SHALLOW_LEGEND * shallow + _FLAT_LEGEND * flat
 
     def _table(self, top: int) -> tuple[Table, int, list[str]]:
         """The worst suspects, those alike in one row, how many these are, and what they ask."""
@@ -149,13 +162,15 @@ def audit(
     )
     summary = [_headline(items, len(result.item_labels)), *(f"{told}." for told in cautions)]
     summary += [f"Warning: {text}." for text in result.warnings]
-    silent = silent_items(result.counts, result.item_labels, shown=_SHOWN)
+    silent = silent_items(result.counts, result.item_labels, result.n_answering, _SHOWN)
     summary += [f"{sentence}." for sentence in silent]
     alike = "" if groups is not None or result.dependence is None else result.dependence.sentence
     if alike and not any(alike in caution for caution in cautions):
         summary.append(f"{alike}.")
     families = None
-    if result.responses is not None and not result.responses.is_sparse:
+    if result.responses is not None and result.responses.is_sparse:
+        summary.append("Which respondents answer alike is not listed of a sparse matrix.")
+    elif result.responses is not None:
         pairs = similar_respondents(result)
         summary += _alike(pairs)
         families = _families(result, pairs)
@@ -186,10 +201,11 @@ def _alike(pairs: pd.DataFrame) -> list[str]:
         return []
     most, several = pairs.iloc[0], len(pairs) > 1
     counted = f"{len(pairs)} pairs answer" if several else "1 pair of respondents answers"
+    worst = ", most of all" if several else ":"
     share, chance = (f"{most[name]:.0%}" for name in ("agreement", "expected"))
     expected = f", {chance} expected" if chance != share else ""
     sentence = (
-        f"{counted} more alike than abilities explain, most of all {most['respondent']} and "
+        f"{counted} more alike than abilities explain{worst} {most['respondent']} and "
         f"{most['other']} (alike on {share} of the items of both{expected}); "
         "groups='similar' counts every family as one witness."
     )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     Groups = Mapping[Hashable, Hashable] | Sequence[Hashable] | pd.Series[str] | str
 
 NEGATIVE = "negative discrimination"
+FLAT = "flat discrimination"
 _POSITIVE = "fitted slope above 0"
 """Of an item called negative: it falls with how much respondents get right, and rises with the
 ability that was fitted."""
@@ -35,8 +36,9 @@ _FAMILIES = "families"
 _INTERVAL = 1.96  # half of a 95 % interval, in standard errors
 _NOT_ONE_ABILITY = (
     "the ability of the fit is not all that responses have in common, as its warnings say: items "
-    "called negative may have right keys; audit the items of one kind by themselves"
+    "{called}; audit the items of one kind by themselves"
 )
+_CALLED = {True: "called negative may have right keys", False: "with wrong keys may go unnoticed"}
 _NAME_FAMILIES = ", or name the families of respondents (groups)"
 _LEAST_POWER = 0.5
 """Power under which a warning says that respondents are few: more is missed than found."""
@@ -97,7 +99,8 @@ def flag_items(
         beyond their abilities count for as many as are independent, ``result.dependence``, in
         p_negative, wrong_key and trend. Where an item is called negative though its fitted slope is
         above 0, the reasons say so: the fitted ability is then not what respondents get right.
-        "flat discrimination" is the status "flat" of ``result.items``.
+        "flat discrimination" is the status "flat" of ``result.items``, unless all have it: then
+        respondents, and not items, are what tells nothing.
 
     Raises
     ------
@@ -156,8 +159,6 @@ def flagged(
     signs = None if result.responses is None else result.signs
     verdict = result.verdict
     cautions = []
-    if result.one_ability_doubted:
-        cautions.append(_NOT_ONE_ABILITY + ("" if groups is not None else _NAME_FAMILIES))
     if groups is not None:
         families = family_codes(result, groups)
         signs = result.signs.weighted(clustered_share(result, families))
@@ -166,15 +167,19 @@ def flagged(
     elif signs is not None:
         cautions += _weaknesses(signs, fdr, signs.dependence.independent, signs.dependence.unit)
     negative = called_negative(verdict.p_negative, fdr)
+    if result.one_ability_doubted:
+        doubt = _NOT_ONE_ABILITY.format(called=_CALLED[bool(negative.any())])
+        cautions.insert(0, doubt + ("" if groups is not None else _NAME_FAMILIES))
     trend = np.full(len(negative), np.nan) if signs is None else signs.score.z
     guessing = result.parameters.guessing - _INTERVAL * result.standard_errors[:, 2]
     difficulty = np.abs(result.parameters.difficulty) / result.latent_sd
     status, own_slopes = np.array(result.status), result.model in {"2PL", "3PL"}
+    some_rise = bool(np.isin(status, ["ok", "unbounded"]).any())
     rises = result.parameters.discrimination > 0
     reasons = {
         NEGATIVE: negative,
         _POSITIVE: negative & own_slopes & rises,
-        "flat discrimination": (status == "flat") & own_slopes,
+        FLAT: (status == "flat") & own_slopes & some_rise,
         "extreme difficulty": (status == "ok") & rises & (difficulty > extreme_difficulty),
         "guessing above chance": guessing > (1.0 if chance is None else chance),
     }

@@ -18,6 +18,7 @@ from irtkit.calibration.fitting import check_data
 from irtkit.checks import check_seed, check_unique
 from irtkit.io.reading import as_responses
 from irtkit.irf import model_name
+from irtkit.printed import in_lines
 from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix, refuse_sparse
 from irtkit.signs import FALSE_DISCOVERY_RATE
@@ -98,7 +99,10 @@ class ShuffleControl:
         share, most = shares["dimension"], noisy["dimension"]
         between = f"({share:.1%} of the variance, at most {most:.1%} when shuffled)"
         if not self.has_dimension:
-            nothing = f"Responses have no more in common than noise {between}; flags mean nothing."
+            nothing = (
+                f"Responses do not clearly have more in common than noise {between}: flags may "
+                "mean nothing."
+            )
             return [*sentences, nothing]
         sentences.append(f"Responses have a common dimension {between}.")
         left = f"{shares['residual']:.1%} of what is left, {noisy['residual']:.1%} when shuffled"
@@ -117,7 +121,7 @@ class ShuffleControl:
 
     def __str__(self) -> str:
         shown = self.table.to_string(float_format="%.4f", index_names=False)
-        return "\n".join([*self.summary, "", shown])
+        return "\n".join([in_lines(self.summary), "", shown])
 
 
 def shuffle_control(

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from irtkit import ResponseMatrix, add_synthetic, compare_difficulties, fit, load
+from irtkit import (
+    ItemParameters,
+    ResponseMatrix,
+    add_synthetic,
+    compare_difficulties,
+    fit,
+    load,
+    simulate_responses,
+)
 from irtkit.calibration.caveats import _rank_correlation
 
 if TYPE_CHECKING:
@@ -95,12 +103,46 @@ def test_parts_without_a_response_in_common_are_listed_and_marked_in_the_tables(
     assert "component" not in {*linked.items.columns, *linked.respondents.columns}
 
 
+def test_parts_that_one_item_links_which_all_get_right_are_told_as_such() -> None:
+    values = apart(drawn(0, 90, 40))
+    result = fitted(np.hstack([values, np.ones((90, 1), np.int8)]))
+    (said,) = result.warnings
+    assert said.startswith(
+        "respondents and items fall into 2 parts that too few responses link to compare them: "
+        "45 × 2"
+    )
+    assert "show about half at most" in said
+    assert result.respondents["component"].tolist() == [1] * 45 + [2] * 45
+    told = compare_difficulties(result, folds=0)
+    assert told.systems is None
+
+
+def test_respondents_that_differ_by_chance_are_not_ranked_and_items_are_flat() -> None:
+    values = np.random.default_rng(0).integers(0, 2, (30, 50)).astype(np.int8)
+    for model in ("2PL", "1PL"):
+        result = fitted(values, model=model)
+        (said,) = result.warnings
+        assert said.startswith("respondents differ in how much they get right no more than chance")
+        assert set(result.status) == {"flat"}
+        assert not result.one_ability_doubted
+
+
+def test_where_inverted_items_level_what_is_right_their_slopes_speak() -> None:
+    items = ItemParameters.from_difficulty([1.5, 1.5, -1.5, -1.5], [-0.5, 0.5, -0.5, 0.5])
+    responses = simulate_responses(items, np.random.default_rng(0).normal(size=600), seed=1)
+    (said,) = fitted(responses).warnings
+    assert "is not how much respondents get right" in said
+    (said,) = fitted(responses, model="1PL").warnings
+    assert "nothing shows that one is abler" in said
+
+
 def test_synthetic_respondents_link_no_parts_unless_they_are_ordinary() -> None:
     crowd = add_synthetic(ResponseMatrix(apart(drawn(0, 90, 40))), ("coin",))
     result = fitted(crowd)
     assert "fall into 2 parts" in result.warnings[0]
     assert result.respondents.loc["coin", "component"] == 0
-    assert fitted(crowd, synthetic="ordinary").warnings == ()
+    (said,) = fitted(crowd, synthetic="ordinary").warnings
+    assert "fall into 2 parts that too few responses link" in said
 
 
 @pytest.mark.parametrize(("n", "told"), [(1, True), (5, True), (7, True), (8, False)])

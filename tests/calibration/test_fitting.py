@@ -121,6 +121,7 @@ def test_under_a_common_slope_always_right_is_ablest_and_always_wrong_least_able
 @pytest.mark.parametrize("prior", ["weak", None])
 @pytest.mark.filterwarnings("ignore:the fit did not converge")
 @pytest.mark.filterwarnings("ignore:.*no finite maximum")
+@pytest.mark.filterwarnings("ignore:respondents differ in how much they get right")
 def test_always_right_is_ablest_even_beside_step_items_and_equal_totals(prior: Any) -> None:
     steps = np.arange(200)[:, None] >= np.linspace(1, 198, 20).astype(int)
     for values in (steps.astype(int), np.eye(3, dtype=int)):
@@ -166,6 +167,7 @@ def rasch_data(sd: float, n_items: int, n: int) -> ResponseMatrix:
 @pytest.mark.parametrize("sd", [0.3, 1.0, 3.0])
 @pytest.mark.parametrize(("n_items", "n"), [(5, 50), (5, 2000), (20, 300), (100, 50), (100, 2000)])
 @pytest.mark.parametrize("prior", [None, "weak"])
+@pytest.mark.filterwarnings("ignore:respondents differ in how much they get right")
 def test_on_a_wide_grid_rasch_is_that_of_adaptive_nodes(
     sd: float, n_items: int, n: int, prior: Any
 ) -> None:
@@ -195,6 +197,7 @@ def test_on_a_fixed_grid_rasch_has_the_variance_that_posteriors_have_around_0(
 
 
 @pytest.mark.filterwarnings("ignore:.*no finite maximum")
+@pytest.mark.filterwarnings("ignore:respondents differ in how much they get right")
 def test_rasch_converges_where_abilities_do_not_differ_on_a_fixed_grid() -> None:
     # all have the same total, which varies less than chance would make it: the best SD is 0
     rows = np.random.default_rng(4).random((60, 6)).argsort(axis=1) < 3
@@ -219,6 +222,7 @@ def test_the_log_likelihood_never_drops_within_a_grid(quadrature: Any) -> None:
     [((1000, 5), "2PL"), ((200, 1000), "2PL"), ((12, 3000), "2PL"), ((500, 50), "3PL")],
 )
 @pytest.mark.parametrize("synthetic", [False, True])
+@pytest.mark.filterwarnings("ignore:respondents differ in how much they get right")
 def test_quadrature_is_exact_to_a_thousandth_per_respondent(
     shape: tuple[int, int], model: ModelName, synthetic: bool
 ) -> None:
@@ -360,6 +364,7 @@ def test_items_without_a_maximum_are_named_once_and_finite_under_the_weak_prior(
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1), (3, 400), (400, 3)])
 @pytest.mark.parametrize("model", ["Rasch", "2PL", "3PL"])
+@pytest.mark.filterwarnings("ignore:respondents differ in how much they get right")
 def test_every_shape_and_constant_matrices_give_finite_estimates(
     shape: tuple[int, int], model: ModelName
 ) -> None:
@@ -481,6 +486,7 @@ def test_repeated_trials_are_that_many_answers_of_one_ability() -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore:respondents differ in how much they get right")
 def test_the_log_likelihood_of_repeated_trials_is_that_of_every_trial() -> None:
     generator = np.random.default_rng(6)
     trials = generator.integers(0, 4, (200, 6))
@@ -494,6 +500,7 @@ def test_the_log_likelihood_of_repeated_trials_is_that_of_every_trial() -> None:
     assert result.log_likelihood == pytest.approx(expected, abs=1e-8)
 
 
+@pytest.mark.filterwarnings("ignore:respondents differ in how much they get right")
 def test_single_trials_give_what_plain_answers_give() -> None:
     generator = np.random.default_rng(7)
     values = (generator.random((150, 8)) < 0.6).astype(np.int8)

@@ -218,6 +218,7 @@ def test_rasch_on_a_fixed_grid_gives_copies_what_it_gives_items_spelled_out(
     )
 
 
+@pytest.mark.filterwarnings("ignore:respondents differ in how much they get right")
 def test_under_a_common_slope_items_with_the_same_total_have_the_same_difficulty() -> None:
     generator = np.random.default_rng(2)
     values = (generator.random((80, 12)) < 0.5).astype(int)

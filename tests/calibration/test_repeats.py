@@ -17,7 +17,7 @@ from irtkit.patterns import patterns_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-SAYS = "repeated trials of a cell agree more than the model explains"
+SAYS = "repeated trials of a cell agree more than the "
 N_TRIALS = 5
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -144,7 +145,7 @@ def test_an_item_that_nobody_answered_has_no_difficulty(equal_slopes: Calibrated
         ({"discrimination": 0.1, "difficulty": 3.0}, "low discrimination 0.10, median 1.00"),
         ({"discrimination": 5.0, "difficulty": 3.0}, "high discrimination 5.00, median 1.00"),
         ({"guessing": 0.4, "difficulty": 3.0}, "guessing 0.40, median 0.00"),
-        ({"n_responses": 7, "difficulty": 3.0}, "7 responses, 100 elsewhere"),
+        ({"n_responses": 7, "difficulty": 3.0}, "7 responses, others have 100 at most"),
         ({"status": "unbounded", "difficulty": 3.0}, "status unbounded"),
         ({"difficulty": 3.0}, "nothing unusual in its parameters"),
     ],
@@ -188,7 +189,10 @@ def test_negative_discrimination_is_counted_as_by_the_fit() -> None:
 
 def test_few_responses_are_told(equal_slopes: Calibrated) -> None:
     few = Calibrated(equal_slopes.items.assign(n_responses=12))
-    assert any("Few respondents: half of the" in told for told in compare_difficulties(few).summary)
+    assert any(
+        "a typical item was answered by 12, so" in told
+        for told in compare_difficulties(few).summary
+    )
 
 
 def test_what_is_no_fit_is_refused() -> None:
@@ -327,3 +331,18 @@ def test_a_complete_1pl_changes_nothing_and_says_so() -> None:
     assert pair(comparison, "average_error", "difficulty")["spearman"] == 1
     assert "nothing changes" in comparison.summary[0]
     assert comparison.held_out is None
+
+
+def test_nothing_is_predicted_where_no_item_tells_anybody_apart() -> None:
+    for values in (np.ones((20, 15), int), np.eye(1, 30, dtype=int)):
+        with warnings.catch_warnings(action="ignore"):  # of one respondent
+            told = compare_difficulties(irtkit.fit(values))
+        assert told.held_out is None
+        assert any("nothing to predict" in sentence for sentence in told.summary)
+        assert "nan" not in str(told).split()
+
+
+def test_one_item_is_compared_without_numbers_that_do_not_exist() -> None:
+    told = compare_difficulties(irtkit.fit(np.arange(40)[:, None] % 2))
+    assert "nan" not in str(told).split()
+    assert any("does not show whether a model predicts" in sentence for sentence in told.summary)

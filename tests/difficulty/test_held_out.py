@@ -162,7 +162,7 @@ def test_no_model_gains_where_average_error_is_sufficient(
     for seed in range(3):
         table = one_parameter(*shape, ability_sd, seed)
         assert not (table["gain_low"] > 0).any()
-        assert "no better, beyond error" in held_out_sentence(table)
+        assert "predicted better by" not in held_out_sentence(table)
         # over logits of shares right, added up, the 1PL gains 0.015 on the first kind of data
         assert table.loc["1PL", "gain"] < 0.001
 
@@ -232,7 +232,14 @@ def test_the_sentence_says_where_the_1pl_ties() -> None:
 
 def test_no_gain_is_told_where_there_is_no_interval() -> None:
     told = held_out_sentence(predictions(**{"2PL": (0.05, np.nan, np.nan)}))
-    assert "no better, beyond error" in told
+    assert "does not show whether a model predicts responses better" in told
+
+
+def test_what_is_worse_beyond_error_is_called_worse() -> None:
+    told = held_out_sentence(predictions(**{"2PL": (-0.05, -0.07, -0.03)}))
+    assert "predicts responses left out at random worse than" in told
+    told = held_out_sentence(predictions(**{"2PL": (-0.05, -0.07, 0.03)}))
+    assert "no better, beyond error, than" in told
 
 
 def test_progress_names_the_fold_and_is_silent_unless_asked_for(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import pytest
+from rich.cells import cell_len
 
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, simulate_responses
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from irtkit import FitResult
+    from irtkit.irf import ModelName
 
 N_ITEMS, N_WRONG, N_RIGHT = 150, 4, 3
 
@@ -100,13 +103,13 @@ def test_families_are_those_that_groups_takes() -> None:
     with pytest.warns(UserWarning, match="one ability does not explain"):
         result = irtkit.fit(crowd.responses)
     found = irtkit.audit(result)
-    assert "have right keys" in found.summary[1]
+    assert "with wrong keys may go unnoticed" in found.summary[1]  # none is called negative
     assert found.families is not None
     assert found.families.index.tolist() == list(result.respondent_labels)
     assert found.families["bayes-multinomial-n50"] == found.families["centroid-n50"]
-    with pytest.warns(UserWarning, match="right keys|families"):
+    with pytest.warns(UserWarning, match="keys|families"):
         named = irtkit.flag_items(result, groups=found.families)
-    with pytest.warns(UserWarning, match="right keys|families"):
+    with pytest.warns(UserWarning, match="keys|families"):
         similar = irtkit.flag_items(result, groups="similar")
     pd.testing.assert_frame_equal(named, similar)
 
@@ -170,3 +173,55 @@ def test_a_suspect_item_can_be_read(responses: ResponseMatrix) -> None:
     without = irtkit.audit(irtkit.fit(responses.with_tables(known[["level"]])))
     assert "text" not in without.items
     assert "→" not in str(without)
+
+
+def test_items_that_few_tried_are_not_called_broken() -> None:
+    values = np.random.default_rng(3).integers(0, 2, (40, 20))
+    values[:, :2] = 0
+    values[7:, 1] = -1
+    with pytest.warns(UserWarning, match="no more than chance"):
+        result = irtkit.fit(values)
+    for text in (" ".join(str(result).split()), " ".join(str(irtkit.audit(result)).split())):
+        assert "1 item that no system gets right: look here for broken items (item-1)" in text
+        assert "1 item that no system gets right, of fewer than 8 that tried" in text
+
+
+def test_of_a_sparse_matrix_it_is_said_that_pairs_are_not_listed(responses: ResponseMatrix) -> None:
+    sparse = irtkit.audit(irtkit.fit(responses.to_sparse()))
+    told = "Which respondents answer alike is not listed of a sparse matrix."
+    assert told in sparse.summary
+    assert sparse.families is None
+
+
+def test_the_legend_says_what_reasons_that_seem_to_disagree_rest_on(found: irtkit.Audit) -> None:
+    items = found.items.assign(reasons="negative discrimination", wrong_key=5.0)
+    assert "flat:" not in str(replace(found, items=items))
+    assert "shallower" not in str(replace(found, items=items))
+    flat = items.assign(reasons="flat discrimination", p_negative=0.001)
+    assert "even where p negative, which rests on more, is near 0" in " ".join(
+        str(replace(found, items=flat)).split()
+    )
+    shallow = " ".join(str(replace(found, items=items.assign(wrong_key=-5.0))).split())
+    assert "below 0 an item called negative is shallower" in shallow
+
+
+@pytest.mark.parametrize("model", ["2PL", "3PL"])
+@pytest.mark.parametrize("letter", ["x", "問"])
+def test_everything_is_printed_within_80_columns(
+    responses: ResponseMatrix, model: ModelName, letter: str
+) -> None:
+    names = [[f"{letter * 40}{k}" for k in range(n)] for n in responses.values.shape]
+    result = irtkit.fit(ResponseMatrix(responses.values, *names), model, standard_errors=False)
+    comparison = irtkit.compare_difficulties(result, folds=0)
+    for told in (result, irtkit.audit(result), comparison):
+        assert max(map(cell_len, str(told).splitlines())) <= 80
+        assert "discriminati…" not in str(told)
+
+
+def test_a_tie_of_the_ablest_is_told_and_the_first_of_them_come_first() -> None:
+    values = (np.arange(30)[:, None] > np.arange(10)).astype(int)
+    result = irtkit.fit(values, "1PL", standard_errors=False)
+    text = str(result)
+    assert "ablest respondents (20 are as able as the first):" in text
+    assert "respondent-11" in text.split("ablest")[1]
+    assert "respondent-30" not in text
