@@ -1,12 +1,12 @@
 """Whether evaluation logs damaged at random give a valid matrix or one clear error.
 
-Logs of every format, those that the tests write and those of ../shared/samples where it lies, are
-damaged: bytes are changed, cut out, doubled, put elsewhere or replaced by words that JSON, ARFF
-and archives have a meaning for; values of JSON are replaced by values of other kinds, also within
-archives; files end early. Each is then read as it is and looked at as ``irtkit inspect`` does. The
-outcome must be a valid response matrix or a ValueError; anything else is a failure, and so is more
-than five seconds. The address space is limited to 2 GiB beyond what the interpreter and the
-packages take.
+Logs of every format, those that the tests write and carry and those of ../shared/samples where it
+lies, are damaged: bytes are changed, cut out, doubled, put elsewhere or replaced by words that
+JSON, ARFF and archives have a meaning for; values of JSON are replaced by values of other kinds,
+also within archives; files end early. Each is then read as it is and looked at as ``irtkit
+inspect`` does. The outcome must be a valid response matrix or a ValueError; anything else is a
+failure, and so is more than five seconds. The address space is limited to 2 GiB beyond what the
+interpreter and the packages take.
 
 Run with ``make studies``; ``--out benchmarks/results/fuzzed_logs.json`` stores the figures.
 """
@@ -54,13 +54,14 @@ def logs_of_the_tests(folder: Path) -> list[Path]:
     for name, write in module["WRITERS"].items():
         (folder / name).mkdir()
         written.append(write(folder / name))
-    return written
+    return [*written, module["write_submission"](folder)]
 
 
-def shared_logs() -> list[Path]:
-    """Logs of others that are there."""
+def logs_of_writers() -> list[Path]:
+    """Logs by their own writers: those that are carried, and those of others that are there."""
     endings = ("*.eval", "*.json", "*.jsonl", "*.jsonlines", "*.arff")
-    found = [path for ending in endings for path in SHARED.rglob(ending)]
+    folders = (ROOT / "tests" / "data" / "logs", SHARED)
+    found = [path for folder in folders for ending in endings for path in folder.rglob(ending)]
     beside = {"scenario_state.json", "display_requests.json", "scenario.json"}
     return sorted(path for path in found if path.name not in beside)
 
@@ -145,7 +146,9 @@ def damaged(content: bytes, draw: np.random.Generator) -> bytes:
 
 def fault_of(path: Path, draw: np.random.Generator) -> str | None:
     """What is wrong with the outcome of reading a file; None where it is a matrix, "" an error."""
-    settings = {"repeats": ("error", "count", "first", "mean>=0.5")[draw.integers(4)]}
+    settings = {"repeats": ("error", "count", "first", "last", "mean>=0.5")[draw.integers(5)]}
+    if not path.name.endswith(".jsonlines"):
+        settings["errors"] = (None, "missing")[draw.integers(2)]
     threshold = (None, 0.5)[draw.integers(2)]
     try:
         found = overview(path)
@@ -181,7 +184,8 @@ def study(logs: list[Path], n: int, folder: Path) -> list[dict[str, Any]]:
         slowest = 0.0
         for seed in range(n):
             draw = np.random.default_rng([number, seed])
-            path = folder / log.name
+            path = folder / log.parent.name / log.name  # a submission goes by its folder as well
+            path.parent.mkdir(exist_ok=True)
             path.write_bytes(damaged(content, draw) if seed else content)  # the first is whole
             start = time.process_time()
             fault = fault_of(path, draw)
@@ -210,7 +214,7 @@ def main() -> None:
         logs = logs_of_the_tests(written)
         print("log  damages  matrix  error  failures  slowest (CPU s)")
         records = study(logs, options.damages, Path(name))
-        records += study(shared_logs(), max(options.damages // 10, 1), Path(name))
+        records += study(logs_of_writers(), max(options.damages // 10, 1), Path(name))
     machine = describe()
     print(sentence(machine))
     store(options.out, machine, records=records)

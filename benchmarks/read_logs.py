@@ -1,10 +1,11 @@
 """Time and peak memory of reading a million samples of evaluation logs.
 
 By default 100 systems answer 10,000 items each, in a file of JSON lines per system, as
-lm-evaluation-harness and Every Eval Ever write them, some 800 bytes a sample. The files are
-written first; one fresh process per format then reads the folder. Beside it stands what Python's
-own json module takes to parse the same lines, which is the floor of any reader that uses it. The
-peak is the largest resident size of the process, interpreter and packages included.
+lm-evaluation-harness and Every Eval Ever write them, some 1,000 bytes a sample, the latter with the
+tokens and milliseconds that are kept as metrics of the answers. The files are written first; one
+fresh process per format then reads the folder. Beside it stands what Python's own json module takes
+to parse the same lines, which is the floor of any reader that uses it. The peak is the largest
+resident size of the process, interpreter and packages included.
 
 Run with ``make studies``; ``--out benchmarks/results/read_logs.json`` stores the figures.
 """
@@ -41,7 +42,9 @@ def sample(form: str, system: int, item: int, make: dict[str, Any]) -> dict[str,
     about = {"model_id": f"org/{system}", "sample_hash": f"{item:064x}", "evaluation": evaluation}
     asked = {"raw": f"{item} + 1?\n{FILLED}", "reference": [str(item + 1)]}
     texts = {"input": asked, "output": {"raw": [FILLED]}}
-    return make["every_eval_ever_record"](f"item-{item}", **about, **texts)
+    tokens = {"input_tokens": 100 + item, "output_tokens": item % 700, "total_tokens": 900 + item}
+    effort = {"token_usage": tokens, "performance": {"latency_ms": 12.5 * (item % 90)}}
+    return make["every_eval_ever_record"](f"item-{item}", **about, **texts, **effort)
 
 
 def write(folder: Path, form: str, systems: int, items: int) -> None:
@@ -72,11 +75,13 @@ def measure(folder: Path, form: str) -> dict[str, Any]:
         parsing += time.process_time() - start
         n_bytes += len(line)
     samples = responses.n_respondents * responses.n_items
+    metrics = responses.metrics
     return {
         "format": form,
         "systems": responses.n_respondents,
         "items": responses.n_items,
         "bytes_per_sample": n_bytes // responses.n_items,
+        "further_numbers": 0 if metrics is None else len(metrics),
         "cpu_seconds": round(seconds, 2),
         "microseconds_per_sample": round(1e6 * seconds / samples, 2),
         "microseconds_of_json": round(1e6 * parsing / responses.n_items, 2),

@@ -9,8 +9,9 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``marking``, ``advice``, ``codes``: what a written response counts as, and what to type if it
   counts as nothing
 - ``columns``, ``trials``: which column of a table means what, repeated trials
-- ``observed``, ``frames``, ``long_table``, ``responses``: observed cells, wide and long tables, the
-  response matrix
+- ``observed``, ``frames``, ``scatter``, ``long_table``, ``responses``: observed cells, wide and
+  long tables, the response matrix
+- ``metrics``: further metrics of answers, and Kolena's score of the items by them
 - ``io``: reading response matrices from files and memory, reading and writing tables
 - ``storage``: arrays and plain values in one file, for results and checkpoints
 - ``irf``: the item response function and item parameters
@@ -38,7 +39,7 @@ from irtkit.calibration.variational.options import Variational
 from irtkit.datasets import DigitsCrowd, load_digits_crowd
 from irtkit.diagnostics import LikelihoodRatioTest, likelihood_ratio_test
 from irtkit.difficulty import DifficultyComparison, average_error, compare_difficulties
-from irtkit.io import read_responses, read_table, write_table
+from irtkit.io import read_responses, read_table, write_responses, write_table
 from irtkit.irf import ItemParameters
 from irtkit.responses import ResponseMatrix
 from irtkit.scoring import score
@@ -88,5 +89,6 @@ __all__ = [
     "shuffle_control",
     "similar_respondents",
     "simulate_responses",
+    "write_responses",
     "write_table",
 ]

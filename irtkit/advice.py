@@ -24,6 +24,8 @@ _MARKS = tuple(map(frozenset, ("cinp", "yn", "tf")))
 """Letters that are marks and no answers: those of Inspect, yes and no, true and false."""
 _MOST_MARKS = 10
 """Different words up to which they may be marks: twice those of SWE-bench, which has five."""
+SHARES = "to count graded scores"
+"""Begins the advice where scores lie between 0 and 1."""
 _GRADED = "pass threshold= (a score at or above it is right)"
 _ANSWERS = (
     "if these are answers and not marks, mark them: "
@@ -67,7 +69,7 @@ def _of_numbers(numbers: Sequence[float]) -> str:
     if low == high == -1:
         return "a missing response is empty, None or NaN"
     if low > 0 and high < 1:
-        return f"to count graded scores, {_GRADED}"
+        return f"{SHARES}, {_GRADED}"
     if low >= 0 and high < 10 and all(map(float.is_integer, numbers)):
         return f"{_ANSWERS}; if they are scores, {_GRADED}"
     if low >= 0 and high <= 100:

@@ -11,7 +11,7 @@ from irtkit.checks import and_more
 from irtkit.marking import MISSING_WORDS, Marking, plain_value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 MISSING = -1
 INVALID = -2
 _SHOWN = 80  # characters of a wrong value that a message repeats
-_LOOKED_AT = 1000
+LOOKED_AT = 1000
 """Most invalid cells that are looked at, evenly spaced."""
-_INVALID_BYTE = INVALID % 256
+INVALID_BYTE = INVALID % 256
 _REMEMBERED = 100_000
 """Different written responses to keep: graded scores may all differ."""
 
@@ -86,7 +86,7 @@ def refuse_invalid(
 
 def evenly(cells: NDArray[np.int64]) -> NDArray[np.int64]:
     """Some of the invalid cells, to tell from them what a table holds instead."""
-    return cells[:: -(-len(cells) // _LOOKED_AT)]
+    return cells[:: -(-len(cells) // LOOKED_AT)]
 
 
 def column_array(column: pd.Series[Any]) -> NDArray[Any]:
@@ -125,8 +125,25 @@ def _numeric_codes(cells: NDArray[Any], threshold: float | None) -> NDArray[np.i
     return codes
 
 
-class ResponseCodes(dict[object, int]):
-    """Code of every written response as an unsigned byte, and the first that has none.
+def codes_of_rows(
+    column: pd.Series[Any], place: Callable[[int], tuple[str, str]], marking: Marking
+) -> NDArray[np.int8]:
+    """1, 0 or −1 (missing) for the response in every row of a long table.
+
+    The error for any other value has the respondent and item that ``place(row)`` gives.
+    """
+    codes = response_codes(column_array(column), marking)
+    invalid = np.flatnonzero(codes == INVALID)
+    if invalid.size:
+        few = bool(2 * invalid.size < np.count_nonzero(codes != MISSING))
+        advice = what_to_type(column.iloc[evenly(invalid)], marking, few=few)
+        where, value = place(invalid[0]), column.iloc[invalid[0]]
+        raise invalid_response(where, value, invalid.size - 1, marking, advice)
+    return codes
+
+
+class WrittenCodes(dict[str, int]):
+    """Code of every written response as an unsigned byte, `INVALID_BYTE` for what is none.
 
     A written response is looked at when it first occurs; after that a cell costs one look-up.
     """
@@ -134,37 +151,9 @@ class ResponseCodes(dict[object, int]):
     def __init__(self, marking: Marking) -> None:
         super().__init__()
         self.marking = marking
-        self.n_invalid = 0
-        self.first_invalid: tuple[int, int, object] = (0, 0, None)
 
-    def __missing__(self, value: object) -> int:
-        code = response_code(value, self.marking) % 256
+    def __missing__(self, written: str) -> int:
+        code = response_code(written, self.marking) % 256
         if len(self) < _REMEMBERED:
-            self[value] = code
+            self[written] = code
         return code
-
-    def encode(self, row: int, values: Sequence[object]) -> bytes:
-        """Codes of a row, one byte per value (read as int8); `row` says where an error lies."""
-        try:
-            codes = bytes(map(self.__getitem__, values))
-        except TypeError:  # a value that cannot be hashed, such as a list
-            codes = bytes(response_code(value, self.marking) % 256 for value in values)
-        n_invalid = codes.count(_INVALID_BYTE)
-        if n_invalid:
-            if not self.n_invalid:
-                position = codes.index(_INVALID_BYTE)
-                self.first_invalid = (row, position, values[position])
-            self.n_invalid += n_invalid
-        return codes
-
-    def refuse_invalid(self, respondents: Sequence[str], items_of_row: Sequence[str]) -> None:
-        """Raise the error for the first value that is neither right, wrong nor missing.
-
-        The labels are those of all rows given to `encode`, and of the cells of the row at fault.
-        """
-        if self.n_invalid:
-            row, position, value = self.first_invalid
-            where = respondents[row], items_of_row[position]
-            others = [other for other, code in self.items() if code == _INVALID_BYTE]
-            advice = what_to_type([value, *others], self.marking)
-            raise invalid_response(where, value, self.n_invalid - 1, self.marking, advice)

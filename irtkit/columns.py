@@ -82,6 +82,21 @@ def find_columns(
     return found["respondent"], found["item"], found["response"]
 
 
+def find_labels(header: Sequence[str]) -> tuple[int, int]:
+    """Positions of the respondent and item columns of a table of whatever else, by usual names."""
+    found = []
+    for role in ("respondent", "item"):
+        names = _usual(header, role)
+        if len(names) != 1:
+            which = "no column is" if not names else f"several columns are ({_listed(names)})"
+            raise ValueError(
+                f"{which} recognised as the {role}: call one {role!r}; "
+                f"the columns are {_listed(header)}"
+            )
+        found.append(_only_position(header, role, names[0]))
+    return found[0], found[1]
+
+
 def refuse_repeats(names: Iterable[str]) -> None:
     """Refuse columns of the same name."""
     check_unique("column names must be unique", names)
@@ -184,12 +199,16 @@ def _only_position(header: Sequence[str], role: str, name: str) -> int:
     return header.index(name)
 
 
+def _usual(names: Sequence[str], role: str) -> list[str]:
+    """Names that are usual for a role; of them, those that are the word itself, if any are."""
+    candidates = [name for name in names if _plain(name) in _USUAL_NAMES[role]]
+    exact = [name for name in candidates if name == role]
+    return exact or [name for name in candidates if _plain(name) == role] or candidates
+
+
 def _recognise(header: Sequence[str], role: str, taken: frozenset[int]) -> int:
     """Position of the one free column that has a usual name for the role."""
-    free = [name for position, name in enumerate(header) if position not in taken]
-    candidates = [name for name in free if _plain(name) in _USUAL_NAMES[role]]
-    exact = [name for name in candidates if name == role]
-    canonical = exact or [name for name in candidates if _plain(name) == role] or candidates
+    canonical = _usual([name for k, name in enumerate(header) if k not in taken], role)
     if not canonical:
         raise ValueError(
             f"no column is recognised as the {role}: pass {role}= with its name; "

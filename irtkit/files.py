@@ -46,6 +46,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise
 
 
+@contextlib.contextmanager
+def replacing_text(path: str | os.PathLike[str]) -> Iterator[TextIO]:
+    """Give a UTF-8 file to write, compressed if its name ends in .gz, see `replacing`."""
+    with replacing(path) as temporary:
+        opened = gzip.open if temporary.suffix.lower() == ".gz" else open
+        with opened(temporary, "wt", encoding="utf-8", newline="") as text:
+            yield cast("TextIO", text)
+
+
 def open_bytes(path: str | os.PathLike[str]) -> BinaryIO:
     """Open a file for reading bytes, decompressed if they are gzip; an OSError says why not."""
     source = Path(path)

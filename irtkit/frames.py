@@ -33,7 +33,15 @@ if TYPE_CHECKING:
 
 
 def as_frame(given: Any) -> pd.DataFrame:
-    """Data frame of pandas from that of any library.
+    """Data frame of pandas from that of any library, see `as_table`."""
+    table = as_table(given)
+    # through Arrow columns of one type become one block, which is several times faster
+    frame: pd.DataFrame = table if hasattr(table, "iloc") else table.to_pandas()
+    return frame
+
+
+def as_table(given: Any) -> Any:
+    """Data frame of pandas, or table of PyArrow, from that of any library.
 
     Raises
     ------
@@ -54,13 +62,13 @@ def as_frame(given: Any) -> pd.DataFrame:
             f"frame must be a data frame (pandas, polars, PyArrow, …), got {type(given).__name__}"
         )
     like = frame.implementation.is_pandas_like() or nw.Object in frame.schema.values()
-    # through Arrow columns of one type become one block, which is several times faster
-    table: pd.DataFrame = frame.to_pandas() if like else frame.to_arrow().to_pandas()
-    return table
+    return frame.to_pandas() if like else frame.to_arrow()
 
 
-def with_index(frame: pd.DataFrame) -> pd.DataFrame:
+def with_index(frame: Any) -> Any:
     """Return the frame with its index, if that has a name, among the columns."""
+    if not hasattr(frame, "iloc"):
+        return frame
     named = [name for name in frame.index.names if name is not None and name not in frame.columns]
     return frame.reset_index(level=named) if named else frame
 

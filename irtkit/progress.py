@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,6 +33,12 @@ def progress_bar(
     """
     with _line(description, total, shown=shown) as update:
         yield update
+
+
+def is_watched() -> bool:
+    """Whether standard error is a terminal, or this a notebook with widgets to show progress."""
+    notebook = "ipykernel" in sys.modules and find_spec("ipywidgets") is not None
+    return notebook or sys.stderr.isatty()
 
 
 @contextlib.contextmanager

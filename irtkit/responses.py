@@ -17,9 +17,9 @@ import numpy as np
 
 from irtkit.checks import check_unique
 from irtkit.codes import MISSING, refuse_invalid, response_codes
-from irtkit.frames import as_frame, read_wide, with_index
+from irtkit.frames import as_frame, as_table, read_wide, with_index
 from irtkit.labels import label_numbers, matrix_names
-from irtkit.long_table import COUNT, read_long
+from irtkit.long_table import COUNT, long_table_of, read_long
 from irtkit.marking import Marking
 from irtkit.observed import Observed
 from irtkit.trials import (
@@ -32,12 +32,13 @@ from irtkit.trials import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Hashable, Iterable, Sequence
 
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
     from irtkit.labels import Names
+    from irtkit.long_table import LongTable
 
     Columns: TypeAlias = str | Iterable[str]
     """The name of a column, or several."""
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     """A word or number, or several."""
     Cells: TypeAlias = NDArray[np.int8] | CountTables | Observed
 
+_METRICS = ("respondent", "item", "metric", "value")
 Repeats: TypeAlias = str
 """What several rows of one respondent and item are: error, count, first, or mean>= and a share."""
 
@@ -100,8 +102,15 @@ class ResponseMatrix:
     """Index "item": text, target and metadata of the items, where the source has them."""
     respondent_table: pd.DataFrame | None
     """Index "respondent": release date, size, family, where the source has them."""
+    metrics: pd.DataFrame | None
+    """Further numbers of the answers (scores, tokens, seconds), where evaluation logs have them: a
+    row per value, with the columns respondent, item, metric (categories) and value; of repeated
+    trials their mean. The metric by which answers were marked is among them."""
 
-    __slots__ = ("_cells", "item_table", "items", "respondent_table", "respondents", "synthetic")
+    __slots__ = (
+        *("_cells", "item_table", "items", "metrics", "respondent_table", "respondents"),
+        "synthetic",
+    )
 
     def __init__(
         self,
@@ -133,13 +142,15 @@ class ResponseMatrix:
                 values[cells.trials == 0] = MISSING
                 cells = values
         if isinstance(cells, np.ndarray):
-            if not (cells != MISSING).any():
+            if cells.max() == MISSING:
                 raise ValueError("values holds no response: every cell is missing")
             cells.flags.writeable = False
+        elif isinstance(cells, Observed) and not cells.n_cells:
+            raise ValueError("values holds no response: every cell is missing")
         self.respondents, self.items = names
         self.synthetic = _synthetic_marks(synthetic, self.n_respondents)
         self._cells = cells
-        self.item_table = self.respondent_table = None
+        self.item_table = self.respondent_table = self.metrics = None
 
     @classmethod
     def _of(cls, cells: Cells, names: Names, synthetic: ArrayLike | None = None) -> Self:
@@ -363,9 +374,9 @@ class ResponseMatrix:
             As for the class itself.
         repeats
             What several rows of the same respondent and item are: an "error" (default),
-            repeated trials to "count", see `from_counts`, or one response: the "first", or
-            right if the share of right ones is large enough ("mean>=0.5", or any other share). A
-            row whose response is missing is no trial.
+            repeated trials to "count", see `from_counts`, or one response: the "first", the
+            "last", or right if the share of right ones is large enough ("mean>=0.5", or any other
+            share). A row whose response is missing is no trial.
         sparse
             Whether to keep the observed cells alone, for tables in which few of all cells are: a
             table of respondents × items is then never made, here nor when the matrix is fitted.
@@ -373,8 +384,8 @@ class ResponseMatrix:
             `likelihood_ratio_test` give what they give for the dense matrix. What needs every cell
             refuses a sparse one: `values`, `successes`, `trials`, `to_frame`, `shuffle_control`,
             `similar_respondents`, ``groups`` and ``predictions`` of `flag_items`, ``mesh`` of
-            `fit`, `compare_difficulties` unless ``folds=0``, `write_py_irt`, and
-            `FitResult.probability` of all respondents; `to_dense` is the way there.
+            `fit`, `compare_difficulties` unless ``folds=0``, `write_responses` as a wide table or
+            for py-irt, and `FitResult.probability` of all respondents; `to_dense` is the way there.
 
         Returns
         -------
@@ -407,10 +418,30 @@ class ResponseMatrix:
         """
         check_repeats(repeats)
         columns, marking = (respondent, item, response), Marking.of(threshold, right, wrong)
-        table = with_index(as_frame(frame))
-        again = repeats != "error"
-        cells, codes, names = read_long(table, columns, marking=marking, repeats=again)
-        return cls.of_rows(cells, codes, names, repeats=repeats, sparse=sparse)
+        table = long_table_of(with_index(as_table(frame)), columns)
+        return cls.of_long([table], marking=marking, repeats=repeats, sparse=sparse)
+
+    @classmethod
+    def of_long(
+        cls,
+        tables: Sequence[LongTable],
+        *,
+        marking: Marking,
+        repeats: Repeats = "error",
+        sparse: bool = False,
+    ) -> Self:
+        """Response matrix of long tables that are read block by block, one below the other.
+
+        Parameters
+        ----------
+        tables
+            At least one; each can be read several times.
+        marking
+            What counts as right and what as wrong.
+        repeats, sparse
+            As for `from_long`.
+        """
+        return cls._of(*read_long(tables, marking=marking, repeats=repeats, sparse=sparse))
 
     @classmethod
     def of_rows(
@@ -518,14 +549,18 @@ class ResponseMatrix:
         self,
         item_table: pd.DataFrame | None = None,
         respondent_table: pd.DataFrame | None = None,
+        metrics: pd.DataFrame | None = None,
     ) -> Self:
-        """Return the same matrix with what is known of items and respondents.
+        """Return the same matrix with what is known of items, respondents and answers.
 
         Parameters
         ----------
         item_table, respondent_table
             Tables with the labels as index; rows of other labels are left out, labels without a
             row get an empty one. None leaves a table out.
+        metrics
+            Further numbers of the answers, with the columns respondent, item, metric and value;
+            rows of other labels are left out.
 
         Examples
         --------
@@ -541,12 +576,14 @@ class ResponseMatrix:
         copy = self._of(self._cells, (self.respondents, self.items), self.synthetic)
         copy.item_table = _by_label("item", item_table, self.items)
         copy.respondent_table = _by_label("respondent", respondent_table, self.respondents)
+        copy.metrics = _of_answers(metrics, self.respondents, self.items)
         return copy
 
     def _as(self, cells: Cells) -> Self:
         """Return the same matrix with its cells kept in another way."""
         copy = self._of(cells, (self.respondents, self.items), self.synthetic)
         copy.item_table, copy.respondent_table = self.item_table, self.respondent_table
+        copy.metrics = self.metrics
         return copy
 
     @property
@@ -608,7 +645,10 @@ class ResponseMatrix:
             turned = self._of(self._cells.transposed(), names)
         else:
             turned = self._of(CountTables(self.successes.T.copy(), self.trials.T.copy()), names)
-        return turned.with_tables(self.respondent_table, self.item_table)
+        metrics = self.metrics
+        if metrics is not None:
+            metrics = metrics.rename(columns={"respondent": "item", "item": "respondent"})
+        return turned.with_tables(self.respondent_table, self.item_table, metrics)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the wide table: index respondents, columns items, Int8 cells, missing as NA.
@@ -689,6 +729,42 @@ def _by_label(kind: str, table: pd.DataFrame | None, labels: tuple[str, ...]) ->
         return None
     check_unique(f"{kind}_table must have one row per {kind}", table.index)
     return table.set_axis(table.index.map(str), axis=0).reindex(labels).rename_axis(kind)
+
+
+def item_texts(responses: ResponseMatrix | None) -> pd.DataFrame | None:
+    """Text and target of the items, or one of these; None where nothing is known of them."""
+    if responses is None or responses.item_table is None:
+        return None
+    known = responses.item_table
+    return known[[name for name in ("text", "target") if name in known.columns]]
+
+
+def _of_answers(
+    metrics: pd.DataFrame | None, respondents: tuple[str, ...], items: tuple[str, ...]
+) -> pd.DataFrame | None:
+    """Metrics of the answers to these items by these respondents."""
+    if metrics is None:
+        return None
+    import pandas as pd
+
+    if absent := {*_METRICS}.difference(metrics.columns):
+        raise ValueError(f"metrics has no column {min(absent)!r}; it must have {_METRICS}")
+    columns: dict[str, Any] = {}
+    for kind, labels in (("respondent", respondents), ("item", items)):
+        given, wanted = metrics[kind], pd.Index(labels)
+        if isinstance(given.dtype, pd.CategoricalDtype) and given.cat.categories.equals(wanted):
+            columns[kind] = given.array  # a reader's own, which may be long
+            continue
+        codes, names = pd.factorize(given)
+        places = wanted.get_indexer(pd.Index([str(name) for name in names]))
+        columns[kind] = pd.Categorical.from_codes(np.append(places, -1)[codes], wanted)
+    known = np.logical_and(*(column.codes >= 0 for column in columns.values()))
+    columns |= {"metric": pd.Categorical(metrics["metric"]), "value": metrics["value"].to_numpy()}
+    table = pd.DataFrame(columns, copy=False)
+    if known.all():
+        return table
+    kept: pd.DataFrame = table[known].reset_index(drop=True)
+    return kept.assign(metric=kept["metric"].cat.remove_unused_categories())
 
 
 def _as_table(values: ArrayLike | pd.DataFrame, argument: str) -> NDArray[Any]:

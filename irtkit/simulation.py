@@ -184,9 +184,7 @@ def add_synthetic(
     respondents = (*responses.respondents, *names)
     marks = np.concatenate([responses.synthetic, np.ones(len(names), dtype=bool)])
     crowd = _with_rows(responses, right, respondents, marks)
-    crowd.item_table, known = responses.item_table, responses.respondent_table
-    crowd.respondent_table = None if known is None else known.reindex(respondents)
-    return crowd
+    return crowd.with_tables(responses.item_table, responses.respondent_table, responses.metrics)
 
 
 def _with_rows(

@@ -114,7 +114,7 @@ def with_parts(record: dict[str, Any], **kinds: Callable[..., Any]) -> dict[str,
     return {**record, **made}
 
 
-def stored_responses(responses: ResponseMatrix) -> Arrays:
+def stored_responses(responses: ResponseMatrix) -> dict[str, Any]:
     """Arrays that :func:`restored_responses` makes the matrix of again; without its labels."""
     if responses.is_sparse:
         right, tried = responses.observed
@@ -126,16 +126,39 @@ def stored_responses(responses: ResponseMatrix) -> Arrays:
         cells = {"values": responses.values}
     tables = {"item_table": responses.item_table, "respondent_table": responses.respondent_table}
     known = {name: _text(_columns(table)) for name, table in tables.items() if table is not None}
-    return {**cells, **known, "synthetic": responses.synthetic}
+    return {**cells, **known, **_stored_metrics(responses), "synthetic": responses.synthetic}
+
+
+def _stored_metrics(responses: ResponseMatrix) -> dict[str, Any]:
+    """Metrics of the answers as numbers into the labels and into their names, which come first."""
+    table = responses.metrics
+    if table is None:
+        return {}
+    kinds = ("respondent", "item", "metric")
+    numbers = {kind: table[kind].cat.codes.to_numpy() for kind in kinds}
+    names = [str(name) for name in table["metric"].cat.categories]
+    return {"metrics": {"names": names, **numbers, "value": table["value"].to_numpy()}}
+
+
+def _restored_metrics(
+    stored: dict[str, Any], respondents: tuple[str, ...], items: tuple[str, ...]
+) -> pd.DataFrame:
+    import pandas as pd
+
+    labels = {"respondent": respondents, "item": items, "metric": stored["names"]}
+    numbered = {
+        kind: pd.Categorical.from_codes(stored[kind], pd.Index(of)) for kind, of in labels.items()
+    }
+    return pd.DataFrame({**numbered, "value": stored["value"]})
 
 
 def restored_responses(
-    arrays: Arrays, respondents: tuple[str, ...], items: tuple[str, ...]
+    arrays: dict[str, Any], respondents: tuple[str, ...], items: tuple[str, ...]
 ) -> ResponseMatrix:
     """Make a matrix of arrays that were stored, of which nothing is taken on trust."""
     matrix = _restored_cells(arrays, respondents, items)
     labels = {"item_table": items, "respondent_table": respondents}
-    if not labels.keys() & arrays.keys():
+    if arrays.keys().isdisjoint({*labels, "metrics"}):
         return matrix
     import pandas as pd
 
@@ -144,6 +167,8 @@ def restored_responses(
         for name, index in labels.items()
         if name in arrays
     }
+    if "metrics" in arrays:
+        tables["metrics"] = _restored_metrics(arrays["metrics"], respondents, items)
     return matrix.with_tables(**tables)
 
 
@@ -161,7 +186,7 @@ def _columns(table: pd.DataFrame) -> dict[str, list[Any]]:
 
 
 def _restored_cells(
-    arrays: Arrays, respondents: tuple[str, ...], items: tuple[str, ...]
+    arrays: dict[str, Any], respondents: tuple[str, ...], items: tuple[str, ...]
 ) -> ResponseMatrix:
     marks = arrays["synthetic"]
     if "values" in arrays:

@@ -83,7 +83,7 @@ def test_labels_stay_as_they_are_written(file: Callable[..., Path]) -> None:
         (CSV + "clip-3,,0,1\n", "line 5: type is missing"),
         (CSV + ",serve,0,1\n", "line 5: sample is missing"),
         (CSV + 'clip-3,"serve,0,1\n', "line 5: unexpected end of data"),
-        ("[1, 2", "line 1 is not JSON"),
+        ("[1, 2", "the file is not JSON"),
         ("[" * 100_000, "nested too deeply"),
         ("[1]", "record 1 must be an object with sample, type, start, end, got 1"),
         ('{"s": 1}', "sample 's' must have a list of records, got 1"),

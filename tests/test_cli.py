@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,6 +85,30 @@ def test_compare_sets_average_error_beside_difficulty(results: Path, tmp_path: P
     assert {"rank_by_accuracy", "rank_by_ability", "passes"} <= set(systems.columns)
 
 
+def test_metrics_stand_beside_average_error_and_say_their_direction(
+    results: Path, tmp_path: Path
+) -> None:
+    cells = enumerate(product("abcd", ("q1", "q2", "q3")))
+    lines = [f"{who},{item},{k % 7},{k % 5}" for k, (who, item) in cells]
+    path = tmp_path / "m.csv"
+    path.write_text("\n".join(["model,item,s,t", *lines]))
+    options = ("--metrics", path, "--higher-is-better", "t", "--model", "1PL", "--out", "tables")
+    done = run("fit", results, *options, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "by s (lower is better), t (higher is better)" in " ".join(done.stdout.split())
+    header = (tmp_path / "tables" / "items.csv").read_text().splitlines()[0]
+    assert '"average_error","expected_error","quality_standard","n_responses"' in header
+    summary = json.loads((tmp_path / "tables" / "summary.json").read_text())
+    assert summary["settings"]["metrics"]["higher_is_better"] == {"s": False, "t": True}
+    items = irtkit.read_table(tmp_path / "tables" / "items.csv")
+    compared = run("compare", results, *options, folder=tmp_path)
+    assert "s (lower is better), t (higher is better)" in " ".join(compared.stdout.split())
+    table = irtkit.read_table(tmp_path / "tables" / "difficulties.csv")
+    assert table["quality_standard"].equals(items["quality_standard"])
+    turned = run("fit", results, *options[:2], "--higher-is-better", "none", folder=tmp_path)
+    assert "t (lower is better)" in " ".join(turned.stdout.split())
+
+
 def test_demo_names_hard_and_suspect_digits_and_writes_tables(tmp_path: Path) -> None:
     done = run("demo", "--out", "tables", folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
@@ -108,7 +133,7 @@ def test_repeated_rows_of_a_long_table_are_refused_unless_counted(
     results.write_text("model,item,correct\n" + "".join(rows) + "a,q1,\n")
     refused = run(command, results, "--model", "1PL", folder=tmp_path)
     assert refused.returncode == 2
-    assert "respondent 'a', item 'q1' occurs twice; repeats=\"count\"" in refused.stderr
+    assert "respondent 'a', item 'q1' occurs twice; --repeats count" in refused.stderr
     counted = run(command, results, "--model", "1PL", "--repeats", "count", folder=tmp_path)
     results.write_text(WIDE)
     plain = run(command, results, "--model", "1PL", folder=tmp_path)
@@ -119,7 +144,7 @@ def test_repeated_rows_of_a_long_table_are_refused_unless_counted(
     ("arguments", "said"),
     [
         (["fit", "nothing.csv"], "nothing.csv"),
-        (["fit", "graded.csv"], "threshold="),
+        (["fit", "graded.csv"], "--threshold"),
         (["fit", "results.csv", "--model", "5PL"], "5PL"),
         (["fit", "results.csv", "--quadrature", "many"], "--quadrature"),
         (["fit", "results.csv", "--checkpoint", "state"], "--checkpoint is for --method vi"),
@@ -132,12 +157,16 @@ def test_repeated_rows_of_a_long_table_are_refused_unless_counted(
         (["fit"], "RESPONSES"),
         (["guess"], "guess"),
         (["fit", "results.csv", "--item", "q1"], "recognised as the response"),
+        (["fit", "results.csv", "--metrics", "time"], "--metrics time is no file"),
+        (["fit", "results.csv", "--metrics", "m.csv"], "of s, t; all others are better when lower"),
+        (["compare", "results.csv", "--higher-is-better", "t"], "-better is for --metrics"),
     ],
 )
 def test_bad_input_ends_with_code_2_and_one_line(
     results: Path, tmp_path: Path, arguments: list[str], said: str
 ) -> None:
     (tmp_path / "graded.csv").write_text("model,q1\na,0.5\nb,1\n")
+    (tmp_path / "m.csv").write_text("model,item,s,t\na,q1,1,2\n")
     (tmp_path / "empty").touch()
     (tmp_path / "taken" / "items.csv").mkdir(parents=True)
     done = run(*arguments, folder=results.parent)
@@ -232,7 +261,7 @@ def test_what_inspect_says_to_type_fits_a_folder_of_logs(tmp_path: Path) -> None
     assert "2PL fitted to 3 respondents × 3 items" in done.stdout
     refused = run("fit", ".", folder=tmp_path)
     assert refused.returncode == 2
-    assert "pass metric='match' or metric='tone'" in refused.stderr
+    assert "pass --metric match or --metric tone" in refused.stderr
 
 
 def test_merge_writes_a_table_that_is_read_back(results: Path, tmp_path: Path) -> None:
@@ -250,7 +279,26 @@ def test_merge_writes_a_table_that_is_read_back(results: Path, tmp_path: Path) -
     )
     assert "1.9 trials a cell" in counted.stdout
     refused = run("merge", results, "--out", "all.xls", folder=tmp_path)
-    assert "--out must be a file that ends in .parquet or .csv" in refused.stderr
+    assert "the file must end in .parquet or .csv" in refused.stderr
+    assert not run("merge", results, "--wide", "--out", "wide.csv", folder=tmp_path).returncode
+    assert (tmp_path / "wide.csv").read_text().startswith('"respondent","q1","q2"')
+    assert not run("merge", results, "--out", "all_samples.jsonl", folder=tmp_path).returncode
+    assert irtkit.io.reading.format_of(tmp_path / "all_samples.jsonl") == "every-eval-ever"
+
+
+def test_logs_are_merged_as_if_they_were_in_one_folder(results: Path, tmp_path: Path) -> None:
+    for folder, metric in (("one", "match"), ("two", "choice")):
+        (tmp_path / folder).mkdir()
+        samples = [{"id": "q1", "scores": {metric: {"value": "C"}, "tone": {"value": 0.5}}}]
+        header = {"version": 2, "status": "success", "eval": {"model": folder, "task": folder}}
+        path = tmp_path / folder / "log.json"
+        path.write_text(json.dumps(header | {"samples": samples}))
+    named = ("--metric", "match,choice", "--ignore", "q2", "--out", "all.csv")
+    done = run("merge", "one", results, "two", *named, folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    merged = irtkit.read_responses(tmp_path / "all.csv")
+    assert merged.respondents == ("one", "two", *"abcd")
+    assert merged.items == ("one/q1", "two/q1", "q1", "q3")
 
 
 def test_texts_travel_to_the_tables_that_are_written(tmp_path: Path) -> None:

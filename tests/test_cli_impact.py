@@ -106,7 +106,10 @@ def test_durations_and_weights_reach_the_cost(run: Callable[..., Done], tmp_path
         ((*FILES, "--weights", "1,1"), "--weights must be TYPE,START,END"),
         ((*FILES, "--weights", "1,1,-1"), "weights['end'] must be"),
         ((*FILES, "--max", "-1"), "maximum must be"),
-        ((*FILES, "--out", "impact.txt"), "--out must be a file that ends in .csv or .json"),
+        (
+            (*FILES, "--out", "impact.txt"),
+            "--out must be a file that ends in .csv or .tsv or .json",
+        ),
         (("predicted.json",), "MANUAL"),
     ],
 )

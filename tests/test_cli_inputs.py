@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from irtkit.cli.audit import read_families
-from irtkit.cli.inputs import read_labelled
+from irtkit.cli.inputs import as_typed, read_labelled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,3 +63,19 @@ def test_families_are_a_word_or_a_table_of_two_columns(tmp_path: Path) -> None:
         read_families(str(path))
     with pytest.raises(FileNotFoundError, match="--groups: there is no file 'simlar'"):
         read_families("simlar")
+
+
+@pytest.mark.parametrize(
+    ("said", "typed"),
+    [
+        ("pass filter='a b' or filter='c'", "pass --filter 'a b' or --filter c"),
+        ('pass repeats="count" to take all, "first"', 'pass --repeats count to take all, "first"'),
+        ("if 'C' is right, pass right='C', wrong='I'", "if 'C' is right, pass --right C --wrong I"),
+        ("pass threshold=50 or the like", "pass --threshold 50 or the like"),
+        ("pass threshold= (a score", "pass --threshold (a score"),
+        ("item 'sums:filter=2,metric=x/id1'", "item 'sums:filter=2,metric=x/id1'"),
+        ("leaves it out (respondent='name' if", "leaves it out (--respondent name if"),
+    ],
+)
+def test_messages_name_options_and_not_arguments(said: str, typed: str) -> None:
+    assert as_typed(said) == typed

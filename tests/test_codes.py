@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from irtkit import codes as module
-from irtkit.codes import INVALID, MISSING, ResponseCodes, response_code
+from irtkit.codes import INVALID, MISSING, WrittenCodes, codes_of_rows, response_code
 from irtkit.marking import Marking
 
 
@@ -36,22 +36,19 @@ def test_a_written_value_has_the_code(value: Any, threshold: float | None, code:
     assert response_code(value, Marking(threshold)) == code
 
 
-def test_the_first_value_without_a_code_is_remembered_and_the_others_counted() -> None:
-    codes = ResponseCodes(Marking())
-    assert np.frombuffer(codes.encode(0, ["1", "0", ""]), np.int8).tolist() == [1, 0, -1]
-    codes.refuse_invalid(["x"], ["a", "b", "c"])
-    codes.encode(1, ["1", "2", [3]])
-    codes.encode(2, ["4", "1", "1"])
-    with pytest.raises(ValueError, match=r"'y', item 'b' has '2' \(and 2 more such cells\)"):
-        codes.refuse_invalid(["x", "y", "z"], ["a", "b", "c"])
+def test_the_first_row_without_a_code_is_named_and_the_others_counted() -> None:
+    column = pd.Series(["1", None, "2", [3], "4", "0"], dtype=object)
+    with pytest.raises(ValueError, match=r"'y', item 'q2' has '2' \(and 2 more such cells\)"):
+        codes_of_rows(column, lambda row: ("y", f"q{row}"), Marking())
+    assert codes_of_rows(column[[0, 1, 5]], lambda _: ("", ""), Marking()).tolist() == [1, -1, 0]
 
 
 def test_more_different_scores_than_are_remembered_have_the_same_codes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     scores = np.random.default_rng(0).uniform(size=200).astype(str).tolist()
-    expected = ResponseCodes(Marking(0.5)).encode(0, scores)
+    expected = [*map(WrittenCodes(Marking(0.5)).__getitem__, scores)]
     monkeypatch.setattr(module, "_REMEMBERED", 10)
-    codes = ResponseCodes(Marking(0.5))
-    assert codes.encode(0, scores) == expected
+    codes = WrittenCodes(Marking(0.5))
+    assert [*map(codes.__getitem__, scores)] == expected
     assert len(codes) == 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -124,6 +125,31 @@ def test_words_for_missing_are_missing(word: str) -> None:
     given = CELLS.astype(object)
     given.iloc[2, 1] = word
     assert irtkit.read_responses(given).values[2].tolist() == [1, -1, 0, 1]
+
+
+@pytest.mark.parametrize("argument", ["filter", "metric"])
+def test_each_of_two_filters_or_metrics_that_are_named_can_be_typed(
+    tmp_path: Path, argument: str
+) -> None:
+    path = tmp_path / "samples_sums_2026-01-02T03-04-05.jsonl"
+    names = ("strict-match", "flexible-extract") if argument == "filter" else ("acc", "acc_norm")
+    records = []
+    for name, marks in zip(names, (VALUES[0], 1 - VALUES[0]), strict=True):
+        metric = "exact_match" if argument == "filter" else name
+        by = name if argument == "filter" else "none"
+        records += [
+            {"doc_id": k, "doc": {}, "filter": by, "metrics": [metric], metric: float(mark)}
+            for k, mark in enumerate(marks)
+        ]
+    path.write_text("\n".join(map(json.dumps, records)))
+    for repeats in ("error", "count"):
+        with pytest.raises(ValueError, match=f"pass {argument}='{names[0]}' or") as error:
+            irtkit.fit(path, repeats=repeats)
+    typed = re.findall(rf"{argument}='[^']+'", str(error.value))
+    assert len(typed) == 2
+    for said, marks in zip(typed, (VALUES[0], 1 - VALUES[0]), strict=True):
+        read = irtkit.read_responses(path, **eval(f"dict({said})"))  # noqa: S307 - what it says
+        assert read.values.tolist() == [marks.tolist()]
 
 
 def test_another_word_for_missing_is_named_with_what_leaves_it_out() -> None:

@@ -312,7 +312,8 @@ def test_a_long_table_without_repeats_is_the_same_either_way() -> None:
 def test_an_unknown_way_to_take_repeats_is_refused() -> None:
     frame = pd.DataFrame({"respondent": ["x"], "item": ["a"], "response": [1]})
     with pytest.raises(
-        ValueError, match=r"repeats must be one of error, count, first and mean>=0.5 .*; got 'sum'"
+        ValueError,
+        match=r"repeats must be one of error, count, first, last and mean>=0.5 .*; got 'sum'",
     ):
         ResponseMatrix.from_long(frame, repeats="sum")
     with pytest.raises(ValueError, match="item 'a' has 'yes'"):
@@ -367,3 +368,22 @@ def test_tables_go_where_the_matrix_goes() -> None:
     assert responses == ResponseMatrix([[1, 0]], ["gpt"], ["q1", "q2"])
     with pytest.raises(ValueError, match="item_table must have one row per item: 'q1' occurs"):
         responses.with_tables(pd.concat([texts, texts.iloc[[1]]]))
+
+
+def test_metrics_go_where_the_matrix_goes() -> None:
+    rows = [("gpt", "q1", "time", 1.5), ("gpt", "q9", "cost", 2.0), ("gpt", 2, "time", 3.0)]
+    metrics = pd.DataFrame(rows, columns=["respondent", "item", "metric", "value"])
+    responses = ResponseMatrix([[1, 0]], ["gpt"], ["q1", 2]).with_tables(metrics=metrics)
+    kept = responses.metrics
+    assert kept.astype(object).to_numpy().tolist() == [
+        ["gpt", "q1", "time", 1.5],
+        ["gpt", "2", "time", 3.0],  # labels are text, and q9 is no item
+    ]
+    assert list(kept["metric"].cat.categories) == ["time"]
+    crowd = add_synthetic(responses, ("always-right",))
+    assert crowd.metrics.astype(object).equals(kept.astype(object))
+    for one in (responses.to_sparse().to_dense(), responses.T.T):
+        assert one.metrics.equals(kept)
+    assert responses.T.metrics["item"].tolist() == ["gpt", "gpt"]
+    with pytest.raises(ValueError, match="metrics has no column 'value'"):
+        responses.with_tables(metrics=metrics.drop(columns="value"))

@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 import irtkit
-from irtkit.io.py_irt import write_py_irt
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -182,7 +181,10 @@ def test_a_damaged_sparse_matrix_is_not_loaded(tmp_path: Path) -> None:
         ("mesh", lambda fit, _: irtkit.fit(fit.responses, mesh=jax.make_mesh((1,), ("all",)))),
         ("predictions", lambda fit, _: irtkit.flag_items(fit, predictions=pd.DataFrame())),
         ("compare_difficulties", lambda fit, _: irtkit.compare_difficulties(fit)),
-        ("write_py_irt", lambda fit, path: write_py_irt(fit.responses, path / "crowd.jsonl")),
+        (
+            "format='py-irt'",
+            lambda fit, path: irtkit.write_responses(fit.responses, path / "crowd.jsonl"),
+        ),
         ("probability", lambda fit, _: fit.probability()),
     ],
 )

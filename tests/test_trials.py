@@ -92,12 +92,18 @@ def test_a_wider_type_than_a_byte_does_not_wrap_around() -> None:
     assert trials.dtype == np.uint16
 
 
-def test_one_of_several_trials_is_the_first_or_their_mean() -> None:
+def test_one_of_several_trials_is_the_first_the_last_or_their_mean() -> None:
     cells, codes = np.array([5, 2, 5, 5, 2, 9]), np.array([0, -1, 1, 1, 1, -1], np.int8)
-    for repeats, expected in (("first", [1, 0]), ("mean>=0.5", [1, 1]), ("mean>=0.7", [1, 0])):
+    for repeats, expected in (
+        ("first", [1, 0]),
+        ("last", [1, 1]),
+        ("mean>=0.5", [1, 1]),
+        ("mean>=0.7", [1, 0]),
+    ):
         kept, responses = one_of_repeats(cells, codes, repeats)
         assert kept.tolist() == [2, 5]
         assert responses.tolist() == expected
+    assert one_of_repeats(cells[::-1], codes[::-1], "last")[1].tolist() == [1, 0]
 
 
 def test_a_share_is_met_exactly_where_it_is_no_binary_number() -> None:

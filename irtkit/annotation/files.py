@@ -20,15 +20,15 @@ text.
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from reprlib import repr as short
 from typing import TYPE_CHECKING, Any
 
 from irtkit.annotation.annotations import Annotation, annotation_at, check_names, sample_name
-from irtkit.files import open_text
-from irtkit.io.text import layout, naming, rows, without_repeats
+from irtkit.files import open_bytes
+from irtkit.io.json_text import json_document
+from irtkit.io.text import naming, records
 
 if TYPE_CHECKING:
     import os
@@ -102,8 +102,8 @@ def read_durations(path: str | os.PathLike[str]) -> dict[str, float]:
 
 
 def _is_json(file: Path) -> bool:
-    with open_text(file) as text:
-        return next(filter(None, map(str.strip, text)), "").startswith(("[", "{"))
+    with open_bytes(file) as handle:
+        return handle.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in {b"[", b"{"}
 
 
 def _csv_records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -117,32 +117,24 @@ def _csv_records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _csv_rows(file: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
-    separator, header = layout(file)
+    header, rows = records(file)
     check_names(header, columns, "the header")
-    for line, row in rows(file, separator):
+    for line, row in rows:
         yield f"line {line}", dict(zip(header, row, strict=True))
 
 
 def _json_records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Place and record of every annotation; nothing but the sample for an entry of an object."""
-    try:
-        with open_text(file) as text:
-            content = json.load(text, object_pairs_hook=without_repeats)
-    except json.JSONDecodeError as error:
-        raise ValueError(
-            f"line {error.lineno} is not JSON: {error.msg} at column {error.colno}"
-        ) from error
-    except RecursionError as error:
-        raise ValueError("the JSON is nested too deeply") from error
+    content = json_document(file, unique=True)
     if isinstance(content, list):
         for number, record in enumerate(content, start=1):
             yield f"record {number}", _json_record(f"record {number}", record, _COLUMNS)
         return
-    for sample, records in content.items():
-        if not isinstance(records, list):
-            raise ValueError(f"sample {sample!r} must have a list of records, got {short(records)}")
+    for sample, given in content.items():
+        if not isinstance(given, list):
+            raise ValueError(f"sample {sample!r} must have a list of records, got {short(given)}")
         yield f"sample {sample!r}", {"sample": sample}
-        for number, record in enumerate(records, start=1):
+        for number, record in enumerate(given, start=1):
             place = f"sample {sample!r}, record {number}"
             yield place, {"sample": sample} | _json_record(place, record, Annotation._fields)
 

@@ -34,6 +34,8 @@ _TOLD, _FLAT = 1.96, 1 / 3
 the median slope under which an item may be flat. Of items with log slopes of SD 0.4 up to 2 % come
 out flat, with half the median slope on average (60 to 130 respondents); of 33 and 15 difficulties
 beyond 10 SDs in two real matrices, 90 × 611 and 305 × 5,620, all are those of flat items."""
+_FEW = 4
+"""Respondents below which there is but one way to split them, one against one or two."""
 
 
 class Population(NamedTuple):
@@ -239,8 +241,8 @@ def _flat(
 ) -> NDArray[np.bool_]:
     """Items whose slope is not told from 0, and small: −intercept / slope is no difficulty.
 
-    Small beside the median slope, unless that itself is not told from 0 by all items together, or
-    respondents differ by chance: then none is large.
+    Small beside the median slope, unless respondents differ by chance, or are so few that it is not
+    told from 0 by all items together: then none is large.
 
     Near a slope of 0 its information is Σ (dP/da)² / P(1 − P) = w Σ θ², θ the posterior means (what
     posteriors leave open is missing information; Louis 1982), with w = P(1 − P) without guessing.
@@ -262,5 +264,6 @@ def _flat(
     told = usual * information.sum() ** 0.5 >= _TOLD
     if estimates.common_slope:
         return np.full(len(slope), not told)
-    small = slope < _FLAT * usual if told and not by_chance else True
+    none_told = by_chance or (answering.sum() < _FEW and not told)
+    small = True if none_told else slope < _FLAT * usual
     return np.asarray(small & (slope * information**0.5 < _TOLD))

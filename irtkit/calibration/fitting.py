@@ -8,9 +8,12 @@ from __future__ import annotations
 import math
 import warnings
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from irtkit.calibration.calibrated import calibrated_items, fixed_parameters, with_fixed
 from irtkit.calibration.item_prior import ItemPrior
@@ -26,19 +29,22 @@ from irtkit.checks import (
     did_you_mean,
     is_whole,
 )
+from irtkit.io.metric_files import as_metrics
 from irtkit.io.reading import READING, as_responses
 from irtkit.irf import model_name
+from irtkit.metrics import quality_of
 from irtkit.progress import progress_line
 from irtkit.responses import refuse_sparse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from jax.sharding import Mesh
 
     from irtkit.calibration.calibrated import CalibratedItems
     from irtkit.calibration.priors import Prior, PriorName
-    from irtkit.irf import ModelName
+    from irtkit.irf import Array, ModelName
+    from irtkit.metrics import QualityStandard
     from irtkit.responses import ResponseMatrix
 
 _TOLERANCES = {"em": 1e-7, "vi": 0.03}
@@ -65,6 +71,8 @@ def fit(
     max_iterations: int = 1000,
     progress: bool | None = None,
     mesh: Mesh | None = None,
+    metrics: object = None,
+    higher_is_better: Mapping[str, bool] | Collection[str] | None = None,
     **reading: Any,
 ) -> FitResult:
     """Fit an item response model: difficulty, discrimination, guessing, and abilities.
@@ -151,6 +159,19 @@ def fit(
         on machines of one kind, each calls ``fit`` with the same arguments, the whole matrix among
         them, and gets the same result; each computes the standard errors, in NumPy.
         None (default): NumPy or the default device of JAX, as the size of the matrix suggests.
+    metrics
+        What else was measured of the answers, such as cost, time or scores: the items get Kolena's
+        score by it as the column ``quality_standard``, from 0 (easy) to 1 (hard), NaN where none of
+        an item's metrics tells. It changes no estimate. Either a table, long or wide (a data frame
+        or a CSV or Parquet file), or a mapping of respondents to tables, as
+        :func:`irtkit.difficulty.quality_standard` takes them; columns of respondents and items are
+        recognised by their usual names. Or names of ``responses.metrics``, which evaluation logs
+        bring: ``metrics=["total_tokens", "latency_ms"]``. Or a QualityStandard, with weights and
+        scale of one's choice.
+    higher_is_better
+        Those of the metrics that are better when higher, all others being better when lower: to be
+        given with metrics, since a wrong direction turns the score round; ``[]`` for none. Or a
+        mapping that says True or False for every metric.
     **reading
         How to read responses that are no ResponseMatrix: ``right="correct"``, ``ignore="size"``,
         ``threshold=0.5`` and the other arguments of :func:`irtkit.read_responses`.
@@ -173,7 +194,8 @@ def fit(
     ValueError
         If responses cannot be read, an argument is outside what is named above, all respondents are
         synthetic, processes that share a mesh are given different responses, a checkpoint is of
-        other responses or settings, or ``mesh`` goes with a sparse matrix.
+        other responses or settings, ``mesh`` goes with a sparse matrix, or metrics have no
+            direction, are unknown, or are of respondents or items that are not in the responses.
 
     Warns
     -----
@@ -200,6 +222,15 @@ def fit(
     >>> result = irtkit.fit(responses, "2PL")
     >>> result.converged, [bool(a < 0) for a in result.items["discrimination"]]
     (True, [False, False, True])
+
+    Beside them, how long the first respondent took:
+
+    >>> import pandas as pd
+    >>> seconds = pd.DataFrame({"item": responses.items, "seconds": [1, 2, 4]})
+    >>> seconds["respondent"] = responses.respondents[0]
+    >>> result = irtkit.fit(responses, metrics=seconds, higher_is_better=[])
+    >>> result.items["quality_standard"].round(2).to_dict()
+    {'item-1': 0.0, 'item-2': 0.33, 'item-3': 1.0}
     """
     for option in (name for name in reading if name not in READING):
         of_variational = option in Variational.__dataclass_fields__
@@ -225,6 +256,8 @@ def fit(
         _check_mesh(mesh)
     responses = as_responses(responses, **reading)
     check_data(responses, synthetic)
+    ordinary = synthetic == "ordinary"
+    quality = quality_of(responses, as_metrics(metrics), higher_is_better, synthetic=ordinary)
     if mesh is not None:
         refuse_sparse(responses, "mesh")
     batches: dict[str, Any] = {}
@@ -246,9 +279,18 @@ def fit(
     line = progress_line(f"fitting {model}", quantity, shown=progress)
     with line as report, one_thread():
         result = _fitted(responses, model, settings, variational, anchors, mesh=mesh, report=report)
+    if quality is not None:
+        result = _with_quality(result, quality)
     for text in result.warnings:
         warnings.warn(text, stacklevel=2)
     return result
+
+
+def _with_quality(result: FitResult, quality: QualityStandard) -> FitResult:
+    """The result with the score of every item, and how it was asked for."""
+    scores: Array = np.asarray(quality.items.reindex(list(result.item_labels)), np.float64)
+    settings = replace(result.settings, metrics=quality.settings)
+    return replace(result, quality_standard=scores, settings=settings)
 
 
 def _fitted(

@@ -12,6 +12,7 @@ import numpy as np
 from irtkit import storage
 from irtkit.components import Components
 from irtkit.irf import ItemParameters
+from irtkit.metrics.quality_standard import quality_sentence
 from irtkit.patterns import Counts, patterns_of
 from irtkit.responses import refuse_sparse
 from irtkit.signs import Dependence, Verdict, slope_signs
@@ -58,6 +59,9 @@ class Settings(Mapping[str, Any]):
     amortised: bool | None = None
     synthetic_ability_sd: float | None = None
     """SD of ability among synthetic respondents, if there are any and "separate"."""
+    metrics: dict[str, Any] | None = None
+    """Of the column quality_standard: "higher_is_better" and "weights" by metric, "scale", and
+    "constant", metrics that are the same for all items and so have no say."""
 
     def __getitem__(self, name: str) -> Any:
         return self._stated()[name]
@@ -166,6 +170,8 @@ class FitResult:
     """Mean of ability among real respondents: 0, but on the scale of ``fixed`` items."""
     fixed: NDArray[np.bool_] | None = field(default=None, repr=False)
     """Which items kept the parameters of an earlier fit, (n_items,); None if none did."""
+    quality_standard: NDArray[np.float64] | None = field(default=None, repr=False)
+    """Kolena's score of every item by further metrics, NaN where it has none; None without them."""
     posterior: Posterior | None = field(default=None, repr=False)
     """The posterior of a variational fit, to draw from; None for EM."""
     saved_verdict: Verdict | None = field(default=None, repr=False)
@@ -180,7 +186,9 @@ class FitResult:
         Columns: discrimination, difficulty, guessing and intercept with their standard errors
         (``_se``, NaN if not asked for); average_error (share of observed real respondents that
         got the item wrong, NaN without any); expected_error (the same share as the model expects it
-        of its population, on one footing for all items); n_responses (by real respondents, every
+        of its population, on one footing for all items); quality_standard, where the fit was given
+        metrics (Kolena's score of the items by them, from 0, easy, to 1, hard, NaN where none
+        tells; ``settings.metrics`` says which); n_responses (by real respondents, every
         repeated trial counts here as in average_error); p_negative (probability that the slope is
         below 0, NaN without a response); status ("ok", "flat", "no variance", "unbounded" or
         "no responses"); and, where respondents and items fall into parts that too few responses
@@ -215,6 +223,8 @@ class FitResult:
             columns |= {name: getattr(self.parameters, name), f"{name}_se": errors}
         columns["average_error"] = self.counts.average_error
         columns["expected_error"] = self.parameters.expected_error(self.latent_sd, self.latent_mean)
+        if self.quality_standard is not None:
+            columns["quality_standard"] = self.quality_standard
         columns["n_responses"] = self.counts.item_responses
         columns["p_negative"] = self.verdict.p_negative
         columns["status"] = np.array(self.status, dtype=object)
@@ -430,6 +440,8 @@ class FitResult:
         if self.dependence is not None and self.dependence.sentence:
             lines.append(self.dependence.sentence)
         lines.append(in_lines(f"warning: {text}" for text in self.warnings))
+        if self.quality_standard is not None and (asked := self.settings.metrics):
+            lines.append(in_lines([quality_sentence(self.quality_standard, asked)]))
         tables = self._items, self._respondents, self.counts, self.alike
         words = tables_in_words(*tables, self.model, doubted=self.one_ability_doubted)
         return "\n".join([*filter(None, lines), words])

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irtkit.cli.inputs import read_labelled
+from irtkit.io.tables import TABLE_ENDINGS
 from irtkit.suspects.families import SIMILAR
 
 if TYPE_CHECKING:
     import pandas as pd
-
-TABLE_FORMATS = (".csv", ".json")
 
 
 def read_families(groups: str | None) -> pd.Series[str] | str | None:
@@ -27,13 +26,13 @@ def read_families(groups: str | None) -> pd.Series[str] | str | None:
     return table.iloc[:, 0]
 
 
-def check_out(out: Path, *inputs: Path, formats: tuple[str, ...] = TABLE_FORMATS) -> None:
+def check_out(out: Path, *inputs: Path, endings: tuple[str, ...] = TABLE_ENDINGS) -> None:
     """Refuse a place to write to before the long work."""
     if any(out.exists() and given.exists() and out.samefile(given) for given in inputs):
         raise ValueError(f"--out {out}: is a file to read from")
-    if out.suffix.lower() not in formats:
-        endings = " or ".join(formats)
-        raise ValueError(f"--out must be a file that ends in {endings}, got {str(out)!r}")
+    if not out.name.lower().endswith(endings):
+        known = " or ".join(endings)
+        raise ValueError(f"--out must be a file that ends in {known}, got {str(out)!r}")
     if out.is_dir():
         raise IsADirectoryError(f"--out {out}: is a folder")
     if not out.absolute().parent.is_dir():

@@ -19,6 +19,9 @@ from irtkit.calibration import fit
 from irtkit.cli.audit import check_out, read_families
 from irtkit.cli.impact import impact_command
 from irtkit.cli.inputs import (
+    FOR_LOGS,
+    FOR_TABLES,
+    as_typed,
     fitted,
     folder_out,
     how_to_read,
@@ -27,17 +30,21 @@ from irtkit.cli.inputs import (
     read_labelled,
     reading_and_fitting,
     reading_only,
+    with_metrics,
+    without,
 )
 from irtkit.cli.outputs import described, prepare, write_comparison, write_fit
 from irtkit.cli.scores import score_command
 from irtkit.datasets import load_digits_crowd
 from irtkit.difficulty import compare_difficulties
 from irtkit.io import read_responses, write_table
-from irtkit.io.merging import LONG_FORMATS, merge_responses, write_long
+from irtkit.io.merging import merge_responses
 from irtkit.io.overview import overview
-from irtkit.io.reading import may_hold_repeats
+from irtkit.io.reading import holds_logs, repeats_of_part
+from irtkit.io.writing import format_by_name, side_tables, write_responses
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects import audit, shuffle_control
+from irtkit.trials import check_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +81,8 @@ def main() -> None:
         except click.ClickException as error:
             message = error.format_message()
             expanded = "unexpected extra argument" in message  # the shell made many of a pattern
-            _fail(message + "; quote a pattern, as in 'runs/*.eval'" * expanded)
+            advice = "; quote a pattern, as in 'runs/*.eval', or put paths together by irtkit merge"
+            _fail(message + advice * expanded)
         except (ValueError, TypeError, OSError, ImportError, EOFError) as error:
             _fail(str(error))
         else:
@@ -107,12 +115,12 @@ def _run() -> int | None:
 
 
 def _fail(message: str) -> NoReturn:
-    click.echo(f"irtkit: error: {' '.join(message.split())}", err=True)
+    click.echo(f"irtkit: error: {as_typed(' '.join(message.split()))}", err=True)
     sys.exit(2)
 
 
 def _show_warning(message: Warning | str, *_: Any) -> None:
-    click.echo(f"irtkit: warning: {message}", err=True)
+    click.echo(f"irtkit: warning: {as_typed(str(message))}", err=True)
 
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
@@ -137,6 +145,7 @@ cli.add_command(score_command)
 
 @cli.command("fit")
 @reading_and_fitting
+@with_metrics
 @folder_out
 @click.option("--no-standard-errors", is_flag=True, help="Leave standard errors out.")
 @click.option(
@@ -153,6 +162,7 @@ def fit_command(*, out: Path | None, no_standard_errors: bool, **options: Any) -
 
 @cli.command("compare")
 @reading_and_fitting
+@with_metrics
 @folder_out
 @click.option(
     "--folds", default=5, help="Parts of the responses to leave out and predict; 0 leaves that out."
@@ -201,7 +211,7 @@ def compare_command(*, out: Path | None, folds: int, **options: Any) -> None:
     help="Exit with code 1 if items have negative discrimination, or are suspect at all.",
 )
 @click.option(
-    "--out", type=_PATH, help="File for all suspect items: .csv, or .json for irtkit.read_table."
+    "--out", type=_PATH, help="File for all suspect items: .csv, .json, .parquet and others."
 )
 def audit_command(
     *,
@@ -240,25 +250,45 @@ def audit_command(
 @click.argument("path", type=_PATH)
 def inspect_command(*, path: Path) -> None:
     """Say what a file or folder holds, and the command that fits it."""
-    click.echo(str(overview(path)))
+    click.echo(as_typed(str(overview(path))))
 
 
 @cli.command("merge")
 @click.argument("paths", type=_PATH, nargs=-1, required=True)
 @reading_only
-@click.option("--out", type=_PATH, required=True, help="Long table to write: .parquet or .csv.")
-def merge_command(*, paths: tuple[Path, ...], out: Path, **options: Any) -> None:
-    """Put the responses of several files or folders into one table.
+@click.option(
+    "--out",
+    type=_PATH,
+    required=True,
+    help="File to write: .parquet, .csv, .tsv, .jsonl for py-irt, _samples.jsonl for Every Eval "
+    "Ever.",
+)
+@click.option("--wide", is_flag=True, help="A row per respondent, as for R's mirt: .csv or .tsv.")
+def merge_command(*, paths: tuple[Path, ...], out: Path, wide: bool, **options: Any) -> None:
+    """Put the responses of several files or folders into one file.
 
-    What --repeats says holds for each of them, and for a response that several hold.
+    Evaluation logs are read together, as if they were in one folder. What --repeats says holds for
+    them, for each of the tables, and for a response that several hold.
     """
-    check_out(out, *paths, formats=LONG_FORMATS)
+    form = format_by_name(out, "wide" if wide else None)
+    check_out(out, *paths, endings=("",))  # its name is known to be good
     how = how_to_read(options)
-    once = how | {"repeats": "error"}
-    matrices = [read_responses(path, **(how if may_hold_repeats(path) else once)) for path in paths]
-    merged = merge_responses(matrices, repeats=how["repeats"])
-    write_long(merged, out)
-    click.echo(f"{merged}\n\nwrote {out}")
+    repeats = how.pop("repeats")
+    check_repeats(repeats)
+    of_logs = [path for path in paths if holds_logs(path)]
+    tables = [path for path in paths if path not in of_logs]
+    matrices = []
+    if of_logs:
+        settings = without(how, FOR_TABLES) if tables else how
+        one = repeats_of_part(of_logs[0], repeats) if tables else repeats
+        matrices.append(read_responses(of_logs, repeats=one, **settings))
+    for path in tables:
+        settings = without(how, FOR_LOGS) if of_logs else how
+        matrices.append(read_responses(path, repeats=repeats_of_part(path, repeats), **settings))
+    merged = merge_responses(matrices, repeats=repeats)
+    write_responses(merged, out, format=form)
+    written = ", ".join(map(str, [out, *side_tables(out).values()]))
+    click.echo(f"{merged}\n\nwrote {written}")
 
 
 @cli.command("demo")

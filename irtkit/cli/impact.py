@@ -37,7 +37,9 @@ _SHOWN_COLUMNS = ["impact", "penalty", "scratch", "fixes", "deletes", "adds"]
 )
 @click.option("--max", "maximum", type=float, help="Exit with code 1 if the mean is above this.")
 @click.option("--top", default=10, help="Samples to show.")
-@click.option("--out", type=_PATH, help="File for the table of all samples, .csv or .json.")
+@click.option(
+    "--out", type=_PATH, help="File for the table of all samples: .csv, .json and others."
+)
 def impact_command(
     *,
     predicted: Path,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import re
+import shlex
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +14,10 @@ import click
 from irtkit.calibration import fit
 from irtkit.calibration.variational.options import Variational
 from irtkit.io import read_responses
-from irtkit.io.text import layout, naming, rows
+from irtkit.io.metric_files import as_metrics, is_file
+from irtkit.io.text import naming, records
 from irtkit.irf import MODELS
+from irtkit.metrics import quality_of
 from irtkit.simulation import add_synthetic
 
 if TYPE_CHECKING:
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from irtkit.calibration import FitResult
+    from irtkit.metrics import QualityStandard
     from irtkit.responses import ResponseMatrix
 
 
@@ -50,10 +55,10 @@ reading = [
     click.option("--keep", metavar="COLUMNS", help="Wide table: columns that are items."),
     click.option(
         "--repeats",
-        metavar="error|count|first|mean>=SHARE",
+        metavar="error|count|first|last|mean>=SHARE",
         default="error",
-        help="Several rows (epochs, trials) of one respondent and item: an error, trials to "
-        "count, the first, or right if this share of them is.",
+        help="Several rows (epochs, trials, runs) of one respondent and item: an error (of runs "
+        "the newest), trials to count, the first, the last, or right if this share of them is.",
     ),
     click.option(
         "--metric",
@@ -63,8 +68,22 @@ reading = [
     click.option(
         "--filter", metavar="NAMES", help="Logs: the filter of answers that the metric is by."
     ),
+    click.option(
+        "--errors",
+        type=click.Choice(["missing"]),
+        help="Logs: leave out answers that ended in an error where these count as wrong "
+        "(SWE-bench).",
+    ),
 ]
 """Options that say how responses are read."""
+FOR_TABLES = ("respondent", "item", "response", "right", "wrong", "ignore", "keep")
+FOR_LOGS = ("metric", "filter", "errors")
+"""Settings of `irtkit.read_responses` that the other kind of source has no place for."""
+_FOR_METRICS = ("metrics", "higher_is_better")
+_NAMES = ("format", "threshold", "repeats", *FOR_TABLES, *FOR_LOGS, *_FOR_METRICS)
+_WORD = re.compile(r"'([^']*)'" + r'|"([^"]*)"')
+_VALUE = r"'[^']*'" + r'|"[^"]*"' + r"|\[[^\]]*\]|\d+(?:\.\d+)?|"
+_ARGUMENT = re.compile(rf"(?<![^\s(])({'|'.join(_NAMES)})=({_VALUE})")
 
 
 def reading_and_fitting(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -106,6 +125,25 @@ def reading_and_fitting(command: Callable[..., Any]) -> Callable[..., Any]:
     return _with_options(command, options)
 
 
+def with_metrics(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that score the items by further metrics."""
+    options = [
+        click.option(
+            "--metrics",
+            metavar="FILE|NAMES",
+            help="Score the items by further metrics: of a long or wide table, or those named that "
+            "the logs hold (irtkit inspect lists them).",
+        ),
+        click.option(
+            "--higher-is-better",
+            metavar="NAMES",
+            help="With --metrics: those that are better when higher, or none; all others are "
+            "better when lower.",
+        ),
+    ]
+    return _with_options(command, options)
+
+
 def reading_only(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that say how responses are read, alone."""
     return _with_options(command, reading)
@@ -133,11 +171,35 @@ def read(options: dict[str, Any]) -> ResponseMatrix:
 
 def how_to_read(options: dict[str, Any]) -> dict[str, Any]:
     """Take the settings of `irtkit.read_responses` out of the options."""
-    settings = ("respondent", "item", "response", "threshold", "repeats")
+    settings = ("respondent", "item", "response", "threshold", "repeats", "errors")
     given = {name: options[name] for name in settings}
     several = ("metric", "filter", "right", "wrong", "ignore", "keep")
     names = {name: options[name].split(",") for name in several if options[name]}
     return {"format": options["form"], **given, **names}
+
+
+def without(settings: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Settings without some of them."""
+    return {name: value for name, value in settings.items() if name not in names}
+
+
+def as_typed(message: str) -> str:
+    """Return a message whose arguments of Python stand as options: ``metric='acc'``, --metric acc.
+
+    Examples
+    --------
+    >>> from irtkit.cli.inputs import as_typed
+    >>> as_typed("pass right='yes', wrong=['no', 'not sure'], or threshold= for scores")
+    "pass --right yes --wrong 'no,not sure', or --threshold for scores"
+    """
+
+    def option(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        words = [one or other for one, other in _WORD.findall(value)] or [value]
+        typed = f" {shlex.quote(','.join(words))}" if value else ""
+        return f"--{name.replace('_', '-')}{typed}"
+
+    return _ARGUMENT.sub(option, message).replace(", --", " --")
 
 
 def read_labelled(path: Path, option: str) -> pd.DataFrame:
@@ -147,11 +209,11 @@ def read_labelled(path: Path, option: str) -> pd.DataFrame:
     if not path.is_file():
         raise FileNotFoundError(f"{option}: there is no file {str(path)!r}")
     with naming(path, option):
-        separator, (_, *columns) = layout(path)
+        (_, *columns), rows = records(path)
         if not columns:
             raise ValueError("needs a column of labels and at least one more")
         cells = {}
-        for line, (label, *values) in rows(path, separator):
+        for line, (label, *values) in rows:
             if not label.strip():
                 raise ValueError(f"line {line} has no label")
             if label in cells:
@@ -165,6 +227,7 @@ def fitted(
 ) -> FitResult:
     """Fit as the options say, silently: what is printed says what the fit warns of."""
     method, quadrature = _method(options), _quadrature(options["quadrature"])
+    quality = _quality(responses, options)
     for handler in logging.getLogger("irtkit").handlers:
         handler.flush()  # what was read
     with warnings.catch_warnings(action="ignore", category=UserWarning):
@@ -176,7 +239,18 @@ def fitted(
             seed=options["seed"],
             quadrature=quadrature,
             standard_errors=standard_errors or options["method"] == "vi",  # they cost nothing there
+            metrics=quality,
         )
+
+
+def _quality(responses: ResponseMatrix, options: dict[str, Any]) -> QualityStandard | None:
+    """Score of the items by a file of metrics, or by names with commas between."""
+    metrics, higher = options.get("metrics"), options.get("higher_is_better")
+    if metrics is not None:
+        metrics = as_metrics(metrics) if is_file(metrics) else metrics.split(",")
+    if higher is not None:
+        higher = [] if higher in {"", "none"} else higher.split(",")
+    return quality_of(responses, metrics, higher)
 
 
 def _method(options: dict[str, Any]) -> Any:

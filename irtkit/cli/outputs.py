@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from irtkit.calibration.calibrated import RESULT_FILE
-from irtkit.files import replacing
+from irtkit.files import replacing_text
 from irtkit.io import write_table
 from irtkit.printed import WIDTH, in_lines
 from irtkit.signs import called_negative
@@ -53,9 +53,9 @@ def write_fit(result: FitResult, out: Path | None, *, source: str) -> str:
     respondent_table = None if known is None else known.respondent_table
     write_table(described(result.items, item_table), items)
     write_table(described(result.respondents, respondent_table), respondents)
-    with replacing(summary) as temporary:
-        text = json.dumps(_summary(result, source), indent=2, ensure_ascii=False, allow_nan=False)
-        temporary.write_text(text + "\n", encoding="utf-8")
+    with replacing_text(summary) as text:
+        outcome = _summary(result, source)
+        text.write(json.dumps(outcome, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     result.save(whole)
     return _told(_FIT_FILES, out)
 
@@ -64,6 +64,7 @@ def described(table: pd.DataFrame, known: pd.DataFrame | None) -> pd.DataFrame:
     """Return a table with what is known of its items or respondents in further columns."""
     if known is None:
         return table
+    known = known.drop(columns=table.columns.intersection(["text", "target"]))  # the same texts
     taken = {name: f"metadata.{name}" for name in known.columns if name in table.columns}
     return table.join(known.rename(columns=taken))
 
@@ -105,8 +106,8 @@ def write_comparison(comparison: DifficultyComparison, out: Path | None) -> str:
     table, pairs, summary = (out / name for name in _COMPARISON_FILES)
     write_table(comparison.table, table)
     write_table(comparison.pairs, pairs)
-    with replacing(summary) as temporary:
-        temporary.write_text("\n".join(comparison.summary) + "\n", encoding="utf-8")
+    with replacing_text(summary) as text:
+        text.write("\n".join(comparison.summary) + "\n")
     written = list(_COMPARISON_FILES)
     for more, name in ((comparison.held_out, _HELD_OUT), (comparison.systems, _SYSTEMS)):
         if more is not None:

@@ -39,7 +39,9 @@ _COLUMNS = {
 )
 @click.option("--level", default=0.95, help="Coverage of the intervals.")
 @reading_only
-@click.option("--out", type=click.Path(path_type=Path), help="File for all scores: .csv or .json.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="File for all scores: .csv, .json and others."
+)
 def score_command(
     *,
     responses: Path,

@@ -2,7 +2,8 @@
 
 - ``average_error``: share of real respondents that got the item wrong, and the same share as the
   item response model expects it;
-- ``quality_standard``: several metrics of every answer on one scale (Kolena's difficulty score);
+- ``quality_standard``: several metrics of every answer on one scale (Kolena's difficulty score, in
+  `irtkit.metrics`, below the fit that puts it beside its items);
 - ``task_signals``: metrics of single answers from predictions and truths;
 - ``held_out``: what models and average error say about responses they have not seen, the latter
   by the additive logistic model of ``additive``;
@@ -15,9 +16,9 @@
 from irtkit.difficulty.average_error import average_error, average_error_interval, expected_error
 from irtkit.difficulty.comparison import DifficultyComparison, compare_difficulties
 from irtkit.difficulty.held_out import held_out_predictions
-from irtkit.difficulty.quality_standard import QualityStandard, quality_standard
 from irtkit.difficulty.spearman_score import SpearmanScore, spearman_score
 from irtkit.difficulty.task_signals import absolute_error, detection_score, misclassifications
+from irtkit.metrics import QualityStandard, quality_standard
 
 __all__ = [
     "DifficultyComparison",

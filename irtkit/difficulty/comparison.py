@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.difficulty.held_out import held_out_predictions
-from irtkit.difficulty.quality_standard import QualityStandard, quality_standard
 from irtkit.difficulty.rank_agreement import levels, n_tied, rank_agreement, ranks
 from irtkit.difficulty.sentences import (
     agreement_sentence,
@@ -37,12 +36,15 @@ from irtkit.difficulty.sentences import (
 )
 from irtkit.difficulty.spearman_score import jittered_correlations
 from irtkit.difficulty.systems import most_moved, ranked_systems, systems_sentence
+from irtkit.io.metric_files import as_metrics
 from irtkit.irf import MODELS, ItemParameters
+from irtkit.metrics import QualityStandard, metric_table, quality_standard
+from irtkit.metrics.quality_standard import quality_sentence
 from irtkit.printed import WIDTH, in_lines, shortened
-from irtkit.responses import refuse_sparse
+from irtkit.responses import item_texts, refuse_sparse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import pandas as pd
 
@@ -95,7 +97,8 @@ class DifficultyComparison:
     """Measures of difficulty, how far their orders agree, and that in words."""
 
     table: pd.DataFrame
-    """Index ``item``; a column per measure, higher = harder; NaN where it has no value."""
+    """Index ``item``; a column per measure, higher = harder; NaN where it has no value. Then
+    ``text`` and ``target`` of the items, where the responses have them."""
     pairs: pd.DataFrame
     """A row per pair of measures: ``measure_1``, ``measure_2``; ``spearman`` with the 95 %
     bootstrap interval over items ``spearman_low``, ``spearman_high``; ``kendall`` (τ-b);
@@ -154,8 +157,9 @@ def _with_labels(systems: pd.DataFrame) -> str:
 
 def compare_difficulties(
     result: FitResult,
-    metrics: QualityStandard | pd.DataFrame | None = None,
+    metrics: object = None,
     *,
+    higher_is_better: Mapping[str, bool] | Collection[str] = (),
     folds: int = 5,
     models: Sequence[ModelName] | None = None,
     draws: int = 200,
@@ -169,10 +173,12 @@ def compare_difficulties(
     result
         A fit, or anything with its `items`, `model` and `latent_sd`.
     metrics
-        Further metrics of the answers, such as cost or time: a
-        :class:`irtkit.difficulty.QualityStandard`, or a table for
-        :func:`irtkit.difficulty.quality_standard` of metrics that are all better when lower. Its
-        score of every item becomes the measure ``quality_standard``.
+        Further metrics of the answers, such as cost or time, as :func:`irtkit.fit` takes them: a
+        table, a file, names of metrics that the responses have, or a
+        :class:`irtkit.difficulty.QualityStandard`. Its score of every item becomes the measure
+        ``quality_standard``. By default the score that the result has, if it was given metrics.
+    higher_is_better
+        Those of the metrics that are better when higher; by default all are better when lower.
     folds
         Parts into which the observed cells are divided to see whether models predict responses
         that they have not seen better than average error does: every fold fits each model. 0
@@ -218,7 +224,7 @@ def compare_difficulties(
     if models is not None and not models:
         raise ValueError("models must name at least one model; folds=0 predicts nothing")
     table = _measures(items, result.latent_sd, getattr(result, "latent_mean", 0.0))
-    of_metrics = _add_quality_standard(table, metrics)
+    of_metrics = _add_quality_standard(table, _quality(result, metrics, higher_is_better))
     pairs, of_orders = _orders(table, items, draws, seed)
     held_out, of_predictions = _predicted(result, items, folds, models, seed, progress=progress)
     systems, of_systems = _systems(result, draws, seed)
@@ -232,8 +238,9 @@ def compare_difficulties(
         few_sentence(items, n_answering),
         of_metrics,
     )
+    texts = item_texts(getattr(result, "responses", None))
     return DifficultyComparison(
-        table=table,
+        table=table if texts is None else table.join(texts),
         pairs=pairs,
         summary=[sentence for sentence in sentences if sentence],
         held_out=held_out,
@@ -341,30 +348,48 @@ def _measures(items: pd.DataFrame, latent_sd: float, latent_mean: float) -> pd.D
     return table.mask(items["n_responses"] == 0)
 
 
-def _add_quality_standard(
-    table: pd.DataFrame, metrics: QualityStandard | pd.DataFrame | None
-) -> str:
-    """Add the column ``quality_standard``, or say why it is left out."""
+def _quality(
+    result: FitResult, metrics: object, higher_is_better: Mapping[str, bool] | Collection[str]
+) -> tuple[pd.Series[float], dict[str, Any] | None] | None:
+    """Score of the items by the metrics given, or else that of the result, and its settings."""
     if metrics is None:
-        return (
-            "Kolena's score of right and wrong alone has the ranks of average_error; metrics= "
-            "brings in what else was measured."
-        )
-    standard = metrics if isinstance(metrics, QualityStandard) else quality_standard(metrics, [])
-    scores = standard.items.reindex(table.index)
+        if "quality_standard" not in result.items.columns:
+            return None
+        settings = getattr(result, "settings", None)
+        return result.items["quality_standard"], getattr(settings, "metrics", None)
+    standard = metrics
+    if not isinstance(standard, QualityStandard):
+        responses = getattr(result, "responses", None)
+        table = metric_table(as_metrics(metrics), responses)
+        standard = quality_standard(table, higher_is_better)
+    scores = standard.items.reindex(result.items.index)
     if scores.isna().all():
         raise ValueError(
             "metrics has a score for no item of result.items: its labels are others, such as "
             f"{standard.items.index[0]!r}, or all its metrics are constant"
         )
-    n_without = int(scores.isna().sum())
-    without = f" {n_without} of {len(scores)} items have no score." if n_without else ""
+    return scores, standard.settings
+
+
+def _add_quality_standard(
+    table: pd.DataFrame, quality: tuple[pd.Series[float], dict[str, Any] | None] | None
+) -> str:
+    """Add the column ``quality_standard``, or say why it is left out."""
+    if quality is None:
+        return (
+            "Kolena's score of right and wrong alone has the ranks of average_error; metrics= "
+            "brings in what else was measured."
+        )
+    scores, settings = quality
+    told = f"{quality_sentence(np.asarray(scores, float), settings)}." if settings else ""
     both = table.assign(score=scores)[["average_error", "score"]].dropna()
+    if both.empty:
+        return told
     one, other = (levels(both[name]) for name in both)
     if np.array_equal(one, other):
-        return f"quality_standard has the ranks of average_error, and is left out.{without}"
+        return f"quality_standard has the ranks of average_error, and is left out. {told}".strip()
     table["quality_standard"] = scores
-    return without.strip()
+    return told
 
 
 def _pair(

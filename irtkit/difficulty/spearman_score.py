@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.checks import check_number, check_seed, check_unique, check_whole
-from irtkit.difficulty.metric_tables import floats
 from irtkit.difficulty.rank_agreement import n_tied, spearman
+from irtkit.metrics.tables import floats
 
 if TYPE_CHECKING:
     import pandas as pd

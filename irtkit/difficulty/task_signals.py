@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from irtkit.checks import check_one_of
-from irtkit.difficulty.metric_tables import check_columns, labelled, numbers
+from irtkit.metrics.tables import check_columns, labelled, numbers
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from irtkit.io.json_text import json_document
-from irtkit.io.samples import Known, Measure, Samples, changed, named_by_file
+from irtkit.io.samples import Known, Measure, Samples, named_by_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ def read(path: Path, _: Known = ()) -> list[Samples]:
         raise ValueError("the file has no results ('eval')")
     respondent = named_by_file(path, r"[._-]?eval_results").replace("--", "/", 1)
     written = document.get("date")
-    written = written if isinstance(written, str) and written else changed(path)
+    written = written if isinstance(written, str) else ""
     found: dict[str, Samples] = {}
     for problem, attempts in results.items():
         task, _, item = problem.rpartition("/")

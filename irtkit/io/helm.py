@@ -14,7 +14,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from irtkit.io.json_text import companion, json_companion, json_document
-from irtkit.io.samples import Item, Known, Measure, Samples, changed, name_of, score_of, text_of
+from irtkit.io.samples import Item, Known, Measure, Samples, name_of, score_of, text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,9 +58,7 @@ def read(path: Path, known: Known = ()) -> list[Samples]:
     task, respondent = _task_and_model(name)
     instances = _instances(path.with_name("instances.json"))
     respondent = text_of(model) or respondent
-    samples = Samples(
-        path, NAME, "per_instance_stats", respondent, task, changed(path), known=known
-    )
+    samples = Samples(path, NAME, "per_instance_stats", respondent, task, known=known)
     seen: set[tuple[str, Any, str]] = set()
     for number, entry in enumerate(entries, start=1):
         try:

@@ -4,6 +4,7 @@ Of a zip only ``header.json`` and ``summaries.json`` are read, and where a run c
 that these are made of at its end. A sample that failed has an error and no score: it is missing.
 The epochs of a sample are repeats. Scores are numbers by Inspect's own rule (``value_to_float``):
 C is 1, P 0.5, I and N are 0; each key of a score of several values is a metric ``scorer.key``.
+Seconds and the tokens of the model that was evaluated are kept beside them.
 https://github.com/UKGovernmentBEIS/inspect_ai, src/inspect_ai/log and scorer/_metric.py
 """
 
@@ -13,6 +14,7 @@ import re
 import sys
 import zipfile
 import zlib
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from irtkit.io.json_text import MOST_BYTES, json_document, limited, parse
@@ -28,6 +30,11 @@ _ZSTD = 93  # the number of the method in APPNOTE.TXT, which zipfile knows from 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, _ZSTD)
 _JOURNAL = re.compile(r"_journal/summaries/(\d{1,9})\.json")
 _WORDS = {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+_EFFORT = {
+    "tokens": (Measure("output_tokens"), Measure("total_tokens")),
+    "seconds": (Measure("total_time"), Measure("working_time")),
+}
+"""Numbers that are no marks."""
 _COMPARED = 1000
 """Characters of input and target that tell one item from another: summaries cut long texts, at
 5,120 characters at the least."""
@@ -77,8 +84,10 @@ def _samples(path: Path, header: dict[str, Any], summaries: list[Any], known: Kn
         name_of(evaluation.get("model"), "eval.model"),
         name_of(evaluation.get("task"), "eval.task"),
         written=_time(evaluation.get("created")),
+        run=text_of(evaluation.get("task_id")) or "",
         unfinished="" if status == "success" else str(status or "crashed"),
         n_planned=_planned(evaluation),
+        not_marks=frozenset(chain.from_iterable(_EFFORT.values())),
         known=known,
     )
     for number, record in enumerate(_in_order(evaluation, summaries), start=1):
@@ -102,12 +111,18 @@ def _add(samples: Samples, record: Any) -> None:
         return
     if not isinstance(scores, dict):
         return
+    marked = False
     for scorer, score in scores.items():
         value = score.get("value") if isinstance(score, dict) else score
         for metric, one in _parts(scorer, value):
             number = _number(one)
             if number is not None:
                 samples.add(position, Measure(metric), number)
+                marked = True
+    if marked:  # without a mark it is no answer, however long it took
+        usage = record.get("model_usage")
+        own = usage.get(samples.respondent) if isinstance(usage, dict) else None
+        samples.add_numbers(position, {"tokens": own, "seconds": record}, _EFFORT)
 
 
 def _parts(scorer: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -1,7 +1,7 @@
 """JSON of evaluation logs: a record per line, or one in a file, of bounded size.
 
 A key that occurs twice in an object counts with its last value, as in every JSON reader that the
-harnesses use; NaN is a number that is missing.
+harnesses use, unless keys are to be unique; NaN is a number that is missing.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import zlib
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from irtkit.files import open_bytes
@@ -22,14 +23,29 @@ MOST_LINE_BYTES = 2**26
 MOST_BYTES = 2**28
 """Of one document: a task of 100,000 samples with texts of 2,500 characters, all in one file."""
 _BLOCK_BYTES = 2**20
-_DECODER = json.JSONDecoder()
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-def parse(written: bytes, place: str = "the JSON") -> Any:
-    """Parse JSON in UTF-8; a message begins with the place."""
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object, refusing a key that occurs twice in it."""
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        repeated = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"{repeated!r} occurs twice in one object")
+    return record
+
+
+_DECODERS = {
+    False: json.JSONDecoder(),
+    True: json.JSONDecoder(object_pairs_hook=_without_repeats),
+}
+"""By whether keys are to be unique."""
+
+
+def parse(written: bytes, place: str = "the JSON", *, unique: bool = False) -> Any:
+    """Parse JSON in UTF-8, perhaps with unique keys; a message begins with the place."""
     try:
-        return json.loads(written.decode().removeprefix(_BYTE_ORDER_MARK))
+        return _DECODERS[unique].decode(written.decode().removeprefix(_BYTE_ORDER_MARK))
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column" if error.lineno > 1 else "column"
         message = f"{place} is not JSON: {error.msg} at {where} {error.colno}"
@@ -43,19 +59,20 @@ def parse(written: bytes, place: str = "the JSON") -> Any:
         raise ValueError(f"{place}: {error}") from error
 
 
-def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_lines(path: Path, *, unique: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
     """Line number and object of every line that is not blank."""
+    decoder = _DECODERS[unique]
     for number, line in _lines(path):
         try:
             text = line.decode()
-            record, end = _DECODER.raw_decode(text)
+            record, end = decoder.raw_decode(text)
             whole = not text[end:].strip()
         except (ValueError, RecursionError):
             whole = False
         if not whole:  # blank, with a byte order mark or blanks before it, or no JSON
             if not line.strip():
                 continue
-            record = parse(line, f"line {number}")
+            record = parse(line, f"line {number}", unique=unique)
         if not isinstance(record, dict):
             raise ValueError(f"line {number} is no JSON object")
         yield number, record
@@ -92,10 +109,10 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
         yield number + 1, rest
 
 
-def json_document(path: Path) -> Any:
+def json_document(path: Path, *, unique: bool = False) -> Any:
     """What a file of JSON holds."""
     with open_bytes(path) as handle:
-        return parse(limited(handle, MOST_BYTES, "the file"), "the file")
+        return parse(limited(handle, MOST_BYTES, "the file"), "the file", unique=unique)
 
 
 def limited(handle: Any, most: int, what: str) -> bytes:

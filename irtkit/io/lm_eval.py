@@ -3,13 +3,16 @@
 ``<folder>/samples_<task>_<time>.jsonl`` has a line per document and filter; ``results_<time>.json``
 beside it says which model and which version. Before 0.4.3 the file was an array,
 ``<model_args>_<task>.jsonl``; before 0.4.7 neither the filter nor the names of the metrics stood
-in it: a metric is then a number beside the fields that every record has.
+in it: a metric is then a number beside the fields that every record has, and the filters, whose
+names stand in the results, had all documents in turn: the second record of one is by the second
+filter.
 https://github.com/EleutherAI/lm-evaluation-harness, lm_eval/loggers/evaluation_tracker.py
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from irtkit.io.json_text import companion, json_document, json_lines
@@ -27,6 +30,7 @@ _FIELDS = frozenset(
     | {"doc_hash", "prompt_hash", "target_hash", "resps_hash", "filtered_resps_hash"}
 )
 _QUESTIONS = ("question", "query", "problem", "prompt", "input", "goal", "ctx", "sentence", "text")
+_TURN = "filter "
 _BYPASSED = "bypass"  # the metric of tasks that are only generated, always 999
 
 
@@ -35,7 +39,7 @@ class _Run(NamedTuple):
     task: str
     written: str
     version: str
-    about: dict[str, Any]
+    results: dict[str, Any]
 
 
 def recognise(_: Path, head: bytes) -> bool:
@@ -47,34 +51,58 @@ def recognise(_: Path, head: bytes) -> bool:
 def is_companion(path: Path) -> bool:
     """Whether the file goes by the name of results, or by that of some with samples beside it."""
     named = _RESULTS.fullmatch(path.name)
-    if named is None or named[1] is None:
+    if named is None or (named[1] is None and path.name != "results.json"):
         return named is not None
-    return next(path.parent.glob(f"samples_*_{named[1]}.jsonl*"), None) is not None
+    samples = f"samples_*_{named[1]}.jsonl*" if named[1] else "*_*.jsonl*"
+    return next(path.parent.glob(samples), None) is not None
 
 
 def read(path: Path, known: Known = ()) -> list[Samples]:
     """Read one file of samples."""
     run = _run(path)
     samples = Samples(
-        path, NAME, run.version, run.respondent, run.task, run.written, about=run.about, known=known
+        *(path, NAME, run.version, run.respondent, run.task, run.written),
+        about=_about(run.results),
+        known=known,
     )
     measures: dict[tuple[Any, ...], list[tuple[str, Measure]]] = {}
+    turns: Counter[int] = Counter()
     for line, record in _records(path):
         try:
             position = samples.position(_item(record), _content(record), _describe, record)
             samples.n_samples += 1
             names, chosen = record.get("metrics"), record.get("filter")
+            if chosen is None:
+                turns[position] += 1
+                chosen = f"{_TURN}{turns[position]}"
             key = (chosen, *names) if isinstance(names, list) else (chosen, None, *record)
             of_record = measures.get(key)
             if of_record is None:
-                of_record = measures[key] = _measures(record)
+                of_record = measures[key] = _measures(record, chosen)
             for name, measure in of_record:
                 score = score_of(record.get(name))
                 if score is not None:
                     samples.add(position, measure, score)
         except (ValueError, TypeError) as error:
             raise ValueError(f"line {line}: {error}") from error
+    filters = _filters(run) if max(turns.values(), default=0) > 1 else {f"{_TURN}1": ""}
+    samples.scores = {
+        Measure(metric, filters.get(by, by)): kept for (metric, by), kept in samples.scores.items()
+    }
     return [samples]
+
+
+def _filters(run: _Run) -> dict[str, str]:
+    """Names of the filters of a task by their turns, as far as the results have them."""
+    configs = run.results.get("configs")
+    task = configs.get(run.task) if isinstance(configs, dict) else None
+    listed = task.get("filter_list") if isinstance(task, dict) else None
+    names = [
+        text_of(one.get("name")) if isinstance(one, dict) else None
+        for one in (listed if isinstance(listed, list) else [])
+    ]
+    known = {f"{_TURN}{number}": name for number, name in enumerate(names, start=1) if name}
+    return known if len(set(known.values())) == len(known) else {}
 
 
 def _records(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
@@ -98,10 +126,9 @@ def _item(record: dict[str, Any]) -> str:
     return name_of(item, "doc_id")
 
 
-def _measures(record: dict[str, Any]) -> list[tuple[str, Measure]]:
-    """Metrics of a record; without their names, all numbers that no other field is."""
-    kept = record.get("filter")
-    by = "" if kept is None else name_of(kept, "filter")
+def _measures(record: dict[str, Any], chosen: Any) -> list[tuple[str, Measure]]:
+    """Metrics of a record by a filter; without their names, all numbers that no other field is."""
+    by = name_of(chosen, "filter")
     names = record.get("metrics")
     if not isinstance(names, list):
         names = [name for name in record if name not in _FIELDS]
@@ -150,7 +177,7 @@ def _run(path: Path) -> _Run:
     known = isinstance(model, str) and model.strip()
     respondent = str(model) if known else path.absolute().parent.name.replace("__", "/")
     version = text_of(results.get("lm_eval_version")) or "0.4.3 or later"
-    return _Run(respondent, task, written, version, _about(results))
+    return _Run(respondent, task, written, version, results)
 
 
 def _early_run(path: Path) -> _Run:
@@ -169,9 +196,7 @@ def _early_run(path: Path) -> _Run:
     arguments = str(config.get("model_args", "")) if isinstance(config, dict) else ""
     pretrained = re.search(r"(?:^|,)(?:pretrained|model)=([^,]+)", arguments)
     respondent = pretrained[1] if pretrained else stem.removesuffix(f"_{task}")
-    return _Run(
-        respondent, task, text_of(results.get("date")) or "", "before 0.4.3", _about(results)
-    )
+    return _Run(respondent, task, text_of(results.get("date")) or "", "before 0.4.3", results)
 
 
 def _about(results: dict[str, Any]) -> dict[str, Any]:

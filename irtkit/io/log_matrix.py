@@ -1,15 +1,18 @@
 """One response matrix of evaluation logs of any harness, systems and tasks.
 
 An item is ``task/item``. Of several runs of one respondent on the same items of a task the newest
-counts. Where a task was marked by several metrics, or one metric through several filters of the
-answer, somebody has to say which one is right or wrong: never are they taken for repeats.
+counts, unless repeats say otherwise; a copy or a retry of a run is none of its own. Where a task
+was marked by several metrics, or one metric through several filters of the answer, somebody has to
+say which one is right or wrong: never are they taken for repeats.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -22,7 +25,7 @@ from irtkit.responses import ResponseMatrix
 from irtkit.trials import check_repeats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -32,6 +35,10 @@ if TYPE_CHECKING:
     from irtkit.responses import Repeats
 
 _SEVERAL = " (or a list: the first that a task has counts)"
+_CHOICES = (
+    'pass repeats="count" to take all runs as trials, "first" or "last" for the earliest or latest '
+    'answer to every item, or "mean>=0.5" for the majority'
+)
 
 
 def matrix_of(
@@ -41,12 +48,15 @@ def matrix_of(
     filter: Choice = None,  # noqa: A002 - the word of the harnesses
     threshold: float | None = None,
     repeats: Repeats = "error",
+    errors: Literal["missing"] | None = None,
     sparse: bool = False,
 ) -> ResponseMatrix:
     """Response matrix of logs; `irtkit.read_responses` says what the settings mean."""
     check_repeats(repeats)
+    if errors not in {None, "missing"}:
+        raise ValueError(f"errors must be 'missing' or None, got {errors!r:.80}")
     warn_of_skipped(logs)
-    readings = newest(logs)
+    readings = readings_of(logs, repeats)
     _warn_of_unfinished(readings)
     measures = chosen_measures(readings, metric, filter, threshold)
     contents = _contents(logs, readings)
@@ -61,6 +71,8 @@ def matrix_of(
         columns[fresh] = np.arange(n_columns, n_columns + fresh.size)
         n_columns += fresh.size
         positions, values = samples.scores[measures[reading.kind]]
+        if errors == "missing":
+            values = np.where(np.isin(positions, samples.errors), np.nan, values)
         of_columns.append(columns[reading.numbers[positions]])
         of_rows.append(np.full(len(positions), row))
         scores.append(values)
@@ -79,7 +91,11 @@ def matrix_of(
         raise ValueError("the logs hold no response: every score is missing")
     matrix = ResponseMatrix.of_rows(cells, codes, names, repeats=repeats, sparse=sparse)
     described = [(keys[k][0], logs.described[int(k), contents[int(k)]]) for k in used]
-    return matrix.with_tables(_item_table(labels, described), _respondent_table(readings))
+    return matrix.with_tables(
+        _item_table(labels, described),
+        _respondent_table(readings),
+        _metrics(readings, rows, columns, labels),
+    )
 
 
 def _codes(
@@ -99,38 +115,134 @@ def _codes(
     return codes
 
 
-def newest(logs: Logs) -> list[Reading]:
-    """Readings that hold scores; of those of a respondent that share items, the newest."""
-    scored = [reading for reading in logs.readings if reading.samples.scores]
-    if not scored:
+def readings_of(logs: Logs, repeats: Repeats) -> list[Reading]:
+    """Readings that count: of several runs of one respondent on the same items what repeats says.
+
+    With "error" the newest, which a warning says, or an error that lists the choices; with anything
+    else all, in the order of time.
+    """
+    readings = fullest(scored(logs))
+    return newest(readings) if repeats == "error" else _in_time(readings)
+
+
+def scored(logs: Logs) -> list[Reading]:
+    """Readings that hold scores."""
+    found = [reading for reading in logs.readings if reading.samples.scores]
+    if not found:
         failed = sum(reading.samples.n_failed for reading in logs.readings)
         because = f": {failed} samples failed" if failed else ""
-        names = first_names([reading.samples.path.name for reading in logs.readings])
-        raise ValueError(f"no sample has a score{because} ({names})")
-    if len(scored) < len(logs.readings):
-        empty = [one.samples.path.name for one in logs.readings if not one.samples.scores]
-        warnings.warn(f"logs without any score are left out: {first_names(empty)}", stacklevel=4)
-    by_run: dict[tuple[str, str], list[Reading]] = {}
-    for reading in scored:
-        by_run.setdefault(reading.run, []).append(reading)
-    superseded = set()
-    for run in by_run.values():
-        if len(run) > 1:
-            taken: set[int] = set()
-            run.sort(key=lambda reading: reading.samples.written, reverse=True)
+        raise ValueError(f"no sample has a score{because} ({_names(logs.readings)})")
+    if len(found) < len(logs.readings):
+        empty = [one for one in logs.readings if not one.samples.scores]
+        warnings.warn(f"logs without any score are left out: {_names(empty)}", stacklevel=4)
+    return found
+
+
+def fullest(readings: list[Reading]) -> list[Reading]:
+    """Readings without copies and retries of the same run: of these the one with most samples."""
+    left_out: set[Reading] = set()
+    for run in _by_run(readings).values():
+        if _share_items(run):
+            same: dict[object, list[Reading]] = {}
             for reading in run:
-                if taken.isdisjoint(numbers := reading.numbers.tolist()):
-                    taken.update(numbers)
-                else:
-                    superseded.add(reading)
-    if superseded:
-        old = [reading.samples.path.name for reading in scored if reading in superseded]
+                same.setdefault(_identity(reading), []).append(reading)
+            left_out.update(*(_behind(logs, _size) for logs in same.values()))
+    if left_out:
         warnings.warn(
-            "several runs of one respondent on the same task: the newest counts, and these do "
-            f"not: {first_names(old)}",
+            "copies, retries or parts of a run that is there: the log with most samples counts, "
+            f"and these do not: {_names(one for one in readings if one in left_out)}",
             stacklevel=4,
         )
-    return [reading for reading in scored if reading not in superseded]
+    return [reading for reading in readings if reading not in left_out]
+
+
+def newest(readings: list[Reading]) -> list[Reading]:
+    """Readings of which those of one run share no items: if they do, the newest."""
+    superseded: set[Reading] = set()
+    for (respondent, task), run in _by_run(readings).items():
+        older = _behind(run, _written) if _share_items(run) else {}
+        for reading, newer in older.items():
+            why = _why_not_newest([one.samples for one in newer], reading.samples)
+            if why:
+                raise ValueError(
+                    f"{respondent!r} ran several times on task {task!r} "
+                    f"({_names([*newer, reading])}), and {why}: {_CHOICES}"
+                )
+        superseded.update(older)
+    if superseded:
+        warnings.warn(
+            "several runs of one respondent on the same task: the newest counts, and these do "
+            f"not: {_names(one for one in readings if one in superseded)}; {_CHOICES}",
+            stacklevel=4,
+        )
+    return [reading for reading in readings if reading not in superseded]
+
+
+def _behind(run: list[Reading], key: Callable[[Reading], Any]) -> dict[Reading, list[Reading]]:
+    """Readings that share items with some that are greater by the key, and these."""
+    taken: dict[int, Reading] = {}
+    found = {}
+    for reading in sorted(run, key=key, reverse=True):
+        numbers = reading.numbers.tolist()
+        greater = list({taken[number]: None for number in numbers if number in taken})
+        if greater:
+            found[reading] = greater
+        else:
+            taken |= dict.fromkeys(numbers, reading)
+    return found
+
+
+def _why_not_newest(newer: list[Samples], older: Samples) -> str:
+    """Why the newest of several runs cannot be taken unasked, if so."""
+    if not older.written or any(one.written == older.written for one in newer):
+        return "the logs do not say which run is the newest"
+    status = next((one.unfinished for one in newer if one.unfinished), "")
+    return (
+        f"the newest did not end well (status {status})" if status and not older.unfinished else ""
+    )
+
+
+def _share_items(run: list[Reading]) -> bool:
+    numbers = np.concatenate([reading.numbers for reading in run])
+    return np.unique(numbers).size < numbers.size
+
+
+def _in_time(readings: list[Reading]) -> list[Reading]:
+    """Readings, those of one run in the order of time in the places that they have."""
+    runs = {run: iter(sorted(each, key=_written)) for run, each in _by_run(readings).items()}
+    return [next(runs[reading.run]) for reading in readings]
+
+
+def _by_run(readings: list[Reading]) -> dict[tuple[str, str], list[Reading]]:
+    found: dict[tuple[str, str], list[Reading]] = {}
+    for reading in readings:
+        found.setdefault(reading.run, []).append(reading)
+    return found
+
+
+def _written(reading: Reading) -> str:
+    return reading.samples.written
+
+
+def _size(reading: Reading) -> tuple[int, str]:
+    samples = reading.samples
+    return samples.n_samples - samples.n_failed, samples.written
+
+
+def _identity(reading: Reading) -> object:
+    """What tells a run from another: what the log says, or the bytes of the file."""
+    samples = reading.samples
+    if samples.run:
+        return samples.run
+    with samples.path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").digest(), samples.written
+
+
+def _names(readings: Iterable[Reading]) -> str:
+    """Names of files; with their folders, where several go by one name."""
+    paths = [reading.samples.path for reading in readings]
+    alike = len({path.name for path in paths}) < len(paths)
+    return first_names(["/".join(path.parts[-1 - alike :]) for path in paths])
 
 
 def warn_of_skipped(logs: Logs) -> None:
@@ -139,7 +251,7 @@ def warn_of_skipped(logs: Logs) -> None:
         n = len(logs.skipped)
         warnings.warn(
             f"{n} file{'s are' * (n > 1) or ' is'} no evaluation log{'s' * (n > 1)} and skipped: "
-            f"{first_names([file.name for file in logs.skipped])}",
+            f"{first_names(list(dict.fromkeys(file.name for file in logs.skipped)))}",
             stacklevel=4,
         )
 
@@ -254,7 +366,11 @@ def _contents(logs: Logs, readings: list[Reading]) -> dict[int, str | None]:
     """Content of each item, which must not differ between logs."""
     found: dict[int, str | None] = {}
     source: dict[int, Samples] = {}
+    latest: dict[str, list[str | None]] = {}
     for reading in readings:
+        if latest.get(reading.samples.task) is reading.contents:  # as the log before has them
+            continue
+        latest[reading.samples.task] = reading.contents
         for number, content in zip(reading.numbers.tolist(), reading.contents, strict=True):
             known = found.setdefault(number, content)
             if known is content:
@@ -310,3 +426,92 @@ def _respondent_table(readings: list[Reading]) -> Any:
     names = dict.fromkeys(name for known in about.values() for name in known)
     columns = {name: _of_one_kind([known.get(name) for known in about.values()]) for name in names}
     return pd.DataFrame(columns, index=list(about))
+
+
+def metric_names(readings: Iterable[Reading]) -> dict[tuple[tuple[str, str], Measure], str]:
+    """Name of every measure of a format and task: of its metric, by several filters also of that.
+
+    There are none where all logs have their mark alone.
+    """
+    kinds: dict[tuple[str, str], dict[Measure, None]] = {}
+    for reading in readings:
+        kinds.setdefault(reading.kind, {}).update(dict.fromkeys(reading.samples.scores))
+    if all(len(measures) == 1 for measures in kinds.values()):
+        return {}
+    by = Counter((kind, one.metric) for kind, measures in kinds.items() for one in measures)
+    return {
+        (kind, one): _whole(str(one) if by[kind, one.metric] > 1 else one.metric)
+        for kind, measures in kinds.items()
+        for one in measures
+    }
+
+
+def _whole(name: str) -> str:
+    """A name that a file can hold: JSON may name half of a character."""
+    return name if name.isascii() else name.encode("utf-8", "replace").decode()
+
+
+def _metrics(
+    readings: list[Reading],
+    rows: dict[str, int],
+    columns: NDArray[np.int64],
+    labels: tuple[str, ...],
+) -> Any:
+    """All numbers of all answers, of repeats their mean, where there are others than marks.
+
+    A row per number takes memory as the logs do, whatever names they have, and a column per metric
+    would not.
+    """
+    names = metric_names(readings)
+    if not names:
+        return None
+    import pandas as pd
+
+    metrics: dict[str, int] = {}
+    number = np.min_scalar_type(-len(labels) - 1)
+    parts, of = [], []
+    runs: dict[tuple[str, str], list[Reading]] = {}
+    for reading in readings:
+        runs.setdefault(reading.run, []).append(reading)
+    for (respondent, _), run in runs.items():
+        found: dict[str, list[tuple[Any, Any]]] = {}
+        for reading in run:
+            for measure, (positions, values) in reading.samples.scores.items():
+                places = columns[reading.numbers[positions]]
+                found.setdefault(names[reading.kind, measure], []).append((places, values))
+        for name, several in found.items():
+            places, values = _means(*(np.concatenate(part) for part in zip(*several, strict=True)))
+            if len(values):
+                metric = metrics.setdefault(name, len(metrics))
+                parts.append((places.astype(number), values))
+                of.append((rows[respondent], metric, len(values)))
+    places, values = (np.concatenate(part) for part in zip(*parts, strict=True))
+    row_of, metric_of, lengths = zip(*of, strict=True)
+    coded: dict[str, tuple[Any, Iterable[str]]] = {
+        "respondent": (np.repeat(_small(row_of), lengths), rows),
+        "item": (places, labels),
+        "metric": (np.repeat(_small(metric_of), lengths), metrics),
+    }
+    table = {
+        kind: pd.Categorical.from_codes(codes, pd.Index(list(names)))
+        for kind, (codes, names) in coded.items()
+    }
+    return pd.DataFrame({**table, "value": values}, copy=False)
+
+
+def _small(codes: Sequence[int]) -> NDArray[np.signedinteger[Any]]:
+    """Codes in the fewest bytes."""
+    return np.array(codes, np.min_scalar_type(-max(codes) - 1))
+
+
+def _means(
+    places: NDArray[np.int64], values: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Places of the items that have values, each once, and the mean of these."""
+    known = ~np.isnan(values)
+    if not known.all():
+        places, values = places[known], values[known]
+    if (np.diff(places) > 0).all():
+        return places, values
+    once, which, count = np.unique(places, return_inverse=True, return_counts=True)
+    return once, np.bincount(which, values) / count

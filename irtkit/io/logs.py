@@ -24,6 +24,7 @@ from irtkit.io import (
     openml,
     swe_bench,
 )
+from irtkit.io.samples import scores_of
 from irtkit.io.source import HEAD_BYTES
 from irtkit.io.text import naming
 
@@ -87,25 +88,43 @@ class Logs:
     """What the first log says of an item, by its number and content."""
     known: set[tuple[str, str, str | None]] = field(default_factory=set)
     """Task, name and content of the items that are described."""
+    latest: dict[str, tuple[list[str], list[str | None], NDArray[np.int64]]] = field(
+        default_factory=dict
+    )
+    """Names, contents and numbers of the items of a task in the latest log that had others than the
+    one before: most have the same, and share these."""
     skipped: list[Path] = field(default_factory=list)
     """Files in folders that are no logs."""
 
     def add(self, samples: Samples) -> None:
         """Add the samples of a file; what they say of items that are known is let go."""
-        numbers, contents, task = [], [], samples.task
+        names = [*samples.items]
+        contents = [item.content for item in samples.items.values()]
+        earlier = self.latest.get(samples.task)
+        if earlier is None or (names, contents) != earlier[:2]:
+            numbers = self._numbers(samples)
+            earlier = self.latest[samples.task] = names, contents, numbers
+        samples.items = {}
+        places: dict[int, NDArray[np.int64]] = {}  # measures may share a list of positions
+        arrays = {}
+        for measure, (positions, values) in samples.scores.items():
+            if id(positions) not in places:
+                places[id(positions)] = np.array(positions, np.int64)
+            scores = scores_of(values)
+            if measure not in samples.not_marks or not np.isnan(scores).all():
+                arrays[measure] = places[id(positions)], scores
+        samples.scores = arrays
+        self.readings.append(Reading(samples, earlier[2], earlier[1]))
+
+    def _numbers(self, samples: Samples) -> NDArray[np.int64]:
+        numbers, task = [], samples.task
         for item, described in samples.items.items():
             number = self.items.setdefault((task, item), len(self.items))
             kept = self.described.setdefault((number, described.content), described)
             if kept is described:
                 self.known.add((task, item, kept.content))
             numbers.append(number)
-            contents.append(kept.content)
-        samples.items = {}
-        samples.scores = {
-            measure: (np.array(positions, np.int64), np.array(values, np.float64))
-            for measure, (positions, values) in samples.scores.items()
-        }
-        self.readings.append(Reading(samples, np.array(numbers, np.int64), contents))
+        return np.array(numbers, np.int64)
 
 
 def log_format(path: Path, head: bytes) -> str | None:
@@ -153,14 +172,25 @@ def read_files(files: Sequence[Path], form: str | None = None) -> Logs:
     """Read logs, and note files that are none: of several, all but those of the format named."""
     logs = Logs()
     for file in files:
-        name = form if form is not None and len(files) == 1 else _format_of(file)
+        name = form if form is not None and len(files) == 1 else log_format_of(file)
         if name is None or form not in {None, name}:
             if not is_companion(file):
                 logs.skipped.append(file)
             continue
-        for samples in read_file(file, name, logs.known):
+        try:
+            found = read_file(file, name, logs.known)
+        except ValueError as error:
+            raise ValueError(f"{_below(file, files)}{error}") from error
+        for samples in found:
             logs.add(samples)
     return logs
+
+
+def _below(file: Path, files: Sequence[Path]) -> str:
+    """Folders of a file below the one that holds all: several may go by one name."""
+    whole = os.path.commonpath([one.absolute().parent for one in files])
+    folders = file.absolute().parent.relative_to(whole).parts
+    return "".join(f"{folder}/" for folder in folders)
 
 
 def read_file(file: Path, name: str, known: Known = ()) -> list[Samples]:
@@ -175,7 +205,8 @@ def read_file(file: Path, name: str, known: Known = ()) -> list[Samples]:
         return found
 
 
-def _format_of(file: Path) -> str | None:
+def log_format_of(file: Path) -> str | None:
+    """Name of the format of a log; None of what is none, cannot be read, or lies beside one."""
     if is_companion(file):
         return None
     try:

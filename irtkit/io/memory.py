@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.columns import other_columns
-from irtkit.frames import as_frame, with_index
+from irtkit.frames import as_table, with_index
+from irtkit.long_table import long_table_of
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from irtkit.io.source import Source
 
 
@@ -27,14 +26,18 @@ def responses_of(given: object, source: Source) -> tuple[ResponseMatrix, str]:
         return ResponseMatrix(given, **words), "an array"  # type: ignore[arg-type]
     frame = _frame(given)
     whole = with_index(frame)
-    header = [*map(str, whole.columns)]
+    is_pandas = hasattr(whole, "iloc")
+    header = [*map(str, whole.columns if is_pandas else whole.column_names)]
     if source.is_long(header):
-        table = whole.iloc[:, other_columns(header, source.ignore)]
-        return source.matrix_of_long(table), "a long table"
+        kept = other_columns(header, source.ignore)
+        table = whole.iloc[:, kept] if is_pandas else whole.select(kept)
+        long_table = long_table_of(table, source.columns)
+        return source.matrix_of_long(long_table), "a long table"
     return source.matrix_of_wide(frame), "a wide table"
 
 
-def _frame(given: Any) -> pd.DataFrame:
+def _frame(given: Any) -> Any:
+    """Data frame of pandas, or table of PyArrow."""
     import pandas as pd
 
     if _records(given):
@@ -44,7 +47,7 @@ def _frame(given: Any) -> pd.DataFrame:
             return pd.DataFrame(list(given.values()), index=list(given))
         return pd.DataFrame(dict(given))
     try:
-        return as_frame(given)
+        return as_table(given)
     except TypeError as error:
         raise TypeError(
             "responses must be a path, a data frame, an array, a list of records, a dict or a "

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.codes import MISSING
-from irtkit.files import replacing
 from irtkit.long_table import refuse_repeats
 from irtkit.responses import ResponseMatrix
 from irtkit.trials import check_repeats
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
-
-LONG_FORMATS = (".parquet", ".csv")
 
 
 def merge_responses(
@@ -33,19 +27,20 @@ def merge_responses(
         At least one. The result is sparse if one of them is.
     repeats
         What a cell that several of them hold is: an "error" (default), trials to "count", the
-        response of the "first", or right if the share of right trials is large enough
+        response of the "first" or "last", or right if the share of right trials is large enough
         ("mean>=0.5", or any other share).
 
     Returns
     -------
     ResponseMatrix
-        Respondents and items in the order in which they first occur, with their tables.
+        Respondents and items in the order in which they first occur, with their tables and the
+        metrics of their answers; of what several hold, that of the first.
 
     Raises
     ------
     ValueError
-        If there is no matrix, if a cell is in several and that is an error, or if the first of
-        several trials is wanted of a matrix that counts them.
+        If there is no matrix, if a cell is in several and that is an error, or if the first or
+        last of several trials is wanted of a matrix that counts them.
 
     Examples
     --------
@@ -61,11 +56,13 @@ def merge_responses(
     if not matrices:
         raise ValueError("matrices is empty: at least one is needed")
     counted = any(matrix.has_repeats for matrix in matrices)
-    if counted and repeats == "first":
-        raise ValueError("repeats='first' needs to know which trial was first: they were counted")
+    if counted and repeats in {"first", "last"}:
+        raise ValueError(
+            f"repeats={repeats!r} needs to know which trial was {repeats}: they were counted"
+        )
     rows = _numbers(label for matrix in matrices for label in matrix.respondents)
     columns = _numbers(label for matrix in matrices for label in matrix.items)
-    parts = [_trials(matrix, rows, columns) for matrix in matrices]
+    parts = [trials_of(matrix, rows, columns) for matrix in matrices]
     cells, codes = (np.concatenate(part) for part in zip(*parts, strict=True))
     names = tuple(rows), tuple(columns)
     if repeats == "error":
@@ -75,63 +72,18 @@ def merge_responses(
     return merged.with_tables(
         _first_rows(matrix.item_table for matrix in matrices),
         _first_rows(matrix.respondent_table for matrix in matrices),
+        _metrics([matrix.metrics for matrix in matrices], names),
     )
-
-
-def write_long(responses: ResponseMatrix, path: str | os.PathLike[str]) -> None:
-    """Write a matrix as a table with a row per response: ``.parquet`` or ``.csv``.
-
-    It reads back equal: with ``repeats="count"`` where trials were repeated, and for a sparse
-    matrix with ``sparse=True`` and labels in the order in which their responses occur. Of a dense
-    matrix a missing cell is a row without a response.
-
-    Raises
-    ------
-    ValueError
-        If the name ends in neither.
-    """
-    import pyarrow as pa
-    import pyarrow.csv
-    import pyarrow.parquet
-
-    ending = Path(path).suffix.lower()
-    if ending not in LONG_FORMATS:
-        raise ValueError(f"the file must end in {' or '.join(LONG_FORMATS)}, got {str(path)!r}")
-    n_items = responses.n_items
-    cells, codes = _trials(responses, None, None)
-    if not responses.is_sparse:
-        missing = np.flatnonzero(responses.trials == 0)
-        cells = np.concatenate([cells, missing])
-        codes = np.concatenate([codes, np.full(missing.size, MISSING, np.int8)])
-        order = np.argsort(cells, kind="stable")
-        cells, codes = cells[order], codes[order]
-
-    def labels(numbers: NDArray[np.int64], names: tuple[str, ...]) -> Any:
-        return pa.DictionaryArray.from_arrays(numbers.astype(np.int32), list(names))
-
-    table = pa.table(
-        {
-            "respondent": labels(cells // n_items, responses.respondents),
-            "item": labels(cells % n_items, responses.items),
-            "response": pa.array(codes, mask=codes == MISSING),
-        }
-    )
-    with replacing(path) as temporary:
-        if ending == ".csv":
-            text = [
-                pyarrow.compute.cast(table[name], pyarrow.string()) for name in table.schema.names
-            ]
-            pyarrow.csv.write_csv(pa.table(text, table.schema.names), temporary)
-        else:
-            pyarrow.parquet.write_table(table, temporary)
 
 
 def _numbers(labels: Iterable[str]) -> dict[str, int]:
     return {label: number for number, label in enumerate(dict.fromkeys(labels))}
 
 
-def _trials(
-    matrix: ResponseMatrix, rows: dict[str, int] | None, columns: dict[str, int] | None
+def trials_of(
+    matrix: ResponseMatrix,
+    rows: dict[str, int] | None = None,
+    columns: dict[str, int] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
     """Cell and response of every trial, the right ones of a cell first; labels renumbered."""
     right, tried = matrix.observed
@@ -157,3 +109,20 @@ def _first_rows(tables: Iterable[Any]) -> Any:
         return None
     together = pd.concat(known)
     return together[~together.index.duplicated()]
+
+
+def _metrics(tables: list[Any], names: tuple[tuple[str, ...], ...]) -> Any:
+    """Metrics of all answers, each from the first that has it; None where there are none."""
+    import pandas as pd
+
+    known = [table for table in tables if table is not None]
+    if not known:
+        return None
+    metrics = dict.fromkeys(name for table in known for name in table["metric"].cat.categories)
+    kinds = ["respondent", "item", "metric"]
+    types = {
+        kind: pd.CategoricalDtype(list(of))
+        for kind, of in zip(kinds, (*names, metrics), strict=True)
+    }
+    together = pd.concat([table.astype(types) for table in known], ignore_index=True)
+    return together[~together.duplicated(kinds)]

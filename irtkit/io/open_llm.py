@@ -14,7 +14,7 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, Any
 
-from irtkit.io.samples import Item, Known, Measure, Samples, changed, metadata_of, score_of, text_of
+from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, score_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,7 @@ def recognise(path: Path, head: bytes) -> bool:
 def read(path: Path, known: Known = ()) -> list[Samples]:
     """Read the details of one system and task."""
     named = _FILE.fullmatch(path.name)
-    task, written = named.groups() if named else (path.stem, changed(path))
+    task, written = named.groups() if named else (path.stem, "")
     name = task.replace("|", "/").strip()
     samples = Samples(path, NAME, "details", _respondent(path), name, written, known=known)
     samples.default = _default(task)

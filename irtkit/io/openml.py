@@ -15,7 +15,7 @@ import re
 from typing import TYPE_CHECKING
 
 from irtkit.io.json_text import text_lines
-from irtkit.io.samples import Item, Known, Measure, Samples, changed, named_by_file
+from irtkit.io.samples import Item, Known, Measure, Samples, named_by_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,15 +60,8 @@ def read(path: Path, known: Known = ()) -> list[Samples]:
         if samples is None:
             task = _TASK.fullmatch(relation)
             respondent = named_by_file(path, "[._-]?predictions")
-            samples = Samples(
-                path,
-                NAME,
-                "ARFF",
-                respondent,
-                task[1] if task else relation,
-                changed(path),
-                known=known,
-            )
+            name = task[1] if task else relation
+            samples = Samples(path, NAME, "ARFF", respondent, name, known=known)
         cells = list(_cells(written, number))
         if len(cells) != len(names):
             raise ValueError(f"line {number} has {len(cells)} cells where {len(names)} are named")

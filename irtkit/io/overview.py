@@ -2,35 +2,44 @@
 
 The settings that are proposed are the least that make a matrix: where a task was marked by several
 metrics the first that is right or wrong in every sample, where a metric is by several filters the
-first of these, repeats counted where there are any, a threshold of one half where scores are
-shares. They are tried before they are proposed.
+first of these, repeats counted where there are any, words and thresholds that the reader advises,
+or one half where scores are shares. They are tried before they are proposed.
 """
 
 from __future__ import annotations
 
 import functools
 import os
+import re
 import shlex
 import warnings
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.advice import SHARES
 from irtkit.checks import first_names
 from irtkit.io import log_matrix, logs, reading
 from irtkit.printed import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
+    from irtkit.io.logs import Reading
     from irtkit.io.samples import Measure, Samples
     from irtkit.responses import ResponseMatrix
 
+_WORD = re.compile(r"'([^',]*)'")
+_MARKS = re.compile(
+    r"\b(threshold|right|wrong)=(\d+|'[^',]*'|\['[^',]*'(?:, '[^',]*')*\])(?![\w.'])"
+)
+"""What a message says to type: a number, a word or a list of words."""
 _HALF = 0.5
 """Threshold of the command that is proposed for graded scores: the middle of 0 to 1."""
 _SHOWN = 10
@@ -50,6 +59,8 @@ class Overview:
     """The matrix that the settings make."""
     settings: dict[str, Any]
     """Arguments of `irtkit.read_responses` that are not the defaults."""
+    metrics: tuple[list[str], list[str]] = ([], [])
+    """Names of the metrics besides marks that differ between items, and those that are scores."""
     problem: str = ""
     """Why no settings make a matrix."""
     notes: list[str] = field(default_factory=list)
@@ -60,11 +71,17 @@ class Overview:
         """The command that fits what the path holds, empty where none does."""
         if self.matrix is None:
             return ""
-        options = []
-        for name, value in self.settings.items():
-            text = ",".join(value) if isinstance(value, list) else str(value)
-            options.append(f"--{name} {shlex.quote(text)}")
+        options = [f"--{name} {_typed(value)}" for name, value in self.settings.items()]
         return " ".join(["irtkit fit", shlex.quote(self.path), *options])
+
+    @property
+    def metrics_options(self) -> str:
+        """The options that score the items by all further metrics, empty where there are none."""
+        names, scores = (",".join(of) for of in self.metrics)
+        options = (
+            f"--metrics {shlex.quote(names)} --higher-is-better {shlex.quote(scores or 'none')}"
+        )
+        return options * bool(names)
 
     def __str__(self) -> str:
         lines = [f"{printable(self.path)}"]
@@ -75,6 +92,13 @@ class Overview:
         lines += [printable(note) for note in self.notes]
         if self.problem:
             return "\n".join([*lines, "", f"cannot be fitted: {printable(self.problem)}"])
+        if self.metrics_options:
+            lines += [
+                "",
+                "to score the items by what else was measured, add to the command below, of these",
+                "(scores are taken for better when higher, other numbers when lower: correct it)",
+                f"  {printable(self.metrics_options)}",
+            ]
         return "\n".join([*lines, "", "to fit it:", f"  {self.command}"])
 
 
@@ -109,14 +133,20 @@ def overview(path: str | os.PathLike[str]) -> Overview:
         return _tried(seen, functools.partial(reading.read_responses, name))
     found = logs.read_files(logs.files_of(name))
     if not found.readings:
-        raise ValueError(f"{name}: none of the {len(found.skipped)} files is an evaluation log")
+        tables = Counter(reading.format_of(one) for one in found.skipped if reading.is_table(one))
+        if not tables:
+            raise ValueError(
+                f"{name}: none of the {len(found.skipped)} files is an evaluation log or a table"
+            )
+        seen = Overview(name, dict(tables), {}, None, {})
+        return _tried(seen, functools.partial(reading.read_responses, name))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         log_matrix.warn_of_skipped(found)
-        try:
-            readings = log_matrix.newest(found)
-        except ValueError:
-            readings = []
+        readings: list[logs.Reading] = []
+        with suppress(ValueError):  # which the matrix meets as well
+            readings = log_matrix.fullest(log_matrix.scored(found))
+            log_matrix.newest(readings)
     samples = [one.samples for one in found.readings]
     formats = Counter(f"{one.format} ({one.version})" for one in samples)
     by_task: dict[tuple[str, str], list[Samples]] = {}
@@ -133,7 +163,34 @@ def overview(path: str | os.PathLike[str]) -> Overview:
         ]
         notes.append(f"runs that did not end well, or with failed samples: {first_names(listed)}")
     seen = Overview(name, dict(formats), tasks, None, settings, notes=notes)
-    return _tried(seen, functools.partial(log_matrix.matrix_of, found))
+    tried = _tried(seen, functools.partial(log_matrix.matrix_of, found))
+    return replace(tried, metrics=_further(readings, tried))
+
+
+def _further(readings: list[Reading], tried: Overview) -> tuple[list[str], list[str]]:
+    """Metrics that are not what was marked by, and tell items apart; those that are scores."""
+    if tried.matrix is None or tried.matrix.metrics is None:
+        return [], []
+    given = (tried.settings.get(name) for name in ("metric", "filter", "threshold"))
+    marks = log_matrix.chosen_measures(readings, *given)
+    names = log_matrix.metric_names(readings)
+    out = {names[each] for each in marks.items()}
+    differing = tried.matrix.metrics.groupby(["metric", "respondent"], observed=True)["value"]
+    telling = differing.nunique().gt(1).groupby("metric", observed=True).any()
+    kept = [name for name in telling.index[telling] if name not in out]
+    unmarked = {
+        names[one.kind, each]
+        for one in readings
+        for each in one.samples.not_marks & one.samples.scores.keys()
+    }
+    return kept, [name for name in kept if name not in unmarked]
+
+
+def _typed(value: str | float | list[str]) -> str:
+    """How a setting is typed: several names with commas between them."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    return shlex.quote(value if isinstance(value, str) else ",".join(value))
 
 
 def _is_log(path: Path) -> bool:
@@ -141,19 +198,31 @@ def _is_log(path: Path) -> bool:
 
 
 def _tried(seen: Overview, matrix: Callable[..., ResponseMatrix]) -> Overview:
-    """Add the least of repeats and threshold that makes a matrix."""
-    problem = ""
-    counted, graded = {"repeats": "count"}, {"threshold": _HALF}
-    for more in ({}, counted, graded, graded | counted):
-        settings = seen.settings | more
-        try:
-            with warnings.catch_warnings(action="ignore"):
-                made = matrix(**settings)
-        except ValueError as error:
-            problem = problem or str(error)
-        else:
-            return replace(seen, matrix=made, settings=settings)
-    return replace(seen, problem=problem)
+    """Add the least of repeats and marks that makes a matrix."""
+    problems: list[str] = []
+    counted = {"repeats": "count"}
+    for advised in (False, True):
+        marks = _advised(problems) if advised else {}
+        for more in (marks, marks | counted):
+            settings = seen.settings | more
+            try:
+                with warnings.catch_warnings(action="ignore"):
+                    made = matrix(**settings)
+            except ValueError as error:
+                problems.append(str(error))
+            else:
+                return replace(seen, matrix=made, settings=settings)
+    return replace(seen, problem=problems[0])
+
+
+def _advised(problems: Iterable[str]) -> dict[str, Any]:
+    """What counts as right, as the messages say: from one half on where scores are shares."""
+    told = " ".join(problems)
+    found: dict[str, Any] = {}
+    for name, value in _MARKS.findall(told):
+        words = _WORD.findall(value) or [value]
+        found[name] = float(value) if name == "threshold" else words
+    return found or ({"threshold": _HALF} if SHARES in told else {})
 
 
 def _of_task(samples: list[Samples]) -> list[str]:
@@ -170,6 +239,11 @@ def _of_task(samples: list[Samples]) -> list[str]:
     ]
     if numbers:
         sentences.append(f"other numbers: {first_names(numbers, shown=_SHOWN)}")
+    if n_errors := sum(len(one.errors) for one in samples):
+        sentences.append(
+            f"answers that ended in an error and count as wrong: {n_errors} "
+            "(--errors missing leaves them out)"
+        )
     return sentences
 
 

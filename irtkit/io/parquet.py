@@ -1,22 +1,30 @@
 """Parquet: the same wide and long tables as in text, with typed columns.
 
-Of a long table only three columns are read, and text labels stay numbers into a dictionary on the
-way from the file to the matrix. A pandas index stored with a wide table holds the respondents.
+Of a long table only three columns are read, block by block, and text stays numbers into a
+dictionary on the way from the file to the matrix. A pandas index stored with a wide table holds the
+respondents.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 from typing import TYPE_CHECKING, Any
 
 from irtkit.columns import find_columns, other_columns
 from irtkit.files import open_bytes
+from irtkit.long_table import BLOCK_ROWS, LongTable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
     from irtkit.io.source import Source
     from irtkit.responses import ResponseMatrix
 
 MAGIC = b"PAR1"
+_BUFFER_BYTES = 2**20
+"""Bytes that are read of a column at once: a group of rows may be as large as the file."""
 
 
 def recognise(source: Source) -> bool:
@@ -28,32 +36,64 @@ def read(source: Source) -> ResponseMatrix:
     """Read a long table if the caller or the column names say so, a wide one otherwise."""
     if not recognise(source):
         raise ValueError("the file is not Parquet")
+    table = long_table(source)
+    if table is not None:
+        return source.matrix_of_long(table)
+    with _opened(source.path) as file:
+        whole = file.read()
+        whole.validate(full=True)
+        return source.matrix_of_wide(whole)
+
+
+def long_table(source: Source) -> LongTable | None:
+    """Three columns of a long table, its text as numbers into dictionaries; None of a wide one."""
+    from pyarrow import types
+
+    with _opened(source.path) as file:
+        schema, n_rows = file.schema_arrow, file.metadata.num_rows
+        header = schema.names
+    if not source.is_long(header):
+        return None
+    names = [header[position] for position in other_columns(header, source.ignore)]
+    chosen = [names[position] for position in find_columns(names, *source.columns)]
+    kinds = {name: schema.field(name).type for name in chosen}
+    for label in chosen[:2]:
+        if types.is_nested(kinds[label]):
+            raise ValueError(f"column {label!r} holds {kinds[label]}, not labels")
+    texts = [name for name, kind in kinds.items() if _is_text(kind)]
+
+    def blocks() -> Iterator[tuple[Sequence[Any], int]]:
+        done = 0
+        # what is read ahead would be kept
+        how = {"read_dictionary": texts, "buffer_size": _BUFFER_BYTES, "pre_buffer": False}
+        with _opened(source.path, **how) as file:
+            for batch in file.iter_batches(batch_size=BLOCK_ROWS, columns=chosen):
+                batch.validate(full=True)  # damaged places in a dictionary, text that is not UTF-8
+                done += batch.num_rows
+                yield [batch.column(name) for name in chosen], done
+
+    is_text = all(
+        _is_text(kind.value_type if types.is_dictionary(kind) else kind)
+        for kind in (kinds[label] for label in chosen[:2])
+    )
+    name = f"{source.path.name}: "
+    return LongTable((chosen[0], chosen[1]), blocks, n_rows, is_text=is_text, name=name)
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_string(kind) or types.is_large_string(kind))
+
+
+@contextlib.contextmanager
+def _opened(path: Path, **how: Any) -> Iterator[Any]:
     import pyarrow.parquet
 
     try:
-        with open_bytes(source.path) as handle:
+        with open_bytes(path) as handle:
             compressed = isinstance(handle, gzip.GzipFile)
             content = pyarrow.BufferReader(handle.read()) if compressed else handle
-            file = pyarrow.parquet.ParquetFile(content)
-            if source.is_long(file.schema_arrow.names):
-                return _read_long(file, source)
-            return source.matrix_of_wide(file.read())
-    except (pyarrow.ArrowException, OSError) as error:
+            yield pyarrow.parquet.ParquetFile(content, **how)
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise ValueError(f"the Parquet data cannot be read: {error}") from error
-
-
-def _read_long(file: Any, source: Source) -> ResponseMatrix:
-    from pyarrow import types
-
-    names = file.schema_arrow.names
-    names = [names[position] for position in other_columns(names, source.ignore)]
-    chosen = [names[position] for position in find_columns(names, *source.columns)]
-    table = file.read(columns=chosen)
-    for label in chosen[:2]:
-        kind = table.schema.field(label).type
-        if types.is_nested(kind):
-            raise ValueError(f"column {label!r} holds {kind}, not labels")
-        if types.is_string(kind) or types.is_large_string(kind):
-            numbered = table.column(label).dictionary_encode()
-            table = table.set_column(table.schema.names.index(label), label, numbered)
-    return source.matrix_of_long(table)

@@ -6,23 +6,17 @@ Described with py-irt, https://github.com/nd-ball/py-irt.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.codes import MISSING, ResponseCodes
-from irtkit.files import replacing
-from irtkit.io.json_text import text_lines
-from irtkit.io.samples import refuse_half_characters
-from irtkit.io.text import without_repeats
-from irtkit.responses import ResponseMatrix, refuse_sparse
+from irtkit.codes import codes_of_rows
+from irtkit.io.json_text import json_lines
+from irtkit.io.samples import name_of, refuse_half_characters
+from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator
-
     from irtkit.io.source import Source
 
 _BEGINS = re.compile(rb"""\s*\{\s*['"](subject_id|responses)['"]""")
@@ -39,98 +33,47 @@ def recognise(source: Source) -> bool:
 
 def read(source: Source) -> ResponseMatrix:
     """Read respondents in the order of the lines, items in the order of first occurrence."""
+    import pandas as pd
+
     source.refuse_table_settings("py-irt")
-    codes = ResponseCodes(source.marking)
+    rows: dict[str, int] = {}
     items: dict[str, int] = {}
-    rows: dict[str, tuple[Any, Any]] = {}
-    items_at_fault: list[str] = []
-    for line, subject, responses in _subjects(source):
-        if subject in rows:
-            raise ValueError(f"line {line}: respondent {subject!r} occurs twice")
-        if not all(map(str.strip, responses)):
-            raise ValueError(f"line {line}: respondent {subject!r} answers an item without a label")
-        before = codes.n_invalid
-        cells = codes.encode(len(rows), list(responses.values()))
-        if codes.n_invalid and not before:
-            items_at_fault = list(responses)
-        columns = [items.setdefault(item, len(items)) for item in responses]
-        rows[subject] = (np.array(columns, np.int32), np.frombuffer(cells, np.int8))
-    codes.refuse_invalid(list(rows), items_at_fault)
+    sizes, columns, values = list[int](), list[int](), list[Any]()
+    for line, record in json_lines(source.path, unique=True):
+        try:
+            subject, responses = _subject(record, rows)
+        except ValueError as error:
+            raise ValueError(f"line {line}: {error}") from error
+        rows[subject] = len(rows)
+        sizes.append(len(responses))
+        columns += [items.setdefault(item, len(items)) for item in responses]
+        values += responses.values()
     for label in (*rows, *items):
         refuse_half_characters(label)
-    values = np.full((len(rows), len(items)), MISSING, dtype=np.int8)
-    for row, (columns_of_row, cells_of_row) in enumerate(rows.values()):
-        values[row, columns_of_row] = cells_of_row
-    return ResponseMatrix(values, rows, items)
+    names, row = (tuple(rows), tuple(items)), np.repeat(np.arange(len(rows)), sizes)
+    codes = codes_of_rows(
+        pd.Series(values, dtype=object),
+        lambda k: (names[0][row[k]], names[1][columns[k]]),
+        source.marking,
+    )
+    if not items:
+        raise ValueError("no respondent answers an item")
+    return ResponseMatrix.of_rows(row * len(items) + np.array(columns, np.int64), codes, names)
 
 
-def write_py_irt(responses: ResponseMatrix, path: str | os.PathLike[str]) -> None:
-    """Write a response matrix as the JSON lines that py-irt trains on.
-
-    Parameters
-    ----------
-    responses
-        The matrix; synthetic respondents are written like the others. The format has no place for
-        an item that nobody answered: such an item is left out.
-    path
-        The file to write; it appears whole or not at all.
-
-    Raises
-    ------
-    ValueError
-        If the matrix holds repeated trials, for which the format has no place, or is sparse.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from irtkit.io.py_irt import write_py_irt
-    >>> from irtkit.responses import ResponseMatrix
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "crowd.jsonlines")
-    ...     write_py_irt(ResponseMatrix([[1, -1]], ["gpt"], ["q1", "q2"]), path)
-    ...     print(path.read_text(), end="")
-    {"subject_id": "gpt", "responses": {"q1": 1}}
-    """
-    refuse_sparse(responses, "write_py_irt")
-    if responses.has_repeats:
-        raise ValueError("py-irt holds one response per cell, but responses has repeated trials")
-    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as text:
-        for respondent, row in zip(responses.respondents, responses.values, strict=True):
-            cells = zip(responses.items, row.tolist(), strict=True)
-            answers = {item: value for item, value in cells if value != MISSING}
-            record = {"subject_id": respondent, "responses": answers}
-            text.write(json.dumps(record, ensure_ascii=False) + "\n")
-
-
-def _subjects(source: Source) -> Iterator[tuple[int, str, dict[str, object]]]:
-    """Line number, respondent and responses of every line that is not blank."""
-    for line, written in text_lines(source.path):
-        if written.strip():
-            yield line, *_subject(line, written)
-
-
-def _subject(line: int, written: str) -> tuple[str, dict[str, object]]:
-    try:
-        record = json.loads(written, object_pairs_hook=without_repeats)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"line {line} is not JSON: {error.msg} at column {error.colno}") from error
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"line {line}: {error}") from error
-    if not isinstance(record, dict):
-        raise ValueError(f"line {line} is not of the form {_LAYOUT}")
+def _subject(record: dict[str, Any], known: dict[str, int]) -> tuple[str, dict[str, Any]]:
+    """Respondent and responses of a line; respondents that are known occur no more."""
     for key in ("subject_id", "responses"):
         if key not in record:
             found = ", ".join(map(repr, record)) or "none"
-            raise ValueError(
-                f'line {line} has no key "{key}" (its keys: {found}); the form is {_LAYOUT}'
-            )
-    subject, responses = record["subject_id"], record["responses"]
-    if isinstance(subject, bool) or not isinstance(subject, str | int):
-        raise ValueError(f'line {line}: "subject_id" must be text, got {subject!r}')
-    if not str(subject).strip():
-        raise ValueError(f'line {line}: "subject_id" is empty')
+            raise ValueError(f'no key "{key}" (the keys: {found}); the form is {_LAYOUT}')
+    responses = record["responses"]
     if not isinstance(responses, dict):
         kind = type(responses).__name__
-        raise ValueError(f'line {line}: "responses" must map items to 0 or 1, got {kind}')
-    return str(subject), responses
+        raise ValueError(f'"responses" must map items to 0 or 1, got {kind}')
+    subject = name_of(record["subject_id"], '"subject_id"')
+    if subject in known:
+        raise ValueError(f"respondent {subject!r} occurs twice")
+    if not all(map(str.strip, responses)):
+        raise ValueError(f"respondent {subject!r} answers an item without a label")
+    return subject, responses

@@ -10,8 +10,9 @@ import logging
 import os
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeGuard
 
 from irtkit.checks import first_names
 from irtkit.io import delimited, log_matrix, logs, parquet, py_irt
@@ -19,13 +20,15 @@ from irtkit.io.memory import responses_of
 from irtkit.io.merging import merge_responses
 from irtkit.io.source import Source
 from irtkit.io.text import naming
+from irtkit.io.writing import is_side_table, side_tables, with_side_tables
 from irtkit.responses import ResponseMatrix
 from irtkit.trials import check_repeats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from irtkit.io.source import Choice
+    from irtkit.long_table import LongTable
     from irtkit.responses import Columns, Repeats, Words
 
 
@@ -54,6 +57,7 @@ def _matrix(found: logs.Logs, source: Source) -> ResponseMatrix:
             filter=source.filter,
             threshold=source.threshold,
             repeats=source.repeats,
+            errors=source.errors,
             sparse=source.sparse,
         )
     except MemoryError as error:
@@ -69,6 +73,7 @@ FORMATS = {
 }
 _TABLE = re.compile(r".*\.(csv|tsv|parquet|jsonl|jsonlines)(\.gz)?", re.IGNORECASE)
 """Names of tables in a folder: by its content any text may be one."""
+_LONG = {"parquet": parquet.long_table, "long": delimited.long_table}
 _SHAPES = frozenset({"wide", "long"})
 _LOGGER = logging.getLogger("irtkit")
 
@@ -84,6 +89,7 @@ def read_responses(
     filter: Choice = None,  # noqa: A002 - the word of the harnesses
     threshold: float | None = None,
     repeats: Repeats = "error",
+    errors: Literal["missing"] | None = None,
     sparse: bool = False,
     right: Words = None,
     wrong: Words = None,
@@ -95,10 +101,11 @@ def read_responses(
     Parameters
     ----------
     path
-        A file, plain or gzip; or a folder or a pattern such as ``runs/*.eval``, whose evaluation
-        logs, of any harness, or whose tables, make one matrix. Labels are kept as they are
-        written: ``007`` and ``NA`` are respondents like any other. A cell that is empty, NA or
-        nan is missing.
+        A file, plain or gzip; or a folder, a pattern such as ``runs/*.eval`` or a list of paths,
+        whose evaluation logs, of any harness, or whose tables, make one matrix. Labels are kept as
+        they are written: ``007`` and ``NA`` are respondents like any other. A cell that is empty,
+        NA or nan is missing. A long table is read block by block, so that its rows are never all
+        in memory, and the long tables of a folder are read as one.
 
         Or a wide or long data frame of pandas, polars, PyArrow or another library that narwhals
         knows, whose columns are recognised as in files (`ResponseMatrix.from_frame` and
@@ -124,8 +131,15 @@ def read_responses(
     repeats
         What several rows of the same respondent and item in a long table are, or the epochs or
         trials of a sample in a log: an "error" (default), repeated trials to "count", see
-        `ResponseMatrix.from_counts`, or one response: the "first", or right if the share of right
-        ones is large enough ("mean>=0.5", or any other share).
+        `ResponseMatrix.from_counts`, or one response: the "first", the "last", or right if the
+        share of right ones is large enough ("mean>=0.5", or any other share). So are the answers of
+        several runs of one respondent on the same task, in the order of time (of the files' names,
+        where logs do not say when they were written); by default the newest run counts, which a
+        warning says, and it is an error if that cannot be told or did not end well. Copies and
+        retries of a run are none of their own.
+    errors
+        Logs: "missing" leaves out answers that ended in an error where the harness counts them as
+        wrong (SWE-bench: ``error_ids``). Those that others mark as failed are always missing.
     sparse
         Whether to keep the observed cells of a long table or of logs alone, see
         `ResponseMatrix.from_long`.
@@ -145,9 +159,10 @@ def read_responses(
         What was understood is logged in one line (`logging`, logger "irtkit", level INFO).
 
         The items of logs are ``task/item``, in the order of the files' names. Samples that failed
-        are missing, not wrong. Of several runs of one respondent on the same items of a task the
-        newest counts, which a warning says. What the logs tell of items and respondents is in
-        ``item_table`` and ``respondent_table``.
+        are missing, not wrong. What the logs tell of items and respondents is in ``item_table``
+        and ``respondent_table``, and what else was measured of the answers (further scores, tokens,
+        seconds) in ``metrics``; of other files that is in tables beside them, see
+        `write_responses`.
 
     Raises
     ------
@@ -185,11 +200,17 @@ def read_responses(
         "sparse": sparse,
         "metric": metric,
         "filter": filter,
+        "errors": errors,
         "right": right,
         "wrong": wrong,
         "ignore": ignore,
         "keep": keep,
     }
+    if _are_paths(path):
+        check_repeats(repeats)
+        source = Source(Path(), b"", **settings)
+        files = sorted({file for one in path for file in logs.files_of(_existing(one))})
+        return _understood(_of_files(files, source, format), f"{len(path)} paths", source)
     if not isinstance(path, str | os.PathLike):
         check_repeats(repeats)
         source = Source(Path(), b"", **settings)
@@ -197,10 +218,10 @@ def read_responses(
         if format not in {None, *_SHAPES}:
             raise ValueError(f"format must be wide or long for data in memory; got {format!r}")
         return _understood(*responses_of(path, source), source)
-    file = Path(path)
-    if file.is_dir() or logs.is_pattern(os.fspath(path)):
+    file = Path(path).expanduser()
+    if file.is_dir() or logs.is_pattern(os.fspath(file)):
         source = Source(file, b"", **settings)
-        files = logs.files_of(path)
+        files = logs.files_of(file)
         with naming(file):
             check_repeats(repeats)
             return _understood(_of_files(files, source, format), f"files in {path}", source)
@@ -208,7 +229,23 @@ def read_responses(
         check_repeats(repeats)
         source = Source(file, _head(file), **settings)
         name = _format_name(source, format)
-        return _understood(FORMATS[name].read(source), f"{file.name} ({name})", source)
+        responses = with_side_tables(FORMATS[name].read(source), file)
+        return _understood(responses, f"{file.name} ({name})", source)
+
+
+def _are_paths(given: object) -> TypeGuard[Sequence[str | os.PathLike[str]]]:
+    """Whether it is a list of paths, and no data."""
+    if not isinstance(given, list | tuple) or not given:
+        return False
+    return all(isinstance(one, str | os.PathLike) for one in given)
+
+
+def _existing(path: str | os.PathLike[str]) -> Path:
+    """Return a path that is there, or a pattern."""
+    file = Path(path).expanduser()
+    if not logs.is_pattern(os.fspath(file)) and not file.exists():
+        raise FileNotFoundError(f"{path}: no such file")
+    return file
 
 
 def as_responses(given: object, **reading: Any) -> ResponseMatrix:
@@ -222,9 +259,10 @@ def as_responses(given: object, **reading: Any) -> ResponseMatrix:
 
 def _understood(responses: ResponseMatrix, what: str, source: Source) -> ResponseMatrix:
     """Say what was read."""
-    successes = responses.observed.successes if responses.is_sparse else responses.successes
-    if source.right is not None and not successes.max():
-        raise ValueError(f"no response is right: right={source.right!r} occurs nowhere")
+    if source.right is not None:
+        successes = responses.observed.successes if responses.is_sparse else responses.successes
+        if not successes.max():
+            raise ValueError(f"no response is right: right={source.right!r} occurs nowhere")
     _LOGGER.info(
         "%s respondents × %s items from %s",
         f"{responses.n_respondents:,}",
@@ -241,10 +279,20 @@ def format_of(path: str | os.PathLike[str]) -> str:
         return _format_name(Source(file, _head(file)), None)
 
 
-def may_hold_repeats(path: str | os.PathLike[str]) -> bool:
-    """Whether the format has room for several responses of a respondent to an item."""
+def holds_logs(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is an evaluation log, or one of those in a folder or of a pattern."""
+    return any(logs.log_format_of(file) is not None for file in logs.files_of(path))
+
+
+def repeats_of_part(path: str | os.PathLike[str], repeats: Repeats) -> Repeats:
+    """How to take repeats in one of several files, so that all merged are as if read as one.
+
+    A format that has no room for them has none.
+    """
     several = Path(path).is_dir() or logs.is_pattern(os.fspath(path))
-    return several or format_of(path) not in {"wide", "py-irt"}
+    if not several and format_of(path) == "py-irt":
+        return "error"
+    return "count" if repeats.startswith("mean") else repeats
 
 
 def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMatrix:
@@ -253,10 +301,11 @@ def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMa
         known = ", ".join(logs.LOG_FORMATS)
         raise ValueError(f"format must be one of {known} for a folder of logs; got {form!r}")
     found = logs.read_files(files, form=form)
+    found.skipped = [file for file in found.skipped if not is_side_table(file)]
     if found.readings:
         source.refuse_columns("logs")
         return _matrix(found, source)
-    tables = [file for file in found.skipped if _TABLE.fullmatch(file.name)]
+    tables = [file for file in found.skipped if is_table(file)]
     if not tables or form is not None:
         names = first_names([file.name for file in files])
         raise ValueError(
@@ -264,13 +313,43 @@ def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMa
         )
     found.skipped = [file for file in found.skipped if file not in tables]
     log_matrix.warn_of_skipped(found)
-    matrices = []
+    parts = []
     for file in tables:
         with naming(file):
-            kept = source.repeats if may_hold_repeats(file) else "error"
-            one = replace(source, path=file, head=_head(file), repeats=kept)
-            matrices.append(FORMATS[_format_name(one, None)].read(one))
+            one = replace(
+                source, path=file, head=_head(file), repeats=repeats_of_part(file, source.repeats)
+            )
+            parts.append((one, _format_name(one, None)))
+    if not any(map(side_tables, tables)):
+        long = _long_tables(parts)
+        if len(long) == len(parts):
+            return source.matrix_of_long(*long)
+    matrices = []
+    for one, name in parts:
+        with naming(one.path):
+            matrices.append(with_side_tables(FORMATS[name].read(one), one.path))
     return merge_responses(matrices, repeats=source.repeats)
+
+
+def is_table(file: Path) -> bool:
+    """Whether a file in a folder goes by the name of a table."""
+    return _TABLE.fullmatch(file.name) is not None
+
+
+def _long_tables(parts: Iterable[tuple[Source, str]]) -> list[LongTable]:
+    """Files that can be read as one long table, up to the first that is none of these."""
+    found: list[LongTable] = []
+    for source, form in parts:
+        with naming(source.path):
+            if form not in _LONG or (table := _LONG[form](source)) is None or not table.is_text:
+                break
+            found.append(replace(table, blocks=partial(_blocks, table, source.path)))
+    return found
+
+
+def _blocks(table: LongTable, file: Path) -> Iterator[tuple[Sequence[Any], int]]:
+    with naming(file):
+        yield from table.blocks()
 
 
 def _format_name(source: Source, requested: str | None) -> str:

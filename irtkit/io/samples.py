@@ -11,12 +11,17 @@ import math
 import re
 from collections.abc import Container
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    _Numbers = tuple[list[int], list[tuple[str, list[Any]]]]
 
 _LONGEST_TEXT = 10_000
 """Characters of a text that are kept, some four pages: enough to see what is asked."""
@@ -58,11 +63,13 @@ class Samples:
     respondent: str
     task: str
     written: str = ""
-    """When the run was made, such that later is greater: of several the newest counts."""
+    """When the run was made, such that later is greater; empty where the log does not say."""
+    run: str = ""
+    """What copies and retries of one run have in common, where the log says so."""
     items: dict[str, Item] = field(default_factory=dict)
     scores: dict[Measure, tuple[Any, Any]] = field(default_factory=dict)
     """Positions of the items and scores of all samples, NaN where a score is missing: lists, or
-    arrays. The same position again is a repeat."""
+    arrays. The same position again is a repeat. Those of `not_marks` may be no numbers."""
     not_marks: frozenset[Measure] = frozenset()
     """Measures that are no marks (tokens, seconds), which count only where they are named."""
     default: str | None = None
@@ -76,6 +83,8 @@ class Samples:
     n_samples: int = 0
     n_failed: int = 0
     """Samples that failed, which are missing and not wrong."""
+    errors: list[int] = field(default_factory=list)
+    """Positions of items that ended in an error and that the harness counts as wrong."""
     n_planned: int | None = None
     """Samples that the run was to have, where the log says so."""
     known: Known = ()
@@ -86,6 +95,7 @@ class Samples:
                 raise ValueError(f"the log does not say which {kind} it is of")
             refuse_half_characters(getattr(self, kind))
         self._positions: dict[str, int] = {}
+        self._numbers: dict[str, _Numbers] = {}
 
     def position(
         self,
@@ -113,6 +123,29 @@ class Samples:
         kept[0].append(position)
         kept[1].append(score)
 
+    def add_numbers(
+        self, position: int, record: Mapping[str, Any], named: Mapping[str, tuple[Measure, ...]]
+    ) -> None:
+        """Add what fields of a sample hold that is no mark, as it is written: it may be no number.
+
+        A million samples are read in 10 seconds, and a look at each of these would take one.
+        """
+        for field_name, measures in named.items():
+            fields = record.get(field_name)
+            if fields.__class__ is dict:
+                kept = self._numbers.get(field_name) or self._begin(field_name, measures)
+                kept[0].append(position)
+                for name, values in kept[1]:
+                    values.append(fields.get(name))
+
+    def _begin(self, field_name: str, measures: tuple[Measure, ...]) -> _Numbers:
+        kept: _Numbers = self._numbers.setdefault(field_name, ([], []))
+        for measure in measures:
+            values: list[Any] = []
+            kept[1].append((measure.metric, values))
+            self.scores[measure] = (kept[0], values)
+        return kept
+
 
 def refuse_half_characters(label: str) -> None:
     """Refuse a label that no file could hold: JSON may name half of a character."""
@@ -135,6 +168,18 @@ def score_of(value: Any) -> float | None:
         except OverflowError:
             return math.inf
     return math.nan if value is None else None
+
+
+def scores_of(values: Any) -> NDArray[np.float64]:
+    """What `score_of` says of each, NaN where it is no number; text that is one counts as such."""
+    try:
+        scores = np.array(values, np.float64)
+    except (ValueError, TypeError, OverflowError):
+        scores = np.empty((0, 0))
+    if scores.ndim == 1:
+        return scores
+    found = (score_of(value) for value in values)
+    return np.array([math.nan if one is None else one for one in found])
 
 
 def text_of(value: Any) -> str | None:
@@ -176,8 +221,3 @@ def named_by_file(path: Path, ending: str) -> str:
     """Name of a file without its suffixes and an ending; of its folder, if nothing else is left."""
     stem = re.sub(r"(\.gz)?$", "", path.name).rsplit(".", 1)[0]
     return re.sub(f"{ending}$", "", stem) or path.absolute().parent.name
-
-
-def changed(path: Path) -> str:
-    """When a file was last changed, for logs that do not say when they were written."""
-    return datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat()

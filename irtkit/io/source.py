@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from irtkit.columns import is_long, other_columns
 from irtkit.io.text import layout
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from irtkit.columns import Roles
+    from irtkit.long_table import LongTable
     from irtkit.responses import Columns, Repeats, Words
 
     Choice = str | Sequence[str] | None
@@ -40,6 +41,8 @@ class Source:
     sparse: bool = False
     metric: Choice = None
     filter: Choice = None
+    errors: Literal["missing"] | None = None
+    """Of logs: whether answers that ended in an error are missing where they count as wrong."""
     right: Words = None
     wrong: Words = None
     ignore: Columns = ()
@@ -63,21 +66,12 @@ class Source:
             return self.shape == "long"
         return is_long([header[k] for k in other_columns(header, self.ignore)], self.columns)
 
-    def matrix_of_long(self, table: Any) -> ResponseMatrix:
-        """Response matrix of a long table."""
+    def matrix_of_long(self, *tables: LongTable) -> ResponseMatrix:
+        """Response matrix of long tables, one below the other."""
         if self.keep is not None:
             raise ValueError("keep= names the items of a wide table, but this one is long")
-        respondent, item, response = self.columns
-        return ResponseMatrix.from_long(
-            table,
-            respondent=respondent,
-            item=item,
-            response=response,
-            threshold=self.threshold,
-            right=self.right,
-            wrong=self.wrong,
-            repeats=self.repeats,
-            sparse=self.sparse,
+        return ResponseMatrix.of_long(
+            tables, marking=self.marking, repeats=self.repeats, sparse=self.sparse
         )
 
     def matrix_of_wide(self, table: Any) -> ResponseMatrix:
@@ -122,9 +116,7 @@ class Source:
 
     def refuse_log_settings(self) -> None:
         """Refuse what is for evaluation logs in a table."""
-        for name in ("metric", "filter"):
+        for name in ("metric", "filter", "errors"):
             if getattr(self, name) is not None:
-                raise ValueError(
-                    f"{name}= is for evaluation logs, and this is a table; response= names the "
-                    "column of a long one"
-                )
+                response = "; response= names the column of a long one" * (name != "errors")
+                raise ValueError(f"{name}= is for evaluation logs, and this is a table{response}")

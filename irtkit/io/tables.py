@@ -1,53 +1,40 @@
 """irtkit's own tables in files: what is written reads back equal, to the last bit.
 
-The suffix says the form. ``.parquet`` is for large tables. ``.csv`` is for people, spreadsheets
-and ``pandas.read_csv``: text is quoted and nothing else is, so that ``""`` is empty text and an
-empty cell is missing. In the header, too, the names of text columns are quoted and others are not:
-so ``"007"`` comes back as text, and the cells of the other columns say whether they are integers,
-floats (``3.0``) or True and False. A number column without a filled cell is float; a name that
-needs quotes, because it holds a comma, a quote or a line break, says nothing and the cells decide.
-``.json`` is for other programs, strictly JSON::
+The suffix says the form: ``.parquet`` and ``.feather`` for large tables, or text, which may be
+compressed (``.csv.gz``). ``.csv`` and ``.tsv`` are for people, spreadsheets and
+``pandas.read_csv``: text is quoted and nothing else is, so that ``"007"`` comes back as text and
+``""`` is not missing; what a spreadsheet would run has an apostrophe first
+(`irtkit.io.text.guarded`). ``.json`` is a list of records, ``.jsonl`` a record per line, for
+``pandas.read_json`` and other programs: missing is null, and 1e999 infinite.
 
-    {"format": "irtkit table", "version": 1,
-     "index": {"name": "item", "dtype": "text", "values": ["q1", "q2"]},
-     "columns": [{"name": "difficulty", "dtype": "float", "values": [0.5, null]}]}
-
-with dtype "text", "float", "int" or "bool". A missing value is null (a float that is NaN
-likewise), and an infinite float is the text "inf" or "-inf". The index may have the dtype
-"range" and no values: rows numbered 0, 1, ….
+The first column is the index, labels that are text; where it is nameless and counts the rows, they
+have no labels. In text a column without a value is float, and JSON without a record has no columns.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import json
 import math
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from irtkit.columns import refuse_repeats
-from irtkit.files import open_bytes, open_text, replacing
-from irtkit.io.text import naming, refuse_faults
+from irtkit.files import open_bytes, replacing, replacing_text
+from irtkit.io.json_text import json_document, json_lines
+from irtkit.io.text import batches, guarded, layout, naming, unguarded
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     import pandas as pd
 
-_JSON_START = {"format": "irtkit table", "version": 1}
-_TYPES = {"text": "string", "float": "float64", "int": "int64", "bool": "bool"}
-_KINDS = {name: kind for kind, name in _TYPES.items()}
-
-
-class _Column(NamedTuple):
-    """A column of a table, or the labels of its rows; None where a value or a name is missing."""
-
-    name: Any
-    dtype: str
-    values: list[Any]
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_TEXT = (*_SEPARATORS, ".json", ".jsonl")
+_PACKED = tuple(f"{ending}.gz" for ending in _TEXT)
+TABLE_ENDINGS = (*_TEXT, *_PACKED, ".parquet", ".feather")
 
 
 def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
@@ -59,7 +46,8 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         Columns of text, float64, int64 or bool; the index holds text labels, or is the default
         one without a name.
     path
-        The file; its suffix (.csv, .parquet or .json) says the form.
+        The file; its suffix says the form: .csv, .tsv, .json or .jsonl, each perhaps with .gz
+        after it, .parquet or .feather.
 
     Raises
     ------
@@ -82,22 +70,27 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     ...     write_table(items, path)
     ...     print(path.read_text(), end="")
     ...     read_table(path).equals(items)
-    "item",difficulty,"status"
+    "item","difficulty","status"
     "007",0.1,"ok"
     "NA",,"no variance"
     True
     """
     file = Path(path)
-    suffix = _suffix(file)
     with naming(file):
-        index, columns = _checked(frame)
+        form, names = _form(file), _checked(frame)
+    if form in _TEXT:
+        write = _to_csv if form in _SEPARATORS else _to_json
+        with replacing_text(file) as text:
+            text.writelines(write(names, frame.itertuples(name=None), form))
+        return
     with replacing(file) as temporary:
-        if suffix == ".parquet":
+        if form == ".parquet":
             frame.to_parquet(temporary)
-            return
-        lines = _to_csv(index, columns) if suffix == ".csv" else _to_json(index, columns)
-        with temporary.open("w", encoding="utf-8", newline="") as text:
-            text.writelines(lines)
+        else:
+            import pyarrow as pa
+            import pyarrow.feather
+
+            pyarrow.feather.write_feather(pa.Table.from_pandas(frame), temporary)
 
 
 def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -106,8 +99,8 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     Parameters
     ----------
     path
-        The file; its suffix (.csv, .parquet or .json) says the form. CSV by another program is
-        read by the same rule, with its first column as the index.
+        The file; its suffix says the form. Text by another program is read by the same rule, with
+        its first column as the index.
 
     Raises
     ------
@@ -120,181 +113,140 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     import pandas as pd
 
     file = Path(path)
-    suffix = _suffix(file)
     with naming(file):
-        if suffix == ".parquet":
-            with open_bytes(file) as handle:
-                return pd.read_parquet(handle)
-        if suffix == ".csv":
-            refuse_faults(file, ",")
-        with open_text(file) as text:
-            content = text.read()
-        return _from_csv(content) if suffix == ".csv" else _from_json(content)
+        form = _form(file)
+        if form in _TEXT:
+            return _indexed(_from_csv(file) if form in _SEPARATORS else _from_json(file, form))
+        read = pd.read_parquet if form == ".parquet" else pd.read_feather
+        with open_bytes(file) as handle:
+            try:
+                return read(handle)
+            except (OSError, MemoryError) as error:  # as pyarrow calls what it cannot make out
+                raise ValueError(f"the data cannot be read: {error}") from error
 
 
-def _suffix(file: Path) -> str:
-    suffix = file.suffix.lower()
-    if suffix not in {".csv", ".parquet", ".json"}:
-        raise ValueError(f"{file.name}: a table is .csv, .parquet or .json, got {suffix!r}")
-    return suffix
+def _form(file: Path) -> str:
+    """Suffix of a table, without that of compressed text."""
+    name = file.name.lower()
+    if not name.endswith(TABLE_ENDINGS):
+        raise ValueError(f"a table is {', '.join(TABLE_ENDINGS)}, got {file.suffix!r}")
+    return Path(name.removesuffix(".gz")).suffix
 
 
-def _checked(frame: pd.DataFrame) -> tuple[_Column | None, list[_Column]]:
-    """Labels of the rows, None where they are numbered 0, 1, …, and columns as plain values."""
+def _checked(frame: pd.DataFrame) -> list[str]:
+    """Names of the index and the columns of a frame that reads back equal."""
     import pandas as pd
 
-    names, index = frame.columns, frame.index
-    if not all(isinstance(name, str) for name in names) or names.name is not None:
+    def is_text(values: Any) -> bool:
+        return pd.api.types.infer_dtype(values, skipna=True) in {"string", "empty"}
+
+    index = frame.index
+    names: list[Any] = ["" if index.name is None else index.name, *frame.columns]
+    if not all(isinstance(name, str) for name in names) or frame.columns.name is not None:
         raise ValueError("the columns of a table must have names that are text, and no heading")
     refuse_repeats(names)
-    columns = []
-    for name in names:
-        dtype, values = _plain(frame[name])
-        if dtype is None:
+    for name, column in frame.items():
+        if str(column.dtype) not in {"float64", "int64", "bool"} and not is_text(column):
             raise ValueError(
-                f"column {name!r} is {frame[name].dtype}; "
+                f"column {name!r} is {column.dtype}; "
                 "a column of a table is text, float64, int64 or bool"
             )
-        columns.append(_Column(name, dtype, values))
-    if index.identical(pd.RangeIndex(len(index))):
-        return None, columns
-    dtype, labels = _plain(index)
-    if dtype != "text" or not isinstance(index.name, str | None):
+    labelled = is_text(index) and not index.hasnans
+    if not (labelled or index.identical(pd.RangeIndex(len(index)))):
         raise ValueError(
-            "the index of a table must be text labels with a name that is text, or the default "
+            "the index of a table must be text labels, none of them missing, or the default "
             f"0, 1, … without a name; got {index.dtype} named {index.name!r}"
         )
-    if None in labels:
-        raise ValueError("the index of a table has a missing label")
-    return _Column(index.name, dtype, labels), columns
+    return names
 
 
-def _plain(values: pd.Series[Any] | pd.Index[Any]) -> tuple[str | None, list[Any]]:
-    """Kind of the values, None where a table has none such, and the values as Python has them."""
+def _to_csv(names: list[str], rows: Iterable[Any], form: str) -> Iterator[str]:
+    for row in itertools.chain([names], rows):
+        yield _SEPARATORS[form].join(map(quoted, row)) + "\n"
+
+
+def quoted(value: Any) -> str:
+    """Cell of a value in CSV: text in quotes, a missing value as nothing."""
+    if isinstance(value, str):
+        return '"' + guarded(value).replace('"', '""') + '"'
+    return "" if value is None or math.isnan(value) else repr(value)
+
+
+def _to_json(names: list[str], rows: Iterable[Any], form: str) -> str:
+    """Records of the rows, each on a line of its own."""
+    keys = [json.dumps(name, ensure_ascii=False) for name in names]
+    pairs = (map(": ".join, zip(keys, map(_value, row), strict=True)) for row in rows)
+    records = [f"{{{', '.join(of_row)}}}" for of_row in pairs]
+    lines = "\n".join([*records, ""]), "[" + ",\n ".join(records) + "]\n"
+    return lines[form == ".json"]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "null" if math.isnan(value) else f"{math.copysign(1, value):.0f}e999"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _from_csv(file: Path) -> pd.DataFrame:
+    """Table whose quoted columns, and labels, are text; what others are, their cells say.
+
+    pyarrow does not tell what was quoted, but nothing that was is null: so a column is not if its
+    first value can be.
+    """
     import pyarrow as pa
 
-    try:
-        array = pa.array(values, from_pandas=True)
-    except pa.ArrowException:
-        return None, []
-    is_text = str(array.type) in {"string", "large_string", "null"}
-    return "text" if is_text else _KINDS.get(str(values.dtype)), array.to_pylist()
+    separator, names = layout(file)
+    refuse_repeats(names)
+    text = pa.schema([(name, pa.string()) for name in names])
+
+    def table(*null: str) -> Any:
+        how: Any = {"null_values": ["", *null], "quoted_strings_can_be_null": False}
+        return pa.Table.from_batches(batches(file, separator, names, **how)).cast(text)
+
+    cells = typed = table()
+    firsts = (column.drop_null()[:1].to_pylist() for column in cells.columns)
+    plain = table(*itertools.chain.from_iterable(firsts))
+    for k, column in enumerate(cells.columns):
+        if column.null_count < plain[k].null_count or column.null_count == len(column):
+            typed = typed.set_column(k, names[k], _typed(column))
+    if names[0] or typed[0].to_pylist() != [*range(len(cells))]:
+        typed = typed.set_column(0, names[0], cells[0])
+    return typed.rename_columns([*map(unguarded, names)]).to_pandas()  # type: ignore[no-any-return]
 
 
-def _frame(name: str | None, labels: Any, names: Sequence[str], columns: list[Any]) -> pd.DataFrame:
-    """Data frame of arrays of pyarrow; rows are numbered where there are no labels."""
+def _typed(column: Any) -> Any:
+    """Column of text as numbers, or as True and False, if all of its values are."""
+    import pyarrow as pa
+
+    for kind in ("int64", "float64", "bool"):
+        with suppress(pa.ArrowInvalid):
+            if kind == "float64" or column.null_count == 0 < len(column):
+                return column.cast(kind)
+    return column
+
+
+def _from_json(file: Path, form: str) -> pd.DataFrame:
     import pandas as pd
 
-    refuse_repeats(names)
-    if labels is not None and labels.null_count:
-        row = labels.to_pylist().index(None) + 1
-        raise ValueError(f"row {row} has no label in the index, the first column of a CSV")
-    frame = pd.DataFrame(
-        {key: column.to_pandas().array for key, column in zip(names, columns, strict=True)},
-        index=None if labels is None else pd.Index(labels.to_pandas()),
-    )
-    return frame.rename_axis(name or None)
+    lines = form == ".jsonl"
+    records = [record for _, record in json_lines(file)] if lines else json_document(file)
+    if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
+        raise ValueError("a table in JSON is a list of records")
+    frame = pd.DataFrame(records)
+    return frame.astype(dict.fromkeys(frame.columns[frame.isna().all()], "float64"))
 
 
-def _to_csv(index: _Column | None, columns: list[_Column]) -> Iterator[str]:
-    """Lines of the table, each with its line ending."""
-    header = ["" if index is None else _cell(index.name or "")]
-    for name, dtype, _ in columns:
-        header.append(_cell(name) if dtype == "text" or _needs_quotes(name) else name)
-    yield ",".join(header) + "\n"
-    labels = itertools.count() if index is None else index.values
-    for label, *row in zip(labels, *(column.values for column in columns), strict=False):
-        yield ",".join(map(_cell, (label, *row))) + "\n"
+def _indexed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Table with its first column as index, or without it where that only counts the rows."""
+    import pandas as pd
 
-
-def _cell(value: object) -> str:
-    if isinstance(value, str):
-        return '"' + value.replace('"', '""') + '"'
-    return "" if value is None else repr(value)
-
-
-def _needs_quotes(name: str) -> bool:
-    return not set(name).isdisjoint(',"\r\n')
-
-
-def _from_csv(content: str) -> pd.DataFrame:
-    import pyarrow.csv
-
-    names, text = _header(content)
-    data = content.encode()
-    positions = [str(k) for k in range(len(names))]
-    types = {k: "string" for k, is_text in zip(positions, text, strict=True) if is_text}
-    table = pyarrow.csv.read_csv(
-        pyarrow.py_buffer(data),
-        pyarrow.csv.ReadOptions(
-            column_names=positions, skip_rows_after_names=1, block_size=len(data) + 1
-        ),
-        pyarrow.csv.ParseOptions(newlines_in_values=True),
-        pyarrow.csv.ConvertOptions(
-            column_types={"0": "string"} | types,
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        ),
-    )
-    labels, *columns = table.columns
-    columns = [c.cast("float64") if pyarrow.types.is_null(c.type) else c for c in columns]
-    if not (names[0] or text[0]) and labels.to_pylist() == [str(k) for k in range(len(labels))]:
-        labels = None
-    return _frame(names[0], labels, names[1:], columns)
-
-
-def _header(content: str) -> tuple[list[str], list[bool]]:
-    """Names in the first row, and whether each is in quotes that it would not need."""
-    names = next(csv.reader(io.StringIO(content, newline=""), strict=True), [])
-    if not names:
-        raise ValueError("the table is empty: it has no header")
-    text: list[bool] = []
-    position = 0
-    for name in names:
-        quoted = content.startswith('"', position)
-        text.append(quoted and not _needs_quotes(name))
-        position += len(_cell(name) if quoted else name) + 1
-    return names, text
-
-
-def _to_json(index: _Column | None, columns: list[_Column]) -> list[str]:
-    """The layout of this module's docstring, a column per line."""
-    labels = {"name": None, "dtype": "range"} if index is None else index._asdict()
-    lines = []
-    for column in columns:
-        values = [str(v) if v in {math.inf, -math.inf} else v for v in column.values]
-        lines.append(f"\n  {_dump(column._replace(values=values)._asdict())}")
-    start = f'{_dump(_JSON_START)[:-1]},\n "index": {_dump(labels)},\n "columns": ['
-    return [start, ",".join(lines), "]}\n"]
-
-
-def _dump(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
-def _from_json(content: str) -> pd.DataFrame:
-    record = json.loads(content)
-    if not isinstance(record, dict) or not _JSON_START.items() <= record.items():
-        raise ValueError(f"the file is not a table of irtkit, which begins with {_JSON_START}")
-    try:
-        index, columns = record["index"], record["columns"]
-        labels = None if index["dtype"] == "range" else _json_array(**index)
-        names = [column["name"] for column in columns]
-        return _frame(index["name"], labels, names, [_json_array(**column) for column in columns])
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"the table is not laid out as it should be: {error!r}") from error
-
-
-def _json_array(name: str, dtype: str, values: list[Any]) -> Any:
-    import pyarrow as pa
-
-    if dtype == "float":
-        values = [float(value) if value in {"inf", "-inf"} else value for value in values]
-    try:
-        array = pa.array(values, _TYPES[dtype])
-    except (KeyError, pa.ArrowException):
-        array = None
-    if array is None or array.to_pylist() != values:  # 1.5 would become the integer 1
-        raise ValueError(f"{name!r} must be values of the kind it states, {dtype!r}")
-    return array
+    if frame.shape[1] == 0:
+        return frame
+    labels = frame.pop(frame.columns[0])
+    if labels.name == "" and labels.tolist() == [*range(len(frame))]:
+        return frame
+    if labels.isna().any():
+        row = int(labels.isna().argmax()) + 1
+        raise ValueError(f"row {row} has no label in the index, the first column")
+    index = pd.Series(labels.map(str), dtype="str").array
+    return frame.set_axis(pd.Index(index, name=labels.name or None))

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 from irtkit.calibration.result import FitResult
 from irtkit.calibration.summary import folded, silent_items
 from irtkit.checks import check_type
-from irtkit.printed import plain, printable, table_of
+from irtkit.printed import WIDTH, plain, printable, shortened, table_of
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects.families import linked, similar_respondents
 from irtkit.suspects.flags import FLAT, flagged, negatives
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     import pandas as pd
     from rich.console import Group
     from rich.table import Table
@@ -27,6 +29,7 @@ _COLUMNS = (
     *("p_negative", "wrong_key", "discrimination", "average_error"),
     *("strong_answer", "marked_right", "reasons"),
 )
+_TEXTS = ("text", "target")
 _LEGEND = (
     "p negative: probability that the slope is below 0, by how the item follows the share right, "
     "and by what all items show; wrong key: log of how many times likelier the responses are if "
@@ -76,10 +79,11 @@ class Audit:
         first, further = self.summary[:n_first], self.summary[n_first:]
         parts: list[Any] = [Text(printable(sentence)) for sentence in first]
         if top and len(self.items):
-            table, n_shown = self._table(top)
+            table, n_shown, texts = self._table(top)
             parts += [Text(), table]
             if more := len(self.items) - n_shown:
                 parts.append(Text(f"… and {more} more"))
+            parts += [Text(), *map(Text, texts)] if texts else []
             parts += [Text(), Text(self._legend(), style="dim")]
         if further and all_sentences:
             parts += [Text(), *(Text(printable(sentence)) for sentence in further)]
@@ -92,12 +96,18 @@ class Audit:
         flat = bool(self.items["reasons"].str.contains(FLAT).any())
         return _LEGEND + _SHALLOW_LEGEND * shallow + _FLAT_LEGEND * flat
 
-    def _table(self, top: int) -> tuple[Table, int]:
-        """The worst suspects, those answered alike in one row, and how many items these are."""
-        columns = [name for name in _COLUMNS if name in self.items]
+    def _table(self, top: int) -> tuple[Table, int, list[str]]:
+        """The worst suspects, those alike in one row, how many these are, and what they ask."""
+        columns = [name for name in (*_COLUMNS, *_TEXTS) if name in self.items]
         rows, n_shown = folded(self.items[columns], self.result.alike, top)
-        headed = rows.rename(columns=_HEADINGS)
-        return table_of(headed, ["reasons"], red=negatives(rows)), n_shown
+        texts = rows[[name for name in _TEXTS if name in rows]]
+        headed = rows.drop(columns=texts.columns).rename(columns=_HEADINGS)
+        table = table_of(headed, ["reasons"], red=negatives(rows))
+        return (
+            table,
+            n_shown,
+            [line for line in map(_asked, rows.index, texts.to_dict("records")) if line],
+        )
 
     def __str__(self) -> str:
         return plain(self.shown())
@@ -174,6 +184,15 @@ def _headline(suspects: pd.DataFrame, n_items: int) -> str:
     listed = ", ".join(f"{n} {reason}" for reason, n in counts.items())
     found = f"{len(suspects)} of {n_items} items {'is' if len(suspects) == 1 else 'are'} suspect"
     return found + (f": {listed}." if listed else ".")
+
+
+def _asked(label: str, known: dict[Hashable, Any]) -> str:
+    """What an item asks and what is right, in one line; empty where neither is known."""
+    text, target = (
+        " ".join(one.split()) if isinstance(one := known.get(name), str) else "" for name in _TEXTS
+    )
+    right = f" → {shortened(target)}" if target else ""
+    return shortened(f"{label}: {text}", WIDTH - len(right)) + right if text or target else ""
 
 
 def _alike(pairs: pd.DataFrame) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_type
+from irtkit.responses import item_texts
 from irtkit.signs import FALSE_DISCOVERY_RATE, called_negative
 from irtkit.suspects.answers import strong_answers
 from irtkit.suspects.families import clustered_share, family_codes
@@ -90,7 +91,8 @@ def flag_items(
         are, in standard errors), discrimination, discrimination_se, difficulty, average_error,
         n_responses; with ``predictions`` also strong_answer, strong_share (of the ablest quarter
         of respondents, who gave it) and marked_right (the answer that counts as right; missing
-        where none or several do).
+        where none or several do); last text and target, what an item asks and what is right, where
+        ``result.responses.item_table`` has them.
 
         p_negative judges trends with how many items respondents get right, by
         :mod:`irtkit.signs`, and so is the same for every model. Respondents that answer alike
@@ -184,7 +186,10 @@ def flagged(
     if answers is not None:
         reasons["the strong agree on another answer"] = answers.pop("another").to_numpy()
     table = _table(result, verdict, trend, reasons)
-    return (table if answers is None else table.join(answers)), cautions
+    for further in (answers, item_texts(result.responses)):
+        if further is not None:
+            table = table.join(further)
+    return table, cautions
 
 
 def check_thresholds(*, fdr: float, extreme_difficulty: float, chance: float | None) -> None:

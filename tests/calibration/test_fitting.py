@@ -445,6 +445,8 @@ def test_a_fixed_grid_that_is_too_coarse_shows_in_the_quadrature_error() -> None
         ({"max_iterations": 2.5}, ValueError, "max_iterations"),
         ({"max_iterations": 0}, ValueError, "max_iterations"),
         ({"responses": 0}, TypeError, "ResponseMatrix"),
+        ({"metrics": 3}, TypeError, "metrics must be a table"),
+        ({"higher_is_better": ["f1"]}, ValueError, "higher_is_better= is for metrics="),
     ],
 )
 def test_wrong_arguments_are_refused_by_name(

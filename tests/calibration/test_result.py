@@ -225,6 +225,44 @@ def test_tables_of_a_fit_read_back_equal(result: FitResult, tmp_path: Path, suff
         pd.testing.assert_frame_equal(back, table, check_exact=True)
 
 
+def test_metrics_add_a_column_and_change_nothing_else(tmp_path: Path) -> None:
+    items = ItemParameters.from_difficulty(np.ones(4), [-1.0, 0.0, 0.5, 1.0])
+    responses = simulate_responses(items, np.linspace(-2, 2, 20), seed=0)
+    rows = [(who, "item-1", 1.0) for who in responses.respondents[:3]]
+    rows += [(responses.respondents[0], f"item-{k}", k / 2) for k in (2, 3)]
+    table = pd.DataFrame(rows, columns=["respondent", "item", "seconds"])
+    plain = fit(responses, "1PL")
+    result = fit(responses, "1PL", metrics=table, higher_is_better={"seconds": False})
+    scores = result.items.pop("quality_standard")
+    assert "quality_standard" not in plain.items
+    pd.testing.assert_frame_equal(result.items.drop(columns="quality_standard"), plain.items)
+    columns = list(result.items)
+    assert columns[columns.index("average_error") :][:3] == [
+        *("average_error", "expected_error", "quality_standard")
+    ]
+    assert scores.tolist() == pytest.approx([0, 0, 1, np.nan], nan_ok=True)  # item-1: 1, 1, 1.5
+    said = "by seconds (lower is better); 1 of 4 items have no score"
+    assert said in " ".join(str(result).split())
+    result.save(tmp_path / "r.npz")
+    again = load(tmp_path / "r.npz")
+    pd.testing.assert_frame_equal(again.items, result.items)
+    assert again.settings == result.settings
+    assert str(again) == str(result)
+
+
+def test_metrics_of_responses_come_back_from_a_file_with_them(tmp_path: Path) -> None:
+    rows = [("a", "q2", "time", 1.5), ("b", "q1", "cost", 2.0), ("a", "q1", "time", 3.0)]
+    metrics = pd.DataFrame(rows, columns=["respondent", "item", "metric", "value"])
+    responses = ResponseMatrix([[1, 0], [0, 1]], ["a", "b"], ["q1", "q2"])
+    responses = add_synthetic(responses.with_tables(metrics=metrics), ("always-right",))
+    with pytest.warns(UserWarning, match="only 2 respondents"):
+        result = fit(responses, "1PL", metrics="time", higher_is_better=[])
+    assert result.items["quality_standard"].tolist() == [1, 0]
+    result.save(tmp_path / "r.npz")
+    kept = load(tmp_path / "r.npz").responses.metrics
+    pd.testing.assert_frame_equal(kept, responses.metrics)
+
+
 def test_the_summary_says_what_was_fitted(result: FitResult) -> None:
     text = str(result)
     assert "2PL fitted to 60 respondents and 1 synthetic × 8 items" in text

@@ -70,7 +70,7 @@ def inspect_sample(item: Any, value: Any, epoch: int = 1, **fields: Any) -> dict
     return {"id": item, "epoch": epoch, **asked, **scored, **failed, **fields}
 
 
-def inspect_header(**fields: Any) -> dict[str, Any]:
+def inspect_header(status: str = "success", **fields: Any) -> dict[str, Any]:
     """Header of an Inspect log of the task sums."""
     evaluation = {
         "task": "sums",
@@ -80,7 +80,7 @@ def inspect_header(**fields: Any) -> dict[str, Any]:
         "config": {"epochs": 1},
         "packages": {"inspect_ai": "0.3.100"},
     }
-    return {"version": 2, "status": "success", "eval": evaluation | fields}
+    return {"version": 2, "status": status, "eval": evaluation | fields}
 
 
 def write_inspect(
@@ -200,6 +200,15 @@ def write_swe_bench(folder: Path, **fields: Any) -> Path:
     } | fields
     path = folder / "org__gpt-4.1.run.json"
     path.write_text(json.dumps(report, indent=4))
+    return path
+
+
+def write_submission(folder: Path, name: str = "20240101_gpt", **lists: list[str]) -> Path:
+    """Results of a submission to SWE-bench's leaderboard."""
+    path = folder / name / "results" / "results.json"
+    path.parent.mkdir(parents=True)
+    default = {"no_generation": ["b"], "no_logs": ["c"], "resolved": ["a"]}
+    path.write_text(json.dumps(lists or default, indent=2))
     return path
 
 

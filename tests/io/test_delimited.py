@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irtkit.io import delimited, read_responses
+from irtkit.io import read_responses, text
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
@@ -88,6 +88,17 @@ def test_any_matrix_comes_back_from_either_shape(
         for rows_of in (_wide_rows, _long_rows):
             path.write_text(_table(rows_of(responses)), encoding="utf-8", newline="")
             assert read_responses(path) == responses
+
+
+def test_guarded_labels_are_read_as_they_were(file: Callable[..., Path]) -> None:
+    labels, items = ("=1", "x"), ("@q", "-q")
+    for content in (
+        "model,'@q,'-q\n'=1,1,0\nx,0,1\n",
+        "model,'@q,'-q\n'=1,ok,no\nx,no,ok\n",
+        "model,item,right\n'=1,'@q,1\n'=1,'-q,0\nx,'@q,0\nx,'-q,1\n",
+    ):
+        words = {"right": "ok"} if "ok" in content else {}
+        assert read_responses(file(content), **words) == ResponseMatrix(np.eye(2), labels, items)
 
 
 @pytest.mark.parametrize("corner", ["", "respondent", "Respondent", "model", "subject_id"])
@@ -198,7 +209,7 @@ def test_columns_of_a_long_table_may_be_named(file: Callable[..., Path]) -> None
 @pytest.fixture
 def long_rows(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Rows of a long table of several blocks, all right."""
-    monkeypatch.setattr(delimited, "_BLOCK_BYTES", 2**16)
+    monkeypatch.setattr(text, "_BLOCK_BYTES", 2**16)
     return [f"respondent {k % 7},item {k // 7},1\n" for k in range(12_000)]
 
 
@@ -256,3 +267,24 @@ def test_a_long_table_may_be_kept_sparse(file: Callable[..., Path], repeats: Any
     responses = read_responses(path, repeats=repeats, sparse=True)
     assert responses.is_sparse
     assert responses == read_responses(path, repeats=repeats)
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(data=st.data())
+def test_damage_gives_a_matrix_or_one_error_with_the_name(data: st.DataObject) -> None:
+    tables = (
+        b'model,q1,"q,2",q3\r\n007,1,0,NA\r\n"x\ny",0,1,1\r\nNA,,1,0\n',
+        b'model;item;correct;note\n007;a;1;"long; text"\n\'=1;b;1;x\n007;b;0;y\n',
+    )
+    content = bytearray(data.draw(st.sampled_from(tables)))
+    words = [*(b'"', b",", b"\n", b"\r", b"\0", b"\xff", b"\xef\xbb\xbf", b"9" * 400, b"'=", b"")]
+    for _ in range(data.draw(st.integers(1, 4))):
+        start, end = sorted(data.draw(st.integers(0, len(content))) for _ in range(2))
+        content[start : min(end, start + 5)] = data.draw(st.sampled_from(words))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "results.csv")
+        path.write_bytes(content)
+        try:
+            assert isinstance(read_responses(path), ResponseMatrix)
+        except ValueError as error:
+            assert str(error).startswith("results.csv: ")  # noqa: PT017 - either is right

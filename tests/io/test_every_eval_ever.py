@@ -64,6 +64,22 @@ def test_several_lines_of_one_sample_are_repeats(tmp_path: Path, make: Any) -> N
     assert read_responses(path, repeats="count").trials.tolist() == [[2]]
 
 
+def test_version_0_2_has_no_results_to_choose_from(tmp_path: Path, make: Any) -> None:
+    fields = {"schema_version": "0.2.1", "evaluation_id": "None_samples", "metadata": None}
+    records = []
+    for item, score in (("id1", 0.0), ("id2", 1.0), ("id3", 1.0)):
+        record = make.every_eval_ever_record(item, **fields, **evaluation(score, correct=score > 0))
+        del record["evaluation_result_id"]
+        record["input"] |= {"formatted": None, "choices": ["1", "2"]}
+        records.append(record | {"error": "timeout" if item == "id3" else None})
+    path = make.write_every_eval_ever(tmp_path, records)
+    with pytest.warns(UserWarning, match="1 failed"):
+        responses = read_responses(path)
+    assert responses.items == ("sums/id1", "sums/id2", "sums/id3")
+    assert responses.values.tolist() == [[0, 1, -1]]
+    assert responses.item_table["choices"].tolist() == ["1 | 2"] * 3
+
+
 def test_a_file_may_hold_several_models_and_evaluations(tmp_path: Path, make: Any) -> None:
     records = [
         make.every_eval_ever_record("a", model_id=model, evaluation_name=task)
@@ -85,7 +101,7 @@ def test_what_is_known_of_the_model_comes_from_the_summary(tmp_path: Path, make:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"schema_version": "0.2.1"}, "schema_version is '0.2.1'; 0.3 is read"),
+        ({"schema_version": "0.1.0"}, "schema_version is '0.1.0'; 0.2 and 0.3 are read"),
         ({"model_id": None}, "model_id must be text"),
         ({"evaluation": None}, "'evaluation' must be an object"),
         ({"evaluation": {"score": "high"}}, "is_correct and score must be numbers"),

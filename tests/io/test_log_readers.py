@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from irtkit.io import open_llm, read_responses
+from irtkit.io.overview import overview
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,6 +126,74 @@ class TestSweBench:
         responses = read_responses(tmp_path)
         assert responses.respondents == ("org/gpt",)
         assert responses.values.tolist() == [[1, 0]]
+
+    def test_errors_are_wrong_or_missing(self, tmp_path: Path, make: Any) -> None:
+        path = make.write_swe_bench(tmp_path, error_ids=["b"], incomplete_ids=[])
+        assert read_responses(path).values.tolist() == [[1, 0]]
+        assert read_responses(path, errors="missing").values.tolist() == [[1, -1]]
+        with pytest.raises(ValueError, match="errors must be 'missing' or None, got 'wrong'"):
+            read_responses(path, errors="wrong")  # type: ignore[arg-type]
+        said = "an error and count as wrong: 1 (--errors missing leaves them out)"
+        assert said in str(overview(path))
+
+    def test_reports_of_one_run_count_once(self, tmp_path: Path, make: Any) -> None:
+        make.write_swe_bench(tmp_path, incomplete_ids=[])
+        folder = tmp_path / "logs" / "run_evaluation" / "run" / "org__gpt-4.1" / "a"
+        folder.mkdir(parents=True)
+        (folder / "report.json").write_text('{"a": {"patch_is_None": false, "resolved": true}}')
+        with pytest.warns(UserWarning, match="retries or parts of a run .*: report.json"):
+            counted = read_responses(tmp_path, repeats="count")
+        assert (counted.items, counted.trials.tolist()) == (
+            ("swe-bench/a", "swe-bench/b"),
+            [[1, 1]],
+        )
+        assert read_responses(tmp_path / "logs").values.tolist() == [[1]]
+
+    def test_what_a_submission_does_not_name_others_do(self, tmp_path: Path, make: Any) -> None:
+        split = tmp_path / "verified"
+        make.write_submission(split, "20240101_one")
+        make.write_submission(split, "20240202_two", resolved=["b", "d"], no_generation=[])
+        responses = read_responses(tmp_path)
+        assert responses.respondents == ("20240101_one", "20240202_two")
+        assert responses.items == tuple(f"swe-bench/{one}" for one in "abcd")
+        assert responses.values.tolist() == [[1, 0, 0, 0], [0, 1, 0, 1]]
+        without = read_responses(tmp_path, errors="missing")
+        assert without.values.tolist() == [[1, 0, -1, 0], [0, 1, 0, 1]]
+        alone = tmp_path / "verified" / "20240202_two"
+        assert read_responses(alone).values.tolist() == [[0, 1, 0, 1]]
+        shutil.rmtree(tmp_path / "verified" / "20240101_one")
+        with pytest.warns(UserWarning, match="20240202_two/results/results.json names what was re"):
+            assert read_responses(alone).values.tolist() == [[1, 1]]
+
+    @pytest.mark.parametrize(
+        ("resolved", "said"), [(False, "none of the 20"), (True, "all of the")]
+    )
+    def test_a_report_without_any_contrast_is_asked_about(
+        self, tmp_path: Path, resolved: bool, said: str
+    ) -> None:
+        path = tmp_path / "per_instance_details.json"
+        path.write_text(json.dumps({f"i{k}": {"resolved": resolved} for k in range(20)}))
+        with pytest.warns(UserWarning, match=f"{said} .*is the report whole"):
+            read_responses(path)
+
+    def test_a_submission_to_two_splits_ran_twice(self, tmp_path: Path, make: Any) -> None:
+        for split in ("lite", "verified"):
+            make.write_submission(tmp_path / split, resolved=["a"], no_generation=[split])
+            make.write_submission(tmp_path / split, "20240202_two", resolved=["b"], no_logs=[])
+        with pytest.raises(ValueError, match="ran several times on task 'swe-bench'"):
+            read_responses(tmp_path)
+        assert read_responses(tmp_path, repeats="last").n_respondents == 2
+
+    def test_details_that_contradict_the_results_are_named(self, tmp_path: Path) -> None:
+        folder = tmp_path / "20240101_gpt"
+        (folder / "results").mkdir(parents=True)
+        (folder / "results" / "results.json").write_text('{"resolved": ["a"], "no_logs": []}')
+        (folder / "per_instance_details.json").write_text('{"a": {"resolved": false}}')
+        with (
+            pytest.warns(UserWarning, match="differ on whether 1 instances are resolved"),
+            pytest.warns(UserWarning, match="and there are none|retries or parts"),
+        ):
+            assert read_responses(folder).values.tolist() == [[0]]
 
     def test_details_of_a_submission_go_by_its_folder(self, tmp_path: Path) -> None:
         folder = tmp_path / "20240101_gpt"

@@ -1,4 +1,4 @@
-"""Claims about the studies of logs: damages are survived, reading is timed."""
+"""Claims about the studies of files: damages are survived, reading is timed."""
 
 from __future__ import annotations
 
@@ -23,3 +23,15 @@ def test_reading_a_million_samples_is_timed(tmp_path: Path) -> None:
     records = json.loads(out.read_text())["records"]
     assert [record["format"] for record in records] == ["lm-eval", "every-eval-ever"]
     assert all((record["systems"], record["items"]) == (3, 20) for record in records)
+
+
+def test_reading_a_long_table_is_timed_beside_pyarrow(tmp_path: Path) -> None:
+    out = tmp_path / "figures.json"
+    study = [STUDY.with_name("read_long.py"), "--systems", "3", "--items", "20", "--rounds", "1"]
+    subprocess.run([sys.executable, *study, "--out", out], capture_output=True, check=True)
+    records = json.loads(out.read_text())["records"]
+    assert [(record["form"], record["reader"]) for record in records] == [
+        *(("parquet", "pyarrow"), ("parquet", "irtkit")),
+        *(("csv", "pyarrow"), ("csv", "irtkit")),
+    ]
+    assert {record["rows"] for record in records} == {60}

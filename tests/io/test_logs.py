@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from irtkit.io import read_responses
+from irtkit.io.overview import overview
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -114,7 +116,7 @@ def test_several_metrics_or_filters_are_an_error_that_lists_them(tmp_path: Path,
         read_responses(path, metric=["f1", "acc"])
 
 
-@pytest.mark.parametrize("repeats", ["error", "count", "first", "mean>=0.5"])
+@pytest.mark.parametrize("repeats", ["error", "count", "first", "last", "mean>=0.5"])
 def test_filters_are_never_taken_for_repeats(tmp_path: Path, make: Any, repeats: str) -> None:
     records = [
         make.lm_eval_record(item, filter=name, exact_match=float(name == "flexible" and item == 0))
@@ -158,6 +160,7 @@ def test_repeats_are_counted_or_one_of_them_where_that_is_said(tmp_path: Path, m
     assert counted.successes.tolist() == [[2, 1]]
     assert counted.trials.tolist() == [[3, 1]]
     assert read_quietly(path, repeats="first").values.tolist() == [[0, 1]]
+    assert read_quietly(path, repeats="last").values.tolist() == [[1, 1]]
     assert read_quietly(path, repeats="mean>=0.5").values.tolist() == [[1, 1]]
     assert read_quietly(path, repeats="mean>=0.7").values.tolist() == [[0, 1]]
     assert read_quietly(path, repeats="count", sparse=True) == counted
@@ -177,14 +180,80 @@ def test_the_same_item_with_another_hash_is_an_error(tmp_path: Path, make: Any) 
     assert read_responses(tmp_path).respondents == ("one", "two")
 
 
-def test_of_several_runs_the_newest_counts(tmp_path: Path, make: Any) -> None:
-    times = {"a.eval": "2026-01-02T01:00:00+00:00", "b.eval": "2026-01-02T02:30:00+02:00"}
-    for name, time in times.items():  # b.eval was written at half past midnight in UTC
-        value = "C" if name == "a.eval" else "I"
-        sample = make.inspect_sample("a", value)
-        make.write_inspect(tmp_path, [sample], name=name, created=time)
-    with pytest.warns(UserWarning, match="the newest counts, and these do not: b.eval"):
-        assert read_responses(tmp_path).values.tolist() == [[1]]
+def write_runs(folder: Path, make: Any, runs: dict[str, dict[str, Any]]) -> None:
+    """Runs of one respondent: the value of item a, and of b where there is one."""
+    for name, fields in runs.items():
+        samples = [
+            make.inspect_sample(item, value)
+            for item, value in zip("ab", fields["values"], strict=False)
+        ]
+        status, created = fields.get("status", "success"), fields["created"]
+        make.write_inspect(folder, samples, name=name, created=created, status=status)
+
+
+RUNS = {  # b.eval was written at half past midnight in UTC
+    "a.eval": {"values": "CI", "created": "2026-01-02T01:00:00+00:00"},
+    "b.eval": {"values": "IC", "created": "2026-01-02T02:30:00+02:00"},
+    "c.eval": {"values": "C", "created": "2026-01-02T00:45:00+00:00"},
+}
+
+
+def test_of_several_runs_the_newest_counts_or_what_is_said(tmp_path: Path, make: Any) -> None:
+    write_runs(tmp_path, make, RUNS)
+    with pytest.warns(UserWarning, match=r"the newest counts, .* not: b.eval, c.eval; pass rep"):
+        assert read_responses(tmp_path).values.tolist() == [[1, 0]]
+    counted = read_responses(tmp_path, repeats="count")
+    assert (counted.successes.tolist(), counted.trials.tolist()) == ([[2, 1]], [[3, 2]])
+    assert read_responses(tmp_path, repeats="first").values.tolist() == [[0, 1]]
+    assert read_responses(tmp_path, repeats="last").values.tolist() == [[1, 0]]
+    assert read_responses(tmp_path, repeats="mean>=0.5").values.tolist() == [[1, 1]]
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"created": None}, "the logs do not say which run is the newest"),
+        ({"created": "2026-01-02T01:00:00Z"}, "the logs do not say which run is the newest"),
+        (
+            {"created": "2026-02-02", "status": "error"},
+            r"the newest did not end well \(status error\)",
+        ),
+    ],
+)
+def test_where_the_newest_run_cannot_be_taken_the_choices_are_listed(
+    tmp_path: Path, make: Any, fields: dict[str, Any], why: str
+) -> None:
+    write_runs(tmp_path, make, RUNS | {"d.eval": {"values": "I"} | fields})
+    said = r"'org/gpt' ran several times on task 'sums' \(.*d.eval.*\), and "
+    with pytest.raises(ValueError, match=said + why) as error:
+        read_responses(tmp_path)
+    typed = re.findall(r'"([^"]+)"', str(error.value))
+    assert typed == ["count", "first", "last", "mean>=0.5"]
+    for repeats in typed:
+        assert read_quietly(tmp_path, repeats=repeats).n_items == 2
+    proposed = overview(tmp_path)
+    assert proposed.settings == {"repeats": "count"}
+    assert proposed.tasks
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path, make: Any) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        make.write_inspect(tmp_path / folder, [make.inspect_sample("a", "C", note=folder)])
+    with pytest.raises(
+        ValueError, match=r"\(one/log.eval, two/log.eval\), and the logs do not say"
+    ):
+        read_responses(tmp_path)
+
+
+def test_a_retry_of_a_run_is_no_second_trial(tmp_path: Path, make: Any) -> None:
+    crashed = [make.inspect_sample("a", "C"), make.inspect_sample("b", None)]
+    make.write_inspect(tmp_path, crashed, status="error", task_id="x")
+    again = [make.inspect_sample("a", "C"), make.inspect_sample("b", "I")]
+    make.write_inspect(tmp_path, again, name="retry.eval", task_id="x", created="2027-01-01")
+    with pytest.warns(UserWarning, match="copies, retries .* these do not: log.eval"):
+        counted = read_responses(tmp_path, repeats="count")
+    assert (counted.successes.tolist(), counted.trials.tolist()) == ([[1, 0]], [[1, 1]])
 
 
 def test_runs_on_other_items_of_a_task_are_put_together(tmp_path: Path, make: Any) -> None:
@@ -223,6 +292,15 @@ def test_a_damaged_log_in_a_folder_is_an_error_with_file_and_line(
         read_responses(tmp_path)
 
 
+def test_a_damaged_log_in_a_folder_below_is_found(tmp_path: Path, make: Any) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        path = make.write_lm_eval(tmp_path / folder)
+    path.write_text(path.read_text()[:-40])
+    with pytest.raises(ValueError, match=f"{tmp_path.name}: two/{path.name}: line 3 is not JSON"):
+        read_responses(tmp_path)
+
+
 def test_a_folder_without_logs_says_what_it_holds(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("nothing")
     with pytest.raises(
@@ -258,7 +336,7 @@ def test_a_copy_of_a_log_changes_nothing(log: tuple[str, Path], tmp_path: Path) 
     shutil.copytree(tmp_path, tmp_path / "copy", ignore=shutil.ignore_patterns("copy"))
     after, heard = read_and_listen(tmp_path)
     assert after == before
-    assert "several runs of one respondent" in heard
+    assert "copies, retries or parts of a run that is there" in heard
 
 
 def test_tables_in_a_folder_without_logs_are_put_together(tmp_path: Path) -> None:
@@ -289,6 +367,21 @@ def test_labels_of_several_tasks_may_not_be_the_same(tmp_path: Path, make: Any) 
         path.rename(tmp_path / f"{len(task)}.eval")
     with pytest.raises(ValueError, match="unique labels: 'a/b/c' occurs twice"):
         read_responses(tmp_path)
+
+
+def test_a_list_of_paths_is_read_like_a_folder(
+    tmp_path: Path, make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for model in ("one", "two", "three"):
+        (tmp_path / model).mkdir()
+        make.write_inspect(tmp_path / model, [make.inspect_sample("a", "C")], model=model)
+    paths = [tmp_path / "one", str(tmp_path / "two" / "log.eval")]
+    assert read_responses(paths).respondents == ("one", "two")
+    with pytest.raises(FileNotFoundError, match="four: no such file"):
+        read_responses([*paths, tmp_path / "four"])
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert read_responses("~/th*").respondents == ("three",)
+    assert read_responses(["~/three"]) == read_responses("~/three/log.eval")
 
 
 def test_a_file_that_lies_beside_logs_says_so(tmp_path: Path, make: Any) -> None:

@@ -1,19 +1,12 @@
-"""Matrices put together, and long tables that read back equal."""
+"""Matrices put together."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
 import pandas as pd
 import pytest
 
-from irtkit.io import read_responses
-from irtkit.io.merging import merge_responses, write_long
+from irtkit.io.merging import merge_responses
 from irtkit.responses import ResponseMatrix
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ONE = ResponseMatrix([[1, 0], [0, -1]], ["gpt", "llama"], ["q1", "q2"])
 OTHER = ResponseMatrix([[1, 1]], ["llama"], ["q3", "q2"])
@@ -28,6 +21,24 @@ def test_labels_are_united_and_cells_keep_their_places() -> None:
     assert merge_responses([ONE.to_sparse(), OTHER]) == merged
 
 
+def test_metrics_of_the_answers_are_united_and_the_first_of_several_counts() -> None:
+    def measured(matrix: ResponseMatrix, *rows: tuple[str, str, str, float]) -> ResponseMatrix:
+        columns = ["respondent", "item", "metric", "value"]
+        return matrix.with_tables(metrics=pd.DataFrame(rows, columns=columns))
+
+    one = measured(ONE, ("gpt", "q1", "time", 1.0), ("llama", "q1", "time", 2.0))
+    other = measured(OTHER, ("llama", "q2", "cost", 3.0))
+    again = measured(ONE, ("gpt", "q1", "time", 9.0), ("gpt", "q2", "time", 4.0))
+    merged = merge_responses([one, other, again, ONE], repeats="count").metrics
+    assert merged.astype(object).to_numpy().tolist() == [
+        ["gpt", "q1", "time", 1.0],
+        ["llama", "q1", "time", 2.0],
+        ["llama", "q2", "cost", 3.0],
+        ["gpt", "q2", "time", 4.0],
+    ]
+    assert merge_responses([ONE, OTHER]).metrics is None
+
+
 def test_a_cell_of_several_is_an_error_or_repeats() -> None:
     again = ResponseMatrix([[0]], ["gpt"], ["q1"])
     with pytest.raises(ValueError, match="respondent 'gpt', item 'q1' occurs twice"):
@@ -38,9 +49,11 @@ def test_a_cell_of_several_is_an_error_or_repeats() -> None:
         [[2, 1], [1, 0]],
     )
     assert merge_responses([ONE, again], repeats="first") == ONE
+    assert merge_responses([again, ONE], repeats="last").T.values.tolist() == ONE.T.values.tolist()
     assert merge_responses([ONE, again], repeats="mean>=0.5") == ONE
-    with pytest.raises(ValueError, match="which trial was first"):
-        merge_responses([counted, ONE], repeats="first")
+    for repeats in ("first", "last"):
+        with pytest.raises(ValueError, match=f"which trial was {repeats}"):
+            merge_responses([counted, ONE], repeats=repeats)
     with pytest.raises(ValueError, match="matrices is empty"):
         merge_responses([])
 
@@ -51,20 +64,3 @@ def test_tables_of_items_and_respondents_are_united() -> None:
     merged = merge_responses([ONE.with_tables(texts), OTHER.with_tables(None, families)])
     assert merged.item_table["text"].tolist()[:1] == ["1 + 1?"]
     assert merged.respondent_table["family"].tolist()[1:] == ["llama"]
-
-
-@pytest.mark.parametrize("ending", [".parquet", ".csv"])
-def test_what_is_written_reads_back_equal(tmp_path: Path, ending: str) -> None:
-    path = tmp_path / f"responses{ending}"
-    gaps = ResponseMatrix([[-1, 0, -1], [1, -1, -1]], ["007", "NA"], ["b", 'a "quoted", one', "c"])
-    write_long(gaps, path)
-    assert read_responses(path) == gaps
-    rng = np.random.default_rng(0)
-    tried = rng.integers(0, 4, (5, 7))
-    counted = ResponseMatrix.from_counts(rng.binomial(tried, 0.5), tried)
-    write_long(counted, path)
-    assert read_responses(path, repeats="count") == counted
-    write_long(ONE.to_sparse(), path)
-    assert read_responses(path, sparse=True) == ONE
-    with pytest.raises(ValueError, match=r"must end in .parquet or .csv"):
-        write_long(ONE, tmp_path / "responses.xls")

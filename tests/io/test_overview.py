@@ -62,6 +62,9 @@ def test_a_run_without_scores_says_why_it_cannot_be_fitted(tmp_path: Path, make:
         ("model,q1,q2\na,1,0\nb,0,1\n", ""),
         ("model,q1,q2\na,0.7,0\nb,0,1\n", " --threshold 0.5"),
         ("model,item,correct\na,q,1\na,q,0\n", " --repeats count"),
+        ("model,q1,q2\na,87,12\nb,55,31\n", " --threshold 50"),
+        ("model,q1,q2\na,correct,wrong\nb,wrong,correct\n", " --right correct --wrong wrong"),
+        ("model,q1,q2\na,100,0\nb,0,100\n", " --right 100 --wrong 0"),
     ],
 )
 def test_tables_have_their_command_too(tmp_path: Path, content: str, command: str) -> None:
@@ -70,7 +73,22 @@ def test_tables_have_their_command_too(tmp_path: Path, content: str, command: st
     assert overview(path).command == f"irtkit fit {path}{command}"
 
 
+def test_what_no_message_advises_is_not_proposed(tmp_path: Path) -> None:
+    path = tmp_path / "sizes.csv"
+    path.write_text("model,size\na,700\nb,1300\n")
+    assert overview(path).command == ""
+
+
+def test_tables_in_a_folder_are_looked_at_together(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("model,q1,q2\ngpt,1,0\n")
+    (tmp_path / "b.csv").write_text("model,item,correct\nllama,q2,1\n")
+    found = overview(tmp_path)
+    assert found.formats == {"wide": 1, "long": 1}
+    assert found.command == f"irtkit fit {tmp_path}"
+    assert found.matrix == read_responses(tmp_path)
+
+
 def test_a_folder_of_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("nothing")
-    with pytest.raises(ValueError, match="none of the 1 files is an evaluation log"):
+    with pytest.raises(ValueError, match="none of the 1 files is an evaluation log or a table"):
         overview(tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 from typing import TYPE_CHECKING, Any
 
@@ -133,3 +134,13 @@ def test_a_long_table_may_be_kept_sparse(stored: Callable[..., Path]) -> None:
     responses = read_responses(path, sparse=True)
     assert responses.is_sparse
     assert responses == read_responses(path)
+
+
+def test_damaged_numbers_into_dictionaries_are_one_error(stored: Callable[..., Path]) -> None:
+    rows = [(f"m{k // 20}", f"q{k % 20}", k % 2) for k in range(100)]
+    path = stored(pd.DataFrame(rows, columns=["model", "item", "correct"]), compression="none")
+    whole = path.read_bytes()
+    for at in range(4, 900):
+        path.write_bytes(whole[:at] + b"\xff" + whole[at + 1 :])
+        with contextlib.suppress(ValueError):
+            assert read_responses(path).values.size

@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import pytest
 
-from irtkit.io import read_responses
+from irtkit.io import read_responses, write_responses
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def test_a_wrong_value_is_named_with_its_place(
         (
             AS_TEXT["wide"],
             {"repeats": "sum"},
-            "repeats must be one of error, count, first and mean>=0.5 .*; got 'sum'",
+            "repeats must be one of error, count, first, last and mean>=0.5 .*; got 'sum'",
         ),
         (AS_TEXT["wide"], {"threshold": float("nan")}, "threshold must be a finite number"),
     ],
@@ -140,3 +141,98 @@ def test_importing_the_readers_loads_neither_pandas_nor_pyarrow() -> None:
         "import sys, irtkit.io; sys.exit(bool({'pandas', 'pyarrow', 'scipy'} & set(sys.modules)))"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+PARTS = [
+    pd.DataFrame(
+        {
+            "model": ["b", "a", "a", "a", "d"],
+            "item": ["q1", "q1", "q1", "q2", "q1"],
+            "correct": [0, 1, 0, None, 1],
+        }
+    ),
+    pd.DataFrame(
+        {
+            "system": ["a", "a", "b", "c"],
+            "task_id": ["q1", "q2", "q1", "q3"],
+            "acc": [0, 1, 1, None],
+        }
+    ),
+]
+WHOLE = pd.concat([PARTS[0], PARTS[1].set_axis(PARTS[0].columns, axis=1)])
+
+
+def _write(frame: pd.DataFrame, path: Path) -> None:
+    if path.suffix == ".csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_parquet(path, index=False)
+
+
+@pytest.mark.parametrize("repeats", ["count", "first", "mean>=0.5", "mean>=0.3"])
+@pytest.mark.parametrize("endings", [("csv", "csv"), ("parquet", "parquet"), ("csv", "parquet")])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_long_tables_in_a_folder_are_read_as_one(
+    tmp_path: Path, endings: tuple[str, str], repeats: str, *, sparse: bool
+) -> None:
+    for k, (part, ending) in enumerate(zip(PARTS, endings, strict=True)):
+        _write(part, tmp_path / f"part-{k}.{ending}")
+    together = read_responses(tmp_path, repeats=repeats, sparse=sparse)
+    assert together == ResponseMatrix.from_long(WHOLE, repeats=repeats)
+    assert together.is_sparse is sparse
+
+
+@pytest.mark.parametrize("repeats", ["count", "first", "mean>=0.5", "mean>=0.3"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_wide_tables_in_a_folder_may_hold_repeats(
+    tmp_path: Path, ending: str, repeats: str
+) -> None:
+    rows = [["x", 1, 0], ["y", 0, 1], ["x", 0, 0], ["y", 1, None], ["x", 0, 1], ["y", 0, 0]]
+    wide = pd.DataFrame(rows, columns=["model", "q1", "q2"])
+    _write(wide.iloc[:2], tmp_path / f"a.{ending}")
+    _write(wide.iloc[2:], tmp_path / f"b.{ending}")
+    assert read_responses(tmp_path, repeats=repeats) == ResponseMatrix.from_frame(
+        wide, respondent="model", repeats=repeats
+    )
+    with pytest.raises(ValueError, match=r"b\.(csv|parquet): .*'x' occurs twice"):
+        read_responses(tmp_path)
+
+
+def test_a_cell_without_a_response_in_one_part_may_be_in_another(tmp_path: Path) -> None:
+    _write(PARTS[0].iloc[3:], tmp_path / "a.csv")
+    _write(PARTS[1].iloc[1:], tmp_path / "b.parquet")
+    responses = read_responses(tmp_path)
+    assert (responses.respondents, responses.items) == (("a", "d", "b", "c"), ("q2", "q1", "q3"))
+    assert responses.values[0].tolist() == [1, -1, -1]
+    _write(PARTS[0].iloc[1:3], tmp_path / "a.csv")
+    _write(PARTS[1], tmp_path / "b.parquet")
+    with pytest.raises(ValueError, match=r"'a', item 'q1' occurs twice \(and 1 more repeat\)"):
+        read_responses(tmp_path)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_row_without_a_label_is_named_with_its_file(tmp_path: Path, ending: str) -> None:
+    _write(PARTS[0].drop_duplicates(["model", "item"]), tmp_path / f"a.{ending}")
+    _write(PARTS[1].assign(system=["e", "f", None, None]), tmp_path / f"b.{ending}")
+    message = rf"b\.{ending}: column 'system' has no label in row 3 of the table .and 1 more"
+    with pytest.raises(ValueError, match=message):
+        read_responses(tmp_path)
+
+
+def test_labels_that_are_numbers_in_one_part_and_text_in_another_are_the_same(
+    tmp_path: Path,
+) -> None:
+    _write(pd.DataFrame({"model": ["a"], "item": [10], "acc": [1]}), tmp_path / "a.parquet")
+    _write(pd.DataFrame({"model": ["b"], "item": ["10"], "acc": [0]}), tmp_path / "b.parquet")
+    assert read_responses(tmp_path).values.tolist() == [[1], [0]]
+
+
+def test_what_lies_beside_long_tables_in_a_folder_is_read_with_them(tmp_path: Path) -> None:
+    texts = pd.DataFrame({"text": ["1 + 1?"]}, index=["q1"])
+    for name, respondent in (("a.csv", "gpt"), ("b.parquet", "llama")):
+        one = ResponseMatrix([[1]], [respondent], ["q1"]).with_tables(texts)
+        write_responses(one, tmp_path / name)
+    responses = read_responses(tmp_path)
+    assert responses.respondents == ("gpt", "llama")
+    assert responses.item_table is not None
+    assert responses.item_table["text"].tolist() == ["1 + 1?"]

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
-import json
+import io
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from irtkit.io.text import layout, naming, refuse_faults, rows, without_repeats
+from irtkit.io import text
+from irtkit.io.text import (
+    batches,
+    guarded,
+    is_sound,
+    layout,
+    naming,
+    refuse_faults,
+    rows,
+    unguarded,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +72,72 @@ def test_a_fault_is_named_with_option_file_and_line(
         refuse_faults(path, ",")
 
 
-def test_a_key_that_occurs_twice_in_one_object_is_refused() -> None:
-    assert json.loads('{"a": {"b": 1}, "b": 2}', object_pairs_hook=without_repeats)["b"] == 2
-    with pytest.raises(ValueError, match="'b' occurs twice in one object"):
-        json.loads('{"a": {"b": 1, "b": 1}}', object_pairs_hook=without_repeats)
+@pytest.mark.parametrize("content", ["a,b\nx,1\ny\0z,1\n", 'a,b\n"x",1\ny\0z,1\n'])
+def test_a_nul_byte_is_no_text(file: Callable[..., Path], content: str) -> None:
+    with pytest.raises(ValueError, match=r"^line 3 holds a NUL byte"):
+        layout(file(content))
+    with pytest.raises(ValueError, match=r"^line 3 holds a NUL byte"):
+        list(batches(file(content), ",", ["a"]))
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_a_line_without_end_is_refused(
+    file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, compress: Callable[[bytes], bytes]
+) -> None:
+    monkeypatch.setattr(text, "_BLOCK_BYTES", 2**20)
+    with pytest.raises(ValueError, match=r"^line 3 is longer than 1 MiB"):
+        layout(file(compress(b"a,b\n1,2\n" + b"x" * 2**21)))
+
+
+def test_batches_hold_the_columns_asked_for_as_they_are_written(file: Callable[..., Path]) -> None:
+    path = file('\ufeffb\tc\ta\r\n007\tx\t"NA"\n\n\'=1\t\t\n =1\ty\t1e5')
+    table = pa.Table.from_batches(batches(path, "\t", ["a", "b"]))
+    assert table.to_pydict() == {"a": ["NA", None, "1e5"], "b": ["007", "=1", " =1"]}
+    empty = pa.Table.from_batches(batches(file("a,b\n"), ",", ["a"]))
+    assert (empty.num_rows, empty.schema.names) == (0, ["a"])
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "'=", "''@"])
+def test_what_a_spreadsheet_would_run_is_guarded(start: str) -> None:
+    assert guarded(f"{start}cmd") == f"'{start}cmd"
+    assert unguarded(f"'{start}cmd") == f"{start}cmd"
+
+
+@pytest.mark.parametrize(
+    "cell", ["-1", "+.5", "-2.5E-3", "007", "1e5", "", "'", "it's", "'-1", " "]
+)
+def test_numbers_and_all_else_are_written_as_they_are(cell: str) -> None:
+    assert guarded(cell) == unguarded(cell) == cell
+
+
+@given(st.text(st.sampled_from("'=+-@\t\r\n1.e ax")) | st.text())
+def test_any_cell_comes_back_and_none_is_run(cell: str) -> None:
+    written = guarded(cell)
+    assert unguarded(written) == cell
+    assert not written.startswith(tuple("=@\t\r"))
+    assert written[:1] not in {"+", "-"} or set(written) <= set("+-.e0123456789E")
+
+
+@settings(derandomize=True, max_examples=1000)
+@given(text=st.text('",\n\ra ', max_size=12), size=st.integers(1, 5))
+def test_sound_text_is_read_by_the_csv_module(text: str, size: int) -> None:
+    written = text.encode()
+    blocks = [written[k : k + size] for k in range(0, len(written), size)]
+    if is_sound(blocks, ","):
+        list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    assert is_sound(blocks, ",") == is_sound([written], ",")
+
+
+@pytest.mark.parametrize(
+    ("text", "sound"),
+    [
+        ('"a","b ""c"" d"\r\n"","\n"', True),
+        ('a,b\n"""c""",1', True),
+        ('a,"b', False),
+        ('a,"b"c', False),
+        ('a,b"c"', False),
+    ],
+)
+def test_quotes_are_sound_where_they_are_around_cells(text: str, *, sound: bool) -> None:
+    assert is_sound([text.encode()], ",") is sound
+    assert is_sound([bytes([byte]) for byte in text.encode()], ",") is sound

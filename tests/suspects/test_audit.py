@@ -13,7 +13,7 @@ from rich.cells import cell_len
 
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, simulate_responses
-from irtkit.cli.outputs import write_fit
+from irtkit.cli.outputs import described, write_fit
 from irtkit.printed import plain
 from irtkit.signs import called_negative
 
@@ -151,6 +151,28 @@ def test_few_items_of_ordinary_slopes_are_flat(n: int, m: int) -> None:
     flat = np.array(result.status) == "flat"
     assert 0 < flat.mean() <= 0.03
     assert items.discrimination[flat].mean() < 0.8 * items.discrimination.mean()
+
+
+def test_a_suspect_item_can_be_read(responses: ResponseMatrix) -> None:
+    asked = [f"What is\n{item}\x1b[31m?  {'And why? ' * 20}" for item in responses.items]
+    known = pd.DataFrame({"text": asked, "target": "42\a", "level": 1}, index=responses.items)
+    result = irtkit.fit(responses.with_tables(known))
+    found = irtkit.audit(result)
+    assert found.items["text"].tolist() == known.loc[found.items.index, "text"].tolist()
+    lines = [line for line in str(found).splitlines() if "What is" in line]
+    assert len(lines) == 10
+    assert {len(line) for line in lines} == {80}
+    assert lines[0].startswith(f"{found.items.index[0]}")
+    assert all(r"\x1b[31m? And why?" in line and line.endswith(r"… → 42\x07") for line in lines)
+    assert "\x1b" not in str(found)
+    comparison = irtkit.compare_difficulties(result, folds=0)
+    assert comparison.table["text"].tolist() == asked
+    assert {*comparison.pairs["measure_1"], *comparison.pairs["measure_2"]}.isdisjoint(known)
+    written = described(found.items, known)
+    assert [*written.columns[-3:]] == ["text", "target", "level"]
+    without = irtkit.audit(irtkit.fit(responses.with_tables(known[["level"]])))
+    assert "text" not in without.items
+    assert "→" not in str(without)
 
 
 def test_items_that_few_tried_are_not_called_broken() -> None:

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from irtkit.checks import check_number, check_one_of, first_names
-from irtkit.difficulty.metric_tables import LABELS, cube, long_table
+from irtkit.metrics.tables import LABELS, cube, long_table
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -58,6 +58,17 @@ class QualityStandard:
     weights: dict[str, float]
     """Of every metric, before any is left out."""
     scale: Scale
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How the score was asked for, and ``constant``: metrics that are so for everybody."""
+        telling = set(self.scaled["metric"])
+        return {
+            "higher_is_better": self.higher_is_better,
+            "weights": self.weights,
+            "scale": self.scale,
+            "constant": [name for name in self.weights if name not in telling],
+        }
 
     def regressions(self, before: str, after: str, *, margin: float = 0.0) -> pd.DataFrame:
         """Items whose score rose from one respondent to another, by `margin` or more.
@@ -208,6 +219,26 @@ def quality_standard(
         higher_is_better=directions,
         weights=shares,
         scale=scale,
+    )
+
+
+def quality_sentence(scores: Array, settings: Mapping[str, Any]) -> str:
+    """Say which metrics items are scored by and which way each counts: a wrong one has to be seen.
+
+    ``settings`` are those of `QualityStandard.settings`.
+    """
+    constant = settings["constant"]
+    metrics = [
+        f"{name} ({'higher' if higher else 'lower'} is better)"
+        for name, higher in settings["higher_is_better"].items()
+        if name not in constant
+    ]
+    left_out = f"; left out as constant: {', '.join(constant)}" if constant else ""
+    without = int(np.isnan(scores).sum())
+    lacking = f"; {without} of {len(scores)} items have no score" if without else ""
+    return (
+        "quality_standard scores items from 0 (easy) to 1 (hard) by "
+        f"{', '.join(metrics) or 'nothing'}{left_out}{lacking}"
     )
 
 

@@ -1,0 +1,96 @@
+"""Further metrics of answers in a file: a long or wide table in text or Parquet.
+
+Labels are taken as they are written, as those of responses are, so that both are the same.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from irtkit.columns import find_labels, refuse_repeats
+from irtkit.files import open_bytes
+from irtkit.io import parquet
+from irtkit.io.text import naming, records
+from irtkit.marking import MISSING_WORDS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_WRITTEN = dict.fromkeys(MISSING_WORDS) | {"true": 1.0, "false": 0.0}
+"""What else than a number a cell may be, in small letters."""
+
+
+def as_metrics(given: Any) -> Any:
+    """Return metrics as they are, and read them where it is a file that is named."""
+    if isinstance(given, os.PathLike) or (isinstance(given, str) and is_file(given)):
+        return read_metrics(given)
+    return given
+
+
+def is_file(text: str) -> bool:
+    """Whether a text is the name of a file: names of metrics may be too long for one."""
+    return os.path.isfile(text)  # noqa: PTH113 - Path's is an error where they are
+
+
+def read_metrics(path: str | os.PathLike[str]) -> pd.DataFrame:
+    r"""Read metrics of answers, as `irtkit.difficulty.quality_standard` takes them.
+
+    Parameters
+    ----------
+    path
+        A table as text with commas, tabs or semicolons, plain or gzip, or Parquet: a row per
+        answer, a column per metric and two of respondent and item, recognised by their usual names;
+        or a row per value, with the columns metric and value.
+
+    Raises
+    ------
+    ValueError
+        If the content is no such table; the message begins with the name of the file.
+    OSError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from irtkit.io.metric_files import read_metrics
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "metrics.csv")
+    ...     _ = path.write_text("model,item,tokens,passed\ngpt,007,31,True\ngpt,008,NA,False\n")
+    ...     read_metrics(path)
+      model item tokens passed
+    0   gpt  007     31    1.0
+    1   gpt  008   None    0.0
+    """
+    import pandas as pd
+
+    file = Path(path)
+    with naming(file):
+        with open_bytes(file) as handle:
+            if handle.read(len(parquet.MAGIC)) == parquet.MAGIC:
+                return _of_parquet(handle)
+        header, lines = records(file)
+        refuse_repeats(header)
+        labels = {*find_labels(header), *(k for k, name in enumerate(header) if name == "metric")}
+        columns = list(zip(*(row for _, row in lines), strict=True))
+        if not columns:
+            raise ValueError("the table has a header and no rows")
+        return pd.DataFrame(
+            {
+                name: cells if k in labels else [_WRITTEN.get(c.strip().lower(), c) for c in cells]
+                for k, (name, cells) in enumerate(zip(header, columns, strict=True))
+            },
+            dtype=object,
+        )
+
+
+def _of_parquet(handle: BinaryIO) -> pd.DataFrame:
+    import pandas as pd
+    import pyarrow as pa
+
+    handle.seek(0)
+    try:
+        return pd.read_parquet(handle)
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"the Parquet data cannot be read: {error}") from error

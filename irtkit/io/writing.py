@@ -1,0 +1,320 @@
+"""Response matrices in files, for irtkit and for others.
+
+``long`` is a table with a row per response, and ``wide`` one with a row per respondent, ready for
+R's mirt::
+
+    d <- read.csv("crowd.csv", row.names = 1, check.names = FALSE,
+                  colClasses = c(respondent = "character"))
+    mirt::mirt(d, 1)
+
+``py-irt`` is what py-irt trains on, and ``every-eval-ever`` the schema that evaluation harnesses
+share, version 0.3. What a format has no place for is refused, or lies in tables beside the file:
+what is known of items in ``crowd.csv.items.json``, of respondents, such as which are synthetic, in
+``crowd.csv.respondents.json``, and further metrics of the answers in ``crowd.csv.metrics.parquet``.
+`read_responses` reads them with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.codes import MISSING
+from irtkit.columns import refuse_repeats
+from irtkit.files import replacing, replacing_text
+from irtkit.io.merging import trials_of
+from irtkit.io.tables import quoted, read_table, write_table
+from irtkit.io.text import guarded
+from irtkit.responses import refuse_sparse
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from irtkit.responses import ResponseMatrix
+
+_TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+_ENDINGS = {
+    "every-eval-ever": ("_samples.jsonl", "_samples.jsonl.gz"),
+    "py-irt": (".jsonlines", ".jsonl", ".jsonlines.gz", ".jsonl.gz"),
+    "long": (".parquet", *_TEXT),
+    "wide": _TEXT,
+}
+"""How the files of each format end; the first format that a name fits is meant."""
+_SIDES = {"items": ".json", "respondents": ".json", "metrics": ".parquet"}
+"""What is known besides the responses, and how the names of files beside theirs end."""
+
+
+def write_responses(
+    responses: ResponseMatrix,
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 - as in read_responses
+) -> None:
+    """Write a response matrix so that `read_responses` gives it back.
+
+    Parameters
+    ----------
+    responses
+        The matrix. Synthetic respondents are written like the others, and noted beside the file.
+    path
+        The file, which appears whole or not at all.
+    format
+        "long" (.csv, .tsv or .parquet), "wide" (.csv or .tsv), "py-irt" (.jsonl or .jsonlines) or
+        "every-eval-ever" (_samples.jsonl); text may be compressed, with .gz after the name. By
+        default the name decides, and .csv is long.
+
+        Long tables and Every Eval Ever hold repeated trials (``repeats="count"`` reads them). Of a
+        sparse matrix a long table or Every Eval Ever holds the observed cells alone, and labels
+        come back in the order in which they occur. Every Eval Ever calls items ``task/item``: one
+        without a task comes back as ``responses/item``; and a missing response of a dense matrix is
+        a sample with an error, of which reading it warns. Of who evaluated what, which belongs
+        into a file beside the samples, a matrix knows nothing. py-irt's lines give items back in
+        the order in which they are first answered.
+
+    Raises
+    ------
+    ValueError
+        If the name does not fit, if the format has no place for repeated trials, for a sparse
+        matrix or for an item without a response, or if tables of another matrix lie beside the
+        file.
+    OSError
+        If the file cannot be written there.
+
+    Examples
+    --------
+    >>> import tempfile, irtkit
+    >>> from pathlib import Path
+    >>> responses = irtkit.ResponseMatrix([[1, 0], [-1, 1]], ["gpt", "llama"], ["q1", "q2"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "crowd.csv")
+    ...     irtkit.write_responses(responses, path, format="wide")
+    ...     print(path.read_text(), end="")
+    "respondent","q1","q2"
+    "gpt",1,0
+    "llama",NA,1
+    """
+    file = Path(path)
+    write = _WRITERS[format_by_name(file, format)]
+    tables = _known(responses)
+    for kind, table in tables.items():
+        beside = _side(file, kind)
+        if table is not None:
+            write_table(table, beside)
+        elif beside.exists():
+            raise ValueError(f"{beside} would be read with {file.name} and is not of it: remove it")
+    write(responses, file)
+
+
+def format_by_name(path: Path, requested: str | None = None) -> str:
+    """Format of a file of responses by its name, which the one requested must fit."""
+    if requested not in {None, *_ENDINGS}:
+        raise ValueError(f"format must be one of {', '.join(_ENDINGS)}; got {requested!r}")
+    fitting = [name for name, ends in _ENDINGS.items() if path.name.lower().endswith(ends)]
+    if not fitting or requested not in {None, *fitting}:
+        endings = _ENDINGS[requested or "long"]
+        raise ValueError(f"the file must end in {' or '.join(endings)}, got {str(path)!r}")
+    return requested or fitting[0]
+
+
+def is_side_table(path: Path) -> bool:
+    """Whether a file holds what is known besides the responses in another."""
+    return path.name.endswith(tuple(f".{kind}{end}" for kind, end in _SIDES.items()))
+
+
+def side_tables(path: Path) -> dict[str, Path]:
+    """Files beside a file of responses that hold what else is known."""
+    return {kind: file for kind in _SIDES if (file := _side(path, kind)).is_file()}
+
+
+def with_side_tables(responses: ResponseMatrix, path: Path) -> ResponseMatrix:
+    """Return the matrix with the tables that lie beside its file, if there are any."""
+    beside = side_tables(path)
+    if not beside:
+        return responses
+    tables = _tables(responses) | {kind: read_table(file) for kind, file in beside.items()}
+    return responses.with_tables(*tables.values())
+
+
+def _tables(responses: ResponseMatrix) -> dict[str, Any]:
+    found = responses.item_table, responses.respondent_table, responses.metrics
+    return dict(zip(_SIDES, found, strict=True))
+
+
+def _separator(file: Path) -> str | None:
+    """Separator of a table of text by its name; None of Parquet."""
+    return {"csv": ",", "tsv": "\t"}.get(file.name.lower().removesuffix(".gz").rsplit(".", 1)[-1])
+
+
+def _side(path: Path, kind: str) -> Path:
+    return path.with_name(f"{path.name}.{kind}{_SIDES[kind]}")
+
+
+def _known(responses: ResponseMatrix) -> dict[str, Any]:
+    """What is known besides, mixed columns as text; None where nothing is."""
+    import pandas as pd
+
+    items, respondents, metrics = _tables(responses).values()
+    if responses.synthetic.any():
+        index = pd.Index(responses.respondents, name="respondent")
+        known = pd.DataFrame(index=index) if respondents is None else respondents
+        respondents = known.assign(synthetic=responses.synthetic)
+    tables = _without_mixtures(items), _without_mixtures(respondents), _as_text(metrics)
+    return dict(zip(_SIDES, tables, strict=True))
+
+
+def _as_text(metrics: pd.DataFrame | None) -> pd.DataFrame | None:
+    """Metrics with labels instead of categories."""
+    if metrics is None:
+        return None
+    return metrics.astype(dict.fromkeys(("respondent", "item", "metric"), object))
+
+
+def _without_mixtures(table: pd.DataFrame | None) -> pd.DataFrame | None:
+    """Table whose columns of values of several kinds are text."""
+    import pandas as pd
+
+    if table is None:
+        return None
+    mixed = [name for name in table if pd.api.types.is_object_dtype(table[name])]
+    return table.assign(**{str(name): table[name].map(str, na_action="ignore") for name in mixed})
+
+
+def _rows(
+    responses: ResponseMatrix,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8]]:
+    """Respondent, item and response of every trial, and of every missing cell of a dense matrix."""
+    cells, codes = trials_of(responses)
+    if not responses.is_sparse:
+        missing = np.flatnonzero(responses.trials == 0)
+        cells = np.concatenate([cells, missing])
+        codes = np.concatenate([codes, np.full(missing.size, MISSING, np.int8)])
+        order = np.argsort(cells, kind="stable")
+        cells, codes = cells[order], codes[order]
+    return cells // responses.n_items, cells % responses.n_items, codes
+
+
+def _write_long(responses: ResponseMatrix, file: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    rows, columns, codes = _rows(responses)
+    separator = _separator(file)
+
+    def labels(numbers: NDArray[np.int64], names: tuple[str, ...]) -> Any:
+        words = names if separator is None else tuple(map(guarded, names))
+        column = pa.DictionaryArray.from_arrays(numbers.astype(np.int32), list(words))
+        return column if separator is None else column.cast(pa.string())
+
+    table = pa.table(
+        {
+            "respondent": labels(rows, responses.respondents),
+            "item": labels(columns, responses.items),
+            "response": pa.array(codes, mask=codes == MISSING),
+        }
+    )
+    with replacing(file) as temporary:
+        if separator is None:
+            pyarrow.parquet.write_table(table, temporary)
+        else:
+            with pa.output_stream(str(temporary), compression="detect") as stream:
+                options = pyarrow.csv.WriteOptions(delimiter=separator)
+                pyarrow.csv.write_csv(table, stream, options)
+
+
+def _write_wide(responses: ResponseMatrix, file: Path) -> None:
+    values = _one_response_a_cell(responses, "wide")
+    header = ("respondent", *responses.items)
+    refuse_repeats(header)
+    separator, words = str(_separator(file)), np.array(["NA", "0", "1"], dtype=object)
+    with replacing_text(file) as text:
+        text.write(separator.join(map(quoted, header)) + "\n")
+        for respondent, row in zip(responses.respondents, values, strict=True):
+            text.write(separator.join([quoted(respondent), *words[row - MISSING]]) + "\n")
+
+
+def _write_py_irt(responses: ResponseMatrix, file: Path) -> None:
+    values = _one_response_a_cell(responses, "py-irt")
+    unanswered = (values == MISSING).all(axis=0)
+    if unanswered.any():
+        item = responses.items[int(unanswered.argmax())]
+        raise ValueError(f"py-irt has no place for an item without a response, as {item!r} is")
+    with replacing_text(file) as text:
+        for respondent, row in zip(responses.respondents, values, strict=True):
+            cells = zip(responses.items, row.tolist(), strict=True)
+            answers = {item: value for item, value in cells if value != MISSING}
+            record = {"subject_id": respondent, "responses": answers}
+            text.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def _one_response_a_cell(responses: ResponseMatrix, form: str) -> NDArray[np.int8]:
+    refuse_sparse(responses, f"format={form!r}")
+    if responses.has_repeats:
+        raise ValueError(f"{form} holds one response per cell, but there are repeated trials")
+    return responses.values
+
+
+def _write_every_eval_ever(responses: ResponseMatrix, file: Path) -> None:
+    """Samples, those of a respondent together; a missing response is a sample that failed."""
+    now = int(time.time())
+    samples = _samples(responses)
+    with replacing_text(file) as text:
+        for row, column, code in zip(*(part.tolist() for part in _rows(responses)), strict=True):
+            respondent, sample = responses.respondents[row], samples[column]
+            run = f"{sample['evaluation_name']}/{respondent.replace('/', '_')}/{now}"
+            missing = {"error": "no response is known"} if code == MISSING else {}
+            record = {
+                "schema_version": "0.3.0",
+                "evaluation_id": run,
+                "model_id": respondent,
+                **sample,
+                "evaluation": {"score": float(code == 1), "is_correct": code == 1},
+                **missing,
+            }
+            text.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def _samples(responses: ResponseMatrix) -> list[dict[str, Any]]:
+    """What the samples of each item have in common."""
+    known = responses.item_table
+    described: list[dict[Any, Any]] = [{}] * responses.n_items
+    if known is not None:
+        described = known.astype(object).where(known.notna(), None).to_dict("records")
+    samples: list[dict[str, Any]] = []
+    for item, about in zip(responses.items, described, strict=True):
+        metadata = {str(name): str(value) for name, value in about.items() if value is not None}
+        task, text, target = (metadata.pop(name, "") for name in ("task", "text", "target"))
+        if not (task and item.startswith(f"{task}/")):
+            task = item.partition("/")[0] if "/" in item.strip("/") else "responses"
+        hashed = hashlib.sha256(f"{text}{target}".encode()).hexdigest() if text else None
+        samples.append(
+            {
+                "evaluation_name": task,
+                "evaluation_result_id": task,
+                "sample_id": item.removeprefix(f"{task}/"),
+                "sample_hash": hashed,
+                "interaction_type": "single_turn",
+                "input": {"raw": text, "reference": [target] if target else []},
+                "output": {"raw": []},
+                "answer_attribution": [],
+                "metadata": metadata,
+            }
+        )
+    return samples
+
+
+_WRITERS: dict[str, Callable[[ResponseMatrix, Path], None]] = {
+    "long": _write_long,
+    "wide": _write_wide,
+    "py-irt": _write_py_irt,
+    "every-eval-ever": _write_every_eval_ever,
+}

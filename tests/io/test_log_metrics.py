@@ -1,0 +1,191 @@
+"""What evaluation logs hold of every sample besides its mark, and what inspect says of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import irtkit
+from irtkit.io import read_responses
+from irtkit.io.overview import overview
+from irtkit.io.samples import scores_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.filterwarnings("ignore:samples that failed or did not run are missing")
+
+
+def table(responses: irtkit.ResponseMatrix) -> dict[tuple[str, str], float]:
+    """Values by item and metric, of one respondent."""
+    metrics = responses.metrics
+    assert metrics is not None
+    places = zip(metrics["item"], metrics["metric"], strict=True)
+    return dict(zip(places, metrics["value"], strict=True))
+
+
+def test_seconds_and_tokens_of_inspect_are_those_of_the_system(tmp_path: Path, make: Any) -> None:
+    usage = {"org/gpt": {"output_tokens": 3, "total_tokens": 5}, "judge": {"total_tokens": 90}}
+    effort = {"model_usage": usage, "total_time": 1.5, "working_time": 1}
+    failed = make.inspect_sample("b", None, total_time=60.0)
+    unmarked = make.inspect_sample("c", "no idea", total_time=60.0)
+    make.write_inspect(tmp_path, [make.inspect_sample("a", "C", **effort), failed, unmarked])
+    responses = read_responses(tmp_path / "log.eval")
+    assert table(responses) == {
+        ("sums/a", "match"): 1.0,
+        ("sums/a", "output_tokens"): 3.0,
+        ("sums/a", "total_tokens"): 5.0,
+        ("sums/a", "total_time"): 1.5,
+        ("sums/a", "working_time"): 1.0,
+    }
+    assert responses.values.tolist() == [[1, -1, -1]]
+
+
+def test_repeats_have_the_mean_of_their_metrics(tmp_path: Path, make: Any) -> None:
+    samples = [make.inspect_sample("a", mark, k, total_time=k) for k, mark in enumerate("CCI")]
+    make.write_inspect(tmp_path, [*samples, make.inspect_sample("a", "C", 9)])
+    responses = read_responses(tmp_path / "log.eval", repeats="count")
+    assert table(responses) == {("sums/a", "match"): 0.75, ("sums/a", "total_time"): 1.0}
+
+
+def test_tokens_and_latency_of_every_eval_ever(tmp_path: Path, make: Any) -> None:
+    effort = {
+        "token_usage": {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3},
+        "performance": {"latency_ms": 2.5},
+    }
+    strange = {"token_usage": {"output_tokens": [7], "total_tokens": 10**400}, "performance": 3}
+    records = [
+        make.every_eval_ever_record("a", **effort),
+        make.every_eval_ever_record("b", evaluation={"score": 0.0, "is_correct": False}),
+        make.every_eval_ever_record("c", **strange),
+        make.every_eval_ever_record("d", **effort, error="timeout"),
+    ]
+    found = table(read_responses(make.write_every_eval_ever(tmp_path, records)))
+    assert found.pop(("sums/c", "total_tokens")) == math.inf
+    marks = {"a": 1.0, "b": 0.0, "c": 1.0}
+    expected = {
+        (f"sums/{item}", metric): mark
+        for item, mark in marks.items()
+        for metric in ("is_correct", "score")
+    }
+    effort_of_a = {"output_tokens": 2.0, "total_tokens": 3.0, "latency_ms": 2.5}
+    assert found == expected | {("sums/a", name): one for name, one in effort_of_a.items()}
+
+
+def test_a_sample_marked_twice_keeps_its_tokens_once(tmp_path: Path, make: Any) -> None:
+    records = [
+        make.every_eval_ever_record(
+            item, evaluation_result_id=f"sums.{by}", token_usage={"total_tokens": 3}
+        )
+        for item in "ab"
+        for by in ("strict", "lenient")
+    ]
+    path = make.write_every_eval_ever(tmp_path, records)
+    found = table(read_responses(path, filter="lenient"))
+    assert found["sums/a", "total_tokens"] == 3.0
+    assert found["sums/a", "is_correct (filter strict)"] == 1.0
+    assert len(found) == 10
+
+
+def test_stats_of_helm_and_metrics_of_lm_eval_are_kept(tmp_path: Path, make: Any) -> None:
+    make.write_helm(tmp_path)
+    helm = table(read_responses(tmp_path / "per_instance_stats.json"))
+    assert helm["sums:digits=2/id3", "num_references"] == 2.0
+    assert ("sums:digits=2/id3", "exact_match") not in helm  # missing
+    fields = {"metrics": ["acc", "acc_norm"], "acc_norm": 0.5}
+    path = make.write_lm_eval(tmp_path, [make.lm_eval_record(0, acc=1.0, **fields)])
+    found = table(read_responses(path, metric="acc"))
+    assert found == {("sums/0", "acc"): 1.0, ("sums/0", "acc_norm"): 0.5}
+
+
+def test_marks_alone_are_no_metrics(log: tuple[str, Path]) -> None:
+    name, path = log
+    several = {"every-eval-ever", "helm", "open-llm", "evalplus"}
+    settings = {"metric": "acc"} if name == "open-llm" else {}
+    assert (read_responses(path, **settings).metrics is None) == (name not in several)
+
+
+def test_names_without_end_take_memory_as_the_log_does(tmp_path: Path, make: Any) -> None:
+    records = [
+        make.lm_eval_record(k, metrics=["acc", f"m{k}"], **{"acc": 1.0, f"m{k}": 0.5})
+        for k in range(3000)
+    ]
+    responses = read_responses(make.write_lm_eval(tmp_path, records), metric="acc")
+    assert responses.metrics is not None
+    assert len(responses.metrics) == 6000
+    assert responses.metrics.memory_usage(index=False).sum() < 500 * 3000
+
+
+def test_a_name_with_half_a_character_is_no_error(tmp_path: Path, make: Any) -> None:
+    scores = {"scores": {"match": {"value": "C"}, "\ud800é": {"value": 0.5}}}
+    make.write_inspect(tmp_path, [make.inspect_sample("a", "C") | scores])
+    found = table(read_responses(tmp_path / "log.eval", metric="match"))
+    assert found == {("sums/a", "match"): 1.0, ("sums/a", "?é"): 0.5}
+
+
+@pytest.mark.parametrize(
+    ("values", "scores"),
+    [
+        ([1, 2.5, True, None], [1, 2.5, 1, math.nan]),
+        ([1, "x", {}, 10**400, None], [1, math.nan, math.nan, math.inf, math.nan]),
+        ([[1], [2]], [math.nan, math.nan]),
+        ([], []),
+    ],
+)
+def test_what_is_no_number_is_missing(values: list[Any], scores: list[float]) -> None:
+    assert scores_of(values).tolist() == pytest.approx(scores, nan_ok=True)
+
+
+def test_the_options_that_inspect_names_score_the_items(tmp_path: Path, make: Any) -> None:
+    for system in range(3):
+        samples = [
+            {
+                **make.inspect_sample(item, "CI"[(k + system) % 2], total_time=k + system),
+                "model_usage": {f"m{system}": {"output_tokens": 7}},  # the same for all
+            }
+            for k, item in enumerate("abcd")
+        ]
+        for k, sample in enumerate(samples):
+            sample["scores"]["tone"] = {"value": k / 4}
+        make.write_inspect(tmp_path, samples, name=f"{system}.eval", model=f"m{system}")
+    found = overview(tmp_path)
+    assert found.metrics == (["tone", "total_time"], ["tone"])
+    options = shlex.split(found.metrics_options)
+    assert options == ["--metrics", "tone,total_time", "--higher-is-better", "tone"]
+    assert found.metrics_options in str(found)
+    assert str(found).endswith(found.command)
+    responses = read_responses(tmp_path, **found.settings)
+    with pytest.warns(UserWarning, match="only 3 respondents"):
+        result = irtkit.fit(
+            responses, metrics=options[1].split(","), higher_is_better=options[3].split(",")
+        )
+    expected = [1 / 2, (2 / 3 + 1 / 3) / 2, (1 / 3 + 2 / 3) / 2, 1 / 2]
+    assert result.items["quality_standard"].tolist() == pytest.approx(expected)
+
+
+def test_nothing_is_to_be_added_where_metrics_tell_nothing(tmp_path: Path, make: Any) -> None:
+    make.write_inspect(tmp_path, [make.inspect_sample(item, "C", total_time=1.0) for item in "ab"])
+    found = overview(tmp_path)
+    assert found.metrics_options == ""
+    assert "--metrics" not in str(found)
+
+
+def test_the_files_of_others_hold_what_was_read_by_hand(shared_samples: Path) -> None:
+    path = shared_samples / "inspect" / "2025-05-12T20-28-13-04-00_popularity.json"
+    samples = json.loads(path.read_text())["samples"]
+    found = table(read_responses(path))
+    assert found["popularity/1", "total_tokens"] == 66.0
+    assert found["popularity/1", "working_time"] == 0.546
+    assert [found["popularity/3", "total_time"]] == [
+        one["total_time"] for one in samples if one["id"] == 3
+    ]
+    path = shared_samples / "lm_eval_0.4.13" / "samples_toy_mc_2026-11-21T06-53-11.755552.jsonl"
+    found = table(read_responses(path, metric="acc"))
+    written = [json.loads(line) for line in path.read_text().splitlines()]
+    assert {(f"toy_mc/{one['doc_id']}", "acc_norm"): one["acc_norm"] for one in written} == {
+        place: value for place, value in found.items() if place[1] == "acc_norm"
+    }
