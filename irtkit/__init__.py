@@ -21,7 +21,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``quadrature``: the ability grid, the marginal likelihood, posteriors
 - ``simulation``: simulated responses, synthetic respondents
 - ``calibration``: fitting the models, and what a fit returns
-- ``scoring``: respondents scored on calibrated items
+- ``scoring``: respondents scored on calibrated items, calibrations put on one scale
 - ``diagnostics``: nested models compared
 - ``suspects``: suspect items, and what noise alone would look like
 - ``difficulty``: average error, and difficulty measures compared
@@ -42,7 +42,7 @@ from irtkit.difficulty import DifficultyComparison, average_error, compare_diffi
 from irtkit.io import read_responses, read_table, write_responses, write_table
 from irtkit.irf import ItemParameters
 from irtkit.responses import ResponseMatrix
-from irtkit.scoring import score
+from irtkit.scoring import Linking, link, score
 from irtkit.simulation import add_synthetic, simulate_responses
 from irtkit.suspects import (
     Audit,
@@ -65,6 +65,7 @@ __all__ = [
     "ItemParameters",
     "ItemPrior",
     "LikelihoodRatioTest",
+    "Linking",
     "LogNormal",
     "Normal",
     "ResponseMatrix",
@@ -81,6 +82,7 @@ __all__ = [
     "impact",
     "impact_summary",
     "likelihood_ratio_test",
+    "link",
     "load",
     "load_digits_crowd",
     "read_responses",

@@ -58,6 +58,8 @@ class CalibratedItems:
     trial_correlation: float = 0.0
     standard_errors: Array | None = None
     """Those of a result, (n_items, 4)."""
+    n_respondents: int | None = None
+    """How many set the scale, of a result."""
 
     def of(self, labels: tuple[str, ...]) -> NDArray[np.intp]:
         """Place of every label among the known items, −1 where there is none."""
@@ -88,13 +90,14 @@ def calibrated_items(given: object, latent_sd: float | None = None) -> Calibrate
             raise ValueError("latent_sd is that of the result; give it with a table of items")
         correlation = given.settings.trial_correlation or 0.0
         population = given.latent_sd, given.latent_mean
-        about = *population, correlation, given.standard_errors
+        about = *population, correlation, given.standard_errors, given.n_answering
         return CalibratedItems(given.parameters, given.item_labels, *about)
     sd = 1.0 if latent_sd is None else check_number("latent_sd", latent_sd, above=0)
     if isinstance(given, ItemParameters):
         found = CalibratedItems(given, None, sd)
     elif hasattr(given, "columns") and hasattr(given, "index"):
-        found = CalibratedItems(*_of_table(given), sd)
+        parameters, labels = _of_table(given)
+        found = CalibratedItems(parameters, labels, sd, standard_errors=_errors_of(given))
     else:
         raise TypeError(
             "items must be a FitResult, ItemParameters, a table of items or the path of a saved "
@@ -188,6 +191,16 @@ def _of_table(table: Any) -> tuple[ItemParameters, tuple[str, ...]]:
         return ItemParameters(*parts), names
     difficulty = _numbers(table, columns["difficulty"])
     return ItemParameters.from_difficulty(slope, difficulty, guessing), names
+
+
+def _errors_of(table: Any) -> Array | None:
+    """Standard errors as those of a result, NaN where the table has none; None without any."""
+    names = [f"{name}_se" for name in ("discrimination", "difficulty", "guessing", "intercept")]
+    if not any(name in table.columns for name in names):
+        return None
+    nothing = np.full(len(table), np.nan)
+    columns = [_numbers(table, name) if name in table.columns else nothing for name in names]
+    return np.stack(columns, axis=1)
 
 
 def _numbers(table: pd.DataFrame, column: Any) -> Array:

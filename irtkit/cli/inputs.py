@@ -109,6 +109,12 @@ def reading_and_fitting(command: Callable[..., Any]) -> Callable[..., Any]:
             help="A fixed grid, 61,6 as in R's mirt.  [default: adaptive]",
         ),
         click.option(
+            "--fixed",
+            type=click.Path(path_type=Path),
+            help="Items on an earlier scale, which stay: the folder of an earlier fit, a saved "
+            "result or a table of items. New items and systems land on that scale.",
+        ),
+        click.option(
             "--synthetic",
             metavar="KINDS",
             help="Synthetic respondents to add: always-right,always-wrong,class-prior,coin.",
@@ -237,6 +243,7 @@ def fitted(
             method=method,
             prior=None if options["prior"] == "none" else options["prior"],
             seed=options["seed"],
+            fixed=options["fixed"],
             quadrature=quadrature,
             standard_errors=standard_errors or options["method"] == "vi",  # they cost nothing there
             metrics=quality,

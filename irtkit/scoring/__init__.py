@@ -1,5 +1,6 @@
 """Respondents scored on items that are already calibrated."""
 
+from irtkit.scoring.linking import LINKS, Linking, link
 from irtkit.scoring.scoring import METHODS, MethodName, score
 
-__all__ = ["METHODS", "MethodName", "score"]
+__all__ = ["LINKS", "METHODS", "Linking", "MethodName", "link", "score"]

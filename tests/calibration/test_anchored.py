@@ -1,0 +1,187 @@
+"""Claims about items calibrated on an earlier scale, whose items stay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from irtkit import (
+    ItemParameters,
+    ResponseMatrix,
+    compare_difficulties,
+    fit,
+    load,
+    score,
+    simulate_responses,
+)
+from irtkit.calibration import anchored
+from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
+from irtkit.calibration.priors import WeakPrior
+from irtkit.patterns import patterns_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from irtkit.irf import ModelName
+
+pytestmark = pytest.mark.filterwarnings("ignore:the ability of")
+MODELS: tuple[ModelName, ...] = ("Rasch", "1PL", "2PL", "3PL")
+N_ITEMS, N_OLD = 50, 40
+LABELS = [f"q{j}" for j in range(N_ITEMS)]
+
+
+def true_items(model: ModelName, generator: np.random.Generator) -> ItemParameters:
+    slopes = np.full(N_ITEMS, 1.0 if model == "Rasch" else 1.3)
+    if model in {"2PL", "3PL"}:
+        slopes = generator.lognormal(0, 0.3, N_ITEMS)
+    guessing = generator.beta(5, 17, N_ITEMS) if model == "3PL" else 0.0
+    return ItemParameters.from_difficulty(slopes, generator.normal(0, 1, N_ITEMS), guessing)
+
+
+def answers(items: ItemParameters, ability: Any, some: slice, seed: int) -> ResponseMatrix:
+    drawn = simulate_responses(items, ability, seed=seed)
+    return ResponseMatrix(drawn.values[:, some], items=LABELS[some])
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_abler_respondents_and_new_items_land_on_the_earlier_scale(model: ModelName) -> None:
+    """Mean 1.2 and SD 0.7 of 1,500 others, told by 30 items that 2,000 respondents calibrated."""
+    generator = np.random.default_rng(1)
+    items = true_items(model, generator)
+    earlier = fit(answers(items, generator.normal(size=2000), slice(0, N_OLD), 2), model)
+    ability = generator.normal(1.2, 0.7, 1500)
+    result = fit(answers(items, ability, slice(10, N_ITEMS), 3), model, fixed=earlier)
+    fixed = result.items["fixed"]
+    assert result.converged
+    assert fixed.tolist() == [True] * 30 + [False] * 10
+    same = ["discrimination", "intercept", "guessing", "difficulty_se"]
+    kept = earlier.items.loc[fixed.index[fixed], same]
+    pd.testing.assert_frame_equal(result.items.loc[fixed, same], kept)
+    assert result.latent_mean == pytest.approx(1.2, abs=0.12)
+    assert result.latent_sd == pytest.approx(0.7, abs=0.1)
+    new = result.items[~fixed]
+    off = (new["difficulty"] - items.difficulty[N_OLD:]) / new["difficulty_se"]
+    assert np.sqrt((off**2).mean()) < 1.6  # of ten z with errors of the anchors beside
+    assert result.ability.mean() == pytest.approx(ability.mean(), abs=0.12)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_with_all_items_fixed_abilities_are_scores_of_that_population(model: ModelName) -> None:
+    generator = np.random.default_rng(4)
+    items = true_items(model, generator)
+    table = pd.DataFrame(
+        {"a": items.discrimination, "b": items.difficulty, "c": items.guessing}, LABELS
+    )
+    responses = answers(items, generator.normal(0.5, 1.2, 400), slice(None), 5)
+    result = fit(responses, model, fixed=table, prior=None)
+    assert result.n_parameters == 2
+    np.testing.assert_allclose(score(responses, result)["ability"], result.ability, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("model", "n_fixed", "prior", "off"),
+    [
+        ("2PL", 6, WeakPrior(), 0.05),
+        ("2PL", 2, None, 0.09),
+        ("1PL", 6, None, 0.01),
+        ("3PL", 12, WeakPrior(), 0.09),
+    ],
+)
+def test_standard_errors_are_those_of_second_derivatives(
+    monkeypatch: pytest.MonkeyPatch, model: ModelName, n_fixed: int, prior: Any, off: float
+) -> None:
+    """Against the inverse of numerical ones; what couples items beyond common directions is out."""
+    generator = np.random.default_rng(0)
+    whole = true_items(model, generator).chosen(slice(0, n_fixed + 6))
+    responses = simulate_responses(whole, generator.normal(0.8, 0.8, 1500), seed=1)
+    free = np.arange(whole.n_items) >= n_fixed
+    parts = (np.where(free, np.nan, v) for v in (whole.discrimination, whole.intercept))
+    fixed = ItemParameters(*parts, np.where(free, np.nan, whole.guessing))
+    seen: list[Any] = []
+    original = anchored._covariances
+    monkeypatch.setattr(
+        anchored, "_covariances", lambda *given: seen.append(given) or original(*given)
+    )
+    patterns = patterns_of(responses, synthetic_is_real=False)
+    found = anchored.anchored_estimates(
+        patterns,
+        fixed,
+        model,
+        prior,
+        Control(GridSchedule(), Stopping(1e-9), Monitor(lambda *_: None)),
+        standard_errors=True,
+        trial_correlation=None,
+    )
+    problem, _, x, _ = seen[0]
+    nodes = GridSchedule().density(problem.items(x), patterns, 12).nodes(2, 2)
+    objective = problem.at(nodes, exact=True)
+    steps = 1e-4 * np.eye(len(x))
+    after, before = ([objective.evaluate(x + k * h).gradient for h in steps] for k in (1, -1))
+    information = (np.array(before) - np.array(after)) / 2e-4
+    known = np.diag(information) > 1e-9
+    variances = np.full(len(x), np.nan)
+    variances[known] = np.diag(np.linalg.inv(information[np.ix_(known, known)]))
+    places = problem.anchored.free_items
+    wanted = {1: variances[2:][places.intercepts]}
+    if model != "1PL":
+        wanted[0] = variances[2:][places.slopes]
+    assert found.covariances is not None
+    for k, values in wanted.items():
+        ratio = np.sqrt(found.covariances[free, k, k] / values)
+        np.testing.assert_allclose(ratio, 1, atol=off)
+
+
+def test_a_result_on_an_earlier_scale_is_saved_printed_and_compared(tmp_path: Path) -> None:
+    generator = np.random.default_rng(6)
+    items = true_items("2PL", generator)
+    earlier = fit(answers(items, generator.normal(size=800), slice(0, N_OLD), 7))
+    later = answers(items, generator.normal(1, 1, 300), slice(20, N_ITEMS), 8)
+    result = fit(later, fixed=earlier)
+    result.save(tmp_path / "result.npz")
+    again = load(tmp_path / "result.npz")
+    pd.testing.assert_frame_equal(again.items, result.items)
+    assert again.latent_mean == result.latent_mean
+    assert "20 items fixed, on whose scale ability has mean" in str(result)
+    error = result.items["expected_error"] - result.items["average_error"]
+    assert error.abs().max() < 0.08
+    compared = compare_difficulties(result, folds=0)
+    np.testing.assert_allclose(compared.table["expected_error"], result.items["expected_error"])
+
+
+def test_repeats_missing_cells_and_sparse_ones_are_fitted_alike() -> None:
+    generator = np.random.default_rng(9)
+    items = true_items("2PL", generator)
+    earlier = fit(answers(items, generator.normal(size=800), slice(0, N_OLD), 7))
+    tried = (generator.random((300, N_ITEMS)) < 0.6).astype(int)
+    right = generator.binomial(tried, items.probability(generator.normal(1, 1, 300)))
+    responses = ResponseMatrix.from_counts(right, tried, items=LABELS)
+    dense, sparse = (fit(r, fixed=earlier) for r in (responses, responses.to_sparse()))
+    np.testing.assert_allclose(dense.ability, sparse.ability, atol=1e-3)
+    assert dense.latent_mean == pytest.approx(1, abs=0.25)
+
+
+@pytest.mark.parametrize(
+    ("model", "items", "more", "message"),
+    [
+        ("2PL", {"a": [1.0], "b": [0.0]}, {"method": "vi"}, "fixed= is for method='em'"),
+        ("2PL", {"a": [1.0], "b": [0.0]}, {"prior": "empirical"}, "fixed= is for method='em'"),
+        ("1PL", {"a": [1.0, 2.0], "b": [0.0, 1.0]}, {}, "the 1PL has one discrimination"),
+        ("2PL", {"a": [1.0], "b": [0.0], "c": [0.2]}, {}, "use model='3PL'"),
+    ],
+)
+def test_what_cannot_be_fixed_is_refused(
+    model: ModelName, items: Any, more: Any, message: str
+) -> None:
+    table = pd.DataFrame(items, LABELS[: len(items["a"])])
+    responses = ResponseMatrix([[1, 0, 1], [0, 1, 1]], items=LABELS[:3])
+    with pytest.raises(ValueError, match=message):
+        fit(responses, model, fixed=table, **more)
+
+
+def test_without_a_common_item_nothing_is_fixed() -> None:
+    table = pd.DataFrame({"a": [1.0], "b": [0.0]}, ["other"])
+    with pytest.raises(ValueError, match="fixed has no item of the responses: its items are other"):
+        fit(ResponseMatrix([[1, 0], [0, 1]]), fixed=table)
