@@ -132,3 +132,24 @@ def test_metrics_of_logs_and_of_a_file_stand_beside_the_items(
     with redirect_stdout(printed):
         exec(code, {"irtkit": irtkit, "runs": runs})  # noqa: S102  # the README is ours
     assert "average_error  difficulty  quality_standard" in printed.getvalue()
+
+
+@pytest.mark.filterwarnings("ignore:the ability of")
+def test_new_systems_and_items_land_on_the_earlier_scale(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items = irtkit.ItemParameters.from_difficulty(np.linspace(0.7, 1.5, 40), np.linspace(-2, 2, 40))
+    generator = np.random.default_rng(0)
+    monkeypatch.chdir(tmp_path)
+    for name, mean, some in (("2025", 0, slice(30)), ("new", 0, slice(5, 20)), ("2026", 1, None)):
+        ability = generator.normal(mean, 1, 200)
+        drawn = irtkit.simulate_responses(items, ability, seed=generator).to_frame()
+        (drawn if some is None else drawn.iloc[:, some]).to_csv(f"{name}.csv")
+    codes = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    code = next(code for code in codes if "fixed=" in code)
+    printed, names = StringIO(), {"irtkit": irtkit}
+    with redirect_stdout(printed):
+        exec(code, names)  # noqa: S102  # the README is ours
+    assert len(names["scores"]) == 200
+    assert names["later"].latent_mean > 0.7
+    assert "Linked by" in printed.getvalue()
