@@ -1,11 +1,11 @@
 """Whether a model holds, of items, respondents, pairs and as a whole; and what items tell."""
 
-from irtkit.diagnostics.information import Information, information
-from irtkit.diagnostics.item_fit import item_fit
-from irtkit.diagnostics.local_dependence import local_dependence
-from irtkit.diagnostics.model_fit import ModelFit, model_fit
+from irtkit.diagnostics.item_statistics import item_fit, poorly_fitting
+from irtkit.diagnostics.limited_information import ModelFit, model_fit
 from irtkit.diagnostics.nested_models import LikelihoodRatioTest, likelihood_ratio_test
-from irtkit.diagnostics.respondent_fit import respondent_fit
+from irtkit.diagnostics.person_fit import respondent_fit
+from irtkit.diagnostics.q3 import local_dependence
+from irtkit.diagnostics.reliability import Information, information
 
 __all__ = [
     "Information",
@@ -16,5 +16,6 @@ __all__ = [
     "likelihood_ratio_test",
     "local_dependence",
     "model_fit",
+    "poorly_fitting",
     "respondent_fit",
 ]

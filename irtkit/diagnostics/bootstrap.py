@@ -1,4 +1,4 @@
-"""Matrices drawn from a fitted model, and fitted anew (parametric bootstrap)."""
+"""Fits like another: of matrices drawn from it (parametric bootstrap), or of a part of its own."""
 
 from __future__ import annotations
 
@@ -60,22 +60,23 @@ def simulated_fits(result: FitResult, n: int, seed: int) -> Iterator[FitResult]:
     missing = responses.values[real] < 0
     kept = np.isfinite(result.parameters.intercept + result.parameters.discrimination)
     items = result.parameters.chosen(kept)
-    prior = _prior_of(result)
-    settings = result.settings
-    grid: Any = (
-        settings.quadrature if isinstance(settings.quadrature, str) else tuple(settings.quadrature)
-    )
     for one in range(n):
         generator = np.random.default_rng([seed, one])
         abilities = generator.normal(size=int(real.sum())) * result.latent_sd
         values = np.full(missing.shape, -1, np.int8)
         values[:, kept] = simulate_responses(items, abilities, seed=generator).values
         values[missing] = -1
-        drawn = ResponseMatrix(values, items=result.item_labels)
-        with warnings.catch_warnings(action="ignore"):
-            yield fit(
-                drawn, result.model, prior=prior, quadrature=grid, standard_errors=False, tol=1e-5
-            )
+        yield fitted_alike(result, ResponseMatrix(values, items=result.item_labels))
+
+
+def fitted_alike(result: FitResult, responses: ResponseMatrix) -> FitResult:
+    """Fit other responses by EM with the model, prior and quadrature of a result."""
+    given, prior = result.settings.quadrature, _prior_of(result)
+    grid: Any = given if isinstance(given, str) else (int(given[0]), given[1])
+    with warnings.catch_warnings(action="ignore"):
+        return fit(
+            responses, result.model, prior=prior, quadrature=grid, standard_errors=False, tol=1e-5
+        )
 
 
 def _prior_of(result: FitResult) -> Any:
@@ -97,7 +98,7 @@ def _density(told: dict[str, Any]) -> Any:
     kind = told.pop("kind")
     if kind not in _DENSITIES:
         raise ValueError(
-            f"bootstrap fits drawn matrices under the prior of the result, and {kind!r} cannot be "
-            f"made again; known are {', '.join(_DENSITIES)}"
+            f"other matrices cannot be fitted under the prior of the result: {kind!r} is none of "
+            f"{', '.join(_DENSITIES)}"
         )
     return _DENSITIES[kind](**told)

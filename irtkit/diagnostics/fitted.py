@@ -10,7 +10,6 @@ from irtkit.calibration import FitResult
 from irtkit.checks import check_type
 from irtkit.irf import LEAST_LOGIT, Items
 from irtkit.patterns import blocks
-from irtkit.quadrature import NodeDensity, fixed_nodes
 from irtkit.responses import refuse_sparse
 
 if TYPE_CHECKING:
@@ -38,6 +37,13 @@ class Fitted(NamedTuple):
     """Which respondents of the result these are."""
     fixed_grid: tuple[int, float] | None
 
+    def of_items(self, which: NDArray[np.intp]) -> Fitted:
+        """Return some of the items, abilities as they are."""
+        if len(which) == self.items.n_items:
+            return self
+        cells, items = self.cells[:, which], self.items.chosen(which)
+        return self._replace(cells=cells, items=items, places=self.places[which])
+
     @property
     def complete(self) -> NDArray[np.bool_]:
         """Which respondents answered every item, (n_respondents,)."""
@@ -50,6 +56,8 @@ class Fitted(NamedTuple):
 
     def grid(self, refined: int = 1) -> tuple[Array, Array]:
         """Nodes, and the weights of N(0, 1) there: those of the fit, or adaptive ones."""
+        from irtkit.quadrature import NodeDensity, fixed_nodes
+
         if self.fixed_grid is not None:
             nodes = fixed_nodes(*self.fixed_grid)
         else:
@@ -111,17 +119,15 @@ def fitted(result: FitResult, needed_by: str) -> Fitted:
     )
 
 
-def false_discovery(p: Array, n_tests: int | None = None) -> Array:
+def false_discovery(p: Array) -> Array:
     """Benjamini–Hochberg q-values: the least false-discovery rate at which each is called.
 
-    NaN stays NaN and counts as no test; ``n_tests`` may be more than are given, if those left out
-    have larger p-values (Benjamini & Hochberg 1995).
+    NaN stays NaN and counts as no test (Benjamini & Hochberg 1995).
     """
     q = np.full(len(p), np.nan)
     tested = np.flatnonzero(~np.isnan(p))
     if len(tested):
-        n = len(tested) if n_tests is None else n_tests
         order = tested[np.argsort(p[tested], kind="stable")]
-        ratio = p[order] * n / np.arange(1, len(order) + 1)
+        ratio = p[order] * len(order) / np.arange(1, len(order) + 1)
         q[order] = np.minimum(np.minimum.accumulate(ratio[::-1])[::-1], 1.0)
     return q

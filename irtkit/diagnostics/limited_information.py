@@ -166,7 +166,7 @@ def _checked(parts: Fitted, result: FitResult) -> Fitted:
     """Items with right and wrong responses, or an error where M2 cannot be."""
     if parts.items.n_items > _MOST_ITEMS:
         raise ValueError(
-            f"model_fit is for at most {_MOST_ITEMS} items, and here are {parts.items.n_items}; fit "
+            f"model_fit is for at most {_MOST_ITEMS} items; here are {parts.items.n_items}: fit "
             "a part of them, or see item_fit and local_dependence, which take any number"
         )
     if not parts.complete.all():
@@ -177,9 +177,7 @@ def _checked(parts: Fitted, result: FitResult) -> Fitted:
         )
     right = parts.cells.sum(axis=0)
     varied = np.flatnonzero((right > 0) & (right < len(parts.cells)))
-    return parts._replace(
-        cells=parts.cells[:, varied], items=parts.items.chosen(varied), places=parts.places[varied]
-    )
+    return parts.of_items(varied)
 
 
 def _by_bootstrap(result: FitResult, m2: float, df: int, n: int, seed: int) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.diagnostics.fitted import false_discovery, fitted
-from irtkit.diagnostics.item_fit import mean_squares
+from irtkit.diagnostics.item_statistics import mean_squares
 from irtkit.irf import logistic
 
 if TYPE_CHECKING:

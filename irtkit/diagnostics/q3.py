@@ -1,6 +1,11 @@
 """Pairs of items that have more in common than ability: Yen's Q3.
 
 Residuals are correlated item by item in blocks of items, so that no items × items array is made.
+
+Abilities are fitted to the items, which draws Q3 below 0 where the model holds, and the more the
+steeper the items. With θ̂ − θ ≈ (Σ eᵢPᵢ'/(Pᵢ(1 − Pᵢ)) − θ)/(I + 1), e = y − P(θ), the residuals of
+items j and k have about the covariance −∫ Pⱼ'Pₖ'/(I + 1) φ(θ) dθ, and that of j the variance
+∫ Pⱼ(1 − Pⱼ) − Pⱼ'²/(I + 1) φ(θ) dθ.
 """
 
 from __future__ import annotations
@@ -11,14 +16,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.checks import check_number, check_whole
-from irtkit.diagnostics.fitted import Fitted, false_discovery, fitted
+from irtkit.diagnostics.fitted import Fitted, fitted
+from irtkit.patterns import blocks
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
     from irtkit.calibration import FitResult
-    from irtkit.irf import Array
+    from irtkit.irf import Array, ItemParameters
 
     Singles = NDArray[np.float32]
 
@@ -52,13 +58,12 @@ def local_dependence(
         - item, other
         - q3: correlation of y − P(θ) between the two items, over respondents who answered both,
           at the fitted abilities (EAP).
-        - excess: q3 less its mean over all pairs, which abilities that are fitted to the items
-          draw below 0 (to about −1/(items − 1)).
+        - excess: q3 less what it is expected to be if the model holds, which is below 0, since
+          abilities are fitted to the items (on average about −1/(items − 1)).
         - n_respondents: who answered both.
-        - p_value: of Fisher's transform of q3 about that mean, to both sides, q_value: the
-          false-discovery rate over all pairs, those below the threshold counted.
-
-        p_value takes respondents as independent: families of near-copies make it too small.
+        - p_value: of Fisher's transform of q3 about that, to both sides, for one pair looked at by
+          itself. It takes respondents as independent, and in the far tail, where the largest of
+          many pairs lie, it is too small: tell these by the size of excess.
 
     Raises
     ------
@@ -71,8 +76,8 @@ def local_dependence(
     References
     ----------
     Yen (1984), *Applied Psychological Measurement* 8, 125–145: Q3.
-    Christensen, Makransky & Horton (2017), *Applied Psychological Measurement* 41, 178–194: Q3
-    beside its mean.
+    Christensen, Makransky & Horton (2017), *Applied Psychological Measurement* 41, 178–194: that
+    critical values must hold what is expected.
 
     Examples
     --------
@@ -82,7 +87,7 @@ def local_dependence(
     >>> values[:200, 7] = values[:200, 20]  # asked twice, for most
     >>> pairs = irtkit.local_dependence(irtkit.fit(irtkit.ResponseMatrix(values)))
     >>> pairs[["item", "other"]].values[0].tolist(), round(float(pairs["q3"].iloc[0]), 1)
-    (['item-8', 'item-21'], 0.6)
+    (['item-8', 'item-21'], 0.5)
     """
     import pandas as pd
     from scipy.special import erfc
@@ -92,39 +97,20 @@ def local_dependence(
         check_whole("top", top, 1)
     parts = fitted(result, "local_dependence")
     found = _pairs(parts, threshold, math.inf if top is None else top)
-    mean = found.total / max(found.n_pairs, 1)
-    one, other, q3, n = found.rows
+    one, other, q3, n, expected = found
     bound = np.clip(q3, -1 + 1e-12, 1 - 1e-12)
-    z = (np.arctanh(bound) - np.arctanh(mean)) * np.sqrt(n - 3)
+    z = (np.arctanh(bound) - np.arctanh(expected)) * np.sqrt(n - 3)
     p = erfc(np.abs(z) / np.sqrt(2))
     labels = np.array(result.item_labels, dtype=object)[parts.places]
     columns = {
         "item": labels[one.astype(np.intp)],
         "other": labels[other.astype(np.intp)],
         "q3": q3,
-        "excess": q3 - mean,
+        "excess": q3 - expected,
         "n_respondents": n.astype(np.int64),
         "p_value": p,
-        "q_value": false_discovery(p, found.n_pairs),
     }
     return pd.DataFrame(columns)
-
-
-class _Pairs(NamedTuple):
-    """Pairs above a threshold, and what all of them come to."""
-
-    rows: Array
-    """Item, other item, Q3 and number of respondents of every pair kept, (4, n)."""
-    total: float
-    """Sum of Q3 over all pairs that have one."""
-    n_pairs: int
-
-    def with_more(self, more: _Pairs, top: float) -> _Pairs:
-        """Return these and those, of which so many with the largest Q3 are kept."""
-        rows = np.concatenate([self.rows, more.rows], axis=1)
-        order = np.argsort(-np.abs(rows[2]), kind="stable")
-        kept = order if len(order) <= top else order[: int(top)]
-        return _Pairs(rows[:, kept], self.total + more.total, self.n_pairs + more.n_pairs)
 
 
 class _Block(NamedTuple):
@@ -134,35 +120,63 @@ class _Block(NamedTuple):
     residual: Singles
     answered: Singles | None
     """None if all were."""
+    drawn: Array
+    """√φ P'/√(I + 1) at the nodes, over the SD of the residual, (n_items, n_nodes)."""
 
 
-def _pairs(parts: Fitted, threshold: float, top: float) -> _Pairs:
-    found = _Pairs(np.empty((4, 0)), 0.0, 0)
+def _pairs(parts: Fitted, threshold: float, top: float) -> Array:
+    """Item, other item, Q3, number of respondents and expected Q3 of pairs, (5, n)."""
+    found = np.empty((5, 0))
     complete = bool(parts.complete.all())
+    nodes, weights = parts.grid()
+    told = np.zeros(len(nodes))
+    for some in blocks(parts.items.n_items, len(nodes)):
+        told += parts.items.chosen(some).information(nodes).sum(axis=1)
+    told *= (parts.cells >= 0).mean()
+    grid = nodes, weights, told
     starts = range(0, parts.items.n_items, _ITEMS_AT_ONCE)
     for first in starts:
-        one = _block(parts, first, complete=complete)
+        one = _block(parts, grid, first, complete=complete)
         for second in starts:
             if second >= first:
-                other = one if second == first else _block(parts, second, complete=complete)
-                found = found.with_more(_of_blocks(one, other, threshold), top)
+                other = one if second == first else _block(parts, grid, second, complete=complete)
+                found = _largest(np.hstack([found, _of_blocks(one, other, threshold)]), top)
     return found
 
 
-def _block(parts: Fitted, start: int, *, complete: bool) -> _Block:
+def _largest(rows: Array, top: float) -> Array:
+    """Return so many pairs with the largest Q3, in that order."""
+    order = np.argsort(-np.abs(rows[2]), kind="stable")
+    return rows[:, order if len(order) <= top else order[: int(top)]]
+
+
+def _block(
+    parts: Fitted, grid: tuple[Array, Array, Array], start: int, *, complete: bool
+) -> _Block:
     some = slice(start, start + _ITEMS_AT_ONCE)
-    cells = parts.cells[:, some]
-    residual = (cells - parts.items.chosen(some).probability(parts.ability)).astype(np.float32)
+    cells, items = parts.cells[:, some], parts.items.chosen(some)
+    drawn = _drawn(items, *grid)
+    residual = (cells - items.probability(parts.ability)).astype(np.float32)
     if not complete:
         answered = (cells >= 0).astype(np.float32)
-        return _Block(start, residual * answered, answered)
+        return _Block(start, residual * answered, answered, drawn)
     residual -= residual.mean(axis=0)
     squares = (residual**2).sum(axis=0)
     size = np.where(squares > _LEAST_SQUARES, np.sqrt(squares), np.float32(np.nan))
-    return _Block(start, (residual / size).astype(np.float32), None)
+    return _Block(start, (residual / size).astype(np.float32), None, drawn)
 
 
-def _of_blocks(one: _Block, other: _Block, threshold: float) -> _Pairs:
+def _drawn(items: ItemParameters, nodes: Array, weights: Array, told: Array) -> Array:
+    """What fitted abilities take from residuals; products of it are expected correlations."""
+    p = items.probability(nodes)
+    variance = p * (1 - p)
+    rise = np.sqrt(items.information(nodes) * variance) * np.sign(items.discrimination)
+    taken = np.sqrt(weights / (told + 1))[:, None] * rise
+    left = weights @ variance - (taken**2).sum(axis=0)
+    return np.asarray((taken / np.sqrt(np.maximum(left, _LEAST_SQUARES))).T)
+
+
+def _of_blocks(one: _Block, other: _Block, threshold: float) -> Array:
     """Q3 of every item of one block with every later one of the other."""
     if one.answered is None or other.answered is None:
         q3 = one.residual.T @ other.residual
@@ -172,9 +186,9 @@ def _of_blocks(one: _Block, other: _Block, threshold: float) -> _Pairs:
     before = one.start + np.arange(len(q3))[:, None] >= other.start + np.arange(q3.shape[1])
     told = ~before & np.isfinite(q3) & (n >= _LEAST_COMMON)
     j, k = np.nonzero(told & (np.abs(np.where(told, q3, 0)) >= threshold))
-    total = float(q3[told].sum(dtype=np.float64))
-    rows = np.stack([one.start + j, other.start + k, np.clip(q3[j, k], -1, 1), n[j, k]])
-    return _Pairs(rows.astype(np.float64), total, int(told.sum()))
+    expected = -np.einsum("pq,pq->p", one.drawn[j], other.drawn[k])
+    rows = np.stack([one.start + j, other.start + k, np.clip(q3[j, k], -1, 1), n[j, k], expected])
+    return np.asarray(rows, dtype=np.float64)
 
 
 def _over_common(
