@@ -64,7 +64,8 @@ class Null(NamedTuple):
 
 NULLS = (
     *(Null(1000, 5, 120), Null(1000, 20, 30), Null(500, 40, 15), Null(500, 40, 15, prior=None)),
-    *(Null(500, 40, 15, "1PL"), Null(2000, 30, 20, "3PL"), Null(1000, 40, 15, kind="negative")),
+    *(Null(500, 40, 30, "1PL"), Null(1000, 20, 40, "Rasch"), Null(2000, 30, 40, "3PL")),
+    Null(1000, 40, 30, kind="negative"),
     *(Null(1000, 40, 15, kind="skewed"), Null(1000, 40, 15, kind="missing"), Null(2000, 120, 5)),
     *(Null(200, 200, 4), Null(200, 1000, 2), Null(50, 1000, 2), Null(30, 500, 4)),
 )
@@ -82,7 +83,7 @@ BOOTSTRAPPED = (Null(12, 300, 4), Null(20, 300, 4), Null(200, 40, 20), Null(100,
 
 def items_of(generator: Generator, n_items: int, model: ModelName = "2PL") -> irtkit.ItemParameters:
     """Items drawn anew."""
-    slope = generator.lognormal(0, 0.0 if model == "1PL" else 0.3, n_items)
+    slope = generator.lognormal(0, 0.0 if model in {"1PL", "Rasch"} else 0.3, n_items)
     guessing = generator.uniform(0.1, 0.3, n_items) if model == "3PL" else 0.0
     return irtkit.ItemParameters.from_difficulty(slope, generator.normal(size=n_items), guessing)
 

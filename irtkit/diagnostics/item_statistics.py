@@ -79,7 +79,8 @@ def item_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> pd.Data
           equal scores in which less than one right or one wrong response is expected are joined
           with a neighbour; more than 100 different scores are joined to 20 groups first. As many
           degrees are taken off as an item has parameters. Not weighted.
-        - p_value: probability of so large a value if the model holds. Respondents that answer
+        - p_value: probability of so large a value if the model holds. A common slope counts here
+          once for all items (in df, as in R's mirt, for every one). Respondents that answer
           alike count for as many as are independent (``result.dependence``): s_x2 is multiplied by
           their share, which is cautious.
         - q_value: the false-discovery rate at which the item is called (Benjamini & Hochberg).
@@ -155,7 +156,8 @@ def p_values(
         p = np.full(len(found.df), np.nan)
         told = np.isfinite(found.statistic) & (not few)
         share = 1.0 if result.dependence is None else result.dependence.share
-        p[told] = chdtrc(found.df[told], share * found.statistic[told])
+        shared = 1 - 1 / len(p) if result.model in {"Rasch", "1PL"} else 0.0
+        p[told] = chdtrc(found.df[told] + shared, share * found.statistic[told])
     return np.where(np.isnan(found.statistic), np.nan, p)
 
 
