@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 _ITEMS_AT_ONCE = 512
 """Items set beside as many others: 1 MiB of correlations in 32 bits."""
 _LEAST_COMMON = 5
-"""Respondents that answered both items of a pair, at least."""
+"""Respondents that answered both items of a pair, at least; and right and wrong responses to an
+item: two items that the same one respondent gets wrong have a Q3 of 1."""
 _LEAST_SQUARES = 1e-6
 """Sum of squared residuals below which an item has none."""
 
@@ -57,7 +58,8 @@ def local_dependence(
 
         - item, other
         - q3: correlation of y − P(θ) between the two items, over respondents who answered both,
-          at the fitted abilities (EAP).
+          at the fitted abilities (EAP). Items with fewer than five right or five wrong responses
+          are left out.
         - excess: q3 less what it is expected to be if the model holds, which is below 0, since
           abilities are fitted to the items (on average about −1/(items − 1)).
         - n_respondents: who answered both.
@@ -156,13 +158,14 @@ def _block(
     some = slice(start, start + _ITEMS_AT_ONCE)
     cells, items = parts.cells[:, some], parts.items.chosen(some)
     drawn = _drawn(items, *grid)
+    varied = np.minimum((cells == 1).sum(axis=0), (cells == 0).sum(axis=0)) >= _LEAST_COMMON
     residual = (cells - items.probability(parts.ability)).astype(np.float32)
     if not complete:
-        answered = (cells >= 0).astype(np.float32)
+        answered = ((cells >= 0) & varied).astype(np.float32)
         return _Block(start, residual * answered, answered, drawn)
     residual -= residual.mean(axis=0)
     squares = (residual**2).sum(axis=0)
-    size = np.where(squares > _LEAST_SQUARES, np.sqrt(squares), np.float32(np.nan))
+    size = np.where(varied & (squares > _LEAST_SQUARES), np.sqrt(squares), np.nan)
     return _Block(start, (residual / size).astype(np.float32), None, drawn)
 
 

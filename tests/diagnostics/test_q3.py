@@ -73,6 +73,17 @@ def test_q3_is_where_it_is_expected_if_the_model_holds(
     assert (table["p_value"] < 0.05).mean() == pytest.approx(0.05, abs=0.02)
 
 
+def test_items_that_hardly_anyone_gets_wrong_have_no_q3(
+    drawn: Callable[..., ResponseMatrix],
+) -> None:
+    values = drawn(200, 12).values.copy()
+    values[:, [2, 5]] = 1
+    values[7, [2, 5]] = 0  # alike, by one respondent
+    table = local_dependence(fit(ResponseMatrix(values), standard_errors=False), threshold=0.0)
+    assert len(table) == 10 * 9 / 2
+    assert not table[["item", "other"]].isin(["item-3", "item-6"]).any(axis=None)
+
+
 def test_arguments_out_of_range_are_refused(result: FitResult) -> None:
     with pytest.raises(ValueError, match="threshold"):
         local_dependence(result, threshold=1.5)
