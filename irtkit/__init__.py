@@ -22,7 +22,8 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``simulation``: simulated responses, synthetic respondents
 - ``calibration``: fitting the models, and what a fit returns
 - ``scoring``: respondents scored on calibrated items, calibrations put on one scale
-- ``diagnostics``: nested models compared
+- ``diagnostics``: fit of items, respondents, pairs of items and the whole; information; nested
+  models compared
 - ``suspects``: suspect items, and what noise alone would look like
 - ``difficulty``: average error, and difficulty measures compared
 - ``agreement``, ``annotation``: Fleiss' kappa; what it costs to mend predicted annotations
@@ -37,7 +38,15 @@ from irtkit.calibration.item_prior import ItemPrior, LogNormal
 from irtkit.calibration.priors import Beta, Density, Normal, WeakPrior
 from irtkit.calibration.variational.options import Variational
 from irtkit.datasets import DigitsCrowd, load_digits_crowd
-from irtkit.diagnostics import LikelihoodRatioTest, likelihood_ratio_test
+from irtkit.diagnostics import (
+    LikelihoodRatioTest,
+    information,
+    item_fit,
+    likelihood_ratio_test,
+    local_dependence,
+    model_fit,
+    respondent_fit,
+)
 from irtkit.difficulty import DifficultyComparison, average_error, compare_difficulties
 from irtkit.io import read_responses, read_table, write_responses, write_table
 from irtkit.irf import ItemParameters
@@ -81,12 +90,17 @@ __all__ = [
     "fleiss_kappa",
     "impact",
     "impact_summary",
+    "information",
+    "item_fit",
     "likelihood_ratio_test",
     "link",
     "load",
     "load_digits_crowd",
+    "local_dependence",
+    "model_fit",
     "read_responses",
     "read_table",
+    "respondent_fit",
     "score",
     "shuffle_control",
     "similar_respondents",

@@ -319,3 +319,20 @@ def test_repeated_trials_are_studied_beside_one_run(monkeypatch: pytest.MonkeyPa
     assert record["from_one_run"] < 1e-3
     assert record["ability_if_independent"]["coverage"] < record["ability"]["coverage"]
     assert len(repeated.row(study, record).split("|")) == len(repeated.HEADER) + 2
+
+
+def test_fit_is_studied_where_a_model_holds_and_where_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    study = load("model_fit")
+    alarms = study.null(study.Null(300, 20, 2))
+    assert alarms["n_items"] == 40
+    assert 0 <= alarms["s_x2_01"] <= alarms["s_x2_05"] < 0.3
+    assert 0 < alarms["lz_05"] < 0.2
+    found = study.planted(800, 20, 2, "falling again")
+    assert found["found"] <= found["power_05"]
+    assert found["power_05"] > 0.5
+    assert study.m2_null(study.Null(300, 10, 2))["sets"] == 2
+    families = study.dependent("copies", [study.copies(10, 6, 0.02, 0)])
+    assert families["called"] < families["each_counted"]
+    record = study.bootstrapped(study.Null(60, 12, 1))
+    assert len(study.shown(record).split()) >= len(record)

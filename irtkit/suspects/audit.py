@@ -121,6 +121,7 @@ def audit(
     chance: float | None = None,
     groups: Groups | None = None,
     predictions: pd.DataFrame | None = None,
+    poor_fit: bool = False,
 ) -> Audit:
     """List suspect items, items that say nothing, and respondents that answer alike.
 
@@ -128,7 +129,7 @@ def audit(
     ----------
     result
         What :func:`irtkit.fit` returned.
-    fdr, extreme_difficulty, chance, groups, predictions
+    fdr, extreme_difficulty, chance, groups, predictions, poor_fit
         As in :func:`irtkit.flag_items`.
 
     Returns
@@ -159,6 +160,7 @@ def audit(
         chance=chance,
         groups=groups,
         predictions=predictions,
+        poor_fit=poor_fit,
     )
     summary = [_headline(items, len(result.item_labels)), *(f"{told}." for told in cautions)]
     summary += [f"Warning: {text}." for text in result.warnings]

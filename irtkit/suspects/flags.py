@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_number, check_type
+from irtkit.checks import check_number, check_type, check_yes_or_no
+from irtkit.diagnostics import poorly_fitting
 from irtkit.responses import item_texts
 from irtkit.signs import FALSE_DISCOVERY_RATE, called_negative
 from irtkit.suspects.answers import strong_answers
@@ -39,6 +40,10 @@ _NOT_ONE_ABILITY = (
     "{called}; audit the items of one kind by themselves"
 )
 _CALLED = {True: "called negative may have right keys", False: "with wrong keys may go unnoticed"}
+_FIT_NOT_JUDGED = (
+    "poor fit cannot be told: fewer than 30 respondents answered every item, or fewer than half of "
+    "them, or too few right and wrong responses are expected"
+)
 _NAME_FAMILIES = ", or name the families of respondents (groups)"
 _LEAST_POWER = 0.5
 """Power under which a warning says that respondents are few: more is missed than found."""
@@ -52,6 +57,7 @@ def flag_items(
     chance: float | None = None,
     groups: Groups | None = None,
     predictions: pd.DataFrame | None = None,
+    poor_fit: bool = False,
 ) -> pd.DataFrame:
     """List the suspect items of a fit, most probably negative first, with the reasons.
 
@@ -78,6 +84,12 @@ def flag_items(
         What each respondent answered, index = respondents, columns = items, missing cells allowed.
         Adds which answer the strong agree on, and lists the items where three quarters of them
         give one that is not marked right.
+    poor_fit
+        Whether to list items whose curve does not fit as well: those called for the S-X² of
+        :func:`irtkit.item_fit` at the false-discovery rate ``fdr``, the worst of them left out
+        while the others are fitted and judged anew, until none is called. The rate is held where
+        the others fit; where a tenth of the items misfits, 0 to 17 % of those called at 5 % are
+        false (``benchmarks/model_fit.py``). Off by default.
 
     Returns
     -------
@@ -100,7 +112,10 @@ def flag_items(
         p_negative, wrong_key and trend. Where an item is called negative though its fitted slope is
         above 0, the reasons say so: the fitted ability is then not what respondents get right.
         "flat discrimination" is the status "flat" of ``result.items``, unless all have it: then
-        respondents, and not items, are what tells nothing.
+        respondents, and not items, are what tells nothing. "poor fit" says that the model's curve
+        is not that of the item: some weak systems guess, or its share right falls again among the
+        strong. Where one ability does not explain the responses it may be said of items with
+        nothing wrong with them.
 
     Raises
     ------
@@ -135,6 +150,7 @@ def flag_items(
         chance=chance,
         groups=groups,
         predictions=predictions,
+        poor_fit=poor_fit,
     )
     for caution in cautions:
         warnings.warn(caution, stacklevel=2)
@@ -149,10 +165,12 @@ def flagged(
     chance: float | None,
     groups: Groups | None,
     predictions: pd.DataFrame | None,
+    poor_fit: bool = False,
 ) -> tuple[pd.DataFrame, list[str]]:
     """Suspect items, and what keeps the decision from being sharp, as `flag_items` warns of it."""
     check_type("result", result, FitResult)
     check_thresholds(fdr=fdr, extreme_difficulty=extreme_difficulty, chance=chance)
+    check_yes_or_no(poor_fit=poor_fit)
     if chance is not None and result.model != "3PL":
         raise ValueError(f"chance is for the 3PL, which has guessing; this is a {result.model}")
     answers = None if predictions is None else strong_answers(result, predictions)
@@ -183,6 +201,11 @@ def flagged(
         "extreme difficulty": (status == "ok") & rises & (difficulty > extreme_difficulty),
         "guessing above chance": guessing > (1.0 if chance is None else chance),
     }
+    if poor_fit:
+        poor = poorly_fitting(result, fdr)
+        reasons["poor fit"] = np.zeros_like(negative) if poor is None else poor
+        if poor is None:
+            cautions.append(_FIT_NOT_JUDGED)
     if answers is not None:
         reasons["the strong agree on another answer"] = answers.pop("another").to_numpy()
     table = _table(result, verdict, trend, reasons)

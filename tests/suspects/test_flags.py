@@ -350,6 +350,30 @@ def test_a_saved_result_without_responses_is_judged_as_before(
         flag_items(back, groups=dict.fromkeys(back.respondent_labels, "one"))
 
 
+def test_poor_fit_is_a_reason_if_asked_for(planted: Planted) -> None:
+    responses, _ = planted(1000, 30, seed=3, share=0.0)
+    values = responses.values.copy()
+    strength = np.argsort(np.argsort(values.sum(axis=1))) / 1000
+    falls = np.exp(-0.5 * ((strength - 0.6) / 0.2) ** 2)
+    values[:, 4] = np.random.default_rng(0).random(1000) < falls
+    result = fit(ResponseMatrix(values), standard_errors=False)
+    flagged = flag_items(result, poor_fit=True)
+    poor = flagged["reasons"].str.contains("poor fit")
+    assert flagged.index[poor].tolist() == ["item-5"]
+    assert not flag_items(result)["reasons"].str.contains("poor fit").any()
+    with pytest.raises(TypeError, match="poor_fit must be True or False"):
+        flag_items(result, poor_fit=1)  # type: ignore[arg-type]
+
+
+def test_poor_fit_that_cannot_be_told_is_warned_of(planted: Planted) -> None:
+    responses, _ = planted(20, 60, seed=3)
+    result = fit(responses, standard_errors=False)
+    few = pytest.warns(UserWarning, match="20 respondents are few")
+    with few, pytest.warns(UserWarning, match="poor fit cannot be told"):
+        flagged = flag_items(result, poor_fit=True)
+    assert not flagged["reasons"].str.contains("poor fit").any()
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

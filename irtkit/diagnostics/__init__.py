@@ -1,0 +1,21 @@
+"""Whether a model holds, of items, respondents, pairs and as a whole; and what items tell."""
+
+from irtkit.diagnostics.item_statistics import item_fit, poorly_fitting
+from irtkit.diagnostics.limited_information import ModelFit, model_fit
+from irtkit.diagnostics.nested_models import LikelihoodRatioTest, likelihood_ratio_test
+from irtkit.diagnostics.person_fit import respondent_fit
+from irtkit.diagnostics.q3 import local_dependence
+from irtkit.diagnostics.reliability import Information, information
+
+__all__ = [
+    "Information",
+    "LikelihoodRatioTest",
+    "ModelFit",
+    "information",
+    "item_fit",
+    "likelihood_ratio_test",
+    "local_dependence",
+    "model_fit",
+    "poorly_fitting",
+    "respondent_fit",
+]

@@ -1,0 +1,112 @@
+"""How well the answers of every respondent go with its ability: lz, and infit and outfit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from irtkit.diagnostics.fitted import false_discovery, fitted
+from irtkit.diagnostics.item_statistics import mean_squares
+from irtkit.irf import logistic
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from irtkit.calibration import FitResult
+    from irtkit.irf import Array, ItemParameters
+
+_LEAST = 1e-12
+
+
+def respondent_fit(result: FitResult) -> pd.DataFrame:
+    """Tell whose answers do not go with one ability: hard items right and easy ones wrong.
+
+    Parameters
+    ----------
+    result
+        What :func:`irtkit.fit` returned, with its responses. Missing cells are left out.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per real respondent, index "respondent":
+
+        - zh: the log-likelihood of the answers at the fitted ability (EAP), less its expectation
+          and over its standard deviation there (lz or Zh, as in R's mirt). Below 0: unlikelier
+          than the model has it. Abilities being fitted, it spreads less than a normal variable.
+        - lz: the same with the part that goes with ability taken out (lz* of Snijders), which is
+          standard normal if the model holds and items are many.
+        - p_value: probability of so low an lz or a lower one, q_value: the false-discovery rate at
+          which the respondent is called. Items are taken as known: where respondents are few they
+          fit their own answers, and p-values are too large if anything.
+        - infit, outfit, infit_z, outfit_z: mean squares of residuals as in
+          :func:`irtkit.item_fit`, over the items a respondent answered.
+        - n_responses.
+
+        NaN where all answers had no uncertainty.
+
+    Raises
+    ------
+    TypeError
+        If ``result`` is not a FitResult.
+    ValueError
+        If its responses were not saved, are sparse, or hold repeated trials.
+
+    References
+    ----------
+    Drasgow, Levine & Williams (1985), *Brit. J. Math. Stat. Psychol.* 38, 67–86: lz.
+    Snijders (2001), *Psychometrika* 66, 331–342: lz*, with an estimated ability.
+
+    Examples
+    --------
+    >>> import numpy as np, irtkit
+    >>> items = irtkit.ItemParameters.from_difficulty(np.ones(60), np.linspace(-2, 2, 60))
+    >>> values = irtkit.simulate_responses(items, np.linspace(-2, 2, 200), seed=1).values.copy()
+    >>> values[150] = values[150, ::-1]  # right where others are wrong
+    >>> fit = irtkit.respondent_fit(irtkit.fit(irtkit.ResponseMatrix(values), "1PL"))
+    >>> fit["lz"].idxmin(), int((fit["q_value"] < 0.05).sum())
+    ('respondent-151', 1)
+    """
+    import pandas as pd
+    from scipy.special import ndtr
+
+    parts = fitted(result, "respondent_fit")
+    found = [
+        likelihood_deviations(cells, parts.items, parts.ability[some])
+        for some, cells, _ in parts.parts()
+    ]
+    zh, lz = np.concatenate(found, axis=1)
+    p = ndtr(lz)
+    squares = mean_squares(parts, by_respondent=True)._asdict()
+    columns = {"zh": zh, "lz": lz, "p_value": p, "q_value": false_discovery(p), **squares}
+    labels = [result.respondent_labels[k] for k in parts.respondents]
+    table = pd.DataFrame(columns, index=pd.Index(labels, name="respondent"))
+    return table.assign(n_responses=(parts.cells >= 0).sum(axis=1))
+
+
+def likelihood_deviations(
+    cells: NDArray[np.int8], items: ItemParameters, ability: Array
+) -> tuple[Array, Array]:
+    """Zh and lz* of respondents, each (n,).
+
+    Zh is Σ(y − P)w / √(Σ P(1 − P)w²) with w = log P/(1 − P). In lz* stands w − cr for w, where
+    r = P'/(P(1 − P)) and c = ΣP'w / ΣP'r make its sum, to first order, one that an error of the
+    ability does not move.
+    """
+    s = logistic(np.multiply.outer(ability, items.discrimination) + items.intercept)
+    p = np.clip(items.guessing + (1 - items.guessing) * s, _LEAST, 1 - _LEAST)
+    rise = items.discrimination * (1 - items.guessing) * s * (1 - s)
+    answered, variance = cells >= 0, p * (1 - p)
+    w, r = np.log(p) - np.log1p(-p), rise / variance
+    told = np.maximum((rise * r * answered).sum(axis=1, keepdims=True), _LEAST)
+    corrected = w - (rise * w * answered).sum(axis=1, keepdims=True) / told * r
+    found = []
+    for weight in (w, corrected):
+        total = ((cells - p) * weight * answered).sum(axis=1)
+        spread = (variance * weight**2 * answered).sum(axis=1)
+        found.append(
+            np.divide(total, np.sqrt(spread), out=np.full(len(p), np.nan), where=spread > _LEAST)
+        )
+    return found[0], found[1]

@@ -1,0 +1,221 @@
+"""Fit of items: R's mirt, definitions computed naively, alarms where a model holds and not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import false_discovery_control
+
+from irtkit import FitResult, ResponseMatrix, add_synthetic, fit, item_fit
+from irtkit.diagnostics.fitted import false_discovery, fitted
+from irtkit.diagnostics.item_statistics import mean_squares, poorly_fitting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from irtkit.irf import Array
+
+COMPLETE = [
+    (name, model)
+    for name in ("lsat6", "lsat7", "sat12", "wirs", "abortion")
+    for model in ("Rasch", "1PL", "2PL")
+]
+GUESSING = [(name, "3PLnorm") for name in ("lsat6", "lsat7", "sat12")]
+MISSING = [("sat12_missing", model) for model in ("Rasch", "1PL", "2PL")]
+
+
+def by_mirt(expected: dict[str, Any], name: str) -> Array:
+    column = pd.DataFrame(expected["itemfit_S_X2"])[name]
+    return np.asarray(pd.to_numeric(column, errors="coerce"), dtype=float)
+
+
+@pytest.mark.parametrize(("name", "model"), COMPLETE + GUESSING)
+def test_mean_squares_are_those_of_mirt(
+    mirt_fit: Callable[[str, str], Any], name: str, model: str
+) -> None:
+    result, expected = mirt_fit(name, model)
+    table = item_fit(result)
+    # abilities of Rasch reach beyond mirt's grid there, and its EAP of the extremes differ by 0.01
+    within = 2e-3 if (name, model) == ("abortion", "Rasch") else 1e-4
+    for ours, theirs in (("infit", "infit"), ("outfit", "outfit")):
+        assert table[ours].to_numpy() == pytest.approx(by_mirt(expected, theirs), abs=within)
+        z = by_mirt(expected, f"z.{theirs}")
+        assert table[f"{ours}_z"].to_numpy() == pytest.approx(z, abs=15 * within)
+
+
+@pytest.mark.parametrize(("name", "model"), COMPLETE + GUESSING + MISSING)
+def test_s_x2_and_its_degrees_of_freedom_are_those_of_mirt(
+    mirt_fit: Callable[[str, str], Any], name: str, model: str
+) -> None:
+    result, expected = mirt_fit(name, model)
+    table = item_fit(result)
+    found, df = by_mirt(expected, "S_X2"), by_mirt(expected, "df.S_X2")
+    assert table["s_x2"].to_numpy() == pytest.approx(found, rel=1e-3, nan_ok=True)
+    assert np.nan_to_num(table["df"].to_numpy()).tolist() == df.tolist()
+    # elsewhere p-values count for fewer respondents, or a common slope once and not for each item
+    if result.dependence.share == 1 and model in {"2PL", "3PLnorm"}:
+        p = by_mirt(expected, "p.S_X2")
+        assert table["p_value"].to_numpy() == pytest.approx(p, abs=1e-3, nan_ok=True)
+    assert (table["status"] == "ok").tolist() == (df > 0).tolist()
+
+
+def test_mean_squares_of_complete_rows_are_those_of_mirt_without_missing_ones(
+    mirt_fit: Callable[[str, str], Any],
+) -> None:
+    result, expected = mirt_fit("sat12_missing", "2PL")
+    parts = fitted(result, "test")
+    who = parts.complete
+    complete = parts._replace(cells=parts.cells[who], ability=parts.ability[who])
+    found = mean_squares(complete)
+    assert found.infit == pytest.approx(by_mirt(expected, "infit"), abs=1e-4)
+    assert found.outfit == pytest.approx(by_mirt(expected, "outfit"), abs=1e-4)
+
+
+@pytest.fixture(scope="module")
+def result(drawn: Callable[..., ResponseMatrix]) -> FitResult:
+    return fit(drawn(600, 30), standard_errors=False)
+
+
+def test_mean_squares_are_the_sums_of_their_definition(result: FitResult) -> None:
+    y, p = result.responses.values, result.probability().to_numpy()  # type: ignore[union-attr]
+    table, variance = item_fit(result), p * (1 - p)
+    assert (variance > 0.004).all()  # none is held
+    square = (y - p) ** 2
+    assert table["infit"].to_numpy() == pytest.approx(square.sum(0) / variance.sum(0))
+    assert table["outfit"].to_numpy() == pytest.approx((square / variance).mean(0))
+    by_respondent = mean_squares(fitted(result, "test"), by_respondent=True)
+    assert by_respondent.infit == pytest.approx(square.sum(1) / variance.sum(1))
+
+
+def test_few_items_are_called_where_the_model_holds(drawn: Callable[..., ResponseMatrix]) -> None:
+    p = np.concatenate(
+        [item_fit(fit(drawn(500, 40, seed), standard_errors=False))["p_value"] for seed in range(5)]
+    )
+    # of 200 items 10 are expected below 0.05; more than 20, or none, once in a thousand times
+    assert 0 < (p < 0.05).sum() <= 20
+    assert 0.4 < p.mean() < 0.6
+
+
+@pytest.mark.parametrize(("n_respondents", "n_items"), [(300, 300), (60, 400)])
+def test_few_items_are_called_of_many(
+    drawn: Callable[..., ResponseMatrix], n_respondents: int, n_items: int
+) -> None:
+    table = item_fit(fit(drawn(n_respondents, n_items), standard_errors=False))
+    assert (table["p_value"] < 0.05).mean() == pytest.approx(0.05, abs=0.035)
+    assert (table["q_value"] > 0.05).sum() == table["q_value"].notna().sum()
+
+
+@pytest.fixture(scope="module")
+def with_falling_item(drawn: Callable[..., ResponseMatrix]) -> FitResult:
+    generator = np.random.default_rng(0)
+    values = drawn(1000, 30).values.copy()
+    strength = np.argsort(np.argsort(values.sum(axis=1))) / 1000
+    values[:, 4] = generator.random(1000) < np.exp(-0.5 * ((strength - 0.6) / 0.2) ** 2)
+    return fit(ResponseMatrix(values), standard_errors=False)
+
+
+def test_an_item_that_falls_again_is_found(with_falling_item: FitResult) -> None:
+    table = item_fit(with_falling_item)
+    assert table["s_x2"].idxmax() == "item-5"
+    assert table.loc["item-5", "q_value"] < 1e-9
+    called = poorly_fitting(with_falling_item, 0.05)
+    assert called is not None
+    assert np.flatnonzero(called).tolist() == [4]
+
+
+def test_missing_cells_leave_mean_squares_and_take_rows_from_s_x2(
+    drawn: Callable[..., ResponseMatrix],
+) -> None:
+    values = drawn(600, 20).values.copy()
+    values[:100, 3] = -1
+    result = fit(ResponseMatrix(values), standard_errors=False)
+    table = item_fit(result)
+    assert (table["status"] == "ok").all()
+    rest = fitted(result, "test").cells[100:]
+    assert table["df"].max() < len(np.unique(rest.sum(axis=1)))
+    values[:, 7] = np.where(np.arange(600) % 2, values[:, 7], -1)
+    values[250:, 8] = -1
+    table = item_fit(fit(ResponseMatrix(values), standard_errors=False))
+    assert set(table["status"]) == {"missing responses"}
+    assert table["infit"].notna().all()
+    assert table[["s_x2", "df", "p_value", "q_value"]].isna().all(axis=None)
+
+
+def test_few_respondents_have_no_p_value_by_theory_and_one_by_bootstrap(
+    drawn: Callable[..., ResponseMatrix],
+) -> None:
+    result = fit(drawn(25, 60), standard_errors=False)
+    table = item_fit(result)
+    assert table["p_value"].isna().all()
+    assert set(table["status"]) == {"too few respondents"}
+    simulated = item_fit(result, bootstrap=20, seed=3)
+    told = simulated["p_value"].dropna()
+    assert len(told) > 20
+    assert (told < 0.05).mean() < 0.2
+    pd.testing.assert_frame_equal(simulated, item_fit(result, bootstrap=20, seed=3))
+
+
+def test_bootstrap_and_theory_agree_where_respondents_are_many(result: FitResult) -> None:
+    theory, simulated = item_fit(result)["p_value"], item_fit(result, bootstrap=60)["p_value"]
+    # mean and variance of 60 draws are known to 3 and 18 %, which moves p by 0.1 at most here
+    assert np.abs(theory - simulated).max() < 0.15
+
+
+def test_items_without_variance_or_responses_say_so(drawn: Callable[..., ResponseMatrix]) -> None:
+    values = drawn(200, 12).values.copy()
+    values[:, 2], values[:, 5] = 1, -1
+    table = item_fit(fit(ResponseMatrix(values), standard_errors=False))
+    assert table["status"].iloc[[2, 5]].tolist() == ["too few respondents", "no responses"]
+    assert table["infit"].isna().tolist() == [k == 5 for k in range(12)]
+
+
+def test_synthetic_respondents_are_left_out(drawn: Callable[..., ResponseMatrix]) -> None:
+    crowd = add_synthetic(drawn(200, 12))
+    parts = fitted(fit(crowd, standard_errors=False), "test")
+    assert parts.cells.shape == (200, 12)
+
+
+def test_near_copies_do_not_make_items_fit_badly(drawn: Callable[..., ResponseMatrix]) -> None:
+    generator = np.random.default_rng(1)
+    values = np.repeat(drawn(30, 200).values, 7, axis=0)
+    values = np.where(generator.random(values.shape) < 0.02, 1 - values, values)
+    result = fit(ResponseMatrix(values), standard_errors=False)
+    assert not (item_fit(result)["q_value"] < 0.05).any()
+    alone = replace(result, saved_verdict=result.verdict, saved_dependence=None)
+    assert (item_fit(alone)["q_value"] < 0.05).mean() > 0.5  # each counted as one
+
+
+@pytest.mark.parametrize(
+    "statistic", ["item_fit", "respondent_fit", "local_dependence", "model_fit"]
+)
+def test_what_has_no_single_responses_is_refused(statistic: str, result: FitResult) -> None:
+    import irtkit
+
+    of: Any = getattr(irtkit, statistic)
+    with pytest.raises(TypeError, match="result must be a FitResult"):
+        of(None)
+    with pytest.raises(ValueError, match=f"{statistic} needs the responses, which were not saved"):
+        of(replace(result, responses=None))
+    counts = np.ones((40, 4), int)
+    counts[::2] = 2
+    repeated = ResponseMatrix.from_counts(counts, np.full((40, 4), 3))
+    twice = fit(repeated, "1PL", standard_errors=False)
+    with pytest.raises(ValueError, match=f"{statistic} is for one response a cell"):
+        of(twice)
+
+
+def test_a_bootstrap_of_few_draws_is_refused(result: FitResult) -> None:
+    with pytest.raises(ValueError, match="bootstrap must be 0, or 20 or more"):
+        item_fit(result, bootstrap=5)
+
+
+def test_q_values_are_those_of_benjamini_and_hochberg() -> None:
+    p = np.random.default_rng(0).random(50) ** 3
+    assert false_discovery(p) == pytest.approx(false_discovery_control(p))
+    with_gap = np.insert(p, 7, np.nan)
+    assert np.isnan(false_discovery(with_gap)[7])
+    assert np.delete(false_discovery(with_gap), 7) == pytest.approx(false_discovery_control(p))

@@ -1,0 +1,161 @@
+"""M2 against R's mirt, and against its definition with all matrices written out."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from irtkit import FitResult, ResponseMatrix, fit, model_fit
+from irtkit.diagnostics.fitted import fitted
+from irtkit.diagnostics.limited_information import Margins
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from irtkit.irf import Array, ModelName
+
+BY_MIRT = [
+    (name, model)
+    for name in ("lsat6", "lsat7", "sat12", "wirs", "abortion")
+    for model in ("Rasch", "1PL", "2PL")
+    if (name, model) != ("abortion", "Rasch")
+]
+
+
+def written_out(margins: Margins, derivatives: list[Array]) -> float:
+    """M2 with Ξ, Δ and an orthogonal complement of Δ as matrices."""
+    p, weights = margins.p, margins.weights
+    n_items, one, other = len(p), *np.triu_indices(len(p), 1)
+    moments = np.concatenate([p, p[one] * p[other]])
+    expected = moments @ weights
+    products = np.empty((len(moments), len(moments)))
+    members = [{k} for k in range(n_items)] + [set(pair) for pair in zip(one, other, strict=True)]
+    for j, mine in enumerate(members):
+        for k, theirs in enumerate(members):
+            products[j, k] = weights @ p[sorted(mine | theirs)].prod(axis=0)
+    covariance = products - np.multiply.outer(expected, expected)
+    delta = []
+    for kind in derivatives:
+        columns = np.zeros((len(moments), n_items))
+        columns[np.arange(n_items), np.arange(n_items)] = kind @ weights
+        for row, (j, k) in enumerate(zip(one, other, strict=True), n_items):
+            columns[row, j], columns[row, k] = (
+                (kind[j] * p[k]) @ weights,
+                (kind[k] * p[j]) @ weights,
+            )
+        shared = margins.common_slope and kind is derivatives[0]
+        delta.append(columns.sum(axis=1, keepdims=True) if shared else columns)
+    tangent = np.hstack(delta)
+    complement = np.linalg.svd(tangent)[0][:, tangent.shape[1] :]
+    observed = np.concatenate([margins.observed.items, margins.observed.pairs[one, other]])
+    z = complement.T @ (observed - expected)
+    return float(margins.n * z @ np.linalg.solve(complement.T @ covariance @ complement, z))
+
+
+@pytest.mark.parametrize(("name", "model"), BY_MIRT)
+def test_indices_are_those_of_mirt(
+    mirt_fit: Callable[[str, str], Any], name: str, model: str
+) -> None:
+    result, mirt = mirt_fit(name, model)
+    found, expected = model_fit(result), mirt["M2"]
+    assert found.m2 == pytest.approx(expected["M2"], rel=1e-3)
+    assert found.degrees_of_freedom == expected["df"]
+    assert found.p_value == pytest.approx(expected["p"], abs=1e-3)
+    for ours, theirs in (("srmsr", "SRMSR"), ("cfi", "CFI"), ("tli", "TLI"), ("rmsea", "RMSEA")):
+        assert getattr(found, ours) == pytest.approx(expected[theirs], abs=1e-4)
+    interval = (expected["RMSEA_5"], expected["RMSEA_95"])
+    assert (found.rmsea_low, found.rmsea_high) == pytest.approx(interval, abs=5e-4)
+
+
+def test_m2_of_the_3pl_differs_from_mirt_by_the_derivative_that_mirt_takes(
+    mirt_fit: Callable[[str, str], Any],
+) -> None:
+    # mirt's derivative of P by the slope is θP(1 − P), which holds without guessing
+    result, mirt = mirt_fit("sat12", "3PLnorm")
+    margins = Margins.of(fitted(result, "test"), "3PL")
+    slope, *others = margins.derivatives
+    assert model_fit(result).m2 == pytest.approx(written_out(margins, [slope, *others]), rel=1e-5)
+    theta = np.linspace(-6, 6, 61)
+    as_mirt = [theta * margins.p * (1 - margins.p), *others]
+    assert written_out(margins, as_mirt) == pytest.approx(mirt["M2"]["M2"], rel=1e-3)
+
+
+def test_m2_of_rasch_differs_from_mirt_where_the_sd_has_no_maximum(
+    mirt_fit: Callable[[str, str], Any],
+) -> None:
+    # mirt leaves the derivative by the variance of ability out of Δ, and counts it in df
+    result, mirt = mirt_fit("abortion", "Rasch")
+    found = model_fit(result)
+    assert found.degrees_of_freedom == mirt["M2"]["df"]
+    assert found.m2 < mirt["M2"]["M2"] / 3
+
+
+@pytest.mark.parametrize("model", ["Rasch", "1PL", "2PL", "3PL"])
+def test_m2_is_its_definition(drawn: Callable[..., ResponseMatrix], model: ModelName) -> None:
+    result = fit(drawn(400, 8, model=model), model, standard_errors=False)
+    margins = Margins.of(fitted(result, "test"), model)
+    expected = written_out(margins, [*margins.derivatives])
+    assert model_fit(result).m2 == pytest.approx(expected, rel=1e-6)
+
+
+def test_m2_has_its_degrees_of_freedom_where_the_model_holds(
+    drawn: Callable[..., ResponseMatrix],
+) -> None:
+    found = [model_fit(fit(drawn(500, 30, seed), standard_errors=False)) for seed in range(20)]
+    ratio = np.mean([one.m2 / one.degrees_of_freedom for one in found])
+    assert ratio == pytest.approx(1, abs=0.05)  # standard error √(2/405/20) = 0.016
+    assert sum(one.p_value < 0.05 for one in found) <= 4  # more once in 400 times
+    assert max(one.rmsea for one in found) < 0.03
+    assert min(one.cfi for one in found) > 0.95
+
+
+@pytest.fixture(scope="module")
+def two_abilities() -> FitResult:
+    generator = np.random.default_rng(0)
+    ability = generator.normal(size=(800, 2))
+    logits = np.repeat(1.5 * ability, 8, axis=1) + generator.normal(size=16)
+    values = (generator.random(logits.shape) < 1 / (1 + np.exp(-logits))).astype(np.int8)
+    return fit(ResponseMatrix(values), standard_errors=False)
+
+
+def test_two_abilities_are_rejected(two_abilities: FitResult) -> None:
+    found = model_fit(two_abilities)
+    assert found.p_value < 1e-10
+    assert found.rmsea_low > 0.05
+    assert found.srmsr > 0.1
+    assert found.cfi < 0.8
+    assert "p < 0.001" in str(found)
+    assert model_fit(two_abilities, bootstrap=20).p_value < 1e-6
+    with pytest.raises(FrozenInstanceError):
+        found.m2 = 0.0  # type: ignore[misc]
+
+
+def test_bootstrap_says_what_theory_says_where_respondents_are_many(
+    drawn: Callable[..., ResponseMatrix],
+) -> None:
+    result = fit(drawn(500, 12, 3), standard_errors=False)
+    theory, simulated = model_fit(result), model_fit(result, bootstrap=60)
+    assert simulated.p_value == pytest.approx(theory.p_value, abs=0.15)
+    assert (theory.n_bootstrap, simulated.n_bootstrap) == (0, 60)
+    assert "by 60 simulated matrices" in str(simulated)
+
+
+def test_items_that_all_get_right_have_no_margins(drawn: Callable[..., ResponseMatrix]) -> None:
+    values = drawn(300, 10).values.copy()
+    values[:, 3] = 1
+    found = model_fit(fit(ResponseMatrix(values), standard_errors=False))
+    assert (found.n_items, found.degrees_of_freedom) == (9, 45 - 18)
+
+
+def test_what_m2_is_not_for_is_refused(drawn: Callable[..., ResponseMatrix]) -> None:
+    values = drawn(60, 6).values.copy()
+    values[7, 2] = -1
+    with pytest.raises(ValueError, match=r"complete responses, and 1 of 60 .* respondent-8;"):
+        model_fit(fit(ResponseMatrix(values), standard_errors=False))
+    with pytest.raises(ValueError, match=r"no degree of freedom: 3 items .* have 6 margins"):
+        model_fit(fit(drawn(200, 3), standard_errors=False))
+    with pytest.raises(ValueError, match="at most 500 items; here are 501"):
+        model_fit(fit(drawn(20, 501), standard_errors=False))

@@ -1,0 +1,151 @@
+"""Information and reliability: R's mirt, sums written out, and whom items still separate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from irtkit import (
+    FitResult,
+    ItemParameters,
+    ResponseMatrix,
+    fit,
+    information,
+    score,
+    simulate_responses,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BY_MIRT = [
+    (name, model)
+    for name in ("lsat6", "lsat7", "sat12", "sat12_missing", "wirs", "abortion")
+    for model in ("1PL", "2PL")
+] + [(name, "3PLnorm") for name in ("lsat6", "lsat7", "sat12")]
+
+
+@pytest.mark.parametrize(("name", "model"), BY_MIRT)
+def test_reliabilities_are_those_of_mirt(
+    mirt_fit: Callable[[str, str], Any], name: str, model: str
+) -> None:
+    result, mirt = mirt_fit(name, model)
+    told = information(result)
+    assert told.marginal_reliability == pytest.approx(mirt["rxx_marginal"], abs=1e-4)
+    assert told.empirical_reliability == pytest.approx(mirt["empirical_rxx"], abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["lsat6", "sat12", "wirs"])
+def test_rasch_has_the_reliability_of_the_1pl(
+    mirt_fit: Callable[[str, str], Any], name: str
+) -> None:
+    rasch, mirt = mirt_fit(name, "Rasch")
+    told = information(rasch)
+    same = information(mirt_fit(name, "1PL")[0])
+    assert told.marginal_reliability == pytest.approx(same.marginal_reliability, abs=1e-3)
+    assert told.empirical_reliability == pytest.approx(mirt["empirical_rxx"], abs=1e-3)
+    # mirt takes I/(I + σ²) over N(0, 1), where the formula has I/(I + 1/σ²) over N(0, σ²)
+    variance = rasch.latent_sd**2
+
+    def of_mirt(theta: float) -> float:
+        told = rasch.parameters.information([theta]).sum()
+        return float(told / (told + variance) * norm.pdf(theta))
+
+    assert quad(of_mirt, -9, 9)[0] == pytest.approx(mirt["rxx_marginal"], abs=1e-3)
+
+
+@pytest.fixture(scope="module")
+def result() -> FitResult:
+    generator = np.random.default_rng(0)
+    items = ItemParameters.from_difficulty(generator.lognormal(0, 0.2, 60), np.linspace(-3, 1, 60))
+    ability = np.linspace(-2, 2, 200)
+    responses = simulate_responses(items, ability, seed=generator)
+    dates = pd.Timestamp("2023-02-01") + pd.to_timedelta(np.arange(200) * 5, unit="D")
+    table = pd.DataFrame({"date": dates.astype(str), "family": ["a", "b"] * 100})
+    table.index = pd.Index(responses.respondents)
+    return fit(responses.with_tables(None, table), standard_errors=False)
+
+
+def test_the_curve_is_the_sum_over_items(result: FitResult) -> None:
+    curve = information(result, [-1.0, 0.5]).curve
+    expected = result.parameters.information([-1.0, 0.5]).sum(axis=1)
+    assert curve["information"].to_numpy() == pytest.approx(expected)
+    assert curve["standard_error"].to_numpy() == pytest.approx(expected**-0.5)
+    assert curve["reliability"].to_numpy() == pytest.approx(expected / (expected + 1))
+    right = result.probability([-1.0, 0.5]).mean(axis=1).to_numpy()
+    assert curve["expected_score"].to_numpy() == pytest.approx(right)
+    assert len(information(result).curve) == 33
+
+
+def test_the_standard_error_is_that_of_estimated_abilities() -> None:
+    items = ItemParameters.from_difficulty(np.full(100, 1.2), np.linspace(-2, 2, 100))
+    result = fit(simulate_responses(items, norm.ppf((np.arange(2000) + 0.5) / 2000)), "1PL")
+    told = information(result, [0.5])
+    estimates = score(simulate_responses(items, np.full(2000, 0.5), seed=1), items, "WLE")
+    error = told.curve["standard_error"].iloc[0]
+    assert estimates["ability"].std() == pytest.approx(error, rel=0.07)  # known to 2 %
+    assert told.items_needed(error, 0.5) == 100
+    assert told.items_needed(error / 2, 0.5) == 400
+
+
+def test_items_that_separate_the_top_are_the_hard_ones(result: FitResult) -> None:
+    told = information(result, top=5)
+    ablest = result.respondents["ability"].nlargest(5)
+    assert told.top == tuple(ablest.index)
+    items = told.items
+    assert items["information_top"].to_numpy() == pytest.approx(
+        result.parameters.information(ablest.to_numpy()).mean(axis=0)
+    )
+    held = items.loc[items["separates_top"], "information_top"]
+    least, total = held.min(), items["information_top"].sum()
+    assert held.sum() - least < 0.9 * total <= held.sum()
+    assert least >= items.loc[~items["separates_top"], "information_top"].max()
+    assert result.items.loc[held.index, "difficulty"].mean() > result.items["difficulty"].mean()
+    right = result.responses.values[np.argsort(-result.ability)[:5]].mean(axis=0)  # type: ignore[union-attr]
+    assert items["right_top"].to_numpy() == pytest.approx(right)
+    assert "hold 90% of what is told about the ablest 5" in str(told)
+
+
+def test_cohorts_show_a_benchmark_that_saturates(result: FitResult) -> None:
+    by_year = information(result, cohorts="date").cohorts
+    assert by_year is not None
+    assert by_year.index.tolist() == [2023, 2024, 2025]
+    assert by_year["n_respondents"].sum() == 200
+    assert by_year["ability"].is_monotonic_increasing
+    assert by_year["settled_right"].is_monotonic_increasing
+    assert by_year["settled_wrong"].is_monotonic_decreasing
+    last = by_year.loc[2025]
+    told = result.parameters.information([last["ability"]]).sum()
+    assert last["standard_error"] == pytest.approx(told**-0.5)
+    families = information(result, cohorts="family").cohorts
+    assert families is not None
+    assert families["n_respondents"].tolist() == [100, 100]
+    given = information(result, cohorts={"respondent-1": "old", "respondent-2": "old"}).cohorts
+    assert given is not None
+    assert given.loc["old", "n_respondents"] == 2
+
+
+def test_arguments_out_of_range_are_refused(result: FitResult) -> None:
+    with pytest.raises(TypeError, match="result must be a FitResult"):
+        information(None)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="abilities must be a list of finite numbers"):
+        information(result, [np.nan])
+    with pytest.raises(ValueError, match="top"):
+        information(result, top=1)
+    with pytest.raises(ValueError, match=r"no column 'size'.* 'date', 'family'"):
+        information(result, cohorts="size")
+    with pytest.raises(ValueError, match="names no cohort"):
+        information(result, cohorts={"nobody": "old"})
+    with pytest.raises(ValueError, match="standard_error"):
+        information(result).items_needed(0)
+
+
+def test_repeated_responses_are_fine() -> None:
+    counts = np.arange(40).reshape(10, 4) % 4
+    result = fit(ResponseMatrix.from_counts(counts, np.full((10, 4), 3)), "1PL")
+    assert 0 < information(result, top=3).marginal_reliability < 1
