@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 _SHOWN = 20
 """Respondents that are printed: what a screen of 24 lines holds."""
 _COLUMNS = {
-    **{name: name for name in ("ability", "ability_se", "accuracy", "n_responses")},
+    "ability": "ability",
+    "ability_se": "se",
+    "accuracy": "accuracy",
     "expected_score": "score",
     "expected_score_low": "low",
     "expected_score_high": "high",
