@@ -22,6 +22,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``calibration``: fitting the models, and what a fit returns
 - ``scoring``: respondents scored on calibrated items
 - ``diagnostics``: nested models compared
+- ``systems``: systems ranked and compared, a gate for merge checks
 - ``suspects``: suspect items, and what noise alone would look like
 - ``difficulty``: average error, and difficulty measures compared
 - ``agreement``, ``annotation``: Fleiss' kappa; what it costs to mend predicted annotations
@@ -51,6 +52,7 @@ from irtkit.suspects import (
     shuffle_control,
     similar_respondents,
 )
+from irtkit.systems import Gate, SystemComparison, compare_systems, gate, pass_k
 
 __version__ = "0.1.0"
 
@@ -61,6 +63,7 @@ __all__ = [
     "DifficultyComparison",
     "DigitsCrowd",
     "FitResult",
+    "Gate",
     "ItemParameters",
     "ItemPrior",
     "LikelihoodRatioTest",
@@ -68,20 +71,24 @@ __all__ = [
     "Normal",
     "ResponseMatrix",
     "ShuffleControl",
+    "SystemComparison",
     "Variational",
     "WeakPrior",
     "add_synthetic",
     "audit",
     "average_error",
     "compare_difficulties",
+    "compare_systems",
     "fit",
     "flag_items",
     "fleiss_kappa",
+    "gate",
     "impact",
     "impact_summary",
     "likelihood_ratio_test",
     "load",
     "load_digits_crowd",
+    "pass_k",
     "read_responses",
     "read_table",
     "score",
