@@ -90,7 +90,7 @@ class Gate:
         allowed = f"{points:g} point{'s' * (points != 1)}"
         certain = f"{100 * self._each:.4g}%"
         name, drop = printable(system.system), 100 * system.drop
-        moved = f"dropped by {drop:.2f}" if drop > 0 else f"rose by {-drop:.2f}"
+        moved = f"dropped by {drop:.2f}" if drop > 0 else f"rose by {abs(drop):.2f}"
         start = f"{name} {system.verdict}: it {moved} percentage points on {system.n_items:,} items"
         if system.verdict == "failed":
             return f"{start}, more than the {allowed} allowed (by {100 * system.low:.2f} or more)."

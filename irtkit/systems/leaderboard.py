@@ -107,15 +107,15 @@ def leaderboard(
     --------
     >>> import irtkit
     >>> items = irtkit.ItemParameters.from_difficulty([1.0] * 200, [k / 50 - 2 for k in range(200)])
-    >>> responses = irtkit.simulate_responses(items, [1.5, 0.1, 0.0, -1.2], seed=1)
+    >>> responses = irtkit.simulate_responses(items, [1.5, -0.3, 0.0, -1.2], seed=1)
     >>> board = irtkit.fit(responses).leaderboard()
     >>> board[["rank", "rank_low", "rank_high", "accuracy", "group"]]
                   rank  rank_low  rank_high  accuracy group
     respondent
-    respondent-1     1         1          1      0.79     a
-    respondent-2     2         2          3     0.515     b
-    respondent-3     3         2          3     0.495     b
-    respondent-4     4         4          4     0.285     c
+    respondent-1     1         1          1     0.785     a
+    respondent-2     2         2          3     0.480     b
+    respondent-3     3         2          3     0.470     b
+    respondent-4     4         4          4     0.290     c
     """
     import pandas as pd
 
@@ -173,8 +173,7 @@ def _board(
     table: pd.DataFrame, standing: Standing, level: float, seed: int
 ) -> tuple[pd.DataFrame, tuple[int, int]]:
     """Systems of one component, best first; pairs that ability has the other way round, and all."""
-    scores = np.round(standing.scores, 12)  # as equal as the answers are
-    order = np.lexsort((-table["ability"].to_numpy()[standing.places], -scores))
+    scores, order = standing.scores, standing.order
     found = ranks_of(standing.estimates(), level=level, seed=seed)
     rows = table.iloc[standing.places[order]]
     board = rows[[]].assign(

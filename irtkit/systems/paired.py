@@ -57,7 +57,7 @@ def mean_of(values: Array, cluster: Clusters | None = None, *, step: float = 1.0
     """
     n = len(values)
     if not n:
-        return Estimate(np.nan, np.inf, 0)
+        return Estimate(np.nan, np.nan, 0)
     mean = float(values.mean())
     sums: Any = values - mean
     if cluster is not None:
@@ -109,13 +109,14 @@ def power_of(
     The test statistic is noncentral t, its shift √n · difference / ``se_of_one``, the latter being
     the standard error of the mean times √n.
     """
-    from scipy.special import nctdtr
+    from scipy.special import nctdtr, ndtr
 
     n = np.asarray(n_items, dtype=np.float64)
     df = np.maximum(n * clusters_per_item - 1, 1)
     shift = np.abs(difference) * np.sqrt(n) / se_of_one
     bound = _quantiles(df, level)
-    return 1 - nctdtr(df, shift, bound) + nctdtr(df, shift, -bound)
+    found = 1 - nctdtr(df, shift, bound) + nctdtr(df, shift, -bound)
+    return np.where(np.isnan(found), ndtr(shift - bound), found)  # where scipy's series fails
 
 
 def _quantiles(df: Any, level: float) -> Any:

@@ -309,18 +309,19 @@ def compare_systems(
     --------
     >>> import irtkit
     >>> items = irtkit.ItemParameters.from_difficulty([1.0] * 200, [k / 50 - 2 for k in range(200)])
-    >>> abilities = [0.8, 0.2, 0.0, -1.0]
+    >>> abilities = [0.9, 0.2, 0.3, -1.0]
     >>> responses = irtkit.simulate_responses(items, abilities, seed=1).to_frame()
     >>> result = irtkit.fit(responses.set_axis(["gpt", "llama", "qwen", "tiny"]))
     >>> found = irtkit.compare_systems(result, "gpt", "llama")
     >>> print(found.sentence)
     gpt is ahead of llama: 10.00 percentage points more right on the 200 items of both,
-    95% interval 0.69 to 19.31, p = 0.0353.
-    >>> irtkit.compare_systems(result)[["system", "other", "difference", "different"]].head(3)
+    95% interval 1.38 to 18.62, p = 0.0232.
+    >>> irtkit.compare_systems(result)[["system", "other", "difference", "different"]].head(4)
       system  other  difference  different
-    0    gpt  llama       0.100      False
-    1    gpt   qwen       0.105      False
-    2    gpt   tiny       0.330       True
+    0    gpt  llama       0.100       True
+    1    gpt   qwen       0.130       True
+    2    gpt   tiny       0.345       True
+    3  llama   qwen       0.030      False
     """
     check_seed(seed)
     level = check_number("level", level, above=0, below=1)
@@ -493,7 +494,7 @@ def _pairs_of(
 ) -> dict[str, Any]:
     """Columns of the pairs of one component, the better one first."""
     ability, error = (table[name].to_numpy()[part.places] for name in ("ability", "ability_se"))
-    order = np.lexsort((-ability, -np.round(part.scores, 12)))
+    order = part.order
     scores = part.estimates()
     different = told_apart(scores, level=level, seed=seed)
     common = None

@@ -73,13 +73,18 @@ class Standing(NamedTuple):
     places: Any
     """Of the systems among the respondents of the result, (n,)."""
     scores: Array
-    """Expected share right of all items, (n,)."""
+    """Expected share right of all items, (n,), rounded so that equal answers have equal scores."""
     contributions: Array
     """Of clusters of items to the error of each score, (n, n_clusters)."""
     df: Array
     """Clusters answered, less one."""
     least: float
     """Variance that a difference of scores has at least."""
+
+    @property
+    def order(self) -> Any:
+        """From the best to the worst; equal ones as in the responses."""
+        return np.argsort(-self.scores, kind="stable")
 
     def estimates(self) -> Scores:
         """Scores with their covariance."""
@@ -113,7 +118,7 @@ def standing_of(
     """Standing of some respondents of a result, by their scores in a table of `irtkit.score`."""
     chosen = result.patterns.chosen(places)
     rows = table.iloc[places]
-    scores = rows["expected_score"].to_numpy(dtype=np.float64)
+    scores = np.round(rows["expected_score"].to_numpy(dtype=np.float64), 12)
     n_items = chosen.n_items
     number = np.arange(n_items) if cluster is None else cluster
     n_clusters = int(number.max()) + 1
