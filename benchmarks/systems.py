@@ -14,6 +14,9 @@ of their parent's answers. Shares of boards or systems:
 - score: of pairs whose interval, score_difference ± 1.96 score_se, holds the difference of the true
   expected scores on the board's items.
 
+Warned: boards with normal abilities of which a leaderboard warns that ability has systems the other
+way round that are told apart.
+
 Power: share of 10,000 draws of so many items in which the paired test tells two systems apart,
 beside `SystemComparison.power`'s formula at the true difference and spread. Gates: how often a
 gate fails where the true drop is the allowed one.
@@ -149,6 +152,19 @@ def line(record: dict[str, Any]) -> str:
     return "| " + " | ".join((*cells, f"{record['score']:.1%}")) + " |"
 
 
+def warned(n: int, n_items: int, kind: str, answers: str, n_boards: int) -> dict[str, Any]:
+    """Boards of one ability of which it is warned that ability has systems the other way round."""
+    told = 0
+    for seed in range(n_boards):
+        values = draw(n, n_items, kind, answers, 10**6 + seed)[2]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            irtkit.fit(irtkit.ResponseMatrix(values), progress=False).leaderboard()
+        told += any("the other way round" in str(one.message) for one in caught)
+    figures = {"systems": n, "items": n_items, "abilities": kind, "answers": answers}
+    return figures | {"boards": n_boards, "warned": told}
+
+
 def power(n_items: int, abilities: tuple[float, float], n_draws: int) -> dict[str, Any]:
     """How often a pair is told apart, and how often the formula says."""
     generator = np.random.default_rng(n_items)
@@ -223,6 +239,12 @@ def main() -> None:
     for setting in BOARDS:
         boards.append(measured(*setting, options.boards))
         print(line(boards[-1]), flush=True)
+    raised = [
+        warned(*setting, max(options.boards // 25, 1))
+        for setting in BOARDS
+        if setting[2] == "normal"
+    ]
+    print(f"warned of {sum(one['warned'] for one in raised)} boards: {raised}")
     n_draws = 10 * options.boards
     curves = [power(n, (0.25, 0.0), n_draws) for n in (100, 200, 400, 800, 1600)]
     for one in curves:
@@ -241,7 +263,9 @@ def main() -> None:
         )
     times = timed(500, 10_000)
     print(f"500 systems × 10,000 items: pairs {times['pairs_s']:.2f} s, {times}")
-    store(options.out, describe(), boards=boards, power=curves, gates=gates, time=times)
+    store(
+        options.out, describe(), boards=boards, warned=raised, power=curves, gates=gates, time=times
+    )
 
 
 if __name__ == "__main__":

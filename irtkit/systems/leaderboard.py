@@ -35,7 +35,7 @@ _LABEL, _FAMILY = 22, 10
 """Characters of a label and of a family that fit beside the numbers in 80 columns."""
 _MOST_REVERSED = 0.01
 """Share of the pairs told apart that ability may have the other way round, of which nothing is
-said: of one ability it is 0 in all of 240 boards (``benchmarks/systems.py``)."""
+said: of one ability 0 of 160 boards are warned of (``benchmarks/systems.py``)."""
 
 
 def leaderboard(
