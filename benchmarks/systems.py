@@ -250,7 +250,7 @@ def main() -> None:
     for one in curves:
         print(f"power of {one['items']} items: {one['simulated']:.1%}, said {one['formula']:.1%}")
     gates = [
-        false_alarms(n, drop, trials, 2 * options.boards)
+        false_alarms(n, drop, trials, options.boards)
         for n, drop, trials in (
             *((100, 0.0, 1), (500, 0.0, 1), (2000, 0.0, 1)),
             *((100, 0.01, 1), (500, 0.01, 1), (2000, 0.01, 1), (200, 0.0, 5), (200, 0.02, 5)),

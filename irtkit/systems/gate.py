@@ -2,8 +2,8 @@
 
 The drop is the mean over the items of both runs of the old share right less the new one, paired
 and clustered (:mod:`irtkit.systems.paired`). The gate *fails* where a drop of ``max_drop`` or less
-would look like this with a probability below 1 − ``level`` (one-sided), so that at most that share
-of harmless changes is stopped, however noisy the benchmark. It *passes* where, with the same
+would look like this with a probability below 1 − ``level`` (one-sided), so that no more than
+about that share of harmless changes is stopped, however noisy the benchmark. It *passes* where, with the same
 certainty, the drop is no larger. Anything else is *inconclusive*: the benchmark is too small for
 the question, and it is said how many items would settle it.
 """
@@ -118,7 +118,7 @@ class Gate:
             for s in self.systems
         ]
         about = (
-            "A change that stays within the allowed drop fails with a probability of "
+            "A change that stays within the allowed drop fails with a probability of about "
             f"{1 - self.level:.2g} at most; paired, errors clustered by item."
         )
         lines = [
@@ -198,7 +198,8 @@ def gate(
     level = check_number("level", level, above=0.5, below=1)
     runs = [as_responses(given, **reading) for given in (old, new)]
     pairs = _pairs(*runs)
-    items = [label for label in runs[0].items if label in set(runs[1].items)]
+    known = set(runs[1].items)
+    items = [label for label in runs[0].items if label in known]
     if len(items) < 2:
         raise ValueError(
             f"old and new have {len(items)} items in common; theirs are "
