@@ -2,10 +2,10 @@
 
 The drop is the mean over the items of both runs of the old share right less the new one, paired
 and clustered (:mod:`irtkit.systems.paired`). The gate *fails* where a drop of ``max_drop`` or less
-would look like this with a probability below 1 − ``level`` (one-sided), so that no more than
-about that share of harmless changes is stopped, however noisy the benchmark. It *passes* where, with the same
-certainty, the drop is no larger. Anything else is *inconclusive*: the benchmark is too small for
-the question, and it is said how many items would settle it.
+would look like this with a probability below 1 − ``level`` (one-sided), so that about that share
+of harmless changes is stopped and no more, however noisy the benchmark. It *passes* where, with the
+same certainty, the drop is no larger. Anything else is *inconclusive*: the benchmark is too small
+for the question, and it is said how many items would settle it.
 """
 
 from __future__ import annotations
