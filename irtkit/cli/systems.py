@@ -23,7 +23,7 @@ from irtkit.io import read_responses, write_table
 from irtkit.printed import in_lines, plain, shortened, table_of
 from irtkit.scoring import RESULT_FILE
 from irtkit.systems import board_in_words, compare_systems, gate, leaderboard, pass_k
-from irtkit.systems.pairs import two_digits
+from irtkit.systems.comparison import two_digits
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,8 +20,8 @@ from irtkit.io.reading import as_responses
 from irtkit.labels import is_missing_label, values_by_label
 from irtkit.patterns import patterns_of
 from irtkit.printed import in_lines, printable
+from irtkit.systems.comparison import settled
 from irtkit.systems.paired import items_needed, mean_of, t_quantile, tail
-from irtkit.systems.pairs import settled
 from irtkit.systems.standing import Answers
 
 if TYPE_CHECKING:

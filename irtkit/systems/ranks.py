@@ -37,7 +37,7 @@ without an error at 95.0 ± 0.5 %, and ± 1 % of 500 systems."""
 _MOST_DRAWN = 600
 """Systems up to which draws tell the bar, in a second or two. Holm's bar for the pairs of 500
 independent systems is 5.07 standard errors, that of draws 4.95; of ten families of copies it is
-5.07 and about 3.5."""
+5.07 and 3.16."""
 _PAIRS_AT_ONCE = 2**20
 
 
