@@ -24,6 +24,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``scoring``: respondents scored on calibrated items, calibrations put on one scale
 - ``diagnostics``: fit of items, respondents, pairs of items and the whole; information; nested
   models compared
+- ``systems``: systems ranked and compared, a gate for merge checks
 - ``suspects``: suspect items, and what noise alone would look like
 - ``difficulty``: average error, and difficulty measures compared
 - ``agreement``, ``annotation``: Fleiss' kappa; what it costs to mend predicted annotations
@@ -61,6 +62,7 @@ from irtkit.suspects import (
     shuffle_control,
     similar_respondents,
 )
+from irtkit.systems import Gate, SystemComparison, compare_systems, gate, pass_k
 
 __version__ = "0.1.0"
 
@@ -71,6 +73,7 @@ __all__ = [
     "DifficultyComparison",
     "DigitsCrowd",
     "FitResult",
+    "Gate",
     "ItemParameters",
     "ItemPrior",
     "LikelihoodRatioTest",
@@ -79,15 +82,18 @@ __all__ = [
     "Normal",
     "ResponseMatrix",
     "ShuffleControl",
+    "SystemComparison",
     "Variational",
     "WeakPrior",
     "add_synthetic",
     "audit",
     "average_error",
     "compare_difficulties",
+    "compare_systems",
     "fit",
     "flag_items",
     "fleiss_kappa",
+    "gate",
     "impact",
     "impact_summary",
     "information",
@@ -98,6 +104,7 @@ __all__ = [
     "load_digits_crowd",
     "local_dependence",
     "model_fit",
+    "pass_k",
     "read_responses",
     "read_table",
     "respondent_fit",

@@ -298,6 +298,22 @@ def test_what_comparisons_claim_is_counted(monkeypatch: pytest.MonkeyPatch) -> N
         assert ours["wrong"] <= ours["pairs"] <= plain["pairs"]
 
 
+def test_what_is_said_of_systems_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    study = load("systems")
+    for setting in study.BOARDS[3:5]:
+        record = study.measured(*setting, 2)
+        assert 0.5 < record["rank"] <= 1
+        assert record["tied"] in {0, 0.5, 1}
+        assert len(study.line(record).split("|")) == len(study.HEADER) + 2
+    curve = study.power(200, (1.0, 0.0), 20)
+    assert curve["simulated"] > 0.5
+    assert curve["formula"] > 0.9
+    gates = study.false_alarms(100, 0.05, 2, 5)
+    assert gates["failed"] + gates["inconclusive"] + gates["passed"] == 1
+    assert study.timed(20, 50)["pairs"] == 190
+
+
 def load(name: str) -> ModuleType:
     """A module of the benchmarks, which are scripts and not a package."""
     spec = spec_from_file_location(f"benchmarks_{name}", BENCHMARKS / f"{name}.py")

@@ -306,6 +306,34 @@ class FitResult:
         """
         return float(-2 * self.log_likelihood + self.n_parameters * np.log(self.n_answering))
 
+    def leaderboard(
+        self, *, families: Any = None, clusters: Any = None, level: float = 0.95, seed: int = 0
+    ) -> pd.DataFrame:
+        """Rank the systems, best first, with intervals: :func:`irtkit.systems.leaderboard`.
+
+        Columns: rank, rank_low, rank_high, accuracy, ability, ability_low, ability_high,
+        expected_score, expected_score_low, expected_score_high, n_responses, rank_low_of_all,
+        rank_high_of_all, group; family and component where there are any. Ranks go by
+        expected_score, the share right of all items of the benchmark, and rank intervals are about
+        items like these.
+
+        Parameters
+        ----------
+        families
+            Family of each respondent, by label, for a column of that name.
+        clusters
+            Cluster of each item, such as its passage or task, by label, or a column of the item
+            table.
+        level
+            Coverage of the intervals.
+        seed
+            Of the draws that tell how large the largest of many differences is by chance.
+        """
+        from irtkit.systems.leaderboard import leaderboard
+
+        given = {"families": families, "clusters": clusters, "level": level, "seed": seed}
+        return leaderboard(self, **given)
+
     def probability(self, abilities: ArrayLike | pd.Series[float] | None = None) -> pd.DataFrame:
         """P(right) of respondents (rows) on items (columns).
 

@@ -35,6 +35,7 @@ from irtkit.cli.inputs import (
 )
 from irtkit.cli.outputs import described, prepare, write_comparison, write_fit
 from irtkit.cli.scores import score_command
+from irtkit.cli.systems import compare_systems_command, gate_command, leaderboard_command
 from irtkit.datasets import load_digits_crowd
 from irtkit.difficulty import compare_difficulties
 from irtkit.io import read_responses, write_table
@@ -58,8 +59,8 @@ _COUNT = click.IntRange(min=0)
 def main() -> None:
     """Run the command line.
 
-    Exit codes: 0, 1 (``audit --fail-on`` found what it was told to, or ``impact --max`` was
-    passed), 2 (bad input), 130 (interrupted).
+    Exit codes: 0, 1 (``audit --fail-on`` found what it was told to, ``impact --max`` was passed, or
+    a ``gate`` failed), 2 (bad input), 130 (interrupted).
     """
     with warnings.catch_warnings(), _telling():
         warnings.simplefilter("default", UserWarning)
@@ -141,6 +142,9 @@ def cli() -> None:
 
 cli.add_command(impact_command)
 cli.add_command(score_command)
+cli.add_command(leaderboard_command)
+cli.add_command(compare_systems_command)
+cli.add_command(gate_command)
 
 
 @cli.command("fit")

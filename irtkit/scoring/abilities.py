@@ -286,7 +286,8 @@ def _of_the_rest(answers: Answers) -> tuple[Array, Array]:
         noise = noise + (p * (1 - p)).sum(axis=0) - asked @ (p * (1 - p))
     expected = (posterior * mean).sum(axis=1)
     spread = (posterior * (mean - expected[:, None]) ** 2).sum(axis=1)
-    return expected, spread + (posterior * noise).sum(axis=1)
+    rounded = np.maximum(spread + (posterior * noise).sum(axis=1), 0)  # 0 if all was answered
+    return expected, rounded
 
 
 def _log_weight(answers: Answers, information: Array) -> Array:

@@ -1,0 +1,239 @@
+"""``irtkit leaderboard``, ``irtkit compare-systems`` and ``irtkit gate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from irtkit.calibration import load
+from irtkit.calibration.calibrated import RESULT_FILE
+from irtkit.cli.audit import check_out
+from irtkit.cli.inputs import (
+    fitted,
+    how_to_read,
+    read,
+    read_labelled,
+    reading_and_fitting,
+    reading_only,
+)
+from irtkit.files import replacing
+from irtkit.io import read_responses, write_table
+from irtkit.printed import in_lines, plain, shortened, table_of
+from irtkit.systems import board_in_words, compare_systems, gate, leaderboard, pass_k
+from irtkit.systems.comparison import two_digits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+
+    from irtkit.calibration import FitResult
+    from irtkit.responses import ResponseMatrix
+
+_PATH = click.Path(path_type=Path)
+_LABEL = 22
+"""Characters of a label that is printed beside another."""
+_TABLE_HELP = "File for the whole table: .csv, or .json for irtkit.read_table."
+
+
+def _of_items(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options on errors, which the three commands share."""
+    for option in (
+        click.option("--level", default=0.95, help="Coverage of the intervals."),
+        click.option(
+            "--clusters",
+            metavar="FILE|COLUMN",
+            help="Clusters of items, such as passages or tasks: a CSV with the item and its "
+            "cluster in two columns, or a column of the item table. Errors are then clustered.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command("leaderboard")
+@reading_and_fitting
+@_of_items
+@click.option(
+    "--families", type=_PATH, help="A CSV with the respondent and its family in two columns."
+)
+@click.option("--top", type=click.IntRange(min=1), default=20, help="Systems to show.")
+@click.option("--out", type=_PATH, help=_TABLE_HELP)
+def leaderboard_command(
+    *,
+    clusters: str | None,
+    families: Path | None,
+    level: float,
+    top: int,
+    out: Path | None,
+    **options: Any,
+) -> None:
+    """Rank systems, and say which ranks the items allow and who cannot be told apart.
+
+    RESPONSES may also be the folder that `irtkit fit --out` wrote, or a saved result.
+    """
+    result = _result(out, options)
+    known = None if families is None else _one_column(families, "--families")
+    board = leaderboard(
+        result, families=known, clusters=_clusters(clusters), level=level, seed=options["seed"]
+    )
+    sentences = [f"warning: {text}" for text in result.warnings]
+    if result.dependence is not None and result.dependence.sentence:
+        sentences.append(result.dependence.sentence)
+    click.echo(board_in_words(board, level=level, sentences=sentences, top=top))
+    if result.responses is not None and result.responses.has_repeats:
+        click.echo(_trials_in_words(result.responses, board, top))
+    _write(board, out)
+
+
+@click.command("compare-systems")
+@reading_and_fitting
+@click.argument("systems", nargs=-1)
+@_of_items
+@click.option("--top", type=click.IntRange(min=1), default=20, help="Pairs to show.")
+@click.option("--out", type=_PATH, help=_TABLE_HELP)
+def compare_systems_command(
+    *,
+    systems: tuple[str, ...],
+    clusters: str | None,
+    level: float,
+    top: int,
+    out: Path | None,
+    **options: Any,
+) -> None:
+    """Say whether one system is better than another, or which of all pairs differ."""
+    if len(systems) not in {0, 2}:
+        raise ValueError(f"compare-systems takes two systems, or none for all; got {len(systems)}")
+    result = _result(out, options)
+    how: Any = {"clusters": _clusters(clusters), "level": level, "seed": options["seed"]}
+    if systems:
+        found = compare_systems(result, *systems, **how)
+        click.echo(found)
+        _write(found.items, out)
+        return
+    pairs = compare_systems(result, **how)
+    click.echo(_pairs_in_words(pairs, level, top))
+    _write(pairs.astype({"system": object, "other": object}), out)
+
+
+@click.command("gate")
+@click.argument("old", type=_PATH)
+@click.argument("new", type=_PATH)
+@click.option(
+    "--max-drop", default=0.0, help="Drop of the share right that is allowed: 0.01 is one point."
+)
+@reading_only
+@_of_items
+@click.option("--strict", is_flag=True, help="Exit with code 1 as well if it is inconclusive.")
+@click.option("--summary", type=_PATH, help="File for a summary in Markdown, for a merge check.")
+def gate_command(
+    *,
+    old: Path,
+    new: Path,
+    max_drop: float,
+    clusters: str | None,
+    level: float,
+    strict: bool,
+    summary: Path | None,
+    **options: Any,
+) -> int:
+    """Exit with code 1 if a new version has dropped by more than is allowed.
+
+    OLD and NEW are responses of one system each to the same items, or of the same systems.
+    """
+    if summary is not None:
+        check_out(summary, old, new, endings=(".md", ".txt"))
+    how = how_to_read(options)
+    runs = [read_responses(path, **how) for path in (old, new)]
+    found = gate(*runs, max_drop=max_drop, clusters=_clusters(clusters), level=level)
+    click.echo(str(found))
+    if summary is not None:
+        with replacing(summary) as temporary:
+            temporary.write_text(found.markdown, encoding="utf-8")
+        click.echo(f"\nwrote {summary}")
+    return int(found.verdict == "failed" or (strict and found.verdict != "passed"))
+
+
+def _result(out: Path | None, options: dict[str, Any]) -> FitResult:
+    """The result that the responses stand for: saved, or fitted anew."""
+    path = options["responses"]
+    if out is not None:
+        check_out(out, path)
+    saved = path / RESULT_FILE if path.is_dir() else path
+    if saved.suffix == ".npz" and saved.is_file():
+        return load(saved)
+    return fitted(read(options), options, standard_errors=True)
+
+
+def _clusters(given: str | None) -> Any:
+    """What --clusters stands for."""
+    if given is None or not Path(given).is_file():
+        return given
+    return _one_column(Path(given), "--clusters")
+
+
+def _one_column(path: Path, option: str) -> pd.Series[str]:
+    table = read_labelled(path, option)
+    if table.shape[1] != 1:
+        raise ValueError(f"{option} {path}: needs two columns, and has {table.shape[1] + 1}")
+    return table.iloc[:, 0]
+
+
+def _write(table: pd.DataFrame, out: Path | None) -> None:
+    if out is not None:
+        write_table(table, out)
+        click.echo(f"\nwrote {out}")
+
+
+def _trials_in_words(responses: ResponseMatrix, board: pd.DataFrame, top: int) -> str:
+    """pass^k and pass@k of the first systems, for the largest k."""
+    table = pass_k(responses)
+    k = table.shape[1] // 4  # pass^k, pass@k and their errors
+    if k < 2:
+        return ""
+    names = list(dict.fromkeys(["pass^1", "pass^2", f"pass^{k}", "pass@2", f"pass@{k}"]))
+    first = table.loc[board.index[:top], names]
+    first = first.set_axis([shortened(name, _LABEL) for name in first.index])
+    legend = "pass^k: all of k trials of an item are right; pass@k: one of them is"
+    return f"\n{plain(table_of(first.rename_axis('system')))}\n\n{in_lines([legend])}"
+
+
+def _pairs_in_words(pairs: pd.DataFrame, level: float, top: int) -> str:
+    """How many pairs are told apart, and neighbours on the board."""
+    told = int(pairs["different"].sum())
+    share = f"{told:,} of {len(pairs):,} pairs of systems are told apart"
+    headline = f"{share}, with an error among them in {1 - level:.0%} of boards at most."
+    neighbours = pairs.drop_duplicates("system")
+    closest = neighbours.head(top)
+    columns = {
+        "other": [shortened(name, _LABEL) for name in closest["other"]],
+        "points": [f"{100 * value:.2f}" for value in closest["difference"]],
+        "from…to": [
+            f"{100 * low:.1f}…{100 * high:.1f}"
+            for low, high in zip(closest["low"], closest["high"], strict=True)
+        ],
+        "P": [f"{value:.3f}" for value in closest["p_better"]],
+        "apart": ["yes" if value else "" for value in closest["different"]],
+        "more items": [
+            "" if told or np.isinf(needed) else two_digits(max(needed - n, 0))
+            for told, needed, n in zip(
+                closest["different"], closest["items_needed"], closest["n_items"], strict=True
+            )
+        ],
+    }
+    shown = closest[[]].assign(**columns)
+    shown = shown.set_axis([shortened(name, _LABEL) for name in closest["system"]])
+    about = (
+        "each system beside the next one on the board; points: percentage points more right on the "
+        "items of both, and the interval of the pair by itself; P: probability of being better on "
+        "items like these; apart: told apart among all pairs; more items: like these, that would "
+        "tell the pair by itself, if the difference is as it looks"
+    )
+    legend = [about]
+    if len(neighbours) > top:
+        legend.append(f"the first {top} of {len(neighbours):,}; --out writes all pairs")
+    table = plain(table_of(shown.rename_axis("system"), ["other"]))
+    return f"{in_lines([headline])}\n\n{table}\n\n{in_lines(legend)}"

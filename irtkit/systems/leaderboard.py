@@ -1,0 +1,282 @@
+"""The leaderboard of a fit: who is ahead, and by how much more than chance.
+
+Systems are ranked by their expected score on the whole benchmark, not by ability. Where all
+answered all items that is the share right, and holds whether or not the model does; ability agrees
+with it where one ability explains the responses, and where it does not it may weigh items by what
+only some of them ask for (`result.warnings` says so). Where answers are missing, the model fills
+them in, so that systems that met easier items gain nothing by it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.calibration.result import FitResult
+from irtkit.checks import check_number, check_seed, check_type
+from irtkit.labels import values_by_label
+from irtkit.printed import in_lines, plain, printable, shortened, table_of
+from irtkit.scoring import score
+from irtkit.systems.ranks import groups_of, ranks_of
+from irtkit.systems.standing import MOST_SYSTEMS, clusters_of, standing_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+
+    from irtkit.systems.standing import Standing
+
+_SHOWN = 20
+"""Systems that are printed: with the headings, about a screen of 24 lines."""
+_LABEL, _FAMILY = 22, 10
+"""Characters of a label and of a family that fit beside the numbers in 80 columns."""
+_MOST_REVERSED = 0.01
+"""Share of the pairs told apart that ability may have the other way round, of which nothing is
+said: of one ability 0 of 160 boards are warned of (``benchmarks/systems.py``)."""
+
+
+def leaderboard(
+    result: FitResult,
+    *,
+    families: Any = None,
+    clusters: Any = None,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Rank the systems of a fit; ``result.leaderboard()``.
+
+    Parameters
+    ----------
+    result
+        What :func:`irtkit.fit` returned, with its responses.
+    families
+        Family of each respondent, a mapping or Series by label, for a column of that name; by
+        default that of the respondent table, where it has one. Nothing else depends on it: copies
+        err together, which ranks take into account as it is in the responses.
+    clusters
+        Cluster of each item, such as its passage or task, where items were not chosen one by one:
+        a mapping or Series by label, or the name of a column of the item table. Errors of ranks are
+        then clustered, which needs some twenty clusters or more.
+    level
+        Coverage of the intervals.
+    seed
+        Of the draws that tell how large the largest of many differences is by chance.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per real respondent with a response, best first, index "respondent":
+
+        - rank, by expected_score, equal scores sharing one; rank_low, rank_high: an interval that
+          holds the system's rank with the probability ``level`` or more, if items and answers were
+          drawn anew (Mogstad, Romano, Shaikh & Wilhelm 2024).
+        - accuracy: share right of all trials.
+        - ability, ability_low, ability_high: posterior mean and quantiles, items taken as known,
+          and the model as true.
+        - expected_score, expected_score_low, expected_score_high: share right of *these very*
+          items, those answered as answered. The interval is of the items not answered, and has no
+          length where all were; ranks, which are about items like these, have one all the same.
+        - n_responses.
+        - rank_low_of_all, rank_high_of_all: intervals that hold all ranks together.
+        - group: letters; systems that share one cannot be told apart. "b-d" is b, c and d. Those
+          that share none usually can (:func:`irtkit.compare_systems` says which).
+        - family, where known; component, where respondents and items fall into parts without a
+          response in common: ranks are then those within the part, and parts follow each other.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no result, or one without its responses; if there are more than 10,000 systems; or
+        if families or clusters lack one.
+
+    Warns
+    -----
+    UserWarning
+        Where ability has the order of systems that are told apart the other way round: it is not
+        what the share right says.
+
+    References
+    ----------
+    Mogstad, Romano, Shaikh & Wilhelm (2024), *Review of Economic Studies* 91, 476-518.
+    Miller (2024), *Adding error bars to evals*, arXiv 2411.00640.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> items = irtkit.ItemParameters.from_difficulty([1.0] * 200, [k / 50 - 2 for k in range(200)])
+    >>> responses = irtkit.simulate_responses(items, [1.5, -0.3, 0.0, -1.2], seed=1)
+    >>> board = irtkit.fit(responses).leaderboard()
+    >>> board[["rank", "rank_low", "rank_high", "accuracy", "group"]]
+                  rank  rank_low  rank_high  accuracy group
+    respondent
+    respondent-1     1         1          1     0.785     a
+    respondent-2     2         2          3     0.480     b
+    respondent-3     3         2          3     0.470     b
+    respondent-4     4         4          4     0.290     c
+    """
+    import pandas as pd
+
+    check_seed(seed)
+    level = check_number("level", level, above=0, below=1)
+    table, parts = standings(result, clusters=clusters, level=level)
+    known = _families(result, families)
+    boards = [_board(table, standing, level, seed) for standing in parts]
+    board = pd.concat([rows for rows, _ in boards])
+    if known is not None:
+        board["family"] = known.loc[board.index].to_numpy(dtype=object)
+    if result.components is not None:
+        board["component"] = result.respondents.loc[board.index, "component"]
+    reversed_pairs, told = np.sum([counts for _, counts in boards], axis=0)
+    if reversed_pairs > _MOST_REVERSED * told:
+        warnings.warn(
+            f"ability is not what the share right says: of {told} pairs of systems that are told "
+            f"apart, {reversed_pairs} are the other way round by ability; ranks go by the share "
+            "right (expected_score)",
+            stacklevel=2,
+        )
+    return board
+
+
+def standings(
+    result: FitResult, *, clusters: Any = None, level: float | None = None
+) -> tuple[pd.DataFrame, list[Standing]]:
+    """Scores of all respondents, and the standing of the systems of every component.
+
+    Without a level there need not be intervals of ability.
+    """
+    check_type("result", result, FitResult)
+    patterns = result.patterns
+    real = patterns.real & (patterns.margins.respondent_responses > 0)
+    n = int(real.sum())
+    if n > MOST_SYSTEMS:
+        raise ValueError(
+            f"every pair of systems is compared, and result has {n:,}; {MOST_SYSTEMS:,} at most "
+            "(result.respondents lists all, without ranks)"
+        )
+    if not n:
+        raise ValueError("result has no real respondent with a response to rank")
+    cluster = clusters_of(result, clusters)
+    if level is None and patterns.complete:
+        table = result.respondents
+        table["expected_score"] = table["accuracy"]
+    else:
+        table = score(result.responses, result, level=level or 0.95)
+    component = np.ones(len(real)) if result.components is None else result.components.respondents
+    parts = [np.flatnonzero(real & (component == k)) for k in np.unique(component[real])]
+    return table, [standing_of(result, table, places, cluster) for places in parts]
+
+
+def _board(
+    table: pd.DataFrame, standing: Standing, level: float, seed: int
+) -> tuple[pd.DataFrame, tuple[int, int]]:
+    """Systems of one component, best first; pairs that ability has the other way round, and all."""
+    scores, order = standing.scores, standing.order
+    found = ranks_of(standing.estimates(), level=level, seed=seed)
+    rows = table.iloc[standing.places[order]]
+    board = rows[[]].assign(
+        rank=1 + np.searchsorted(np.sort(-scores), -scores[order]),
+        rank_low=found.low[order],
+        rank_high=found.high[order],
+    )
+    for name in ("accuracy", "ability", "expected_score", "n_responses"):
+        bounds = [f"{name}_{end}" for end in ("low", "high")]
+        for column in (name, *(bound for bound in bounds if bound in rows)):
+            board[column] = rows[column]
+    apart = found.apart[np.ix_(order, order)]
+    board["rank_low_of_all"] = found.low_of_all[order]
+    board["rank_high_of_all"] = found.high_of_all[order]
+    board["group"] = np.array(groups_of(apart), dtype=object)
+    ability = rows["ability"].to_numpy()
+    turned = sum(int((apart[k, k:] & (ability[k:] > ability[k])).sum()) for k in range(len(apart)))
+    return board, (turned, int(apart.sum()) // 2)
+
+
+def _families(result: FitResult, families: Any) -> pd.Series[Any] | None:
+    """Family of every respondent, if any are known."""
+    import pandas as pd
+
+    labels = result.respondent_labels
+    if families is None:
+        known = None if result.responses is None else result.responses.respondent_table
+        if known is None or "family" not in known.columns:
+            return None
+        families = known["family"]
+    values = values_by_label("families", families, labels, value="family", kind="respondent")
+    return pd.Series(values, index=pd.Index(labels), dtype=object)
+
+
+def board_in_words(
+    board: pd.DataFrame, *, level: float, sentences: list[str], top: int = _SHOWN
+) -> str:
+    """What is printed of a leaderboard, in 80 columns."""
+    parts = [board]
+    if "component" in board:
+        parts = [part for _, part in board.groupby("component", sort=True)]
+    lines = []
+    for part in parts:
+        if len(parts) > 1:
+            lines.append(f"part {part['component'].iloc[0]}, with ranks of its own:")
+        lines.append(plain(table_of(_shown(part.head(top)))))
+        if len(part) > top:
+            lines.append(f"… and {len(part) - top} more")
+    lines += ["", in_lines(_legend(board, level)), in_lines(sentences)]
+    return "\n".join(line for line in lines if line is not None).rstrip()
+
+
+def _shown(board: pd.DataFrame) -> pd.DataFrame:
+    """Columns that are printed."""
+    import pandas as pd
+
+    def interval(low: str, high: str, decimals: int) -> list[str]:
+        bounds = zip(board[low], board[high], strict=True)
+        return [f"{one:.{decimals}f}…{two:.{decimals}f}" for one, two in bounds]
+
+    score, unlike = board["expected_score"], board["expected_score"] - board["accuracy"]
+    columns: dict[str, Any] = {
+        "rank": [str(rank) for rank in board["rank"]],
+        "between": interval("rank_low", "rank_high", 0),
+        "tied": list(board["group"]),
+        "score": [f"{100 * value:.1f}" for value in score],
+    }
+    if (unlike.abs() > 1e-9).any():
+        columns["of these items"] = [
+            f"{100 * low:.1f}…{100 * high:.1f}"
+            for low, high in zip(
+                board["expected_score_low"], board["expected_score_high"], strict=True
+            )
+        ]
+    columns["ability"] = [f"{value:.2f}" for value in board["ability"]]
+    columns["from…to"] = interval("ability_low", "ability_high", 2)
+    if "family" in board:
+        columns["family"] = [shortened(name or "", _FAMILY) for name in board["family"]]
+    names = [shortened(name, _LABEL) for name in board.index]
+    return pd.DataFrame(columns, index=pd.Index(names, name="system"))
+
+
+def _legend(board: pd.DataFrame, level: float) -> Iterator[str]:
+    """What the columns are."""
+    yield (
+        f"between: ranks that items like these would allow ({level:.0%} intervals, each by "
+        "itself); tied: systems that share a letter cannot be told apart, all pairs looked at"
+    )
+    filled = (board["expected_score"] - board["accuracy"]).abs().max() > 1e-9
+    yield (
+        "score: per cent right of these items"
+        + (", those without an answer as the model expects them" if filled else "")
+        + "; ability: in SDs of the systems, where the model is true"
+    )
+    if "family" in board:
+        yield _by_family(board)
+
+
+def _by_family(board: pd.DataFrame) -> str:
+    """The best of the first families, in a sentence."""
+    groups = board.groupby("family", sort=False)
+    best = [
+        f"{printable(name)} (rank {part['rank'].min()}, {len(part)} system{'s' * (len(part) > 1)})"
+        for name, part in list(groups)[:5]
+    ]
+    return f"best of each family: {', '.join(best)}" + (" …" if groups.ngroups > 5 else "")

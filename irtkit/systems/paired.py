@@ -1,0 +1,137 @@
+"""Means over items, and differences of two systems, with errors clustered by item.
+
+A benchmark's items stand for others like them (Miller 2024, *Adding error bars to evals*, arXiv
+2411.00640): the error of a mean over items holds the luck of their choice, and with it that of
+every answer. Repeated trials of an item are one cluster, and items of one passage or task may be
+a larger one. With e_g the sum over cluster g of (d_j − d̄), the variance of d̄ over J items in G
+clusters is
+
+    G/(G − 1) · Σ_g e_g² / J²,
+
+referred to Student's t with G − 1 degrees of freedom. Where two systems answered the same items d_j
+is the difference of their shares right, and what makes an item hard for both drops out. Twenty
+items on which both agree have no spread, and yet do not prove that they agree on the next one:
+Σ e_g² is taken to be at least what one answer otherwise would make of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Clusters = NDArray[np.intp]
+
+POWER = 0.8
+"""Probability to find a difference that is there, for which a number of items is named."""
+
+
+class Estimate(NamedTuple):
+    """A mean over items with its error."""
+
+    value: float
+    se: float
+    df: float
+    """Degrees of freedom: clusters less one; 0 where nothing tells an error."""
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Bounds at equal tails; infinite without degrees of freedom."""
+        reach = t_quantile(self.df, level) * self.se
+        return self.value - reach, self.value + reach
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided, of a mean of 0."""
+        return float(2 * tail(self.df, self.value / self.se))
+
+
+def mean_of(values: Array, cluster: Clusters | None = None, *, step: float = 1.0) -> Estimate:
+    """Mean of values, one per item, with its clustered error.
+
+    ``cluster`` numbers the cluster of every item; None makes each its own. ``step`` is what one
+    answer otherwise would change a value by.
+    """
+    n = len(values)
+    if not n:
+        return Estimate(np.nan, np.nan, 0)
+    mean = float(values.mean())
+    sums: Any = values - mean
+    if cluster is not None:
+        sums = np.bincount(cluster, sums)[np.bincount(cluster) > 0]
+    variance = max(float(sums @ sums), step**2) * correction(len(sums)) / n**2
+    return Estimate(mean, variance**0.5, len(sums) - 1)
+
+
+def correction(n_clusters: Any) -> Any:
+    """G/(G − 1), and 1 for a single one."""
+    return n_clusters / np.maximum(n_clusters - 1, 1)
+
+
+def apart(one: Estimate, other: Estimate) -> Estimate:
+    """Difference of two means as if their items had nothing in common."""
+    se, df = float(np.hypot(one.se, other.se)), one.df + other.df
+    return Estimate(one.value - other.value, se, df)
+
+
+def tail(df: Any, t: Any) -> Any:
+    """P(T > |t|) of Student's t; a half where there are no degrees of freedom."""
+    from scipy.special import stdtr
+
+    known = np.asarray(df) > 0
+    return np.where(known, stdtr(np.where(known, df, 1), -np.abs(t)), 0.5)
+
+
+def t_quantile(df: float, level: float) -> float:
+    """Half-width in standard errors of an interval at equal tails."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(df, (1 + level) / 2)) if df > 0 else np.inf
+
+
+def design_effect(values: Array, n_trials: Array, cluster: Clusters | None = None) -> float:
+    """Variance of a mean by its clusters, over that of as many independent trials."""
+    trials = n_trials.sum()
+    p = float(values.mean()) if len(values) else np.nan
+    if trials < 2 or not 0 < p < 1:
+        return np.nan
+    return float(mean_of(values, cluster).se ** 2 / (p * (1 - p) / (trials - 1)))
+
+
+def power_of(
+    n_items: Any, difference: Any, se_of_one: float, *, level: float, clusters_per_item: float
+) -> Any:
+    """Probability that so many items tell a difference from 0, in a two-sided test.
+
+    The test statistic is noncentral t, its shift √n · difference / ``se_of_one``, the latter being
+    the standard error of the mean times √n.
+    """
+    from scipy.special import nctdtr, ndtr
+
+    n = np.asarray(n_items, dtype=np.float64)
+    df = np.maximum(n * clusters_per_item - 1, 1)
+    shift = np.abs(difference) * np.sqrt(n) / se_of_one
+    bound = _quantiles(df, level)
+    found = 1 - nctdtr(df, shift, bound) + nctdtr(df, shift, -bound)
+    return np.where(np.isnan(found), ndtr(shift - bound), found)  # where scipy's series fails
+
+
+def _quantiles(df: Any, level: float) -> Any:
+    from scipy.special import stdtrit
+
+    return stdtrit(df, (1 + level) / 2)
+
+
+def items_needed(se_of_one: Any, difference: Any, *, tail_probability: float) -> Any:
+    """Items with which a difference is found with a probability of 80 %, if it is as it looks.
+
+    ((z_α + z_0.8) · SE of one item / difference)², by the normal distribution; infinite for none.
+    """
+    from scipy.special import ndtri
+
+    deviate = ndtri(1 - tail_probability) + ndtri(POWER)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.ceil((deviate * se_of_one / np.abs(difference)) ** 2)

@@ -1,0 +1,113 @@
+"""Claims about gates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import irtkit
+
+
+def run(right: int, n: int = 1000, name: str = "v", *, shift: int = 0) -> irtkit.ResponseMatrix:
+    """The first answers right, as many as said, after some that are wrong."""
+    place = np.arange(n)
+    return irtkit.ResponseMatrix(
+        ((place >= shift) & (place < shift + right)).astype(int)[None], [name]
+    )
+
+
+@pytest.mark.parametrize(
+    ("new", "max_drop", "verdict"),
+    [
+        (run(700), 0.01, "failed"),
+        (run(800), 0.01, "passed"),
+        (run(790), 0.01, "inconclusive"),
+        (run(790), 0.05, "passed"),
+        (run(800, shift=100), 0.01, "inconclusive"),  # other answers, as many right
+        (run(900), 0.0, "passed"),
+    ],
+)
+def test_a_verdict_is_by_what_is_shown(
+    new: irtkit.ResponseMatrix, max_drop: float, verdict: str
+) -> None:
+    found = irtkit.gate(run(800), new, max_drop=max_drop)
+    assert found.verdict == verdict
+    (system,) = found.systems
+    assert (system.low > max_drop) == (verdict == "failed")
+    assert (system.high <= max_drop) == (verdict == "passed")
+    assert (system.p_value < 0.05) == (verdict == "failed")
+    assert f"Gate {verdict}" in found.markdown
+
+
+@pytest.mark.parametrize("max_drop", [0.0, 0.02])
+def test_harmless_changes_are_stopped_as_often_as_said(max_drop: float) -> None:
+    # 1,000 gates whose true drop is the allowed one: 5 % ± 1.4 % at two standard errors
+    generator, failed = np.random.default_rng(0), 0
+    for _ in range(1000):
+        p = generator.beta(0.6, 0.4, 300)
+        old, new = (
+            generator.random((2, 1, 300)) < np.stack([p, p * (1 - max_drop / p.mean())])[:, None]
+        )
+        runs = [irtkit.ResponseMatrix(each.astype(int)) for each in (old, new)]
+        failed += irtkit.gate(*runs, max_drop=max_drop).verdict == "failed"
+    assert failed / 1000 == pytest.approx(0.05, abs=0.016)
+
+
+def test_what_is_inconclusive_says_how_many_items_would_settle_it() -> None:
+    generator = np.random.default_rng(3)
+    old, new = (generator.random((1, 200)) < share for share in (0.70, 0.66))
+    found = irtkit.gate(
+        irtkit.ResponseMatrix(old.astype(int)), irtkit.ResponseMatrix(new.astype(int))
+    )
+    assert found.verdict == "inconclusive"
+    assert found.systems[0].items_needed > 200
+    assert "more items like these would settle it" in str(found)
+
+
+def test_systems_are_found_by_label_and_share_the_rate_of_alarms() -> None:
+    generator = np.random.default_rng(0)
+    old = irtkit.ResponseMatrix(generator.integers(0, 2, (3, 400)), ["a", "b", "c"])
+    values = old.values.copy()
+    values[1, :60] = 0
+    new = irtkit.ResponseMatrix(values[::-1], ["c", "b", "a"])
+    found = irtkit.gate(old, new, max_drop=0.02)
+    verdicts = {system.system: system.verdict for system in found.systems}
+    assert verdicts == {"a": "passed", "b": "failed", "c": "passed"}
+    assert found.verdict == "failed"
+    assert "98.33% certainty" in " ".join(str(found).split())
+
+
+def test_only_common_items_count_and_others_are_said() -> None:
+    old = irtkit.ResponseMatrix([[1, 1, 0, 1]], items=["q1", "q2", "q3", "gone"])
+    new = irtkit.ResponseMatrix([[1, 1, 0, 0, 0]], items=["q3", "q2", "q1", "new", "newer"])
+    found = irtkit.gate(old, new, max_drop=0.5)
+    assert found.systems[0].n_items == 3
+    assert found.systems[0].drop == 0
+    assert "1 items of the old run" in str(found)
+    assert "2 items are new" in str(found)
+
+
+def test_labels_do_no_harm_to_a_summary() -> None:
+    found = irtkit.gate(run(800), run(700, name="a|b\n\x1b[31m<img>"))
+    row = next(line for line in found.markdown.splitlines() if "<img>" in line or "&lt;img" in line)
+    assert "\x1b" not in found.markdown
+    assert "<img" not in found.markdown
+    assert row.replace("\\|", "").count("|") == 8
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (run(3, 5), irtkit.ResponseMatrix([[1, 0]], items=["x", "y"]), "0 items in common"),
+        (
+            irtkit.ResponseMatrix([[1, 0], [0, 1]], ["a", "b"]),
+            irtkit.ResponseMatrix([[1, 0], [0, 1]], ["c", "d"]),
+            "one system each",
+        ),
+    ],
+)
+def test_runs_that_do_not_meet_are_refused(
+    old: irtkit.ResponseMatrix, new: irtkit.ResponseMatrix, said: str
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        irtkit.gate(old, new)

@@ -1,0 +1,174 @@
+"""Claims about leaderboards."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import irtkit
+from irtkit.systems import board_in_words, leaderboard
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CONTRACT = (
+    *("rank", "rank_low", "rank_high", "accuracy", "ability", "ability_low", "ability_high"),
+    *("expected_score", "expected_score_low", "expected_score_high", "n_responses"),
+)
+
+
+def matrix(n: int = 30, n_items: int = 100, seed: int = 0) -> irtkit.ResponseMatrix:
+    generator = np.random.default_rng(seed)
+    items = irtkit.ItemParameters.from_difficulty(
+        generator.lognormal(0, 0.3, n_items), generator.normal(size=n_items)
+    )
+    return irtkit.simulate_responses(items, generator.normal(size=n), seed=generator)
+
+
+def test_the_best_comes_first_with_the_columns_of_the_contract() -> None:
+    result = irtkit.fit(matrix())
+    board = result.leaderboard()
+    assert tuple(board.columns[: len(CONTRACT)]) == CONTRACT
+    assert board.index.name == "respondent"
+    assert board["rank"].iloc[0] == 1
+    assert board["accuracy"].is_monotonic_decreasing
+    assert (board["rank_low"] <= board["rank"]).all()
+    assert (board["rank"] <= board["rank_high"]).all()
+    scores = irtkit.score(result.responses, result).loc[board.index]
+    shared = [name for name in CONTRACT if name in scores]
+    pd.testing.assert_frame_equal(board[shared], scores[shared], check_exact=True)
+
+
+def test_equal_scores_share_a_rank() -> None:
+    responses = irtkit.ResponseMatrix([[1, 1, 0, 0], [0, 0, 1, 1], [1, 1, 1, 1], [0, 0, 0, 0]] * 3)
+    board = irtkit.fit(responses).leaderboard()
+    assert board["rank"].tolist() == [1] * 3 + [4] * 6 + [10] * 3
+
+
+def test_ranks_go_by_the_share_right_where_ability_does_not_and_that_is_said() -> None:
+    generator = np.random.default_rng(1)
+    theta = generator.normal(size=(60, 2))
+    # a hundred items of one ability, and thirty of another whose slopes are steep
+    easy = generator.random((60, 100)) < 1 / (1 + np.exp(-theta[:, :1]))
+    steep = generator.random((60, 30)) < 1 / (1 + np.exp(-8 * theta[:, 1:]))
+    with warnings.catch_warnings(action="ignore"):
+        result = irtkit.fit(irtkit.ResponseMatrix(np.hstack([easy, steep]).astype(int)))
+    with pytest.warns(UserWarning, match="the other way round by ability"):
+        board = result.leaderboard()
+    assert board["accuracy"].is_monotonic_decreasing
+    assert not board["ability"].is_monotonic_decreasing
+
+
+def test_systems_that_met_easier_items_gain_nothing() -> None:
+    generator = np.random.default_rng(0)
+    difficulty = np.sort(generator.normal(size=200))
+    items = irtkit.ItemParameters.from_difficulty(np.ones(200), difficulty)
+    theta = np.linspace(-1.5, 1.5, 40)
+    values = irtkit.simulate_responses(items, theta, seed=1).values.astype(float)
+    values[::2, 140:] = np.nan
+    values[1::2, :60] = np.nan
+    board = irtkit.fit(irtkit.ResponseMatrix(values)).leaderboard()
+    order = [int(name.split("-")[1]) for name in board.index]
+    assert np.corrcoef(order, np.arange(40, 0, -1))[0, 1] > 0.95
+    assert abs(np.mean([k % 2 for k in order[:20]]) - 0.5) < 0.2
+
+
+def test_synthetic_and_silent_respondents_are_left_out() -> None:
+    values = matrix(12).values.astype(float)
+    values[3] = np.nan
+    crowd = irtkit.add_synthetic(irtkit.ResponseMatrix(values), ("always-right",))
+    board = irtkit.fit(crowd).leaderboard()
+    assert len(board) == 11
+    assert {"always-right", "respondent-4"}.isdisjoint(board.index)
+
+
+def test_parts_without_a_common_response_are_ranked_apart() -> None:
+    values = np.full((24, 60), np.nan)
+    values[:14, :30] = matrix(14, 30).values
+    values[14:, 30:] = matrix(10, 30, seed=1).values
+    with pytest.warns(UserWarning, match="fall into 2 parts"):
+        result = irtkit.fit(irtkit.ResponseMatrix(values))
+    board = result.leaderboard()
+    assert board["component"].tolist() == [1] * 14 + [2] * 10
+    for n, part in board.groupby("component"):
+        assert part["rank"].iloc[0] == 1
+        assert part["rank_high"].max() == {1: 14, 2: 10}[n]
+    words = board_in_words(board, level=0.95, sentences=[])
+    assert "part 2, with ranks of its own" in words
+    pairs = irtkit.compare_systems(result)
+    assert len(pairs) == 14 * 13 // 2 + 10 * 9 // 2
+    with pytest.raises(ValueError, match="parts of the matrix"):
+        irtkit.compare_systems(result, "respondent-1", "respondent-20")
+
+
+def test_families_are_a_column_and_change_nothing_else() -> None:
+    responses = matrix(10)
+    families = {name: "odd" if k % 2 else "even" for k, name in enumerate(responses.respondents)}
+    table = pd.DataFrame({"family": families})
+    given = irtkit.fit(responses).leaderboard(families=families)
+    known = irtkit.fit(responses.with_tables(None, table)).leaderboard()
+    pd.testing.assert_frame_equal(given, known)
+    plain = irtkit.fit(responses).leaderboard()
+    pd.testing.assert_frame_equal(given.drop(columns="family"), plain)
+    assert "best of each family: " in board_in_words(given, level=0.95, sentences=[])
+
+
+def test_a_board_fits_a_terminal_and_steers_none() -> None:
+    responses = matrix(25)
+    names = [f"\x1b[31morganisation/model-with-a-name-of-length-{k}" for k in range(25)]
+    values = responses.values.astype(float)
+    values[np.random.default_rng(0).random(values.shape) < 0.2] = np.nan
+    result = irtkit.fit(irtkit.ResponseMatrix(values, names))
+    board = result.leaderboard(families=dict.fromkeys(names, "\x1b[31mfamily of models"))
+    words = board_in_words(board, level=0.95, sentences=list(result.warnings))
+    assert max(map(len, words.splitlines())) <= 80
+    assert "\x1b" not in words
+    assert "… and 5 more" in words
+
+
+def test_sparse_boards_are_those_of_dense_matrices() -> None:
+    values = matrix(12).values.astype(float)
+    values[np.random.default_rng(0).random(values.shape) < 0.5] = np.nan
+    dense = irtkit.ResponseMatrix(values)
+    boards = [irtkit.fit(each).leaderboard() for each in (dense, dense.to_sparse())]
+    pd.testing.assert_frame_equal(*boards, rtol=1e-6)
+
+
+def test_too_many_respondents_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = irtkit.fit(matrix(12))
+    monkeypatch.setattr(sys.modules["irtkit.systems.leaderboard"], "MOST_SYSTEMS", 11)
+    with pytest.raises(ValueError, match="result has 12"):
+        leaderboard(result)
+    with pytest.raises(TypeError, match="result must be a FitResult"):
+        leaderboard(result.responses)
+
+
+@pytest.mark.parametrize(
+    "name", ["gpqa_pair", "nlu_rte", "aid_tptp", "aid_liver-disorders", "sat12_missing"]
+)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_board_pairs_and_scores_of_real_matrices_agree(shared_data: Path, name: str) -> None:
+    repeats = "count" if name == "gpqa_pair" else "error"
+    responses = irtkit.read_responses(shared_data / f"{name}.csv.gz", repeats=repeats)
+    result = irtkit.fit(responses, standard_errors=True)
+    board, pairs = result.leaderboard(), irtkit.compare_systems(result)
+    scores = irtkit.score(responses, result).loc[board.index]
+    assert (board["expected_score"] == scores["expected_score"]).all()
+    n, place = len(board), {label: k for k, label in enumerate(board.index)}
+    one, other = (pairs[name].map(place).to_numpy(dtype=int) for name in ("system", "other"))
+    assert (one < other).all()
+    told = pairs["different"].to_numpy()
+    better, worse = (np.bincount(who[told], minlength=n) for who in (other, one))
+    assert (board["rank_low_of_all"] == 1 + better).all()
+    assert (board["rank_high_of_all"] == n - worse).all()
+    ends = [group.split("-") for group in board["group"]]
+    first, last = (
+        np.array([(len(end[k]), end[k]) for end in ends], dtype="i4,U4").tolist() for k in (0, -1)
+    )
+    for i, k in zip(one[told], other[told], strict=True):
+        assert last[i] < first[k]

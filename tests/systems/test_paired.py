@@ -1,0 +1,63 @@
+"""Claims about means over items, and their errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from irtkit.systems.paired import Estimate, apart, items_needed, mean_of, power_of
+
+
+def test_the_error_of_a_mean_is_the_textbook_one() -> None:
+    values = np.random.default_rng(0).normal(size=50)
+    found = mean_of(values)
+    assert found.se == pytest.approx(values.std(ddof=1) / 50**0.5)
+    assert found.df == 49
+
+
+def test_clusters_of_copies_count_once() -> None:
+    values = np.random.default_rng(0).normal(size=50)
+    copies = mean_of(np.repeat(values, 3), np.repeat(np.arange(50), 3))
+    assert copies.se == pytest.approx(mean_of(values).se)
+    assert copies.df == 49
+    assert mean_of(np.repeat(values, 3)).se < 0.6 * copies.se
+
+
+def test_clusters_may_be_of_different_sizes_and_in_any_order() -> None:
+    values, cluster = np.array([1.0, 0, 1, 1, 0, 1]), np.array([2, 0, 2, 1, 0, 2])
+    sums = np.array([values[cluster == g].sum() - 4 / 6 * (cluster == g).sum() for g in range(3)])
+    assert mean_of(values, cluster).se == pytest.approx((1.5 * (sums**2).sum()) ** 0.5 / 6)
+
+
+def test_agreement_on_every_item_leaves_an_error() -> None:
+    assert mean_of(np.zeros(20)).p_value == 1
+    assert mean_of(np.zeros(20)).se == pytest.approx((20 / 19) ** 0.5 / 20)
+    assert mean_of(np.ones(5)).p_value > 0.01  # five items prove little
+
+
+def test_one_item_tells_no_error() -> None:
+    found = mean_of(np.array([1.0]))
+    assert found.p_value == 1
+    assert found.interval(0.95) == (-np.inf, np.inf)
+
+
+def test_independent_means_add_their_variances() -> None:
+    found = apart(Estimate(0.5, 0.03, 9), Estimate(0.4, 0.04, 19))
+    assert found.value == pytest.approx(0.1)
+    assert (found.se, found.df) == (pytest.approx(0.05), 28)
+
+
+def test_power_is_the_level_where_there_is_no_difference_and_rises_to_1() -> None:
+    n = [10, 100, 1000, 10_000]
+    none = power_of(n, 0.0, 0.5, level=0.95, clusters_per_item=1)
+    assert none == pytest.approx([0.05] * 4, abs=1e-6)
+    found = power_of(n, 0.1, 0.5, level=0.95, clusters_per_item=1)
+    assert (np.diff(found) > 0).all()
+    assert found[-1] == pytest.approx(1)
+
+
+def test_the_items_needed_have_the_power_that_is_said() -> None:
+    n = items_needed(0.5, 0.03, tail_probability=0.025)
+    found = power_of(n, 0.03, 0.5, level=0.95, clusters_per_item=1)
+    assert found == pytest.approx(0.8, abs=0.002)
+    assert np.isinf(items_needed(0.5, 0.0, tail_probability=0.025))

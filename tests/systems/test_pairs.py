@@ -1,0 +1,189 @@
+"""Claims about systems compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import ttest_rel
+
+import irtkit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def matrix(
+    n: int = 12, n_items: int = 150, *, missing: float = 0.0, seed: int = 0
+) -> irtkit.ResponseMatrix:
+    generator = np.random.default_rng(seed)
+    items = irtkit.ItemParameters.from_difficulty(
+        generator.lognormal(0, 0.3, n_items), generator.normal(size=n_items)
+    )
+    drawn = irtkit.simulate_responses(items, np.linspace(-1, 1, n), seed=generator)
+    values = drawn.values.astype(float)
+    values[generator.random(values.shape) < missing] = np.nan
+    return irtkit.ResponseMatrix(values)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_published_comparison_comes_out_to_the_digit(shared_data: Path) -> None:
+    responses = irtkit.read_responses(shared_data / "gpqa_pair.csv.gz", repeats="count")
+    nano, mini = sorted(responses.respondents)
+    found = irtkit.compare_systems(irtkit.fit(responses), nano, mini)
+    points = [round(100 * each, 2) for each in (found.difference, found.low, found.high)]
+    assert points == [5.86, 0.38, 11.34]
+    assert round(found.p_value, 4) == 0.0363
+    assert [round(100 * bound, 1) for bound in (found.unpaired_low, found.unpaired_high)] == [
+        -2.1,
+        13.8,
+    ]
+    assert round(found.unpaired_p_value, 3) == 0.149
+    assert (round(found.design_effect, 2), round(found.other_design_effect, 2)) == (3.44, 3.67)
+    assert found.p_better == pytest.approx(1 - found.p_value / 2)  # two systems teach no prior
+    assert "5.86 percentage points" in found.sentence
+
+
+def test_a_pair_is_the_paired_t_test() -> None:
+    responses = matrix()
+    found = irtkit.compare_systems(irtkit.fit(responses), "respondent-9", "respondent-5")
+    test = ttest_rel(responses.values[8], responses.values[4])
+    assert found.p_value == pytest.approx(test.pvalue)
+    interval = test.confidence_interval(0.95)
+    assert (found.low, found.high) == (pytest.approx(interval.low), pytest.approx(interval.high))
+    turned = irtkit.compare_systems(irtkit.fit(responses), "respondent-5", "respondent-9")
+    assert turned.difference == -found.difference
+    assert turned.p_better == pytest.approx(1 - found.p_better)
+    assert turned.sentence == found.sentence
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.5])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_all_pairs_are_each_pair_by_itself(missing: float, clustered: bool) -> None:
+    responses = matrix(missing=missing)
+    result = irtkit.fit(responses)
+    names = [f"c{k % 40}" for k in range(150)] if clustered else None
+    clusters = None if names is None else dict(zip(responses.items, names, strict=True))
+    table = irtkit.compare_systems(result, clusters=clusters)
+    assert len(table) == 66
+    assert (table["score_difference"] >= 0).all()
+    for row in table.iloc[::7].itertuples():
+        one: Any = irtkit.compare_systems(result, row.system, row.other, clusters=clusters)
+        for name in (
+            *("n_items", "difference", "se", "low", "high", "p_value", "p_better"),
+            *("score_difference", "ability_difference", "items_needed"),
+        ):
+            assert getattr(one, name) == pytest.approx(getattr(row, name), rel=1e-9), name
+
+
+def test_systems_without_an_item_in_common_are_compared_by_the_model() -> None:
+    values = matrix(20, seed=3).values.astype(float)
+    values[19, :75] = np.nan
+    values[0, 75:] = np.nan
+    result = irtkit.fit(irtkit.ResponseMatrix(values))
+    found = irtkit.compare_systems(result, "respondent-20", "respondent-1")
+    assert found.n_items == 0
+    assert np.isnan([found.difference, found.p_value, found.low, found.se]).all()
+    assert found.p_better > 0.99
+    assert found.score_low > 0
+    assert found.ability_low > 0
+    assert "no item in common" in found.sentence
+    assert "where the model holds" in str(found)
+    row = irtkit.compare_systems(result).query("n_items == 0")
+    assert row["difference"].isna().all()
+    assert row["different"].all()
+
+
+def test_a_probability_to_be_better_is_that_often_right() -> None:
+    # 60 boards of 15 systems as near each other as errors; of two alone a p-value would say more
+    said, right = [], []
+    for seed in range(60):
+        generator = np.random.default_rng(seed)
+        items = irtkit.ItemParameters.from_difficulty(np.ones(100), generator.normal(size=100))
+        theta = 0.3 * generator.normal(size=15)
+        result = irtkit.fit(
+            irtkit.simulate_responses(items, theta, seed=generator), standard_errors=False
+        )
+        table = irtkit.compare_systems(result)
+        place = {label: k for k, label in enumerate(result.respondent_labels)}
+        one, other = (table[name].map(place).to_numpy(dtype=int) for name in ("system", "other"))
+        said.append(table["p_better"].to_numpy())
+        right.append(theta[one] > theta[other])
+    p, held = np.concatenate(said), np.concatenate(right)
+    assert held.mean() == pytest.approx(p.mean(), abs=0.02)
+    sure = p > 0.9
+    assert sure.sum() > 500
+    assert held[sure].mean() == pytest.approx(p[sure].mean(), abs=0.03)
+
+
+def test_power_is_of_the_difference_and_the_number_of_items() -> None:
+    found = irtkit.compare_systems(irtkit.fit(matrix()), "respondent-7", "respondent-6")
+    assert found.power(found.items_needed) == pytest.approx(0.8, abs=0.01)
+    assert found.power(10_000, 0.0) == pytest.approx(0.05, abs=1e-6)
+    curve = found.power([100, 1000, 10_000])
+    assert (np.diff(curve) > 0).all()
+    assert "more items like these would settle it" in str(found)
+
+
+def test_items_where_they_differ_most_come_first() -> None:
+    values = matrix().values.copy()
+    values[11] = values[0]
+    values[0, 7], values[11, 7] = 1, 0  # the weakest alone gets what a copy gets wrong
+    result = irtkit.fit(irtkit.ResponseMatrix(values))
+    found = irtkit.compare_systems(result, "respondent-1", "respondent-12")
+    assert found.items.index[0] == "item-8"
+    assert found.items.loc["item-8", "difference"] == 1
+    assert found.items["difference"].abs().sum() == 1
+
+
+def test_copies_are_tied_whatever_they_answered() -> None:
+    values = matrix().values.copy()
+    values[1] = values[0]
+    table = irtkit.compare_systems(irtkit.fit(irtkit.ResponseMatrix(values)))
+    pair = {"respondent-1", "respondent-2"}
+    row = table[table["system"].isin(pair) & table["other"].isin(pair)].iloc[0]
+    assert (row["difference"], row["p_value"], row["p_better"]) == (0, 1, 0.5)
+    assert row["se"] > 0
+    assert not row["different"]
+
+
+def test_words_fit_a_terminal_and_steer_none() -> None:
+    names = [f"\x1b[31morganisation/model-of-a-long-name-{k}" for k in range(12)]
+    values = matrix().values
+    result = irtkit.fit(irtkit.ResponseMatrix(values, names))
+    words = str(irtkit.compare_systems(result, names[2], names[3]))
+    assert max(map(len, words.splitlines())) <= 80
+    assert "\x1b" not in words
+    assert "a pair chosen beforehand" in " ".join(words.split())
+
+
+@pytest.mark.parametrize(
+    ("system", "other", "said"),
+    [
+        ("respondent-1", None, "both be given"),
+        ("respondent-1", "respondent-99", "no respondent 'respondent-99'"),
+        ("respondent-1", "respondent-1", "occurs twice"),
+        ("respondent-1", "always-right", "synthetic"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(system: str, other: Any, said: str) -> None:
+    result = irtkit.fit(irtkit.add_synthetic(matrix(), ("always-right",)))
+    with pytest.raises(ValueError, match=said):
+        irtkit.compare_systems(result, system, other)
+
+
+@pytest.mark.slow
+def test_many_pairs_on_many_items_take_seconds() -> None:
+    import time
+
+    generator = np.random.default_rng(0)
+    items = irtkit.ItemParameters.from_difficulty(np.ones(10_000), generator.normal(size=10_000))
+    responses = irtkit.simulate_responses(items, generator.normal(size=500), seed=1)
+    result = irtkit.fit(responses, standard_errors=False)
+    start = time.process_time()
+    table = irtkit.compare_systems(result)
+    assert time.process_time() - start < 5
+    assert len(table) == 124_750
+    assert isinstance(table["system"].dtype, pd.CategoricalDtype)

@@ -1,0 +1,46 @@
+"""Claims about pass^k and pass@k."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import irtkit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_published_rates_come_out_of_a_table_and_of_counts(shared_data: Path) -> None:
+    responses = irtkit.read_responses(
+        shared_data / "taubench_gpt4o_airline.csv.gz", repeats="count"
+    )
+    counts = irtkit.ResponseMatrix.from_counts(responses.successes, responses.trials)
+    for given in (responses, counts):
+        row = irtkit.pass_k(given).iloc[0]
+        found = [round(float(row[f"pass^{k}"]), 3) for k in (1, 2, 3, 4)]
+        assert found == [0.420, 0.273, 0.220, 0.200]
+
+
+def test_the_shares_are_those_of_all_choices_of_k_trials() -> None:
+    trials = np.array([[1, 0, 1, 1, 0], [0, 0, 0, 1, 0], [1, 1, 1, 1, 1]])
+    responses = irtkit.ResponseMatrix.from_counts(trials.sum(axis=1)[None], np.full((1, 3), 5))
+    for k in range(1, 6):
+        chosen = [[trials[j, list(some)] for some in combinations(range(5), k)] for j in range(3)]
+        row = irtkit.pass_k(responses, k).iloc[0]
+        every = np.mean([np.mean([some.all() for some in item]) for item in chosen])
+        one = np.mean([np.mean([some.any() for some in item]) for item in chosen])
+        assert row[f"pass^{k}"] == pytest.approx(every)
+        assert row[f"pass@{k}"] == pytest.approx(one)
+
+
+def test_items_without_an_answer_do_not_count_and_too_many_trials_are_refused() -> None:
+    responses = irtkit.ResponseMatrix.from_counts([[2, 0, 1], [0, 0, 0]], [[2, 0, 3], [3, 3, 3]])
+    table = irtkit.pass_k(responses)
+    assert list(table.columns[::2]) == ["pass^1", "pass@1", "pass^2", "pass@2"]
+    assert table.loc["respondent-1", "pass^1"] == pytest.approx((1 + 1 / 3) / 2)
+    with pytest.raises(ValueError, match="respondent 'respondent-1', item 'item-1' has 2"):
+        irtkit.pass_k(responses, 3)

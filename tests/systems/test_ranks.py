@@ -1,0 +1,90 @@
+"""Claims about rank intervals and pairs told apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import studentized_range
+
+from irtkit.systems.ranks import Scores, groups_of, ranks_of, told_apart
+
+INFINITE = 1e9
+
+
+def independent(value: list[float], se: float = 1.0) -> Scores:
+    n = len(value)
+    return Scores(np.array(value), se**2 * np.eye(n), np.full(n, INFINITE))
+
+
+def test_ranks_far_apart_are_known_and_equal_ones_are_not() -> None:
+    found = ranks_of(independent([30.0, 0.0, 20.0, 20.1]))
+    assert found.low.tolist() == found.low_of_all.tolist() == [1, 4, 2, 2]
+    assert found.high.tolist() == found.high_of_all.tolist() == [1, 4, 3, 3]
+
+
+@pytest.mark.parametrize(("factor", "told"), [(0.97, False), (1.03, True)])
+def test_the_bar_of_independent_scores_is_tukeys(factor: float, told: bool) -> None:
+    # the range of ten exceeds it in 5 % of cases; a step later only the other pairs count
+    bar = factor * studentized_range.ppf(0.95, 10, np.inf)
+    value = [0.0] + [bar / 2] * 8 + [bar]
+    assert told_apart(independent(value))[0, 9] == told
+
+
+def test_copies_are_looked_at_once() -> None:
+    # two families of ten copies are one comparison: 1.96 standard errors and no more
+    family = np.repeat(np.arange(2), 10)
+    covariance = (family[:, None] == family).astype(float)
+    df = np.full(20, INFINITE)
+    for apart_by, told in ((1.85, False), (2.1, True)):
+        value = apart_by * 2**0.5 * family
+        found = told_apart(Scores(value, covariance + 1e-9 * np.eye(20), df, 1e-6))
+        assert found[:10, 10:].all() == found[:10, 10:].any() == told
+        assert not found[:10, :10].any()
+
+
+def test_few_degrees_of_freedom_raise_the_bar() -> None:
+    scores = independent([0.0, 2.2 * 2**0.5])
+    assert told_apart(scores)[0, 1]
+    assert not told_apart(scores._replace(df=np.full(2, 5.0)))[0, 1]
+
+
+def test_a_marginal_interval_lies_within_the_simultaneous_one() -> None:
+    found = ranks_of(independent(list(np.random.default_rng(0).normal(scale=3, size=30))))
+    assert (found.low_of_all <= found.low).all()
+    assert (found.high <= found.high_of_all).all()
+    assert (found.high - found.low < found.high_of_all - found.low_of_all).any()
+
+
+def test_holms_bar_of_many_is_that_of_draws_or_higher(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = independent(list(np.random.default_rng(0).normal(scale=2, size=40)))
+    drawn = told_apart(scores)
+    monkeypatch.setattr("irtkit.systems.ranks._MOST_DRAWN", 10)
+    holm = told_apart(scores)
+    assert not (holm & ~drawn).any()
+    assert drawn.sum() >= holm.sum() > 0.7 * drawn.sum()
+
+
+@pytest.mark.parametrize("levels", [1, 4])
+def test_an_error_is_made_in_one_board_of_twenty(levels: int) -> None:
+    # 600 boards: 0.95 ± 0.018 at two standard errors; stepwise, it is as near 0.95 with four levels
+    generator = np.random.default_rng(levels)
+    truth = np.repeat(8.0 * np.arange(levels), 16 // levels)
+    right, held = 0, 0.0
+    for _ in range(600):
+        scores = independent(list(truth + generator.normal(size=16)))
+        found = ranks_of(scores)
+        right += not found.apart[truth[:, None] == truth].any()
+        first = 1 + (truth > truth[:, None]).sum(axis=1)
+        last = 16 - (truth < truth[:, None]).sum(axis=1)
+        held += ((found.low <= first) & (found.high >= last)).mean()
+    assert right / 600 == pytest.approx(0.95, abs=0.025)
+    assert held / 600 == pytest.approx(0.95, abs=0.025)
+
+
+def test_systems_that_share_a_letter_are_tied_and_groups_are_as_long_as_can_be() -> None:
+    apart = np.zeros((5, 5), bool)
+    for i, k in ((0, 2), (0, 3), (0, 4), (1, 3), (1, 4), (2, 4)):
+        apart[i, k] = apart[k, i] = True
+    assert groups_of(apart) == ["a", "a-b", "b-c", "c-d", "d"]
+    assert groups_of(np.zeros((3, 3), bool)) == ["a"] * 3
+    assert groups_of(~np.eye(30, dtype=bool))[-4:] == ["aa", "ab", "ac", "ad"]

@@ -1,0 +1,105 @@
+"""The commands on systems as a user meets them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import irtkit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def run(*arguments: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from irtkit.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """Twelve systems on fifty items, as a wide table."""
+    items = irtkit.ItemParameters.from_difficulty(np.ones(50), np.linspace(-2, 2, 50))
+    responses = irtkit.simulate_responses(items, np.linspace(-2, 2, 12), seed=0)
+    path = tmp_path / "runs.csv"
+    responses.to_frame().to_csv(path)
+    return path
+
+
+def test_a_leaderboard_is_printed_and_written(runs: Path, tmp_path: Path) -> None:
+    families = "".join(f"respondent-{k},{'ab'[k % 2]}\n" for k in range(1, 13))
+    (tmp_path / "families.csv").write_text(f"respondent,family\n{families}")
+    options = ("--families", "families.csv", "--top", "5", "--out", "board.csv")
+    done = run("leaderboard", runs, *options, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "… and 7 more" in done.stdout
+    assert "best of each family" in done.stdout
+    board = irtkit.read_table(tmp_path / "board.csv")
+    assert board["rank"].is_monotonic_increasing
+    assert set(board["family"]) == {"a", "b"}
+
+
+def test_a_saved_fit_is_ranked_without_fitting_anew(runs: Path, tmp_path: Path) -> None:
+    run("fit", runs, "--out", "tables", folder=tmp_path)
+    fresh, saved = (run("leaderboard", path, folder=tmp_path) for path in (runs, "tables"))
+    assert fresh.stdout == saved.stdout
+    assert saved.returncode == 0, saved.stderr
+
+
+def test_repeated_trials_show_how_often_all_are_right(tmp_path: Path) -> None:
+    rows = [f"{name},q{k},{(k + t) % 3 // 2}\n" for name in "abc" for k in range(9) for t in (0, 1)]
+    (tmp_path / "runs.csv").write_text("model,item,correct\n" + "".join(rows))
+    done = run("leaderboard", "runs.csv", "--repeats", "count", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "pass^2" in done.stdout
+
+
+def test_two_systems_are_compared_in_words_and_all_in_a_table(runs: Path, tmp_path: Path) -> None:
+    pair = ("respondent-12", "respondent-1")
+    done = run("compare-systems", runs, *pair, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "respondent-12 is ahead of respondent-1" in done.stdout
+    done = run("compare-systems", runs, "--out", "pairs.csv", folder=tmp_path)
+    assert "of 66 pairs of systems are told apart" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert len(irtkit.read_table(tmp_path / "pairs.csv")) == 66
+    refused = run("compare-systems", runs, "respondent-1", folder=tmp_path)
+    assert refused.returncode == 2
+    assert "two systems, or none" in refused.stderr
+
+
+def test_a_gate_ends_with_1_where_it_fails_and_writes_a_summary(tmp_path: Path) -> None:
+    def write(name: str, right: int) -> None:
+        rows = "".join(f"m,q{k},{int(k < right)}\n" for k in range(200))
+        (tmp_path / name).write_text(f"model,item,correct\n{rows}")
+
+    for name, right in (("old.csv", 160), ("new.csv", 120), ("near.csv", 159)):
+        write(name, right)
+    failed = run(
+        "gate", "old.csv", "new.csv", "--max-drop", "0.01", "--summary", "s.md", folder=tmp_path
+    )
+    assert failed.returncode == 1
+    assert "gate failed" in failed.stdout
+    assert (tmp_path / "s.md").read_text().startswith("## Gate failed")
+    passed = run("gate", "old.csv", "old.csv", "--max-drop", "0.02", folder=tmp_path)
+    assert (passed.returncode, "gate passed" in passed.stdout) == (0, True)
+    for options, code in (((), 0), (("--strict",), 1)):
+        done = run("gate", "old.csv", "near.csv", *options, folder=tmp_path)
+        assert (done.returncode, "gate inconclusive" in done.stdout) == (code, True)
+    bad = run("gate", "old.csv", "new.csv", "--max-drop", "2", folder=tmp_path)
+    assert bad.returncode == 2
+    assert "max_drop" in bad.stderr
+
+
+def test_clusters_come_from_a_file(runs: Path, tmp_path: Path) -> None:
+    rows = "".join(f"item-{k},{k % 25}\n" for k in range(1, 51))
+    (tmp_path / "passages.csv").write_text(f"item,passage\n{rows}")
+    pair = ("respondent-12", "respondent-1")
+    done = run("compare-systems", runs, *pair, "--clusters", "passages.csv", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "clustered by 25 clusters" in " ".join(done.stdout.split())
