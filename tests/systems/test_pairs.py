@@ -96,6 +96,7 @@ def test_systems_without_an_item_in_common_are_compared_by_the_model() -> None:
     assert row["different"].all()
 
 
+@pytest.mark.filterwarnings("ignore:respondents differ")
 def test_a_probability_to_be_better_is_that_often_right() -> None:
     # 60 boards of 15 systems as near each other as errors; of two alone a p-value would say more
     said, right = [], []

@@ -63,6 +63,7 @@ def test_clusters_are_named_by_item_or_in_the_item_table() -> None:
         clusters_of(result, {})
 
 
+@pytest.mark.filterwarnings("ignore:respondents differ")
 def test_the_spread_of_systems_is_what_differences_exceed_their_errors_by() -> None:
     generator = np.random.default_rng(0)
     spread = []
