@@ -23,6 +23,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``scoring``: respondents scored on calibrated items
 - ``diagnostics``: nested models compared
 - ``suspects``: suspect items, and what noise alone would look like
+- ``selection``: the items to ask, fixed or one after another, and what they tell
 - ``difficulty``: average error, and difficulty measures compared
 - ``agreement``, ``annotation``: Fleiss' kappa; what it costs to mend predicted annotations
 - ``datasets``: the digits crowd, real answers of 130 classifiers
@@ -42,6 +43,7 @@ from irtkit.io import read_responses, read_table, write_table
 from irtkit.irf import ItemParameters
 from irtkit.responses import ResponseMatrix
 from irtkit.scoring import score
+from irtkit.selection import AdaptiveTest, Selection, adaptive, select_items
 from irtkit.simulation import add_synthetic, simulate_responses
 from irtkit.suspects import (
     Audit,
@@ -55,6 +57,7 @@ from irtkit.suspects import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "AdaptiveTest",
     "Audit",
     "Beta",
     "Density",
@@ -67,9 +70,11 @@ __all__ = [
     "LogNormal",
     "Normal",
     "ResponseMatrix",
+    "Selection",
     "ShuffleControl",
     "Variational",
     "WeakPrior",
+    "adaptive",
     "add_synthetic",
     "audit",
     "average_error",
@@ -85,6 +90,7 @@ __all__ = [
     "read_responses",
     "read_table",
     "score",
+    "select_items",
     "shuffle_control",
     "similar_respondents",
     "simulate_responses",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
 
@@ -16,10 +16,16 @@ from irtkit.irf import ItemParameters
 from irtkit.labels import label_names
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
 
     from irtkit.irf import Array
+    from irtkit.patterns import Places
 
+Design = Literal["random", "stratified"]
+DESIGNS: tuple[Design, ...] = get_args(Design)
+"""How items may be drawn: each as likely as any other, or one of each stratum of difficulty."""
 RESULT_FILE = "result.npz"
 """File of a folder written by ``irtkit fit`` that holds the whole result."""
 _COLUMNS = {
@@ -45,18 +51,54 @@ class CalibratedItems:
         SD of ability in the population, whose mean is 0.
     trial_correlation
         Between repeated trials of a cell, see ``result.settings``.
+    best
+        Share right of all items that is expected of the ablest respondent they were calibrated on;
+        None if that is not known.
+    misfit
+        Variance of scores that the model does not explain, if the items at some places were asked;
+        None if that is not known.
+    design
+        How the items asked were drawn, where they were; None if they were not.
+    chosen
+        Whether the items asked are a choice, of which a share right tells nothing.
     """
 
     parameters: ItemParameters
     labels: tuple[str, ...] | None = None
     latent_sd: float = 1.0
     trial_correlation: float = 0.0
+    best: float | None = None
+    misfit: Callable[[Places], float] | None = None
+    design: Design | None = None
+    chosen: bool = False
+
+    @classmethod
+    def of(cls, result: FitResult) -> CalibratedItems:
+        """Return the items of a fit."""
+        from irtkit.scoring.misfit import misfit_of
+
+        correlation = result.settings.trial_correlation or 0.0
+        parts = result.parameters, result.item_labels, result.latent_sd, correlation
+        real = ~result.synthetic & np.isfinite(result.ability)
+        ablest = result.ability[real].max(initial=-np.inf)
+        found = cls(*parts, misfit=misfit_of(result))
+        p = result.parameters.chosen(found.known).probability([ablest])
+        return replace(found, best=float(p.mean()) if np.isfinite(ablest) else None)
 
     @property
     def known(self) -> Any:
         """Which items have parameters, (n_items,)."""
         known = np.isfinite(self.parameters.discrimination + self.parameters.intercept)
         return known & np.isfinite(self.parameters.guessing)
+
+
+@runtime_checkable
+class Selected(Protocol):
+    """Items selected of a calibrated benchmark."""
+
+    @property
+    def calibrated(self) -> CalibratedItems:
+        """All items of the benchmark, and what is known of scores told from those selected."""
 
 
 def calibrated_items(given: object, latent_sd: float | None = None) -> CalibratedItems:
@@ -74,8 +116,11 @@ def calibrated_items(given: object, latent_sd: float | None = None) -> Calibrate
     if isinstance(given, FitResult):
         if latent_sd is not None:
             raise ValueError("latent_sd is that of the result; give it with a table of items")
-        correlation = given.settings.trial_correlation or 0.0
-        return CalibratedItems(given.parameters, given.item_labels, given.latent_sd, correlation)
+        return CalibratedItems.of(given)
+    if isinstance(given, Selected):
+        if latent_sd is not None:
+            raise ValueError("latent_sd is that of the result the items were selected of")
+        return given.calibrated
     sd = 1.0 if latent_sd is None else check_number("latent_sd", latent_sd, above=0)
     if isinstance(given, ItemParameters):
         found = CalibratedItems(given, None, sd)
@@ -83,8 +128,8 @@ def calibrated_items(given: object, latent_sd: float | None = None) -> Calibrate
         found = CalibratedItems(*_of_table(given), sd)
     else:
         raise TypeError(
-            "items must be a FitResult, ItemParameters, a table of items or the path of a saved "
-            f"result or table; got {type(given).__name__}"
+            "items must be a FitResult, a Selection, ItemParameters, a table of items or the path of "
+            f"a saved result or table; got {type(given).__name__}"
         )
     if not found.known.any():
         raise ValueError("items holds no item with parameters")
