@@ -43,7 +43,16 @@ LAYERS = (
         "simulation",
     ),
     "calibration",
-    *("scoring", "diagnostics", "suspects", "selection", "difficulty", "prediction", "curves", "agreement"),
+    *(
+        "scoring",
+        "diagnostics",
+        "suspects",
+        "selection",
+        "difficulty",
+        "prediction",
+        "curves",
+        "agreement",
+    ),
     *("annotation", "datasets", "plots", "report", "cli"),
 )
 CALIBRATION = (

@@ -30,6 +30,7 @@ from irtkit.cli.inputs import (
 )
 from irtkit.cli.outputs import described, prepare, write_comparison, write_fit
 from irtkit.cli.scores import score_command
+from irtkit.cli.select import select_command
 from irtkit.datasets import load_digits_crowd
 from irtkit.difficulty import compare_difficulties
 from irtkit.io import read_responses, write_table
@@ -133,6 +134,7 @@ def cli() -> None:
 
 cli.add_command(impact_command)
 cli.add_command(score_command)
+cli.add_command(select_command)
 
 
 @cli.command("fit")

@@ -1,6 +1,14 @@
 """Respondents scored on items that are already calibrated."""
 
-from irtkit.scoring.calibrated import RESULT_FILE, CalibratedItems, calibrated_items
+from irtkit.scoring.calibrated import DESIGNS, RESULT_FILE, CalibratedItems, calibrated_items
 from irtkit.scoring.scoring import METHODS, MethodName, score
 
-__all__ = ["METHODS", "RESULT_FILE", "CalibratedItems", "MethodName", "calibrated_items", "score"]
+__all__ = [
+    "DESIGNS",
+    "METHODS",
+    "RESULT_FILE",
+    "CalibratedItems",
+    "MethodName",
+    "calibrated_items",
+    "score",
+]

@@ -302,7 +302,9 @@ def _residuals(answers: Answers) -> tuple[Array, Array, Array]:
     """Of the items each answered Σ p, Σ p(1 − p) and Σ (share right − p)², p the mean of P(θ)."""
     p, right, tried = answers.posterior @ answers.bank.curves.p.T, answers.right, answers.answered
     if tried is not None:
-        right, tried = (part if isinstance(part, np.ndarray) else part.toarray() for part in (right, tried))
+        right, tried = (
+            part if isinstance(part, np.ndarray) else part.toarray() for part in (right, tried)
+        )
         right, asked = right / np.maximum(tried, 1), tried > 0
         p = p * asked
     return p.sum(axis=1), (p * (1 - p)).sum(axis=1), ((right - p) ** 2).sum(axis=1)

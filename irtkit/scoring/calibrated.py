@@ -128,8 +128,8 @@ def calibrated_items(given: object, latent_sd: float | None = None) -> Calibrate
         found = CalibratedItems(*_of_table(given), sd)
     else:
         raise TypeError(
-            "items must be a FitResult, a Selection, ItemParameters, a table of items or the path of "
-            f"a saved result or table; got {type(given).__name__}"
+            "items must be a FitResult, a Selection, ItemParameters, a table of items or the path "
+            f"of a saved result or table; got {type(given).__name__}"
         )
     if not found.known.any():
         raise ValueError("items holds no item with parameters")

@@ -60,7 +60,7 @@ class Cells(NamedTuple):
     @property
     def score(self) -> Array:
         """Share right of the items that each answered, (n,)."""
-        return self.right.sum(axis=1) / np.maximum(self.answered.sum(axis=1), 1)
+        return np.asarray(self.right.sum(axis=1) / np.maximum(self.answered.sum(axis=1), 1))
 
     def chosen(self, rows: Any) -> Cells:
         """Return the answers of some respondents."""

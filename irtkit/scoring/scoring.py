@@ -178,7 +178,8 @@ def _model_based(known: _Known, found: Abilities, misfit: Array, level: float) -
     from scipy.special import ndtri
 
     spread = np.sqrt(found.rest_variance / known.n_items**2 + misfit)
-    return _bounded(known, (known.right + found.rest) / known.n_items, ndtri((1 + level) / 2) * spread)
+    mean = (known.right + found.rest) / known.n_items
+    return _bounded(known, mean, ndtri((1 + level) / 2) * spread)
 
 
 def _model_assisted(known: _Known, found: Abilities, level: float) -> _Score:
@@ -220,8 +221,9 @@ def _misfit(patterns: Patterns, places: Places, bank: CalibratedItems, known: _K
         some = by_size[np.linspace(0, len(first) - 1, _MOST_SETS).round().astype(int)]
     found = np.array([bank.misfit(places[asked[row]]) if left[row] else 0.0 for row in some])
     if few:
-        return found[which]
-    return np.interp(known.asked, known.asked[some], found)
+        return np.asarray(found[which])
+    sizes, of = np.unique(known.asked[some], return_inverse=True)
+    return np.interp(known.asked, sizes, np.bincount(of, found) / np.bincount(of))
 
 
 def _with_beyond(table: pd.DataFrame, best: float | None, known: _Known) -> pd.DataFrame:
@@ -234,9 +236,9 @@ def _with_beyond(table: pd.DataFrame, best: float | None, known: _Known) -> pd.D
     if above.any():
         warnings.warn(
             f"{above.sum()} of {len(table)} respondents may be abler than all that the items were "
-            f"calibrated on (status \"beyond\": {first_names(list(table.index[above]))}); if so, their "
-            "expected scores are too low and their intervals too narrow: ask items drawn at random "
-            "(design=\"random\"), or all",
+            f'calibrated on (status "beyond": {first_names(list(table.index[above]))}); if so, '
+            "their expected scores are too low and their intervals too narrow: ask items drawn at "
+            'random (design="random"), or all',
             UserWarning,
             stacklevel=3,
         )

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_one_of
 from irtkit.scoring.misfit import added_variance, expected_scores, nodes_for
 from irtkit.selection.sequential import State
 from irtkit.selection.subset import Selection, select_items
 
 if TYPE_CHECKING:
+    from irtkit.calibration.result import FitResult
     from irtkit.irf import Array, ItemParameters
     from irtkit.patterns import Places
     from irtkit.scoring.misfit import Cells
@@ -59,14 +59,21 @@ class Pool:
         generator = np.random.default_rng(selection.seed)
         errors, variances, fixed = [], [], []
         for fold in folds:
+            enough = selection.cells.answered[fold.rows][:, fold.ranking].sum(axis=1) >= self.k
             size = max(1, round(share * len(fold.rows)))
-            rows = np.sort(generator.permutation(fold.rows)[:size])
-            cells = selection.cells.chosen(rows)
+            cells = selection.cells.chosen(generator.permutation(fold.rows[enough])[:size])
+            if not len(cells.right):
+                continue
             path, variance = _simulated(fold.items, cells, fold.ranking, self.k)
             errors.append(path - cells.score)
             variances.append(variance)
             of_first = expected_scores(fold.items, cells, fold.ranking[: self.k])
             fixed.append(of_first.score - cells.score)
+        if not errors:
+            raise ValueError(
+                f"no respondent of the fit answered {self.k} of the {len(self.places)} items that "
+                "may be asked, so that nothing tells how tests err; take a smaller k"
+            )
         error, variance = np.concatenate(errors, axis=1), np.concatenate(variances, axis=1)
         misfit = [added_variance(e, v) for e, v in zip(error, variance, strict=True)]
         rms = (float(np.sqrt(np.mean(e**2))) for e in (error[-1], np.concatenate(fixed)))
@@ -210,9 +217,10 @@ def adaptive(
     >>> items = irtkit.ItemParameters.from_difficulty(np.ones(60), np.linspace(-2, 2, 60))
     >>> responses = irtkit.simulate_responses(items, np.linspace(-2, 2, 120), seed=1)
     >>> test = irtkit.adaptive(irtkit.fit(responses), 20, error=0.08, order="adaptive")
-    >>> while not test.done:
-    ...     test.answer(test.next_item < "q")
+    >>> while not test.done:  # test.next_item is the label of the item to ask
+    ...     test.answer(len(test.asked) % 3 > 0)
     >>> test
+    AdaptiveTest(14 of at most 20 items, adaptive: score 0.642 [0.486, 0.799])
     """
     if isinstance(items, Selection):
         if k is not None and k != len(items.items):
@@ -223,7 +231,7 @@ def adaptive(
             raise ValueError("k must be given: the most items to ask")
         selection = select_items(items, k)
     if selection.design is not None:
-        raise ValueError("items drawn at random have no ranking to ask within; select by design=None")
+        raise ValueError("items drawn at random have no ranking; select with design=None")
     if error is not None:
         error = check_number("error", error, above=0)
     level = check_number("level", level, above=0, below=1)
@@ -234,9 +242,9 @@ def adaptive(
         order = "adaptive" if pool.tried.error <= pool.tried.fixed_error else "fixed"
         if order == "fixed":
             warnings.warn(
-                f"the first {pool.k} items of the ranking are asked in its order: on held-out "
-                f"respondents they err by {100 * pool.tried.fixed_error:.2f} percentage points, and "
-                f"items chosen one by one by {100 * pool.tried.error:.2f}",
+                f"the first {pool.k} items are asked in the order of the ranking: on held-out "
+                f"respondents they err by {100 * pool.tried.fixed_error:.2f} percentage points, "
+                f"and items chosen one by one by {100 * pool.tried.error:.2f}",
                 UserWarning,
                 stacklevel=2,
             )
@@ -266,12 +274,10 @@ def _begun(start: Array, n: int, left: Any) -> State:
     return State(weight, by_node, noise, np.zeros(n), left)
 
 
-def _simulated(
-    items: ItemParameters, cells: Cells, pool: Places, k: int
-) -> tuple[Array, Array]:
+def _simulated(items: ItemParameters, cells: Cells, pool: Places, k: int) -> tuple[Array, Array]:
     """Scores and their variances after 0, 1, …, k items, (k + 1, n), of tests of respondents.
 
-    Scores are of the items that each answered, and only these are asked.
+    Scores are of the items that each answered, and only these are asked: k or more of the pool.
     """
     p, start = _at_nodes(items, pool)
     answered = cells.answered
@@ -286,17 +292,10 @@ def _simulated(
     path = [(state.expected, state.variance)]
     for _ in range(k):
         asked = state.next_items(p)
-        after = state.after(asked, right[everyone, asked], p)
-        if not (more := state.left.any(axis=1)).all():  # some have answered all they can
-            after = State(*(np.where(_like(more, b), b, a) for a, b in zip(state, after, strict=True)))
-        state = after
+        state = state.after(asked, right[everyone, asked], p)
         path.append((state.expected, state.variance))
     scores, variances = np.array(path).transpose(1, 0, 2)
     return scores / n_items, variances / n_items**2
-
-
-def _like(which: Any, part: Any) -> Any:
-    return which.reshape(-1, *[1] * (part.ndim - 1))
 
 
 def _misfit_curve(pool: Pool, order: str) -> Array:
@@ -304,4 +303,4 @@ def _misfit_curve(pool: Pool, order: str) -> Array:
     if order == "adaptive":
         return pool.tried.misfit
     table = pool.selection.table
-    return np.interp(np.arange(pool.k + 1), table.index, table["misfit"] ** 2)
+    return np.asarray(np.interp(np.arange(pool.k + 1), table.index, table["misfit"] ** 2))

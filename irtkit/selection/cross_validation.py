@@ -55,15 +55,17 @@ def _folds(families: Places, n_folds: int, seed: int) -> Places:
     return fold_of[np.searchsorted(names, families)]
 
 
-def rows_of(responses: ResponseMatrix, rows: Places, columns: Places | None = None) -> ResponseMatrix:
+def rows_of(
+    responses: ResponseMatrix, rows: Places, columns: Places | None = None
+) -> ResponseMatrix:
     """Return the answers of some respondents to some items."""
     some = slice(None) if columns is None else columns
     names = [responses.respondents[row] for row in rows]
     items = responses.items if columns is None else [responses.items[column] for column in columns]
     synthetic = responses.synthetic[rows]
     if responses.has_repeats:
-        tables = (table[rows][:, some] for table in (responses.successes, responses.trials))
-        return ResponseMatrix.from_counts(*tables, names, items, synthetic=synthetic)
+        right, trials = (t[rows][:, some] for t in (responses.successes, responses.trials))
+        return ResponseMatrix.from_counts(right, trials, names, items, synthetic=synthetic)
     return ResponseMatrix(responses.values[rows][:, some], names, items, synthetic=synthetic)
 
 
@@ -83,7 +85,7 @@ def _refitted(result: FitResult, rows: Places) -> FitResult:
 
 
 def _prior(described: Any) -> Any:
-    """The prior of a fit, of which its settings hold plain values; the weak one for an ItemPrior."""
+    """Prior of a fit, whose settings hold plain values; the weak one for an ItemPrior."""
     if described is None or described["kind"] == "empirical":
         return described and "empirical"
     if described["kind"] == "WeakPrior":

@@ -34,13 +34,14 @@ class State(NamedTuple):
     @property
     def expected(self) -> Array:
         """Expected number of right answers to all items, (n,)."""
-        return self.right + (self.posterior * self.by_node).sum(axis=1)
+        return np.asarray(self.right + (self.posterior * self.by_node).sum(axis=1))
 
     @property
     def variance(self) -> Array:
         """Its variance under the model."""
         mean = (self.posterior * self.by_node).sum(axis=1, keepdims=True)
-        return (self.posterior * ((self.by_node - mean) ** 2 + self.noise)).sum(axis=1)
+        of_node = (self.by_node - mean) ** 2 + self.noise
+        return np.asarray((self.posterior * of_node).sum(axis=1))
 
     def next_items(self, p: Array) -> Any:
         """Which of the pool to ask each; ``p`` is P(right), (n_nodes, n_pool)."""

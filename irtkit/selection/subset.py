@@ -11,6 +11,7 @@ import numpy as np
 
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_one_of, check_seed, check_type, check_whole
+from irtkit.printed import in_lines
 from irtkit.scoring.calibrated import DESIGNS, CalibratedItems
 from irtkit.scoring.misfit import Cells, added_variance, expected_scores
 from irtkit.scoring.scoring import score
@@ -144,7 +145,8 @@ class Selection:
 
     def _errors_drawn(self) -> Array:
         """Errors of held-out scores told from items drawn anew in every fold, (n,)."""
-        responses, known, found = self.result.responses, self.bank.known, []
+        responses = dense_responses(self.result, "cross-validation")
+        known, found = self.bank.known, []
         generator = np.random.default_rng(self.seed)
         for fold, rows in refits(self.result, self.groups, self.folds, self.seed):
             drawn = _drawn(Bank.of(fold, known), len(self.items), self.design, generator)
@@ -167,17 +169,14 @@ class Selection:
         return 0.0 if whole is None else whole(asked)
 
     def __str__(self) -> str:
-        known = len(self.bank.known)
         drawn = "" if self.design is None else f", {self.design}"
-        shares = [f"{100 * error:.2f}" for error in self._table["expected_error"]]
-        lines = [
-            f"{len(self.items)} of {known} items{drawn}: {', '.join(self.items[:5])}"
-            + (", …" if len(self.items) > 5 else ""),
-            "error of the score told from the first so many, in percentage points (root mean "
-            "square, cross-validated):",
-            "; ".join(f"{n}: {e}" for n, e in zip(self._table.index, shares, strict=True)),
-        ]
-        return "\n".join(lines)
+        errors = self._table["expected_error"]
+        told = "; ".join(f"{n} items {100 * error:.2f}" for n, error in errors.items())
+        about = (
+            "error of the score told from the first of them, in percentage points (root mean "
+            f"square, cross-validated by family): {told}"
+        )
+        return in_lines([f"{len(self.items)} of {len(self.bank.known)} items{drawn}", about])
 
 
 def select_items(
