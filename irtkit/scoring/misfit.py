@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.irf import LEAST_LOGIT, Items
-from irtkit.quadrature.nodes import NodeDensity
-from irtkit.scoring.abilities import curves_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,6 +75,8 @@ class Expected(NamedTuple):
 
 def nodes_for(items: ItemParameters) -> Nodes:
     """Abilities close enough together for posteriors after all of some items, N(0, 1) before."""
+    from irtkit.quadrature.nodes import NodeDensity
+
     with np.errstate(divide="ignore"):
         logits = np.log(items.guessing) - np.log1p(-items.guessing)
     known = Items(items.discrimination, items.intercept, np.maximum(logits, LEAST_LOGIT))
@@ -85,6 +85,8 @@ def nodes_for(items: ItemParameters) -> Nodes:
 
 def posteriors(items: ItemParameters, cells: Cells, nodes: Nodes) -> Array:
     """Posterior of ability after the answers to all of some items, (n, n_nodes)."""
+    from irtkit.scoring.abilities import curves_at
+
     curves = curves_at(items, nodes.theta)
     odds = curves.log_odds
     if odds is None:
