@@ -88,8 +88,8 @@ def score(
           of ability has it, whatever the method (p-IRT: Polo et al. 2024). The interval holds the
           uncertainty of ability and of each answer not seen and, of a Selection or a result with
           its responses, what respondents differ by beyond the model: a variance measured on the
-          calibrated respondents, for a Selection by cross-validation. It holds of respondents
-          like these.
+          calibrated respondents, for a Selection by cross-validation (for items chosen on these
+          respondents that of a result is too small). It holds of respondents like these.
         - status: "ok"; "unbounded" (ML without a maximum: ability is ±inf); "no responses" (to
           items that tell anything: EAP and MAP are those of the population); "beyond" (items are
           left to ask, and the interval reaches above what is expected of the ablest calibrated
