@@ -26,6 +26,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
   models compared
 - ``systems``: systems ranked and compared, a gate for merge checks
 - ``suspects``: suspect items, and what noise alone would look like
+- ``selection``: the items to ask, fixed or one after another, and what they tell
 - ``difficulty``: average error, and difficulty measures compared
 - ``agreement``, ``annotation``: Fleiss' kappa; what it costs to mend predicted annotations
 - ``datasets``: the digits crowd, real answers of 130 classifiers
@@ -53,6 +54,7 @@ from irtkit.io import read_responses, read_table, write_responses, write_table
 from irtkit.irf import ItemParameters
 from irtkit.responses import ResponseMatrix
 from irtkit.scoring import Linking, link, score
+from irtkit.selection import AdaptiveTest, Selection, adaptive, select_items
 from irtkit.simulation import add_synthetic, simulate_responses
 from irtkit.suspects import (
     Audit,
@@ -67,6 +69,7 @@ from irtkit.systems import Gate, SystemComparison, compare_systems, gate, pass_k
 __version__ = "0.1.0"
 
 __all__ = [
+    "AdaptiveTest",
     "Audit",
     "Beta",
     "Density",
@@ -81,10 +84,12 @@ __all__ = [
     "LogNormal",
     "Normal",
     "ResponseMatrix",
+    "Selection",
     "ShuffleControl",
     "SystemComparison",
     "Variational",
     "WeakPrior",
+    "adaptive",
     "add_synthetic",
     "audit",
     "average_error",
@@ -109,6 +114,7 @@ __all__ = [
     "read_table",
     "respondent_fit",
     "score",
+    "select_items",
     "shuffle_control",
     "similar_respondents",
     "simulate_responses",

@@ -352,3 +352,16 @@ def test_fit_is_studied_where_a_model_holds_and_where_not(monkeypatch: pytest.Mo
     assert families["called"] < families["each_counted"]
     record = study.bootstrapped(study.Null(60, 12, 1))
     assert len(study.shown(record).split()) >= len(record)
+
+
+def test_families_are_joined_and_held_out_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    few = load("few_items")
+    alike = np.array([0, 0, 1, 2, 3, 4, 5, 6])
+    family = few._joined(alike, ["a", "b", "b", "c", "d", "e", "f", "g"])
+    assert len(set(family[:3])) == 1
+    assert len(set(family)) == 6
+    for seed in range(10):
+        held = few._held_out(np.repeat(np.arange(40), 5), seed)
+        assert set(held.reshape(40, 5).sum(axis=1)) == {0, 5}
+        assert 0.25 <= held.mean() <= 0.3

@@ -63,6 +63,31 @@ def test_new_systems_are_scored_on_the_items_of_a_fit(results: Path, tmp_path: P
     assert 1 / 3 <= expected <= 2 / 3
 
 
+def test_items_are_selected_of_responses_and_of_a_saved_result(tmp_path: Path) -> None:
+    items = irtkit.ItemParameters.from_difficulty(np.ones(30), np.linspace(-2, 2, 30))
+    responses = irtkit.simulate_responses(items, np.linspace(-2, 2, 80), seed=1)
+    responses.to_frame().to_csv(tmp_path / "results.csv")
+    run("fit", "results.csv", "--out", "tables", folder=tmp_path)
+    of_result = run("select", "tables", "-k", "12", "--out", "items.csv", folder=tmp_path)
+    assert of_result.returncode == 0, of_result.stderr
+    of_responses = run("select", "results.csv", "-k", "12", folder=tmp_path)
+    assert of_responses.stdout in of_result.stdout
+    assert "12 of 30 items" in of_result.stdout
+    assert max(map(len, of_result.stdout.splitlines())) <= 80
+    table = irtkit.read_table(tmp_path / "items.csv")
+    assert table["rank"].tolist() == list(range(1, 13))
+    result = irtkit.load(tmp_path / "tables" / "result.npz")
+    assert tuple(table.index) == irtkit.select_items(result, 12).items
+    drawn = run("select", "tables", "-k", "12", "--design", "stratified", folder=tmp_path)
+    assert "12 of 30 items, stratified" in drawn.stdout
+    too_many = run("select", "tables", "-k", "31", folder=tmp_path)
+    assert (too_many.returncode, too_many.stdout) == (2, "")
+    new = responses.to_frame()[list(table.index)].head(3)
+    new.to_csv(tmp_path / "new.csv")
+    told = run("score", "new.csv", "tables", "--design", "random", folder=tmp_path).stdout
+    assert "under any model" in told
+
+
 def test_synthetic_respondents_come_only_when_asked_for(results: Path, tmp_path: Path) -> None:
     labels = tmp_path / "labels.csv"
     labels.write_text("item,label\nq1,cat\nq2,dog\nq3,cat\n")

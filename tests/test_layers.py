@@ -51,6 +51,7 @@ LAYERS = (
         "diagnostics",
         "systems",
         "suspects",
+        "selection",
         "difficulty",
         "prediction",
         "curves",

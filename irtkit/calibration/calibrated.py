@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -17,11 +17,17 @@ from irtkit.irf import ItemParameters
 from irtkit.labels import label_names
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
     from numpy.typing import NDArray
 
     from irtkit.irf import Array, ModelName
+    from irtkit.patterns import Places
 
+Design = Literal["random", "stratified"]
+DESIGNS: tuple[Design, ...] = get_args(Design)
+"""How items may be drawn: each as likely as any other, or one of each stratum of difficulty."""
 RESULT_FILE = "result.npz"
 """File of a folder written by ``irtkit fit`` that holds the whole result."""
 _SAME_SLOPE = 1e-9
@@ -49,6 +55,16 @@ class CalibratedItems:
         SD and mean of ability in the population.
     trial_correlation
         Between repeated trials of a cell, see ``result.settings``.
+    best
+        Share right of all items that is expected of the ablest respondent they were calibrated on;
+        None if that is not known.
+    misfit
+        Variance of scores that the model does not explain, if the items at some places were asked;
+        None if that is not known.
+    design
+        How the items asked were drawn, where they were; None if they were not.
+    chosen
+        Whether the items asked are a choice, of which a share right tells nothing.
     """
 
     parameters: ItemParameters
@@ -60,8 +76,12 @@ class CalibratedItems:
     """Those of a result, (n_items, 4)."""
     n_respondents: int | None = None
     """How many set the scale, of a result."""
+    best: float | None = None
+    misfit: Callable[[Places], float] | None = None
+    design: Design | None = None
+    chosen: bool = False
 
-    def of(self, labels: tuple[str, ...]) -> NDArray[np.intp]:
+    def places_of(self, labels: tuple[str, ...]) -> NDArray[np.intp]:
         """Place of every label among the known items, −1 where there is none."""
         places = {label: k for k, label in enumerate(self.labels or ()) if self.known[k]}
         return np.array([places.get(label, -1) for label in labels], dtype=np.intp)
@@ -84,7 +104,7 @@ def calibrated_items(given: object, latent_sd: float | None = None) -> Calibrate
         If a table lacks a column, or holds no item with parameters.
     """
     if isinstance(given, str | os.PathLike):
-        given = _read(Path(given))
+        given = read_items(Path(given))
     if isinstance(given, FitResult):
         if latent_sd is not None:
             raise ValueError("latent_sd is that of the result; give it with a table of items")
@@ -100,8 +120,8 @@ def calibrated_items(given: object, latent_sd: float | None = None) -> Calibrate
         found = CalibratedItems(parameters, labels, sd, standard_errors=_errors_of(given))
     else:
         raise TypeError(
-            "items must be a FitResult, ItemParameters, a table of items or the path of a saved "
-            f"result or table; got {type(given).__name__}"
+            "items must be a FitResult, a Selection, ItemParameters, a table of items or the path "
+            f"of a saved result or table; got {type(given).__name__}"
         )
     if not found.known.any():
         raise ValueError("items holds no item with parameters")
@@ -162,7 +182,8 @@ def _arrays(parameters: ItemParameters) -> tuple[Array, Array, Array]:
     return parameters.discrimination, parameters.intercept, parameters.guessing
 
 
-def _read(path: Path) -> Any:
+def read_items(path: Path) -> Any:
+    """Read a saved result, or a table of items."""
     if not path.exists():
         raise FileNotFoundError(f"items: there is no file or folder {str(path)!r}")
     path = path / RESULT_FILE if path.is_dir() else path

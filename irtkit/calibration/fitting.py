@@ -326,7 +326,7 @@ def _fitted(
     if anchors is not None:
         from irtkit.calibration.anchored import anchored_estimates
 
-        places = anchors.of(responses.items)
+        places = anchors.places_of(responses.items)
         estimates = anchored_estimates(
             patterns,
             fixed_parameters(anchors, places, model),

@@ -35,6 +35,7 @@ from irtkit.cli.inputs import (
 )
 from irtkit.cli.outputs import described, prepare, write_comparison, write_fit
 from irtkit.cli.scores import score_command
+from irtkit.cli.select import select_command
 from irtkit.cli.systems import compare_systems_command, gate_command, leaderboard_command
 from irtkit.datasets import load_digits_crowd
 from irtkit.difficulty import compare_difficulties
@@ -145,6 +146,7 @@ cli.add_command(score_command)
 cli.add_command(leaderboard_command)
 cli.add_command(compare_systems_command)
 cli.add_command(gate_command)
+cli.add_command(select_command)
 
 
 @cli.command("fit")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from irtkit.calibration.calibrated import DESIGNS
 from irtkit.cli.audit import check_out
 from irtkit.cli.inputs import how_to_read, reading_only
 from irtkit.io import read_responses, write_table
@@ -40,6 +41,12 @@ _COLUMNS = {
     help="Posterior mean or mode, maximum likelihood, or Warm's weighted likelihood.",
 )
 @click.option("--level", default=0.95, help="Coverage of the intervals.")
+@click.option(
+    "--design",
+    type=click.Choice(DESIGNS),
+    help="How the items asked were drawn from all: the score expected of all is then honest for "
+    "systems unlike the calibrated ones, too.",
+)
 @reading_only
 @click.option(
     "--out", type=click.Path(path_type=Path), help="File for all scores: .csv, .json and others."
@@ -50,6 +57,7 @@ def score_command(
     items: Path,
     method: Any,
     level: float,
+    design: Any,
     out: Path | None,
     **options: Any,
 ) -> None:
@@ -61,22 +69,22 @@ def score_command(
     if out is not None:
         check_out(out, responses, items)
     matrix = read_responses(responses, **how_to_read(options))
-    scores = score(matrix, items, method, level=level)
-    click.echo(_shown(scores, level))
+    scores = score(matrix, items, method, level=level, design=design)
+    click.echo(_shown(scores, level, design))
     if out is not None:
         write_table(scores, out)
         click.echo(f"\nwrote {out}")
 
 
-def _shown(scores: pd.DataFrame, level: float) -> str:
+def _shown(scores: pd.DataFrame, level: float, design: str | None) -> str:
     """The first scores, and what their columns are."""
     first = scores[[*_COLUMNS]].rename(columns=_COLUMNS).head(_SHOWN)
     first = first.set_axis([*map(shortened, first.index)]).rename_axis("respondent")
     about = (
         "accuracy is of the calibrated items that were answered; score is that expected of all of "
-        f"them, with a {level:.0%} interval from low to high that takes the model for true"
+        f"them, with a {level:.0%} interval from low to high"
     )
-    legend = [about]
+    legend = [f"{about} " + ("of systems like these" if design is None else "under any model")]
     if len(scores) > _SHOWN:
         legend.append(f"the first {_SHOWN} of {len(scores)} respondents; --out writes all")
     return f"{plain(table_of(first))}\n{in_lines(legend)}"

@@ -64,6 +64,12 @@ class Abilities(NamedTuple):
     """Mean over the posterior of ability of Σ P(θ) over the items not answered."""
     rest_variance: Array
     """Variance of how many of them would be right: of ability, and of each answer."""
+    asked: Array
+    """Sum over the items answered of their probability p, the mean over the posterior."""
+    noise: Array
+    """Sum over the items answered of p(1 − p)."""
+    squares: Array
+    """Sum over the items answered of the squares of what was right (share of trials) less p."""
 
     @classmethod
     def empty(cls, n: int) -> Abilities:
@@ -103,10 +109,12 @@ def abilities(
     *,
     rest: ItemParameters,
     level: float,
+    residuals: bool = False,
 ) -> Abilities:
     """Ability of every respondent, where that of the population is N(0, 1).
 
-    ``rest`` are further items of the benchmark, which nobody was given.
+    ``rest`` are further items of the benchmark, which nobody was given. What is said of the items
+    answered is NaN unless ``residuals`` are asked for.
     """
     found, waiting, half_width = Abilities.empty(patterns.n), np.arange(patterns.n), 0.0
     while len(waiting):
@@ -116,7 +124,8 @@ def abilities(
         for some, right, answered in float_blocks(some_rows, n_points=4 * len(bank.nodes.theta)):
             answers, rows = Answers.of(bank, right, answered), waiting[some]
             scored = _ESTIMATORS[method](answers, level)
-            for room, values in zip(found, (*scored[:4], *_of_the_rest(answers)), strict=True):
+            of_items = _of_the_rest(answers) + (_residuals(answers) if residuals else ())
+            for room, values in zip(found, (*scored[:4], *of_items), strict=False):
                 room[rows] = values
             left.append(rows[scored.at_end])
         waiting = np.concatenate(left) if half_width < _WIDEST else waiting[:0]
@@ -288,6 +297,18 @@ def _of_the_rest(answers: Answers) -> tuple[Array, Array]:
     spread = (posterior * (mean - expected[:, None]) ** 2).sum(axis=1)
     rounded = np.maximum(spread + (posterior * noise).sum(axis=1), 0)  # 0 if all was answered
     return expected, rounded
+
+
+def _residuals(answers: Answers) -> tuple[Array, Array, Array]:
+    """Of the items each answered Σ p, Σ p(1 − p) and Σ (share right − p)², p the mean of P(θ)."""
+    p, right, tried = answers.posterior @ answers.bank.curves.p.T, answers.right, answers.answered
+    if tried is not None:
+        right, tried = (
+            part if isinstance(part, np.ndarray) else part.toarray() for part in (right, tried)
+        )
+        right, asked = right / np.maximum(tried, 1), tried > 0
+        p = p * asked
+    return p.sum(axis=1), (p * (1 - p)).sum(axis=1), ((right - p) ** 2).sum(axis=1)
 
 
 def _log_weight(answers: Answers, information: Array) -> Array:

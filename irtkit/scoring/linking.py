@@ -152,7 +152,7 @@ def link(
     fdr = check_number("fdr", fdr, least=0, below=1)
     banks = _labelled("first", first), _labelled("second", second)
     labels = [label for label in banks[0].labels or () if label]
-    places = [bank.of(tuple(labels)) for bank in banks]
+    places = [bank.places_of(tuple(labels)) for bank in banks]
     common = (places[0] >= 0) & (places[1] >= 0)
     labels = [label for label, both in zip(labels, common, strict=True) if both]
     one, other = (

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from irtkit.calibration.calibrated import calibrated_items
+from irtkit.calibration.calibrated import DESIGNS
 from irtkit.checks import check_number, check_one_of, first_names
 from irtkit.io.reading import as_responses
 from irtkit.patterns import float_blocks, patterns_of
+from irtkit.scoring.bank import bank_of
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from irtkit.calibration.calibrated import CalibratedItems
+    from irtkit.calibration.calibrated import CalibratedItems, Design
     from irtkit.irf import Array
-    from irtkit.patterns import Patterns
+    from irtkit.patterns import Patterns, Places
     from irtkit.responses import ResponseMatrix
     from irtkit.scoring.abilities import Abilities
 
 MethodName = Literal["EAP", "MAP", "ML", "WLE"]
 METHODS: tuple[MethodName, ...] = get_args(MethodName)
+_MOST_SETS = 16
+"""Sets of items asked that misfit is told of one by one."""
 
 
 def score(
@@ -33,6 +36,7 @@ def score(
     *,
     level: float = 0.95,
     latent_sd: float | None = None,
+    design: Design | None = None,
     **reading: Any,
 ) -> pd.DataFrame:
     """Score respondents on calibrated items, which stay as they are.
@@ -47,8 +51,9 @@ def score(
     items
         The items: a result of :func:`irtkit.fit`, a table with the columns discrimination and
         intercept or difficulty (and guessing), the path of a saved result, of such a table or of
-        the folder that ``irtkit fit --out`` wrote, or :class:`irtkit.ItemParameters`, which have no
-        labels: responses then have the same items in the same order.
+        the folder that ``irtkit fit --out`` wrote, :class:`irtkit.ItemParameters`, which have no
+        labels (responses then have the same items in the same order), or what
+        :func:`irtkit.select_items` returned, for new respondents who answered the items selected.
     method
         "EAP" (posterior mean), "MAP" (posterior mode), "ML" (maximum likelihood) or "WLE" (weighted
         likelihood, Warm 1989). EAP and MAP pull towards the mean of the population, the more the
@@ -58,6 +63,13 @@ def score(
         Coverage of the intervals.
     latent_sd
         SD of ability in the population, with a table of items: 1 by default.
+    design
+        How the items asked were drawn from all calibrated ones: "random" (each as likely as any
+        other) or "stratified" (by difficulty). The expected score is then honest for respondents
+        unlike the calibrated ones, too: the mean probability of all items plus the mean residual of
+        those asked (model-assisted: Särndal, Swensson & Wretman 1992), with the error
+        √((1 − k/J)/k · max(s², mean p(1 − p))) of k of J items, s² the variance of the residuals,
+        and quantiles of t with k − 1 degrees of freedom. None: as a Selection says, else p-IRT.
 
     Returns
     -------
@@ -70,14 +82,19 @@ def score(
           items themselves are not in it.
         - ability_low, ability_high: posterior quantiles (EAP), the estimate and a multiple of its
           error (MAP, WLE), or the abilities that a likelihood-ratio test does not reject (ML).
-        - accuracy, n_responses: share right of what was answered, and how many responses.
+        - accuracy, n_responses: share right of what was answered, and how many responses. Of items
+          chosen by :func:`irtkit.select_items` the share right means nothing, and is left out.
         - expected_score, expected_score_low, expected_score_high: share right of *all* items, those
           answered as they were answered (in the mean of their trials), the others as the posterior
           of ability has it, whatever the method (p-IRT: Polo et al. 2024). The interval holds the
-          uncertainty of ability and of each answer not seen; not that the model may be wrong for a
-          respondent.
+          uncertainty of ability and of each answer not seen and, of a Selection or a result with
+          its responses, what respondents differ by beyond the model: a variance measured on the
+          calibrated respondents, for a Selection by cross-validation (for items chosen on these
+          respondents that of a result is too small). It holds of respondents like these.
         - status: "ok"; "unbounded" (ML without a maximum: ability is ±inf); "no responses" (to
-          items that tell anything: EAP and MAP are those of the population).
+          items that tell anything: EAP and MAP are those of the population); "beyond" (items are
+          left to ask, and the interval reaches above what is expected of the ablest calibrated
+          respondent: if this one is abler, the expected score is too low).
 
     Raises
     ------
@@ -89,7 +106,8 @@ def score(
     Warns
     -----
     UserWarning
-        If some items of the responses are not among the items: they are left out.
+        If some items of the responses are not among the items: they are left out. If respondents
+        are "beyond".
 
     Examples
     --------
@@ -107,16 +125,124 @@ def score(
     from irtkit.scoring.abilities import abilities
 
     check_one_of("method", method, METHODS)
+    if design is not None:
+        check_one_of("design", design, DESIGNS)
     level = check_number("level", level, above=0, below=1)
-    bank = calibrated_items(items, latent_sd)
+    bank = bank_of(items, latent_sd)
     matrix = as_responses(responses, **reading)
     columns, places = _in_common(matrix, bank)
     patterns = patterns_of(matrix, synthetic_is_real=True).with_columns(columns)
     unit = bank.parameters.standardised(bank.latent_sd, bank.latent_mean)
     rest = unit.chosen(np.setdiff1d(np.flatnonzero(bank.known), places))
-    weighed = patterns.with_trial_correlation(bank.trial_correlation)
-    found = abilities(weighed, unit.chosen(places), method, rest=rest, level=level)
-    return _table(matrix, patterns, found, bank, level=level, n_rest=rest.n_items)
+    weighed, design = patterns.with_trial_correlation(bank.trial_correlation), design or bank.design
+    drawn = design is not None
+    found = abilities(weighed, unit.chosen(places), method, rest=rest, level=level, residuals=drawn)
+    known = _Known(_seen(patterns), _asked(patterns), patterns.n_items + rest.n_items)
+    if drawn:
+        expected = _model_assisted(known, found, level)
+    else:
+        expected = _model_based(known, found, _misfit(patterns, places, bank, known), level)
+    table = _table(matrix, patterns, found, expected, bank)
+    if bank.chosen and not drawn:
+        table = table.drop(columns="accuracy")
+    return table if drawn else _with_beyond(table, bank.best, known)
+
+
+class _Known(NamedTuple):
+    """What is known of every respondent's score."""
+
+    right: Array
+    """Sum over the items answered of the share of right trials, (n,)."""
+    asked: Array
+    """How many items each answered, (n,)."""
+    n_items: int
+
+
+class _Score(NamedTuple):
+    """Share right of all items, each (n,)."""
+
+    mean: Array
+    low: Array
+    high: Array
+
+
+def _bounded(known: _Known, mean: Array, half: Array) -> _Score:
+    """Score with its interval, within what the answers seen leave possible."""
+    least, most = known.right / known.n_items, 1 - (known.asked - known.right) / known.n_items
+    bounds = np.maximum(mean - half, least), np.minimum(mean + half, most)
+    return _Score(np.clip(mean, least, most), *bounds)
+
+
+def _model_based(known: _Known, found: Abilities, misfit: Array, level: float) -> _Score:
+    """Score by p-IRT: the answers seen, and the others as the posterior of ability has them."""
+    from scipy.special import ndtri
+
+    spread = np.sqrt(found.rest_variance / known.n_items**2 + misfit)
+    mean = (known.right + found.rest) / known.n_items
+    return _bounded(known, mean, ndtri((1 + level) / 2) * spread)
+
+
+def _model_assisted(known: _Known, found: Abilities, level: float) -> _Score:
+    """Score by a model that need not be true, for items drawn at random (`score` has the formula).
+
+    One item says nothing about the spread of residuals: it leaves all possible.
+    """
+    from scipy.special import stdtrit
+
+    asked, n_items = np.maximum(known.asked, 1), known.n_items
+    residual = (known.right - found.asked) / asked
+    freedom = np.maximum(known.asked - 1, 0)
+    spread = np.maximum(found.squares - asked * residual**2, 0) / np.maximum(freedom, 1)
+    variance = (1 - asked / n_items) / asked * np.maximum(spread, found.noise / asked)
+    quantile = np.where(freedom > 0, stdtrit(np.maximum(freedom, 1), (1 + level) / 2), np.inf)
+    half = np.where(freedom > 0, quantile, 1) * np.sqrt(variance)
+    mean = (found.rest + found.asked) / n_items + residual
+    return _bounded(known, mean, np.where(freedom > 0, half, 1.0))
+
+
+def _misfit(patterns: Patterns, places: Places, bank: CalibratedItems, known: _Known) -> Array:
+    """Variance of every score that the model does not explain, (n,).
+
+    Of respondents who answered more than a few different sets of items, it is interpolated between
+    sets by how many items they have.
+    """
+    n, left = patterns.n, known.asked < known.n_items
+    if bank.misfit is None or patterns.sparse or not left.any():
+        return np.zeros(n)
+    if (known.asked == len(places)).all():
+        return np.full(n, bank.misfit(places))
+    weights = np.random.default_rng(0).random(patterns.n_items)
+    asked = patterns.cells >= 0 if patterns.trials is None else patterns.trials > 0
+    _, first, which = np.unique(asked @ weights, return_index=True, return_inverse=True)
+    if few := len(first) <= _MOST_SETS:
+        some = first
+    else:
+        by_size = first[np.argsort(known.asked[first], kind="stable")]
+        some = by_size[np.linspace(0, len(first) - 1, _MOST_SETS).round().astype(int)]
+    found = np.array([bank.misfit(places[asked[row]]) if left[row] else 0.0 for row in some])
+    if few:
+        return np.asarray(found[which])
+    sizes, of = np.unique(known.asked[some], return_inverse=True)
+    return np.interp(known.asked, sizes, np.bincount(of, found) / np.bincount(of))
+
+
+def _with_beyond(table: pd.DataFrame, best: float | None, known: _Known) -> pd.DataFrame:
+    """Say which respondents may be abler than those the items were calibrated on."""
+    if best is None:
+        return table
+    above = (known.asked < known.n_items) & (table["expected_score_high"] > best)
+    above &= table["status"] == "ok"
+    table.loc[above, "status"] = "beyond"
+    if above.any():
+        warnings.warn(
+            f"{above.sum()} of {len(table)} respondents may be abler than all that the items were "
+            f'calibrated on (status "beyond": {first_names(list(table.index[above]))}); if so, '
+            "their expected scores are too low and their intervals too narrow: ask items drawn at "
+            'random (design="random"), or all',
+            UserWarning,
+            stacklevel=3,
+        )
+    return table
 
 
 def _in_common(
@@ -132,7 +258,7 @@ def _in_common(
             )
         places = np.arange(len(known))
     else:
-        places = bank.of(matrix.items)
+        places = bank.places_of(matrix.items)
     found = (places >= 0) & known[places]
     columns = np.flatnonzero(found)
     strange = [matrix.items[k] for k in np.flatnonzero(~found)]
@@ -156,20 +282,15 @@ def _table(
     matrix: ResponseMatrix,
     patterns: Patterns,
     found: Abilities,
+    expected: _Score,
     bank: CalibratedItems,
-    *,
-    level: float,
-    n_rest: int,
 ) -> pd.DataFrame:
     import pandas as pd
-    from scipy.special import ndtri
 
-    counts, seen, n_items = patterns.counts, _seen(patterns), patterns.n_items + n_rest
-    ability, sd, mean = found.ability, bank.latent_sd, bank.latent_mean
+    counts, ability = patterns.counts, found.ability
+    sd, mean = bank.latent_sd, bank.latent_mean
     missing = np.isnan(ability) | (counts.respondent_responses == 0)
     status = np.where(np.isinf(ability), "unbounded", np.where(missing, "no responses", "ok"))
-    expected, spread = seen + found.rest, ndtri((1 + level) / 2) * np.sqrt(found.rest_variance)
-    most = seen + n_items - _asked(patterns)
     columns = {
         "ability": mean + sd * ability,
         "ability_se": sd * found.se,
@@ -177,9 +298,9 @@ def _table(
         "ability_high": mean + sd * found.high,
         "accuracy": counts.accuracy,
         "n_responses": counts.respondent_responses,
-        "expected_score": expected / n_items,
-        "expected_score_low": np.maximum(expected - spread, seen) / n_items,
-        "expected_score_high": np.minimum(expected + spread, most) / n_items,
+        "expected_score": expected.mean,
+        "expected_score_low": expected.low,
+        "expected_score_high": expected.high,
         "status": status.astype(object),
     }
     return pd.DataFrame(columns, index=pd.Index(matrix.respondents, name="respondent"))

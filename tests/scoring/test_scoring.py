@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -226,3 +227,81 @@ def test_items_that_do_not_go_with_responses_are_refused(items: Any, message: st
 def test_what_is_no_set_of_items_is_refused() -> None:
     with pytest.raises(TypeError, match="items must be a FitResult"):
         score([[1]], 3)
+
+
+def dimension_of_half(n: int, seed: int) -> ResponseMatrix:
+    """Answers to 60 items, of which every other one asks for a further ability."""
+    generator = np.random.default_rng(seed)
+    theta, other = generator.normal(size=(2, n, 1))
+    logits = theta - np.linspace(-2, 2, 60) + 2.5 * other * (np.arange(60) % 2)
+    return ResponseMatrix((generator.random(logits.shape) < 1 / (1 + np.exp(-logits))).astype(int))
+
+
+def test_intervals_of_scores_hold_what_the_model_leaves_unexplained() -> None:
+    with pytest.warns(UserWarning, match="ability"):
+        result = fit(dimension_of_half(400, 0), standard_errors=False)
+    new = dimension_of_half(1000, 1)
+    first = ResponseMatrix(new.values[:, :12], items=new.items[:12])
+    truth = new.values.mean(axis=1)
+    held = {}
+    for name, items in (("result", result), ("items", result.items)):
+        with warnings.catch_warnings(action="ignore"):
+            found = score(first, items)
+        inside = (found["expected_score_low"] <= truth) & (truth <= found["expected_score_high"])
+        held[name] = inside.mean()
+    assert held["items"] < 0.9
+    assert 0.93 <= held["result"] <= 0.98
+
+
+def test_misfit_is_told_of_the_items_that_each_answered() -> None:
+    with pytest.warns(UserWarning, match="ability"):
+        result = fit(dimension_of_half(400, 0), standard_errors=False)
+    new = dimension_of_half(40, 1).values.copy()
+    new[::2, 10:] = new[1::2, :40] = -1  # two sets of items
+    few = ResponseMatrix(new)
+    with warnings.catch_warnings(action="ignore"):
+        together = score(few, result)
+        for start in (0, 1):
+            alone = score(ResponseMatrix(new[start::2], few.respondents[start::2]), result)
+            pd.testing.assert_frame_equal(together.iloc[start::2], alone, atol=1e-4)  # the grid
+    everyone_else = np.random.default_rng(0).random((40, 60)) < np.linspace(0.3, 0.9, 40)[:, None]
+    many = np.where(everyone_else, dimension_of_half(40, 1).values, -1)  # forty sets
+    with warnings.catch_warnings(action="ignore"):
+        widths = score(ResponseMatrix(many), result)
+    wide = (widths["expected_score_high"] - widths["expected_score_low"]).to_numpy()
+    assert wide[:10].mean() > 1.5 * wide[-10:].mean()
+
+
+def test_a_score_of_drawn_items_is_the_formula() -> None:
+    items = ItemParameters.from_difficulty(np.ones(30), np.linspace(-2, 2, 30))
+    matrix = simulate_responses(items, [0.3, -1.0, 2.0], seed=0)
+    asked = ResponseMatrix(matrix.values[:, 5:15], items=matrix.items[5:15])
+    table = pd.DataFrame(
+        {"discrimination": 1.0, "difficulty": np.linspace(-2, 2, 30)}, matrix.items
+    )
+    found = score(asked, table, design="random")
+    theta = np.linspace(-8, 8, 1601)
+    p = items.probability(theta)
+    for row, answers in enumerate(matrix.values[:, 5:15]):
+        likelihood = np.where(answers == 1, p[:, 5:15], 1 - p[:, 5:15]).prod(axis=1)
+        weight = np.exp(-0.5 * theta**2) * likelihood
+        mean = weight @ p / weight.sum()
+        residual = answers - mean[5:15]
+        spread = max(residual.var(ddof=1), (mean[5:15] * (1 - mean[5:15])).mean())
+        expected = mean.mean() + residual.mean()
+        half = 2.2621572 * np.sqrt((1 - 10 / 30) / 10 * spread)  # t with 9 degrees of freedom
+        least, most = answers.sum() / 30, 1 - (10 - answers.sum()) / 30
+        assert found["expected_score"].iloc[row] == pytest.approx(np.clip(expected, least, most))
+        low = max(expected - half, least)
+        assert found["expected_score_low"].iloc[row] == pytest.approx(low, abs=1e-5)
+    assert score(matrix, table, design="random")["expected_score_low"].tolist() == pytest.approx(
+        matrix.values.mean(axis=1)
+    )
+    with pytest.raises(ValueError, match="design must be one of random, stratified"):
+        score(asked, table, design="best")  # type: ignore[arg-type]
+
+
+def test_one_drawn_item_leaves_all_possible() -> None:
+    table = pd.DataFrame({"discrimination": 1.0, "difficulty": [0.0, 1.0, 2.0]}, ["a", "b", "c"])
+    one = score(ResponseMatrix([[1]], items=["a"]), table, design="random").iloc[0]
+    assert (one["expected_score_low"], one["expected_score_high"]) == (1 / 3, 1.0)

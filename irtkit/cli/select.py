@@ -1,0 +1,92 @@
+"""``irtkit select``: the items to ask instead of all."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from irtkit.calibration import FitResult, load
+from irtkit.calibration.calibrated import DESIGNS, RESULT_FILE
+from irtkit.cli.audit import check_out, read_families
+from irtkit.cli.inputs import fitted, read, reading_and_fitting
+from irtkit.cli.outputs import described
+from irtkit.io import write_table
+from irtkit.printed import plain, shortened, table_of
+from irtkit.selection import select_items
+from irtkit.suspects.families import SIMILAR
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from irtkit.selection import Selection
+
+_SHOWN = 10
+"""Items that are printed: half a screen of 24 lines."""
+_COLUMNS = ["rank", "discrimination", "difficulty", "average_error"]
+
+
+@click.command("select")
+@reading_and_fitting
+@click.option("-k", "k", type=click.IntRange(min=1), required=True, help="How many items to ask.")
+@click.option(
+    "--design",
+    type=click.Choice(DESIGNS),
+    help="Draw the items instead of choosing them; scores are then honest for systems unlike those "
+    "of the fit, too, with a larger error.",
+)
+@click.option(
+    "--groups",
+    metavar="FILE",
+    default=SIMILAR,
+    help="A CSV with the respondent and its family in two columns, or the word 'similar' for "
+    "families of those who answer alike; the error is of families that were left out.",
+)
+@click.option("--folds", type=click.IntRange(min=2), default=10, help="Parts to leave out.")
+@click.option("--out", type=click.Path(path_type=Path), help="File for the items: .csv or .json.")
+def select_command(
+    *, k: int, design: Any, groups: str, folds: int, out: Path | None, **options: Any
+) -> None:
+    """Choose the items that tell the score on all, and say how well they do.
+
+    RESPONSES may as well be the folder that `irtkit fit --out` wrote, or a saved result.
+    """
+    path = options["responses"]
+    if out is not None:
+        check_out(out, path)
+    families, result = read_families(groups), _result(path, options)
+    settings = {"groups": families, "folds": folds, "seed": options["seed"]}
+    selection = select_items(result, k, design=design, **settings)
+    table = _table(selection)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # of fits without a fold
+        about = str(selection)
+    click.echo(_shown(table, about))
+    if out is not None:
+        known = None if result.responses is None else result.responses.item_table
+        write_table(described(table, known), out)
+        click.echo(f"\nwrote {out}")
+
+
+def _result(path: Path, options: dict[str, Any]) -> FitResult:
+    """A result that was saved, or a fit of responses."""
+    saved = path / RESULT_FILE if path.is_dir() else path
+    if saved.suffix == ".npz" and saved.exists():
+        return load(saved)
+    return fitted(read(options), options, standard_errors=False)
+
+
+def _table(selection: Selection) -> pd.DataFrame:
+    """Items selected, in the order of the ranking."""
+    table = selection.result.items.loc[list(selection.items)]
+    return table.assign(rank=range(1, len(table) + 1))[_COLUMNS]
+
+
+def _shown(table: pd.DataFrame, about: str) -> str:
+    first = table.head(_SHOWN)
+    first = first.set_axis([*map(shortened, first.index)]).rename_axis("item")
+    lines = [plain(table_of(first))]
+    if len(table) > _SHOWN:
+        lines.append(f"the first {_SHOWN} of {len(table)} items; --out writes all")
+    return "\n".join([*lines, "", about])

@@ -1,0 +1,93 @@
+"""Fits without some families of respondents, on whom everything that was learned is tried.
+
+A subset fits the respondents it was chosen on better than others, so calibration and choice are
+both repeated in every fold; and checkpoints and fine-tunes of one family repeat each other's
+answers, so a fold leaves out whole families.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.calibration import fit
+from irtkit.calibration.priors import WeakPrior
+from irtkit.responses import ResponseMatrix
+from irtkit.suspects.expected import dense_responses
+from irtkit.suspects.families import family_codes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from irtkit.calibration import FitResult
+    from irtkit.patterns import Places
+
+_TOL = 1e-4
+"""Of the fits, as of those that predict responses left out (`irtkit.difficulty.held_out`)."""
+
+
+def refits(
+    result: FitResult, groups: Any, n_folds: int, seed: int
+) -> Iterator[tuple[FitResult, Places]]:
+    """Yield for every fold the fit without some families, and who they are."""
+    families = family_codes(result, groups)
+    patterns = result.patterns
+    scored = patterns.real & (patterns.margins.respondent_responses > 0)
+    fold = _folds(families[scored], n_folds, seed)
+    if fold.max(initial=0) < 1:
+        raise ValueError("the error is cross-validated between families: at least two are needed")
+    for number in range(int(fold.max()) + 1):
+        held = np.flatnonzero(scored)[fold == number]
+        yield _refitted(result, np.setdiff1d(np.arange(patterns.n), held)), held
+
+
+def _folds(families: Places, n_folds: int, seed: int) -> Places:
+    """Fold of every respondent: families, the largest first, to the fold with fewest so far."""
+    names, sizes = np.unique(families, return_counts=True)
+    chance = np.random.default_rng(seed).permutation(len(names))
+    load = np.zeros(min(n_folds, len(names)), dtype=np.int64)
+    fold_of = np.zeros(len(names), dtype=np.intp)
+    for name in chance[np.argsort(-sizes[chance], kind="stable")]:
+        fold_of[name] = load.argmin()
+        load[fold_of[name]] += sizes[name]
+    return fold_of[np.searchsorted(names, families)]
+
+
+def rows_of(
+    responses: ResponseMatrix, rows: Places, columns: Places | None = None
+) -> ResponseMatrix:
+    """Return the answers of some respondents to some items."""
+    some = slice(None) if columns is None else columns
+    names = [responses.respondents[row] for row in rows]
+    items = responses.items if columns is None else [responses.items[column] for column in columns]
+    synthetic = responses.synthetic[rows]
+    if responses.has_repeats:
+        right, trials = (t[rows][:, some] for t in (responses.successes, responses.trials))
+        return ResponseMatrix.from_counts(right, trials, names, items, synthetic=synthetic)
+    return ResponseMatrix(responses.values[rows][:, some], names, items, synthetic=synthetic)
+
+
+def _refitted(result: FitResult, rows: Places) -> FitResult:
+    settings, responses = result.settings, dense_responses(result, "cross-validation")
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        return fit(
+            rows_of(responses, rows),
+            result.model,
+            prior=_prior(settings.prior),
+            standard_errors=False,
+            synthetic=settings.synthetic,  # type: ignore[arg-type]  # checked by the first fit
+            trial_correlation=settings.trial_correlation,
+            tol=_TOL,
+            progress=False,
+        )
+
+
+def _prior(described: Any) -> Any:
+    """Prior of a fit, whose settings hold plain values; the weak one for an ItemPrior."""
+    if described is None or described["kind"] == "empirical":
+        return described and "empirical"
+    if described["kind"] == "WeakPrior":
+        return WeakPrior(**{name: value for name, value in described.items() if name != "kind"})
+    return WeakPrior()

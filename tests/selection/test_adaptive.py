@@ -1,0 +1,155 @@
+"""Claims about tests that ask one item after another."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import irtkit
+from irtkit import ItemParameters, adaptive, fit, select_items, simulate_responses
+
+if TYPE_CHECKING:
+    from irtkit import FitResult, Selection
+
+ITEMS = ItemParameters.from_difficulty(
+    np.random.default_rng(1).lognormal(0, 0.3, 80), np.random.default_rng(2).normal(size=80)
+)
+
+
+@pytest.fixture(scope="module")
+def result() -> FitResult:
+    abilities = np.random.default_rng(3).normal(size=250)
+    return fit(simulate_responses(ITEMS, abilities, seed=0), standard_errors=False)
+
+
+@pytest.fixture(scope="module")
+def selection(result: FitResult) -> Selection:
+    return select_items(result, 15)
+
+
+def by_hand(result: FitResult, asked: list[int], answers: list[int], pool: list[int]) -> Any:
+    """Score, its variance, and the item that is expected to leave least, on a plain grid."""
+    theta = np.linspace(-6, 6, 601)
+    p = result.parameters.probability(theta).T
+
+    def known(asked: list[int], answers: list[int]) -> tuple[float, float, float]:
+        weight = np.exp(-0.5 * theta**2)
+        for item, answer in zip(asked, answers, strict=True):
+            weight = weight * (p[item] if answer else 1 - p[item])
+        rest = [j for j in range(len(p)) if j not in asked]
+        mass = weight / weight.sum()
+        mean, noise = p[rest].sum(axis=0), (p[rest] * (1 - p[rest])).sum(axis=0)
+        expected = mass @ mean
+        variance = mass @ ((mean - expected) ** 2 + noise)
+        return sum(answers) + expected, variance, weight.sum()
+
+    score, variance, mass = known(asked, answers)
+    left = {}
+    for item in pool:
+        if item not in asked:
+            parts = [known([*asked, item], [*answers, y]) for y in (0, 1)]
+            left[item] = sum(part[1] * part[2] for part in parts) / mass
+    return score / len(p), variance / len(p) ** 2, min(left, key=lambda item: left[item])
+
+
+def test_each_item_is_the_one_that_leaves_least(result: FitResult, selection: Selection) -> None:
+    number = {label: k for k, label in enumerate(result.item_labels)}
+    pool = [number[label] for label in select_items(result, 30).items]
+    test = adaptive(selection, order="adaptive")
+    generator = np.random.default_rng(0)
+    for _ in range(6):
+        asked = [number[label] for label in test.asked]
+        expected, variance, item = by_hand(result, asked, test.answers, pool)
+        assert test.expected_score == pytest.approx(expected, abs=1e-4)
+        assert test.error**2 >= variance - 1e-7
+        assert number[test.next_item or ""] == item
+        test.answer(bool(generator.random() < 0.6))
+
+
+def test_a_test_ends_after_k_items_of_twice_as_many(selection: Selection) -> None:
+    test = adaptive(selection, order="adaptive")
+    pool = set(select_items(selection.result, 30).items)
+    while not test.done:
+        test.answer(1)
+    assert (len(test.asked), test.next_item) == (15, None)
+    assert len(set(test.asked)) == 15
+    assert set(test.asked) <= pool
+    with pytest.raises(ValueError, match="the test is done"):
+        test.answer(1)
+
+
+def test_a_test_ends_when_the_error_is_small_enough(selection: Selection) -> None:
+    test = adaptive(selection, error=0.08, order="adaptive")
+    before = test.error
+    while not test.done:
+        before = test.error
+        test.answer(len(test.asked) % 2)
+    assert test.error <= 0.08 < before
+    assert len(test.asked) < 15
+    low, high = test.interval
+    assert low < test.expected_score < high
+    assert high - low == pytest.approx(2 * 1.96 * test.error, rel=1e-3)
+
+
+def test_intervals_hold_and_adaptive_items_err_less(selection: Selection) -> None:
+    abilities = np.random.default_rng(8).normal(size=400)
+    new = simulate_responses(ITEMS, abilities, seed=9)
+    rows = pd.DataFrame(new.values, columns=list(new.items))
+    found: dict[str, Any] = {"adaptive": [], "fixed": []}
+    for order, errors in found.items():
+        for _, answers in rows.iterrows():
+            test = adaptive(selection, order=order)
+            while not test.done:
+                test.answer(int(answers[test.next_item]))
+            low, high = test.interval
+            errors.append((test.expected_score - answers.mean(), low <= answers.mean() <= high))
+    error, held = (np.array(found["adaptive"])[:, k] for k in (0, 1))
+    assert 0.92 <= held.mean() <= 0.98  # 0.95 ± 3 standard errors
+    assert np.std(error) < np.std(np.array(found["fixed"])[:, 0])
+
+
+def test_what_errs_less_on_held_out_respondents_is_asked(result: FitResult) -> None:
+    selection = select_items(result, 15)
+    assert adaptive(selection).order == "adaptive"
+    vars(selection)["pool"].tried = vars(selection)["pool"].tried._replace(fixed_error=0.0)
+    with pytest.warns(UserWarning, match="asked in the order of the ranking"):
+        test = adaptive(selection)
+    while not test.done:
+        test.answer(0)
+    assert (test.order, tuple(test.asked)) == ("fixed", selection.items)
+
+
+def test_missing_cells_of_the_fit_do_no_harm() -> None:
+    abilities = np.random.default_rng(3).normal(size=200)
+    responses = simulate_responses(ITEMS, abilities, seed=0, missing=0.2)
+    with warnings.catch_warnings(action="ignore"):
+        result = fit(responses, standard_errors=False)
+        test = adaptive(result, 10, order="adaptive")
+    while not test.done:
+        test.answer(1)
+    assert 0.6 < test.expected_score < 1
+    few = simulate_responses(ITEMS, abilities, seed=0, missing=0.9)
+    with warnings.catch_warnings(action="ignore"):
+        result = fit(few, standard_errors=False)
+        with pytest.raises(ValueError, match="take a smaller k"):
+            adaptive(result, 30)
+
+
+def test_bad_arguments_are_refused(result: FitResult, selection: Selection) -> None:
+    with pytest.raises(ValueError, match="k must be given"):
+        adaptive(result)
+    with pytest.raises(ValueError, match="k is the number of items selected, 15; got 3"):
+        adaptive(selection, 3)
+    with pytest.raises(ValueError, match="have no ranking"):
+        adaptive(select_items(result, 5, design="random"))
+    with pytest.raises(ValueError, match="order must be one of adaptive, fixed"):
+        adaptive(selection, order="best")
+    with pytest.raises(ValueError, match="error must be"):
+        adaptive(selection, error=0.0)
+    with pytest.raises(ValueError, match="an answer must be True or False"):
+        adaptive(selection, order="adaptive").answer(0.5)  # type: ignore[arg-type]
+    assert "AdaptiveTest(0 of at most 15 items" in repr(irtkit.adaptive(selection, order="fixed"))

@@ -1,0 +1,294 @@
+"""Claims about the items that are selected, and about the scores told from them."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import irtkit
+from irtkit import ItemParameters, ResponseMatrix, fit, score, select_items, simulate_responses
+from irtkit.selection.blend import _ALPHA, Bank, _covariance
+from irtkit.selection.cross_validation import refits, rows_of
+from irtkit.selection.subset import _drawn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from irtkit import FitResult
+
+
+def simulated(
+    n: int = 200, n_items: int = 80, *, second: float = 0.0, seed: int = 0, abilities: Any = None
+) -> ResponseMatrix:
+    """Responses of which half of the items may ask for another ability as well."""
+    generator = np.random.default_rng(seed)
+    slopes = np.random.default_rng(99).lognormal(0, 0.3, n_items)
+    location = np.random.default_rng(98).normal(size=n_items)
+    theta = generator.normal(size=n) if abilities is None else abilities
+    other = second * generator.normal(size=n)[:, None] * (np.arange(n_items) % 2)
+    p = 1 / (1 + np.exp(-slopes * (theta[:, None] - location) - other))
+    return ResponseMatrix((generator.random(p.shape) < p).astype(int))
+
+
+def answers_to(responses: ResponseMatrix, items: tuple[str, ...]) -> ResponseMatrix:
+    number = {label: place for place, label in enumerate(responses.items)}
+    columns = np.array([number[label] for label in items])
+    return rows_of(responses, np.arange(responses.n_respondents), columns)
+
+
+def truth_of(responses: ResponseMatrix) -> Any:
+    return responses.values.mean(axis=1)
+
+
+def quietly(work: Callable[[], Any]) -> Any:
+    """Return what a function does, without what is warned of."""
+    with warnings.catch_warnings(action="ignore"):
+        return work()
+
+
+@pytest.fixture(scope="module")
+def one_ability() -> FitResult:
+    return fit(simulated(), standard_errors=False)
+
+
+@pytest.fixture(scope="module")
+def two_abilities() -> FitResult:
+    matrix = simulated(second=1.5)
+    return quietly(lambda: fit(matrix, standard_errors=False))
+
+
+def test_the_ranking_is_the_greedy_one_of_the_whole_covariance(one_ability: FitResult) -> None:
+    bank = Bank.of(one_ability)
+    factor, noise = (part.astype(np.float64) for part in _covariance(bank))
+    sigma, n_items = factor @ factor.T + np.diag(noise), len(noise)
+    mean = np.full(n_items, 1 / n_items)
+    taken: list[int] = []
+    for _ in range(8):
+        left = {}
+        for j in set(range(n_items)) - set(taken):
+            some = [*taken, j]
+            with_mean = sigma[some] @ mean
+            explained = with_mean @ np.linalg.solve(sigma[np.ix_(some, some)], with_mean)
+            left[j] = mean @ sigma @ mean - explained
+        taken.append(min(left, key=lambda j: left[j]))
+    assert list(bank.ranking(8, np.ones(n_items, dtype=bool))) == taken
+
+
+def test_half_of_the_covariance_is_that_of_the_answers(one_ability: FitResult) -> None:
+    bank = Bank.of(one_ability)
+    factor, _ = _covariance(bank)
+    of_answers = factor[:, : len(bank.answers)]
+    sample = np.cov(bank.answers, rowvar=False)
+    np.testing.assert_allclose(of_answers @ of_answers.T, (1 - _ALPHA) * sample, atol=1e-5)
+
+
+def test_the_items_for_few_are_the_first_of_those_for_many(one_ability: FitResult) -> None:
+    many = select_items(one_ability, 40).items
+    assert len(set(many)) == 40
+    assert select_items(one_ability, 20).items == many[:20]
+
+
+def test_suspect_items_are_never_chosen(planted: Callable[..., Any]) -> None:
+    responses, wrong = planted(300, 60, 1, 0.2)
+    result = fit(responses)
+    suspect = set(irtkit.flag_items(result).index)
+    chosen = set(select_items(result, 40).items)
+    assert suspect >= {responses.items[j] for j in np.flatnonzero(wrong)}
+    assert not chosen & suspect
+    with pytest.raises(ValueError, match=r"k must be at most \d+, the number of items fit to be"):
+        select_items(result, 60)
+
+
+@pytest.mark.parametrize("name", ["one_ability", "two_abilities"])
+def test_the_expected_error_is_that_of_new_respondents(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    result, second = request.getfixturevalue(name), 1.5 * (name == "two_abilities")
+    selection = quietly(lambda: select_items(result, 15))
+    new = simulated(2000, second=second, seed=7)
+    scores = quietly(lambda: score(answers_to(new, selection.items), selection))
+    error = scores["expected_score"] - truth_of(new)
+    # the error of 200 respondents is known to 5 %, and 180 calibrate nearly as well as 200
+    assert selection.expected_error == pytest.approx(np.sqrt(np.mean(error**2)), rel=0.15)
+    truth = truth_of(new)
+    held = (scores["expected_score_low"] <= truth) & (truth <= scores["expected_score_high"])
+    assert 0.93 <= held.mean() <= 0.975
+
+
+def test_misfit_is_found_where_it_is(one_ability: FitResult) -> None:
+    matrix = simulated(second=4.0)
+    other = quietly(lambda: fit(matrix, standard_errors=False))
+    without, found = (
+        quietly(lambda r=result: select_items(r, 20).table["misfit"].iloc[-1])
+        for result in (one_ability, other)
+    )
+    assert without < 0.03
+    assert found > 0.035
+
+
+def test_chosen_items_tell_more_than_drawn_ones_of_real_systems() -> None:
+    crowd = irtkit.load_digits_crowd().responses
+    held = np.arange(crowd.n_respondents) % 4 == 0
+    some = rows_of(crowd, np.flatnonzero(~held))
+    result = quietly(lambda: fit(some, standard_errors=False))
+    chosen = quietly(lambda: select_items(result, 30, folds=3))
+    new = rows_of(crowd, np.flatnonzero(held))
+    scores = quietly(lambda: score(answers_to(new, chosen.items), chosen))
+    error = np.sqrt(np.mean((scores["expected_score"] - truth_of(new)) ** 2))
+    raw = []
+    for seed in range(20):
+        items = select_items(result, 30, design="stratified", seed=seed).items
+        raw.append(truth_of(answers_to(new, items)) - truth_of(new))
+    assert error < 0.9 * np.sqrt(np.mean(np.square(raw)))
+
+
+def test_a_share_right_of_chosen_items_is_not_shown(one_ability: FitResult) -> None:
+    new = simulated(5, seed=3)
+    chosen = select_items(one_ability, 10)
+    assert "accuracy" not in quietly(lambda: score(answers_to(new, chosen.items), chosen))
+    drawn = select_items(one_ability, 10, design="random")
+    assert "accuracy" in score(answers_to(new, drawn.items), drawn)
+
+
+@pytest.mark.parametrize("k", [7, 50, 79, 80])
+def test_all_items_are_equally_likely_to_be_drawn(one_ability: FitResult, k: int) -> None:
+    bank, generator = Bank.of(one_ability), np.random.default_rng(0)
+    drawn = np.array([_drawn(bank, k, "stratified", generator) for _ in range(2000)])
+    assert all(len(set(row)) == k for row in drawn)
+    share = np.bincount(drawn.ravel(), minlength=80) / 2000
+    # 80 shares, each with a standard error of 0.011 at most
+    np.testing.assert_allclose(share, k / 80, atol=0.045)
+
+
+def test_strata_are_of_difficulty(one_ability: FitResult) -> None:
+    bank, generator = Bank.of(one_ability), np.random.default_rng(0)
+    difficulty = bank.items.expected_error()
+    spread = {
+        design: np.std([difficulty[_drawn(bank, 16, design, generator)].mean() for _ in range(500)])
+        for design in ("random", "stratified")
+    }
+    assert spread["stratified"] < 0.5 * spread["random"]
+
+
+def test_drawn_items_are_honest_for_systems_abler_than_all_before() -> None:
+    weak = fit(simulated(abilities=np.linspace(-2, 0.5, 200)), standard_errors=False)
+    strong = simulated(100, abilities=np.full(100, 2.5), second=1.0, seed=5)
+    truth, held, errors = truth_of(strong), [], []
+    for seed in range(20):
+        drawn = select_items(weak, 20, design="random", seed=seed)
+        found = score(answers_to(strong, drawn.items), drawn)
+        held.append(
+            (found["expected_score_low"] <= truth) & (truth <= found["expected_score_high"])
+        )
+        errors.append(found["expected_score"] - truth)
+    assert np.mean(held) >= 0.93
+    assert abs(np.mean(errors)) < 0.01
+    with pytest.warns(UserWarning, match="may be abler than all that the items were calibrated"):
+        by_model = score(answers_to(strong, drawn.items), weak)
+    assert (by_model["status"] == "beyond").mean() > 0.9
+    covered = (by_model["expected_score_low"] <= truth) & (truth <= by_model["expected_score_high"])
+    assert covered.mean() < 0.9
+    assert set(score(strong, weak)["status"]) == {"ok"}  # nothing is left to ask
+
+
+def test_the_error_of_drawn_items_is_cross_validated(one_ability: FitResult) -> None:
+    drawn = select_items(one_ability, 20, design="random")
+    # p(1 − p) of about 0.2, of 20 of 80 items; the draws of ten folds differ
+    assert drawn.expected_error == pytest.approx(np.sqrt(0.75 * 0.16 / 20), rel=0.25)
+    assert drawn.table["misfit"].isna().all()
+
+
+def test_families_are_left_out_whole(one_ability: FitResult) -> None:
+    families = np.repeat(np.arange(25), 8)
+    names = one_ability.respondent_labels
+    groups = dict(zip(names, families, strict=True))
+    seen = []
+    for fold, rows in refits(one_ability, groups, 10, 0):
+        kept = {groups[name] for name in fold.respondent_labels}
+        assert not kept & set(families[rows])
+        seen.extend(rows)
+    assert sorted(seen) == list(range(200))
+
+
+def test_copies_that_are_no_family_make_the_error_look_small() -> None:
+    few = simulated(12, 60, second=1.0, seed=2).values
+    copies = np.repeat(few, 8, axis=0).copy()
+    flipped = np.random.default_rng(0).random(copies.shape) < 0.02
+    copies[flipped] = 1 - copies[flipped]
+    result = quietly(lambda: fit(ResponseMatrix(copies), standard_errors=False))
+    alone, together = (
+        quietly(lambda g=groups: select_items(result, 10, groups=g).expected_error)
+        for groups in (list(range(96)), list(np.repeat(np.arange(12), 8)))
+    )
+    assert together > 1.2 * alone
+
+
+@pytest.mark.parametrize("kind", ["missing", "repeated", "synthetic", "3PL", "Rasch"])
+def test_matrices_of_all_kinds_are_selected_of(kind: str) -> None:
+    items = ItemParameters.from_difficulty(np.ones(40), np.linspace(-2, 2, 40))
+    abilities = np.linspace(-2, 2, 100)
+    how = {"missing": {"missing": 0.2}, "repeated": {"trials": 3}}.get(kind, {})
+    responses = simulate_responses(items, abilities, seed=0, **how)
+    if kind == "synthetic":
+        responses = irtkit.add_synthetic(responses)
+    model = kind if kind in {"3PL", "Rasch"} else "2PL"
+    result = quietly(lambda: fit(responses, model, standard_errors=False))
+    selection = quietly(lambda: select_items(result, 10, folds=3))
+    assert 0.02 < quietly(lambda: selection.expected_error) < 0.15
+    new = simulate_responses(items, abilities, seed=1)
+    scores = quietly(lambda: score(answers_to(new, selection.items), selection))
+    error = scores["expected_score"] - truth_of(new)
+    assert np.sqrt(np.mean(error**2)) < 0.15
+
+
+def test_the_first_few_of_the_items_may_be_asked_alone(two_abilities: FitResult) -> None:
+    selection = quietly(lambda: select_items(two_abilities, 20))
+    misfit = selection.calibrated.misfit
+    assert misfit is not None
+    number = {label: place for place, label in enumerate(two_abilities.item_labels)}
+    places = np.array([number[label] for label in selection.items])
+    table = quietly(lambda: selection.table)["misfit"]
+    assert quietly(lambda: misfit(places[::-1][10:])) == pytest.approx(table[10] ** 2)
+
+
+def test_a_selection_says_what_it_is(one_ability: FitResult) -> None:
+    told = str(select_items(one_ability, 20))
+    assert told.startswith("20 of 80 items\n")
+    assert "5 items" in told
+    assert max(map(len, told.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"k": 0}, "k must be a whole number, 1 or more"),
+        ({"k": 81, "design": "random"}, "k must be at most 80, the number of items calibrated"),
+        ({"k": 5, "design": "easiest"}, "design must be one of random, stratified"),
+        ({"k": 5, "folds": 1}, "folds must be a whole number, 2 or more"),
+    ],
+)
+def test_bad_arguments_are_refused(
+    one_ability: FitResult, arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        select_items(one_ability, **arguments)
+
+
+def test_what_is_no_fit_with_its_responses_is_refused(
+    one_ability: FitResult, tmp_path: Any
+) -> None:
+    with pytest.raises(TypeError, match="result must be a FitResult"):
+        select_items(one_ability.items, 5)  # type: ignore[arg-type]
+    one_ability.save(tmp_path / "r.npz", include_responses=False)
+    with pytest.raises(ValueError, match="select_items needs the responses"):
+        select_items(irtkit.load(tmp_path / "r.npz"), 5)
+    chosen = select_items(one_ability, 5)
+    with pytest.raises(ValueError, match="latent_sd is that of the result"):
+        score(pd.DataFrame([[1]], ["a"], [chosen.items[0]]), chosen, latent_sd=2.0)
+    one_family = select_items(one_ability, 5, groups=["all"] * 200)
+    with pytest.raises(ValueError, match="at least two are needed"):
+        _ = one_family.expected_error
