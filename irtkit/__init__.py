@@ -22,6 +22,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``calibration``: fitting the models, and what a fit returns
 - ``scoring``: respondents scored on calibrated items
 - ``diagnostics``: nested models compared
+- ``differential``: items harder for one group than its ability explains
 - ``suspects``: suspect items, and what noise alone would look like
 - ``difficulty``: average error, and difficulty measures compared
 - ``agreement``, ``annotation``: Fleiss' kappa; what it costs to mend predicted annotations
@@ -37,6 +38,7 @@ from irtkit.calibration.priors import Beta, Density, Normal, WeakPrior
 from irtkit.calibration.variational.options import Variational
 from irtkit.datasets import DigitsCrowd, load_digits_crowd
 from irtkit.diagnostics import LikelihoodRatioTest, likelihood_ratio_test
+from irtkit.differential import differential_functioning
 from irtkit.difficulty import DifficultyComparison, average_error, compare_difficulties
 from irtkit.io import read_responses, read_table, write_table
 from irtkit.irf import ItemParameters
@@ -74,6 +76,7 @@ __all__ = [
     "audit",
     "average_error",
     "compare_difficulties",
+    "differential_functioning",
     "fit",
     "flag_items",
     "fleiss_kappa",

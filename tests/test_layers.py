@@ -43,8 +43,8 @@ LAYERS = (
         "simulation",
     ),
     "calibration",
-    *("scoring", "diagnostics", "suspects", "difficulty", "prediction", "curves", "agreement"),
-    *("annotation", "datasets", "plots", "report", "cli"),
+    *("scoring", "diagnostics", "differential", "suspects", "difficulty", "prediction", "curves"),
+    *("agreement", "annotation", "datasets", "plots", "report", "cli"),
 )
 CALIBRATION = (
     *("summary", "lbfgs", "priors", "item_prior"),
