@@ -314,7 +314,7 @@ class _LikelihoodRatio:
                 stacklevel=4,
             )
         ratio = ratios(found)
-        harder = -np.sign(ratio.score_difference)
+        harder = -ratio.score_difference
         crosses = ratio.score_difference * ratio.reference_difference < 0
         effects = {
             "slope_difference": ratio.slope_difference,
@@ -372,8 +372,18 @@ def _purified(
                 stacklevel=3,
             )
             break
-        anchors = left
+        anchors = left if len(tried) > 1 else left & _central(found.harder_for)
     return _Decided(found, p_value, q_value)
+
+
+def _central(harder_for: Array) -> Marks:
+    """Half of the items, those whose effects are nearest to the median one.
+
+    Where many items differ one way, all others seem to differ the other way, and hide them; those
+    in the middle are the same for both groups as long as most are.
+    """
+    distance = np.abs(harder_for - np.nanmedian(harder_for))
+    return distance <= np.nanmedian(distance)
 
 
 def _q_values(p_value: Array) -> Array:

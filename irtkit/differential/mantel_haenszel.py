@@ -127,9 +127,10 @@ def _item_blocks(patterns: Patterns) -> Iterator[tuple[slice, Array, Array]]:
 def _shares_and_slopes(patterns: Patterns) -> tuple[Array, Array]:
     """Share right of every item, and its slope from the correlation with the rest.
 
-    A correlation ρ stands for a slope of 1.7·ρ/√(1 − ρ²) (Lord & Novick 1968, section 16.10). What
-    few respondents say about a slope is mostly noise, and the slope is moved towards the typical
-    one by its share in the spread.
+    With the share right of the rest in SDs, a correlation of ρ is a difference of ρ/√(p(1 − p))
+    between the means of those who are right and wrong, and a variance of 1 − ρ² within them; the
+    ratio is the logistic slope (Fisher's discriminant). What few respondents say about a slope is
+    mostly noise, and the slope is moved towards the typical one by its share in the spread.
     """
     totals = np.zeros((2, patterns.n))
     for _, right, answered in _item_blocks(patterns):
@@ -144,13 +145,13 @@ def _shares_and_slopes(patterns: Patterns) -> tuple[Array, Array]:
         squares = (right**2).sum(axis=0) - count * p**2
         product = np.sqrt(np.maximum(squares * (rest**2).sum(axis=0), 1e-12))
         share[some], rho[some], n[some] = p, (right * rest).sum(axis=0) / product, count
-    rho = np.clip(rho, -0.9, 0.9)
-    slope, told = 1.7 * rho / np.sqrt(1 - rho**2), (share > 0) & (share < 1)
+    told = (share > 0) & (share < 1)
     if not told.any():
-        return share, slope
-    typical = float(slope[told].mean())
-    noise = float(np.mean(1.7**2 / n[told] / (1 - rho[told] ** 2) ** 3))
-    spread = max(float(slope[told].var()), 1e-9)
+        return share, np.zeros(n_items)
+    rho, binomial = np.clip(rho, -0.9, 0.9), np.where(told, share * (1 - share), 0.25)
+    slope = rho / np.sqrt(binomial) / (1 - rho**2)
+    typical, spread = float(slope[told].mean()), max(float(slope[told].var()), 1e-9)
+    noise = float(np.mean(1 / (n * binomial)[told]))
     kept = np.clip(1 - noise / spread, _LEAST_KEPT, _MOST_KEPT)
     return share, np.where(told, typical + kept * (slope - typical), 0.0)
 
