@@ -36,6 +36,9 @@ EITHER = "either, by ability"
 _LEAST_RESPONDENTS = {"mantel-haenszel": 10, "likelihood-ratio": 30}
 """Respondents that each group needs: of so few 3 to 7 % of the items that do not differ have
 p < 0.05 (``benchmarks/differential.py``)."""
+_CROSSING = 0.25
+"""Share of the area between two curves on its lesser side above which it is said that they cross: a
+third of what lies on the other."""
 _MOST_ROUNDS, _FEWEST_ANCHORS = 10, 3
 """Times that anchors are chosen, and how many there must be."""
 _DELTA = 2.35
@@ -314,14 +317,12 @@ class _LikelihoodRatio:
                 stacklevel=4,
             )
         ratio = ratios(found)
-        harder = -ratio.score_difference
-        crosses = ratio.score_difference * ratio.reference_difference < 0
+        harder = np.where(ratio.opposite > _CROSSING, 0.0, -ratio.score_difference)
         effects = {
             "slope_difference": ratio.slope_difference,
             "difficulty_difference": ratio.difficulty_difference,
             "score_difference": ratio.score_difference,
         }
-        harder = np.where(crosses, 0.0, harder)
         return _Tested(ratio.statistic / effect, DEGREES_OF_FREEDOM, harder, effects)
 
 

@@ -50,6 +50,8 @@ _LIMITS = np.array([20.0, 30.0, 20.0, 30.0, 3.0, 10.0])
 that splits a group rises for ever."""
 _SHORTEST, _LARGEST = 1e-3, 600.0
 """Share of a step below which it is given up, and the largest logarithm of a ratio."""
+_NO_AREA = 1e-12
+"""Area between two curves below which there is none."""
 _SIZE = 6
 _SHARED = np.zeros((_SIZE, 4))
 _SHARED[[0, 2], 0] = _SHARED[[1, 3], 1] = _SHARED[4, 2] = _SHARED[5, 3] = 1.0
@@ -66,8 +68,9 @@ class Ratios(NamedTuple):
     score_difference: Array
     """P(right) in the focal group less what it would be with the reference group's parameters, a
     mean over the abilities of the focal group."""
-    reference_difference: Array
-    """The same over the abilities of the reference group."""
+    opposite: Array
+    """Share of the area between the curves, over the abilities of both groups, that lies on the
+    side where less does: 0 if one group is favoured at every ability, ½ at most."""
 
 
 class _Answers(NamedTuple):
@@ -180,9 +183,11 @@ class _OneItem:
         return value, x
 
     def differences(self, x: Array) -> tuple[float, ...]:
-        """Differences of slope and difficulty, and of P(right) in the focal group and the other."""
+        """Differences of slope, difficulty and P(right), and how far the curves cross."""
         a, d, own_a, own_d, log_sd, mean = x
-        mass = np.exp(focal_weights(self.nodes, Population(mean, float(np.exp(log_sd)))))
+        focal = np.exp(focal_weights(self.nodes, Population(mean, float(np.exp(log_sd)))))
         gain = logistic(own_a * self.theta + own_d) - logistic(a * self.theta + d)
-        others = np.exp(self.nodes.normal_log_weights(1.0))
-        return own_a - a, d / a - own_d / own_a, float(mass @ gain), float(others @ gain)
+        areas = (focal + np.exp(self.nodes.normal_log_weights(1.0))) * gain
+        rise, whole = float(areas[gain > 0].sum()), float(np.abs(areas).sum())
+        opposite = min(rise, whole - rise) / max(whole, _NO_AREA)
+        return own_a - a, d / a - own_d / own_a, float(focal @ gain), opposite
