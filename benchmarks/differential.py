@@ -22,7 +22,6 @@ from machine import arguments, describe, sentence, store
 import irtkit
 from irtkit.differential import METHODS, functioning
 
-
 _LOOKED_AT = 3
 """Data sets of independent respondents whose design effect is estimated, which takes longer than
 the tests; it is 1 in all of them (see the table), and of further ones taken to be."""
@@ -159,7 +158,7 @@ def main() -> None:
     """Print the table, and store the figures where asked."""
     parser = arguments(__doc__)
     parser.add_argument(
-        "--items", type=int, default=2000, help="items of every setting, of ratios a quarter"
+        "--items", type=int, default=2000, help="items of every setting, of ratios half of them"
     )
     parser.add_argument("--only", default="", help="settings whose name holds this")
     parser.add_argument("--raw", action="store_true", help="as if respondents were independent")
@@ -173,7 +172,7 @@ def main() -> None:
         for method in METHODS:
             least = functioning._LEAST_RESPONDENTS[method]  # noqa: SLF001
             if options.only in setting.name and min(setting.n_reference, setting.n_focal) >= least:
-                share = 1.0 if method == METHODS[0] else 0.25  # they take ten times as long
+                share = 1.0 if method == METHODS[0] else 0.5  # which takes ten times as long
                 sets = max(round(share * options.items / setting.n_items), 6)
                 studies.append(measured(setting, method, sets))
                 print(line(studies[-1]), flush=True)
