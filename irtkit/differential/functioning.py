@@ -384,7 +384,7 @@ def _central(harder_for: Array) -> Marks:
     in the middle are the same for both groups as long as most are.
     """
     distance = np.abs(harder_for - np.nanmedian(harder_for))
-    return distance <= np.nanmedian(distance)
+    return np.asarray(distance <= np.nanmedian(distance), dtype=np.bool_)
 
 
 def _q_values(p_value: Array) -> Array:
