@@ -223,26 +223,17 @@ def _anchors(anchors: Iterable[str] | None, items: tuple[str, ...]) -> Marks | N
 def _design_effect(patterns: Patterns, focal: Marks) -> float:
     """How many times as much groups differ by chance as if respondents were independent, ≥ 1.
 
-    With L the likeness of a respondent to all others, of the same group or of any
-    (:mod:`irtkit.signs.dependence`), a difference of two means has the variance
-
-        (1 + L_r)/n_r + (1 + L_f)/n_f − X/(n_r n_f),  X = n L − n_r L_r − n_f L_f,
-
-    in place of 1/n_r + 1/n_f: what is alike across groups cancels.
+    With n the respondents of a group and m the independent ones that answer as they do
+    (:mod:`irtkit.signs.dependence`), a difference of means has the variance 1/m_r + 1/m_f in place
+    of 1/n_r + 1/n_f. What is alike across groups would take off from it, and is left out.
     """
     whole = dependence_of(patterns, proportion_score(patterns))
     if whole.independent == whole.n_respondents:
         return 1.0
-    sizes, alike = [], []
-    for group in (~focal, focal):
-        part = patterns.chosen(np.flatnonzero(group))
-        own = dependence_of(part, proportion_score(part))
-        sizes.append(own.n_respondents)
-        alike.append(own.n_respondents * (own.n_respondents / own.effective - 1))
-    n, both = sizes, whole.n_respondents * (whole.n_respondents / whole.effective - 1)
-    across = max(both - sum(alike), 0.0)
-    variance = sum((k + a) / k**2 for k, a in zip(n, alike, strict=True)) - across / (n[0] * n[1])
-    effect = max(variance / (1 / n[0] + 1 / n[1]), 1.0)
+    parts = [patterns.chosen(np.flatnonzero(group)) for group in (~focal, focal)]
+    each = [dependence_of(part, proportion_score(part)) for part in parts]
+    variance = sum(1 / max(own.effective, 1.0) for own in each)
+    effect = max(variance / sum(1 / own.n_respondents for own in each), 1.0)
     if effect > 1:
         warnings.warn(
             f"{whole.sentence}; statistics are divided by {effect:.3g}, their design effect "
