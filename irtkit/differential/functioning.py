@@ -34,8 +34,8 @@ METHODS: tuple[DifferentialMethod, ...] = get_args(DifferentialMethod)
 EITHER = "either, by ability"
 """Whom an item is harder for whose curves cross where both groups are."""
 _LEAST_RESPONDENTS = {"mantel-haenszel": 10, "likelihood-ratio": 30}
-"""Respondents that each group needs: of so few 3 to 7 % of the items that do not differ have
-p < 0.05 (``benchmarks/differential.py``)."""
+"""Respondents that each group needs: of so few 3.0 % and 5.2 % of the items that do not differ have
+p < 0.05 where groups are one SD apart (``benchmarks/differential.py``)."""
 _CROSSING = 0.25
 """Share of the area between two curves on its lesser side above which it is said that they cross: a
 third of what lies on the other."""
@@ -225,7 +225,9 @@ def _design_effect(patterns: Patterns, focal: Marks) -> float:
 
     With n the respondents of a group and m the independent ones that answer as they do
     (:mod:`irtkit.signs.dependence`), a difference of means has the variance 1/m_r + 1/m_f in place
-    of 1/n_r + 1/n_f. What is alike across groups would take off from it, and is left out.
+    of 1/n_r + 1/n_f. Groups show less of a likeness than all respondents do, and all of them little
+    of one within a small group: the larger of the two is taken. What is alike across groups would
+    take off from the variance, and does not: the tests are conservative there.
     """
     whole = dependence_of(patterns, proportion_score(patterns))
     if whole.independent == whole.n_respondents:
@@ -233,14 +235,13 @@ def _design_effect(patterns: Patterns, focal: Marks) -> float:
     parts = [patterns.chosen(np.flatnonzero(group)) for group in (~focal, focal)]
     each = [dependence_of(part, proportion_score(part)) for part in parts]
     variance = sum(1 / max(own.effective, 1.0) for own in each)
-    effect = max(variance / sum(1 / own.n_respondents for own in each), 1.0)
-    if effect > 1:
-        warnings.warn(
-            f"{whole.sentence}; statistics are divided by {effect:.3g}, their design effect "
-            "between the groups",
-            UserWarning,
-            stacklevel=3,
-        )
+    by_group = variance / sum(1 / own.n_respondents for own in each)
+    effect = max(by_group, whole.n_respondents / whole.effective)
+    warnings.warn(
+        f"{whole.sentence}; statistics are divided by {effect:.3g}, their design effect",
+        UserWarning,
+        stacklevel=3,
+    )
     return effect
 
 

@@ -14,8 +14,8 @@ staying as they were found. With posterior weights wᵢₖ of respondent i at no
 
 where the fractions are the same for all respondents of one group and answer, so that an item costs
 a few products of a vector with the weights. That the others do not follow makes the statistic
-smaller by about one part in as many as there are items: with 20 items 4 to 5 % differ by chance at
-the 5 % level (``benchmarks/differential.py``).
+smaller by about one part in as many as there are items: of 10 items 3.4 % differ by chance at the
+5 % level, of 20 4.9 % (``benchmarks/differential.py``).
 
 **Purification.** An item that differs is no anchor: its parameters are split between the groups,
 the rest are calibrated anew, and all are tested again, until the same items differ.

@@ -135,14 +135,16 @@ def test_near_copies_are_counted_as_what_they_are() -> None:
     assert np.mean(np.concatenate(p) < 0.05) < 0.1
 
 
-def test_copies_across_groups_cost_nothing() -> None:
-    responses, _ = drawn((60, 60), 60, shift=0.0)
-    patterns = Patterns(np.repeat(responses.values, 2, axis=0), None, np.zeros(240, np.int8))
-    within = np.repeat(np.arange(120) < 60, 2)
-    across = np.arange(240) % 2 == 0
-    with pytest.warns(UserWarning, match="answer like"):
-        assert functioning._design_effect(patterns, within) > 1.6
-    assert functioning._design_effect(patterns, across) < 1.1
+def test_copies_that_are_one_small_group_weigh_more_than_among_all() -> None:
+    responses, _ = drawn((120, 3), 100, shift=0.0)
+    values = responses.values
+    crowd = np.concatenate([values[:120], np.repeat(values[120:], 8, axis=0)])
+    patterns = Patterns(crowd, None, np.zeros(144, np.int8))
+    with pytest.warns(UserWarning, match="answer like about"):
+        copies = functioning._design_effect(patterns, np.arange(144) >= 120)
+    with pytest.warns(UserWarning, match="answer like about"):
+        mixed = functioning._design_effect(patterns, np.arange(144) % 2 == 1)
+    assert copies > 1.3 * mixed
 
 
 @pytest.mark.parametrize("method", METHODS)
