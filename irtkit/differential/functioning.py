@@ -131,8 +131,10 @@ def differential_functioning(
           likelihood ratio, fewer than five right or five wrong answers in a group).
 
         Respondents that answer alike beyond what abilities explain, as versions of one system do,
-        are not that many: statistics are then divided by a design effect, which holds the level
-        where families lie within groups and may make the tests conservative elsewhere.
+        are not that many: statistics are then divided by a design effect. It holds the level where
+        families lie within groups and differ little (at 20 % of their answers, too many items
+        differ by chance), and makes the tests conservative where families lie across groups. A
+        group of two to four families is not seen as so few.
 
     Raises
     ------
