@@ -24,6 +24,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``scoring``: respondents scored on calibrated items, calibrations put on one scale
 - ``diagnostics``: fit of items, respondents, pairs of items and the whole; information; nested
   models compared
+- ``differential``: items harder for one group than its ability explains
 - ``systems``: systems ranked and compared, a gate for merge checks
 - ``suspects``: suspect items, and what noise alone would look like
 - ``selection``: the items to ask, fixed or one after another, and what they tell
@@ -49,6 +50,7 @@ from irtkit.diagnostics import (
     model_fit,
     respondent_fit,
 )
+from irtkit.differential import differential_functioning
 from irtkit.difficulty import DifficultyComparison, average_error, compare_difficulties
 from irtkit.io import read_responses, read_table, write_responses, write_table
 from irtkit.irf import ItemParameters
@@ -95,6 +97,7 @@ __all__ = [
     "average_error",
     "compare_difficulties",
     "compare_systems",
+    "differential_functioning",
     "fit",
     "flag_items",
     "fleiss_kappa",

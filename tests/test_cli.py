@@ -49,6 +49,31 @@ def test_fit_prints_a_summary_and_writes_its_files(results: Path, tmp_path: Path
     assert {"irtkit", "numpy", "jax", "python"} <= set(summary["versions"])
 
 
+@pytest.mark.parametrize("method", ["mantel-haenszel", "likelihood-ratio"])
+def test_items_harder_for_one_group_are_listed(tmp_path: Path, method: str) -> None:
+    rng = np.random.default_rng(0)
+    late = np.arange(400) % 2 == 1
+    easier = 2.0 * (late[:, None] & (np.arange(12) == 3))
+    right = rng.random((400, 12)) < 1 / (1 + np.exp(-rng.normal(size=(400, 1)) - easier))
+    responses = irtkit.ResponseMatrix(right)
+    responses.to_frame().to_csv(tmp_path / "results.csv")
+    pairs = zip(responses.respondents, np.where(late, "late", "early"), strict=True)
+    lines = ["system,era", *(",".join(pair) for pair in pairs)]
+    (tmp_path / "eras.csv").write_text("\n".join(lines) + "\n")
+    options = ("--groups", "eras.csv", "--method", method, "--out", "found.csv")
+    done = run("differential", "results.csv", *options, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = " ".join(done.stdout.split())
+    assert "1 of 12 items tested differ between early (reference group) and late" in told
+    assert "item-4 early" in told
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    found = irtkit.read_table(tmp_path / "found.csv")
+    assert found.loc["item-4", "q_value"] < 0.001
+    refused = run("differential", "results.csv", "--groups", "family", folder=tmp_path)
+    assert refused.returncode == 2
+    assert "know no column 'family'" in refused.stderr
+
+
 def test_new_systems_are_scored_on_the_items_of_a_fit(results: Path, tmp_path: Path) -> None:
     run("fit", results, "--model", "1PL", "--out", "tables", folder=tmp_path)
     (tmp_path / "new.csv").write_text("model,q3,q1\nnew,1,0\n\x1b[31mred,0,0\n")

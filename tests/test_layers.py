@@ -49,6 +49,7 @@ LAYERS = (
     *(
         "scoring",
         "diagnostics",
+        "differential",
         "systems",
         "suspects",
         "selection",

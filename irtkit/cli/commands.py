@@ -17,6 +17,7 @@ from rich.console import Console
 
 from irtkit.calibration import fit
 from irtkit.cli.audit import check_out, read_families
+from irtkit.cli.groups import differential_command
 from irtkit.cli.impact import impact_command
 from irtkit.cli.inputs import (
     FOR_LOGS,
@@ -141,6 +142,7 @@ def cli() -> None:
     """
 
 
+cli.add_command(differential_command)
 cli.add_command(impact_command)
 cli.add_command(score_command)
 cli.add_command(leaderboard_command)

@@ -1,0 +1,231 @@
+"""Claims about items that are harder for one group than its ability explains."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import chi2_contingency
+
+import irtkit
+from irtkit.differential import METHODS, functioning, mantel_haenszel
+from irtkit.differential.likelihood_ratio import ratios
+from irtkit.differential.two_groups import Population, calibrated
+from irtkit.irf import Items
+from irtkit.patterns import Patterns
+
+N_ITEMS = 30
+
+
+def drawn(
+    n: tuple[int, int] = (400, 400),
+    n_items: int = N_ITEMS,
+    *,
+    shift: float = 1.0,
+    harder: float = 0.0,
+    which: slice = slice(0, 3),
+    flatter: float = 1.0,
+    missing: float = 0.0,
+    seed: int = 0,
+) -> tuple[irtkit.ResponseMatrix, list[str]]:
+    """Two groups one SD apart; some items are harder for the second, or have another slope."""
+    rng = np.random.default_rng(seed)
+    second = np.repeat([False, True], n)
+    slope, difficulty = rng.lognormal(0, 0.3, n_items), rng.normal(size=n_items).clip(-1, 1)
+    ability = rng.normal(size=len(second)) - shift * second
+    slope[which], difficulty[which] = 1.0, 0.0
+    own_slope, own_difficulty = slope.copy(), difficulty.copy()
+    own_slope[which] *= flatter
+    own_difficulty[which] += harder
+    items = [
+        irtkit.ItemParameters.from_difficulty(*pair)
+        for pair in ((slope, difficulty), (own_slope, own_difficulty))
+    ]
+    p = np.where(second[:, None], items[1].probability(ability), items[0].probability(ability))
+    values = (rng.random(p.shape) < p).astype(np.int8)
+    values[rng.random(values.shape) < missing] = -1
+    return irtkit.ResponseMatrix(values), ["new" if one else "old" for one in second]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_one_item_in_twenty_differs_by_chance_between_groups_one_sd_apart(
+    method: functioning.DifferentialMethod, missing: float
+) -> None:
+    p = []
+    for seed in range(5):  # 150 items: the share below 0.05 has a standard error of 1.8 %
+        responses, groups = drawn(missing=missing, seed=seed)
+        p.append(irtkit.differential_functioning(responses, groups, method)["p_value"])
+    assert 0.005 < np.mean(np.concatenate(p) < 0.05) < 0.105
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("harder", [0.9, -0.9])
+def test_planted_items_are_found_with_their_direction(
+    method: functioning.DifferentialMethod, harder: float
+) -> None:
+    responses, groups = drawn((800, 800), shift=0.0, harder=harder, seed=3)
+    found = irtkit.differential_functioning(responses, groups, method, fdr=0.01, reference="old")
+    assert set(found["harder_for"][:3]) == {"new" if harder > 0 else "old"}
+    assert (found["harder_for"][3:] != "").sum() <= 1
+    effect = "log_odds_ratio" if method == METHODS[0] else "score_difference"
+    assert (np.sign(found[effect][:3]) == -np.sign(harder)).all()
+    assert (found["n_reference"] == 800).all()
+    assert found.attrs == {"reference": "old", "focal": "new"}
+
+
+def test_curves_that_cross_are_seen_by_likelihood_ratio_alone() -> None:
+    responses, groups = drawn((1500, 1500), shift=0.0, flatter=0.3, seed=5)
+    mh, lr = (irtkit.differential_functioning(responses, groups, name)[:3] for name in METHODS)
+    assert (lr["q_value"] < 0.001).all()
+    assert (lr["slope_difference"].abs() > 0.3).all()
+    assert (lr["statistic"] > 2 * mh["statistic"]).all()
+    assert set(lr["harder_for"]) == {functioning.EITHER}
+
+
+def test_mantel_haenszel_in_one_stratum_is_the_chi_square_of_a_table() -> None:
+    rng = np.random.default_rng(1)
+    right, focal = (rng.random((200, 1)) < 0.4).astype(float), rng.random(200) < 0.5
+    found = mantel_haenszel._compared(np.ones((200, 1)), focal, right, np.ones((200, 1)))
+    table = [[right[g, 0].sum(), (1 - right[g, 0]).sum()] for g in (focal, ~focal)]
+    chi = chi2_contingency(table, correction=False).statistic
+    assert found.statistic[0] == pytest.approx(chi * 199 / 200)
+    (a, b), (c, d) = table
+    assert found.log_odds_ratio[0] == pytest.approx(np.log(a * d / (b * c)))
+    assert found.standard_error[0] == pytest.approx(np.sqrt(1 / a + 1 / b + 1 / c + 1 / d))
+
+
+def test_the_statistic_of_an_item_is_near_that_of_calibrating_everything_anew() -> None:
+    responses, groups = drawn((500, 300), 15, harder=0.5, seed=2)
+    patterns = Patterns(responses.values, None, (np.array(groups) == "new").astype(np.int8))
+    start, nobody = Items(np.ones(15), np.zeros(15)), np.zeros(15, dtype=bool)
+    shared = calibrated(patterns, nobody, start, Population(0.0, 1.0))
+    found = ratios(shared)
+    assert shared.population.mean == pytest.approx(-1.0, abs=0.3)
+    for item in (0, 4, 9):
+        split = nobody.copy()
+        split[item] = True
+        own = calibrated(patterns, split, start, Population(0.0, 1.0))
+        exact = 2 * (log_likelihood(own) - log_likelihood(shared))
+        assert found.statistic[item] == pytest.approx(exact, rel=0.15, abs=0.3)
+
+
+def log_likelihood(found: object) -> float:
+    from irtkit.quadrature import engine_of
+
+    engine = engine_of(found.patterns, with_guessing=False)  # type: ignore[attr-defined]
+    sums = engine.sums(found.items, found.grid, exact=True)  # type: ignore[attr-defined]
+    return float(np.sum(sums.log_marginal))
+
+
+def test_near_copies_are_counted_as_what_they_are() -> None:
+    p, raw = [], []
+    for seed in range(4):
+        responses, groups = drawn((30, 30), 60, shift=0.0, seed=seed)
+        copies = np.repeat(responses.values, 5, axis=0)
+        flips = np.random.default_rng(seed).random(copies.shape) < 0.05
+        crowd = irtkit.ResponseMatrix(np.where(flips, 1 - copies, copies))
+        with pytest.warns(UserWarning, match="divided by .* their design effect"):
+            found = irtkit.differential_functioning(crowd, np.repeat(groups, 5))
+        p.append(found["p_value"])
+        patterns = Patterns(crowd.values, None, np.zeros(len(copies), np.int8))
+        matching = mantel_haenszel.Matching(patterns, np.repeat(groups, 5) == "new")
+        raw.append(matching.compared(np.ones(60, dtype=bool)).statistic > 3.841)
+    assert np.mean(np.concatenate(raw)) > 0.2
+    assert np.mean(np.concatenate(p) < 0.05) < 0.1
+
+
+def test_copies_that_are_one_small_group_weigh_more_than_among_all() -> None:
+    responses, _ = drawn((120, 3), 100, shift=0.0)
+    values = responses.values
+    crowd = np.concatenate([values[:120], np.repeat(values[120:], 8, axis=0)])
+    patterns = Patterns(crowd, None, np.zeros(144, np.int8))
+    with pytest.warns(UserWarning, match="answer like about"):
+        copies = functioning._design_effect(patterns, np.arange(144) >= 120)
+    with pytest.warns(UserWarning, match="answer like about"):
+        mixed = functioning._design_effect(patterns, np.arange(144) % 2 == 1)
+    assert copies > 1.3 * mixed
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_given_anchors_are_not_tested(method: functioning.DifferentialMethod) -> None:
+    responses, groups = drawn(harder=1.2, which=slice(0, 15), seed=4)
+    anchors = responses.items[20:]
+    found = irtkit.differential_functioning(responses, groups, method, anchors=anchors)
+    assert (found.loc[[*anchors], "status"] == "anchor").all()
+    assert found.loc[[*anchors], "p_value"].isna().all()
+    assert (found["harder_for"][:15] == "new").mean() > 0.8
+    assert (found["harder_for"][15:20] != "").sum() <= 1
+
+
+def test_too_many_items_that_differ_are_warned_of() -> None:
+    responses, groups = drawn((1000, 1000), 12, harder=1.5, which=slice(0, 7), seed=1)
+    with pytest.warns(UserWarning, match="too many to tell which"):
+        irtkit.differential_functioning(responses, groups)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_items_all_alike_have_no_p_value_and_trials_count_by_share(
+    method: functioning.DifferentialMethod,
+) -> None:
+    responses, groups = drawn((60, 60), seed=6)
+    right = responses.values.astype(int).copy()
+    right[:, 5] = 1
+    twice = irtkit.ResponseMatrix.from_counts(2 * right, np.full(right.shape, 2))
+    found = irtkit.differential_functioning(twice, groups, method)
+    assert found["status"].iloc[5] == "no variance"
+    assert np.isnan(found["p_value"].iloc[5])
+    once = irtkit.differential_functioning(irtkit.ResponseMatrix(right), groups, method)
+    np.testing.assert_allclose(found["statistic"], once["statistic"], rtol=0.1, atol=0.05)
+
+
+def test_groups_come_from_a_column_and_a_cut() -> None:
+    responses, groups = drawn((50, 50))
+    dates = ["2023-05-01" if group == "old" else "2024-06-01" for group in groups]
+    table = pd.DataFrame({"date": dates, "family": groups}, index=responses.respondents)
+    known = responses.with_tables(respondent_table=table)
+    by_date = irtkit.differential_functioning(known, "date", cut="2024-01-01")
+    by_family = irtkit.differential_functioning(known, "family", reference="old")
+    assert by_date.attrs == {"reference": "before 2024-01-01", "focal": "from 2024-01-01 on"}
+    np.testing.assert_array_equal(by_date["statistic"], by_family["statistic"])
+    fitted = irtkit.fit(responses, standard_errors=False)
+    by_result = irtkit.differential_functioning(fitted, groups, reference="old")
+    pd.testing.assert_frame_equal(by_result, by_family)
+
+
+def test_one_group_is_set_beside_all_others() -> None:
+    responses, _ = drawn((60, 60))
+    groups = ["a"] * 40 + ["b"] * 40 + ["c"] * 39 + [None]
+    with pytest.raises(ValueError, match="are 3: a, b, c; focal= names"):
+        irtkit.differential_functioning(responses, groups)
+    found = irtkit.differential_functioning(responses, groups, focal="b")
+    assert found.attrs == {"reference": "all others", "focal": "b"}
+    assert found["n_reference"].iloc[0] == 79
+    pair = irtkit.differential_functioning(responses, groups, reference="c", focal="b")
+    assert pair["n_reference"].iloc[0] == 39
+
+
+@pytest.mark.parametrize(
+    ("settings", "rule"),
+    [
+        ({"groups": "family"}, "know no column 'family'"),
+        ({"method": "likelihood"}, "method must be one of"),
+        ({"focal": "newer"}, "focal must be one of the groups"),
+        ({"anchors": ["item-1", "item-99", "item-2"]}, "there is no item item-99"),
+        ({"anchors": ["item-1"]}, "3 items or more"),
+        ({"cut": "2024", "focal": "new"}, "cut makes the two groups itself"),
+        ({"cut": 3}, "must all be dates, or all numbers"),
+        ({"groups": ["old"] * 115 + ["new"] * 5}, "'new' has 5 respondents"),
+        ({"groups": ["old"] * 120}, "must be two, and are 1"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(settings: dict[str, object], rule: str) -> None:
+    responses, groups = drawn((60, 60))
+    with pytest.raises(ValueError, match=rule):
+        irtkit.differential_functioning(responses, **({"groups": groups} | settings))
+
+
+def test_sparse_responses_and_results_without_responses_are_refused() -> None:
+    responses, groups = drawn((60, 60))
+    with pytest.raises(ValueError, match="needs every cell in a table"):
+        irtkit.differential_functioning(responses.to_sparse(), groups)
