@@ -19,7 +19,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from irtkit.files import open_bytes
-from irtkit.io.json_text import companion, json_lines
+from irtkit.io.json_text import companion, entries_of, fields_of, json_lines
 from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, name_of, score_of, text_of
 from irtkit.io.source import HEAD_BYTES
 
@@ -79,7 +79,7 @@ def read(path: Path, known: Known = ()) -> list[Samples]:
             )
         return read(samples_beside, known)
     name = path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(_SUFFIX)
-    aggregate = companion(path.with_name(f"{name}.json"))
+    aggregate = fields_of(companion(path.with_name(f"{name}.json")))
     filters = _filters(aggregate)
     found: dict[tuple[str, str, str], Samples] = {}
 
@@ -194,9 +194,9 @@ def _begun(path: Path, record: dict[str, Any], aggregate: dict[str, Any], known:
     if written is None and isinstance(run, str):
         written = run.rsplit("/", 1)[-1]
     respondent = name_of(record.get("model_id"), "model_id")
-    about = aggregate.get("model_info")
-    fields = about if isinstance(about, dict) and about.get("id") == respondent else {}
-    details = metadata_of(fields.get("additional_details"))
+    about = fields_of(aggregate.get("model_info"))
+    about = about if about.get("id") == respondent else {}
+    details = metadata_of(about.get("additional_details"))
     return Samples(
         path,
         NAME,
@@ -207,7 +207,7 @@ def _begun(path: Path, record: dict[str, Any], aggregate: dict[str, Any], known:
         run=run if isinstance(run, str) and "/" in run else "",
         not_marks=frozenset(chain.from_iterable(_EFFORT.values())),
         default=_CORRECT,
-        about=metadata_of(fields, ("id", "name")) | details,
+        about=metadata_of(about, ("id", "name")) | details,
         known=known,
     )
 
@@ -223,8 +223,7 @@ def _content(record: dict[str, Any]) -> str | None:
 
 
 def _describe(record: dict[str, Any]) -> Item:
-    given = record.get("input")
-    fields = given if isinstance(given, dict) else {}
+    fields = fields_of(record.get("input"))
     metadata = metadata_of(record.get("metadata"), _OF_ANSWERS)
     choices = text_of(fields.get("choices"))
     return Item(
@@ -237,13 +236,11 @@ def _describe(record: dict[str, Any]) -> Item:
 
 def _filters(aggregate: dict[str, Any]) -> dict[str, str]:
     """Name of the metric of each aggregate result."""
-    results = aggregate.get("evaluation_results")
     names = {}
-    for result in results if isinstance(results, list) else []:
-        config = result.get("metric_config") if isinstance(result, dict) else None
-        if isinstance(config, dict):
-            name = config.get("metric_id") or config.get("metric_name")
-            key = result.get("evaluation_result_id")
-            if isinstance(name, str) and isinstance(key, str):
-                names[key] = name
+    for result in map(fields_of, entries_of(aggregate.get("evaluation_results"))):
+        config = fields_of(result.get("metric_config"))
+        name = config.get("metric_id") or config.get("metric_name")
+        key = result.get("evaluation_result_id")
+        if isinstance(name, str) and isinstance(key, str):
+            names[key] = name
     return names if len(set(names.values())) == len(names) else {}

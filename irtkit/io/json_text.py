@@ -126,13 +126,17 @@ def limited(handle: Any, most: int, what: str) -> bytes:
     return b"".join(pieces)
 
 
-def companion(path: Path) -> dict[str, Any]:
-    """What a file beside a log says of it: an empty record if there is none that can be read."""
-    record = json_companion(path)
-    return record if isinstance(record, dict) else {}
+def fields_of(value: Any) -> dict[str, Any]:
+    """Fields of a JSON object; none of anything else."""
+    return value if isinstance(value, dict) else {}
 
 
-def json_companion(path: Path) -> Any:
+def entries_of(value: Any) -> list[Any]:
+    """Entries of a JSON array; none of anything else."""
+    return value if isinstance(value, list) else []
+
+
+def companion(path: Path) -> Any:
     """What a file beside a log holds: None if there is none that can be read."""
     try:
         return _companion(path, path.stat().st_mtime_ns)
