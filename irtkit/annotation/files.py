@@ -26,7 +26,7 @@ from reprlib import repr as short
 from typing import TYPE_CHECKING, Any
 
 from irtkit.annotation.annotations import Annotation, annotation_at, check_names, sample_name
-from irtkit.files import open_bytes
+from irtkit.files import head_of
 from irtkit.io.json_text import json_document
 from irtkit.io.text import naming, records
 
@@ -73,7 +73,8 @@ def read_annotations(path: str | os.PathLike[str]) -> dict[str, list[Annotation]
     file = Path(path)
     found: dict[str, list[Annotation]] = {}
     with naming(file):
-        for place, record in _json_records(file) if _is_json(file) else _csv_records(file):
+        is_json = head_of(file).lstrip().startswith((b"[", b"{"))
+        for place, record in _json_records(file) if is_json else _csv_records(file):
             of_sample = found.setdefault(sample_name(record.pop("sample"), place), [])
             if record:
                 of_sample.append(annotation_at(place, **record))
@@ -99,11 +100,6 @@ def read_durations(path: str | os.PathLike[str]) -> dict[str, float]:
                 raise ValueError(f"{place}: the sample {sample!r} occurs twice")
             durations[sample] = _number(row["duration"], f"{place}: duration")
     return durations
-
-
-def _is_json(file: Path) -> bool:
-    with open_bytes(file) as handle:
-        return handle.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in {b"[", b"{"}
 
 
 def _csv_records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -18,10 +18,9 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from irtkit.files import open_bytes
+from irtkit.files import head_of
 from irtkit.io.json_text import companion, entries_of, fields_of, json_lines
 from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, name_of, score_of, text_of
-from irtkit.io.source import HEAD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -61,8 +60,7 @@ def _samples_beside(path: Path) -> Path | None:
 def _is_summary(path: Path) -> bool:
     """Whether the file begins as a summary does, of which there are more than of samples."""
     try:
-        with open_bytes(path) as handle:
-            head = handle.read(HEAD_BYTES)
+        head = head_of(path)
     except (OSError, EOFError, ValueError):
         return False
     return recognise(path, head) and b'"sample_id"' not in head

@@ -17,6 +17,7 @@ import zlib
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from irtkit.files import head_of
 from irtkit.io.json_text import (
     MOST_BYTES,
     entries_of,
@@ -66,9 +67,7 @@ def is_companion(path: Path) -> bool:
 
 def read(path: Path, known: Known = ()) -> list[Samples]:
     """Read one log."""
-    with path.open("rb") as handle:
-        zipped = handle.read(len(_ZIP)) == _ZIP
-    if zipped:
+    if head_of(path).startswith(_ZIP):
         header, summaries = _unzipped(path)
     else:
         header = json_document(path)

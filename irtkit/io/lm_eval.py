@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from irtkit.files import head_of
 from irtkit.io.json_text import companion, entries_of, fields_of, json_document, json_lines
 from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, name_of, score_of, text_of
 
@@ -101,11 +102,7 @@ def _filters(run: _Run) -> dict[str, str]:
 
 
 def _records(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
-    from irtkit.files import open_bytes
-
-    with open_bytes(path) as handle:
-        array = handle.read(1) == b"["
-    if not array:
+    if not head_of(path).lstrip().startswith(b"["):
         yield from json_lines(path)
         return
     for number, record in enumerate(json_document(path), start=1):

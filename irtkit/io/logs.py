@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.files import open_bytes
+from irtkit.files import head_of
 from irtkit.io import (
     evalplus,
     every_eval_ever,
@@ -25,7 +25,6 @@ from irtkit.io import (
     swe_bench,
 )
 from irtkit.io.samples import scores_of
-from irtkit.io.source import HEAD_BYTES
 from irtkit.io.text import naming
 
 if TYPE_CHECKING:
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.io.samples import Item, Known, Samples
-
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class LogFormat(NamedTuple):
@@ -214,9 +211,3 @@ def log_format_of(file: Path) -> str | None:
     except (OSError, EOFError, ValueError):
         return None
     return log_format(file, head) if head.strip() else None
-
-
-def head_of(file: Path) -> bytes:
-    """How a file begins, decompressed and without a byte order mark."""
-    with open_bytes(file) as handle:
-        return handle.read(HEAD_BYTES).removeprefix(BYTE_ORDER_MARK)

@@ -23,6 +23,7 @@ import numpy as np
 
 from irtkit.advice import SHARES
 from irtkit.checks import first_names
+from irtkit.files import head_of
 from irtkit.io import log_matrix, logs, reading
 from irtkit.printed import printable
 
@@ -194,7 +195,7 @@ def _typed(value: str | float | list[str]) -> str:
 
 
 def _is_log(path: Path) -> bool:
-    return logs.log_format(path, logs.head_of(path)) is not None
+    return logs.log_format(path, head_of(path)) is not None
 
 
 def _tried(seen: Overview, matrix: Callable[..., ResponseMatrix]) -> Overview:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeGuard
 
 from irtkit.checks import first_names
+from irtkit.files import head_of
 from irtkit.io import delimited, log_matrix, logs, parquet, py_irt
 from irtkit.io.memory import responses_of
 from irtkit.io.merging import merge_responses
@@ -377,7 +378,7 @@ def _format_name(source: Source, requested: str | None) -> str:
 
 
 def _head(file: Path) -> bytes:
-    head = logs.head_of(file)
+    head = head_of(file)
     if not head.strip():
         raise ValueError("the file is empty")
     return head

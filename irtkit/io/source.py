@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     Choice = str | Sequence[str] | None
     """One name, or several in the order of preference."""
 
-HEAD_BYTES = 4096
-
 
 @dataclass(frozen=True)
 class Source:
