@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from irtkit.advice import what_to_type
 from irtkit.checks import as_number, check_unique, first_names
-from irtkit.codes import INVALID, MISSING, evenly, invalid_response, response_codes
+from irtkit.codes import MISSING, codes_of_rows
 from irtkit.long_table import refuse_repeats
 from irtkit.marking import Marking
 from irtkit.responses import ResponseMatrix
@@ -52,6 +51,8 @@ def matrix_of(
     sparse: bool = False,
 ) -> ResponseMatrix:
     """Response matrix of logs; `irtkit.read_responses` says what the settings mean."""
+    import pandas as pd
+
     check_repeats(repeats)
     if errors not in {None, "missing"}:
         raise ValueError(f"errors must be 'missing' or None, got {errors!r:.80}")
@@ -83,7 +84,12 @@ def matrix_of(
     check_unique("tasks and items must make unique labels", labels)
     names = (tuple(rows), labels)
     cells = np.concatenate(of_rows) * len(labels) + np.concatenate(of_columns)
-    codes = _codes(cells, np.concatenate(scores), names, threshold)
+
+    def place(k: int) -> tuple[str, str]:
+        row, column = divmod(int(cells[k]), len(labels))
+        return names[0][row], labels[column]
+
+    codes = codes_of_rows(pd.Series(np.concatenate(scores)), place, Marking.of(threshold))
     if repeats == "error":
         refuse_repeats(cells[codes != MISSING], *names)
         cells, codes = cells[codes != MISSING], codes[codes != MISSING]
@@ -96,23 +102,6 @@ def matrix_of(
         _respondent_table(readings),
         _metrics(readings, rows, columns, labels),
     )
-
-
-def _codes(
-    cells: NDArray[np.int64],
-    scores: NDArray[np.float64],
-    names: tuple[tuple[str, ...], tuple[str, ...]],
-    threshold: float | None,
-) -> NDArray[np.int8]:
-    marking = Marking.of(threshold)
-    codes = response_codes(scores, marking)
-    invalid = np.flatnonzero(codes == INVALID)
-    if invalid.size:
-        row, column = divmod(int(cells[invalid[0]]), len(names[1]))
-        where = names[0][row], names[1][column]
-        advice = what_to_type(scores[evenly(invalid)], marking)
-        raise invalid_response(where, scores[invalid[0]], invalid.size - 1, marking, advice)
-    return codes
 
 
 def readings_of(logs: Logs, repeats: Repeats) -> list[Reading]:
@@ -220,6 +209,14 @@ def _by_run(readings: list[Reading]) -> dict[tuple[str, str], list[Reading]]:
     return found
 
 
+def by_kind(readings: Iterable[Reading]) -> dict[tuple[str, str], list[Samples]]:
+    """Samples by format and task."""
+    found: dict[tuple[str, str], list[Samples]] = {}
+    for reading in readings:
+        found.setdefault(reading.kind, []).append(reading.samples)
+    return found
+
+
 def _written(reading: Reading) -> str:
     return reading.samples.written
 
@@ -280,9 +277,7 @@ def chosen_measures(
     readings: list[Reading], metric: Choice, by: Choice, threshold: float | None
 ) -> dict[tuple[str, str], Measure]:
     """Measure by format and task; the error where several may be meant lists them."""
-    tasks: dict[tuple[str, str], list[Samples]] = {}
-    for reading in readings:
-        tasks.setdefault(reading.kind, []).append(reading.samples)
+    tasks = by_kind(readings)
     everything = {one for each in tasks.values() for one in measures_of(each)}
     _refuse_unknown("metric", metric, {one.metric for one in everything})
     _refuse_unknown("filter", by, {one.filter for one in everything})
@@ -292,7 +287,7 @@ def chosen_measures(
         common = measures_of(samples)
         if not common:
             raise ValueError(f"task {task!r}: the logs of its systems have no metric in common")
-        name = _metric(task, samples, common, metric, threshold)
+        name = _metric(task, samples, metric, threshold)
         chosen[kind] = _filtered(task, [one for one in common if one.metric == name], by)
     return chosen
 
@@ -303,24 +298,25 @@ def measures_of(samples: Iterable[Samples]) -> list[Measure]:
     return [one for one in first.scores if all(one in other.scores for other in others)]
 
 
-def _metric(
-    task: str,
-    samples: list[Samples],
-    common: list[Measure],
-    metric: Choice,
-    threshold: float | None,
-) -> str:
-    known = list(dict.fromkeys(one.metric for one in common))
+def marks_of(samples: list[Samples]) -> list[Measure]:
+    """Those of the measures that all have which are marks."""
+    unmarked = {measure for one in samples for measure in one.not_marks}
+    return [one for one in measures_of(samples) if one not in unmarked]
+
+
+def default_of(samples: list[Samples]) -> str | None:
+    """The metric that the format says is right or wrong, where it says the same of all."""
+    defaults = {one.default for one in samples}
+    return defaults.pop() if len(defaults) == 1 else None
+
+
+def _metric(task: str, samples: list[Samples], metric: Choice, threshold: float | None) -> str:
+    known = list(dict.fromkeys(one.metric for one in measures_of(samples)))
     for name in _listed(metric):
         if name in known:
             return name
-    marks = list(
-        dict.fromkeys(
-            one.metric for one in common if not any(one in each.not_marks for each in samples)
-        )
-    )
-    defaults = {each.default for each in samples}
-    default = defaults.pop() if len(defaults) == 1 else None
+    marks = list(dict.fromkeys(one.metric for one in marks_of(samples)))
+    default = default_of(samples)
     if default in marks:
         others = [name for name in marks if name != default]
         if threshold is None or not others:
@@ -470,10 +466,7 @@ def _metrics(
     metrics: dict[str, int] = {}
     number = np.min_scalar_type(-len(labels) - 1)
     parts, of = [], []
-    runs: dict[tuple[str, str], list[Reading]] = {}
-    for reading in readings:
-        runs.setdefault(reading.run, []).append(reading)
-    for (respondent, _), run in runs.items():
+    for (respondent, _), run in _by_run(readings).items():
         found: dict[str, list[tuple[Any, Any]]] = {}
         for reading in run:
             for measure, (positions, values) in reading.samples.scores.items():

@@ -150,9 +150,7 @@ def overview(path: str | os.PathLike[str]) -> Overview:
             log_matrix.newest(readings)
     samples = [one.samples for one in found.readings]
     formats = Counter(f"{one.format} ({one.version})" for one in samples)
-    by_task: dict[tuple[str, str], list[Samples]] = {}
-    for one in readings:
-        by_task.setdefault(one.kind, []).append(one.samples)
+    by_task = log_matrix.by_kind(readings)
     tasks = {f"{task} ({form})": _of_task(each) for (form, task), each in by_task.items()}
     settings = _choices(by_task)
     notes = [str(one.message) for one in caught]
@@ -228,10 +226,8 @@ def _advised(problems: Iterable[str]) -> dict[str, Any]:
 
 def _of_task(samples: list[Samples]) -> list[str]:
     systems = list(dict.fromkeys(one.respondent for one in samples))
-    measures = log_matrix.measures_of(samples)
-    unmarked = {measure for one in samples for measure in one.not_marks}
-    marks = [str(one) for one in measures if one not in unmarked]
-    numbers = [str(one) for one in measures if one in unmarked]
+    marks = log_matrix.marks_of(samples)
+    numbers = [one for one in log_matrix.measures_of(samples) if one not in marks]
     n_samples = sum(one.n_samples for one in samples)
     sentences = [
         f"systems ({len(systems)}): {first_names(systems, shown=_SHOWN)}",
@@ -253,13 +249,11 @@ def _choices(by_task: dict[tuple[str, str], list[Samples]]) -> dict[str, Any]:
     metrics: list[str] = []
     filters: list[str] = []
     for samples in by_task.values():
-        unmarked = {measure for one in samples for measure in one.not_marks}
-        marks = [one for one in log_matrix.measures_of(samples) if one not in unmarked]
+        marks = log_matrix.marks_of(samples)
         if not marks:
             continue
         names = {one.metric for one in marks}
-        defaults = {one.default for one in samples}
-        default = defaults.pop() if len(defaults) == 1 else None
+        default = log_matrix.default_of(samples)
         doubtful = any(one.doubt for one in samples)
         chosen = next((name for name in metrics if name in names), None)
         if chosen is None:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeGuard
 
 from irtkit.checks import first_names
-from irtkit.files import head_of
 from irtkit.io import delimited, log_matrix, logs, parquet, py_irt
 from irtkit.io.memory import responses_of
 from irtkit.io.merging import merge_responses
@@ -191,44 +190,37 @@ def read_responses(
     array([[ 1,  0],
            [-1,  1]], dtype=int8)
     """
-    shape = format if format in _SHAPES else None
-    columns = (respondent, item, response)
-    settings: dict[str, Any] = {
-        "shape": shape,
-        "columns": columns,
-        "threshold": threshold,
-        "repeats": repeats,
-        "sparse": sparse,
-        "metric": metric,
-        "filter": filter,
-        "errors": errors,
-        "right": right,
-        "wrong": wrong,
-        "ignore": ignore,
-        "keep": keep,
-    }
+    check_repeats(repeats)
+    source = Source(
+        Path(),
+        shape=format if format in _SHAPES else None,
+        columns=(respondent, item, response),
+        threshold=threshold,
+        repeats=repeats,
+        sparse=sparse,
+        metric=metric,
+        filter=filter,
+        errors=errors,
+        right=right,
+        wrong=wrong,
+        ignore=ignore,
+        keep=keep,
+    )
     if _are_paths(path):
-        check_repeats(repeats)
-        source = Source(Path(), b"", **settings)
         files = sorted({file for one in path for file in logs.files_of(_existing(one))})
         return _understood(_of_files(files, source, format), f"{len(path)} paths", source)
     if not isinstance(path, str | os.PathLike):
-        check_repeats(repeats)
-        source = Source(Path(), b"", **settings)
         source.refuse_log_settings()
         if format not in {None, *_SHAPES}:
             raise ValueError(f"format must be wide or long for data in memory; got {format!r}")
         return _understood(*responses_of(path, source), source)
     file = Path(path).expanduser()
     if file.is_dir() or logs.is_pattern(os.fspath(file)):
-        source = Source(file, b"", **settings)
         files = logs.files_of(file)
         with naming(file):
-            check_repeats(repeats)
             return _understood(_of_files(files, source, format), f"files in {path}", source)
     with naming(file):
-        check_repeats(repeats)
-        source = Source(file, _head(file), **settings)
+        source = replace(source, path=file)
         name = _format_name(source, format)
         responses = with_side_tables(FORMATS[name].read(source), file)
         return _understood(responses, f"{file.name} ({name})", source)
@@ -264,12 +256,8 @@ def _understood(responses: ResponseMatrix, what: str, source: Source) -> Respons
         successes = responses.observed.successes if responses.is_sparse else responses.successes
         if not successes.max():
             raise ValueError(f"no response is right: right={source.right!r} occurs nowhere")
-    _LOGGER.info(
-        "%s respondents × %s items from %s",
-        f"{responses.n_respondents:,}",
-        f"{responses.n_items:,}",
-        what,
-    )
+    size = f"{responses.n_respondents:,} respondents × {responses.n_items:,} items"
+    _LOGGER.info("%s from %s", size, what)
     return responses
 
 
@@ -277,7 +265,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
     """Name of the format of a file, as its content says."""
     file = Path(path)
     with naming(file):
-        return _format_name(Source(file, _head(file)), None)
+        return _format_name(Source(file), None)
 
 
 def holds_logs(path: str | os.PathLike[str]) -> bool:
@@ -317,9 +305,7 @@ def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMa
     parts = []
     for file in tables:
         with naming(file):
-            one = replace(
-                source, path=file, head=_head(file), repeats=repeats_of_part(file, source.repeats)
-            )
+            one = replace(source, path=file, repeats=repeats_of_part(file, source.repeats))
             parts.append((one, _format_name(one, None)))
     if not any(map(side_tables, tables)):
         long = _long_tables(parts)
@@ -355,6 +341,8 @@ def _blocks(table: LongTable, file: Path) -> Iterator[tuple[Sequence[Any], int]]
 
 def _format_name(source: Source, requested: str | None) -> str:
     known = ", ".join(FORMATS)
+    if not source.head.strip():
+        raise ValueError("the file is empty")
     if requested is None:
         recognised = (name for name, kind in FORMATS.items() if kind.recognises(source))
         name = next(recognised, None)
@@ -375,13 +363,6 @@ def _format_name(source: Source, requested: str | None) -> str:
     if name not in {"long", "parquet"} or source.shape == "wide":
         source.refuse_long_settings(requested or name)
     return name
-
-
-def _head(file: Path) -> bytes:
-    head = head_of(file)
-    if not head.strip():
-        raise ValueError("the file is empty")
-    return head
 
 
 READING = tuple(read_responses.__kwdefaults__ or ())

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from irtkit.columns import is_long, other_columns
+from irtkit.files import head_of
 from irtkit.io.text import layout
 from irtkit.marking import Marking
 from irtkit.responses import ResponseMatrix
@@ -28,8 +29,6 @@ class Source:
     """A file of responses, not yet read."""
 
     path: Path
-    head: bytes
-    """How the file begins, decompressed and without a byte order mark: enough to recognise it."""
     shape: str | None = None
     """The shape of a table where the caller named one: "wide", "long" or None."""
     columns: Roles = (None, None, None)
@@ -47,6 +46,11 @@ class Source:
     """Columns of a table that the caller leaves out."""
     keep: Columns | None = None
     """Columns of a wide table that are its items, if others are not."""
+
+    @cached_property
+    def head(self) -> bytes:
+        """How the file begins, see `head_of`."""
+        return head_of(self.path)
 
     @cached_property
     def layout(self) -> tuple[str, list[str]]:
