@@ -43,7 +43,7 @@ from irtkit.scatter import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -118,7 +118,7 @@ def read_long(
         names = rows.names()
         shape = len(names[0]), len(names[1])
         try:
-            cells, n_seen = (scatter_observed if sparse else _scatter_all)(rows, shape, repeats)
+            cells, n_seen = scatter(rows, shape, repeats, sparse=sparse)
         except MemoryError:
             if sparse:
                 raise
@@ -129,20 +129,23 @@ def read_long(
             )
             sparse = True
             cells, n_seen = scatter_observed(rows, shape, repeats)
-        if repeats == "error" and n_seen < rows.n:
+        if repeats == "error" and n_seen is not None and n_seen < rows.n:
             if sparse:
                 refuse_repeats(np.concatenate([cells_of(block, shape) for block in rows]), *names)
             raise _repeated(*first_repeat(rows, shape), rows.n - n_seen, names)
     return cells, names
 
 
-def _scatter_all(
-    rows: _Rows, shape: tuple[int, int], repeats: str
-) -> tuple[NDArray[np.int8] | CountTables, int]:
+def scatter(
+    blocks: Iterable[Block], shape: tuple[int, int], repeats: str, *, sparse: bool
+) -> tuple[NDArray[np.int8] | CountTables | Observed, int | None]:
+    """Cells of the rows, and how many cells occur in them where that is to be known."""
+    if sparse:
+        return scatter_observed(blocks, shape, repeats)
     if repeats in {"error", "first", "last"}:
-        return scatter_values(rows, shape, repeats)
-    counts = scatter_counts(rows, shape)
-    return (counts if repeats == "count" else values_of_counts(counts, repeats)), rows.n
+        return scatter_values(blocks, shape, repeats)
+    counts = scatter_counts(blocks, shape)
+    return (counts if repeats == "count" else values_of_counts(counts, repeats)), None
 
 
 def refuse_repeats(

@@ -18,18 +18,11 @@ import numpy as np
 from irtkit.checks import check_unique
 from irtkit.codes import MISSING, refuse_invalid, response_codes
 from irtkit.frames import as_frame, as_table, read_wide, with_index
-from irtkit.labels import label_numbers, matrix_names
-from irtkit.long_table import COUNT, long_table_of, read_long
+from irtkit.labels import matrix_names
+from irtkit.long_table import COUNT, long_table_of, read_long, scatter
 from irtkit.marking import Marking
 from irtkit.observed import Observed
-from irtkit.trials import (
-    CountTables,
-    check_repeats,
-    checked_counts,
-    count_rows,
-    count_tables,
-    one_of_repeats,
-)
+from irtkit.trials import CountTables, check_repeats, checked_counts
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -326,23 +319,17 @@ class ResponseMatrix:
 
     @classmethod
     def of_wide(cls, codes: NDArray[np.int8], names: Names, *, repeats: Repeats = "error") -> Self:
-        """Response matrix of a wide table that is known to be valid: `from_frame` without it.
+        """Response matrix of a wide table that is known to be valid, see `from_frame`.
 
-        Parameters
-        ----------
-        codes
-            Shape (n_rows, n_items): 1, 0 or −1 (missing).
-        names
-            Labels of rows, several of which may be of one respondent, and of items.
-        repeats
-            As for `from_frame`.
+        Several rows, codes of shape (n_rows, n_items), may be of one respondent.
         """
         if repeats == "error" or len(set(names[0])) == len(names[0]):
             check_unique("respondent labels must be unique", names[0], COUNT)
             return cls._of(codes, names)
-        rows, respondents = label_numbers(names[0], "respondent")
+        number = {label: k for k, label in enumerate(dict.fromkeys(names[0]))}
+        rows = np.array([number[label] for label in names[0]], np.int64)
         cells = np.add.outer(rows * len(names[1]), np.arange(len(names[1])))
-        names = respondents, names[1]
+        names = tuple(number), names[1]
         return cls.of_rows(cells.reshape(-1), codes.reshape(-1), names, repeats=repeats)
 
     @classmethod
@@ -398,8 +385,7 @@ class ResponseMatrix:
             If it is no data frame.
         ValueError
             If a column is absent or may be several, a label is missing, a pair occurs twice (unless
-            repeats are
-            counted), or a response is neither right, wrong nor missing.
+            repeats say otherwise), or a response is neither right, wrong nor missing.
 
         Examples
         --------
@@ -430,17 +416,7 @@ class ResponseMatrix:
         repeats: Repeats = "error",
         sparse: bool = False,
     ) -> Self:
-        """Response matrix of long tables that are read block by block, one below the other.
-
-        Parameters
-        ----------
-        tables
-            At least one; each can be read several times.
-        marking
-            What counts as right and what as wrong.
-        repeats, sparse
-            As for `from_long`.
-        """
+        """Response matrix of long tables, one below the other, see `from_long`."""
         return cls._of(*read_long(tables, marking=marking, repeats=repeats, sparse=sparse))
 
     @classmethod
@@ -453,32 +429,14 @@ class ResponseMatrix:
         repeats: Repeats = "error",
         sparse: bool = False,
     ) -> Self:
-        """Response matrix of rows that are known to be valid: `from_long` without its table.
+        """Response matrix of rows that are known to be valid, see `from_long`.
 
-        Parameters
-        ----------
-        cells
-            Cell of every row, row · n_items + column.
-        codes
-            Response of every row: 1, 0 or −1 (missing).
-        names
-            Labels of respondents and of items.
-        repeats, sparse
-            As for `from_long`; with "error" no cell occurs twice.
+        Each has a cell (row · n_items + column) and a code; with "error" no cell occurs twice.
         """
+        rows, columns = np.divmod(cells, len(names[1]))
         shape = (len(names[0]), len(names[1]))
-        if repeats not in {"error", "count"}:
-            cells, codes = one_of_repeats(cells, codes, repeats)
-        if not (sparse or repeats == "count"):
-            values = np.full(shape, MISSING, dtype=np.int8)
-            values.reshape(-1)[cells] = codes
-            return cls._of(values, names)
-        observed = codes != MISSING
-        if not observed.any():
-            raise ValueError("values holds no response: every cell is missing")
-        counts = count_rows(cells[observed], codes[observed] == 1)
-        kept = Observed.of_cells(*counts, shape) if sparse else count_tables(*counts, shape)
-        return cls._of(kept, names)
+        found, _ = scatter([(rows, columns, codes)], shape, repeats, sparse=sparse)
+        return cls._of(found, names)
 
     @property
     def values(self) -> NDArray[np.int8]:

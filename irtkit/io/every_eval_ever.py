@@ -77,7 +77,7 @@ def read(path: Path, known: Known = ()) -> list[Samples]:
             )
         return read(samples_beside, known)
     name = path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(_SUFFIX)
-    aggregate = fields_of(companion(path.with_name(f"{name}.json")))
+    aggregate = companion(path.with_name(f"{name}.json"))
     filters = _filters(aggregate)
     found: dict[tuple[str, str, str], Samples] = {}
 

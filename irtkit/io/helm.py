@@ -13,7 +13,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from irtkit.io.json_text import companion, entries_of, fields_of, json_document
+from irtkit.io.json_text import companion, entries_of, fields_of, json_companion, json_document
 from irtkit.io.samples import Item, Known, Measure, Samples, name_of, score_of, text_of
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def read(path: Path, known: Known = ()) -> list[Samples]:
     entries = json_document(path)
     if not isinstance(entries, list):
         raise ValueError("the file holds no list of instances")
-    specification = fields_of(companion(path.with_name("run_spec.json")))
+    specification = companion(path.with_name("run_spec.json"))
     model = fields_of(specification.get("adapter_spec")).get("model")
     name = str(specification.get("name") or path.absolute().parent.name)
     task, respondent = _task_and_model(name)
@@ -107,7 +107,7 @@ def _task_and_model(name: str) -> tuple[str, str]:
 def _instances(path: Path) -> dict[str, Item]:
     """What was asked, by instance."""
     found = {}
-    for fields in map(fields_of, entries_of(companion(path))):
+    for fields in map(fields_of, entries_of(json_companion(path))):
         if isinstance(fields.get("id"), str) and fields.get("perturbation") is None:
             found[fields["id"]] = _item(fields)
     return found

@@ -136,7 +136,12 @@ def entries_of(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def companion(path: Path) -> Any:
+def companion(path: Path) -> dict[str, Any]:
+    """What a file beside a log says of it: an empty record if there is none that can be read."""
+    return fields_of(json_companion(path))
+
+
+def json_companion(path: Path) -> Any:
     """What a file beside a log holds: None if there is none that can be read."""
     try:
         return _companion(path, path.stat().st_mtime_ns)

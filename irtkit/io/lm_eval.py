@@ -156,10 +156,10 @@ def _run(path: Path) -> _Run:
     if named is None:
         return _early_run(path)
     task, written = named.groups()
-    results = fields_of(companion(path.with_name(f"results_{written}.json")))
+    results = companion(path.with_name(f"results_{written}.json"))
     if not results:
         others = sorted(path.parent.glob(f"*_{written}.json"))
-        results = fields_of(companion(others[0])) if others else {}
+        results = companion(others[0]) if others else {}
     model = results.get("model_name")
     known = isinstance(model, str) and model.strip()
     respondent = str(model) if known else path.absolute().parent.name.replace("__", "/")
@@ -169,7 +169,7 @@ def _run(path: Path) -> _Run:
 
 def _early_run(path: Path) -> _Run:
     """Respondent and task where the name is another: of the results before 0.4.3, or guessed."""
-    results = fields_of(companion(path.with_name("results.json")))
+    results = companion(path.with_name("results.json"))
     stem = path.name.removesuffix(".gz").rsplit(".", 1)[0]
     tasks = [task for task in fields_of(results.get("configs")) if stem.endswith(f"_{task}")]
     if not tasks:

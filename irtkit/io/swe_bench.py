@@ -23,7 +23,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from irtkit.checks import first_names
-from irtkit.io.json_text import companion, entries_of, fields_of, json_document
+from irtkit.io.json_text import companion, entries_of, json_document
 from irtkit.io.samples import Known, Measure, Samples, name_of, score_of
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _of_submission(path: Path, report: dict[str, Any]) -> _Report:
 @functools.lru_cache(maxsize=4)
 def _instances(submissions: tuple[tuple[Path, int], ...]) -> frozenset[str]:
     """Instances that submissions name; of each its path and when it changed."""
-    lists = chain.from_iterable(fields_of(companion(path)).values() for path, _ in submissions)
+    lists = chain.from_iterable(companion(path).values() for path, _ in submissions)
     names = chain.from_iterable(map(entries_of, lists))
     return frozenset(one for one in names if isinstance(one, str) and one.strip())
 
@@ -157,8 +157,8 @@ def _of_instances(path: Path, report: dict[str, Any]) -> _Report:
             raise ValueError(f"instance {instance!r}: resolved is {record['resolved']!r:.80}")
         missing = score != score or bool(record.get("infra_failure"))  # noqa: PLR0124 - NaN
         found[instance] = None if missing else score
-    summary = companion(path.parent.joinpath(*_SUBMISSION)) if path.name == _DETAILS else None
-    resolved = fields_of(summary).get("resolved")
+    summary = companion(path.parent.joinpath(*_SUBMISSION)) if path.name == _DETAILS else {}
+    resolved = summary.get("resolved")
     if isinstance(resolved, list):
         named = {one for one in resolved if isinstance(one, str)}
         known = {one: bool(score) for one, score in found.items() if score is not None}
