@@ -12,7 +12,6 @@ import numpy as np
 
 from irtkit.codes import INVALID, WrittenCodes
 from irtkit.columns import (
-    find_columns,
     holds_respondents,
     item_columns,
     other_columns,
@@ -94,8 +93,7 @@ def read_long(source: Source) -> ResponseMatrix:
 def long_table(source: Source) -> LongTable:
     """Three columns of a table with a row per response."""
     separator, header = source.layout
-    header = [header[k] for k in other_columns(header, source.ignore)]
-    names = [header[position] for position in find_columns(header, *source.columns)]
+    names = source.long_columns(header)
 
     def blocks() -> Iterator[tuple[Sequence[Any], int]]:
         reached = [0]

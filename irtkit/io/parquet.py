@@ -11,7 +11,6 @@ import contextlib
 import gzip
 from typing import TYPE_CHECKING, Any
 
-from irtkit.columns import find_columns, other_columns
 from irtkit.files import open_bytes
 from irtkit.long_table import BLOCK_ROWS, LongTable
 
@@ -54,8 +53,7 @@ def long_table(source: Source) -> LongTable | None:
         header = schema.names
     if not source.is_long(header):
         return None
-    names = [header[position] for position in other_columns(header, source.ignore)]
-    chosen = [names[position] for position in find_columns(names, *source.columns)]
+    chosen = source.long_columns(header)
     kinds = {name: schema.field(name).type for name in chosen}
     for label in chosen[:2]:
         if types.is_nested(kinds[label]):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from irtkit.columns import is_long, other_columns
+from irtkit.columns import find_columns, is_long, other_columns
 from irtkit.files import head_of
 from irtkit.io.text import layout
 from irtkit.marking import Marking
@@ -67,6 +67,11 @@ class Source:
         if self.shape is not None:
             return self.shape == "long"
         return is_long([header[k] for k in other_columns(header, self.ignore)], self.columns)
+
+    def long_columns(self, header: Sequence[str]) -> list[str]:
+        """Respondent, item and response of a long table with this header."""
+        names = [header[k] for k in other_columns(header, self.ignore)]
+        return [names[k] for k in find_columns(names, *self.columns)]
 
     def matrix_of_long(self, *tables: LongTable) -> ResponseMatrix:
         """Response matrix of long tables, one below the other."""

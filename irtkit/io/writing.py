@@ -28,7 +28,7 @@ from irtkit.codes import MISSING
 from irtkit.columns import refuse_repeats
 from irtkit.files import replacing, replacing_text
 from irtkit.io.merging import trials_of
-from irtkit.io.tables import quoted, read_table, write_table
+from irtkit.io.tables import SEPARATORS, form_of, quoted, read_table, write_table
 from irtkit.io.text import guarded
 from irtkit.responses import refuse_sparse
 
@@ -149,11 +149,6 @@ def _tables(responses: ResponseMatrix) -> dict[str, Any]:
     return dict(zip(_SIDES, found, strict=True))
 
 
-def _separator(file: Path) -> str | None:
-    """Separator of a table of text by its name; None of Parquet."""
-    return {"csv": ",", "tsv": "\t"}.get(file.name.lower().removesuffix(".gz").rsplit(".", 1)[-1])
-
-
 def _side(path: Path, kind: str) -> Path:
     return path.with_name(f"{path.name}.{kind}{_SIDES[kind]}")
 
@@ -208,7 +203,7 @@ def _write_long(responses: ResponseMatrix, file: Path) -> None:
     import pyarrow.parquet
 
     rows, columns, codes = _rows(responses)
-    separator = _separator(file)
+    separator = SEPARATORS.get(form_of(file))  # none of Parquet
 
     def labels(numbers: NDArray[np.int64], names: tuple[str, ...]) -> Any:
         words = names if separator is None else tuple(map(guarded, names))
@@ -235,7 +230,7 @@ def _write_wide(responses: ResponseMatrix, file: Path) -> None:
     values = _one_response_a_cell(responses, "wide")
     header = ("respondent", *responses.items)
     refuse_repeats(header)
-    separator, words = str(_separator(file)), np.array(["NA", "0", "1"], dtype=object)
+    separator, words = SEPARATORS[form_of(file)], np.array(["NA", "0", "1"], dtype=object)
     with replacing_text(file) as text:
         text.write(separator.join(map(quoted, header)) + "\n")
         for respondent, row in zip(responses.respondents, values, strict=True):
