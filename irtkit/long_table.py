@@ -30,6 +30,7 @@ from irtkit.codes import (
     response_codes,
 )
 from irtkit.columns import find_columns
+from irtkit.frames import header_of
 from irtkit.labels import label_names
 from irtkit.marking import plain_value
 from irtkit.progress import is_watched, progress_bar
@@ -79,12 +80,9 @@ class LongTable:
     """What a message about a row begins with: the name of the file and a colon."""
 
 
-def long_table_of(table: Any, columns: Roles) -> LongTable:
+def long_table_of(table: Any, columns: Roles | list[str]) -> LongTable:
     """Long table in a frame of pandas or a table of PyArrow, its columns named or recognised."""
-    import pandas as pd
-
-    is_pandas = isinstance(table, pd.DataFrame)
-    header = [*map(str, table.columns if is_pandas else table.column_names)]
+    header = header_of(table)
     positions = find_columns(header, *columns)
     names = header[positions[0]], header[positions[1]]
     n = len(table)
@@ -100,7 +98,7 @@ def long_table_of(table: Any, columns: Roles) -> LongTable:
             done += batch.num_rows
             yield batch.columns, done
 
-    return LongTable(names, of_pandas if is_pandas else of_arrow, n)
+    return LongTable(names, of_pandas if hasattr(table, "iloc") else of_arrow, n)
 
 
 def read_long(

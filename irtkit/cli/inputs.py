@@ -14,7 +14,7 @@ import click
 from irtkit.calibration import fit
 from irtkit.calibration.variational.options import Variational
 from irtkit.io import read_responses
-from irtkit.io.metric_files import as_metrics, is_file
+from irtkit.io.metric_files import is_file, read_metrics
 from irtkit.io.text import naming, records
 from irtkit.irf import MODELS
 from irtkit.metrics import quality_of
@@ -243,7 +243,7 @@ def _quality(responses: ResponseMatrix, options: dict[str, Any]) -> QualityStand
     """Score of the items by a file of metrics, or by names with commas between."""
     metrics, higher = options.get("metrics"), options.get("higher_is_better")
     if metrics is not None:
-        metrics = as_metrics(metrics) if is_file(metrics) else metrics.split(",")
+        metrics = read_metrics(metrics) if is_file(metrics) else metrics.split(",")
     if higher is not None:
         higher = [] if higher in {"", "none"} else higher.split(",")
     return quality_of(responses, metrics, higher)

@@ -79,13 +79,9 @@ def json_lines(path: Path, *, unique: bool = False) -> Iterator[tuple[int, dict[
 
 
 def text_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Number and text of every line, in UTF-8."""
+    """Number and text of every line; what is not UTF-8 is named as `irtkit.io.text.naming` does."""
     for number, line in _lines(path):
-        try:
-            yield number, line.decode().removeprefix(_BYTE_ORDER_MARK)
-        except UnicodeDecodeError as error:
-            byte = line[error.start]
-            raise ValueError(f"line {number} is not UTF-8 text (byte 0x{byte:02x})") from error
+        yield number, line.decode().removeprefix(_BYTE_ORDER_MARK)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:

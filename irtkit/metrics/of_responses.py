@@ -9,7 +9,7 @@ import numpy as np
 
 from irtkit.checks import did_you_mean, first_names
 from irtkit.columns import find_labels
-from irtkit.frames import as_frame, with_index
+from irtkit.frames import as_frame, header_of, with_index
 from irtkit.metrics.quality_standard import QualityStandard, quality_standard
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def metric_table(metrics: Any, responses: ResponseMatrix | None) -> Any:
         ) from error
     if frame.index.nlevels == 2:
         return frame
-    header = [*map(str, frame.columns)]
+    header = header_of(frame)
     positions = find_labels(header)
     for role, position in zip(("respondent", "item"), positions, strict=True):
         header[position] = role
