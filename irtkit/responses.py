@@ -163,6 +163,9 @@ class ResponseMatrix:
     ) -> Self:
         """Response matrix of repeated trials: how often each respondent got each item right.
 
+        If no cell has more than one trial this is the matrix of right and wrong answers, in every
+        respect. Otherwise `successes` and `trials` hold the responses, and `values` raises.
+
         Parameters
         ----------
         successes, trials
@@ -172,13 +175,6 @@ class ResponseMatrix:
             order.
         respondents, items, synthetic
             As for the class itself; labels are by default those of the DataFrames.
-
-        Returns
-        -------
-        ResponseMatrix
-            If no cell has more than one trial this is the matrix of right and wrong answers, in
-            every respect. Otherwise `successes` and `trials` hold the responses, and `values`
-            raises.
 
         Raises
         ------
@@ -223,21 +219,8 @@ class ResponseMatrix:
     ) -> Self:
         """Sparse response matrix from two sparse arrays, the inverse of `observed`.
 
-        Parameters
-        ----------
-        successes, trials
-            Arrays or matrices of `scipy.sparse` of shape (n_respondents, n_items) that hold whole
-            numbers, 0 ≤ successes ≤ trials. A cell without trials is missing.
-        respondents, items, synthetic
-            As for the class itself.
-
-        Raises
-        ------
-        TypeError
-            If they are not sparse.
-        ValueError
-            If a cell is no count or has more successes than trials, if shapes or labels disagree,
-            or if there is no trial at all.
+        Arguments and errors are those of `from_counts`, but the tables are arrays or matrices of
+        `scipy.sparse` (a TypeError if not), in which a cell without trials is missing.
 
         Examples
         --------
@@ -277,13 +260,11 @@ class ResponseMatrix:
             numbers, ``respondent-1`` and so on.
         threshold, right, wrong
             As for the class itself.
-        ignore
-            Columns to leave out: one name, or several.
-        keep
-            Columns that are items, if others are not.
+        ignore, keep
+            Columns to leave out, and columns that are items, if others are not: one name, or
+            several.
         repeats
-            What several rows of the same respondent are: an "error" (default), or repeated trials
-            to "count", see `from_counts`.
+            What several rows of the same respondent are, see `from_long`.
 
         Raises
         ------
@@ -353,7 +334,7 @@ class ResponseMatrix:
         frame
             A data frame of pandas, polars, PyArrow or another library that narwhals knows, with
             one row per respondent × item, or several where trials were repeated; pairs that do not
-            occur are missing.
+            occur are missing. Labels are in the order in which they first occur.
         respondent, item, response
             The columns that hold the labels and the response. By default they are recognised by
             the usual names (model, item_id, correct and the like), as in files.
@@ -373,11 +354,6 @@ class ResponseMatrix:
             `similar_respondents`, ``groups`` and ``predictions`` of `flag_items`, ``mesh`` of
             `fit`, `compare_difficulties` unless ``folds=0``, `write_responses` as a wide table or
             for py-irt, and `FitResult.probability` of all respondents; `to_dense` is the way there.
-
-        Returns
-        -------
-        ResponseMatrix
-            Respondents and items in the order in which they first occur.
 
         Raises
         ------
@@ -511,14 +487,9 @@ class ResponseMatrix:
     ) -> Self:
         """Return the same matrix with what is known of items, respondents and answers.
 
-        Parameters
-        ----------
-        item_table, respondent_table
-            Tables with the labels as index; rows of other labels are left out, labels without a
-            row get an empty one. None leaves a table out.
-        metrics
-            Further numbers of the answers, with the columns respondent, item, metric and value;
-            rows of other labels are left out.
+        The first two are tables with the labels as index, of which labels without a row get an
+        empty one; metrics have the columns respondent, item, metric and value. Rows of other labels
+        are left out, and so is a table that is None.
 
         Examples
         --------
@@ -540,9 +511,7 @@ class ResponseMatrix:
     def _as(self, cells: Cells) -> Self:
         """Return the same matrix with its cells kept in another way."""
         copy = self._of(cells, (self.respondents, self.items), self.synthetic)
-        copy.item_table, copy.respondent_table = self.item_table, self.respondent_table
-        copy.metrics = self.metrics
-        return copy
+        return copy.with_tables(self.item_table, self.respondent_table, self.metrics)
 
     @property
     def is_sparse(self) -> bool:

@@ -58,7 +58,7 @@ def matrix_of(
         raise ValueError(f"errors must be 'missing' or None, got {errors!r:.80}")
     warn_of_skipped(logs)
     readings = readings_of(logs, repeats)
-    _warn_of_unfinished(readings)
+    warn_of_unfinished(readings)
     measures = chosen_measures(readings, metric, filter, threshold)
     contents = _contents(logs, readings)
     rows: dict[str, int] = {}
@@ -253,7 +253,7 @@ def warn_of_skipped(logs: Logs) -> None:
         )
 
 
-def _warn_of_unfinished(readings: list[Reading]) -> None:
+def warn_of_unfinished(readings: list[Reading]) -> None:
     """Say which runs lack samples."""
     lacking = []
     for samples in (reading.samples for reading in readings):
@@ -360,28 +360,25 @@ def _listed(choice: Choice) -> list[str]:
 
 def _contents(logs: Logs, readings: list[Reading]) -> dict[int, str | None]:
     """Content of each item, which must not differ between logs."""
-    found: dict[int, str | None] = {}
-    source: dict[int, Samples] = {}
+    found: dict[int, tuple[str | None, Samples]] = {}
     latest: dict[str, list[str | None]] = {}
     for reading in readings:
         if latest.get(reading.samples.task) is reading.contents:  # as the log before has them
             continue
         latest[reading.samples.task] = reading.contents
         for number, content in zip(reading.numbers.tolist(), reading.contents, strict=True):
-            known = found.setdefault(number, content)
-            if known is content:
-                source.setdefault(number, reading.samples)
-            elif known is None:
-                found[number], source[number] = content, reading.samples
+            known, one = found.setdefault(number, (content, reading.samples))
+            if known is None:
+                found[number] = content, reading.samples
             elif content is not None and known != content:
                 task, item = list(logs.items)[number]
-                one, other = source[number], reading.samples
+                other = reading.samples
                 raise ValueError(
                     f"item {f'{task}/{item}'!r} is not the same in {one.path.name} "
                     f"({one.respondent}) and {other.path.name} ({other.respondent}): their content "
                     "hashes differ, so the task changed between the runs; read them one by one"
                 )
-    return found
+    return {number: content for number, (content, _) in found.items()}
 
 
 def _item_table(labels: tuple[str, ...], described: list[tuple[str, Item]]) -> Any:

@@ -21,26 +21,16 @@ def merge_responses(
 ) -> ResponseMatrix:
     """Put response matrices together: their respondents and items, each once.
 
-    Parameters
-    ----------
-    matrices
-        At least one. The result is sparse if one of them is.
-    repeats
-        What a cell that several of them hold is: an "error" (default), trials to "count", the
-        response of the "first" or "last", or right if the share of right trials is large enough
-        ("mean>=0.5", or any other share).
-
-    Returns
-    -------
-    ResponseMatrix
-        Respondents and items in the order in which they first occur, with their tables and the
-        metrics of their answers; of what several hold, that of the first.
+    They are in the order in which they first occur, with their tables and the metrics of their
+    answers; of what several matrices hold, that of the first. The result is sparse if one of them
+    is.
 
     Raises
     ------
     ValueError
-        If there is no matrix, if a cell is in several and that is an error, or if the first or
-        last of several trials is wanted of a matrix that counts them.
+        If there is no matrix, if a cell is in several and that is an error (``repeats`` are as for
+        `irtkit.ResponseMatrix.from_long`), or if the first or last of several trials is wanted of a
+        matrix that counts them.
 
     Examples
     --------

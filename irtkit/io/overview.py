@@ -144,6 +144,7 @@ def overview(path: str | os.PathLike[str]) -> Overview:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         log_matrix.warn_of_skipped(found)
+        log_matrix.warn_of_unfinished(found.readings)
         readings: list[logs.Reading] = []
         with suppress(ValueError):  # which the matrix meets as well
             readings = log_matrix.fullest(log_matrix.scored(found))
@@ -154,13 +155,6 @@ def overview(path: str | os.PathLike[str]) -> Overview:
     tasks = {f"{task} ({form})": _of_task(each) for (form, task), each in by_task.items()}
     settings = _choices(by_task)
     notes = [str(one.message) for one in caught]
-    failed = [one for one in samples if one.n_failed or one.unfinished]
-    if failed:
-        listed = [
-            f"{one.path.name} ({one.n_failed} failed{f', {one.unfinished}' * bool(one.unfinished)})"
-            for one in failed
-        ]
-        notes.append(f"runs that did not end well, or with failed samples: {first_names(listed)}")
     seen = Overview(name, dict(formats), tasks, None, settings, notes=notes)
     tried = _tried(seen, functools.partial(log_matrix.matrix_of, found))
     return replace(tried, metrics=_further(readings, tried))

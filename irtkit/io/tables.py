@@ -94,13 +94,9 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 
 
 def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read a table that `write_table` wrote.
+    """Read a table that `write_table` wrote; its suffix says the form.
 
-    Parameters
-    ----------
-    path
-        The file; its suffix says the form. Text by another program is read by the same rule, with
-        its first column as the index.
+    Text by another program is read by the same rule, with its first column as the index.
 
     Raises
     ------
