@@ -139,6 +139,11 @@ def is_pattern(path: str) -> bool:
     return glob.has_magic(path) and not Path(path).exists()
 
 
+def stands_for_several(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a folder or a pattern."""
+    return Path(path).is_dir() or is_pattern(os.fspath(path))
+
+
 def files_of(path: str | os.PathLike[str]) -> list[Path]:
     """Files in a folder, at any depth, or of a pattern, in the order of their names.
 

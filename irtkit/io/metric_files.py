@@ -37,12 +37,9 @@ def is_file(text: str) -> bool:
 def read_metrics(path: str | os.PathLike[str]) -> pd.DataFrame:
     r"""Read metrics of answers, as `irtkit.difficulty.quality_standard` takes them.
 
-    Parameters
-    ----------
-    path
-        A table as text with commas, tabs or semicolons, plain or gzip, or Parquet: a row per
-        answer, a column per metric and two of respondent and item, recognised by their usual names;
-        or a row per value, with the columns metric and value.
+    The file is text with commas, tabs or semicolons, plain or gzip, or Parquet: a row per answer, a
+    column per metric and two of respondent and item, recognised by their usual names; or a row per
+    value, with the columns metric and value.
 
     Raises
     ------

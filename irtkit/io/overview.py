@@ -128,8 +128,7 @@ def overview(path: str | os.PathLike[str]) -> Overview:
     ResponseMatrix(2 respondents × 2 items, 50.0% missing, 1.5 trials a cell on average)
     """
     name = os.fspath(path)
-    several = Path(name).is_dir() or logs.is_pattern(name)
-    if not several and not _is_log(Path(name)):
+    if not logs.stands_for_several(name) and not _is_log(Path(name)):
         seen = Overview(name, {reading.format_of(name): 1}, {}, None, {})
         return _tried(seen, functools.partial(reading.read_responses, name))
     found = logs.read_files(logs.files_of(name))

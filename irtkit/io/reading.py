@@ -126,26 +126,22 @@ def read_responses(
         Logs: the metric that says what is right, and the filter of the answer that it was
         computed on, where a task has several; of a list of names the first that a task has
         counts.
-    threshold
-        If given, responses are graded scores and a score at or above the threshold is right.
+    threshold, right, wrong
+        What counts as right: graded scores at or above the threshold, or words or numbers
+        (``right="pass"``, ``wrong=["fail", "timeout"]``), see `ResponseMatrix`.
     repeats
         What several rows of the same respondent and item in a long table are, or the epochs or
-        trials of a sample in a log: an "error" (default), repeated trials to "count", see
-        `ResponseMatrix.from_counts`, or one response: the "first", the "last", or right if the
-        share of right ones is large enough ("mean>=0.5", or any other share). So are the answers of
-        several runs of one respondent on the same task, in the order of time (of the files' names,
-        where logs do not say when they were written); by default the newest run counts, which a
-        warning says, and it is an error if that cannot be told or did not end well. Copies and
-        retries of a run are none of their own.
+        trials of a sample in a log: "error" (default), "count", "first", "last" or "mean>=0.5", see
+        `ResponseMatrix.from_long`. So are the answers of several runs of one respondent on the same
+        task, in the order of time (of the files' names, where logs do not say when they were
+        written); by default the newest run counts, which a warning says, and it is an error if that
+        cannot be told or did not end well. Copies and retries of a run are none of their own.
     errors
         Logs: "missing" leaves out answers that ended in an error where the harness counts them as
         wrong (SWE-bench: ``error_ids``). Those that others mark as failed are always missing.
     sparse
         Whether to keep the observed cells of a long table or of logs alone, see
         `ResponseMatrix.from_long`.
-    right, wrong
-        The words or numbers that count, see `ResponseMatrix`: ``right="pass"``,
-        ``wrong=["fail", "timeout"]``.
     ignore, keep
         Columns to leave out, and columns of a wide table that are items, if others are not: one
         name, or several.
@@ -215,7 +211,7 @@ def read_responses(
             raise ValueError(f"format must be wide or long for data in memory; got {format!r}")
         return _understood(*responses_of(path, source), source)
     file = Path(path).expanduser()
-    if file.is_dir() or logs.is_pattern(os.fspath(file)):
+    if logs.stands_for_several(file):
         files = logs.files_of(file)
         with naming(file):
             return _understood(_of_files(files, source, format), f"files in {path}", source)
@@ -236,7 +232,7 @@ def _are_paths(given: object) -> TypeGuard[Sequence[str | os.PathLike[str]]]:
 def _existing(path: str | os.PathLike[str]) -> Path:
     """Return a path that is there, or a pattern."""
     file = Path(path).expanduser()
-    if not logs.is_pattern(os.fspath(file)) and not file.exists():
+    if not logs.stands_for_several(file) and not file.exists():
         raise FileNotFoundError(f"{path}: no such file")
     return file
 
@@ -278,8 +274,7 @@ def repeats_of_part(path: str | os.PathLike[str], repeats: Repeats) -> Repeats:
 
     A format that has no room for them has none.
     """
-    several = Path(path).is_dir() or logs.is_pattern(os.fspath(path))
-    if not several and format_of(path) == "py-irt":
+    if not logs.stands_for_several(path) and format_of(path) == "py-irt":
         return "error"
     return "count" if repeats.startswith("mean") else repeats
 
