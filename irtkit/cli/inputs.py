@@ -40,9 +40,7 @@ model_option = click.option(
 )
 
 reading = [
-    click.option(
-        "--format", "form", help="Force the format: wide, long, parquet, py-irt or a harness."
-    ),
+    click.option("--format", help="Force the format: wide, long, parquet, py-irt or a harness."),
     click.option("--respondent", help="Table: the column of respondents."),
     click.option("--item", help="Long table: the column of items."),
     click.option("--response", help="Long table: the column of responses."),
@@ -167,11 +165,11 @@ def read(options: dict[str, Any]) -> ResponseMatrix:
 
 def how_to_read(options: dict[str, Any]) -> dict[str, Any]:
     """Take the settings of `irtkit.read_responses` out of the options."""
-    settings = ("respondent", "item", "response", "threshold", "repeats", "errors")
+    settings = ("format", "respondent", "item", "response", "threshold", "repeats", "errors")
     given = {name: options[name] for name in settings}
     several = ("metric", "filter", "right", "wrong", "ignore", "keep")
     names = {name: options[name].split(",") for name in several if options[name]}
-    return {"format": options["form"], **given, **names}
+    return given | names
 
 
 def without(settings: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
