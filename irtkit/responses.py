@@ -19,7 +19,7 @@ from irtkit.checks import check_unique
 from irtkit.codes import MISSING, refuse_invalid, response_codes
 from irtkit.frames import as_frame, as_table, read_wide, with_index
 from irtkit.labels import matrix_names
-from irtkit.long_table import COUNT, long_table_of, read_long, scatter
+from irtkit.long_table import COUNT, long_table_of, read_long, refuse_repeats, scatter
 from irtkit.marking import Marking
 from irtkit.observed import Observed
 from irtkit.trials import CountTables, check_repeats, checked_counts
@@ -348,12 +348,9 @@ class ResponseMatrix:
         sparse
             Whether to keep the observed cells alone, for tables in which few of all cells are: a
             table of respondents × items is then never made, here nor when the matrix is fitted.
-            `irtkit.fit`, `add_synthetic`, `average_error`, `flag_items` and
-            `likelihood_ratio_test` give what they give for the dense matrix. What needs every cell
-            refuses a sparse one: `values`, `successes`, `trials`, `to_frame`, `shuffle_control`,
-            `similar_respondents`, ``groups`` and ``predictions`` of `flag_items`, ``mesh`` of
-            `fit`, `compare_difficulties` unless ``folds=0``, `write_responses` as a wide table or
-            for py-irt, and `FitResult.probability` of all respondents; `to_dense` is the way there.
+            `irtkit.fit` and what follows from it give what they give for the dense matrix. What
+            needs every cell (`values`, `to_frame`, predictions of what was left out, a wide file
+            and the like) refuses a sparse one; `to_dense` is the way there.
 
         Raises
         ------
@@ -407,8 +404,11 @@ class ResponseMatrix:
     ) -> Self:
         """Response matrix of rows that are known to be valid, see `from_long`.
 
-        Each has a cell (row · n_items + column) and a code; with "error" no cell occurs twice.
+        Each has a cell (row · n_items + column) and a code.
         """
+        if repeats == "error":
+            refuse_repeats(cells[codes != MISSING], *names)
+            cells, codes = cells[codes != MISSING], codes[codes != MISSING]
         rows, columns = np.divmod(cells, len(names[1]))
         shape = (len(names[0]), len(names[1]))
         found, _ = scatter([(rows, columns, codes)], shape, repeats, sparse=sparse)

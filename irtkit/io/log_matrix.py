@@ -18,7 +18,6 @@ import numpy as np
 
 from irtkit.checks import as_number, check_unique, first_names
 from irtkit.codes import MISSING, codes_of_rows
-from irtkit.long_table import refuse_repeats
 from irtkit.marking import Marking
 from irtkit.responses import ResponseMatrix
 from irtkit.trials import check_repeats
@@ -90,10 +89,7 @@ def matrix_of(
         return names[0][row], labels[column]
 
     codes = codes_of_rows(pd.Series(np.concatenate(scores)), place, Marking.of(threshold))
-    if repeats == "error":
-        refuse_repeats(cells[codes != MISSING], *names)
-        cells, codes = cells[codes != MISSING], codes[codes != MISSING]
-    if not (codes != MISSING).any():
+    if codes.max(initial=MISSING) == MISSING:
         raise ValueError("the logs hold no response: every score is missing")
     matrix = ResponseMatrix.of_rows(cells, codes, names, repeats=repeats, sparse=sparse)
     described = [(keys[k][0], logs.described[int(k), contents[int(k)]]) for k in used]

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.long_table import refuse_repeats
 from irtkit.responses import ResponseMatrix
 from irtkit.trials import check_repeats
 
@@ -55,8 +54,6 @@ def merge_responses(
     parts = [trials_of(matrix, rows, columns) for matrix in matrices]
     cells, codes = (np.concatenate(part) for part in zip(*parts, strict=True))
     names = tuple(rows), tuple(columns)
-    if repeats == "error":
-        refuse_repeats(cells, *names)
     sparse = any(matrix.is_sparse for matrix in matrices)
     merged = ResponseMatrix.of_rows(cells, codes, names, repeats=repeats, sparse=sparse)
     return merged.with_tables(
