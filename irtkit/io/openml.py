@@ -52,10 +52,10 @@ def read(path: Path, known: Known = ()) -> list[Samples]:
             if word.lower() == "@relation":
                 relation = next(_cells(rest.strip(), number), "")
             elif word.lower() == "@attribute":
-                name = _NAME.match(rest.strip())
-                if name is None:
+                named = _NAME.match(rest.strip())
+                if named is None:
                     raise ValueError(f"line {number}: the attribute has no name, or an open quote")
-                names.append(name[1] or name[2] or name[3])
+                names.append(named[1] or named[2] or named[3])
             elif word.lower() == "@data":
                 rows = True
                 columns = _columns(names)

@@ -186,7 +186,6 @@ def read_responses(
     array([[ 1,  0],
            [-1,  1]], dtype=int8)
     """
-    check_repeats(repeats)
     source = Source(
         Path(),
         shape=format if format in _SHAPES else None,
@@ -206,6 +205,7 @@ def read_responses(
         files = sorted({file for one in path for file in logs.files_of(_existing(one))})
         return _understood(_of_files(files, source, format), f"{len(path)} paths", source)
     if not isinstance(path, str | os.PathLike):
+        check_repeats(repeats)
         source.refuse_log_settings()
         if format not in {None, *_SHAPES}:
             raise ValueError(f"format must be wide or long for data in memory; got {format!r}")
@@ -281,6 +281,7 @@ def repeats_of_part(path: str | os.PathLike[str], repeats: Repeats) -> Repeats:
 
 def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMatrix:
     """Matrix of all logs among the files; of all tables, if there are no logs."""
+    check_repeats(source.repeats)
     if form is not None and form not in logs.LOG_FORMATS:
         known = ", ".join(logs.LOG_FORMATS)
         raise ValueError(f"format must be one of {known} for a folder of logs; got {form!r}")
@@ -335,6 +336,7 @@ def _blocks(table: LongTable, file: Path) -> Iterator[tuple[Sequence[Any], int]]
 
 
 def _format_name(source: Source, requested: str | None) -> str:
+    check_repeats(source.repeats)
     known = ", ".join(FORMATS)
     if not source.head.strip():
         raise ValueError("the file is empty")
