@@ -40,7 +40,7 @@ class LogFormat(NamedTuple):
 
     recognises: Callable[[Path, bytes], bool]
     read: Callable[[Path, Known], list[Samples]]
-    is_companion: Callable[[Path], bool] = lambda _: False
+    is_companion: Callable[[Path], bool]
     """Whether the name is that of a file that lies beside logs and is none."""
 
 

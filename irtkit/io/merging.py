@@ -51,7 +51,13 @@ def merge_responses(
         )
     rows = _numbers(label for matrix in matrices for label in matrix.respondents)
     columns = _numbers(label for matrix in matrices for label in matrix.items)
-    parts = [trials_of(matrix, rows, columns) for matrix in matrices]
+    parts = []
+    for matrix in matrices:
+        cells, codes = trials_of(matrix)
+        row, column = np.divmod(cells, matrix.n_items)
+        row = np.array([rows[label] for label in matrix.respondents])[row]
+        column = np.array([columns[label] for label in matrix.items])[column]
+        parts.append((row * len(columns) + column, codes))
     cells, codes = (np.concatenate(part) for part in zip(*parts, strict=True))
     names = tuple(rows), tuple(columns)
     sparse = any(matrix.is_sparse for matrix in matrices)
@@ -67,24 +73,15 @@ def _numbers(labels: Iterable[str]) -> dict[str, int]:
     return {label: number for number, label in enumerate(dict.fromkeys(labels))}
 
 
-def trials_of(
-    matrix: ResponseMatrix,
-    rows: dict[str, int] | None = None,
-    columns: dict[str, int] | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-    """Cell and response of every trial, the right ones of a cell first; labels renumbered."""
+def trials_of(matrix: ResponseMatrix) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+    """Cell and response of every trial, the right ones of a cell first."""
     right, tried = matrix.observed
     trials = tried.data.astype(np.int64)
     row = np.repeat(np.arange(matrix.n_respondents), np.diff(tried.indptr))
-    column = tried.indices.astype(np.int64)
-    n_items = matrix.n_items
-    if rows is not None and columns is not None:
-        row = np.array([rows[label] for label in matrix.respondents])[row]
-        column = np.array([columns[label] for label in matrix.items])[column]
-        n_items = len(columns)
+    cells = row * matrix.n_items + tried.indices
     number = np.arange(trials.sum()) - np.repeat(np.cumsum(trials) - trials, trials)
     codes = number < np.repeat(right.data.astype(np.int64), trials)
-    return np.repeat(row * n_items + column, trials), codes.astype(np.int8)
+    return np.repeat(cells, trials), codes.astype(np.int8)
 
 
 def _first_rows(tables: Iterable[Any]) -> Any:
