@@ -47,8 +47,6 @@ def read_wide(source: Source) -> ResponseMatrix:
     Respondents are the column that `irtkit.columns.respondent_column` tells by its name, or the
     first one, see `holds_respondents`; if that is itself an item, they are numbered.
     """
-    import pandas as pd
-
     separator, names = source.layout
     refuse_repeats(filter(str.strip, names))
     kept = other_columns(names, source.ignore)
@@ -71,7 +69,8 @@ def read_wide(source: Source) -> ResponseMatrix:
     codes = np.frombuffer(cells, np.int8).reshape(len(labels), len(names))
     codes = codes.take([kept[k] for k in columns], axis=1)
     if (codes == INVALID).any() or (source.marking.right and not source.marking.wrong):
-        # what it says of columns needs them whole
+        import pandas as pd  # what it says of columns needs them whole
+
         header, lines = records(source.path)
         return source.matrix_of_wide(pd.DataFrame([row for _, row in lines], columns=header))
     respondents = None if at is None else labels
