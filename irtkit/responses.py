@@ -22,6 +22,7 @@ from irtkit.labels import matrix_names
 from irtkit.long_table import COUNT, long_table_of, read_long, refuse_repeats, scatter
 from irtkit.marking import Marking
 from irtkit.observed import Observed
+from irtkit.scatter import cells_of
 from irtkit.trials import CountTables, check_repeats, checked_counts
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from irtkit.labels import Names
     from irtkit.long_table import LongTable
+    from irtkit.scatter import Block
 
     Columns: TypeAlias = str | Iterable[str]
     """The name of a column, or several."""
@@ -308,10 +310,10 @@ class ResponseMatrix:
             check_unique("respondent labels must be unique", names[0], COUNT)
             return cls._of(codes, names)
         number = {label: k for k, label in enumerate(dict.fromkeys(names[0]))}
-        rows = np.array([number[label] for label in names[0]], np.int64)
-        cells = np.add.outer(rows * len(names[1]), np.arange(len(names[1])))
+        rows = np.repeat([number[label] for label in names[0]], len(names[1]))
+        columns = np.tile(np.arange(len(names[1])), len(names[0]))
         names = tuple(number), names[1]
-        return cls.of_rows(cells.reshape(-1), codes.reshape(-1), names, repeats=repeats)
+        return cls.of_rows((rows, columns, codes.reshape(-1)), names, repeats=repeats)
 
     @classmethod
     def from_long(
@@ -395,8 +397,7 @@ class ResponseMatrix:
     @classmethod
     def of_rows(
         cls,
-        cells: NDArray[np.int64],
-        codes: NDArray[np.int8],
+        block: Block,
         names: Names,
         *,
         repeats: Repeats = "error",
@@ -404,14 +405,15 @@ class ResponseMatrix:
     ) -> Self:
         """Response matrix of rows that are known to be valid, see `from_long`.
 
-        Each has a cell (row · n_items + column) and a code.
+        They are numbers of respondents and of items, and codes of the responses.
         """
-        if repeats == "error":
-            refuse_repeats(cells[codes != MISSING], *names)
-            cells, codes = cells[codes != MISSING], codes[codes != MISSING]
-        rows, columns = np.divmod(cells, len(names[1]))
+        rows, columns, codes = block
         shape = (len(names[0]), len(names[1]))
-        found, _ = scatter([(rows, columns, codes)], shape, repeats, sparse=sparse)
+        if repeats == "error":
+            tried = codes != MISSING
+            block = rows[tried], columns[tried], codes[tried]
+            refuse_repeats(cells_of(block, shape), *names)
+        found, _ = scatter([block], shape, repeats, sparse=sparse)
         return cls._of(found, names)
 
     @property

@@ -82,16 +82,16 @@ def matrix_of(
     labels = tuple(f"{keys[k][0]}/{keys[k][1]}" for k in used)
     check_unique("tasks and items must make unique labels", labels)
     names = (tuple(rows), labels)
-    cells = np.concatenate(of_rows) * len(labels) + np.concatenate(of_columns)
-
-    def place(k: int) -> tuple[str, str]:
-        row, column = divmod(int(cells[k]), len(labels))
-        return names[0][row], labels[column]
-
-    codes = codes_of_rows(pd.Series(np.concatenate(scores)), place, Marking.of(threshold))
+    row_of, column_of = np.concatenate(of_rows), np.concatenate(of_columns)
+    codes = codes_of_rows(
+        pd.Series(np.concatenate(scores)),
+        lambda k: (names[0][row_of[k]], labels[column_of[k]]),
+        Marking.of(threshold),
+    )
     if codes.max(initial=MISSING) == MISSING:
         raise ValueError("the logs hold no response: every score is missing")
-    matrix = ResponseMatrix.of_rows(cells, codes, names, repeats=repeats, sparse=sparse)
+    block = row_of, column_of, codes
+    matrix = ResponseMatrix.of_rows(block, names, repeats=repeats, sparse=sparse)
     described = [(keys[k][0], logs.described[int(k), contents[int(k)]]) for k in used]
     return matrix.with_tables(
         _item_table(labels, described),

@@ -12,7 +12,7 @@ from irtkit.trials import check_repeats
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
+    from irtkit.scatter import Block
 
 
 def merge_responses(
@@ -53,15 +53,14 @@ def merge_responses(
     columns = _numbers(label for matrix in matrices for label in matrix.items)
     parts = []
     for matrix in matrices:
-        cells, codes = trials_of(matrix)
-        row, column = np.divmod(cells, matrix.n_items)
-        row = np.array([rows[label] for label in matrix.respondents])[row]
-        column = np.array([columns[label] for label in matrix.items])[column]
-        parts.append((row * len(columns) + column, codes))
-    cells, codes = (np.concatenate(part) for part in zip(*parts, strict=True))
+        row, column, codes = trials_of(matrix)
+        row_of = np.array([rows[label] for label in matrix.respondents])
+        column_of = np.array([columns[label] for label in matrix.items])
+        parts.append((row_of[row], column_of[column], codes))
+    row, column, codes = (np.concatenate(part) for part in zip(*parts, strict=True))
     names = tuple(rows), tuple(columns)
     sparse = any(matrix.is_sparse for matrix in matrices)
-    merged = ResponseMatrix.of_rows(cells, codes, names, repeats=repeats, sparse=sparse)
+    merged = ResponseMatrix.of_rows((row, column, codes), names, repeats=repeats, sparse=sparse)
     return merged.with_tables(
         _first_rows(matrix.item_table for matrix in matrices),
         _first_rows(matrix.respondent_table for matrix in matrices),
@@ -73,15 +72,14 @@ def _numbers(labels: Iterable[str]) -> dict[str, int]:
     return {label: number for number, label in enumerate(dict.fromkeys(labels))}
 
 
-def trials_of(matrix: ResponseMatrix) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-    """Cell and response of every trial, the right ones of a cell first."""
+def trials_of(matrix: ResponseMatrix) -> Block:
+    """Respondent, item and response of every trial, the right ones of a cell first."""
     right, tried = matrix.observed
     trials = tried.data.astype(np.int64)
     row = np.repeat(np.arange(matrix.n_respondents), np.diff(tried.indptr))
-    cells = row * matrix.n_items + tried.indices
     number = np.arange(trials.sum()) - np.repeat(np.cumsum(trials) - trials, trials)
     codes = number < np.repeat(right.data.astype(np.int64), trials)
-    return np.repeat(cells, trials), codes.astype(np.int8)
+    return np.repeat(row, trials), np.repeat(tried.indices, trials), codes.astype(np.int8)
 
 
 def _first_rows(tables: Iterable[Any]) -> Any:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.responses import ResponseMatrix
+    from irtkit.scatter import Block
 
 _TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _ENDINGS = {
@@ -183,18 +184,16 @@ def _without_mixtures(table: pd.DataFrame | None) -> pd.DataFrame | None:
     return table.assign(**{str(name): table[name].map(str, na_action="ignore") for name in mixed})
 
 
-def _rows(
-    responses: ResponseMatrix,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8]]:
+def _rows(responses: ResponseMatrix) -> Block:
     """Respondent, item and response of every trial, and of every missing cell of a dense matrix."""
-    cells, codes = trials_of(responses)
-    if not responses.is_sparse:
-        missing = np.flatnonzero(responses.trials == 0)
-        cells = np.concatenate([cells, missing])
-        codes = np.concatenate([codes, np.full(missing.size, MISSING, np.int8)])
-        order = np.argsort(cells, kind="stable")
-        cells, codes = cells[order], codes[order]
-    return cells // responses.n_items, cells % responses.n_items, codes
+    rows, columns, codes = trials_of(responses)
+    if responses.is_sparse:
+        return rows, columns, codes
+    more_rows, more_columns = np.nonzero(responses.trials == 0)
+    rows, columns = np.append(rows, more_rows), np.append(columns, more_columns)
+    codes = np.append(codes, np.full(more_rows.size, MISSING, np.int8))
+    order = np.lexsort((columns, rows))
+    return rows[order], columns[order], codes[order]
 
 
 def _write_long(responses: ResponseMatrix, file: Path) -> None:
@@ -205,7 +204,7 @@ def _write_long(responses: ResponseMatrix, file: Path) -> None:
     rows, columns, codes = _rows(responses)
     separator = SEPARATORS.get(form_of(file))  # none of Parquet
 
-    def labels(numbers: NDArray[np.int64], names: tuple[str, ...]) -> Any:
+    def labels(numbers: NDArray[Any], names: tuple[str, ...]) -> Any:
         words = names if separator is None else tuple(map(guarded, names))
         column = pa.DictionaryArray.from_arrays(numbers.astype(np.int32), list(words))
         return column if separator is None else column.cast(pa.string())
