@@ -54,11 +54,11 @@ class Overview:
     path: str
     formats: dict[str, int]
     """Files by format and version."""
-    tasks: dict[str, list[str]]
+    tasks: dict[str, list[str]] = field(default_factory=dict)
     """What is known of every task of the logs, as sentences."""
-    matrix: ResponseMatrix | None
+    matrix: ResponseMatrix | None = None
     """The matrix that the settings make."""
-    settings: dict[str, Any]
+    settings: dict[str, Any] = field(default_factory=dict)
     """Arguments of `irtkit.read_responses` that are not the defaults."""
     metrics: tuple[list[str], list[str]] = ([], [])
     """Names of the metrics besides marks that differ between items, and those that are scores."""
@@ -128,18 +128,21 @@ def overview(path: str | os.PathLike[str]) -> Overview:
     ResponseMatrix(2 respondents × 2 items, 50.0% missing, 1.5 trials a cell on average)
     """
     name = os.fspath(path)
-    if not logs.stands_for_several(name) and not _is_log(Path(name)):
-        seen = Overview(name, {reading.format_of(name): 1}, {}, None, {})
-        return _tried(seen, functools.partial(reading.read_responses, name))
-    found = logs.read_files(logs.files_of(name))
-    if not found.readings:
-        tables = Counter(reading.format_of(one) for one in found.skipped if reading.is_table(one))
+    tables = [Path(name)]
+    if logs.stands_for_several(name) or logs.log_format(tables[0], head_of(name)) is not None:
+        found = logs.read_files(logs.files_of(name))
+        if found.readings:
+            return _of_logs(name, found)
+        tables = [file for file in found.skipped if reading.is_table(file)]
         if not tables:
             raise ValueError(
                 f"{name}: none of the {len(found.skipped)} files is an evaluation log or a table"
             )
-        seen = Overview(name, dict(tables), {}, None, {})
-        return _tried(seen, functools.partial(reading.read_responses, name))
+    seen = Overview(name, Counter(map(reading.format_of, tables)))
+    return _tried(seen, functools.partial(reading.read_responses, name))
+
+
+def _of_logs(name: str, found: logs.Logs) -> Overview:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         log_matrix.warn_of_skipped(found)
@@ -152,9 +155,8 @@ def overview(path: str | os.PathLike[str]) -> Overview:
     formats = Counter(f"{one.format} ({one.version})" for one in samples)
     by_task = log_matrix.by_kind(readings)
     tasks = {f"{task} ({form})": _of_task(each) for (form, task), each in by_task.items()}
-    settings = _choices(by_task)
     notes = [str(one.message) for one in caught]
-    seen = Overview(name, dict(formats), tasks, None, settings, notes=notes)
+    seen = Overview(name, formats, tasks, settings=_choices(by_task), notes=notes)
     tried = _tried(seen, functools.partial(log_matrix.matrix_of, found))
     return replace(tried, metrics=_further(readings, tried))
 
@@ -183,10 +185,6 @@ def _typed(value: str | float | list[str]) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return shlex.quote(value if isinstance(value, str) else ",".join(value))
-
-
-def _is_log(path: Path) -> bool:
-    return logs.log_format(path, head_of(path)) is not None
 
 
 def _tried(seen: Overview, matrix: Callable[..., ResponseMatrix]) -> Overview:
