@@ -27,19 +27,6 @@ class Observed(NamedTuple):
     """The same cells; 1 and more."""
 
     @classmethod
-    def of_cells(
-        cls,
-        cells: NDArray[np.int64],
-        successes: NDArray[Any],
-        trials: NDArray[Any],
-        shape: tuple[int, int],
-    ) -> Observed:
-        """From cells, row · n_items + column in rising order, and the counts of each."""
-        rows, columns = np.divmod(cells, shape[1])
-        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))])
-        return cls.of_parts(starts, columns, successes, trials, shape)
-
-    @classmethod
     def of_parts(
         cls,
         starts: NDArray[Any],
@@ -66,9 +53,11 @@ class Observed(NamedTuple):
     @classmethod
     def of_tables(cls, successes: NDArray[Any], trials: NDArray[Any]) -> Observed:
         """From dense tables of valid counts."""
-        cells = np.flatnonzero(trials)
-        right, tried = (table.reshape(-1)[cells] for table in (successes, trials))
-        return cls.of_cells(cells, right, tried, (len(trials), trials.shape[1]))
+        n, n_items = trials.shape
+        rows, columns = np.nonzero(trials)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
+        right, tried = (table[rows, columns] for table in (successes, trials))
+        return cls.of_parts(starts, columns, right, tried, (n, n_items))
 
     @classmethod
     def checked(cls, successes: Any, trials: Any) -> Observed:
