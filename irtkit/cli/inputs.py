@@ -84,69 +84,73 @@ _VALUE = r"'[^']*'" + r'|"[^"]*"' + r"|\[[^\]]*\]|\d+(?:\.\d+)?|"
 _ARGUMENT = re.compile(rf"(?<![^\s(])({'|'.join(_NAMES)})=({_VALUE})")
 
 
-def _with(*options: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """What gives a command these options, in this order."""
+def reading_and_fitting(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that every command on a file of responses takes."""
+    options = [
+        click.argument("responses", type=click.Path(path_type=Path)),
+        model_option,
+        click.option(
+            "--method",
+            type=click.Choice(["em", "vi"]),
+            default="em",
+            help="Most likely items (EM), or a variational posterior of items and abilities.",
+        ),
+        click.option(
+            "--prior",
+            type=click.Choice(["weak", "empirical", "none"]),
+            default="weak",
+            help="Prior of the items: weak, learned from them, or none (maximum likelihood).",
+        ),
+        click.option(
+            "--quadrature",
+            metavar="NODES,LIMIT",
+            help="A fixed grid, 61,6 as in R's mirt.  [default: adaptive]",
+        ),
+        click.option(
+            "--synthetic",
+            metavar="KINDS",
+            help="Synthetic respondents to add: always-right,always-wrong,class-prior,coin.",
+        ),
+        click.option(
+            "--labels",
+            type=click.Path(path_type=Path),
+            help="For class-prior: a CSV with the item and its true class in two columns.",
+        ),
+        click.option("--draws", default=1, help="Rows per random kind."),
+        click.option("--seed", default=0),
+        *reading,
+    ]
+    return _with_options(command, options)
 
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
 
-    return decorate
+def with_metrics(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that score the items by further metrics."""
+    options = [
+        click.option(
+            "--metrics",
+            metavar="FILE|NAMES",
+            help="Score the items by further metrics: of a long or wide table, or those named that "
+            "the logs hold (irtkit inspect lists them).",
+        ),
+        click.option(
+            "--higher-is-better",
+            metavar="NAMES",
+            help="With --metrics: those that are better when higher, or none; all others are "
+            "better when lower.",
+        ),
+    ]
+    return _with_options(command, options)
 
 
-reading_only = _with(*reading)
-"""Options that say how responses are read, alone."""
-reading_and_fitting = _with(
-    click.argument("responses", type=click.Path(path_type=Path)),
-    model_option,
-    click.option(
-        "--method",
-        type=click.Choice(["em", "vi"]),
-        default="em",
-        help="Most likely items (EM), or a variational posterior of items and abilities.",
-    ),
-    click.option(
-        "--prior",
-        type=click.Choice(["weak", "empirical", "none"]),
-        default="weak",
-        help="Prior of the items: weak, learned from them, or none (maximum likelihood).",
-    ),
-    click.option(
-        "--quadrature",
-        metavar="NODES,LIMIT",
-        help="A fixed grid, 61,6 as in R's mirt.  [default: adaptive]",
-    ),
-    click.option(
-        "--synthetic",
-        metavar="KINDS",
-        help="Synthetic respondents to add: always-right,always-wrong,class-prior,coin.",
-    ),
-    click.option(
-        "--labels",
-        type=click.Path(path_type=Path),
-        help="For class-prior: a CSV with the item and its true class in two columns.",
-    ),
-    click.option("--draws", default=1, help="Rows per random kind."),
-    click.option("--seed", default=0),
-    *reading,
-)
-"""Options that every command on a file of responses takes."""
-with_metrics = _with(
-    click.option(
-        "--metrics",
-        metavar="FILE|NAMES",
-        help="Score the items by further metrics: of a long or wide table, or those named that "
-        "the logs hold (irtkit inspect lists them).",
-    ),
-    click.option(
-        "--higher-is-better",
-        metavar="NAMES",
-        help="With --metrics: those that are better when higher, or none; all others are "
-        "better when lower.",
-    ),
-)
-"""Options that score the items by further metrics."""
+def reading_only(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that say how responses are read, alone."""
+    return _with_options(command, reading)
+
+
+def _with_options(command: Callable[..., Any], options: list[Any]) -> Callable[..., Any]:
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def read(options: dict[str, Any]) -> ResponseMatrix:
