@@ -9,7 +9,7 @@ import glob
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,31 +28,19 @@ from irtkit.io.samples import scores_of
 from irtkit.io.text import naming
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from irtkit.io.samples import Item, Known, Samples
 
 
-class LogFormat(NamedTuple):
-    """How to tell a format of logs by name and beginning of a file, and how to read it."""
-
-    recognises: Callable[[Path, bytes], bool]
-    read: Callable[[Path, Known], list[Samples]]
-    is_companion: Callable[[Path], bool]
-    """Whether the name is that of a file that lies beside logs and is none."""
-
-
+_WITH_COMPANIONS = (inspect_logs, lm_eval, every_eval_ever, helm)
+"""Formats whose logs have files beside them that are none, and go by names of their own."""
 LOG_FORMATS = {
-    module.NAME: LogFormat(
-        module.recognise, module.read, getattr(module, "is_companion", lambda _: False)
-    )
-    for module in (
-        *(inspect_logs, lm_eval, every_eval_ever, helm),
-        *(evalplus, swe_bench, openml, open_llm),
-    )
+    module.NAME: module for module in (*_WITH_COMPANIONS, evalplus, swe_bench, openml, open_llm)
 }
+"""Modules that tell a format of logs by name and beginning of a file, and read it."""
 
 
 @dataclass(eq=False)
@@ -126,12 +114,12 @@ class Logs:
 
 def log_format(path: Path, head: bytes) -> str | None:
     """Name of the format of a file that begins so; None where it is no log."""
-    return next((name for name, kind in LOG_FORMATS.items() if kind.recognises(path, head)), None)
+    return next((name for name, kind in LOG_FORMATS.items() if kind.recognise(path, head)), None)
 
 
 def is_companion(path: Path) -> bool:
     """Whether a file lies beside logs, and says what they are of, but is none."""
-    return any(kind.is_companion(path) for kind in LOG_FORMATS.values())
+    return any(kind.is_companion(path) for kind in _WITH_COMPANIONS)
 
 
 def is_pattern(path: str) -> bool:
@@ -199,7 +187,7 @@ def read_file(file: Path, name: str, known: Known = ()) -> list[Samples]:
     """Read one log of a format; every message begins with the name of the file."""
     with naming(file):
         try:
-            found = LOG_FORMATS[name].read(file, known)
+            found: list[Samples] = LOG_FORMATS[name].read(file, known)
         except MemoryError as error:
             raise ValueError("the file needs more memory than there is") from error
         if not found:

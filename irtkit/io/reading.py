@@ -42,7 +42,7 @@ class Format(NamedTuple):
 def _log(name: str) -> Format:
     kind = logs.LOG_FORMATS[name]
     return Format(
-        lambda source: kind.recognises(source.path, source.head),
+        lambda source: kind.recognise(source.path, source.head),
         lambda source: _matrix(logs.read_files([source.path], form=name), source),
     )
 
