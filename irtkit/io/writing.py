@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.checks import check_one_of
 from irtkit.codes import MISSING
 from irtkit.columns import refuse_repeats
 from irtkit.files import replacing, replacing_text
@@ -77,9 +78,8 @@ def write_responses(
         sparse matrix a long table or Every Eval Ever holds the observed cells alone, and labels
         come back in the order in which they occur. Every Eval Ever calls items ``task/item``: one
         without a task comes back as ``responses/item``; and a missing response of a dense matrix is
-        a sample with an error, of which reading it warns. Of who evaluated what, which belongs
-        into a file beside the samples, a matrix knows nothing. py-irt's lines give items back in
-        the order in which they are first answered.
+        a sample with an error, of which reading it warns. py-irt's lines give items back in the
+        order in which they are first answered.
 
     Raises
     ------
@@ -105,11 +105,11 @@ def write_responses(
     """
     file = Path(path)
     write = _WRITERS[format_by_name(file, format)]
-    tables = _known(responses)
-    for kind, table in tables.items():
+    known = _known(responses)
+    for kind in _SIDES:
         beside = _side(file, kind)
-        if table is not None:
-            write_table(table, beside)
+        if kind in known:
+            write_table(known[kind], beside)
         elif beside.exists():
             raise ValueError(f"{beside} would be read with {file.name} and is not of it: remove it")
     write(responses, file)
@@ -117,8 +117,8 @@ def write_responses(
 
 def format_by_name(path: Path, requested: str | None = None) -> str:
     """Format of a file of responses by its name, which the one requested must fit."""
-    if requested not in {None, *_ENDINGS}:
-        raise ValueError(f"format must be one of {', '.join(_ENDINGS)}; got {requested!r}")
+    if requested is not None:
+        check_one_of("format", requested, _ENDINGS)
     fitting = [name for name, ends in _ENDINGS.items() if path.name.lower().endswith(ends)]
     if not fitting or requested not in {None, *fitting}:
         endings = _ENDINGS[requested or "long"]
@@ -154,34 +154,23 @@ def _side(path: Path, kind: str) -> Path:
     return path.with_name(f"{path.name}.{kind}{_SIDES[kind]}")
 
 
-def _known(responses: ResponseMatrix) -> dict[str, Any]:
-    """What is known besides, mixed columns as text; None where nothing is."""
+def _known(responses: ResponseMatrix) -> dict[str, pd.DataFrame]:
+    """What is known besides: mixed columns as text, labels instead of categories."""
     import pandas as pd
 
-    items, respondents, metrics = _tables(responses).values()
+    known = {kind: table for kind, table in _tables(responses).items() if table is not None}
     if responses.synthetic.any():
         index = pd.Index(responses.respondents, name="respondent")
-        known = pd.DataFrame(index=index) if respondents is None else respondents
-        respondents = known.assign(synthetic=responses.synthetic)
-    tables = _without_mixtures(items), _without_mixtures(respondents), _as_text(metrics)
-    return dict(zip(_SIDES, tables, strict=True))
-
-
-def _as_text(metrics: pd.DataFrame | None) -> pd.DataFrame | None:
-    """Metrics with labels instead of categories."""
-    if metrics is None:
-        return None
-    return metrics.astype(dict.fromkeys(("respondent", "item", "metric"), object))
-
-
-def _without_mixtures(table: pd.DataFrame | None) -> pd.DataFrame | None:
-    """Table whose columns of values of several kinds are text."""
-    import pandas as pd
-
-    if table is None:
-        return None
-    mixed = [name for name in table if pd.api.types.is_object_dtype(table[name])]
-    return table.assign(**{str(name): table[name].map(str, na_action="ignore") for name in mixed})
+        respondents = known.get("respondents", pd.DataFrame(index=index))
+        known["respondents"] = respondents.assign(synthetic=responses.synthetic)
+    if "metrics" in known:
+        labels = dict.fromkeys(("respondent", "item", "metric"), object)
+        known["metrics"] = known["metrics"].astype(labels)
+    for kind in known.keys() - {"metrics"}:
+        mixed = {str(name): column for name, column in known[kind].items() if column.dtype == "O"}
+        texts = {name: column.map(str, na_action="ignore") for name, column in mixed.items()}
+        known[kind] = known[kind].assign(**texts)
+    return known
 
 
 def _rows(responses: ResponseMatrix) -> Block:
