@@ -38,18 +38,10 @@ _COLUMNS = ("sample", *Annotation._fields)
 
 
 def read_annotations(path: str | os.PathLike[str]) -> dict[str, list[Annotation]]:
-    r"""Read the annotations of many samples from a CSV or JSON file.
+    r"""Read the annotations of many samples from a CSV or JSON file, as this module describes.
 
-    Parameters
-    ----------
-    path
-        The file; this module's docstring has the formats.
-
-    Returns
-    -------
-    dict
-        From each sample to its annotations, in the order of the file, as
-        `irtkit.annotation.impact_summary` takes them. Samples and types are text.
+    They are by sample, in the order of the file, as `irtkit.annotation.impact_summary` takes them.
+    Samples and types are text.
 
     Raises
     ------

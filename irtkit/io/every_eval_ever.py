@@ -80,10 +80,7 @@ def read(path: Path, known: Known = ()) -> list[Samples]:
     aggregate = companion(path.with_name(f"{name}.json"))
     filters = _filters(aggregate)
     found: dict[tuple[str, str, str], Samples] = {}
-
-    def begin(record: dict[str, Any]) -> Samples:
-        return _begun(path, record, aggregate, known)
-
+    begin = functools.partial(_begun, path, aggregate, known)
     for line, record in json_lines(path):
         try:
             _add(found, begin, record, filters)
@@ -182,7 +179,7 @@ def _measures(by: str) -> tuple[Measure, Measure]:
     return Measure(_CORRECT, by), Measure(_SCORE, by)
 
 
-def _begun(path: Path, record: dict[str, Any], aggregate: dict[str, Any], known: Known) -> Samples:
+def _begun(path: Path, aggregate: dict[str, Any], known: Known, record: dict[str, Any]) -> Samples:
     version = str(record.get("schema_version"))
     if not version.startswith(tuple(f"{one}." for one in _VERSIONS_READ)):
         read_here = " and ".join(_VERSIONS_READ)
