@@ -23,7 +23,6 @@ INVALID = -2
 _SHOWN = 80  # characters of a wrong value that a message repeats
 LOOKED_AT = 1000
 """Most invalid cells that are looked at, evenly spaced."""
-INVALID_BYTE = INVALID % 256
 _REMEMBERED = 100_000
 """Different written responses to keep: graded scores may all differ."""
 
@@ -143,7 +142,7 @@ def codes_of_rows(
 
 
 class WrittenCodes(dict[str, int]):
-    """Code of every written response as an unsigned byte, `INVALID_BYTE` for what is none.
+    """Code of every written response as an unsigned byte, that of `INVALID` for what is none.
 
     A written response is looked at when it first occurs; after that a cell costs one look-up.
     """

@@ -84,17 +84,15 @@ def find_columns(
 
 def find_labels(header: Sequence[str]) -> tuple[int, int]:
     """Positions of the respondent and item columns of a table of whatever else, by usual names."""
-    found = []
-    for role in ("respondent", "item"):
-        names = _usual(header, role)
+    found = {role: _usual(header, role) for role in ("respondent", "item")}
+    for role, names in found.items():
         if len(names) != 1:
             which = "no column is" if not names else f"several columns are ({_listed(names)})"
             raise ValueError(
                 f"{which} recognised as the {role}: call one {role!r}; "
                 f"the columns are {_listed(header)}"
             )
-        found.append(_only_position(header, role, names[0]))
-    return found[0], found[1]
+    return header.index(found["respondent"][0]), header.index(found["item"][0])
 
 
 def refuse_repeats(names: Iterable[str]) -> None:
@@ -172,11 +170,7 @@ def other_columns(header: Sequence[str], ignore: Iterable[str] | str) -> list[in
 def _positions(header: Sequence[str], argument: str, given: Iterable[str] | str) -> list[int]:
     names = {given} if isinstance(given, str) else set(map(str, given))
     if unknown := names.difference(header):
-        name = min(unknown)
-        raise ValueError(
-            f"{argument}={name!r} is not a column{did_you_mean(name, header)}; "
-            f"the columns are {_listed(header)}"
-        )
+        raise _no_column(argument, min(unknown), header)
     return [k for k, name in enumerate(header) if name in names]
 
 
@@ -191,12 +185,16 @@ def _plain(name: str) -> str:
 
 def _only_position(header: Sequence[str], role: str, name: str) -> int:
     if name not in header:
-        raise ValueError(
-            f"{role}={name!r} is not a column{did_you_mean(name, header)}; "
-            f"the columns are {_listed(header)}"
-        )
+        raise _no_column(role, name, header)
     refuse_repeats(other for other in header if other == name)
     return header.index(name)
+
+
+def _no_column(argument: str, name: str, header: Sequence[str]) -> ValueError:
+    return ValueError(
+        f"{argument}={name!r} is not a column{did_you_mean(name, header)}; "
+        f"the columns are {_listed(header)}"
+    )
 
 
 def _usual(names: Sequence[str], role: str) -> list[str]:

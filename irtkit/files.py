@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 GZIP_MAGIC = b"\x1f\x8b"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_HEAD_BYTES = 4096
 
 
 @contextlib.contextmanager
@@ -69,6 +71,12 @@ def open_bytes(path: str | os.PathLike[str]) -> BinaryIO:
         return handle
     handle.close()
     return cast("BinaryIO", gzip.open(source, "rb"))
+
+
+def head_of(path: str | os.PathLike[str]) -> bytes:
+    """How a file begins, decompressed and without a byte order mark: enough to recognise it."""
+    with open_bytes(path) as handle:
+        return handle.read(_HEAD_BYTES).removeprefix(BYTE_ORDER_MARK)
 
 
 def open_text(path: str | os.PathLike[str]) -> TextIO:

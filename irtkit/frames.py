@@ -65,6 +65,11 @@ def as_table(given: Any) -> Any:
     return frame.to_pandas() if like else frame.to_arrow()
 
 
+def header_of(table: Any) -> list[str]:
+    """Names of the columns of a frame of pandas or a table of PyArrow, as text."""
+    return [*map(str, table.columns if hasattr(table, "iloc") else table.column_names)]
+
+
 def with_index(frame: Any) -> Any:
     """Return the frame with its index, if that has a name, among the columns."""
     if not hasattr(frame, "iloc"):
@@ -90,7 +95,7 @@ def read_wide(
 
     if respondent is not None:
         frame = with_index(frame)
-    frame = _columns(frame, other_columns([*map(str, frame.columns)], ignore))
+    frame = _columns(frame, other_columns(header_of(frame), ignore))
     labels, positions = _labels(frame, respondent, keep, marking)
     table = _columns(frame, positions)
     n, items = len(frame), label_names(table.columns, len(positions), "item")
@@ -147,7 +152,7 @@ def _labels(
     """Labels of the rows, and positions of the columns that are items."""
     import pandas as pd
 
-    index, header = frame.index, [*map(str, frame.columns)]
+    index, header = frame.index, header_of(frame)
     numbers = index.name is None and pd.api.types.is_integer_dtype(index.dtype)
     counted = numbers and isinstance(index, pd.RangeIndex)
     at = None

@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from irtkit.checks import and_more, check_unique
+from irtkit.checks import check_unique
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
-    import pandas as pd
-    from numpy.typing import NDArray
+    from collections.abc import Hashable
 
     Names: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
     """Labels of respondents and of items."""
@@ -115,21 +112,3 @@ def check_same_labels(kind: str, labels: dict[str, tuple[str, ...]]) -> None:
         raise ValueError(
             f"{first} and {argument} must have the same {kind}s in the same order: {seen}"
         )
-
-
-def label_numbers(
-    column: pd.Series[Any] | Sequence[str], kind: str
-) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Number of the label in every row, in the order of first occurrence, and the labels."""
-    import pandas as pd
-
-    name = getattr(column, "name", kind)
-    try:
-        codes, labels = pd.factorize(pd.Series(column))
-    except TypeError as error:  # a list or the like
-        raise ValueError(f"column {name!r} must hold labels: {error}") from error
-    if (codes < 0).any():
-        more = and_more(int((codes < 0).sum()) - 1, "such row")
-        row = int(np.argmax(codes < 0)) + 1
-        raise ValueError(f"column {name!r} has no label in row {row} of the table{more}")
-    return codes.astype(np.int64, copy=False), label_names(labels, len(labels), kind)

@@ -30,6 +30,7 @@ from irtkit.codes import (
     response_codes,
 )
 from irtkit.columns import find_columns
+from irtkit.frames import header_of
 from irtkit.labels import label_names
 from irtkit.marking import plain_value
 from irtkit.progress import is_watched, progress_bar
@@ -43,7 +44,7 @@ from irtkit.scatter import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -79,12 +80,9 @@ class LongTable:
     """What a message about a row begins with: the name of the file and a colon."""
 
 
-def long_table_of(table: Any, columns: Roles) -> LongTable:
+def long_table_of(table: Any, columns: Roles | list[str]) -> LongTable:
     """Long table in a frame of pandas or a table of PyArrow, its columns named or recognised."""
-    import pandas as pd
-
-    is_pandas = isinstance(table, pd.DataFrame)
-    header = [*map(str, table.columns if is_pandas else table.column_names)]
+    header = header_of(table)
     positions = find_columns(header, *columns)
     names = header[positions[0]], header[positions[1]]
     n = len(table)
@@ -100,7 +98,7 @@ def long_table_of(table: Any, columns: Roles) -> LongTable:
             done += batch.num_rows
             yield batch.columns, done
 
-    return LongTable(names, of_pandas if is_pandas else of_arrow, n)
+    return LongTable(names, of_pandas if hasattr(table, "iloc") else of_arrow, n)
 
 
 def read_long(
@@ -118,7 +116,7 @@ def read_long(
         names = rows.names()
         shape = len(names[0]), len(names[1])
         try:
-            cells, n_seen = (scatter_observed if sparse else _scatter_all)(rows, shape, repeats)
+            cells, n_seen = scatter_rows(rows, shape, repeats, sparse=sparse)
         except MemoryError:
             if sparse:
                 raise
@@ -129,20 +127,23 @@ def read_long(
             )
             sparse = True
             cells, n_seen = scatter_observed(rows, shape, repeats)
-        if repeats == "error" and n_seen < rows.n:
+        if repeats == "error" and n_seen is not None and n_seen < rows.n:
             if sparse:
                 refuse_repeats(np.concatenate([cells_of(block, shape) for block in rows]), *names)
             raise _repeated(*first_repeat(rows, shape), rows.n - n_seen, names)
     return cells, names
 
 
-def _scatter_all(
-    rows: _Rows, shape: tuple[int, int], repeats: str
-) -> tuple[NDArray[np.int8] | CountTables, int]:
+def scatter_rows(
+    blocks: Iterable[Block], shape: tuple[int, int], repeats: str, *, sparse: bool
+) -> tuple[NDArray[np.int8] | CountTables | Observed, int | None]:
+    """Cells of the rows, and how many cells occur in them where that is to be known."""
+    if sparse:
+        return scatter_observed(blocks, shape, repeats)
     if repeats in {"error", "first", "last"}:
-        return scatter_values(rows, shape, repeats)
-    counts = scatter_counts(rows, shape)
-    return (counts if repeats == "count" else values_of_counts(counts, repeats)), rows.n
+        return scatter_values(blocks, shape, repeats)
+    counts = scatter_counts(blocks, shape)
+    return (counts if repeats == "count" else values_of_counts(counts, repeats)), None
 
 
 def refuse_repeats(

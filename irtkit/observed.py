@@ -27,19 +27,6 @@ class Observed(NamedTuple):
     """The same cells; 1 and more."""
 
     @classmethod
-    def of_cells(
-        cls,
-        cells: NDArray[np.int64],
-        successes: NDArray[Any],
-        trials: NDArray[Any],
-        shape: tuple[int, int],
-    ) -> Observed:
-        """From cells, row · n_items + column in rising order, and the counts of each."""
-        rows, columns = np.divmod(cells, shape[1])
-        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))])
-        return cls.of_parts(starts, columns, successes, trials, shape)
-
-    @classmethod
     def of_parts(
         cls,
         starts: NDArray[Any],
@@ -66,9 +53,11 @@ class Observed(NamedTuple):
     @classmethod
     def of_tables(cls, successes: NDArray[Any], trials: NDArray[Any]) -> Observed:
         """From dense tables of valid counts."""
-        cells = np.flatnonzero(trials)
-        right, tried = (table.reshape(-1)[cells] for table in (successes, trials))
-        return cls.of_cells(cells, right, tried, (len(trials), trials.shape[1]))
+        n, n_items = trials.shape
+        rows, columns = np.nonzero(trials)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
+        right, tried = (table[rows, columns] for table in (successes, trials))
+        return cls.of_parts(starts, columns, right, tried, (n, n_items))
 
     @classmethod
     def checked(cls, successes: Any, trials: Any) -> Observed:
@@ -85,24 +74,18 @@ class Observed(NamedTuple):
                 "successes and trials must be tables of the same shape, "
                 f"got {right.shape} and {tried.shape}"
             )
-        kept = tried.data > 0
-        if not kept.any():
+        tried.eliminate_zeros()
+        if not tried.nnz:
             raise ValueError("trials holds no response: every cell is missing")
-        cells, n_trials = _cells_of(tried)[kept], tried.data[kept]
-        won = right.data > 0
-        at, n_won = _cells_of(right)[won], right.data[won]
-        place = np.minimum(np.searchsorted(cells, at), len(cells) - 1)
-        n_tried = np.where(cells[place] == at, n_trials[place], 0)
-        above = np.flatnonzero(n_won > n_tried)
-        if above.size:
-            row, column = divmod(int(at[above[0]]), tried.shape[1])
+        above = np.transpose((right > tried).nonzero())
+        if len(above):
+            row, column = above[0]
             raise ValueError(
                 f"successes must be at most trials: row {row}, column {column} (counted from 0) "
-                f"has {n_won[above[0]]} out of {n_tried[above[0]]}"
+                f"has {right[row, column]} out of {tried[row, column]}"
             )
-        n_right = np.zeros_like(n_trials)
-        n_right[place] = n_won
-        return cls.of_cells(cells, n_right, n_trials, tried.shape)
+        n_right = np.asarray(right[tried.nonzero()]).reshape(-1)
+        return cls.of_parts(tried.indptr, tried.indices, n_right, tried.data, tried.shape)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -182,10 +165,3 @@ def _are_counts(values: NDArray[Any]) -> bool:
         return False
     numbers = values.astype(np.float64)
     return bool(((numbers >= 0) & (numbers <= MOST_TRIALS) & (np.floor(numbers) == numbers)).all())
-
-
-def _cells_of(rows: Any) -> NDArray[np.int64]:
-    """Row · n_items + column of every stored cell."""
-    n, n_items = rows.shape
-    at = np.repeat(np.arange(n, dtype=np.int64), np.diff(rows.indptr))
-    return np.asarray(at * n_items + rows.indices)

@@ -19,20 +19,8 @@ def progress_line(
 
     It shows them on standard error, by default if that is a terminal.
     """
-    with _line(description, None, shown=shown) as update:
+    with progress_bar(description, None, shown=shown) as update:
         yield lambda step, value: update(step, f"step {step}, {quantity} {value:.3f}")
-
-
-@contextlib.contextmanager
-def progress_bar(
-    description: str, total: int, *, shown: bool | None = None
-) -> Iterator[Callable[[int, str], None]]:
-    """Give a function to call with how many parts of a whole are done, and what is done next.
-
-    It shows the share and the time left as well.
-    """
-    with _line(description, total, shown=shown) as update:
-        yield update
 
 
 def is_watched() -> bool:
@@ -42,10 +30,13 @@ def is_watched() -> bool:
 
 
 @contextlib.contextmanager
-def _line(
-    description: str, total: int | None, *, shown: bool | None
+def progress_bar(
+    description: str, total: int | None, *, shown: bool | None = None
 ) -> Iterator[Callable[[int, str], None]]:
-    """Give a function to call with what is done and a text."""
+    """Give a function to call with how many parts of a whole are done, and what is done next.
+
+    It shows the share and the time left as well, or the time passed where no total is known.
+    """
     if not (sys.stderr.isatty() if shown is None else shown):
         yield lambda _done, _state: None
         return

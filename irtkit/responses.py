@@ -18,18 +18,12 @@ import numpy as np
 from irtkit.checks import check_unique
 from irtkit.codes import MISSING, refuse_invalid, response_codes
 from irtkit.frames import as_frame, as_table, read_wide, with_index
-from irtkit.labels import label_numbers, matrix_names
-from irtkit.long_table import COUNT, long_table_of, read_long
+from irtkit.labels import matrix_names
+from irtkit.long_table import COUNT, long_table_of, read_long, refuse_repeats, scatter_rows
 from irtkit.marking import Marking
 from irtkit.observed import Observed
-from irtkit.trials import (
-    CountTables,
-    check_repeats,
-    checked_counts,
-    count_rows,
-    count_tables,
-    one_of_repeats,
-)
+from irtkit.scatter import cells_of
+from irtkit.trials import CountTables, check_repeats, checked_counts
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -39,6 +33,7 @@ if TYPE_CHECKING:
 
     from irtkit.labels import Names
     from irtkit.long_table import LongTable
+    from irtkit.scatter import Block
 
     Columns: TypeAlias = str | Iterable[str]
     """The name of a column, or several."""
@@ -170,6 +165,9 @@ class ResponseMatrix:
     ) -> Self:
         """Response matrix of repeated trials: how often each respondent got each item right.
 
+        If no cell has more than one trial this is the matrix of right and wrong answers, in every
+        respect. Otherwise `successes` and `trials` hold the responses, and `values` raises.
+
         Parameters
         ----------
         successes, trials
@@ -179,13 +177,6 @@ class ResponseMatrix:
             order.
         respondents, items, synthetic
             As for the class itself; labels are by default those of the DataFrames.
-
-        Returns
-        -------
-        ResponseMatrix
-            If no cell has more than one trial this is the matrix of right and wrong answers, in
-            every respect. Otherwise `successes` and `trials` hold the responses, and `values`
-            raises.
 
         Raises
         ------
@@ -230,21 +221,8 @@ class ResponseMatrix:
     ) -> Self:
         """Sparse response matrix from two sparse arrays, the inverse of `observed`.
 
-        Parameters
-        ----------
-        successes, trials
-            Arrays or matrices of `scipy.sparse` of shape (n_respondents, n_items) that hold whole
-            numbers, 0 ≤ successes ≤ trials. A cell without trials is missing.
-        respondents, items, synthetic
-            As for the class itself.
-
-        Raises
-        ------
-        TypeError
-            If they are not sparse.
-        ValueError
-            If a cell is no count or has more successes than trials, if shapes or labels disagree,
-            or if there is no trial at all.
+        Arguments and errors are those of `from_counts`, but the tables are arrays or matrices of
+        `scipy.sparse` (a TypeError if not), in which a cell without trials is missing.
 
         Examples
         --------
@@ -284,13 +262,11 @@ class ResponseMatrix:
             numbers, ``respondent-1`` and so on.
         threshold, right, wrong
             As for the class itself.
-        ignore
-            Columns to leave out: one name, or several.
-        keep
-            Columns that are items, if others are not.
+        ignore, keep
+            Columns to leave out, and columns that are items, if others are not: one name, or
+            several.
         repeats
-            What several rows of the same respondent are: an "error" (default), or repeated trials
-            to "count", see `from_counts`.
+            What several rows of the same respondent are, see `from_long`.
 
         Raises
         ------
@@ -326,24 +302,18 @@ class ResponseMatrix:
 
     @classmethod
     def of_wide(cls, codes: NDArray[np.int8], names: Names, *, repeats: Repeats = "error") -> Self:
-        """Response matrix of a wide table that is known to be valid: `from_frame` without it.
+        """Response matrix of a wide table that is known to be valid, see `from_frame`.
 
-        Parameters
-        ----------
-        codes
-            Shape (n_rows, n_items): 1, 0 or −1 (missing).
-        names
-            Labels of rows, several of which may be of one respondent, and of items.
-        repeats
-            As for `from_frame`.
+        Several rows, codes of shape (n_rows, n_items), may be of one respondent.
         """
         if repeats == "error" or len(set(names[0])) == len(names[0]):
             check_unique("respondent labels must be unique", names[0], COUNT)
             return cls._of(codes, names)
-        rows, respondents = label_numbers(names[0], "respondent")
-        cells = np.add.outer(rows * len(names[1]), np.arange(len(names[1])))
-        names = respondents, names[1]
-        return cls.of_rows(cells.reshape(-1), codes.reshape(-1), names, repeats=repeats)
+        number = {label: k for k, label in enumerate(dict.fromkeys(names[0]))}
+        rows = np.repeat([number[label] for label in names[0]], len(names[1]))
+        columns = np.tile(np.arange(len(names[1])), len(names[0]))
+        names = tuple(number), names[1]
+        return cls.of_rows((rows, columns, codes.reshape(-1)), names, repeats=repeats)
 
     @classmethod
     def from_long(
@@ -366,7 +336,7 @@ class ResponseMatrix:
         frame
             A data frame of pandas, polars, PyArrow or another library that narwhals knows, with
             one row per respondent × item, or several where trials were repeated; pairs that do not
-            occur are missing.
+            occur are missing. Labels are in the order in which they first occur.
         respondent, item, response
             The columns that hold the labels and the response. By default they are recognised by
             the usual names (model, item_id, correct and the like), as in files.
@@ -380,17 +350,9 @@ class ResponseMatrix:
         sparse
             Whether to keep the observed cells alone, for tables in which few of all cells are: a
             table of respondents × items is then never made, here nor when the matrix is fitted.
-            `irtkit.fit`, `add_synthetic`, `average_error`, `flag_items` and
-            `likelihood_ratio_test` give what they give for the dense matrix. What needs every cell
-            refuses a sparse one: `values`, `successes`, `trials`, `to_frame`, `shuffle_control`,
-            `similar_respondents`, ``groups`` and ``predictions`` of `flag_items`, ``mesh`` of
-            `fit`, `compare_difficulties` unless ``folds=0``, `write_responses` as a wide table or
-            for py-irt, and `FitResult.probability` of all respondents; `to_dense` is the way there.
-
-        Returns
-        -------
-        ResponseMatrix
-            Respondents and items in the order in which they first occur.
+            `irtkit.fit` and what follows from it give what they give for the dense matrix. What
+            needs every cell (`values`, `to_frame`, predictions of what was left out, a wide file
+            and the like) refuses a sparse one; `to_dense` is the way there.
 
         Raises
         ------
@@ -398,8 +360,7 @@ class ResponseMatrix:
             If it is no data frame.
         ValueError
             If a column is absent or may be several, a label is missing, a pair occurs twice (unless
-            repeats are
-            counted), or a response is neither right, wrong nor missing.
+            repeats say otherwise), or a response is neither right, wrong nor missing.
 
         Examples
         --------
@@ -430,55 +391,30 @@ class ResponseMatrix:
         repeats: Repeats = "error",
         sparse: bool = False,
     ) -> Self:
-        """Response matrix of long tables that are read block by block, one below the other.
-
-        Parameters
-        ----------
-        tables
-            At least one; each can be read several times.
-        marking
-            What counts as right and what as wrong.
-        repeats, sparse
-            As for `from_long`.
-        """
+        """Response matrix of long tables, one below the other, see `from_long`."""
         return cls._of(*read_long(tables, marking=marking, repeats=repeats, sparse=sparse))
 
     @classmethod
     def of_rows(
         cls,
-        cells: NDArray[np.int64],
-        codes: NDArray[np.int8],
+        block: Block,
         names: Names,
         *,
         repeats: Repeats = "error",
         sparse: bool = False,
     ) -> Self:
-        """Response matrix of rows that are known to be valid: `from_long` without its table.
+        """Response matrix of rows that are known to be valid, see `from_long`.
 
-        Parameters
-        ----------
-        cells
-            Cell of every row, row · n_items + column.
-        codes
-            Response of every row: 1, 0 or −1 (missing).
-        names
-            Labels of respondents and of items.
-        repeats, sparse
-            As for `from_long`; with "error" no cell occurs twice.
+        They are numbers of respondents and of items, and codes of the responses.
         """
+        rows, columns, codes = block
         shape = (len(names[0]), len(names[1]))
-        if repeats not in {"error", "count"}:
-            cells, codes = one_of_repeats(cells, codes, repeats)
-        if not (sparse or repeats == "count"):
-            values = np.full(shape, MISSING, dtype=np.int8)
-            values.reshape(-1)[cells] = codes
-            return cls._of(values, names)
-        observed = codes != MISSING
-        if not observed.any():
-            raise ValueError("values holds no response: every cell is missing")
-        counts = count_rows(cells[observed], codes[observed] == 1)
-        kept = Observed.of_cells(*counts, shape) if sparse else count_tables(*counts, shape)
-        return cls._of(kept, names)
+        if repeats == "error":
+            tried = codes != MISSING
+            block = rows[tried], columns[tried], codes[tried]
+            refuse_repeats(cells_of(block, shape), *names)
+        found, _ = scatter_rows([block], shape, repeats, sparse=sparse)
+        return cls._of(found, names)
 
     @property
     def values(self) -> NDArray[np.int8]:
@@ -553,14 +489,9 @@ class ResponseMatrix:
     ) -> Self:
         """Return the same matrix with what is known of items, respondents and answers.
 
-        Parameters
-        ----------
-        item_table, respondent_table
-            Tables with the labels as index; rows of other labels are left out, labels without a
-            row get an empty one. None leaves a table out.
-        metrics
-            Further numbers of the answers, with the columns respondent, item, metric and value;
-            rows of other labels are left out.
+        The first two are tables with the labels as index, of which labels without a row get an
+        empty one; metrics have the columns respondent, item, metric and value. Rows of other labels
+        are left out, and so is a table that is None.
 
         Examples
         --------
@@ -582,9 +513,7 @@ class ResponseMatrix:
     def _as(self, cells: Cells) -> Self:
         """Return the same matrix with its cells kept in another way."""
         copy = self._of(cells, (self.respondents, self.items), self.synthetic)
-        copy.item_table, copy.respondent_table = self.item_table, self.respondent_table
-        copy.metrics = self.metrics
-        return copy
+        return copy.with_tables(self.item_table, self.respondent_table, self.metrics)
 
     @property
     def is_sparse(self) -> bool:

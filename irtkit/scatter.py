@@ -7,7 +7,7 @@ as long as a block; where the observed cells alone are kept, five bytes a row.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Block: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int8]]
+    Numbers: TypeAlias = NDArray[np.signedinteger[Any]]
+    Block: TypeAlias = tuple[Numbers, Numbers, NDArray[np.int8]]
     """Number of the respondent, number of the item and code of the response of some rows."""
     Shape: TypeAlias = tuple[int, int]
 

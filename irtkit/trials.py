@@ -101,20 +101,6 @@ def _share(repeats: object) -> float | None:
     return share if 0 < share <= 1 else None
 
 
-def count_tables(
-    cells: NDArray[np.int64],
-    successes: NDArray[np.int64],
-    trials: NDArray[np.int64],
-    shape: tuple[int, int],
-) -> CountTables:
-    """Tables of successes and trials from those of some cells, row · n_items + column."""
-    kind = count_type(int(trials.max(initial=0)))
-    tables = CountTables(np.zeros(shape, kind), np.zeros(shape, kind))
-    for table, counts in zip(tables, (successes, trials), strict=True):
-        table.reshape(-1)[cells] = counts
-    return tables
-
-
 def checked_counts(successes: NDArray[Any], trials: NDArray[Any], names: Names) -> CountTables:
     """Both tables as whole numbers, 0 ≤ successes ≤ trials, missing responses 0 out of 0.
 

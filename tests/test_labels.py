@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from irtkit.labels import category_name, is_missing_label, label_numbers, matrix_names
+from irtkit.labels import category_name, is_missing_label, matrix_names
 
 
 @pytest.mark.parametrize("label", [None, float("nan"), np.nan, pd.NA, pd.NaT, "", "  "])
@@ -31,20 +31,3 @@ def test_labels_given_go_before_those_of_a_table() -> None:
         ("respondent-1",),
         ("item-1", "item-2"),
     )
-
-
-def test_labels_are_numbered_as_they_first_occur() -> None:
-    numbers, names = label_numbers(pd.Series(["b", "a", "b"]), "respondent")
-    assert (numbers.tolist(), names) == ([0, 1, 0], ("b", "a"))
-
-
-def test_rows_without_a_label_are_counted() -> None:
-    column = pd.Series(["b", None, None], name="who")
-    message = r"column 'who' has no label in row 2 of the table \(and 1 more such row\)"
-    with pytest.raises(ValueError, match=message):
-        label_numbers(column, "respondent")
-
-
-def test_what_is_no_label_is_refused() -> None:
-    with pytest.raises(ValueError, match="column 'who' must hold labels: unhashable"):
-        label_numbers(pd.Series([["b"], ["c"]], name="who"), "respondent")

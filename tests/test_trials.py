@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from irtkit.responses import ResponseMatrix
 from irtkit.trials import (
     MOST_TRIALS,
     check_repeats,
     checked_counts,
-    count_rows,
-    count_tables,
     one_of_repeats,
 )
 
@@ -85,8 +84,10 @@ def test_what_stands_for_missing_is_no_trial(missing: Any) -> None:
 
 
 def test_a_wider_type_than_a_byte_does_not_wrap_around() -> None:
-    cells = np.repeat([0, 3], [300, 2])
-    successes, trials = count_tables(*count_rows(cells, np.arange(302) >= 10), (2, 2))
+    place = np.repeat([0, 1], [300, 2])
+    codes = (np.arange(302) >= 10).astype(np.int8)
+    responses = ResponseMatrix.of_rows((place, place, codes), NAMES, repeats="count")
+    successes, trials = responses.successes, responses.trials
     assert successes.tolist() == [[290, 0], [0, 2]]
     assert trials.tolist() == [[300, 0], [0, 2]]
     assert trials.dtype == np.uint16

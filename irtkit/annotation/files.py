@@ -26,7 +26,7 @@ from reprlib import repr as short
 from typing import TYPE_CHECKING, Any
 
 from irtkit.annotation.annotations import Annotation, annotation_at, check_names, sample_name
-from irtkit.files import open_bytes
+from irtkit.files import head_of
 from irtkit.io.json_text import json_document
 from irtkit.io.text import naming, records
 
@@ -38,18 +38,10 @@ _COLUMNS = ("sample", *Annotation._fields)
 
 
 def read_annotations(path: str | os.PathLike[str]) -> dict[str, list[Annotation]]:
-    r"""Read the annotations of many samples from a CSV or JSON file.
+    r"""Read the annotations of many samples from a CSV or JSON file, as this module describes.
 
-    Parameters
-    ----------
-    path
-        The file; this module's docstring has the formats.
-
-    Returns
-    -------
-    dict
-        From each sample to its annotations, in the order of the file, as
-        `irtkit.annotation.impact_summary` takes them. Samples and types are text.
+    They are by sample, in the order of the file, as `irtkit.annotation.impact_summary` takes them.
+    Samples and types are text.
 
     Raises
     ------
@@ -73,7 +65,8 @@ def read_annotations(path: str | os.PathLike[str]) -> dict[str, list[Annotation]
     file = Path(path)
     found: dict[str, list[Annotation]] = {}
     with naming(file):
-        for place, record in _json_records(file) if _is_json(file) else _csv_records(file):
+        is_json = head_of(file).lstrip().startswith((b"[", b"{"))
+        for place, record in _json_records(file) if is_json else _csv_records(file):
             of_sample = found.setdefault(sample_name(record.pop("sample"), place), [])
             if record:
                 of_sample.append(annotation_at(place, **record))
@@ -99,11 +92,6 @@ def read_durations(path: str | os.PathLike[str]) -> dict[str, float]:
                 raise ValueError(f"{place}: the sample {sample!r} occurs twice")
             durations[sample] = _number(row["duration"], f"{place}: duration")
     return durations
-
-
-def _is_json(file: Path) -> bool:
-    with open_bytes(file) as handle:
-        return handle.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in {b"[", b"{"}
 
 
 def _csv_records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:

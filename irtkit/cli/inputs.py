@@ -14,7 +14,7 @@ import click
 from irtkit.calibration import fit
 from irtkit.calibration.variational.options import Variational
 from irtkit.io import read_responses
-from irtkit.io.metric_files import as_metrics, is_file
+from irtkit.io.metric_files import is_file, read_metrics
 from irtkit.io.text import naming, records
 from irtkit.irf import MODELS
 from irtkit.metrics import quality_of
@@ -40,9 +40,7 @@ model_option = click.option(
 )
 
 reading = [
-    click.option(
-        "--format", "form", help="Force the format: wide, long, parquet, py-irt or a harness."
-    ),
+    click.option("--format", help="Force the format: wide, long, parquet, py-irt or a harness."),
     click.option("--respondent", help="Table: the column of respondents."),
     click.option("--item", help="Long table: the column of items."),
     click.option("--response", help="Long table: the column of responses."),
@@ -177,11 +175,11 @@ def read(options: dict[str, Any]) -> ResponseMatrix:
 
 def how_to_read(options: dict[str, Any]) -> dict[str, Any]:
     """Take the settings of `irtkit.read_responses` out of the options."""
-    settings = ("respondent", "item", "response", "threshold", "repeats", "errors")
+    settings = ("format", "respondent", "item", "response", "threshold", "repeats", "errors")
     given = {name: options[name] for name in settings}
     several = ("metric", "filter", "right", "wrong", "ignore", "keep")
     names = {name: options[name].split(",") for name in several if options[name]}
-    return {"format": options["form"], **given, **names}
+    return given | names
 
 
 def without(settings: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -254,7 +252,7 @@ def _quality(responses: ResponseMatrix, options: dict[str, Any]) -> QualityStand
     """Score of the items by a file of metrics, or by names with commas between."""
     metrics, higher = options.get("metrics"), options.get("higher_is_better")
     if metrics is not None:
-        metrics = as_metrics(metrics) if is_file(metrics) else metrics.split(",")
+        metrics = read_metrics(metrics) if is_file(metrics) else metrics.split(",")
     if higher is not None:
         higher = [] if higher in {"", "none"} else higher.split(",")
     return quality_of(responses, metrics, higher)

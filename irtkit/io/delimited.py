@@ -6,14 +6,12 @@ interpreted. A wide table is read by rows, a long one by columns.
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.codes import INVALID_BYTE, WrittenCodes
+from irtkit.codes import INVALID, WrittenCodes
 from irtkit.columns import (
-    find_columns,
     holds_respondents,
     item_columns,
     other_columns,
@@ -26,10 +24,7 @@ from irtkit.long_table import LongTable
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    import pandas as pd
+    from collections.abc import Iterator, Sequence
 
     from irtkit.io.source import Source
 
@@ -59,44 +54,34 @@ def read_wide(source: Source) -> ResponseMatrix:
     if not header:
         raise ValueError("ignore= leaves no column of the table")
     at = respondent_column(header, source.columns[0])
-    columns = item_columns(header, at or 0, source.keep)
-    label, cells_of = kept[at or 0], _picker([kept[k] for k in columns])
-    code_of, cells, first = WrittenCodes(source.marking).__getitem__, bytearray(), list[str]()
+    label, code_of = kept[at or 0], WrittenCodes(source.marking).__getitem__
+    cells, labels = bytearray(), list[str]()
     for _, row in rows(source.path, separator):
-        first.append(unguarded(row[label]))
-        cells += bytes(map(code_of, cells_of(row)))
-    if not first:
+        labels.append(unguarded(row[label]))
+        cells += bytes(map(code_of, row))
+    if not labels:
         raise ValueError("the table has a header and no rows")
-    values = np.frombuffer(cells, np.int8).reshape(len(first), len(columns))
-    invalid = INVALID_BYTE in cells
-    named = at is not None or holds_respondents(first, source.marking)
-    if not named and 0 in item_columns(header, None, source.keep):
-        itself = bytes(map(code_of, first))
-        invalid = invalid or INVALID_BYTE in itself
-        values = np.column_stack([np.frombuffer(itself, np.int8), values])
-        columns = [0, *columns]
+    if at is None and holds_respondents(labels, source.marking):
+        at = 0
+    columns = item_columns(header, at, source.keep)
     if not columns:
         raise ValueError(f"the table has no items: its one column is {header[0]!r}")
-    if invalid or (source.marking.right and not source.marking.wrong):
-        # what it says of columns needs them whole
-        return source.matrix_of_wide(_frame(source.path))
-    respondents = label_names(first if named else None, len(first), "respondent", unique=False)
-    items = label_names([header[k] for k in columns], len(columns), "item")
-    return ResponseMatrix.of_wide(values, (respondents, items), repeats=source.repeats)
+    codes = np.frombuffer(cells, np.int8).reshape(len(labels), len(names))
+    codes = codes.take([kept[k] for k in columns], axis=1)
+    if (codes == INVALID).any() or (source.marking.right and not source.marking.wrong):
+        import pandas as pd  # what it says of columns needs them whole
 
-
-def _picker(positions: list[int]) -> Callable[[list[str]], Sequence[str]]:
-    """What takes the cells at these positions from a row."""
-    if len(positions) < 2:
-        return lambda row: [row[k] for k in positions]
-    return itemgetter(*positions)
-
-
-def _frame(path: Path) -> pd.DataFrame:
-    import pandas as pd
-
-    header, lines = records(path)
-    return pd.DataFrame([row for _, row in lines], columns=header)
+        header, lines = records(source.path)
+        return source.matrix_of_wide(pd.DataFrame([row for _, row in lines], columns=header))
+    respondents = None if at is None else labels
+    return ResponseMatrix.of_wide(
+        codes,
+        (
+            label_names(respondents, len(labels), "respondent", unique=False),
+            label_names([header[k] for k in columns], len(columns), "item"),
+        ),
+        repeats=source.repeats,
+    )
 
 
 def read_long(source: Source) -> ResponseMatrix:
@@ -107,8 +92,7 @@ def read_long(source: Source) -> ResponseMatrix:
 def long_table(source: Source) -> LongTable:
     """Three columns of a table with a row per response."""
     separator, header = source.layout
-    header = [header[k] for k in other_columns(header, source.ignore)]
-    names = [header[position] for position in find_columns(header, *source.columns)]
+    names = source.long_columns(header)
 
     def blocks() -> Iterator[tuple[Sequence[Any], int]]:
         reached = [0]

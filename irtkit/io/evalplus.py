@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from irtkit.io.json_text import json_document
+from irtkit.io.json_text import fields_of, json_document
 from irtkit.io.samples import Known, Measure, Samples, named_by_file
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def recognise(_: Path, head: bytes) -> bool:
 def read(path: Path, _: Known = ()) -> list[Samples]:
     """Read one file of results."""
     document = json_document(path)
-    results = document.get("eval") if isinstance(document, dict) else None
+    results = fields_of(document).get("eval")
     if not isinstance(results, dict):
         raise ValueError("the file has no results ('eval')")
     respondent = named_by_file(path, r"[._-]?eval_results").replace("--", "/", 1)

@@ -18,10 +18,9 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from irtkit.files import open_bytes
-from irtkit.io.json_text import companion, json_lines
+from irtkit.files import head_of
+from irtkit.io.json_text import companion, entries_of, fields_of, json_lines
 from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, name_of, score_of, text_of
-from irtkit.io.source import HEAD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -61,8 +60,7 @@ def _samples_beside(path: Path) -> Path | None:
 def _is_summary(path: Path) -> bool:
     """Whether the file begins as a summary does, of which there are more than of samples."""
     try:
-        with open_bytes(path) as handle:
-            head = handle.read(HEAD_BYTES)
+        head = head_of(path)
     except (OSError, EOFError, ValueError):
         return False
     return recognise(path, head) and b'"sample_id"' not in head
@@ -82,10 +80,7 @@ def read(path: Path, known: Known = ()) -> list[Samples]:
     aggregate = companion(path.with_name(f"{name}.json"))
     filters = _filters(aggregate)
     found: dict[tuple[str, str, str], Samples] = {}
-
-    def begin(record: dict[str, Any]) -> Samples:
-        return _begun(path, record, aggregate, known)
-
+    begin = functools.partial(_begun, path, aggregate, known)
     for line, record in json_lines(path):
         try:
             _add(found, begin, record, filters)
@@ -184,7 +179,7 @@ def _measures(by: str) -> tuple[Measure, Measure]:
     return Measure(_CORRECT, by), Measure(_SCORE, by)
 
 
-def _begun(path: Path, record: dict[str, Any], aggregate: dict[str, Any], known: Known) -> Samples:
+def _begun(path: Path, aggregate: dict[str, Any], known: Known, record: dict[str, Any]) -> Samples:
     version = str(record.get("schema_version"))
     if not version.startswith(tuple(f"{one}." for one in _VERSIONS_READ)):
         read_here = " and ".join(_VERSIONS_READ)
@@ -194,9 +189,9 @@ def _begun(path: Path, record: dict[str, Any], aggregate: dict[str, Any], known:
     if written is None and isinstance(run, str):
         written = run.rsplit("/", 1)[-1]
     respondent = name_of(record.get("model_id"), "model_id")
-    about = aggregate.get("model_info")
-    fields = about if isinstance(about, dict) and about.get("id") == respondent else {}
-    details = metadata_of(fields.get("additional_details"))
+    about = fields_of(aggregate.get("model_info"))
+    about = about if about.get("id") == respondent else {}
+    details = metadata_of(about.get("additional_details"))
     return Samples(
         path,
         NAME,
@@ -207,7 +202,7 @@ def _begun(path: Path, record: dict[str, Any], aggregate: dict[str, Any], known:
         run=run if isinstance(run, str) and "/" in run else "",
         not_marks=frozenset(chain.from_iterable(_EFFORT.values())),
         default=_CORRECT,
-        about=metadata_of(fields, ("id", "name")) | details,
+        about=metadata_of(about, ("id", "name")) | details,
         known=known,
     )
 
@@ -223,8 +218,7 @@ def _content(record: dict[str, Any]) -> str | None:
 
 
 def _describe(record: dict[str, Any]) -> Item:
-    given = record.get("input")
-    fields = given if isinstance(given, dict) else {}
+    fields = fields_of(record.get("input"))
     metadata = metadata_of(record.get("metadata"), _OF_ANSWERS)
     choices = text_of(fields.get("choices"))
     return Item(
@@ -237,13 +231,11 @@ def _describe(record: dict[str, Any]) -> Item:
 
 def _filters(aggregate: dict[str, Any]) -> dict[str, str]:
     """Name of the metric of each aggregate result."""
-    results = aggregate.get("evaluation_results")
     names = {}
-    for result in results if isinstance(results, list) else []:
-        config = result.get("metric_config") if isinstance(result, dict) else None
-        if isinstance(config, dict):
-            name = config.get("metric_id") or config.get("metric_name")
-            key = result.get("evaluation_result_id")
-            if isinstance(name, str) and isinstance(key, str):
-                names[key] = name
+    for result in map(fields_of, entries_of(aggregate.get("evaluation_results"))):
+        config = fields_of(result.get("metric_config"))
+        name = config.get("metric_id") or config.get("metric_name")
+        key = result.get("evaluation_result_id")
+        if isinstance(name, str) and isinstance(key, str):
+            names[key] = name
     return names if len(set(names.values())) == len(names) else {}

@@ -13,7 +13,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from irtkit.io.json_text import companion, json_companion, json_document
+from irtkit.io.json_text import companion, entries_of, fields_of, json_companion, json_document
 from irtkit.io.samples import Item, Known, Measure, Samples, name_of, score_of, text_of
 
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ def read(path: Path, known: Known = ()) -> list[Samples]:
     if not isinstance(entries, list):
         raise ValueError("the file holds no list of instances")
     specification = companion(path.with_name("run_spec.json"))
-    adapter = specification.get("adapter_spec")
-    model = adapter.get("model") if isinstance(adapter, dict) else None
+    model = fields_of(specification.get("adapter_spec")).get("model")
     name = str(specification.get("name") or path.absolute().parent.name)
     task, respondent = _task_and_model(name)
     instances = _instances(path.with_name("instances.json"))
@@ -82,9 +81,8 @@ def _add(
     position = samples.position(item, found.content, lambda _: found)
     samples.n_samples += (item, trial, "") not in seen
     seen.add((item, trial, ""))
-    stats = entry.get("stats")
-    for stat in stats if isinstance(stats, list) else []:
-        name = stat.get("name") if isinstance(stat, dict) else None
+    for stat in entries_of(entry.get("stats")):
+        name = fields_of(stat).get("name")
         if not isinstance(name, dict):
             raise ValueError("a stat has no name")
         if name.get("perturbation") is not None:
@@ -109,26 +107,21 @@ def _task_and_model(name: str) -> tuple[str, str]:
 def _instances(path: Path) -> dict[str, Item]:
     """What was asked, by instance."""
     found = {}
-    instances = json_companion(path)
-    for instance in instances if isinstance(instances, list) else []:
-        fields = instance if isinstance(instance, dict) else {}
+    for fields in map(fields_of, entries_of(json_companion(path))):
         if isinstance(fields.get("id"), str) and fields.get("perturbation") is None:
             found[fields["id"]] = _item(fields)
     return found
 
 
 def _item(instance: dict[str, Any]) -> Item:
-    asked, references = instance.get("input"), instance.get("references")
-    text = text_of(asked.get("text")) if isinstance(asked, dict) else None
+    text = text_of(fields_of(instance.get("input")).get("text"))
     answers: list[str] = []
     right: list[str] = []
-    for reference in references if isinstance(references, list) else []:
-        output = reference.get("output") if isinstance(reference, dict) else None
-        answer = text_of(output.get("text")) if isinstance(output, dict) else None
+    for reference in map(fields_of, entries_of(instance.get("references"))):
+        answer = text_of(fields_of(reference.get("output")).get("text"))
         if answer is not None:
             answers.append(answer)
-            tags = reference.get("tags")
-            right += [answer] if isinstance(tags, list) and "correct" in tags else []
+            right += [answer] if "correct" in entries_of(reference.get("tags")) else []
     metadata = {"choices": " | ".join(answers)} if len(answers) > 1 else {}
     target = text_of(right)
     return Item(None if text is None else f"{text}\0{target}", text, target, metadata)

@@ -17,7 +17,15 @@ import zlib
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from irtkit.io.json_text import MOST_BYTES, json_document, limited, parse
+from irtkit.files import head_of
+from irtkit.io.json_text import (
+    MOST_BYTES,
+    entries_of,
+    fields_of,
+    json_document,
+    limited,
+    parse,
+)
 from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, name_of, score_of, text_of
 
 if TYPE_CHECKING:
@@ -59,14 +67,12 @@ def is_companion(path: Path) -> bool:
 
 def read(path: Path, known: Known = ()) -> list[Samples]:
     """Read one log."""
-    with path.open("rb") as handle:
-        zipped = handle.read(len(_ZIP)) == _ZIP
-    if zipped:
+    if head_of(path).startswith(_ZIP):
         header, summaries = _unzipped(path)
     else:
         header = json_document(path)
-        summaries = header.get("samples") if isinstance(header, dict) else None
-    if not isinstance(header, dict) or not isinstance(header.get("eval"), dict):
+        summaries = fields_of(header).get("samples")
+    if not isinstance(fields_of(header).get("eval"), dict):
         raise ValueError("the log has no record of the evaluation ('eval')")
     if not isinstance(summaries, list):
         raise ValueError("the log holds no samples")
@@ -75,8 +81,7 @@ def read(path: Path, known: Known = ()) -> list[Samples]:
 
 def _samples(path: Path, header: dict[str, Any], summaries: list[Any], known: Known) -> Samples:
     evaluation, status = header["eval"], header.get("status")
-    packages = evaluation.get("packages")
-    package = packages.get("inspect_ai") if isinstance(packages, dict) else None
+    package = fields_of(evaluation.get("packages")).get("inspect_ai")
     samples = Samples(
         path,
         NAME,
@@ -105,14 +110,11 @@ def _add(samples: Samples, record: Any) -> None:
         name_of(record.get("id"), "id"), _content(record), _describe, record
     )
     samples.n_samples += 1
-    scores = record.get("scores")
     if record.get("error"):
         samples.n_failed += 1
         return
-    if not isinstance(scores, dict):
-        return
     marked = False
-    for scorer, score in scores.items():
+    for scorer, score in fields_of(record.get("scores")).items():
         value = score.get("value") if isinstance(score, dict) else score
         for metric, one in _parts(scorer, value):
             number = _number(one)
@@ -120,8 +122,7 @@ def _add(samples: Samples, record: Any) -> None:
                 samples.add(position, Measure(metric), number)
                 marked = True
     if marked:  # without a mark it is no answer, however long it took
-        usage = record.get("model_usage")
-        own = usage.get(samples.respondent) if isinstance(usage, dict) else None
+        own = fields_of(record.get("model_usage")).get(samples.respondent)
         samples.add_numbers(position, {"tokens": own, "seconds": record}, _EFFORT)
 
 
@@ -162,23 +163,19 @@ def _describe(record: dict[str, Any]) -> Item:
 
 def _planned(evaluation: dict[str, Any]) -> int | None:
     """Samples that the run was to have, where the log says so."""
-    dataset, config = evaluation.get("dataset"), evaluation.get("config")
-    ids = dataset.get("sample_ids") if isinstance(dataset, dict) else None
-    epochs = config.get("epochs") if isinstance(config, dict) else None
+    ids = fields_of(evaluation.get("dataset")).get("sample_ids")
+    epochs = fields_of(evaluation.get("config")).get("epochs")
     return len(ids) * (epochs if isinstance(epochs, int) else 1) if isinstance(ids, list) else None
 
 
 def _in_order(evaluation: dict[str, Any], summaries: list[Any]) -> list[Any]:
     """Sort samples as the dataset has them: they are written in the order they were done."""
-    dataset = evaluation.get("dataset")
-    ids = dataset.get("sample_ids") if isinstance(dataset, dict) else None
-    places = {str(name): place for place, name in enumerate(ids if isinstance(ids, list) else [])}
+    ids = entries_of(fields_of(evaluation.get("dataset")).get("sample_ids"))
+    places = {str(name): place for place, name in enumerate(ids)}
 
     def key(record: Any) -> tuple[int, int]:
-        item, epoch = (
-            (record.get("id"), record.get("epoch")) if isinstance(record, dict) else (0, 0)
-        )
-        return places.get(str(item), len(places)), epoch if isinstance(epoch, int) else 0
+        place, epoch = places.get(str(fields_of(record).get("id"))), fields_of(record).get("epoch")
+        return len(places) if place is None else place, epoch if isinstance(epoch, int) else 0
 
     return sorted(summaries, key=key)
 

@@ -79,13 +79,9 @@ def json_lines(path: Path, *, unique: bool = False) -> Iterator[tuple[int, dict[
 
 
 def text_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Number and text of every line, in UTF-8."""
+    """Number and text of every line; what is not UTF-8 is named as `irtkit.io.text.naming` does."""
     for number, line in _lines(path):
-        try:
-            yield number, line.decode().removeprefix(_BYTE_ORDER_MARK)
-        except UnicodeDecodeError as error:
-            byte = line[error.start]
-            raise ValueError(f"line {number} is not UTF-8 text (byte 0x{byte:02x})") from error
+        yield number, line.decode().removeprefix(_BYTE_ORDER_MARK)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -126,10 +122,19 @@ def limited(handle: Any, most: int, what: str) -> bytes:
     return b"".join(pieces)
 
 
+def fields_of(value: Any) -> dict[str, Any]:
+    """Fields of a JSON object; none of anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def entries_of(value: Any) -> list[Any]:
+    """Entries of a JSON array; none of anything else."""
+    return value if isinstance(value, list) else []
+
+
 def companion(path: Path) -> dict[str, Any]:
     """What a file beside a log says of it: an empty record if there is none that can be read."""
-    record = json_companion(path)
-    return record if isinstance(record, dict) else {}
+    return fields_of(json_companion(path))
 
 
 def json_companion(path: Path) -> Any:

@@ -15,7 +15,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from irtkit.io.json_text import companion, json_document, json_lines
+from irtkit.files import head_of
+from irtkit.io.json_text import companion, entries_of, fields_of, json_document, json_lines
 from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, name_of, score_of, text_of
 
 if TYPE_CHECKING:
@@ -94,23 +95,14 @@ def read(path: Path, known: Known = ()) -> list[Samples]:
 
 def _filters(run: _Run) -> dict[str, str]:
     """Names of the filters of a task by their turns, as far as the results have them."""
-    configs = run.results.get("configs")
-    task = configs.get(run.task) if isinstance(configs, dict) else None
-    listed = task.get("filter_list") if isinstance(task, dict) else None
-    names = [
-        text_of(one.get("name")) if isinstance(one, dict) else None
-        for one in (listed if isinstance(listed, list) else [])
-    ]
+    task = fields_of(fields_of(run.results.get("configs")).get(run.task))
+    names = [text_of(fields_of(one).get("name")) for one in entries_of(task.get("filter_list"))]
     known = {f"{_TURN}{number}": name for number, name in enumerate(names, start=1) if name}
     return known if len(set(known.values())) == len(known) else {}
 
 
 def _records(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
-    from irtkit.files import open_bytes
-
-    with open_bytes(path) as handle:
-        array = handle.read(1) == b"["
-    if not array:
+    if not head_of(path).lstrip().startswith(b"["):
         yield from json_lines(path)
         return
     for number, record in enumerate(json_document(path), start=1):
@@ -143,16 +135,11 @@ def _content(record: dict[str, Any]) -> str | None:
 
 
 def _describe(record: dict[str, Any]) -> Item:
-    doc = record.get("doc")
-    fields = doc if isinstance(doc, dict) else {}
+    fields = fields_of(record.get("doc"))
     named = (text_of(fields.get(name)) for name in _QUESTIONS)
     text = next(filter(None, named), None) or _prompt(record.get("arguments"))
-    return Item(
-        _content(record),
-        text,
-        text_of(record.get("target")),
-        metadata_of(fields, _QUESTIONS),
-    )
+    target = text_of(record.get("target"))
+    return Item(_content(record), text, target, metadata_of(fields, _QUESTIONS))
 
 
 def _prompt(arguments: Any) -> str | None:
@@ -184,23 +171,18 @@ def _early_run(path: Path) -> _Run:
     """Respondent and task where the name is another: of the results before 0.4.3, or guessed."""
     results = companion(path.with_name("results.json"))
     stem = path.name.removesuffix(".gz").rsplit(".", 1)[0]
-    configs = results.get("configs")
-    tasks = (
-        [task for task in configs if stem.endswith(f"_{task}")] if isinstance(configs, dict) else []
-    )
+    tasks = [task for task in fields_of(results.get("configs")) if stem.endswith(f"_{task}")]
     if not tasks:
         folder = path.absolute().parent.name.replace("__", "/") or "model"
         return _Run(folder, stem.removeprefix("samples_") or stem, "", "unknown", {})
     task = max(tasks, key=len)
-    config = results.get("config")
-    arguments = str(config.get("model_args", "")) if isinstance(config, dict) else ""
+    arguments = str(fields_of(results.get("config")).get("model_args", ""))
     pretrained = re.search(r"(?:^|,)(?:pretrained|model)=([^,]+)", arguments)
     respondent = pretrained[1] if pretrained else stem.removesuffix(f"_{task}")
     return _Run(respondent, task, text_of(results.get("date")) or "", "before 0.4.3", results)
 
 
 def _about(results: dict[str, Any]) -> dict[str, Any]:
-    config = results.get("config")
-    fields = config if isinstance(config, dict) else {}
+    fields = fields_of(results.get("config"))
     kept = {"size": fields.get("model_num_parameters"), "revision": fields.get("model_revision")}
     return {name: value for name, value in metadata_of(kept).items() if value != -1}

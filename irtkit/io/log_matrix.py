@@ -16,10 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from irtkit.advice import what_to_type
 from irtkit.checks import as_number, check_unique, first_names
-from irtkit.codes import INVALID, MISSING, evenly, invalid_response, response_codes
-from irtkit.long_table import refuse_repeats
+from irtkit.codes import MISSING, codes_of_rows
 from irtkit.marking import Marking
 from irtkit.responses import ResponseMatrix
 from irtkit.trials import check_repeats
@@ -52,12 +50,15 @@ def matrix_of(
     sparse: bool = False,
 ) -> ResponseMatrix:
     """Response matrix of logs; `irtkit.read_responses` says what the settings mean."""
+    import pandas as pd
+
     check_repeats(repeats)
     if errors not in {None, "missing"}:
         raise ValueError(f"errors must be 'missing' or None, got {errors!r:.80}")
     warn_of_skipped(logs)
-    readings = readings_of(logs, repeats)
-    _warn_of_unfinished(readings)
+    readings = fullest(scored(logs))
+    readings = newest(readings) if repeats == "error" else _in_time(readings)
+    warn_of_unfinished(readings)
     measures = chosen_measures(readings, metric, filter, threshold)
     contents = _contents(logs, readings)
     rows: dict[str, int] = {}
@@ -82,47 +83,22 @@ def matrix_of(
     labels = tuple(f"{keys[k][0]}/{keys[k][1]}" for k in used)
     check_unique("tasks and items must make unique labels", labels)
     names = (tuple(rows), labels)
-    cells = np.concatenate(of_rows) * len(labels) + np.concatenate(of_columns)
-    codes = _codes(cells, np.concatenate(scores), names, threshold)
-    if repeats == "error":
-        refuse_repeats(cells[codes != MISSING], *names)
-        cells, codes = cells[codes != MISSING], codes[codes != MISSING]
-    if not (codes != MISSING).any():
+    row_of, column_of = np.concatenate(of_rows), np.concatenate(of_columns)
+    codes = codes_of_rows(
+        pd.Series(np.concatenate(scores)),
+        lambda k: (names[0][row_of[k]], labels[column_of[k]]),
+        Marking.of(threshold),
+    )
+    if codes.max(initial=MISSING) == MISSING:
         raise ValueError("the logs hold no response: every score is missing")
-    matrix = ResponseMatrix.of_rows(cells, codes, names, repeats=repeats, sparse=sparse)
+    block = row_of, column_of, codes
+    matrix = ResponseMatrix.of_rows(block, names, repeats=repeats, sparse=sparse)
     described = [(keys[k][0], logs.described[int(k), contents[int(k)]]) for k in used]
     return matrix.with_tables(
         _item_table(labels, described),
         _respondent_table(readings),
         _metrics(readings, rows, columns, labels),
     )
-
-
-def _codes(
-    cells: NDArray[np.int64],
-    scores: NDArray[np.float64],
-    names: tuple[tuple[str, ...], tuple[str, ...]],
-    threshold: float | None,
-) -> NDArray[np.int8]:
-    marking = Marking.of(threshold)
-    codes = response_codes(scores, marking)
-    invalid = np.flatnonzero(codes == INVALID)
-    if invalid.size:
-        row, column = divmod(int(cells[invalid[0]]), len(names[1]))
-        where = names[0][row], names[1][column]
-        advice = what_to_type(scores[evenly(invalid)], marking)
-        raise invalid_response(where, scores[invalid[0]], invalid.size - 1, marking, advice)
-    return codes
-
-
-def readings_of(logs: Logs, repeats: Repeats) -> list[Reading]:
-    """Readings that count: of several runs of one respondent on the same items what repeats says.
-
-    With "error" the newest, which a warning says, or an error that lists the choices; with anything
-    else all, in the order of time.
-    """
-    readings = fullest(scored(logs))
-    return newest(readings) if repeats == "error" else _in_time(readings)
 
 
 def scored(logs: Logs) -> list[Reading]:
@@ -220,6 +196,14 @@ def _by_run(readings: list[Reading]) -> dict[tuple[str, str], list[Reading]]:
     return found
 
 
+def by_kind(readings: Iterable[Reading]) -> dict[tuple[str, str], list[Samples]]:
+    """Samples by format and task."""
+    found: dict[tuple[str, str], list[Samples]] = {}
+    for reading in readings:
+        found.setdefault(reading.kind, []).append(reading.samples)
+    return found
+
+
 def _written(reading: Reading) -> str:
     return reading.samples.written
 
@@ -256,7 +240,7 @@ def warn_of_skipped(logs: Logs) -> None:
         )
 
 
-def _warn_of_unfinished(readings: list[Reading]) -> None:
+def warn_of_unfinished(readings: list[Reading]) -> None:
     """Say which runs lack samples."""
     lacking = []
     for samples in (reading.samples for reading in readings):
@@ -280,9 +264,7 @@ def chosen_measures(
     readings: list[Reading], metric: Choice, by: Choice, threshold: float | None
 ) -> dict[tuple[str, str], Measure]:
     """Measure by format and task; the error where several may be meant lists them."""
-    tasks: dict[tuple[str, str], list[Samples]] = {}
-    for reading in readings:
-        tasks.setdefault(reading.kind, []).append(reading.samples)
+    tasks = by_kind(readings)
     everything = {one for each in tasks.values() for one in measures_of(each)}
     _refuse_unknown("metric", metric, {one.metric for one in everything})
     _refuse_unknown("filter", by, {one.filter for one in everything})
@@ -292,7 +274,7 @@ def chosen_measures(
         common = measures_of(samples)
         if not common:
             raise ValueError(f"task {task!r}: the logs of its systems have no metric in common")
-        name = _metric(task, samples, common, metric, threshold)
+        name = _metric(task, samples, metric, threshold)
         chosen[kind] = _filtered(task, [one for one in common if one.metric == name], by)
     return chosen
 
@@ -303,24 +285,25 @@ def measures_of(samples: Iterable[Samples]) -> list[Measure]:
     return [one for one in first.scores if all(one in other.scores for other in others)]
 
 
-def _metric(
-    task: str,
-    samples: list[Samples],
-    common: list[Measure],
-    metric: Choice,
-    threshold: float | None,
-) -> str:
-    known = list(dict.fromkeys(one.metric for one in common))
+def marks_of(samples: list[Samples]) -> list[Measure]:
+    """Those of the measures that all have which are marks."""
+    unmarked = {measure for one in samples for measure in one.not_marks}
+    return [one for one in measures_of(samples) if one not in unmarked]
+
+
+def default_of(samples: list[Samples]) -> str | None:
+    """The metric that the format says is right or wrong, where it says the same of all."""
+    defaults = {one.default for one in samples}
+    return defaults.pop() if len(defaults) == 1 else None
+
+
+def _metric(task: str, samples: list[Samples], metric: Choice, threshold: float | None) -> str:
+    known = list(dict.fromkeys(one.metric for one in measures_of(samples)))
     for name in _listed(metric):
         if name in known:
             return name
-    marks = list(
-        dict.fromkeys(
-            one.metric for one in common if not any(one in each.not_marks for each in samples)
-        )
-    )
-    defaults = {each.default for each in samples}
-    default = defaults.pop() if len(defaults) == 1 else None
+    marks = list(dict.fromkeys(one.metric for one in marks_of(samples)))
+    default = default_of(samples)
     if default in marks:
         others = [name for name in marks if name != default]
         if threshold is None or not others:
@@ -364,28 +347,25 @@ def _listed(choice: Choice) -> list[str]:
 
 def _contents(logs: Logs, readings: list[Reading]) -> dict[int, str | None]:
     """Content of each item, which must not differ between logs."""
-    found: dict[int, str | None] = {}
-    source: dict[int, Samples] = {}
+    found: dict[int, tuple[str | None, Samples]] = {}
     latest: dict[str, list[str | None]] = {}
     for reading in readings:
         if latest.get(reading.samples.task) is reading.contents:  # as the log before has them
             continue
         latest[reading.samples.task] = reading.contents
         for number, content in zip(reading.numbers.tolist(), reading.contents, strict=True):
-            known = found.setdefault(number, content)
-            if known is content:
-                source.setdefault(number, reading.samples)
-            elif known is None:
-                found[number], source[number] = content, reading.samples
+            known, one = found.setdefault(number, (content, reading.samples))
+            if known is None:
+                found[number] = content, reading.samples
             elif content is not None and known != content:
                 task, item = list(logs.items)[number]
-                one, other = source[number], reading.samples
+                other = reading.samples
                 raise ValueError(
                     f"item {f'{task}/{item}'!r} is not the same in {one.path.name} "
                     f"({one.respondent}) and {other.path.name} ({other.respondent}): their content "
                     "hashes differ, so the task changed between the runs; read them one by one"
                 )
-    return found
+    return {number: content for number, (content, _) in found.items()}
 
 
 def _item_table(labels: tuple[str, ...], described: list[tuple[str, Item]]) -> Any:
@@ -470,10 +450,7 @@ def _metrics(
     metrics: dict[str, int] = {}
     number = np.min_scalar_type(-len(labels) - 1)
     parts, of = [], []
-    runs: dict[tuple[str, str], list[Reading]] = {}
-    for reading in readings:
-        runs.setdefault(reading.run, []).append(reading)
-    for (respondent, _), run in runs.items():
+    for (respondent, _), run in _by_run(readings).items():
         found: dict[str, list[tuple[Any, Any]]] = {}
         for reading in run:
             for measure, (positions, values) in reading.samples.scores.items():

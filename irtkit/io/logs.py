@@ -9,11 +9,11 @@ import glob
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.files import open_bytes
+from irtkit.files import head_of
 from irtkit.io import (
     evalplus,
     every_eval_ever,
@@ -25,37 +25,22 @@ from irtkit.io import (
     swe_bench,
 )
 from irtkit.io.samples import scores_of
-from irtkit.io.source import HEAD_BYTES
 from irtkit.io.text import naming
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from irtkit.io.samples import Item, Known, Samples
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-
-class LogFormat(NamedTuple):
-    """How to tell a format of logs by name and beginning of a file, and how to read it."""
-
-    recognises: Callable[[Path, bytes], bool]
-    read: Callable[[Path, Known], list[Samples]]
-    is_companion: Callable[[Path], bool] = lambda _: False
-    """Whether the name is that of a file that lies beside logs and is none."""
-
-
+_WITH_COMPANIONS = (inspect_logs, lm_eval, every_eval_ever, helm)
+"""Formats whose logs have files beside them that are none, and go by names of their own."""
 LOG_FORMATS = {
-    module.NAME: LogFormat(
-        module.recognise, module.read, getattr(module, "is_companion", lambda _: False)
-    )
-    for module in (
-        *(inspect_logs, lm_eval, every_eval_ever, helm),
-        *(evalplus, swe_bench, openml, open_llm),
-    )
+    module.NAME: module for module in (*_WITH_COMPANIONS, evalplus, swe_bench, openml, open_llm)
 }
+"""Modules that tell a format of logs by name and beginning of a file, and read it."""
 
 
 @dataclass(eq=False)
@@ -129,17 +114,22 @@ class Logs:
 
 def log_format(path: Path, head: bytes) -> str | None:
     """Name of the format of a file that begins so; None where it is no log."""
-    return next((name for name, kind in LOG_FORMATS.items() if kind.recognises(path, head)), None)
+    return next((name for name, kind in LOG_FORMATS.items() if kind.recognise(path, head)), None)
 
 
 def is_companion(path: Path) -> bool:
     """Whether a file lies beside logs, and says what they are of, but is none."""
-    return any(kind.is_companion(path) for kind in LOG_FORMATS.values())
+    return any(kind.is_companion(path) for kind in _WITH_COMPANIONS)
 
 
 def is_pattern(path: str) -> bool:
     """Whether a path that is no file stands for several."""
     return glob.has_magic(path) and not Path(path).exists()
+
+
+def stands_for_several(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a folder or a pattern."""
+    return Path(path).is_dir() or is_pattern(os.fspath(path))
 
 
 def files_of(path: str | os.PathLike[str]) -> list[Path]:
@@ -197,7 +187,7 @@ def read_file(file: Path, name: str, known: Known = ()) -> list[Samples]:
     """Read one log of a format; every message begins with the name of the file."""
     with naming(file):
         try:
-            found = LOG_FORMATS[name].read(file, known)
+            found: list[Samples] = LOG_FORMATS[name].read(file, known)
         except MemoryError as error:
             raise ValueError("the file needs more memory than there is") from error
         if not found:
@@ -214,9 +204,3 @@ def log_format_of(file: Path) -> str | None:
     except (OSError, EOFError, ValueError):
         return None
     return log_format(file, head) if head.strip() else None
-
-
-def head_of(file: Path) -> bytes:
-    """How a file begins, decompressed and without a byte order mark."""
-    with open_bytes(file) as handle:
-        return handle.read(HEAD_BYTES).removeprefix(BYTE_ORDER_MARK)

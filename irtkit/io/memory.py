@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.columns import other_columns
-from irtkit.frames import as_table, with_index
+from irtkit.frames import as_table, header_of, with_index
 from irtkit.long_table import long_table_of
 from irtkit.responses import ResponseMatrix
 
@@ -26,13 +25,10 @@ def responses_of(given: object, source: Source) -> tuple[ResponseMatrix, str]:
         return ResponseMatrix(given, **words), "an array"  # type: ignore[arg-type]
     frame = _frame(given)
     whole = with_index(frame)
-    is_pandas = hasattr(whole, "iloc")
-    header = [*map(str, whole.columns if is_pandas else whole.column_names)]
+    header = header_of(whole)
     if source.is_long(header):
-        kept = other_columns(header, source.ignore)
-        table = whole.iloc[:, kept] if is_pandas else whole.select(kept)
-        long_table = long_table_of(table, source.columns)
-        return source.matrix_of_long(long_table), "a long table"
+        names = source.long_columns(header)
+        return source.matrix_of_long(long_table_of(whole, names)), "a long table"
     return source.matrix_of_wide(frame), "a wide table"
 
 

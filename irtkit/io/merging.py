@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.long_table import refuse_repeats
 from irtkit.responses import ResponseMatrix
 from irtkit.trials import check_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
+    from irtkit.scatter import Block
 
 
 def merge_responses(
@@ -21,26 +20,16 @@ def merge_responses(
 ) -> ResponseMatrix:
     """Put response matrices together: their respondents and items, each once.
 
-    Parameters
-    ----------
-    matrices
-        At least one. The result is sparse if one of them is.
-    repeats
-        What a cell that several of them hold is: an "error" (default), trials to "count", the
-        response of the "first" or "last", or right if the share of right trials is large enough
-        ("mean>=0.5", or any other share).
-
-    Returns
-    -------
-    ResponseMatrix
-        Respondents and items in the order in which they first occur, with their tables and the
-        metrics of their answers; of what several hold, that of the first.
+    They are in the order in which they first occur, with their tables and the metrics of their
+    answers; of what several matrices hold, that of the first. The result is sparse if one of them
+    is.
 
     Raises
     ------
     ValueError
-        If there is no matrix, if a cell is in several and that is an error, or if the first or
-        last of several trials is wanted of a matrix that counts them.
+        If there is no matrix, if a cell is in several and that is an error (``repeats`` are as for
+        `irtkit.ResponseMatrix.from_long`), or if the first or last of several trials is wanted of a
+        matrix that counts them.
 
     Examples
     --------
@@ -62,13 +51,16 @@ def merge_responses(
         )
     rows = _numbers(label for matrix in matrices for label in matrix.respondents)
     columns = _numbers(label for matrix in matrices for label in matrix.items)
-    parts = [trials_of(matrix, rows, columns) for matrix in matrices]
-    cells, codes = (np.concatenate(part) for part in zip(*parts, strict=True))
+    parts = []
+    for matrix in matrices:
+        row, column, codes = trials_of(matrix)
+        row_of = np.array([rows[label] for label in matrix.respondents])
+        column_of = np.array([columns[label] for label in matrix.items])
+        parts.append((row_of[row], column_of[column], codes))
+    row, column, codes = (np.concatenate(part) for part in zip(*parts, strict=True))
     names = tuple(rows), tuple(columns)
-    if repeats == "error":
-        refuse_repeats(cells, *names)
     sparse = any(matrix.is_sparse for matrix in matrices)
-    merged = ResponseMatrix.of_rows(cells, codes, names, repeats=repeats, sparse=sparse)
+    merged = ResponseMatrix.of_rows((row, column, codes), names, repeats=repeats, sparse=sparse)
     return merged.with_tables(
         _first_rows(matrix.item_table for matrix in matrices),
         _first_rows(matrix.respondent_table for matrix in matrices),
@@ -80,24 +72,14 @@ def _numbers(labels: Iterable[str]) -> dict[str, int]:
     return {label: number for number, label in enumerate(dict.fromkeys(labels))}
 
 
-def trials_of(
-    matrix: ResponseMatrix,
-    rows: dict[str, int] | None = None,
-    columns: dict[str, int] | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-    """Cell and response of every trial, the right ones of a cell first; labels renumbered."""
+def trials_of(matrix: ResponseMatrix) -> Block:
+    """Respondent, item and response of every trial, the right ones of a cell first."""
     right, tried = matrix.observed
     trials = tried.data.astype(np.int64)
     row = np.repeat(np.arange(matrix.n_respondents), np.diff(tried.indptr))
-    column = tried.indices.astype(np.int64)
-    n_items = matrix.n_items
-    if rows is not None and columns is not None:
-        row = np.array([rows[label] for label in matrix.respondents])[row]
-        column = np.array([columns[label] for label in matrix.items])[column]
-        n_items = len(columns)
     number = np.arange(trials.sum()) - np.repeat(np.cumsum(trials) - trials, trials)
     codes = number < np.repeat(right.data.astype(np.int64), trials)
-    return np.repeat(row * n_items + column, trials), codes.astype(np.int8)
+    return np.repeat(row, trials), np.repeat(tried.indices, trials), codes.astype(np.int8)
 
 
 def _first_rows(tables: Iterable[Any]) -> Any:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from irtkit.columns import find_labels, refuse_repeats
-from irtkit.files import open_bytes
+from irtkit.files import head_of
 from irtkit.io import parquet
 from irtkit.io.text import naming, records
 from irtkit.marking import MISSING_WORDS
@@ -37,12 +37,9 @@ def is_file(text: str) -> bool:
 def read_metrics(path: str | os.PathLike[str]) -> pd.DataFrame:
     r"""Read metrics of answers, as `irtkit.difficulty.quality_standard` takes them.
 
-    Parameters
-    ----------
-    path
-        A table as text with commas, tabs or semicolons, plain or gzip, or Parquet: a row per
-        answer, a column per metric and two of respondent and item, recognised by their usual names;
-        or a row per value, with the columns metric and value.
+    The file is text with commas, tabs or semicolons, plain or gzip, or Parquet: a row per answer, a
+    column per metric and two of respondent and item, recognised by their usual names; or a row per
+    value, with the columns metric and value.
 
     Raises
     ------
@@ -67,30 +64,19 @@ def read_metrics(path: str | os.PathLike[str]) -> pd.DataFrame:
 
     file = Path(path)
     with naming(file):
-        with open_bytes(file) as handle:
-            if handle.read(len(parquet.MAGIC)) == parquet.MAGIC:
-                return _of_parquet(handle)
+        if head_of(file).startswith(parquet.MAGIC):
+            with parquet.opened(file) as table:
+                return table.read().to_pandas()  # type: ignore[no-any-return]
         header, lines = records(file)
         refuse_repeats(header)
-        labels = {*find_labels(header), *(k for k, name in enumerate(header) if name == "metric")}
-        columns = list(zip(*(row for _, row in lines), strict=True))
-        if not columns:
+        labels = {*(header[k] for k in find_labels(header)), "metric"}
+        rows = [
+            [
+                cell if name in labels else _WRITTEN.get(cell.strip().lower(), cell)
+                for name, cell in zip(header, row, strict=True)
+            ]
+            for _, row in lines
+        ]
+        if not rows:
             raise ValueError("the table has a header and no rows")
-        return pd.DataFrame(
-            {
-                name: cells if k in labels else [_WRITTEN.get(c.strip().lower(), c) for c in cells]
-                for k, (name, cells) in enumerate(zip(header, columns, strict=True))
-            },
-            dtype=object,
-        )
-
-
-def _of_parquet(handle: BinaryIO) -> pd.DataFrame:
-    import pandas as pd
-    import pyarrow as pa
-
-    handle.seek(0)
-    try:
-        return pd.read_parquet(handle)
-    except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"the Parquet data cannot be read: {error}") from error
+        return pd.DataFrame(rows, columns=header, dtype=object)

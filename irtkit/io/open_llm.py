@@ -14,6 +14,7 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, Any
 
+from irtkit.io import parquet
 from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, score_of, text_of
 
 if TYPE_CHECKING:
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAME = "open-llm"
-_MAGIC = b"PAR1"
 _FILE = re.compile(r"details_(.+?)_(\d{4}-\d\d-\d\dT[\d:.\-]+)\.parquet")
 _TIME = re.compile(r"\d{4}[-_]\d\d[-_]\d\dT[\d:._\-]+")
 _METRICS = ("acc", "acc_norm", "mc1", "mc2", "em", "f1", "exact_match", "qem", "quasi_exact_match")
+_COLUMNS = {"full_prompt", "example", "gold", "choices", "metrics", "doc", "metric", *_METRICS}
 _HASHED = 16
 """Hexadecimal digits of an item's name: two of a million prompts agree with probability 3e-8."""
 _ROWS_AT_ONCE = 100
@@ -36,13 +37,12 @@ _MOST_CHARACTERS = 2**30
 
 def recognise(path: Path, head: bytes) -> bool:
     """Whether the file is Parquet with the columns of details."""
-    if not head.startswith(_MAGIC):
+    if not head.startswith(parquet.MAGIC):
         return False
-    import pyarrow.parquet
-
     try:
-        names = set(pyarrow.parquet.read_schema(path).names)
-    except (pyarrow.ArrowException, OSError):
+        with parquet.opened(path) as file:
+            names = set(file.schema_arrow.names)
+    except ValueError:
         return False
     return names >= {"doc", "metric"} or (
         "full_prompt" in names and bool(names & {"metrics", *_METRICS})
@@ -82,27 +82,12 @@ def read(path: Path, known: Known = ()) -> list[Samples]:
 
 
 def _records(path: Path) -> Iterator[dict[str, Any]]:
-    import pyarrow.parquet
-
-    try:
-        file = pyarrow.parquet.ParquetFile(path)
+    with parquet.opened(path) as file:
         if file.metadata.num_rows > _MOST_ROWS:
             raise ValueError(f"the file says that it has {file.metadata.num_rows:,} rows")
-        wanted = {
-            "full_prompt",
-            "example",
-            "gold",
-            "choices",
-            "metrics",
-            "doc",
-            "metric",
-            *_METRICS,
-        }
-        columns = [name for name in file.schema_arrow.names if name in wanted]
+        columns = [name for name in file.schema_arrow.names if name in _COLUMNS]
         for batch in file.iter_batches(_ROWS_AT_ONCE, columns=columns):
             yield from batch.to_pylist()
-    except (pyarrow.ArrowException, OSError) as error:
-        raise ValueError(f"the Parquet data cannot be read: {error}") from error
 
 
 def _metrics(record: dict[str, Any]) -> list[tuple[str, Any]]:

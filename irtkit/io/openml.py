@@ -25,6 +25,8 @@ NAME = "openml"
 _BEGINS = re.compile(rb"(?:\s*%[^\n]*\n|\s*\n)*+\s*@relation\b", re.IGNORECASE)
 _TASK = re.compile(r"openml_task_(\w+)_predictions")
 _CORRECT = Measure("correct")
+_NAME = re.compile(r"""'([^']+)'|"([^"]+)"|([^\s'"]\S*)""")
+"""Of an attribute."""
 _ROWS = ("row_id", "rowid")
 _CELL = re.compile(
     r"""[ \t]*+(?:'((?:[^'\\]|\\.)*+)'|"((?:[^"\\]|\\.)*+)"|([^,'"]*+))[ \t]*+(?:,|$)"""
@@ -50,7 +52,10 @@ def read(path: Path, known: Known = ()) -> list[Samples]:
             if word.lower() == "@relation":
                 relation = next(_cells(rest.strip(), number), "")
             elif word.lower() == "@attribute":
-                names.append(_first_word(rest.strip(), number))
+                named = _NAME.match(rest.strip())
+                if named is None:
+                    raise ValueError(f"line {number}: the attribute has no name, or an open quote")
+                names.append(named[1] or named[2] or named[3])
             elif word.lower() == "@data":
                 rows = True
                 columns = _columns(names)
@@ -87,16 +92,6 @@ def _columns(names: list[str]) -> tuple[int, int, int]:
             f"there are {', '.join(names) or 'none'}"
         )
     return names.index(row), names.index("prediction"), names.index("correct")
-
-
-def _first_word(text: str, number: int) -> str:
-    """Name of an attribute, which may be quoted."""
-    if text.startswith(("'", '"')):
-        end = text.find(text[0], 1)
-        if end < 0:
-            raise ValueError(f"line {number}: the name of the attribute has no closing quote")
-        return text[1:end]
-    return text.split(None, 1)[0] if text else ""
 
 
 def _cells(line: str, number: int) -> Iterator[str]:

@@ -23,6 +23,7 @@ import numpy as np
 
 from irtkit.advice import SHARES
 from irtkit.checks import first_names
+from irtkit.files import head_of
 from irtkit.io import log_matrix, logs, reading
 from irtkit.printed import printable
 
@@ -53,11 +54,11 @@ class Overview:
     path: str
     formats: dict[str, int]
     """Files by format and version."""
-    tasks: dict[str, list[str]]
+    tasks: dict[str, list[str]] = field(default_factory=dict)
     """What is known of every task of the logs, as sentences."""
-    matrix: ResponseMatrix | None
+    matrix: ResponseMatrix | None = None
     """The matrix that the settings make."""
-    settings: dict[str, Any]
+    settings: dict[str, Any] = field(default_factory=dict)
     """Arguments of `irtkit.read_responses` that are not the defaults."""
     metrics: tuple[list[str], list[str]] = ([], [])
     """Names of the metrics besides marks that differ between items, and those that are scores."""
@@ -127,42 +128,35 @@ def overview(path: str | os.PathLike[str]) -> Overview:
     ResponseMatrix(2 respondents × 2 items, 50.0% missing, 1.5 trials a cell on average)
     """
     name = os.fspath(path)
-    several = Path(name).is_dir() or logs.is_pattern(name)
-    if not several and not _is_log(Path(name)):
-        seen = Overview(name, {reading.format_of(name): 1}, {}, None, {})
-        return _tried(seen, functools.partial(reading.read_responses, name))
-    found = logs.read_files(logs.files_of(name))
-    if not found.readings:
-        tables = Counter(reading.format_of(one) for one in found.skipped if reading.is_table(one))
+    tables = [Path(name)]
+    if logs.stands_for_several(name) or logs.log_format(tables[0], head_of(name)) is not None:
+        found = logs.read_files(logs.files_of(name))
+        if found.readings:
+            return _of_logs(name, found)
+        tables = [file for file in found.skipped if reading.is_table(file)]
         if not tables:
             raise ValueError(
                 f"{name}: none of the {len(found.skipped)} files is an evaluation log or a table"
             )
-        seen = Overview(name, dict(tables), {}, None, {})
-        return _tried(seen, functools.partial(reading.read_responses, name))
+    seen = Overview(name, Counter(map(reading.format_of, tables)))
+    return _tried(seen, functools.partial(reading.read_responses, name))
+
+
+def _of_logs(name: str, found: logs.Logs) -> Overview:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         log_matrix.warn_of_skipped(found)
+        log_matrix.warn_of_unfinished(found.readings)
         readings: list[logs.Reading] = []
         with suppress(ValueError):  # which the matrix meets as well
             readings = log_matrix.fullest(log_matrix.scored(found))
             log_matrix.newest(readings)
     samples = [one.samples for one in found.readings]
     formats = Counter(f"{one.format} ({one.version})" for one in samples)
-    by_task: dict[tuple[str, str], list[Samples]] = {}
-    for one in readings:
-        by_task.setdefault(one.kind, []).append(one.samples)
+    by_task = log_matrix.by_kind(readings)
     tasks = {f"{task} ({form})": _of_task(each) for (form, task), each in by_task.items()}
-    settings = _choices(by_task)
     notes = [str(one.message) for one in caught]
-    failed = [one for one in samples if one.n_failed or one.unfinished]
-    if failed:
-        listed = [
-            f"{one.path.name} ({one.n_failed} failed{f', {one.unfinished}' * bool(one.unfinished)})"
-            for one in failed
-        ]
-        notes.append(f"runs that did not end well, or with failed samples: {first_names(listed)}")
-    seen = Overview(name, dict(formats), tasks, None, settings, notes=notes)
+    seen = Overview(name, formats, tasks, settings=_choices(by_task), notes=notes)
     tried = _tried(seen, functools.partial(log_matrix.matrix_of, found))
     return replace(tried, metrics=_further(readings, tried))
 
@@ -191,10 +185,6 @@ def _typed(value: str | float | list[str]) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return shlex.quote(value if isinstance(value, str) else ",".join(value))
-
-
-def _is_log(path: Path) -> bool:
-    return logs.log_format(path, logs.head_of(path)) is not None
 
 
 def _tried(seen: Overview, matrix: Callable[..., ResponseMatrix]) -> Overview:
@@ -227,10 +217,8 @@ def _advised(problems: Iterable[str]) -> dict[str, Any]:
 
 def _of_task(samples: list[Samples]) -> list[str]:
     systems = list(dict.fromkeys(one.respondent for one in samples))
-    measures = log_matrix.measures_of(samples)
-    unmarked = {measure for one in samples for measure in one.not_marks}
-    marks = [str(one) for one in measures if one not in unmarked]
-    numbers = [str(one) for one in measures if one in unmarked]
+    marks = log_matrix.marks_of(samples)
+    numbers = [one for one in log_matrix.measures_of(samples) if one not in marks]
     n_samples = sum(one.n_samples for one in samples)
     sentences = [
         f"systems ({len(systems)}): {first_names(systems, shown=_SHOWN)}",
@@ -252,13 +240,11 @@ def _choices(by_task: dict[tuple[str, str], list[Samples]]) -> dict[str, Any]:
     metrics: list[str] = []
     filters: list[str] = []
     for samples in by_task.values():
-        unmarked = {measure for one in samples for measure in one.not_marks}
-        marks = [one for one in log_matrix.measures_of(samples) if one not in unmarked]
+        marks = log_matrix.marks_of(samples)
         if not marks:
             continue
         names = {one.metric for one in marks}
-        defaults = {one.default for one in samples}
-        default = defaults.pop() if len(defaults) == 1 else None
+        default = log_matrix.default_of(samples)
         doubtful = any(one.doubt for one in samples)
         chosen = next((name for name in metrics if name in names), None)
         if chosen is None:

@@ -11,7 +11,6 @@ import contextlib
 import gzip
 from typing import TYPE_CHECKING, Any
 
-from irtkit.columns import find_columns, other_columns
 from irtkit.files import open_bytes
 from irtkit.long_table import BLOCK_ROWS, LongTable
 
@@ -39,7 +38,7 @@ def read(source: Source) -> ResponseMatrix:
     table = long_table(source)
     if table is not None:
         return source.matrix_of_long(table)
-    with _opened(source.path) as file:
+    with opened(source.path) as file:
         whole = file.read()
         whole.validate(full=True)
         return source.matrix_of_wide(whole)
@@ -49,13 +48,12 @@ def long_table(source: Source) -> LongTable | None:
     """Three columns of a long table, its text as numbers into dictionaries; None of a wide one."""
     from pyarrow import types
 
-    with _opened(source.path) as file:
+    with opened(source.path) as file:
         schema, n_rows = file.schema_arrow, file.metadata.num_rows
         header = schema.names
     if not source.is_long(header):
         return None
-    names = [header[position] for position in other_columns(header, source.ignore)]
-    chosen = [names[position] for position in find_columns(names, *source.columns)]
+    chosen = source.long_columns(header)
     kinds = {name: schema.field(name).type for name in chosen}
     for label in chosen[:2]:
         if types.is_nested(kinds[label]):
@@ -66,7 +64,7 @@ def long_table(source: Source) -> LongTable | None:
         done = 0
         # what is read ahead would be kept
         how = {"read_dictionary": texts, "buffer_size": _BUFFER_BYTES, "pre_buffer": False}
-        with _opened(source.path, **how) as file:
+        with opened(source.path, **how) as file:
             for batch in file.iter_batches(batch_size=BLOCK_ROWS, columns=chosen):
                 batch.validate(full=True)  # damaged places in a dictionary, text that is not UTF-8
                 done += batch.num_rows
@@ -87,7 +85,8 @@ def _is_text(kind: Any) -> bool:
 
 
 @contextlib.contextmanager
-def _opened(path: Path, **how: Any) -> Iterator[Any]:
+def opened(path: Path, **how: Any) -> Iterator[Any]:
+    """Parquet file of pyarrow; what it cannot make out is a ValueError."""
     import pyarrow.parquet
 
     try:

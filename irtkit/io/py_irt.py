@@ -58,7 +58,7 @@ def read(source: Source) -> ResponseMatrix:
     )
     if not items:
         raise ValueError("no respondent answers an item")
-    return ResponseMatrix.of_rows(row * len(items) + np.array(columns, np.int64), codes, names)
+    return ResponseMatrix.of_rows((row, np.array(columns), codes), names)
 
 
 def _subject(record: dict[str, Any], known: dict[str, int]) -> tuple[str, dict[str, Any]]:

@@ -42,7 +42,7 @@ class Format(NamedTuple):
 def _log(name: str) -> Format:
     kind = logs.LOG_FORMATS[name]
     return Format(
-        lambda source: kind.recognises(source.path, source.head),
+        lambda source: kind.recognise(source.path, source.head),
         lambda source: _matrix(logs.read_files([source.path], form=name), source),
     )
 
@@ -126,26 +126,22 @@ def read_responses(
         Logs: the metric that says what is right, and the filter of the answer that it was
         computed on, where a task has several; of a list of names the first that a task has
         counts.
-    threshold
-        If given, responses are graded scores and a score at or above the threshold is right.
+    threshold, right, wrong
+        What counts as right: graded scores at or above the threshold, or words or numbers
+        (``right="pass"``, ``wrong=["fail", "timeout"]``), see `ResponseMatrix`.
     repeats
         What several rows of the same respondent and item in a long table are, or the epochs or
-        trials of a sample in a log: an "error" (default), repeated trials to "count", see
-        `ResponseMatrix.from_counts`, or one response: the "first", the "last", or right if the
-        share of right ones is large enough ("mean>=0.5", or any other share). So are the answers of
-        several runs of one respondent on the same task, in the order of time (of the files' names,
-        where logs do not say when they were written); by default the newest run counts, which a
-        warning says, and it is an error if that cannot be told or did not end well. Copies and
-        retries of a run are none of their own.
+        trials of a sample in a log: "error" (default), "count", "first", "last" or "mean>=0.5", see
+        `ResponseMatrix.from_long`. So are the answers of several runs of one respondent on the same
+        task, in the order of time (of the files' names, where logs do not say when they were
+        written); by default the newest run counts, which a warning says, and it is an error if that
+        cannot be told or did not end well. Copies and retries of a run are none of their own.
     errors
         Logs: "missing" leaves out answers that ended in an error where the harness counts them as
         wrong (SWE-bench: ``error_ids``). Those that others mark as failed are always missing.
     sparse
         Whether to keep the observed cells of a long table or of logs alone, see
         `ResponseMatrix.from_long`.
-    right, wrong
-        The words or numbers that count, see `ResponseMatrix`: ``right="pass"``,
-        ``wrong=["fail", "timeout"]``.
     ignore, keep
         Columns to leave out, and columns of a wide table that are items, if others are not: one
         name, or several.
@@ -190,44 +186,37 @@ def read_responses(
     array([[ 1,  0],
            [-1,  1]], dtype=int8)
     """
-    shape = format if format in _SHAPES else None
-    columns = (respondent, item, response)
-    settings: dict[str, Any] = {
-        "shape": shape,
-        "columns": columns,
-        "threshold": threshold,
-        "repeats": repeats,
-        "sparse": sparse,
-        "metric": metric,
-        "filter": filter,
-        "errors": errors,
-        "right": right,
-        "wrong": wrong,
-        "ignore": ignore,
-        "keep": keep,
-    }
+    source = Source(
+        Path(),
+        shape=format if format in _SHAPES else None,
+        columns=(respondent, item, response),
+        threshold=threshold,
+        repeats=repeats,
+        sparse=sparse,
+        metric=metric,
+        filter=filter,
+        errors=errors,
+        right=right,
+        wrong=wrong,
+        ignore=ignore,
+        keep=keep,
+    )
     if _are_paths(path):
-        check_repeats(repeats)
-        source = Source(Path(), b"", **settings)
         files = sorted({file for one in path for file in logs.files_of(_existing(one))})
         return _understood(_of_files(files, source, format), f"{len(path)} paths", source)
     if not isinstance(path, str | os.PathLike):
         check_repeats(repeats)
-        source = Source(Path(), b"", **settings)
         source.refuse_log_settings()
         if format not in {None, *_SHAPES}:
             raise ValueError(f"format must be wide or long for data in memory; got {format!r}")
         return _understood(*responses_of(path, source), source)
     file = Path(path).expanduser()
-    if file.is_dir() or logs.is_pattern(os.fspath(file)):
-        source = Source(file, b"", **settings)
+    if logs.stands_for_several(file):
         files = logs.files_of(file)
         with naming(file):
-            check_repeats(repeats)
             return _understood(_of_files(files, source, format), f"files in {path}", source)
     with naming(file):
-        check_repeats(repeats)
-        source = Source(file, _head(file), **settings)
+        source = replace(source, path=file)
         name = _format_name(source, format)
         responses = with_side_tables(FORMATS[name].read(source), file)
         return _understood(responses, f"{file.name} ({name})", source)
@@ -243,7 +232,7 @@ def _are_paths(given: object) -> TypeGuard[Sequence[str | os.PathLike[str]]]:
 def _existing(path: str | os.PathLike[str]) -> Path:
     """Return a path that is there, or a pattern."""
     file = Path(path).expanduser()
-    if not logs.is_pattern(os.fspath(file)) and not file.exists():
+    if not logs.stands_for_several(file) and not file.exists():
         raise FileNotFoundError(f"{path}: no such file")
     return file
 
@@ -263,12 +252,8 @@ def _understood(responses: ResponseMatrix, what: str, source: Source) -> Respons
         successes = responses.observed.successes if responses.is_sparse else responses.successes
         if not successes.max():
             raise ValueError(f"no response is right: right={source.right!r} occurs nowhere")
-    _LOGGER.info(
-        "%s respondents × %s items from %s",
-        f"{responses.n_respondents:,}",
-        f"{responses.n_items:,}",
-        what,
-    )
+    size = f"{responses.n_respondents:,} respondents × {responses.n_items:,} items"
+    _LOGGER.info("%s from %s", size, what)
     return responses
 
 
@@ -276,7 +261,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
     """Name of the format of a file, as its content says."""
     file = Path(path)
     with naming(file):
-        return _format_name(Source(file, _head(file)), None)
+        return _format_name(Source(file), None)
 
 
 def holds_logs(path: str | os.PathLike[str]) -> bool:
@@ -289,14 +274,14 @@ def repeats_of_part(path: str | os.PathLike[str], repeats: Repeats) -> Repeats:
 
     A format that has no room for them has none.
     """
-    several = Path(path).is_dir() or logs.is_pattern(os.fspath(path))
-    if not several and format_of(path) == "py-irt":
+    if not logs.stands_for_several(path) and format_of(path) == "py-irt":
         return "error"
     return "count" if repeats.startswith("mean") else repeats
 
 
 def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMatrix:
     """Matrix of all logs among the files; of all tables, if there are no logs."""
+    check_repeats(source.repeats)
     if form is not None and form not in logs.LOG_FORMATS:
         known = ", ".join(logs.LOG_FORMATS)
         raise ValueError(f"format must be one of {known} for a folder of logs; got {form!r}")
@@ -316,9 +301,7 @@ def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMa
     parts = []
     for file in tables:
         with naming(file):
-            one = replace(
-                source, path=file, head=_head(file), repeats=repeats_of_part(file, source.repeats)
-            )
+            one = replace(source, path=file, repeats=repeats_of_part(file, source.repeats))
             parts.append((one, _format_name(one, None)))
     if not any(map(side_tables, tables)):
         long = _long_tables(parts)
@@ -353,7 +336,10 @@ def _blocks(table: LongTable, file: Path) -> Iterator[tuple[Sequence[Any], int]]
 
 
 def _format_name(source: Source, requested: str | None) -> str:
+    check_repeats(source.repeats)
     known = ", ".join(FORMATS)
+    if not source.head.strip():
+        raise ValueError("the file is empty")
     if requested is None:
         recognised = (name for name, kind in FORMATS.items() if kind.recognises(source))
         name = next(recognised, None)
@@ -374,13 +360,6 @@ def _format_name(source: Source, requested: str | None) -> str:
     if name not in {"long", "parquet"} or source.shape == "wide":
         source.refuse_long_settings(requested or name)
     return name
-
-
-def _head(file: Path) -> bytes:
-    head = logs.head_of(file)
-    if not head.strip():
-        raise ValueError("the file is empty")
-    return head
 
 
 READING = tuple(read_responses.__kwdefaults__ or ())

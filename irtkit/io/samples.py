@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from irtkit.io.json_text import fields_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
@@ -198,10 +200,8 @@ def text_of(value: Any) -> str | None:
 
 def metadata_of(record: Any, leave_out: Iterable[str] = ()) -> dict[str, Any]:
     """What a record says shortly: numbers, yes or no, short texts and lists of them."""
-    if not isinstance(record, dict):
-        return {}
     kept = {}
-    for name, value in record.items():
+    for name, value in fields_of(record).items():
         short = value if isinstance(value, bool | int | float) else text_of(value)
         if short is None or name in leave_out or not name.strip():
             continue

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from irtkit.columns import is_long, other_columns
+from irtkit.columns import find_columns, is_long, other_columns
+from irtkit.files import head_of
 from irtkit.io.text import layout
 from irtkit.marking import Marking
 from irtkit.responses import ResponseMatrix
@@ -22,16 +23,12 @@ if TYPE_CHECKING:
     Choice = str | Sequence[str] | None
     """One name, or several in the order of preference."""
 
-HEAD_BYTES = 4096
-
 
 @dataclass(frozen=True)
 class Source:
     """A file of responses, not yet read."""
 
     path: Path
-    head: bytes
-    """How the file begins, decompressed and without a byte order mark: enough to recognise it."""
     shape: str | None = None
     """The shape of a table where the caller named one: "wide", "long" or None."""
     columns: Roles = (None, None, None)
@@ -51,6 +48,11 @@ class Source:
     """Columns of a wide table that are its items, if others are not."""
 
     @cached_property
+    def head(self) -> bytes:
+        """How the file begins, see `head_of`."""
+        return head_of(self.path)
+
+    @cached_property
     def layout(self) -> tuple[str, list[str]]:
         """Separator and header of a table in text."""
         return layout(self.path)
@@ -65,6 +67,11 @@ class Source:
         if self.shape is not None:
             return self.shape == "long"
         return is_long([header[k] for k in other_columns(header, self.ignore)], self.columns)
+
+    def long_columns(self, header: Sequence[str]) -> list[str]:
+        """Respondent, item and response of a long table with this header."""
+        names = [header[k] for k in other_columns(header, self.ignore)]
+        return [names[k] for k in find_columns(names, *self.columns)]
 
     def matrix_of_long(self, *tables: LongTable) -> ResponseMatrix:
         """Response matrix of long tables, one below the other."""

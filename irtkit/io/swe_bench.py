@@ -23,7 +23,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from irtkit.checks import first_names
-from irtkit.io.json_text import companion, json_document
+from irtkit.io.json_text import companion, entries_of, json_document
 from irtkit.io.samples import Known, Measure, Samples, name_of, score_of
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _of_submission(path: Path, report: dict[str, Any]) -> _Report:
 def _instances(submissions: tuple[tuple[Path, int], ...]) -> frozenset[str]:
     """Instances that submissions name; of each its path and when it changed."""
     lists = chain.from_iterable(companion(path).values() for path, _ in submissions)
-    names = chain.from_iterable(one for one in lists if isinstance(one, list))
+    names = chain.from_iterable(map(entries_of, lists))
     return frozenset(one for one in names if isinstance(one, str) and one.strip())
 
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-_SEPARATORS = {".csv": ",", ".tsv": "\t"}
-_TEXT = (*_SEPARATORS, ".json", ".jsonl")
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_TEXT = (*SEPARATORS, ".json", ".jsonl")
 _PACKED = tuple(f"{ending}.gz" for ending in _TEXT)
 TABLE_ENDINGS = (*_TEXT, *_PACKED, ".parquet", ".feather")
 
@@ -77,9 +77,9 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     """
     file = Path(path)
     with naming(file):
-        form, names = _form(file), _checked(frame)
+        form, names = form_of(file), _checked(frame)
     if form in _TEXT:
-        write = _to_csv if form in _SEPARATORS else _to_json
+        write = _to_csv if form in SEPARATORS else _to_json
         with replacing_text(file) as text:
             text.writelines(write(names, frame.itertuples(name=None), form))
         return
@@ -94,13 +94,9 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 
 
 def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read a table that `write_table` wrote.
+    """Read a table that `write_table` wrote; its suffix says the form.
 
-    Parameters
-    ----------
-    path
-        The file; its suffix says the form. Text by another program is read by the same rule, with
-        its first column as the index.
+    Text by another program is read by the same rule, with its first column as the index.
 
     Raises
     ------
@@ -114,9 +110,9 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
 
     file = Path(path)
     with naming(file):
-        form = _form(file)
+        form = form_of(file)
         if form in _TEXT:
-            return _indexed(_from_csv(file) if form in _SEPARATORS else _from_json(file, form))
+            return _indexed(_from_csv(file) if form in SEPARATORS else _from_json(file, form))
         read = pd.read_parquet if form == ".parquet" else pd.read_feather
         with open_bytes(file) as handle:
             try:
@@ -125,7 +121,7 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
                 raise ValueError(f"the data cannot be read: {error}") from error
 
 
-def _form(file: Path) -> str:
+def form_of(file: Path) -> str:
     """Suffix of a table, without that of compressed text."""
     name = file.name.lower()
     if not name.endswith(TABLE_ENDINGS):
@@ -162,7 +158,7 @@ def _checked(frame: pd.DataFrame) -> list[str]:
 
 def _to_csv(names: list[str], rows: Iterable[Any], form: str) -> Iterator[str]:
     for row in itertools.chain([names], rows):
-        yield _SEPARATORS[form].join(map(quoted, row)) + "\n"
+        yield SEPARATORS[form].join(map(quoted, row)) + "\n"
 
 
 def quoted(value: Any) -> str:

@@ -24,11 +24,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.checks import check_one_of
 from irtkit.codes import MISSING
 from irtkit.columns import refuse_repeats
 from irtkit.files import replacing, replacing_text
 from irtkit.io.merging import trials_of
-from irtkit.io.tables import quoted, read_table, write_table
+from irtkit.io.tables import SEPARATORS, form_of, quoted, read_table, write_table
 from irtkit.io.text import guarded
 from irtkit.responses import refuse_sparse
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.responses import ResponseMatrix
+    from irtkit.scatter import Block
 
 _TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _ENDINGS = {
@@ -76,9 +78,8 @@ def write_responses(
         sparse matrix a long table or Every Eval Ever holds the observed cells alone, and labels
         come back in the order in which they occur. Every Eval Ever calls items ``task/item``: one
         without a task comes back as ``responses/item``; and a missing response of a dense matrix is
-        a sample with an error, of which reading it warns. Of who evaluated what, which belongs
-        into a file beside the samples, a matrix knows nothing. py-irt's lines give items back in
-        the order in which they are first answered.
+        a sample with an error, of which reading it warns. py-irt's lines give items back in the
+        order in which they are first answered.
 
     Raises
     ------
@@ -104,11 +105,11 @@ def write_responses(
     """
     file = Path(path)
     write = _WRITERS[format_by_name(file, format)]
-    tables = _known(responses)
-    for kind, table in tables.items():
+    known = _known(responses)
+    for kind in _SIDES:
         beside = _side(file, kind)
-        if table is not None:
-            write_table(table, beside)
+        if kind in known:
+            write_table(known[kind], beside)
         elif beside.exists():
             raise ValueError(f"{beside} would be read with {file.name} and is not of it: remove it")
     write(responses, file)
@@ -116,8 +117,8 @@ def write_responses(
 
 def format_by_name(path: Path, requested: str | None = None) -> str:
     """Format of a file of responses by its name, which the one requested must fit."""
-    if requested not in {None, *_ENDINGS}:
-        raise ValueError(f"format must be one of {', '.join(_ENDINGS)}; got {requested!r}")
+    if requested is not None:
+        check_one_of("format", requested, _ENDINGS)
     fitting = [name for name, ends in _ENDINGS.items() if path.name.lower().endswith(ends)]
     if not fitting or requested not in {None, *fitting}:
         endings = _ENDINGS[requested or "long"]
@@ -149,57 +150,39 @@ def _tables(responses: ResponseMatrix) -> dict[str, Any]:
     return dict(zip(_SIDES, found, strict=True))
 
 
-def _separator(file: Path) -> str | None:
-    """Separator of a table of text by its name; None of Parquet."""
-    return {"csv": ",", "tsv": "\t"}.get(file.name.lower().removesuffix(".gz").rsplit(".", 1)[-1])
-
-
 def _side(path: Path, kind: str) -> Path:
     return path.with_name(f"{path.name}.{kind}{_SIDES[kind]}")
 
 
-def _known(responses: ResponseMatrix) -> dict[str, Any]:
-    """What is known besides, mixed columns as text; None where nothing is."""
+def _known(responses: ResponseMatrix) -> dict[str, pd.DataFrame]:
+    """What is known besides: mixed columns as text, labels instead of categories."""
     import pandas as pd
 
-    items, respondents, metrics = _tables(responses).values()
+    known = {kind: table for kind, table in _tables(responses).items() if table is not None}
     if responses.synthetic.any():
         index = pd.Index(responses.respondents, name="respondent")
-        known = pd.DataFrame(index=index) if respondents is None else respondents
-        respondents = known.assign(synthetic=responses.synthetic)
-    tables = _without_mixtures(items), _without_mixtures(respondents), _as_text(metrics)
-    return dict(zip(_SIDES, tables, strict=True))
+        respondents = known.get("respondents", pd.DataFrame(index=index))
+        known["respondents"] = respondents.assign(synthetic=responses.synthetic)
+    if "metrics" in known:
+        labels = dict.fromkeys(("respondent", "item", "metric"), object)
+        known["metrics"] = known["metrics"].astype(labels)
+    for kind in known.keys() - {"metrics"}:
+        mixed = {str(name): column for name, column in known[kind].items() if column.dtype == "O"}
+        texts = {name: column.map(str, na_action="ignore") for name, column in mixed.items()}
+        known[kind] = known[kind].assign(**texts)
+    return known
 
 
-def _as_text(metrics: pd.DataFrame | None) -> pd.DataFrame | None:
-    """Metrics with labels instead of categories."""
-    if metrics is None:
-        return None
-    return metrics.astype(dict.fromkeys(("respondent", "item", "metric"), object))
-
-
-def _without_mixtures(table: pd.DataFrame | None) -> pd.DataFrame | None:
-    """Table whose columns of values of several kinds are text."""
-    import pandas as pd
-
-    if table is None:
-        return None
-    mixed = [name for name in table if pd.api.types.is_object_dtype(table[name])]
-    return table.assign(**{str(name): table[name].map(str, na_action="ignore") for name in mixed})
-
-
-def _rows(
-    responses: ResponseMatrix,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8]]:
+def _rows(responses: ResponseMatrix) -> Block:
     """Respondent, item and response of every trial, and of every missing cell of a dense matrix."""
-    cells, codes = trials_of(responses)
-    if not responses.is_sparse:
-        missing = np.flatnonzero(responses.trials == 0)
-        cells = np.concatenate([cells, missing])
-        codes = np.concatenate([codes, np.full(missing.size, MISSING, np.int8)])
-        order = np.argsort(cells, kind="stable")
-        cells, codes = cells[order], codes[order]
-    return cells // responses.n_items, cells % responses.n_items, codes
+    rows, columns, codes = trials_of(responses)
+    if responses.is_sparse:
+        return rows, columns, codes
+    more_rows, more_columns = np.nonzero(responses.trials == 0)
+    rows, columns = np.append(rows, more_rows), np.append(columns, more_columns)
+    codes = np.append(codes, np.full(more_rows.size, MISSING, np.int8))
+    order = np.lexsort((columns, rows))
+    return rows[order], columns[order], codes[order]
 
 
 def _write_long(responses: ResponseMatrix, file: Path) -> None:
@@ -208,9 +191,9 @@ def _write_long(responses: ResponseMatrix, file: Path) -> None:
     import pyarrow.parquet
 
     rows, columns, codes = _rows(responses)
-    separator = _separator(file)
+    separator = SEPARATORS.get(form_of(file))  # none of Parquet
 
-    def labels(numbers: NDArray[np.int64], names: tuple[str, ...]) -> Any:
+    def labels(numbers: NDArray[Any], names: tuple[str, ...]) -> Any:
         words = names if separator is None else tuple(map(guarded, names))
         column = pa.DictionaryArray.from_arrays(numbers.astype(np.int32), list(words))
         return column if separator is None else column.cast(pa.string())
@@ -235,7 +218,7 @@ def _write_wide(responses: ResponseMatrix, file: Path) -> None:
     values = _one_response_a_cell(responses, "wide")
     header = ("respondent", *responses.items)
     refuse_repeats(header)
-    separator, words = str(_separator(file)), np.array(["NA", "0", "1"], dtype=object)
+    separator, words = SEPARATORS[form_of(file)], np.array(["NA", "0", "1"], dtype=object)
     with replacing_text(file) as text:
         text.write(separator.join(map(quoted, header)) + "\n")
         for respondent, row in zip(responses.respondents, values, strict=True):

@@ -9,7 +9,7 @@ import numpy as np
 
 from irtkit.checks import did_you_mean, first_names
 from irtkit.columns import find_labels
-from irtkit.frames import as_frame, with_index
+from irtkit.frames import as_frame, header_of, with_index
 from irtkit.metrics.quality_standard import QualityStandard, quality_standard
 
 if TYPE_CHECKING:
@@ -32,26 +32,10 @@ def quality_of(
 ) -> QualityStandard | None:
     """Kolena's score of the items of a response matrix; None without metrics.
 
-    Parameters
-    ----------
-    responses
-        The matrix; its labels are those that metrics may have.
-    metrics
-        A table or a mapping as `quality_standard` takes them, of any data frame library, its
-        columns of respondents and items recognised by their usual names; a name or names of
-        ``responses.metrics``; or a QualityStandard, which has its directions.
-    higher_is_better
-        As for `quality_standard`.
-    synthetic
-        Whether synthetic respondents may have metrics, too.
-
-    Raises
-    ------
-    TypeError
-        If metrics are nothing of that.
-    ValueError
-        If a name is not among those of the responses, a label is not, or the directions are
-        missing, or are all there is.
+    Metrics are a table or a mapping as `quality_standard` takes them, of any data frame library,
+    its columns of respondents and items recognised by their usual names; a name or names of
+    ``responses.metrics``; or a QualityStandard, which has its directions. Other labels than those
+    of the responses are refused, as those of synthetic respondents are unless they may have some.
     """
     if metrics is None:
         if higher_is_better is not None:
@@ -93,7 +77,7 @@ def metric_table(metrics: Any, responses: ResponseMatrix | None) -> Any:
         ) from error
     if frame.index.nlevels == 2:
         return frame
-    header = [*map(str, frame.columns)]
+    header = header_of(frame)
     positions = find_labels(header)
     for role, position in zip(("respondent", "item"), positions, strict=True):
         header[position] = role
