@@ -134,7 +134,7 @@ def test_metrics_of_logs_and_of_a_file_stand_beside_the_items(
     assert "average_error  difficulty  quality_standard" in printed.getvalue()
 
 
-@pytest.mark.filterwarnings("ignore:the ability of")
+@pytest.mark.filterwarnings("ignore:the ability of", "ignore:.*may be abler than all")
 def test_new_systems_and_items_land_on_the_earlier_scale(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from irtkit.calibration.calibrated import calibrated_items, read_items
+from irtkit.calibration.calibrated import CalibratedItems, calibrated_items, read_items
 from irtkit.calibration.result import FitResult
-
-if TYPE_CHECKING:
-    from irtkit.calibration.calibrated import CalibratedItems
 
 
 @runtime_checkable
@@ -39,6 +36,8 @@ def bank_of(given: object, latent_sd: float | None = None) -> CalibratedItems:
         if latent_sd is not None:
             raise ValueError("latent_sd is that of the result the items were selected of")
         return given.calibrated
+    if isinstance(given, CalibratedItems):
+        return given
     bank = calibrated_items(given, latent_sd)
     return _of_result(given, bank) if isinstance(given, FitResult) else bank
 

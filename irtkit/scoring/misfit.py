@@ -43,6 +43,12 @@ class Cells(NamedTuple):
     @classmethod
     def of(cls, patterns: Patterns, rows: Places, columns: Places) -> Cells:
         """Return answers of some respondents to some items, in 32 bits."""
+        if patterns.sparse:
+            parts = (
+                table[rows][:, columns].toarray() for table in (patterns.cells, patterns.trials)
+            )
+            right, tried = (part.astype(np.float32) for part in parts)
+            return cls(right / np.maximum(tried, 1), tried)
         cells = patterns.cells[np.ix_(rows, columns)]
         if patterns.trials is None:
             tried = (cells >= 0).astype(np.float32)
@@ -132,7 +138,7 @@ def misfit_of(result: FitResult) -> Callable[[Places], float] | None:
     not in it.
     """
     responses, dependence = result.responses, result.dependence
-    if responses is None or responses.is_sparse or dependence is None:
+    if responses is None or dependence is None:
         return None
     patterns = result.patterns
     rows = np.flatnonzero(patterns.real & (patterns.margins.respondent_responses > 0))

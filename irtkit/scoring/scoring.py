@@ -207,19 +207,24 @@ def _misfit(patterns: Patterns, places: Places, bank: CalibratedItems, known: _K
     sets by how many items they have.
     """
     n, left = patterns.n, known.asked < known.n_items
-    if bank.misfit is None or patterns.sparse or not left.any():
+    if bank.misfit is None or not left.any():
         return np.zeros(n)
     if (known.asked == len(places)).all():
         return np.full(n, bank.misfit(places))
     weights = np.random.default_rng(0).random(patterns.n_items)
     asked = patterns.cells >= 0 if patterns.trials is None else patterns.trials > 0
+    left &= known.asked > 0
     _, first, which = np.unique(asked @ weights, return_index=True, return_inverse=True)
     if few := len(first) <= _MOST_SETS:
         some = first
     else:
         by_size = first[np.argsort(known.asked[first], kind="stable")]
         some = by_size[np.linspace(0, len(first) - 1, _MOST_SETS).round().astype(int)]
-    found = np.array([bank.misfit(places[asked[row]]) if left[row] else 0.0 for row in some])
+    found = np.zeros(len(some))
+    for k, row in enumerate(some):
+        if left[row]:
+            which_items = asked[[row]].indices if patterns.sparse else asked[row]
+            found[k] = bank.misfit(places[which_items])
     if few:
         return np.asarray(found[which])
     sizes, of = np.unique(known.asked[some], return_inverse=True)

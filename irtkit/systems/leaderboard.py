@@ -10,6 +10,7 @@ them in, so that systems that met easier items gain nothing by it.
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_seed, check_type
 from irtkit.labels import values_by_label
 from irtkit.printed import in_lines, plain, printable, shortened, table_of
-from irtkit.scoring import score
+from irtkit.scoring import bank_of, score
 from irtkit.systems.ranks import groups_of, ranks_of
 from irtkit.systems.standing import MOST_SYSTEMS, clusters_of, standing_of
 
@@ -163,7 +164,8 @@ def standings(
         table = result.respondents
         table["expected_score"] = table["accuracy"]
     else:
-        table = score(result.responses, result, level=level or 0.95)
+        bank = replace(bank_of(result), best=None)  # they are those it was calibrated on
+        table = score(result.responses, bank, level=level or 0.95)
     component = np.ones(len(real)) if result.components is None else result.components.respondents
     parts = [np.flatnonzero(real & (component == k)) for k in np.unique(component[real])]
     return table, [standing_of(result, table, places, cluster) for places in parts]
