@@ -53,7 +53,7 @@ class ResponseMatrix:
     ----------
     values
         Array of shape (n_respondents, n_items) holding 1 or True for right, 0 or False for
-        wrong, and NaN, None or (in an array of integers) −1 for missing.
+        wrong, and NaN, None, masked or (in an array of integers) −1 for missing.
     respondents, items
         Unique labels, one per row and per column; they are kept as text. By default
         ``respondent-1``, … and ``item-1``, ….
@@ -122,7 +122,8 @@ class ResponseMatrix:
         marking = Marking.of(threshold, right, wrong)
         names = matrix_names(cells.shape, respondents, items)
         codes = response_codes(cells, marking)
-        signed = threshold is None and np.issubdtype(cells.dtype, np.signedinteger)
+        given = values.dtype if isinstance(values, np.ma.MaskedArray) else cells.dtype
+        signed = threshold is None and np.issubdtype(given, np.signedinteger)
         if signed and not marking.names(float(MISSING)):
             codes[cells == MISSING] = MISSING
         refuse_invalid(codes, cells, names, marking)
@@ -697,9 +698,9 @@ def _of_answers(
 
 
 def _as_table(values: ArrayLike | pd.DataFrame, argument: str) -> NDArray[Any]:
-    """Array of two dimensions with at least one row and one column."""
+    """Array of two dimensions with at least one row and one column; what is masked is missing."""
     try:
-        cells = np.asarray(values)
+        cells = np.asarray(_unmasked(values))
     except ValueError as error:
         raise ValueError(
             f"{argument} must be a rectangular table: its rows differ in length"
@@ -715,6 +716,18 @@ def _as_table(values: ArrayLike | pd.DataFrame, argument: str) -> NDArray[Any]:
             "at least one of each is needed"
         )
     return cells
+
+
+def _unmasked(values: Any) -> Any:
+    """Values of an array, or a list of arrays, with NaN (None in text) where they are masked."""
+    masked = np.ma.MaskedArray
+    if isinstance(values, list | tuple) and any(isinstance(row, masked) for row in values):
+        values = np.ma.stack([*map(np.ma.asarray, values)])
+    if not isinstance(values, masked):
+        return values
+    if values.dtype.kind in "biuf":
+        return values.astype(np.float64).filled(np.nan)
+    return np.where(np.ma.getmaskarray(values), None, values.data.astype(object))
 
 
 def _synthetic_marks(synthetic: ArrayLike | None, n_respondents: int) -> NDArray[np.bool_]:

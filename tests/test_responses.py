@@ -27,6 +27,9 @@ SUCCESSES, TRIALS = [[2, 0], [0, 3]], [[3, 1], [0, 4]]
         [[True, False], [None, True]],
         [["1", "0"], ["", "1.0"]],
         [["TRUE", "false"], ["NA", " 1 "]],
+        np.ma.array([[1, 0], [0, 1]], mask=[[0, 0], [1, 0]]),
+        np.ma.array([["1", "0"], ["0", "1"]], mask=[[0, 0], [1, 0]]),
+        [np.ma.array([1, 0]), np.ma.array([0, 1], mask=[1, 0])],
     ],
 )
 def test_every_way_to_write_responses_gives_the_same_matrix(values: Any) -> None:
@@ -42,6 +45,12 @@ def test_a_wide_frame_of_any_type_gives_the_same_matrix(dtype: str) -> None:
     words = dtype in {"string", "str", "category"}
     frame = pd.DataFrame([["1", "0"], [None, "1"]] if words else [[1, 0], [None, 1]])
     assert ResponseMatrix.from_frame(frame.astype(dtype)).values.tolist() == RIGHT_WRONG_MISSING
+
+
+def test_masked_counts_are_missing() -> None:
+    trials = np.ma.array(TRIALS, mask=[[0, 1], [1, 0]])
+    successes = np.ma.array(SUCCESSES, mask=[[0, 0], [1, 0]])
+    assert ResponseMatrix.from_counts(successes, trials).trials.tolist() == [[3, 0], [0, 4]]
 
 
 def test_columns_of_different_types_share_a_wide_frame() -> None:
