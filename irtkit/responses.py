@@ -487,12 +487,15 @@ class ResponseMatrix:
         item_table: pd.DataFrame | None = None,
         respondent_table: pd.DataFrame | None = None,
         metrics: pd.DataFrame | None = None,
+        *,
+        synthetic: ArrayLike | None = None,
     ) -> Self:
         """Return the same matrix with what is known of items, respondents and answers.
 
         The first two are tables with the labels as index, of which labels without a row get an
         empty one; metrics have the columns respondent, item, metric and value. Rows of other labels
-        are left out, and so is a table that is None.
+        are left out, and so is a table that is None. Which rows are synthetic stays as it is, unless
+        marks of shape (n_respondents,) are given.
 
         Examples
         --------
@@ -505,7 +508,8 @@ class ResponseMatrix:
         q1    1 + 1?
         q2    7 × 8?
         """
-        copy = self._of(self._cells, (self.respondents, self.items), self.synthetic)
+        marks = self.synthetic if synthetic is None else synthetic
+        copy = self._of(self._cells, (self.respondents, self.items), marks)
         copy.item_table = _by_label("item", item_table, self.items)
         copy.respondent_table = _by_label("respondent", respondent_table, self.respondents)
         copy.metrics = _of_answers(metrics, self.respondents, self.items)

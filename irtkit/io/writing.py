@@ -66,7 +66,8 @@ def write_responses(
     Parameters
     ----------
     responses
-        The matrix. Synthetic respondents are written like the others, and noted beside the file.
+        The matrix. Synthetic respondents are written like the others, and noted beside the file;
+        `read_responses` marks them again.
     path
         The file, which appears whole or not at all.
     format
@@ -137,12 +138,30 @@ def side_tables(path: Path) -> dict[str, Path]:
 
 
 def with_side_tables(responses: ResponseMatrix, path: Path) -> ResponseMatrix:
-    """Return the matrix with the tables that lie beside its file, if there are any."""
+    """Return the matrix with the tables that lie beside its file, if there are any.
+
+    Raises
+    ------
+    ValueError
+        If a table of items or respondents lacks one of the matrix: it is of another.
+    """
     beside = side_tables(path)
     if not beside:
         return responses
     tables = _tables(responses) | {kind: read_table(file) for kind, file in beside.items()}
-    return responses.with_tables(*tables.values())
+    for kind, labels in (("items", responses.items), ("respondents", responses.respondents)):
+        absent = set(labels).difference(tables[kind].index) if kind in beside else None
+        if absent:
+            raise ValueError(
+                f"{beside[kind].name} has no row for {min(absent)!r}, so it is not of this file: "
+                "remove it"
+            )
+    synthetic, about = None, tables["respondents"]
+    if "respondents" in beside and "synthetic" in about and about["synthetic"].dtype == bool:
+        synthetic = about.loc[[*responses.respondents], "synthetic"].to_numpy()
+        about = about.drop(columns="synthetic")
+        tables["respondents"] = about if about.shape[1] else None
+    return responses.with_tables(*tables.values(), synthetic=synthetic)
 
 
 def _tables(responses: ResponseMatrix) -> dict[str, Any]:
