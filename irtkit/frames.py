@@ -21,6 +21,7 @@ from irtkit.columns import (
     warn_of_items,
 )
 from irtkit.labels import label_names
+from irtkit.marking import MISSING_WORDS, plain_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -130,7 +131,8 @@ def _refuse_words_of_its_own(table: pd.DataFrame, codes: NDArray[np.int8]) -> No
         return
     known = set(pd.unique(table.loc[:, solved].to_numpy(object).ravel()))
     for name, column in table.loc[:, ~solved].items():
-        if own := sorted({str(value) for value in column.dropna() if value not in known}):
+        own = {value for value in column.dropna() if value not in known}
+        if own := sorted({str(one) for one in own if plain_value(one) not in MISSING_WORDS}):
             raise ValueError(
                 f"nothing in the column {name!r} is right, and it alone holds "
                 f"{first_names([*map(repr, own)])}: name what is wrong in wrong="

@@ -494,8 +494,8 @@ class ResponseMatrix:
 
         The first two are tables with the labels as index, of which labels without a row get an
         empty one; metrics have the columns respondent, item, metric and value. Rows of other labels
-        are left out, and so is a table that is None. Which rows are synthetic stays as it is, unless
-        marks of shape (n_respondents,) are given.
+        are left out, and so is a table that is None. Which rows are synthetic stays as it is,
+        unless marks of shape (n_respondents,) are given.
 
         Examples
         --------
@@ -726,7 +726,7 @@ def _unmasked(values: Any) -> Any:
     """Values of an array, or a list of arrays, with NaN (None in text) where they are masked."""
     masked = np.ma.MaskedArray
     if isinstance(values, list | tuple) and any(isinstance(row, masked) for row in values):
-        values = np.ma.stack([*map(np.ma.asarray, values)])
+        values = np.ma.vstack([*map(np.ma.asarray, values)])
     if not isinstance(values, masked):
         return values
     if values.dtype.kind in "biuf":

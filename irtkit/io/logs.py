@@ -135,7 +135,8 @@ def stands_for_several(path: str | os.PathLike[str]) -> bool:
 def files_of(path: str | os.PathLike[str]) -> list[Path]:
     """Files in a folder, at any depth, or of a pattern, in the order of their names.
 
-    Hidden files and folders are left out, and links to folders are not followed.
+    Hidden files and folders are left out, and links to folders are not followed. A folder that
+    cannot be opened is an OSError.
     """
     name = os.fspath(path)
     if is_pattern(name):
@@ -146,16 +147,17 @@ def files_of(path: str | os.PathLike[str]) -> list[Path]:
         return sorted(set(files))
     if not Path(name).is_dir():
         return [Path(name)]
-    with os.scandir(name):  # a folder without permission is an error; one in it is not entered
-        pass
     files = []
-    for folder, folders, names in os.walk(name):
+    for folder, folders, names in os.walk(name, onerror=_refuse):
         folders[:] = [one for one in folders if not one.startswith(".")]
         files += [Path(folder, one) for one in names if not one.startswith(".")]
-        files += [Path(folder, one) for one in folders if not os.access(Path(folder, one), os.R_OK)]
     if not files:
         raise ValueError(f"{name}: the folder holds no files")
     return sorted(files)
+
+
+def _refuse(error: OSError) -> None:
+    raise type(error)(f"{error.filename}: the folder cannot be read: {error.strerror}") from error
 
 
 def read_files(files: Sequence[Path], form: str | None = None) -> Logs:

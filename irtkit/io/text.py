@@ -181,8 +181,8 @@ def batches(
     at most are in memory. The names are those of `layout`, each of them there once. How many bytes
     of the file have been read with a batch is the one entry of `reached`.
 
-    Threads of pyarrow that hold a file or function of Python, and outlive it, abort the process: the
-    file is pyarrow's own, and what skips lines of blanks is there where such lines may be.
+    Threads of pyarrow that hold a file or function of Python, and outlive it, abort the process:
+    the file is pyarrow's own, and what skips lines of blanks is there where such lines may be.
     """
     import pyarrow.csv
 

@@ -288,3 +288,9 @@ def test_damage_gives_a_matrix_or_one_error_with_the_name(data: st.DataObject) -
             assert isinstance(read_responses(path), ResponseMatrix)
         except ValueError as error:
             assert str(error).startswith("results.csv: ")  # noqa: PT017 - either is right
+
+
+def test_an_empty_cell_is_missing_beside_words(tmp_path: Path) -> None:
+    path = tmp_path / "marks.csv"
+    path.write_text("model,q1,q2\na,ok,fail\nb,fail,\nc,ok,NA\n")
+    assert read_responses(path, right="ok").values.tolist() == [[1, 0], [0, -1], [1, -1]]

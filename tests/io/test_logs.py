@@ -283,6 +283,23 @@ def test_what_cannot_be_opened_in_a_folder_is_skipped_and_named(
     assert f"skipped: {name}" in read_and_listen(tmp_path)[1]
 
 
+def test_a_folder_below_that_cannot_be_opened_is_an_error_that_names_it(
+    tmp_path: Path, make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "closed").mkdir()
+    make.write_swe_bench(tmp_path)
+    scan = os.scandir
+
+    def scandir(path: str) -> Any:  # permissions do not stop root
+        if str(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    with pytest.raises(PermissionError, match="closed: the folder cannot be read: Permission"):
+        read_responses(tmp_path)
+
+
 def test_a_damaged_log_in_a_folder_is_an_error_with_file_and_line(
     tmp_path: Path, make: Any
 ) -> None:

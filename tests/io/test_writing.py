@@ -201,6 +201,21 @@ def test_tables_beside_are_read_with_folders_too(tmp_path: Path) -> None:
     assert table["text"].to_dict() == {"q1": "q1?", "q2": "q2?"}
 
 
+@pytest.mark.parametrize("how", ["to_dense", "to_sparse"])
+def test_items_without_a_task_keep_their_tables(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "crowd_samples.jsonl"
+    known = pd.DataFrame({"text": ["1 + 1?", "2 + 2?"]}, ["q1", "t/q2"])
+    given = {"respondent": ["gpt"], "item": ["q1"], "metric": ["cost"], "value": [0.5]}
+    responses = getattr(ResponseMatrix([[1, 0]], ["gpt"], ["q1", "t/q2"]), how)()
+    irtkit.write_responses(responses.with_tables(known, metrics=pd.DataFrame(given)), path)
+    again = read_responses(path)
+    assert again.item_table["text"].to_dict() == {"responses/q1": "1 + 1?", "t/q2": "2 + 2?"}
+    assert again.metrics["item"].tolist() == ["responses/q1"]
+    twice = ResponseMatrix([[1, 0]], items=["x", "responses/x"])
+    with pytest.raises(ValueError, match="unique labels: 'responses/x' occurs twice"):
+        irtkit.write_responses(twice, tmp_path / "twice_samples.jsonl")
+
+
 def test_samples_are_of_the_schema(tmp_path: Path) -> None:
     path = tmp_path / "crowd_samples.jsonl.gz"
     known = pd.DataFrame({"text": ["1 + 1?", None], "target": ["2", None], "level": [1.0, None]})
