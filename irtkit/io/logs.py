@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +42,8 @@ LOG_FORMATS = {
     module.NAME: module for module in (*_WITH_COMPANIONS, evalplus, swe_bench, openml, open_llm)
 }
 """Modules that tell a format of logs by name and beginning of a file, and read it."""
+_TABLE = re.compile(r".*\.(csv|tsv|parquet|jsonl|jsonlines)(\.gz)?", re.IGNORECASE)
+"""Names of tables in a folder: by its content any text may be one."""
 
 
 @dataclass(eq=False)
@@ -120,6 +123,11 @@ def log_format(path: Path, head: bytes) -> str | None:
 def is_companion(path: Path) -> bool:
     """Whether a file lies beside logs, and says what they are of, but is none."""
     return any(kind.is_companion(path) for kind in _WITH_COMPANIONS)
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file in a folder goes by the name of a table."""
+    return _TABLE.fullmatch(path.name) is not None
 
 
 def is_pattern(path: str) -> bool:

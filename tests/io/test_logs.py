@@ -84,6 +84,11 @@ def test_a_folder_of_several_systems_tasks_and_formats_is_one_matrix(
     assert responses.respondents == ("org/gpt", "org/llama")
     assert responses.items == ("sums/0", "sums/1", "sums/2", "sums/a", "sums/b", "sums/c")
     assert responses.values.tolist() == [[1, 0, -1, 1, 0, -1], [-1, -1, -1, 1, 0, -1]]
+    for name in ("a.txt", "b.txt", "c.txt", "d.txt", "mine.jsonl", "my.csv"):
+        (tmp_path / name).write_text("model,q1\nmine,1\n")
+    heard = read_and_listen(tmp_path)[1]
+    assert "skipped: mine.jsonl, my.csv, a.txt, b.txt, c.txt, 2 more; " in heard
+    assert f"by irtkit merge LOGS {tmp_path}/mine.jsonl {tmp_path}/my.csv --out " in heard
     pattern = read_quietly(tmp_path / "run-*" / "*.eval")
     assert pattern.items == ("sums/a", "sums/b", "sums/c")
 
