@@ -90,7 +90,7 @@ def read_wide(
     """Code of every cell, labels of respondents (which may repeat) and of items.
 
     Respondents are the column named, the index unless it is numbers without a name, or else a
-    column that is recognised; and if there is none they are numbered.
+    column that is recognised; and if there is none the index, or numbers where that counts rows.
     """
     import pandas as pd
 
@@ -166,6 +166,7 @@ def _labels(
             at = 0 if first.notna().any() and holds_respondents(written, marking) else None
     elif index.name is not None:
         warn_of_items(str(index.name))
-    labels = (None if counted else index) if at is None else frame.iloc[:, at]
+    default = counted and (index.start, index.step) == (0, 1)  # not that of chosen rows
+    labels = (None if default else index) if at is None else frame.iloc[:, at]
     names = label_names(labels, len(frame), "respondent", unique=False)
     return names, item_columns(header, at, keep)

@@ -396,3 +396,10 @@ def test_metrics_go_where_the_matrix_goes() -> None:
     assert responses.T.metrics["item"].tolist() == ["gpt", "gpt"]
     with pytest.raises(ValueError, match="metrics has no column 'value'"):
         responses.with_tables(metrics=metrics.drop(columns="value"))
+
+
+@pytest.mark.parametrize("rows", [[0, 2], [1, 3], [3, 7]])
+def test_chosen_rows_keep_their_numbers(rows: list[int]) -> None:
+    frame = pd.DataFrame({"q1": [0, 1] * 4, "q2": [1, 1, 0, 0] * 2})
+    assert ResponseMatrix.from_frame(frame.iloc[rows]).respondents == tuple(map(str, rows))
+    assert ResponseMatrix.from_frame(frame).respondents[0] == "respondent-1"
