@@ -21,8 +21,8 @@ def merge_responses(
     """Put response matrices together: their respondents and items, each once.
 
     They are in the order in which they first occur, with their tables, the metrics of their answers
-    and marks of synthetic respondents; of what several matrices hold, that of the first. The result is sparse if one of them
-    is.
+    and marks of synthetic respondents; of what several matrices hold, that of the first. The result
+    is sparse if one of them is.
 
     Raises
     ------
