@@ -131,8 +131,8 @@ def _refuse_words_of_its_own(table: pd.DataFrame, codes: NDArray[np.int8]) -> No
         return
     known = set(pd.unique(table.loc[:, solved].to_numpy(object).ravel()))
     for name, column in table.loc[:, ~solved].items():
-        own = {value for value in column.dropna() if value not in known}
-        if own := sorted({str(one) for one in own if plain_value(one) not in MISSING_WORDS}):
+        values = [value for value in column.dropna().unique() if value not in known]
+        if own := sorted({str(one) for one in values if plain_value(one) not in MISSING_WORDS}):
             raise ValueError(
                 f"nothing in the column {name!r} is right, and it alone holds "
                 f"{first_names([*map(repr, own)])}: name what is wrong in wrong="
@@ -157,6 +157,7 @@ def _labels(
     index, header = frame.index, header_of(frame)
     numbers = index.name is None and pd.api.types.is_integer_dtype(index.dtype)
     counted = numbers and isinstance(index, pd.RangeIndex)
+    chosen = counted and not index.equals(pd.RangeIndex(len(frame)))
     at = None
     if header and (numbers or respondent is not None):
         at = respondent_column(header, respondent)
@@ -166,7 +167,6 @@ def _labels(
             at = 0 if first.notna().any() and holds_respondents(written, marking) else None
     elif index.name is not None:
         warn_of_items(str(index.name))
-    default = counted and (index.start, index.step) == (0, 1)  # not that of chosen rows
-    labels = (None if default else index) if at is None else frame.iloc[:, at]
+    labels = (None if counted and not chosen else index) if at is None else frame.iloc[:, at]
     names = label_names(labels, len(frame), "respondent", unique=False)
     return names, item_columns(header, at, keep)

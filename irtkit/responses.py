@@ -723,15 +723,16 @@ def _as_table(values: ArrayLike | pd.DataFrame, argument: str) -> NDArray[Any]:
 
 
 def _unmasked(values: Any) -> Any:
-    """Values of an array, or a list of arrays, with NaN (None in text) where they are masked."""
+    """Values of an array, or a list of arrays, with NaN where they are masked."""
     masked = np.ma.MaskedArray
     if isinstance(values, list | tuple) and any(isinstance(row, masked) for row in values):
         values = np.ma.vstack([*map(np.ma.asarray, values)])
     if not isinstance(values, masked):
         return values
-    if values.dtype.kind in "biuf":
-        return values.astype(np.float64).filled(np.nan)
-    return np.where(np.ma.getmaskarray(values), None, values.data.astype(object))
+    numbers = values.dtype.kind in "biuf"
+    cells = np.array(values.data, np.float64 if numbers else object)
+    cells[np.ma.getmaskarray(values)] = np.nan
+    return cells
 
 
 def _synthetic_marks(synthetic: ArrayLike | None, n_respondents: int) -> NDArray[np.bool_]:
