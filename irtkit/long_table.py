@@ -116,7 +116,7 @@ def read_long(
         names = rows.names()
         shape = len(names[0]), len(names[1])
         try:
-            cells, n_seen = scatter(rows, shape, repeats, sparse=sparse)
+            cells, n_seen = scatter_rows(rows, shape, repeats, sparse=sparse)
         except MemoryError:
             if sparse:
                 raise
@@ -134,7 +134,7 @@ def read_long(
     return cells, names
 
 
-def scatter(
+def scatter_rows(
     blocks: Iterable[Block], shape: tuple[int, int], repeats: str, *, sparse: bool
 ) -> tuple[NDArray[np.int8] | CountTables | Observed, int | None]:
     """Cells of the rows, and how many cells occur in them where that is to be known."""

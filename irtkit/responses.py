@@ -19,7 +19,7 @@ from irtkit.checks import check_unique
 from irtkit.codes import MISSING, refuse_invalid, response_codes
 from irtkit.frames import as_frame, as_table, read_wide, with_index
 from irtkit.labels import matrix_names
-from irtkit.long_table import COUNT, long_table_of, read_long, refuse_repeats, scatter
+from irtkit.long_table import COUNT, long_table_of, read_long, refuse_repeats, scatter_rows
 from irtkit.marking import Marking
 from irtkit.observed import Observed
 from irtkit.scatter import cells_of
@@ -414,7 +414,7 @@ class ResponseMatrix:
             tried = codes != MISSING
             block = rows[tried], columns[tried], codes[tried]
             refuse_repeats(cells_of(block, shape), *names)
-        found, _ = scatter([block], shape, repeats, sparse=sparse)
+        found, _ = scatter_rows([block], shape, repeats, sparse=sparse)
         return cls._of(found, names)
 
     @property

@@ -58,7 +58,8 @@ def matrix_of(
     if errors not in {None, "missing"}:
         raise ValueError(f"errors must be 'missing' or None, got {errors!r:.80}")
     warn_of_skipped(logs)
-    readings = readings_of(logs, repeats)
+    readings = fullest(scored(logs))
+    readings = newest(readings) if repeats == "error" else _in_time(readings)
     warn_of_unfinished(readings)
     measures = chosen_measures(readings, metric, filter, threshold)
     contents = _contents(logs, readings)
@@ -100,16 +101,6 @@ def matrix_of(
         _respondent_table(readings),
         _metrics(readings, rows, columns, labels),
     )
-
-
-def readings_of(logs: Logs, repeats: Repeats) -> list[Reading]:
-    """Readings that count: of several runs of one respondent on the same items what repeats says.
-
-    With "error" the newest, which a warning says, or an error that lists the choices; with anything
-    else all, in the order of time.
-    """
-    readings = fullest(scored(logs))
-    return newest(readings) if repeats == "error" else _in_time(readings)
 
 
 def scored(logs: Logs) -> list[Reading]:
