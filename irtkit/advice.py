@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from reprlib import repr as short
 from typing import TYPE_CHECKING
 
@@ -20,10 +21,13 @@ _RIGHT = frozenset(
     )
 )
 """Words for right, in small letters."""
+_DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
 _MARKS = tuple(map(frozenset, ("cinp", "yn", "tf")))
 """Letters that are marks and no answers: those of Inspect, yes and no, true and false."""
 _MOST_MARKS = 10
 """Different words up to which they may be marks: twice those of SWE-bench, which has five."""
+_SCALE = 10
+"""Numbers up to which they are more likely scores of a scale than percentages."""
 SHARES = "to count graded scores"
 """Begins the advice where scores lie between 0 and 1."""
 _GRADED = "pass threshold= (a score at or above it is right)"
@@ -49,6 +53,11 @@ def what_to_type(values: Iterable[object], marking: Marking, *, few: bool = Fals
     """What to type where values, or a few, are neither right, wrong nor missing; may be empty."""
     spelled = {plain_value(value): value for value in values}
     numbers = [plain for plain in spelled if isinstance(plain, float)]
+    if spelled and all(isinstance(p, str) and _DECIMAL_COMMA.fullmatch(p) for p in spelled):
+        return (
+            "; if commas are decimal, read the file so: "
+            "irtkit.fit(pandas.read_csv(path, sep=';', decimal=','))"
+        )
     if marking.threshold is not None:
         return ""
     if marking.right:
@@ -70,9 +79,9 @@ def _of_numbers(numbers: Sequence[float]) -> str:
         return "a missing response is empty, None or NaN"
     if low > 0 and high < 1:
         return f"{SHARES}, {_GRADED}"
-    if low >= 0 and high < 10 and all(map(float.is_integer, numbers)):
+    if low >= 0 and high < _SCALE and all(map(float.is_integer, numbers)):
         return f"{_ANSWERS}; if they are scores, {_GRADED}"
-    if low >= 0 and high <= 100:
+    if low >= 0 and _SCALE < high <= 100:
         return "if these are percentages, pass threshold=50 or the like (from there on is right)"
     return f"to count scores, {_GRADED}"
 

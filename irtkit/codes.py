@@ -73,7 +73,7 @@ def refuse_invalid(
     row, column = cells[0].tolist()
     per_item = invalid.sum(axis=0)
     strange = np.flatnonzero(2 * per_item > (codes != MISSING).sum(axis=0))
-    if columns and len(strange) and 2 * np.count_nonzero(per_item) < codes.shape[1]:
+    if columns and len(strange) and 2 * np.count_nonzero(per_item) <= codes.shape[1]:
         advice = not_items([names[1][k] for k in strange])
     else:
         some = evenly(cells).tolist()

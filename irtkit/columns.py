@@ -42,6 +42,12 @@ _USUAL_NAMES = {
     },
 }
 # fmt: on
+_TASKS = {
+    *("task", "taskname", "dataset", "datasetname", "benchmark", "benchmarkname", "subset"),
+}
+"""Names of columns of a long table within which ids of items may be numbered anew."""
+APART = "items are told apart by the column"
+"""Begins the warning where such a column is no part of the items."""
 _LABELS = {"id", "index", "name"}
 """Names of the first column of a wide table that are no items either."""
 
@@ -66,7 +72,8 @@ def find_columns(
     """Positions of the respondent, item and response columns of a long table.
 
     A column that is given is spelled as in the header; None recognises it by its usual names. The
-    error for a role that has no column, or several, says which argument settles it.
+    error for a role that has no column, or several, says which argument settles it. A column of
+    tasks is no part of the item, of which an item that is recognised warns.
     """
     given = {"respondent": respondent, "item": item, "response": response}
     found = {
@@ -79,7 +86,22 @@ def find_columns(
         if found[role] == found[other]:
             name = header[found[role]]
             raise ValueError(f"{role}= and {other}= name the same column {name!r}")
+    if item is None:
+        others = (name for k, name in enumerate(header) if k not in found.values())
+        _warn_of_tasks(others, header[found["item"]])
     return found["respondent"], found["item"], found["response"]
+
+
+def _warn_of_tasks(others: Iterable[str], item: str) -> None:
+    """Warn where the ids of items may be those of several tasks."""
+    task = next((name for name in others if _plain(name) in _TASKS), None)
+    if task is not None:
+        warnings.warn(
+            f"{APART} {item!r} alone, and not by {task!r}: if ids of several tasks are the same, "
+            f"join the columns first, frame[{item!r}] = frame[{task!r}].astype(str) + '/' + "
+            f"frame[{item!r}].astype(str); if not, item={item!r} says so",
+            stacklevel=2,
+        )
 
 
 def find_labels(header: Sequence[str]) -> tuple[int, int]:

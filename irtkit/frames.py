@@ -21,6 +21,7 @@ from irtkit.columns import (
     warn_of_items,
 )
 from irtkit.labels import label_names
+from irtkit.marking import MISSING_WORDS, plain_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -89,7 +90,7 @@ def read_wide(
     """Code of every cell, labels of respondents (which may repeat) and of items.
 
     Respondents are the column named, the index unless it is numbers without a name, or else a
-    column that is recognised; and if there is none they are numbered.
+    column that is recognised; and if there is none the index, or numbers where that counts rows.
     """
     import pandas as pd
 
@@ -130,7 +131,8 @@ def _refuse_words_of_its_own(table: pd.DataFrame, codes: NDArray[np.int8]) -> No
         return
     known = set(pd.unique(table.loc[:, solved].to_numpy(object).ravel()))
     for name, column in table.loc[:, ~solved].items():
-        if own := sorted({str(value) for value in column.dropna() if value not in known}):
+        values = [value for value in column.dropna().unique() if value not in known]
+        if own := sorted({str(one) for one in values if plain_value(one) not in MISSING_WORDS}):
             raise ValueError(
                 f"nothing in the column {name!r} is right, and it alone holds "
                 f"{first_names([*map(repr, own)])}: name what is wrong in wrong="
@@ -155,6 +157,7 @@ def _labels(
     index, header = frame.index, header_of(frame)
     numbers = index.name is None and pd.api.types.is_integer_dtype(index.dtype)
     counted = numbers and isinstance(index, pd.RangeIndex)
+    chosen = counted and not index.equals(pd.RangeIndex(len(frame)))
     at = None
     if header and (numbers or respondent is not None):
         at = respondent_column(header, respondent)
@@ -164,6 +167,6 @@ def _labels(
             at = 0 if first.notna().any() and holds_respondents(written, marking) else None
     elif index.name is not None:
         warn_of_items(str(index.name))
-    labels = (None if counted else index) if at is None else frame.iloc[:, at]
+    labels = (None if counted and not chosen else index) if at is None else frame.iloc[:, at]
     names = label_names(labels, len(frame), "respondent", unique=False)
     return names, item_columns(header, at, keep)

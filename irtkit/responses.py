@@ -53,7 +53,7 @@ class ResponseMatrix:
     ----------
     values
         Array of shape (n_respondents, n_items) holding 1 or True for right, 0 or False for
-        wrong, and NaN, None or (in an array of integers) −1 for missing.
+        wrong, and NaN, None, masked or (in an array of integers) −1 for missing.
     respondents, items
         Unique labels, one per row and per column; they are kept as text. By default
         ``respondent-1``, … and ``item-1``, ….
@@ -122,7 +122,8 @@ class ResponseMatrix:
         marking = Marking.of(threshold, right, wrong)
         names = matrix_names(cells.shape, respondents, items)
         codes = response_codes(cells, marking)
-        signed = threshold is None and np.issubdtype(cells.dtype, np.signedinteger)
+        given = values.dtype if isinstance(values, np.ma.MaskedArray) else cells.dtype
+        signed = threshold is None and np.issubdtype(given, np.signedinteger)
         if signed and not marking.names(float(MISSING)):
             codes[cells == MISSING] = MISSING
         refuse_invalid(codes, cells, names, marking)
@@ -486,12 +487,15 @@ class ResponseMatrix:
         item_table: pd.DataFrame | None = None,
         respondent_table: pd.DataFrame | None = None,
         metrics: pd.DataFrame | None = None,
+        *,
+        synthetic: ArrayLike | None = None,
     ) -> Self:
         """Return the same matrix with what is known of items, respondents and answers.
 
         The first two are tables with the labels as index, of which labels without a row get an
         empty one; metrics have the columns respondent, item, metric and value. Rows of other labels
-        are left out, and so is a table that is None.
+        are left out, and so is a table that is None. Which rows are synthetic stays as it is,
+        unless marks of shape (n_respondents,) are given.
 
         Examples
         --------
@@ -504,7 +508,8 @@ class ResponseMatrix:
         q1    1 + 1?
         q2    7 × 8?
         """
-        copy = self._of(self._cells, (self.respondents, self.items), self.synthetic)
+        marks = self.synthetic if synthetic is None else synthetic
+        copy = self._of(self._cells, (self.respondents, self.items), marks)
         copy.item_table = _by_label("item", item_table, self.items)
         copy.respondent_table = _by_label("respondent", respondent_table, self.respondents)
         copy.metrics = _of_answers(metrics, self.respondents, self.items)
@@ -697,9 +702,9 @@ def _of_answers(
 
 
 def _as_table(values: ArrayLike | pd.DataFrame, argument: str) -> NDArray[Any]:
-    """Array of two dimensions with at least one row and one column."""
+    """Array of two dimensions with at least one row and one column; what is masked is missing."""
     try:
-        cells = np.asarray(values)
+        cells = np.asarray(_unmasked(values))
     except ValueError as error:
         raise ValueError(
             f"{argument} must be a rectangular table: its rows differ in length"
@@ -714,6 +719,19 @@ def _as_table(values: ArrayLike | pd.DataFrame, argument: str) -> NDArray[Any]:
             f"{argument} is empty: {n_respondents} respondents × {n_items} items; "
             "at least one of each is needed"
         )
+    return cells
+
+
+def _unmasked(values: Any) -> Any:
+    """Values of an array, or a list of arrays, with NaN where they are masked."""
+    masked = np.ma.MaskedArray
+    if isinstance(values, list | tuple) and any(isinstance(row, masked) for row in values):
+        values = np.ma.vstack([*map(np.ma.asarray, values)])
+    if not isinstance(values, masked):
+        return values
+    numbers = values.dtype.kind in "biuf"
+    cells = np.array(values.data, np.float64 if numbers else object)
+    cells[np.ma.getmaskarray(values)] = np.nan
     return cells
 
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from irtkit.cli.audit import read_families
+from irtkit.cli.commands import cli
 from irtkit.cli.inputs import as_typed, read_labelled
+from irtkit.io import read_responses
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,3 +81,19 @@ def test_families_are_a_word_or_a_table_of_two_columns(tmp_path: Path) -> None:
 )
 def test_messages_name_options_and_not_arguments(said: str, typed: str) -> None:
     assert as_typed(said) == typed
+
+
+def test_a_table_on_its_side_is_read_as_the_warning_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = tmp_path / "items.csv", tmp_path / "out.csv"
+    path.write_text("question,gpt,o1\nq1,1,0\nq2,1,1\n")
+    with pytest.warns(UserWarning, match="are rows items here") as caught:
+        read_responses(path)
+    assert "--transpose has rows and columns exchanged" in as_typed(str(caught[0].message))
+    cli.main(["merge", str(path), "--transpose", "--out", str(out)], standalone_mode=False)
+    assert "rows items" not in capsys.readouterr().err
+    assert read_responses(out).to_frame().to_dict("index") == {
+        "gpt": {"q1": 1, "q2": 1},
+        "o1": {"q1": 0, "q2": 1},
+    }

@@ -215,3 +215,23 @@ def test_a_wrong_model_is_asked_about(wrong: Any, right: Any) -> None:
 def test_an_argument_that_there_is_not_is_refused(argument: str, advice: str) -> None:
     with pytest.raises(TypeError, match=rf"unexpected keyword argument '{argument}'{advice}"):
         irtkit.fit(TABLE, **{argument: 1})
+
+
+def test_decimal_commas_are_read_as_the_message_says(tmp_path: Path) -> None:
+    path = tmp_path / "marks.csv"
+    path.write_text("model;q1;q2\na;1,0;0,0\nb;0,0;1,0\n")
+    with pytest.raises(ValueError, match=r"pandas\.read_csv\(path, sep=';', decimal=','\)"):
+        irtkit.read_responses(path)
+    read = irtkit.read_responses(pd.read_csv(path, sep=";", decimal=","))
+    assert read.values.tolist() == [[1, 0], [0, 1]]
+
+
+@pytest.mark.parametrize("values", [[0.4, 1.2], [7, 70]])
+def test_numbers_that_are_no_percentages_are_not_taken_for_such(values: list[float]) -> None:
+    frame = pd.DataFrame({"model": ["a", "b"], "q1": [0, 1], "other": values})
+    with pytest.raises(ValueError, match="'other' is no item, ignore='other'") as caught:
+        irtkit.read_responses(frame)
+    assert "percentages" not in str(caught.value)
+    with pytest.raises(ValueError, match="to count scores, pass threshold= ") as caught:
+        irtkit.read_responses([[0.4, 1.2], [0.1, 0.0]])
+    assert "percentages" not in str(caught.value)

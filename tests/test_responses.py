@@ -27,6 +27,9 @@ SUCCESSES, TRIALS = [[2, 0], [0, 3]], [[3, 1], [0, 4]]
         [[True, False], [None, True]],
         [["1", "0"], ["", "1.0"]],
         [["TRUE", "false"], ["NA", " 1 "]],
+        np.ma.array([[1, 0], [0, 1]], mask=[[0, 0], [1, 0]]),
+        np.ma.array([["1", "0"], ["0", "1"]], mask=[[0, 0], [1, 0]]),
+        [np.ma.array([1, 0]), np.ma.array([0, 1], mask=[1, 0])],
     ],
 )
 def test_every_way_to_write_responses_gives_the_same_matrix(values: Any) -> None:
@@ -42,6 +45,12 @@ def test_a_wide_frame_of_any_type_gives_the_same_matrix(dtype: str) -> None:
     words = dtype in {"string", "str", "category"}
     frame = pd.DataFrame([["1", "0"], [None, "1"]] if words else [[1, 0], [None, 1]])
     assert ResponseMatrix.from_frame(frame.astype(dtype)).values.tolist() == RIGHT_WRONG_MISSING
+
+
+def test_masked_counts_are_missing() -> None:
+    trials = np.ma.array(TRIALS, mask=[[0, 1], [1, 0]])
+    successes = np.ma.array(SUCCESSES, mask=[[0, 0], [1, 0]])
+    assert ResponseMatrix.from_counts(successes, trials).trials.tolist() == [[3, 0], [0, 4]]
 
 
 def test_columns_of_different_types_share_a_wide_frame() -> None:
@@ -387,3 +396,10 @@ def test_metrics_go_where_the_matrix_goes() -> None:
     assert responses.T.metrics["item"].tolist() == ["gpt", "gpt"]
     with pytest.raises(ValueError, match="metrics has no column 'value'"):
         responses.with_tables(metrics=metrics.drop(columns="value"))
+
+
+@pytest.mark.parametrize("rows", [[0, 2], [1, 3], [3, 7]])
+def test_chosen_rows_keep_their_numbers(rows: list[int]) -> None:
+    frame = pd.DataFrame({"q1": [0, 1] * 4, "q2": [1, 1, 0, 0] * 2})
+    assert ResponseMatrix.from_frame(frame.iloc[rows]).respondents == tuple(map(str, rows))
+    assert ResponseMatrix.from_frame(frame).respondents[0] == "respondent-1"

@@ -29,6 +29,7 @@ from irtkit.cli.inputs import (
     model_option,
     read,
     read_labelled,
+    read_rows,
     reading_and_fitting,
     reading_only,
     with_metrics,
@@ -40,7 +41,7 @@ from irtkit.cli.select import select_command
 from irtkit.cli.systems import compare_systems_command, gate_command, leaderboard_command
 from irtkit.datasets import load_digits_crowd
 from irtkit.difficulty import compare_difficulties
-from irtkit.io import read_responses, write_table
+from irtkit.io import write_table
 from irtkit.io.merging import merge_responses
 from irtkit.io.overview import overview
 from irtkit.io.reading import holds_logs, repeats_of_part
@@ -289,10 +290,11 @@ def merge_command(*, paths: tuple[Path, ...], out: Path, wide: bool, **options: 
     if of_logs:
         settings = without(how, FOR_TABLES) if tables else how
         one = repeats_of_part(of_logs[0], repeats) if tables else repeats
-        matrices.append(read_responses(of_logs, repeats=one, **settings))
+        matrices.append(read_rows(of_logs, options, repeats=one, **settings))
     for path in tables:
         settings = without(how, FOR_LOGS) if of_logs else how
-        matrices.append(read_responses(path, repeats=repeats_of_part(path, repeats), **settings))
+        one = repeats_of_part(path, repeats)
+        matrices.append(read_rows(path, options, repeats=one, **settings))
     merged = merge_responses(matrices, repeats=repeats)
     write_responses(merged, out, format=form)
     written = ", ".join(map(str, [out, *side_tables(out).values()]))

@@ -51,6 +51,7 @@ reading = [
     ),
     click.option("--ignore", metavar="COLUMNS", help="Table: columns to leave out."),
     click.option("--keep", metavar="COLUMNS", help="Wide table: columns that are items."),
+    click.option("--transpose", is_flag=True, help="Table: rows are items, columns respondents."),
     click.option(
         "--repeats",
         metavar="error|count|first|last|mean>=SHARE",
@@ -161,7 +162,7 @@ def _with_options(command: Callable[..., Any], options: list[Any]) -> Callable[.
 
 def read(options: dict[str, Any]) -> ResponseMatrix:
     """Read the responses and add the synthetic respondents asked for."""
-    responses = read_responses(options["responses"], **how_to_read(options))
+    responses = read_rows(options["responses"], options, **how_to_read(options))
     labels = options["labels"]
     if not options["synthetic"]:
         if labels is not None:
@@ -171,6 +172,15 @@ def read(options: dict[str, Any]) -> ResponseMatrix:
     classes = None if labels is None else read_labelled(labels, "--labels").iloc[:, 0]
     draws, seed = options["draws"], options["seed"]
     return add_synthetic(responses, kinds, labels=classes, draws=draws, seed=seed)
+
+
+def read_rows(path: Any, options: dict[str, Any], **how: Any) -> ResponseMatrix:
+    """Read responses whose rows are respondents, once rows and columns are as the options say."""
+    if not options["transpose"]:
+        return read_responses(path, **how)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "are rows items here")
+        return read_responses(path, **how).T
 
 
 def how_to_read(options: dict[str, Any]) -> dict[str, Any]:
@@ -203,6 +213,7 @@ def as_typed(message: str) -> str:
         typed = f" {shlex.quote(','.join(words))}" if value else ""
         return f"--{name.replace('_', '-')}{typed}"
 
+    message = message.replace("irtkit.read_responses(…).T", "--transpose")
     return _ARGUMENT.sub(option, message).replace(", --", " --")
 
 

@@ -9,8 +9,8 @@ import click
 
 from irtkit.calibration.calibrated import DESIGNS
 from irtkit.cli.audit import check_out
-from irtkit.cli.inputs import how_to_read, reading_only
-from irtkit.io import read_responses, write_table
+from irtkit.cli.inputs import how_to_read, read_rows, reading_only
+from irtkit.io import write_table
 from irtkit.printed import in_lines, plain, shortened, table_of
 from irtkit.scoring import METHODS, score
 
@@ -68,7 +68,7 @@ def score_command(
     """
     if out is not None:
         check_out(out, responses, items)
-    matrix = read_responses(responses, **how_to_read(options))
+    matrix = read_rows(responses, options, **how_to_read(options))
     scores = score(matrix, items, method, level=level, design=design)
     click.echo(_shown(scores, level, design))
     if out is not None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.checks import first_names
 from irtkit.codes import INVALID, WrittenCodes
 from irtkit.columns import (
     holds_respondents,
@@ -21,12 +22,14 @@ from irtkit.columns import (
 from irtkit.io.text import batches, records, rows, unguarded
 from irtkit.labels import label_names
 from irtkit.long_table import LongTable
+from irtkit.marking import plain_value
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from irtkit.io.source import Source
+    from irtkit.marking import Marking
 
 
 def recognise_wide(source: Source) -> bool:
@@ -48,12 +51,14 @@ def read_wide(source: Source) -> ResponseMatrix:
     first one, see `holds_respondents`; if that is itself an item, they are numbered.
     """
     separator, names = source.layout
-    refuse_repeats(filter(str.strip, names))
     kept = other_columns(names, source.ignore)
     header = [unguarded(names[k]) for k in kept]
     if not header:
         raise ValueError("ignore= leaves no column of the table")
     at = respondent_column(header, source.columns[0])
+    if at is None:
+        _refuse_responses_as_header(header, source.marking)
+    refuse_repeats(filter(str.strip, names))
     label, code_of = kept[at or 0], WrittenCodes(source.marking).__getitem__
     cells, labels = bytearray(), list[str]()
     for _, row in rows(source.path, separator):
@@ -82,6 +87,31 @@ def read_wide(source: Source) -> ResponseMatrix:
         ),
         repeats=source.repeats,
     )
+
+
+def _refuse_responses_as_header(names: list[str], marking: Marking) -> None:
+    """Refuse a header whose items are called what a response is: the first system would be lost.
+
+    Whole numbers are names too, but for 0 and 1 alone where these do not count the items.
+    """
+    items = [name.strip() for name in names[1:]]
+    if len(items) < 2:
+        return
+    plain = [plain_value(name) for name in items]
+    numbers = [value for value in plain if isinstance(value, float)]
+    if marking.right:
+        found = all(map(marking.names, plain))
+    elif len(numbers) < len(plain):
+        found = False
+    elif marking.threshold is None:
+        found = {0.0, 1.0}.issuperset(numbers) and numbers != [0.0, 1.0]
+    else:
+        found = not all(map(float.is_integer, numbers)) and len(set(numbers)) > 1
+    if found:
+        raise ValueError(
+            f"the header seems to be missing: its names {first_names(items)} are responses; "
+            "put a first line with names, such as model,q1,q2, above them"
+        )
 
 
 def read_long(source: Source) -> ResponseMatrix:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import shlex
 import warnings
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,6 +19,7 @@ import numpy as np
 
 from irtkit.checks import as_number, check_unique, first_names
 from irtkit.codes import MISSING, codes_of_rows
+from irtkit.io.logs import is_table
 from irtkit.marking import Marking
 from irtkit.responses import ResponseMatrix
 from irtkit.trials import check_repeats
@@ -230,12 +232,19 @@ def _names(readings: Iterable[Reading]) -> str:
 
 
 def warn_of_skipped(logs: Logs) -> None:
-    """Say which files in folders were not read."""
+    """Say which files in folders were not read, those first that may hold responses."""
     if logs.skipped:
         n = len(logs.skipped)
+        skipped = sorted(logs.skipped, key=is_table, reverse=True)
+        advice, tables = "", [shlex.quote(str(file)) for file in skipped if is_table(file)]
+        if logs.readings and tables:
+            advice = (
+                "; responses in tables are put together with those of logs by "
+                f"irtkit merge LOGS {first_names(tables, ' ')} --out all.parquet"
+            )
         warnings.warn(
             f"{n} file{'s are' * (n > 1) or ' is'} no evaluation log{'s' * (n > 1)} and skipped: "
-            f"{first_names(list(dict.fromkeys(file.name for file in logs.skipped)))}",
+            f"{first_names(list(dict.fromkeys(file.name for file in skipped)))}{advice}",
             stacklevel=4,
         )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +42,8 @@ LOG_FORMATS = {
     module.NAME: module for module in (*_WITH_COMPANIONS, evalplus, swe_bench, openml, open_llm)
 }
 """Modules that tell a format of logs by name and beginning of a file, and read it."""
+_TABLE = re.compile(r".*\.(csv|tsv|parquet|jsonl|jsonlines)(\.gz)?", re.IGNORECASE)
+"""Names of tables in a folder: by its content any text may be one."""
 
 
 @dataclass(eq=False)
@@ -122,6 +125,11 @@ def is_companion(path: Path) -> bool:
     return any(kind.is_companion(path) for kind in _WITH_COMPANIONS)
 
 
+def is_table(path: Path) -> bool:
+    """Whether a file in a folder goes by the name of a table."""
+    return _TABLE.fullmatch(path.name) is not None
+
+
 def is_pattern(path: str) -> bool:
     """Whether a path that is no file stands for several."""
     return glob.has_magic(path) and not Path(path).exists()
@@ -135,7 +143,8 @@ def stands_for_several(path: str | os.PathLike[str]) -> bool:
 def files_of(path: str | os.PathLike[str]) -> list[Path]:
     """Files in a folder, at any depth, or of a pattern, in the order of their names.
 
-    Hidden files and folders are left out, and links to folders are not followed.
+    Hidden files and folders are left out, and links to folders are not followed. A folder that
+    cannot be opened is an OSError.
     """
     name = os.fspath(path)
     if is_pattern(name):
@@ -146,16 +155,17 @@ def files_of(path: str | os.PathLike[str]) -> list[Path]:
         return sorted(set(files))
     if not Path(name).is_dir():
         return [Path(name)]
-    with os.scandir(name):  # a folder without permission is an error; one in it is not entered
-        pass
     files = []
-    for folder, folders, names in os.walk(name):
+    for folder, folders, names in os.walk(name, onerror=_refuse):
         folders[:] = [one for one in folders if not one.startswith(".")]
         files += [Path(folder, one) for one in names if not one.startswith(".")]
-        files += [Path(folder, one) for one in folders if not os.access(Path(folder, one), os.R_OK)]
     if not files:
         raise ValueError(f"{name}: the folder holds no files")
     return sorted(files)
+
+
+def _refuse(error: OSError) -> None:
+    raise type(error)(f"{error.filename}: the folder cannot be read: {error.strerror}") from error
 
 
 def read_files(files: Sequence[Path], form: str | None = None) -> Logs:

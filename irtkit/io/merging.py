@@ -20,9 +20,9 @@ def merge_responses(
 ) -> ResponseMatrix:
     """Put response matrices together: their respondents and items, each once.
 
-    They are in the order in which they first occur, with their tables and the metrics of their
-    answers; of what several matrices hold, that of the first. The result is sparse if one of them
-    is.
+    They are in the order in which they first occur, with their tables, the metrics of their answers
+    and marks of synthetic respondents; of what several matrices hold, that of the first. The result
+    is sparse if one of them is.
 
     Raises
     ------
@@ -61,10 +61,14 @@ def merge_responses(
     names = tuple(rows), tuple(columns)
     sparse = any(matrix.is_sparse for matrix in matrices)
     merged = ResponseMatrix.of_rows((row, column, codes), names, repeats=repeats, sparse=sparse)
+    synthetic = np.zeros(len(rows), np.bool_)
+    for matrix in matrices:
+        synthetic[[rows[label] for label in matrix.respondents]] |= matrix.synthetic
     return merged.with_tables(
         _first_rows(matrix.item_table for matrix in matrices),
         _first_rows(matrix.respondent_table for matrix in matrices),
         _metrics([matrix.metrics for matrix in matrices], names),
+        synthetic=synthetic,
     )
 
 

@@ -23,8 +23,10 @@ import numpy as np
 
 from irtkit.advice import SHARES
 from irtkit.checks import first_names
+from irtkit.columns import APART
 from irtkit.files import head_of
 from irtkit.io import log_matrix, logs, reading
+from irtkit.long_table import COUNT
 from irtkit.printed import printable
 
 if TYPE_CHECKING:
@@ -73,7 +75,8 @@ class Overview:
         if self.matrix is None:
             return ""
         options = [f"--{name} {_typed(value)}" for name, value in self.settings.items()]
-        return " ".join(["irtkit fit", shlex.quote(self.path), *options])
+        path = f"./{self.path}" if self.path.startswith("-") else self.path  # no option
+        return " ".join(["irtkit fit", shlex.quote(path), *options])
 
     @property
     def metrics_options(self) -> str:
@@ -133,7 +136,7 @@ def overview(path: str | os.PathLike[str]) -> Overview:
         found = logs.read_files(logs.files_of(name))
         if found.readings:
             return _of_logs(name, found)
-        tables = [file for file in found.skipped if reading.is_table(file)]
+        tables = [file for file in found.skipped if logs.is_table(file)]
         if not tables:
             raise ValueError(
                 f"{name}: none of the {len(found.skipped)} files is an evaluation log or a table"
@@ -188,21 +191,32 @@ def _typed(value: str | float | list[str]) -> str:
 
 
 def _tried(seen: Overview, matrix: Callable[..., ResponseMatrix]) -> Overview:
-    """Add the least of repeats and marks that makes a matrix."""
+    """Add the least of repeats and marks that makes a matrix.
+
+    What may be the same ids in several tasks is not counted as repeats.
+    """
     problems: list[str] = []
-    counted = {"repeats": "count"}
+    apart: list[str] = []
     for advised in (False, True):
         marks = _advised(problems) if advised else {}
-        for more in (marks, marks | counted):
+        for more in (marks, marks | {"repeats": "count"}):
+            if apart and "repeats" in more:
+                continue
             settings = seen.settings | more
             try:
-                with warnings.catch_warnings(action="ignore"):
-                    made = matrix(**settings)
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    try:
+                        made = matrix(**settings)
+                    finally:
+                        told = dict.fromkeys(str(one.message) for one in caught)
+                        apart = [one for one in told if one.startswith(APART)]
             except ValueError as error:
-                problems.append(str(error))
+                problems.append(str(error).replace(COUNT, "") if apart else str(error))
             else:
-                return replace(seen, matrix=made, settings=settings)
-    return replace(seen, problem=problems[0])
+                notes = [*seen.notes, *apart]
+                return replace(seen, matrix=made, settings=settings, notes=notes)
+    return replace(seen, notes=[*seen.notes, *apart], problem=problems[0])
 
 
 def _advised(problems: Iterable[str]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -71,8 +70,6 @@ FORMATS = {
     "long": Format(delimited.recognise_long, delimited.read_long),
     "wide": Format(delimited.recognise_wide, delimited.read_wide),
 }
-_TABLE = re.compile(r".*\.(csv|tsv|parquet|jsonl|jsonlines)(\.gz)?", re.IGNORECASE)
-"""Names of tables in a folder: by its content any text may be one."""
 _LONG = {"parquet": parquet.long_table, "long": delimited.long_table}
 _SHAPES = frozenset({"wide", "long"})
 _LOGGER = logging.getLogger("irtkit")
@@ -290,7 +287,7 @@ def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMa
     if found.readings:
         source.refuse_columns("logs")
         return _matrix(found, source)
-    tables = [file for file in found.skipped if is_table(file)]
+    tables = [file for file in found.skipped if logs.is_table(file)]
     if not tables or form is not None:
         names = first_names([file.name for file in files])
         raise ValueError(
@@ -312,11 +309,6 @@ def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMa
         with naming(one.path):
             matrices.append(with_side_tables(FORMATS[name].read(one), one.path))
     return merge_responses(matrices, repeats=source.repeats)
-
-
-def is_table(file: Path) -> bool:
-    """Whether a file in a folder goes by the name of a table."""
-    return _TABLE.fullmatch(file.name) is not None
 
 
 def _long_tables(parts: Iterable[tuple[Source, str]]) -> list[LongTable]:

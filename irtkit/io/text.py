@@ -16,7 +16,6 @@ import contextlib
 import csv
 import gzip
 import itertools
-import os
 import re
 import zlib
 from typing import TYPE_CHECKING, Any
@@ -71,7 +70,7 @@ def layout(path: Path) -> tuple[str, list[str]]:
 
     What is no text at all is refused here.
     """
-    _has_quotes(path)
+    _looked_through(path)
     headers: dict[str, list[str]] = {}
     agreeing = set()
     for separator in SEPARATORS:
@@ -87,9 +86,12 @@ def layout(path: Path) -> tuple[str, list[str]]:
     return best, headers[best]
 
 
-def _has_quotes(path: Path) -> bool:
-    """Whether there are quotes; NUL bytes and lines without end are refused."""
-    line, found = 1, False
+def _looked_through(path: Path) -> tuple[bool, bool]:
+    """Whether there are quotes, and lines that begin with blanks.
+
+    NUL bytes and lines without end are refused.
+    """
+    line, quoted, blank, last = 1, False, False, b""
     with open_bytes(path) as handle:
         while block := handle.read(_BLOCK_BYTES):
             if b"\0" in block:
@@ -98,8 +100,13 @@ def _has_quotes(path: Path) -> bool:
             if len(block) == _BLOCK_BYTES and not (b"\n" in block or b"\r" in block):
                 raise ValueError(f"line {line} is longer than {_BLOCK_BYTES >> 20} MiB")
             line += block.count(b"\n")
-            found = found or b'"' in block
-    return found
+            quoted = quoted or b'"' in block
+            blank = blank or any(
+                edge in block or last + block[:1] == edge
+                for edge in (b"\n ", b"\n\t", b"\r ", b"\r\t")
+            )
+            last = block[-1:]
+    return quoted, blank
 
 
 def rows(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
@@ -173,26 +180,31 @@ def batches(
     An empty cell is null; the first batch is empty, so that there is one. A few blocks of the file
     at most are in memory. The names are those of `layout`, each of them there once. How many bytes
     of the file have been read with a batch is the one entry of `reached`.
+
+    Threads of pyarrow that hold a file or function of Python, and outlive it, abort the process:
+    the file is pyarrow's own, and what skips lines of blanks is there where such lines may be.
     """
     import pyarrow.csv
 
-    if _has_quotes(path):
+    quoted, blank = _looked_through(path)
+    if quoted:
         with open_bytes(path) as handle:
             sound = is_sound(iter(lambda: handle.read(_BLOCK_BYTES), b""), separator)
         if not sound:
             refuse_faults(path, separator)
     words = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
     yield pyarrow.record_batch([pyarrow.array([], words)] * len(names), names)
+    skipping: dict[str, Any] = {}
+    if blank:
+        skipping["invalid_row_handler"] = lambda row: "skip" if row.text.isspace() else "error"
+    with open_bytes(path) as handle:
+        packed = isinstance(handle, gzip.GzipFile)
     try:
-        with open_bytes(path) as handle:
+        with pyarrow.OSFile(str(path.absolute())) as file:
             reader = pyarrow.csv.open_csv(
-                handle,
+                pyarrow.CompressedInputStream(file, "gzip") if packed else file,
                 pyarrow.csv.ReadOptions(block_size=_BLOCK_BYTES),
-                pyarrow.csv.ParseOptions(
-                    delimiter=separator,
-                    newlines_in_values=True,
-                    invalid_row_handler=lambda row: "skip" if row.text.isspace() else "error",
-                ),
+                pyarrow.csv.ParseOptions(delimiter=separator, newlines_in_values=True, **skipping),
                 pyarrow.csv.ConvertOptions(
                     include_columns=names,
                     column_types=dict.fromkeys(names, words),
@@ -200,10 +212,11 @@ def batches(
                     **{"null_values": [""], **conversion},
                 ),
             )
-            for batch in reader:
-                if reached is not None:  # the file as it lies there, which may be compressed
-                    reached[:] = [os.lseek(handle.fileno(), 0, os.SEEK_CUR)]
-                yield _unguarded(batch)
+            with reader:
+                for batch in reader:
+                    if reached is not None:  # the file as it lies there, which may be compressed
+                        reached[:] = [file.tell()]
+                    yield _unguarded(batch)
     except pyarrow.ArrowInvalid:
         refuse_faults(path, separator)
         raise

@@ -24,14 +24,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import check_one_of
+from irtkit.checks import check_one_of, check_unique
 from irtkit.codes import MISSING
 from irtkit.columns import refuse_repeats
 from irtkit.files import replacing, replacing_text
 from irtkit.io.merging import trials_of
 from irtkit.io.tables import SEPARATORS, form_of, quoted, read_table, write_table
 from irtkit.io.text import guarded
-from irtkit.responses import refuse_sparse
+from irtkit.responses import ResponseMatrix, refuse_sparse
 
 if TYPE_CHECKING:
     import os
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from irtkit.responses import ResponseMatrix
     from irtkit.scatter import Block
 
 _TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
@@ -66,7 +65,8 @@ def write_responses(
     Parameters
     ----------
     responses
-        The matrix. Synthetic respondents are written like the others, and noted beside the file.
+        The matrix. Synthetic respondents are written like the others, and noted beside the file;
+        `read_responses` marks them again.
     path
         The file, which appears whole or not at all.
     format
@@ -85,7 +85,8 @@ def write_responses(
     ------
     ValueError
         If the name does not fit, if the format has no place for repeated trials, for a sparse
-        matrix or for an item without a response, or if tables of another matrix lie beside the
+        matrix or for an item without a response, if two items of Every Eval Ever would come back
+        as one, or if tables of another matrix lie beside the
         file.
     OSError
         If the file cannot be written there.
@@ -105,7 +106,7 @@ def write_responses(
     """
     file = Path(path)
     write = _WRITERS[format_by_name(file, format)]
-    known = _known(responses)
+    known = _known(_as_they_come_back(responses) if write is _write_every_eval_ever else responses)
     for kind in _SIDES:
         beside = _side(file, kind)
         if kind in known:
@@ -137,12 +138,30 @@ def side_tables(path: Path) -> dict[str, Path]:
 
 
 def with_side_tables(responses: ResponseMatrix, path: Path) -> ResponseMatrix:
-    """Return the matrix with the tables that lie beside its file, if there are any."""
+    """Return the matrix with the tables that lie beside its file, if there are any.
+
+    Raises
+    ------
+    ValueError
+        If a table of items or respondents lacks one of the matrix: it is of another.
+    """
     beside = side_tables(path)
     if not beside:
         return responses
     tables = _tables(responses) | {kind: read_table(file) for kind, file in beside.items()}
-    return responses.with_tables(*tables.values())
+    for kind, labels in (("items", responses.items), ("respondents", responses.respondents)):
+        absent = set(labels).difference(tables[kind].index) if kind in beside else None
+        if absent:
+            raise ValueError(
+                f"{beside[kind].name} has no row for {min(absent)!r}, so it is not of this file: "
+                "remove it"
+            )
+    synthetic, about = None, tables["respondents"]
+    if "respondents" in beside and "synthetic" in about and about["synthetic"].dtype == bool:
+        synthetic = about.loc[[*responses.respondents], "synthetic"].to_numpy()
+        about = about.drop(columns="synthetic")
+        tables["respondents"] = about if about.shape[1] else None
+    return responses.with_tables(*tables.values(), synthetic=synthetic)
 
 
 def _tables(responses: ResponseMatrix) -> dict[str, Any]:
@@ -266,6 +285,36 @@ def _write_every_eval_ever(responses: ResponseMatrix, file: Path) -> None:
             text.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
+def _tasks(responses: ResponseMatrix) -> list[tuple[str, str]]:
+    """Task and sample of every item: together the label that comes back."""
+    known, tasks = responses.item_table, [""] * responses.n_items
+    if known is not None and "task" in known:
+        tasks = known["task"].astype(object).where(known["task"].notna(), "").map(str).tolist()
+    found = []
+    for item, named in zip(responses.items, tasks, strict=True):
+        task = item.partition("/")[0] if "/" in item.strip("/") else "responses"
+        task = named if named and item.startswith(f"{named}/") else task
+        found.append((task, item.removeprefix(f"{task}/")))
+    return found
+
+
+def _as_they_come_back(responses: ResponseMatrix) -> ResponseMatrix:
+    """The matrix with its items called ``task/item``."""
+    labels = [f"{task}/{sample}" for task, sample in _tasks(responses)]
+    check_unique("tasks and items must make unique labels", labels)
+    if labels == [*responses.items]:
+        return responses
+    known, metrics = responses.item_table, responses.metrics
+    if metrics is not None:
+        items = dict(zip(responses.items, labels, strict=True))
+        metrics = metrics.assign(item=metrics["item"].astype(object).map(items))
+    return ResponseMatrix.from_observed(
+        *responses.observed, responses.respondents, labels, synthetic=responses.synthetic
+    ).with_tables(
+        None if known is None else known.set_axis(labels), responses.respondent_table, metrics
+    )
+
+
 def _samples(responses: ResponseMatrix) -> list[dict[str, Any]]:
     """What the samples of each item have in common."""
     known = responses.item_table
@@ -273,17 +322,15 @@ def _samples(responses: ResponseMatrix) -> list[dict[str, Any]]:
     if known is not None:
         described = known.astype(object).where(known.notna(), None).to_dict("records")
     samples: list[dict[str, Any]] = []
-    for item, about in zip(responses.items, described, strict=True):
+    for (task, sample), about in zip(_tasks(responses), described, strict=True):
         metadata = {str(name): str(value) for name, value in about.items() if value is not None}
-        task, text, target = (metadata.pop(name, "") for name in ("task", "text", "target"))
-        if not (task and item.startswith(f"{task}/")):
-            task = item.partition("/")[0] if "/" in item.strip("/") else "responses"
+        _, text, target = (metadata.pop(name, "") for name in ("task", "text", "target"))
         hashed = hashlib.sha256(f"{text}{target}".encode()).hexdigest() if text else None
         samples.append(
             {
                 "evaluation_name": task,
                 "evaluation_result_id": task,
-                "sample_id": item.removeprefix(f"{task}/"),
+                "sample_id": sample,
                 "sample_hash": hashed,
                 "interaction_type": "single_turn",
                 "input": {"raw": text, "reference": [target] if target else []},

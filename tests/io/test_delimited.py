@@ -288,3 +288,40 @@ def test_damage_gives_a_matrix_or_one_error_with_the_name(data: st.DataObject) -
             assert isinstance(read_responses(path), ResponseMatrix)
         except ValueError as error:
             assert str(error).startswith("results.csv: ")  # noqa: PT017 - either is right
+
+
+def test_an_empty_cell_is_missing_beside_words(tmp_path: Path) -> None:
+    path = tmp_path / "marks.csv"
+    path.write_text("model,q1,q2\na,ok,fail\nb,fail,\nc,ok,NA\n")
+    assert read_responses(path, right="ok").values.tolist() == [[1, 0], [0, -1], [1, -1]]
+
+
+@pytest.mark.parametrize(
+    ("header", "how"),
+    [
+        ("gpt,1,0", {}),
+        ("gpt,1,0,1,1", {}),
+        ("gpt,0.31,0.72", {"threshold": 0.5}),
+        ("gpt,ok,fail", {"right": "ok", "wrong": "fail"}),
+    ],
+)
+def test_a_system_in_place_of_the_header_is_an_error(
+    tmp_path: Path, header: str, how: dict[str, Any]
+) -> None:
+    path = tmp_path / "marks.csv"
+    path.write_text(header + "\n" + header.replace("gpt", "o1") + "\n")
+    with pytest.raises(ValueError, match="the header seems to be missing: its names"):
+        read_responses(path, **how)
+    names = ",".join(["model", *(f"q{k}" for k in range(header.count(",")))])
+    path.write_text(f"{names}\n{header}\n")
+    assert read_responses(path, **how).respondents == ("gpt",)
+
+
+@pytest.mark.parametrize("names", [("0", "1"), ("0", "1", "2"), ("1", "2"), ("17", "101")])
+@pytest.mark.parametrize("how", [{}, {"threshold": 0.5}])
+def test_numbers_are_names_of_items(
+    tmp_path: Path, names: tuple[str, ...], how: dict[str, Any]
+) -> None:
+    path = tmp_path / "marks.csv"
+    path.write_text(f"which,{','.join(names)}\ngpt{',1' * len(names)}\n")
+    assert read_responses(path, **how).items == names

@@ -84,6 +84,11 @@ def test_a_folder_of_several_systems_tasks_and_formats_is_one_matrix(
     assert responses.respondents == ("org/gpt", "org/llama")
     assert responses.items == ("sums/0", "sums/1", "sums/2", "sums/a", "sums/b", "sums/c")
     assert responses.values.tolist() == [[1, 0, -1, 1, 0, -1], [-1, -1, -1, 1, 0, -1]]
+    for name in ("a.txt", "b.txt", "c.txt", "d.txt", "mine.jsonl", "my.csv"):
+        (tmp_path / name).write_text("model,q1\nmine,1\n")
+    heard = read_and_listen(tmp_path)[1]
+    assert "skipped: mine.jsonl, my.csv, a.txt, b.txt, c.txt, 2 more; " in heard
+    assert f"by irtkit merge LOGS {tmp_path}/mine.jsonl {tmp_path}/my.csv --out " in heard
     pattern = read_quietly(tmp_path / "run-*" / "*.eval")
     assert pattern.items == ("sums/a", "sums/b", "sums/c")
 
@@ -281,6 +286,23 @@ def test_what_cannot_be_opened_in_a_folder_is_skipped_and_named(
     else:
         (tmp_path / name).write_bytes(b"")
     assert f"skipped: {name}" in read_and_listen(tmp_path)[1]
+
+
+def test_a_folder_below_that_cannot_be_opened_is_an_error_that_names_it(
+    tmp_path: Path, make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "closed").mkdir()
+    make.write_swe_bench(tmp_path)
+    scan = os.scandir
+
+    def scandir(path: str) -> Any:  # permissions do not stop root
+        if str(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    with pytest.raises(PermissionError, match="closed: the folder cannot be read: Permission"):
+        read_responses(tmp_path)
 
 
 def test_a_damaged_log_in_a_folder_is_an_error_with_file_and_line(

@@ -6,6 +6,7 @@ import shlex
 import warnings
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import pytest
 
 from irtkit.io import read_responses
@@ -71,6 +72,28 @@ def test_tables_have_their_command_too(tmp_path: Path, content: str, command: st
     path = tmp_path / "results.csv"
     path.write_text(content)
     assert overview(path).command == f"irtkit fit {path}{command}"
+
+
+def test_ids_of_several_tasks_are_not_proposed_as_repeats(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text("task,model,item,correct\nm,a,1,1\nn,a,1,0\nm,b,1,0\nn,b,1,1\n")
+    with pytest.warns(UserWarning, match="apart by the column 'item' alone, and not by 'task'"):
+        responses = read_responses(path, repeats="count")
+    assert responses.items == ("1",)
+    found = overview(path)
+    assert (found.command, "repeats" in str(found)) == ("", False)
+    assert "join the columns first" in str(found)
+    frame = pd.read_csv(path)
+    frame["item"] = frame["task"].astype(str) + "/" + frame["item"].astype(str)
+    assert read_responses(frame, item="item").items == ("m/1", "n/1")
+
+
+def test_a_name_that_begins_like_an_option_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-dash.csv").write_text("model,q1\na,1\nb,0\n")
+    assert overview("-dash.csv").command == "irtkit fit ./-dash.csv"
 
 
 def test_what_no_message_advises_is_not_proposed(tmp_path: Path) -> None:

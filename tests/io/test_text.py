@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -141,3 +143,13 @@ def test_sound_text_is_read_by_the_csv_module(text: str, size: int) -> None:
 def test_quotes_are_sound_where_they_are_around_cells(text: str, *, sound: bool) -> None:
     assert is_sound([text.encode()], ",") is sound
     assert is_sound([bytes([byte]) for byte in text.encode()], ",") is sound
+
+
+def test_the_process_ends_well_after_a_long_table_beside_polars(tmp_path: Path) -> None:
+    pytest.importorskip("polars")
+    path = tmp_path / "long.csv"
+    path.write_text("model,item,correct\na,q1,1\na,q2,0\n")
+    program = f"import polars, irtkit; irtkit.read_responses({str(path)!r})"
+    for _ in range(8):  # where a thread outlives Python one in two aborts: 1 of 256 passes
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+        assert (done.returncode, done.stderr) == (0, b"")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import irtkit
 from irtkit.io import read_responses, read_table
+from irtkit.io.merging import merge_responses
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
@@ -137,9 +138,25 @@ def test_what_is_known_lies_beside_and_comes_back(tmp_path: Path, form: str, nam
     irtkit.write_responses(crowd, tmp_path / name, format=form)
     noted = read_table(tmp_path / f"{name}.respondents.json")
     assert noted["synthetic"].tolist() == [False, False, True]
+    again = read_responses(tmp_path / name)
+    assert again == crowd
+    assert again.respondent_table.columns.tolist() == ["family", "params"]
+    assert merge_responses([again, responses], repeats="count").synthetic.tolist() == [0, 0, 1]
     bare = ResponseMatrix([[1]], ["gpt"], ["t/q1"])
     with pytest.raises(ValueError, match="is not of it: remove it"):
         irtkit.write_responses(bare, tmp_path / name, format=form)
+
+
+def test_tables_beside_that_are_of_another_matrix_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "crowd.csv"
+    responses = ResponseMatrix([[1]], ["gpt"], ["q1"])
+    known = pd.DataFrame({"text": ["1 + 1?"]}, ["q1"])
+    irtkit.write_responses(irtkit.add_synthetic(responses.with_tables(known), ("coin",)), path)
+    path.write_text("model,item,correct\ngpt,q2,1\n")
+    with pytest.raises(ValueError, match=r"crowd\.csv\.items\.json has no row for 'q2'.*remove"):
+        read_responses(path)
+    (tmp_path / "crowd.csv.items.json").unlink()
+    assert read_responses(path).items == ("q2",)
 
 
 @FAILED
@@ -182,6 +199,21 @@ def test_tables_beside_are_read_with_folders_too(tmp_path: Path) -> None:
     table = read_responses(tmp_path).item_table
     assert table is not None
     assert table["text"].to_dict() == {"q1": "q1?", "q2": "q2?"}
+
+
+@pytest.mark.parametrize("how", ["to_dense", "to_sparse"])
+def test_items_without_a_task_keep_their_tables(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "crowd_samples.jsonl"
+    known = pd.DataFrame({"text": ["1 + 1?", "2 + 2?"]}, ["q1", "t/q2"])
+    given = {"respondent": ["gpt"], "item": ["q1"], "metric": ["cost"], "value": [0.5]}
+    responses = getattr(ResponseMatrix([[1, 0]], ["gpt"], ["q1", "t/q2"]), how)()
+    irtkit.write_responses(responses.with_tables(known, metrics=pd.DataFrame(given)), path)
+    again = read_responses(path)
+    assert again.item_table["text"].to_dict() == {"responses/q1": "1 + 1?", "t/q2": "2 + 2?"}
+    assert again.metrics["item"].tolist() == ["responses/q1"]
+    twice = ResponseMatrix([[1, 0]], items=["x", "responses/x"])
+    with pytest.raises(ValueError, match="unique labels: 'responses/x' occurs twice"):
+        irtkit.write_responses(twice, tmp_path / "twice_samples.jsonl")
 
 
 def test_samples_are_of_the_schema(tmp_path: Path) -> None:
