@@ -218,3 +218,14 @@ def test_rank_correlation_is_spearmans() -> None:
     one, other = np.random.default_rng(0).integers(0, 9, (2, 50)).astype(float)
     assert _rank_correlation(one, other) == pytest.approx(spearmanr(one, other).statistic)
     assert _rank_correlation(one, np.ones(50)) == 1
+
+
+@pytest.mark.parametrize("copied", [1, 4])
+def test_noise_is_told_although_runs_are_copied_and_abilities_are_not_noise(copied: int) -> None:
+    for sd, warned in ((0.0, True), (0.8, False)):
+        generator = np.random.default_rng(3)
+        z = sd * generator.normal(size=(30, 1)) - generator.normal(size=50)
+        runs = (generator.random((5, 30, 50)) < 1 / (1 + np.exp(-z))).astype(int)
+        runs[1 : 1 + copied] = runs[0]
+        result = fitted(ResponseMatrix.from_counts(runs.sum(axis=0), np.full((30, 50), 5)))
+        assert any("no more than chance" in text for text in result.warnings) is warned
