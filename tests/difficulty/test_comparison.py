@@ -350,8 +350,8 @@ def test_one_item_is_compared_without_numbers_that_do_not_exist() -> None:
 
 def test_a_gain_that_copies_of_few_families_may_make_is_told_as_such() -> None:
     generator = np.random.default_rng(2)
-    z = generator.lognormal(0, 0.4, 120) * (
-        generator.normal(size=(4, 1)) - generator.normal(size=120)
+    z = generator.lognormal(0, 0.4, 200) * (
+        generator.normal(size=(4, 1)) - generator.normal(size=200)
     )
     values = np.repeat(generator.random(z.shape) < 1 / (1 + np.exp(-z)), 5, axis=0)
     values ^= generator.random(values.shape) < 0.1
