@@ -234,7 +234,7 @@ def _parts(result: FitResult, components: Components, *, linked: bool) -> str:
     if linked:
         apart = "that too few responses link to compare them"
         compared = (
-            "of how far one is from another, abilities and difficulties show about half at most, "
+            "of how far one is from another, abilities and difficulties tend to show too little, "
             "as all respondents are taken for one normal population"
         )
     return (

@@ -362,7 +362,9 @@ def _fitted(
             report=report,
         )
     method = "em" if variational is None else "vi"
-    proportion, by_chance = proportion_score(patterns), differ_by_chance(patterns)
+    proportion = proportion_score(patterns)
+    counted = patterns.with_trial_correlation(estimates.trial_correlation or 0.0)
+    by_chance = differ_by_chance(counted)
     result = result_of(
         estimates,
         responses,

@@ -466,7 +466,8 @@ class FitResult:
         elif self.model == "Rasch":
             lines.append(f"SD of ability {self.latent_sd:.3f}")
         if self.dependence is not None and self.dependence.sentence:
-            lines.append(self.dependence.sentence)
+            told = f"{self.dependence.sentence}; errors of abilities and items are too small, as "
+            lines.append(in_lines([f"{told}they take all for independent"]))
         lines.append(in_lines(f"warning: {text}" for text in self.warnings))
         if self.quality_standard is not None and (asked := self.settings.metrics):
             lines.append(in_lines([quality_sentence(self.quality_standard, asked)]))

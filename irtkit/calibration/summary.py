@@ -24,6 +24,8 @@ _TELLING = 8
 right is so by chance, and 1 in 10 of those that a quarter gets right."""
 _TIED = 1e-6
 """Abilities that differ by less are the same: rounding."""
+_OF_PARTS = "(part: the component; rows of different parts cannot be compared)"
+"""Said under tables whose rows have scales of their own."""
 _SHOWN = 5
 """Rows of a table: as many as ``head`` of pandas shows."""
 
@@ -46,12 +48,19 @@ def tables_in_words(
     if model == "3PL":
         columns.insert(2, "guessing")
         room -= len("guessing ")
+    of_parts = ["part"] if "component" in items else []
+    if of_parts:
+        items, respondents = (
+            table.rename(columns={"component": "part"}) for table in (items, respondents)
+        )
+        columns[-1:-1] = of_parts
+        room -= len("part ")
     varied = items[items["average_error"].between(0, 1, inclusive="neither")]
     hardest = varied.sort_values("average_error", ascending=False, kind="stable")[columns]
     hardest["difficulty"] = readable_difficulty(hardest)
     real = respondents[~respondents["synthetic"]]
     real = real.sort_values("ability", ascending=False, kind="stable")
-    ablest = real[["ability", "ability_se", "accuracy", "n_responses"]].head(_SHOWN)
+    ablest = real[["ability", "ability_se", "accuracy", "n_responses", *of_parts]].head(_SHOWN)
     ablest = ablest.set_axis([*map(shortened, ablest.index)]).rename_axis("respondent")
     n_answering = int((real["n_responses"] > 0).sum())
     remarkable = _remarkable(items, counts, n_answering, doubted=doubted)
@@ -63,8 +72,9 @@ def tables_in_words(
             plain(table_of(folded(hardest, alike, _SHOWN, room)[0], ["status"])),
         ]
     n_first = int((real["ability"] > real["ability"].max() - _TIED).sum())
-    tie = f" ({n_first} are as able as the first)" if n_first > _SHOWN else ""
-    return "\n".join([*lines, "", f"ablest respondents{tie}:", plain(table_of(ablest))])
+    tie = f" ({n_first} are as able as the first)" if n_first >= _SHOWN else ""
+    lines += ["", f"ablest respondents{tie}:", plain(table_of(ablest))]
+    return "\n".join([*lines, _OF_PARTS] if of_parts else lines)
 
 
 def _remarkable(
@@ -78,8 +88,8 @@ def _remarkable(
         lines.append(sentence)
     if flat := int((status == "flat").sum()):
         lines.append(
-            f"{flat} flat {_items(flat)}: by its own responses alone the slope cannot be told from "
-            "0, and so there is no difficulty to speak of"
+            f"{flat} flat {_items(flat)}: by responses to {'it' if flat == 1 else 'each'} alone "
+            "the slope cannot be told from 0, and so there is no difficulty to speak of"
         )
     if unbounded := int((status == "unbounded").sum()):
         lines.append(f"{unbounded} {_items(unbounded)} without a finite estimate (unbounded)")

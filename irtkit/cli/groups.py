@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from irtkit.cli.audit import check_out, read_families
-from irtkit.cli.inputs import how_to_read, reading_only
+from irtkit.cli.inputs import how_to_read, read_rows, reading_only
 from irtkit.differential import METHODS, differential_functioning
-from irtkit.io import read_responses, write_table
+from irtkit.io import write_table
 from irtkit.printed import in_lines, plain, shortened, table_of
 from irtkit.signs import FALSE_DISCOVERY_RATE
 
@@ -59,7 +59,7 @@ def differential_command(
     """List items that are harder for one of two groups of respondents at equal ability."""
     if out is not None:
         check_out(out, responses)
-    matrix = read_responses(responses, **how_to_read(options))
+    matrix = read_rows(responses, options, **how_to_read(options))
     found = differential_functioning(
         matrix,
         read_families(groups) if Path(groups).is_file() else groups,

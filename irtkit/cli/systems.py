@@ -16,11 +16,12 @@ from irtkit.cli.inputs import (
     how_to_read,
     read,
     read_labelled,
+    read_rows,
     reading_and_fitting,
     reading_only,
 )
 from irtkit.files import replacing
-from irtkit.io import read_responses, write_table
+from irtkit.io import write_table
 from irtkit.printed import in_lines, plain, shortened, table_of
 from irtkit.systems import board_in_words, compare_systems, gate, leaderboard, pass_k
 from irtkit.systems.comparison import two_digits
@@ -147,7 +148,7 @@ def gate_command(
     if summary is not None:
         check_out(summary, old, new, endings=(".md", ".txt"))
     how = how_to_read(options)
-    runs = [read_responses(path, **how) for path in (old, new)]
+    runs = [read_rows(path, options, **how) for path in (old, new)]
     found = gate(*runs, max_drop=max_drop, clusters=_clusters(clusters), level=level)
     click.echo(str(found))
     if summary is not None:

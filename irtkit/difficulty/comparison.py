@@ -231,6 +231,7 @@ def compare_difficulties(
     n_answering = getattr(result, "n_answering", int(items["n_responses"].max()))
     sentences = (
         *of_orders,
+        _across_parts(result),
         of_predictions,
         of_systems,
         *(f"The fit warned: {text}." for text in getattr(result, "warnings", ())),
@@ -282,6 +283,17 @@ def _orders(
         if names[0] == "average_error":
             sentences.append(moves_sentence(names, agreement, items.loc[both.index], items))
     return pd.DataFrame(rows), sentences
+
+
+def _across_parts(result: FitResult) -> str:
+    """What orders of the items must be read with where these fall into parts, or nothing."""
+    parts = getattr(result, "components", None)
+    if parts is None:
+        return ""
+    return (
+        f"These orders run across {parts.n} parts of the matrix that too few responses link, or "
+        "none: where measures agree on them, they need not agree on items of different parts."
+    )
 
 
 def _predicted(

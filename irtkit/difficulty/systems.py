@@ -117,7 +117,10 @@ def systems_sentence(
         f"{agreement.spearman_high:.3f}"
     )
     if agreement.same_order:
-        return f"{between}: no two change places, the ranking stays as it is."
+        stays = "the ranking stays as it is"
+        if not np.array_equal(agreement.first, agreement.second):
+            stays = "only ties, which one of them has and the other has not, are split"
+        return f"{between}: no two change places, {stays}."
     n_changes = int(systems["passes"].sum())
     if not n_changes:
         return f"{between}: no two change places beyond error ({numbers})."

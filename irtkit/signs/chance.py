@@ -12,6 +12,9 @@ SD of 0.8 on items with slopes of 1 add about half of V² − Σ(p(1 − p))², 
 items, to the variance of r. It is chance only if S is below the 99.9 % quantile of chance and below
 the 1 % quantile of such abilities; both are taken as multiples of a χ² with their mean and variance
 (Satterthwaite 1946).
+
+Repeated trials that agree are to count for as many as they are worth: of noise that is copied S
+would be larger by the number of copies.
 """
 
 from __future__ import annotations

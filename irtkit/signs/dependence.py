@@ -21,9 +21,13 @@ respondents as 200 (``benchmarks/near_copies.py``).
   apart in that dimension; less twice the standard error of the sum in noise; and t is the one that
   leaves most: an estimate of covariances by thresholding (Bickel & Levina 2008).
 
-What it does not see: two to four families in all, which look like slopes that differ, and two
-dimensions that oppose each other. Respondents of few families disagree more often than by chance
-(:func:`disagreement`); dimensions are patterns that :mod:`irtkit.signs.leftover` finds. Of
+Two to four families in all look like slopes that differ. Of 64 respondents or fewer they are
+therefore counted as well (:func:`_families`): of what is left after the share right of respondents
+and items, members of one family have much in common. Evidence counts for no more than families.
+
+What it does not see: few families that differ in a fifth of their answers, or of more respondents,
+and two dimensions that oppose each other. Respondents of few families disagree more often than by
+chance (:func:`disagreement`); dimensions are patterns that :mod:`irtkit.signs.leftover` finds. Of
 large families that differ in 30 % of their answers it sees a part. A minority of respondents for
 whom other items are hard is taken for a family.
 
@@ -84,9 +88,18 @@ _FEW_RESPONDENTS, _FEW_ITEMS, _FEWEST = 128, 500, 20
 disagree: 128 respondents have 8,128 pairs, of which noise leaves 11 below −3."""
 _BELOW_MINUS_3 = 0.00135
 """Of a standard normal."""
-_SAID_BELOW, _LEAST_SAID = 0.9, 30
-"""Share of the respondents below which, and number from which on, their effective number is said:
-independent ones lie above."""
+_FEWEST_COUNTED, _MOST_COUNTED, _ALIKE = 6, 64, 0.35
+"""Respondents at least and at most of whom families are counted, and the correlation left after
+shares right from which on clusters are one: of copies that flip 10 % of a parent's answers it is
+about 0.6, and of independent respondents few pairs have more than 0.35, where items are
+inverted."""
+_GUARD_ALIKE = 2.5
+"""Standard errors that it is at least, 1/√J of J common items: of 60 independent
+respondents and 25 items 6 matrices of 20 would otherwise fall into families, and none does."""
+_SAID_BELOW, _SAID_OF_FEW, _LEAST_SAID = 0.9, 0.5, 30
+"""Share of the respondents below which their effective number is said, the second of fewer than the
+third. Families are counted only where they are fewer than the second as well: of independent
+respondents clusters are more (``benchmarks/few_families.py``)."""
 
 
 class Dependence(NamedTuple):
@@ -102,8 +115,8 @@ class Dependence(NamedTuple):
     @property
     def independent(self) -> int:
         """The number that is said: effective, or all where they are few or hardly depend."""
-        told = self.n_respondents >= _LEAST_SAID
-        depend = told and self.effective < _SAID_BELOW * self.n_respondents
+        below = _SAID_BELOW if self.n_respondents >= _LEAST_SAID else _SAID_OF_FEW
+        depend = self.effective < below * self.n_respondents
         return max(round(self.effective), 1) if depend else self.n_respondents
 
     @property
@@ -169,8 +182,10 @@ def dependence_of(patterns: Patterns, proportion: ProportionScore) -> Dependence
     met_by = n_respondents / n / len(some)
     alike, pulling = (_sum_alike(z, w, twice) * met_by for w in (unit, pull * unit))
     overlap = 1.0 if patterns.complete else float(np.mean(common * unit / error))
-    effective = n_respondents / (1 + alike / overlap)
-    return Dependence(n_respondents, 1 / (1 + max(alike, pulling)), effective)
+    families = _families(patterns, who)
+    effective = n_respondents * min(1 / (1 + alike / overlap), families / n)
+    share = min(1 / (1 + max(alike, pulling)), families / n)
+    return Dependence(n_respondents, share, effective)
 
 
 def disagreement(patterns: Patterns, proportion: ProportionScore) -> float:
@@ -183,6 +198,33 @@ def disagreement(patterns: Patterns, proportion: ProportionScore) -> float:
         return 0.0
     pairs = _pairs(patterns, who, proportion.value[who], items, _MAX_PAIRS)
     return 0.0 if pairs is None else float(np.mean(pairs.z < -3)) / _BELOW_MINUS_3
+
+
+def _families(patterns: Patterns, who: Places) -> int:
+    """Families of few respondents, where that is less than half of these; else respondents.
+
+    Clusters, by average linkage, of the correlations of responses less the share right of their
+    item and what respondents are above that. These correlate by −1/(n − 1) where all are
+    independent.
+    """
+    from scipy.cluster.hierarchy import fcluster, linkage
+
+    n, items = len(who), _items(patterns, _FEW_ITEMS)
+    if not _FEWEST_COUNTED <= n <= _MOST_COUNTED or len(items) < _FEWEST:
+        return n
+    right, tried = dense_cells(patterns, who, items)
+    left = right - tried * (right.sum(axis=0) / np.maximum(tried.sum(axis=0), 1))
+    left -= tried * (left.sum(axis=1) / np.maximum(tried.sum(axis=1), 1))[:, None]
+    answered = (tried > 0).astype(np.float32)
+    squares = left**2 @ answered.T
+    root = np.sqrt(squares * squares.T)
+    product = left @ left.T
+    likeness = np.divide(product, root, out=np.zeros_like(root), where=root > 0) + 1 / (n - 1)
+    apart = np.maximum(1 - likeness[np.triu_indices(n, 1)], 0).astype(np.float64)
+    common = max(float(np.median(answered @ answered.T)), 1.0)
+    least = max(_ALIKE, _GUARD_ALIKE / common**0.5)
+    found = int(fcluster(linkage(apart, "average"), 1 - least, "distance").max())
+    return found if found < _SAID_OF_FEW * n else n
 
 
 def _respondents(proportion: ProportionScore, most: int) -> Places:

@@ -162,7 +162,7 @@ def audit(
         predictions=predictions,
         poor_fit=poor_fit,
     )
-    summary = [_headline(items, len(result.item_labels)), *(f"{told}." for told in cautions)]
+    summary = [_headline(items, len(result.item_labels)), *map(_capitalised, cautions)]
     summary += [f"Warning: {text}." for text in result.warnings]
     silent = silent_items(result.counts, result.item_labels, result.n_answering, _SHOWN)
     summary += [f"{sentence}." for sentence in silent]
@@ -186,6 +186,11 @@ def _headline(suspects: pd.DataFrame, n_items: int) -> str:
     listed = ", ".join(f"{n} {reason}" for reason, n in counts.items())
     found = f"{len(suspects)} of {n_items} items {'is' if len(suspects) == 1 else 'are'} suspect"
     return found + (f": {listed}." if listed else ".")
+
+
+def _capitalised(told: str) -> str:
+    """A sentence of its own."""
+    return f"{told[:1].upper()}{told[1:]}."
 
 
 def _asked(label: str, known: dict[Hashable, Any]) -> str:

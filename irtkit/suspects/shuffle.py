@@ -67,7 +67,8 @@ class ShuffleControl:
     """Probability that an inverted item of typical discrimination is found; NaN without any
     structure in the data."""
     respondents_needed: int
-    """How many independent respondents would find four of five; 0 without any structure."""
+    """How many independent respondents would find four of five; 0 without any structure. Too few
+    where some are copies, items are easy or guessed, or cells are missing."""
     dependence: Dependence
     """How many respondents there are, and how many of them are independent."""
 

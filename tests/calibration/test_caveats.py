@@ -111,7 +111,8 @@ def test_parts_that_one_item_links_which_all_get_right_are_told_as_such() -> Non
         "respondents and items fall into 2 parts that too few responses link to compare them: "
         "45 × 2"
     )
-    assert "show about half at most" in said
+    assert "tend to show too little" in said
+    assert "half" not in said
     assert result.respondents["component"].tolist() == [1] * 45 + [2] * 45
     told = compare_difficulties(result, folds=0)
     assert told.systems is None
@@ -218,3 +219,29 @@ def test_rank_correlation_is_spearmans() -> None:
     one, other = np.random.default_rng(0).integers(0, 9, (2, 50)).astype(float)
     assert _rank_correlation(one, other) == pytest.approx(spearmanr(one, other).statistic)
     assert _rank_correlation(one, np.ones(50)) == 1
+
+
+@pytest.mark.parametrize("copied", [1, 4])
+def test_noise_is_told_although_runs_are_copied_and_abilities_are_not_noise(copied: int) -> None:
+    for sd, warned in ((0.0, True), (0.8, False)):
+        generator = np.random.default_rng(3)
+        z = sd * generator.normal(size=(30, 1)) - generator.normal(size=50)
+        runs = (generator.random((5, 30, 50)) < 1 / (1 + np.exp(-z))).astype(int)
+        runs[1 : 1 + copied] = runs[0]
+        result = fitted(ResponseMatrix.from_counts(runs.sum(axis=0), np.full((30, 50), 5)))
+        assert any("no more than chance" in text for text in result.warnings) is warned
+
+
+@pytest.mark.parametrize("model", ["2PL", "3PL"])
+def test_printed_tables_and_comparisons_say_which_part_is_which(model: str) -> None:
+    names = [f"a very long label of something {k}" for k in range(90)]
+    result = fitted(apart(drawn(0, 90, 40)), names, names[:40], model=model)
+    text = str(result)
+    assert max(map(len, text.splitlines())) <= 80
+    assert sum("responses part" in line for line in text.splitlines()) == 2  # headings
+    assert "rows of different parts cannot be compared" in text
+    told = compare_difficulties(result, folds=0).summary
+    assert any("orders run across 2 parts" in sentence for sentence in told)
+    whole = fitted(drawn(0, 90, 40), model=model)
+    assert "different parts" not in str(whole)
+    assert not any("parts" in line for line in compare_difficulties(whole, folds=0).summary)

@@ -128,11 +128,14 @@ def test_near_copies_are_said_in_print_and_after_loading_without_responses(
     result: FitResult, tmp_path: Path
 ) -> None:
     assert "answer like about" not in str(result)
+    assert "too small" not in str(result)
     parents = np.random.default_rng(0).integers(0, 2, (20, 100))
     with pytest.warns(UserWarning, match="no more than chance"):
         crowd = fit(ResponseMatrix(np.repeat(parents, 10, axis=0)), "1PL")
     assert crowd.dependence is not None
-    assert str(crowd).count(crowd.dependence.sentence) == 1
+    text = " ".join(str(crowd).split())
+    assert text.count(crowd.dependence.sentence) == 1
+    assert "errors of abilities and items are too small, as they take all for indep" in text
     assert "200 respondents answer like about" in crowd.dependence.sentence
     crowd.save(tmp_path / "fit", include_responses=False)
     assert str(load(tmp_path / "fit")) == str(crowd)

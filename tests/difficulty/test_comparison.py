@@ -346,3 +346,17 @@ def test_one_item_is_compared_without_numbers_that_do_not_exist() -> None:
     told = compare_difficulties(irtkit.fit(np.arange(40)[:, None] % 2))
     assert "nan" not in str(told).split()
     assert any("does not show whether a model predicts" in sentence for sentence in told.summary)
+
+
+def test_a_gain_that_copies_of_few_families_may_make_is_told_as_such() -> None:
+    generator = np.random.default_rng(2)
+    z = generator.lognormal(0, 0.4, 200) * (
+        generator.normal(size=(4, 1)) - generator.normal(size=200)
+    )
+    values = np.repeat(generator.random(z.shape) < 1 / (1 + np.exp(-z)), 5, axis=0)
+    values ^= generator.random(values.shape) < 0.1
+    with warnings.catch_warnings(action="ignore"):
+        told = compare_difficulties(irtkit.fit(values.astype(int)), models=["3PL"])
+    (gain,) = [sentence for sentence in told.summary if "predicted better by the 3PL" in sentence]
+    assert "20 respondents answer like about 4" in gain
+    assert "part of the gain may be what copies tell of each other" in gain

@@ -154,3 +154,19 @@ def test_tables_are_printed_in_80_columns() -> None:
     assert max(map(len, tables)) <= 80
     assert "Systems by share right and by ability" in text
     assert "organisation/a-ve" in text
+
+
+def test_where_ability_splits_ties_of_shares_right_only_that_is_said() -> None:
+    table = pd.DataFrame(
+        {
+            "accuracy": [0.9, 0.5, 0.5, 0.2],
+            "ability": [2.0, 0.1, 0.0, -2.0],
+            "ability_se": 0.1,
+            "synthetic": False,
+            "n_responses": 10,
+        },
+        index=pd.Index(list("abcd"), name="respondent"),
+    )
+    told = systems_sentence(ranked_systems(table, None), "2PL", doubted=False, draws=10, seed=0)
+    assert "no two change places, only ties, which one of them has" in told
+    assert "the ranking stays as it is" not in told

@@ -151,9 +151,10 @@ def test_respondents_who_share_no_item_count_as_independent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "effective", "told"), [(29, 3.0, 29), (30, 3.0, 3), (100, 89.6, 90), (100, 90.1, 100)]
+    ("n", "effective", "told"),
+    [(29, 3.0, 3), (29, 15.0, 29), (30, 15.0, 15), (100, 89.6, 90), (100, 90.1, 100)],
 )
-def test_the_effective_number_is_said_of_thirty_and_where_it_is_below_nine_tenths(
+def test_the_effective_number_is_said_below_nine_tenths_and_of_few_below_half(
     n: int, effective: float, told: int
 ) -> None:
     found = Dependence(n, effective / n, effective)
@@ -273,3 +274,22 @@ def test_independent_respondents_disagree_as_by_chance(n: int) -> None:
         values = generator.random((n, 200)) < 1 / (1 + np.exp(-logits))
         patterns = patterns_of(ResponseMatrix(values.astype(int)), synthetic_is_real=False)
         assert disagreement(patterns, proportion_score(patterns)) < (8 if n > 19 else 0.01)
+
+
+@pytest.mark.parametrize(("groups", "size"), [(2, 6), (2, 10), (3, 3), (3, 4), (4, 4)])
+def test_few_small_families_are_said_and_no_slope_is_called(groups: int, size: int) -> None:
+    for seed in range(5):
+        values, _ = families(groups, size, 200, seed, noise=0.1)
+        found = signs(values)
+        assert found.dependence.independent <= groups + 2
+        assert f"like about {found.dependence.independent} " in found.dependence.sentence
+        assert not called(found).any()
+
+
+@pytest.mark.parametrize("n", [8, 12, 20, 30, 60])
+@pytest.mark.parametrize("n_items", [25, 100, 200])
+def test_few_independent_respondents_are_of_no_family(n: int, n_items: int) -> None:
+    for seed in range(5):
+        found = signs(families(n, 1, n_items, seed, missing=0.3 * (seed % 3))[0]).dependence
+        assert not found.sentence
+        assert found.share > 0.8

@@ -225,3 +225,25 @@ def test_a_tie_of_the_ablest_is_told_and_the_first_of_them_come_first() -> None:
     assert "ablest respondents (20 are as able as the first):" in text
     assert "respondent-11" in text.split("ablest")[1]
     assert "respondent-30" not in text
+
+
+def test_flat_items_are_told_in_good_grammar_and_every_sentence_begins_with_a_capital() -> None:
+    generator = np.random.default_rng(0)
+    slopes = np.where(np.arange(80) < 5, 1.0, 0.02)
+    items = ItemParameters(slopes, generator.normal(size=80), np.zeros(80))
+    made = simulate_responses(items, generator.normal(size=60), seed=1)
+    with pytest.warns(UserWarning, match="no more than chance"):
+        result = irtkit.fit(made)
+    assert " flat items: by responses to each alone the slope" in " ".join(str(result).split())
+    told = irtkit.audit(result).summary
+    assert len(told) > 1
+    assert all(not sentence[0].islower() for sentence in told)
+    assert any(sentence.startswith("The responses have no more in common") for sentence in told)
+
+
+def test_as_many_as_are_shown_that_are_the_ablest_are_said_to_be() -> None:
+    generator = np.random.default_rng(0)
+    z = np.append(generator.normal(size=36), 3.0)[:, None] - generator.normal(size=60)
+    values = (generator.random(z.shape) < 1 / (1 + np.exp(-z))).astype(np.int8)
+    result = irtkit.fit(ResponseMatrix(np.vstack([values, *[values[-1:]] * 4])))
+    assert "ablest respondents (5 are as able as the first):" in str(result)

@@ -252,11 +252,11 @@ def test_sentences_tell_one_dimension_from_two_and_from_none() -> None:
     assert "do not clearly have more in common than noise" in none[1]
 
 
-def test_too_few_respondents_are_told_with_how_many_would_do() -> None:
+def test_too_few_respondents_are_told_without_how_many_would_do() -> None:
     values = {"dimension": [0.2, 0.03], "residual": [0.02, 0.03]}
     few = said(values, n=20, power=0.123)
     assert few[-1].startswith("20 respondents are few")
-    assert "12% of inverted items of typical discrimination are found; about 50 respond" in few[-1]
+    assert "12% of inverted items of typical discrimination are found; more would" in few[-1]
     assert not any("are few" in sentence for sentence in said(values))
 
 
@@ -264,8 +264,8 @@ def test_near_copies_are_few_although_they_are_many() -> None:
     values = {"dimension": [0.2, 0.03], "residual": [0.02, 0.03]}
     alike, few = said(values, n=400, effective=20.2, power=0.123)[-2:]
     assert alike == "400 respondents answer like about 20 independent ones."
-    assert few.startswith("20 independent respondents are few: 12%")
-    assert few.endswith("about 50 independent respondents would find 80% of them.")
+    assert few.startswith("20 independent respondents are few: about 12%")
+    assert few.endswith("are found; more would find more.")
 
 
 def test_printing_shows_the_sentences_and_the_table(control: ShuffleControl) -> None:
