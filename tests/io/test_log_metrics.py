@@ -140,6 +140,7 @@ def test_what_is_no_number_is_missing(values: list[Any], scores: list[float]) ->
     assert scores_of(values).tolist() == pytest.approx(scores, nan_ok=True)
 
 
+@pytest.mark.filterwarnings("ignore:respondents differ")
 def test_the_options_that_inspect_names_score_the_items(tmp_path: Path, make: Any) -> None:
     for system in range(3):
         samples = [
