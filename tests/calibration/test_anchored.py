@@ -85,7 +85,7 @@ def test_with_all_items_fixed_abilities_are_scores_of_that_population(model: Mod
     ("model", "n_fixed", "prior", "off"),
     [
         ("2PL", 6, WeakPrior(), 0.05),
-        ("2PL", 2, None, 0.09),
+        ("2PL", 2, None, 0.12),
         ("1PL", 6, None, 0.01),
         ("3PL", 12, WeakPrior(), 0.09),
     ],
