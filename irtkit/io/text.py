@@ -200,7 +200,7 @@ def batches(
     with open_bytes(path) as handle:
         packed = isinstance(handle, gzip.GzipFile)
     try:
-        with pyarrow.OSFile(str(path.absolute())) as file:
+        with _opened_by_pyarrow(path) as file:
             reader = pyarrow.csv.open_csv(
                 pyarrow.CompressedInputStream(file, "gzip") if packed else file,
                 pyarrow.csv.ReadOptions(block_size=_BLOCK_BYTES),
@@ -220,6 +220,19 @@ def batches(
     except pyarrow.ArrowInvalid:
         refuse_faults(path, separator)
         raise
+    except OSError as error:
+        if packed:  # zeros after the compressed data, which Python lets pass
+            raise ValueError(f"the gzip data are damaged: {error}") from error
+        raise
+
+
+def _opened_by_pyarrow(path: Path) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.OSFile(str(path.absolute()))
+    except UnicodeEncodeError:  # a name that is no text
+        return path.open("rb")
 
 
 def _unguarded(batch: Any) -> Any:

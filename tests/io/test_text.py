@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import irtkit
 from irtkit.io import text
 from irtkit.io.text import (
     batches,
@@ -153,3 +155,15 @@ def test_the_process_ends_well_after_a_long_table_beside_polars(tmp_path: Path) 
     for _ in range(8):  # where a thread outlives Python one in two aborts: 1 of 256 passes
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
         assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_names_that_are_no_text_and_padded_gzip_are_read_or_refused(tmp_path: Path) -> None:
+    table = b"model,item,correct\na,q1,1\n"
+    odd, padded = tmp_path / os.fsdecode(b"l\xe4.csv"), tmp_path / "padded.csv.gz"
+    odd.write_bytes(table)
+    assert irtkit.read_responses(odd).items == ("q1",)
+    padded.write_bytes(gzip.compress(table) + gzip.compress(b"a,q2,1\n"))
+    assert irtkit.read_responses(padded).items == ("q1", "q2")
+    padded.write_bytes(gzip.compress(table) + bytes(512))
+    with pytest.raises(ValueError, match="the gzip data are damaged"):
+        irtkit.read_responses(padded)
