@@ -324,7 +324,11 @@ def _systems(result: FitResult, draws: int, seed: int) -> tuple[pd.DataFrame | N
         return None, ""
     systems = ranked_systems(respondents, getattr(result, "dependence", None))
     doubted = getattr(result, "one_ability_doubted", False)
-    return systems, systems_sentence(systems, result.model, doubted=doubted, draws=draws, seed=seed)
+    partial = bool((systems["n_responses"] < (result.items["n_responses"] > 0).sum()).any())
+    told = systems_sentence(
+        systems, result.model, doubted=doubted, partial=partial, draws=draws, seed=seed
+    )
+    return systems, told
 
 
 def _held_out(

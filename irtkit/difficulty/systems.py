@@ -100,11 +100,12 @@ def most_moved(systems: pd.DataFrame, n: int) -> pd.DataFrame:
 
 
 def systems_sentence(
-    systems: pd.DataFrame, model: str, *, doubted: bool, draws: int, seed: int
+    systems: pd.DataFrame, model: str, *, doubted: bool, partial: bool, draws: int, seed: int
 ) -> str:
     """Say whether the ranking of systems changes, and which systems move beyond error.
 
-    ``doubted`` is whether one scale of ability does not explain who disagrees with whom.
+    ``doubted`` is whether one scale of ability does not explain who disagrees with whom,
+    ``partial`` whether some did not answer all items.
     """
     if len(systems) < 2:
         return ""
@@ -133,6 +134,11 @@ def systems_sentence(
         told += (
             " But one scale of ability does not hold here: this one is one of several, or tells "
             "families of systems apart, and need not rank them better than shares right do."
+        )
+    if partial:
+        told += (
+            " But not all answered the same items, and these errors take items as known: where few "
+            "items link systems, many such changes are luck; a leaderboard has both errors in."
         )
     return told
 

@@ -18,7 +18,7 @@ from irtkit.signs import Dependence
 
 def told(result: irtkit.FitResult) -> str:
     ranked = ranked_systems(result.respondents, result.dependence)
-    return systems_sentence(ranked, result.model, doubted=False, draws=50, seed=0)
+    return systems_sentence(ranked, result.model, doubted=False, partial=False, draws=50, seed=0)
 
 
 def unlike_items() -> irtkit.FitResult:
@@ -71,8 +71,14 @@ def test_systems_that_answered_harder_items_pass_those_with_more_right() -> None
 def test_where_one_scale_does_not_hold_its_ranking_is_doubted() -> None:
     ranked = ranked_systems(unlike_items().respondents, None)
     doubt = "one scale of ability does not hold"
-    assert doubt in systems_sentence(ranked, "1PL", doubted=True, draws=10, seed=0)
-    assert doubt not in systems_sentence(ranked, "1PL", doubted=False, draws=10, seed=0)
+    assert doubt in systems_sentence(ranked, "1PL", doubted=True, partial=False, draws=10, seed=0)
+    whole, partial = (
+        systems_sentence(ranked, "1PL", doubted=False, partial=some, draws=10, seed=0)
+        for some in (False, True)
+    )
+    assert doubt not in whole
+    assert "not all answered the same items" in partial
+    assert "not all answered" not in whole
 
 
 def test_few_independent_systems_need_larger_differences() -> None:
@@ -140,7 +146,7 @@ def test_those_that_move_most_are_shown_and_else_the_ablest() -> None:
 
 def test_one_system_has_no_rank_to_change() -> None:
     ranked = ranked_systems(unlike_items().respondents, None).head(1)
-    assert systems_sentence(ranked, "1PL", doubted=False, draws=10, seed=0) == ""
+    assert systems_sentence(ranked, "1PL", doubted=False, partial=False, draws=10, seed=0) == ""
 
 
 def test_tables_are_printed_in_80_columns() -> None:
@@ -167,6 +173,8 @@ def test_where_ability_splits_ties_of_shares_right_only_that_is_said() -> None:
         },
         index=pd.Index(list("abcd"), name="respondent"),
     )
-    told = systems_sentence(ranked_systems(table, None), "2PL", doubted=False, draws=10, seed=0)
+    told = systems_sentence(
+        ranked_systems(table, None), "2PL", doubted=False, partial=False, draws=10, seed=0
+    )
     assert "no two change places, only ties, which one of them has" in told
     assert "the ranking stays as it is" not in told
