@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _HEAD_BYTES = 4096
+"""Bytes that a format is told by: a page of memory."""
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from irtkit.irf import Array, ItemParameters
 
 _LEAST = 1e-12
+"""What divides is held above it: a probability, its distance from 1, or a sum of either."""
 
 
 def respondent_fit(result: FitResult) -> pd.DataFrame:

@@ -53,6 +53,7 @@ _SHORTEST, _LARGEST = 1e-3, 600.0
 _NO_AREA = 1e-12
 """Area between two curves below which there is none."""
 _SIZE = 6
+"""What moves when an item is tested: its slope and intercept in each group, log σ and μ."""
 _SHARED = np.zeros((_SIZE, 4))
 _SHARED[[0, 2], 0] = _SHARED[[1, 3], 1] = _SHARED[4, 2] = _SHARED[5, 3] = 1.0
 """Directions along which both groups have the same parameters."""

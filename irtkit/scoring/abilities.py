@@ -43,6 +43,7 @@ _TO_COEFFICIENTS = np.linalg.inv(np.vander(_STENCIL / _SIDE, increasing=True))
 _INTEGRAL = np.array([11, -93, 802, 802, -93, 11]) / 1440
 """Weights of six nodes in the integral between the middle two of a polynomial through them."""
 _LEAST_INFORMATION = 1e-300
+"""What is smaller is taken for it before logarithms: log 0 is no number."""
 _NEWTON_STEPS = 6
 """Steps on a polynomial or a cubic, from a start half a step of the grid away at most."""
 _WIDER, _WIDEST = 4.0, 4096.0

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
 
 _LEAST = 1e-300
+"""Least probability that is divided by: what is explained where it is 0 is 0."""
 
 
 class State(NamedTuple):

@@ -64,6 +64,8 @@ they are few, this over the number of respondents, and the square of this times 
 largest value in noise. Of one ability come up to 1.07 at 2,000 × 40, 1.2 at 30 × 1,000 and 1.5 at
 30 × 50, where the bounds are 1.17, 1.41 and 1.71."""
 _SINGULAR_VALUES = 3
+"""How many of the first are each compared with the next: two patterns of one strength stand out
+after the second, three after the third."""
 
 
 class Leftover(NamedTuple):
