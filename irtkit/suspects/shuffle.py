@@ -137,6 +137,9 @@ def shuffle_control(
 ) -> ShuffleControl:
     """Fit and flag responses shuffled within items, to see what noise alone would give.
 
+    Where cells are many a fit sees that shuffled responses differ by chance alone, and then nothing
+    is flagged: such zeros do not say that what is flagged in the data is right.
+
     Parameters
     ----------
     responses
