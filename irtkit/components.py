@@ -80,7 +80,7 @@ def part_of(patterns: Patterns, rows: Places, columns: Places) -> Patterns:
     if (len(rows), len(columns)) == (n, m):
         return patterns
     cells, trials = (
-        None if table is None else table[rows][:, columns]
+        None if table is None else table[np.ix_(rows, columns)]
         for table in (patterns.cells, patterns.trials)
     )
     return Patterns(cells, trials, patterns.group[rows])

@@ -10,15 +10,15 @@ import numpy as np
 from irtkit.calibration.item_prior import ItemPrior
 from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.result import FitResult, Quadrature, Settings
-from irtkit.irf import ItemParameters, ModelName
+from irtkit.irf import ItemParameters, Items, ModelName
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.priors import Prior
     from irtkit.calibration.variational.posterior import Posterior
-    from irtkit.irf import Array, Items
-    from irtkit.patterns import Counts
+    from irtkit.irf import Array
+    from irtkit.patterns import Counts, Places
     from irtkit.quadrature import Nodes
     from irtkit.responses import ResponseMatrix
     from irtkit.signs import ProportionScore
@@ -76,6 +76,37 @@ class Estimates(NamedTuple):
     posterior: Posterior | None = None
     population: Population | None = None
     """On whose scale all is, if items are fixed: it stays."""
+
+    def beside_unanswered(
+        self, rows: Places, columns: Places, group: NDArray[np.int8], n_items: int
+    ) -> Estimates:
+        """The same among respondents and items without a response, which were set aside.
+
+        Of them nothing is known but the common slope, and how ability is distributed in the
+        ``group`` of each respondent; what was estimated is of ``rows`` and ``columns``.
+        """
+        if (len(rows), len(columns)) == (len(group), n_items):
+            return self
+        mean, sd = self.population or (0.0, self.latent_sd or 1.0)
+        ability, ability_se = np.full(len(group), mean), np.where(group, self.synthetic_sd, sd)
+        ability[rows], ability_se[rows] = self.ability, self.ability_se
+        parts = [np.full(n_items, np.nan) for part in self.items if part is not None]
+        for part, known in zip(parts, self.items, strict=False):
+            part[columns] = known
+        if self.common_slope:
+            parts[0][:] = self.items.slope[0]
+        covariances, endless = None, np.zeros(n_items, np.bool_)
+        endless[columns] = self.unbounded
+        if self.covariances is not None:
+            covariances = np.full((n_items, *self.covariances.shape[1:]), np.nan)
+            covariances[columns] = self.covariances
+        return self._replace(
+            items=Items(*parts),
+            covariances=covariances,
+            unbounded=endless,
+            ability=ability,
+            ability_se=ability_se,
+        )
 
 
 def result_of(

@@ -84,7 +84,8 @@ def fit(
     responses
         Right and wrong answers, respondents × items: a ResponseMatrix, dense or sparse, or what
         :func:`irtkit.read_responses` takes (a path, a data frame wide or long, an array, a list of
-        records, a dict). Missing cells are taken as missing at random. Synthetic respondents take
+        records, a dict). Missing cells are taken as missing at random; respondents and items
+        without any response change nothing. Synthetic respondents take
         part in estimating items, with a wide ability distribution of their own (5 logits at the
         typical slope, and more than real ones; the settings of the result say how wide), and count
         neither in the log-likelihood nor in average errors, orientation or scale. An always-right
@@ -99,9 +100,10 @@ def fit(
         what its numbers mean, and holds its options (batches, amortisation, checkpoints):
         ``method=irtkit.Variational(batch=4096)``; "vi" is short for ``irtkit.Variational()``.
     prior
-        "weak" (default) keeps every estimate finite and leaves the common scale and location of
-        the items free; "empirical" also learns from the matrix how slopes and difficulties are
-        distributed and what share of items is inverted, and gives each item its posterior mean
+        "weak" (default) keeps the estimates of every item with a response finite and leaves the
+        common scale and location of the items free; "empirical" also learns from the matrix how
+        slopes and difficulties are distributed and what share of items is inverted, and gives each
+        item its posterior mean
         (2PL and 3PL; for few respondents and many items: standard errors take what was learned as
         known, and are too small where few items taught it); None is textbook marginal maximum
         likelihood ("em" only). Or an :class:`irtkit.ItemPrior` or :class:`irtkit.WeakPrior`.
@@ -360,9 +362,14 @@ def _estimates(
     mesh: Mesh | None,
     report: Callable[[int, float], None],
 ) -> Estimates:
-    """What the method that was asked for finds."""
+    """What the method that was asked for finds.
+
+    Respondents and items without a response are set aside, but for items of which something else
+    is known: that they are fixed, or a density of each. A variational posterior has all of them.
+    """
     from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
     from irtkit.calibration.maximum_likelihood import maximum_likelihood
+    from irtkit.components import part_of
 
     grid = settings.quadrature
     schedule = GridSchedule(None if isinstance(grid, str) else (int(grid[0]), float(grid[1])))
@@ -371,44 +378,54 @@ def _estimates(
     of_items: ModelName = "1PL" if model == "Rasch" and same_as_1pl else model
     # an empirical prior is learned after a search with the weak one
     prior = WeakPrior() if isinstance(settings.prior, str) else settings.prior
-    stopping = Stopping(settings.tol, settings.max_iterations)
+    if variational is not None:
+        from irtkit.calibration.variational.fit_variational import variational_estimates
+
+        return variational_estimates(
+            patterns,
+            responses,
+            models=(model, of_items),
+            prior=prior,
+            settings=settings,
+            options=variational,
+            schedule=schedule,
+            mesh=mesh,
+            report=report,
+        )
+    known = np.full(responses.n_items, isinstance(prior, ItemPrior))
+    fixed = None
     if anchors is not None:
+        fixed = fixed_parameters(anchors, anchors.places_of(responses.items), model)
+        known |= ~np.isnan(fixed.discrimination)
+    margins = patterns.margins
+    rows = np.flatnonzero(margins.respondent_responses)
+    columns = np.flatnonzero(margins.item_responses.any(axis=0) | known)
+    answered = part_of(patterns, rows, columns)
+    control = Control(schedule, Stopping(settings.tol, settings.max_iterations), Monitor(report))
+    if fixed is not None:
         from irtkit.calibration.anchored import anchored_estimates
 
-        places = anchors.places_of(responses.items)
-        return anchored_estimates(
-            patterns,
-            fixed_parameters(anchors, places, model),
+        found = anchored_estimates(
+            answered,
+            fixed.chosen(columns),
             "1PL" if model == "Rasch" else model,
             prior,
-            Control(schedule, stopping, Monitor(report)),
+            control,
             standard_errors=settings.standard_errors,
             trial_correlation=settings.trial_correlation,
         )
-    if variational is None:
-        return maximum_likelihood(
-            patterns,
+    else:
+        found = maximum_likelihood(
+            answered,
             of_items,
             prior,
-            Control(schedule, stopping, Monitor(report)),
+            control,
             empirical=settings.prior == "empirical",
             standard_errors=settings.standard_errors,
             mesh=mesh,
             trial_correlation=settings.trial_correlation,
         )
-    from irtkit.calibration.variational.fit_variational import variational_estimates
-
-    return variational_estimates(
-        patterns,
-        responses,
-        models=(model, of_items),
-        prior=prior,
-        settings=settings,
-        options=variational,
-        schedule=schedule,
-        mesh=mesh,
-        report=report,
-    )
+    return found.beside_unanswered(rows, columns, patterns.group, responses.n_items)
 
 
 def _variational_of(method: object) -> Variational | None:

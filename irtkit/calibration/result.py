@@ -183,8 +183,9 @@ class FitResult:
     def items(self) -> pd.DataFrame:
         """Table of items, index "item"; a copy, to be changed at will.
 
-        Columns: discrimination, difficulty, guessing and intercept with their standard errors
-        (``_se``, NaN if not asked for); average_error (share of observed real respondents that
+        Columns: discrimination, difficulty, guessing and intercept (NaN without a response, but
+        where something else is known of the item) with their standard errors (``_se``, NaN if not
+        asked for); average_error (share of observed real respondents that
         got the item wrong, NaN without any); expected_error (the same share as the model expects it
         of its population, on one footing for all items); quality_standard, where the fit was given
         metrics (Kolena's score of the items by them, from 0, easy, to 1, hard, NaN where none

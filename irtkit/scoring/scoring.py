@@ -274,6 +274,9 @@ def _in_common(
             f"are {first_names(of_items)}"
         )
     if strange:
+        responses = patterns_of(matrix, synthetic_is_real=True).margins.item_responses.any(axis=0)
+        strange = [matrix.items[k] for k in np.flatnonzero(~found & responses)]
+    if strange:
         warnings.warn(
             f"{len(strange)} of {matrix.n_items} items are not calibrated and are left out: "
             f"{first_names(strange)}",

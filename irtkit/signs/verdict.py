@@ -92,10 +92,10 @@ def judged(
     score: SlopeScore,
     answered: NDArray[np.bool_],
 ) -> SlopeSigns:
-    """Learn the mixture of slopes and judge every item with it, those answered at least."""
+    """Learn the mixture of slopes from the items that were answered, and judge these with it."""
     from scipy.special import expit
 
-    distinct, place, n_alike = score.distinct()
+    distinct, place, n_alike = score.chosen(np.flatnonzero(answered)).distinct()
     grid = SlopeGrid.for_information(float(distinct.information.max()))
     mixture = learned_mixture(distinct, n_alike, grid)
     p_regular, p_inverted, p_flat = mixture.shares
@@ -109,7 +109,8 @@ def judged(
     p_negative = p_any_slope * expit(_damped(falling - rising)) + (1 - p_any_slope) / 2
     wrong_key = inverted - np.logaddexp(rising, flat_falling) + np.log1p(-p_inverted)
     wrong_key[distinct.information == 0] = 0.0
-    told = (np.where(answered, part[place], np.nan) for part in (p_negative, wrong_key))
+    told = np.full((2, len(answered)), np.nan)
+    told[:, answered] = p_negative[place], wrong_key[place]
     return SlopeSigns(proportion, dependence, score, mixture, p_any_slope, Verdict(*told))
 
 

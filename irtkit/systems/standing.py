@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from irtkit.calibration.result import FitResult
+    from irtkit.irf import ItemParameters
     from irtkit.patterns import Patterns
     from irtkit.systems.paired import Array, Clusters
 
@@ -115,11 +116,19 @@ class Standing(NamedTuple):
 def standing_of(
     result: FitResult, table: pd.DataFrame, places: Any, cluster: Clusters | None
 ) -> Standing:
-    """Standing of some respondents of a result, by their scores in a table of `irtkit.score`."""
-    chosen = result.patterns.chosen(places)
+    """Standing of some respondents of a result, by their scores in a table of `irtkit.score`.
+
+    Items without parameters, as nobody answered them, are left out.
+    """
+    chosen, items, errors = result.patterns.chosen(places), result.parameters, _errors(result)
+    known = np.isfinite(items.intercept + items.discrimination)
+    if not known.all():
+        chosen = chosen.with_columns(np.flatnonzero(known))
+        items, errors = items.chosen(known), errors[:, known]
+        cluster = None if cluster is None else np.unique(cluster[known], return_inverse=True)[1]
     rows = table.iloc[places]
     scores = np.round(rows["expected_score"].to_numpy(dtype=np.float64), 12)
-    n_items = chosen.n_items
+    n_items, correlation = chosen.n_items, result.settings.trial_correlation or 0.0
     number = np.arange(n_items) if cluster is None else cluster
     n_clusters = int(number.max()) + 1
     filled = not (chosen.complete or (chosen.trials is not None and _all_tried(chosen)))
@@ -128,7 +137,15 @@ def standing_of(
     for some in blocks(len(places), 4 * n_items, 2**23):
         answers = Answers.of(chosen.chosen(some))
         step = min(step, answers.step)
-        each, by_items = _contributions(result, answers, rows.iloc[some], scores[some])
+        effect = 1 + np.maximum(answers.trials - 1, 0) * correlation
+        each, by_items = _contributions(
+            items,
+            errors,
+            answers,
+            rows.iloc[some],
+            scores[some],
+            weight=answers.trials / effect,
+        )
         found[some, :n_clusters] = _by_cluster(each, number, n_clusters)
         found[some, :n_clusters] *= correction(n_clusters) ** 0.5
         found[some, n_clusters:][:, : by_items.shape[1]] = by_items
@@ -152,21 +169,25 @@ def _by_cluster(each: Array, number: Clusters, n_clusters: int) -> Array:
 
 
 def _contributions(
-    result: FitResult, answers: Answers, rows: pd.DataFrame, scores: Array
+    items: ItemParameters,
+    errors: Array,
+    answers: Answers,
+    rows: pd.DataFrame,
+    scores: Array,
+    *,
+    weight: Array,
 ) -> tuple[Array, Array]:
     """What every item contributes to the error of each score, and what errors of items do.
 
+    ``weight`` is for how many independent trials each cell counts, (n, n_items).
     Shapes (n, n_items) and (n, 2 · n_items), the latter empty where none misses a cell.
     """
     seen = answers.trials > 0
     if seen.all():
         return answers.share - scores[:, None], np.zeros((len(scores), 0))
-    items = result.parameters
     theta, error = (rows[name].to_numpy(dtype=np.float64) for name in ("ability", "ability_se"))
     p, information = items.probability(theta), items.information(theta)
     rise = np.sign(items.discrimination) * np.sqrt(information * p * (1 - p))
-    correlation = result.settings.trial_correlation or 0.0
-    weight = answers.trials / (1 + np.maximum(answers.trials - 1, 0) * correlation)
     per_rise = np.divide(rise, p * (1 - p), out=np.zeros_like(p), where=p * (1 - p) > 0)
     by_answer = weight * (answers.share - p) * per_rise
     told = (weight * information).sum(axis=1)
@@ -179,14 +200,13 @@ def _contributions(
     by_logit = np.divide(
         by_logit, items.discrimination, out=np.zeros_like(p), where=items.discrimination != 0
     )
-    se = _errors_of_items(result)
     by_slope = by_logit * theta[:, None]
     by_slope += np.where(seen, by_ability[:, None] * weight * (answers.share - p), 0)
-    by_items = np.hstack([by_logit * se[1], by_slope * se[0]])
+    by_items = np.hstack([by_logit * errors[1], by_slope * errors[0]])
     return known + (moved * scale)[:, None] * by_answer, by_items
 
 
-def _errors_of_items(result: FitResult) -> Array:
+def _errors(result: FitResult) -> Array:
     """Standard errors of slopes and intercepts, (2, n_items)."""
     return np.nan_to_num(result.standard_errors[:, [0, 3]].T)
 
