@@ -43,6 +43,8 @@ _TRUSTED_DOWN = np.array([0.7, 0.5, 0.3, 2.0, 0.7, 0.7, 0.7, 0.7])
 _TRUSTED_UP = np.array([0.7, 0.5, 0.7, 2.0, 0.7, 0.7, 0.7, 0.7])
 """Change of each that points are trusted for before they are placed anew: they soon lie too far
 apart for narrower densities."""
+_LEAST_TRUST = 0.05
+"""Part of that below which a step that leads down is one within the error of the integrals."""
 _MOST_STEPS_ON_POINTS = 12
 """Steps of L-BFGS-B with points where they are: more would trust them too far."""
 _ITEMS_LEARNED_FROM = 2000
@@ -172,16 +174,33 @@ def _learned(
 ) -> ItemDistribution:
     """Return the likeliest distribution of a sample of the items, which may hold copies."""
     distribution, (sample, copies) = start, np.unique(sample, return_counts=True)
+    points, trust = _points(likelihoods, sample, distribution), 1.0
+    value = _log_posterior(points, copies, distribution)
     for _ in range(_ROUNDS):
-        points = _points(likelihoods, sample, distribution)
-        distribution, gain = _likeliest(points, copies, distribution)
+        moved, gain = _likeliest(points, copies, distribution, trust)
         if gain < _SETTLED:
-            break
+            return moved
+        of_moved = _points(likelihoods, sample, moved)
+        of_value = _log_posterior(of_moved, copies, moved)
+        if of_value < value:
+            if trust < _LEAST_TRUST:
+                return distribution
+            trust /= 4
+            continue
+        distribution, points, value, trust = moved, of_moved, of_value, min(2 * trust, 1.0)
     return distribution
 
 
+def _log_posterior(points: _Points, copies: Places, distribution: ItemDistribution) -> float:
+    """Log marginal likelihood of the points, with what is taken of the distribution in advance."""
+    places = points.slope, points.intercept, points.sign
+    shares = _shares(points, distribution.log_density(*places))
+    off = distribution.vector - _EXPECTED.vector
+    return float(copies @ shares.log_marginal) - 0.5 * float(_EXPECTED_PRECISION @ off**2)
+
+
 def _likeliest(
-    points: _Points, copies: Places, start: ItemDistribution
+    points: _Points, copies: Places, start: ItemDistribution, trust: float
 ) -> tuple[ItemDistribution, float]:
     """Maximise the log marginal likelihood of the points, not far from the start; and the gain."""
     from scipy.optimize import Bounds, minimize
@@ -201,7 +220,8 @@ def _likeliest(
 
     vector = np.clip(start.vector, _LOWEST, _HIGHEST)
     bounds = Bounds(
-        np.maximum(vector - _TRUSTED_DOWN, _LOWEST), np.minimum(vector + _TRUSTED_UP, _HIGHEST)
+        np.maximum(vector - trust * _TRUSTED_DOWN, _LOWEST),
+        np.minimum(vector + trust * _TRUSTED_UP, _HIGHEST),
     )
     found = minimize(
         loss,
