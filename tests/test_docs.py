@@ -157,11 +157,15 @@ def test_the_site_builds_without_a_warning_and_reaches_every_public_name(tmp_pat
         if find_spec(package) is None:
             pytest.skip(f"the site needs {package}, which is not installed")
     site = tmp_path / "site"
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", DOCS, site]
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going"]
+    command += ["-D", "nb_execution_mode=off", DOCS, site]  # tests/test_notebooks.py runs them
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr
     text = (site / "reference.html").read_text(encoding="utf-8")
     assert [name for name in irtkit.__all__ if f'id="irtkit.{name}"' not in text] == []
+    named = re.findall(r"\((\w+\.html)\)", (site / "llms.txt").read_text(encoding="utf-8"))
+    assert named
+    assert [page for page in named if not (site / page).exists()] == []
     commands = (site / "command_line.html").read_text(encoding="utf-8")
     assert [name for name in cli.commands if f"irtkit {name}" not in commands] == []
 
