@@ -49,6 +49,7 @@ def notebooks_as_pages(app: Any) -> None:  # noqa: ARG001  # Sphinx gives it
     for script in sorted((HERE.parent / "notebooks").glob("*.py")):
         notebook = jupytext.read(script)
         notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
+        notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
         page = jupytext.writes(notebook, "ipynb")
         path = pages / f"{script.stem}.ipynb"
         if not path.exists() or path.read_text(encoding="utf-8") != page:
