@@ -55,6 +55,8 @@ def as_table(given: Any) -> Any:
         return given
     import narwhals.stable.v1 as nw
 
+    if callable(getattr(given, "to_batches", None)) and hasattr(given, "column_names"):
+        refuse_repeats(given.column_names)  # which narwhals refuses in words of its own
     frame = nw.from_native(given, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
