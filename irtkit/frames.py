@@ -17,6 +17,7 @@ from irtkit.columns import (
     holds_respondents,
     item_columns,
     other_columns,
+    refuse_repeats,
     respondent_column,
     warn_of_items,
 )

@@ -32,8 +32,8 @@ def check_memory(needed: float, what: str) -> None:
     """
     if needed > _NOT_LOOKED_AT and needed > (there := available_bytes()):
         raise MemoryError(
-            f"{what} needs at least {_gigabytes(needed)} of memory, and {_gigabytes(there)} are left; "
-            f"{LESS_MEMORY}"
+            f"{what} needs at least {_gigabytes(needed)} of memory, and {_gigabytes(there)} are "
+            f"left; {LESS_MEMORY}"
         )
 
 

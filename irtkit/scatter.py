@@ -43,7 +43,8 @@ def cells_of(block: Block, shape: Shape) -> NDArray[np.int64]:
 
 def _check_memory(shape: Shape, n_tables: int) -> None:
     check_memory(
-        n_tables * float(shape[0]) * shape[1], f"a table of {shape[0]} respondents × {shape[1]} items"
+        n_tables * float(shape[0]) * shape[1],
+        f"a table of {shape[0]} respondents × {shape[1]} items",
     )
 
 

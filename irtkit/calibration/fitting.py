@@ -273,8 +273,7 @@ def fit(
         _check_mesh(mesh)
     responses = as_responses(responses, **reading)
     check_data(responses, synthetic)
-    if variational is None:
-        _check_memory(responses)
+    _check_memory(responses, variational)
     ordinary = synthetic == "ordinary"
     quality = quality_of(responses, as_metrics(metrics), higher_is_better, synthetic=ordinary)
     if mesh is not None:
@@ -300,10 +299,14 @@ def fit(
         result = _fitted(responses, model, settings, variational, anchors, mesh=mesh, report=report)
     if quality is not None:
         result = _with_quality(result, quality)
-    if not _SILENT.get():
-        for text in result.warnings:
-            warnings.warn(text, stacklevel=2)
+    _warn(result)
     return result
+
+
+def _warn(result: FitResult) -> None:
+    """Warn whoever called `fit`, unless fits are silent."""
+    for text in () if _SILENT.get() else result.warnings:
+        warnings.warn(text, stacklevel=3)
 
 
 @contextmanager
@@ -491,8 +494,10 @@ def _linear_algebra() -> Any:
     return ThreadpoolController()
 
 
-def _check_memory(responses: ResponseMatrix) -> None:
+def _check_memory(responses: ResponseMatrix, variational: Variational | None) -> None:
     """Refuse what EM surely needs more memory for than there is."""
+    if variational is not None:
+        return
     n, n_items = responses.n_respondents, responses.n_items
     n_bytes = 6.0 * responses.observed.n_cells if responses.is_sparse else float(n) * n_items
     needed = n_bytes + _BYTES * (n + n_items)
@@ -550,5 +555,6 @@ def _check_prior(prior: object, model: str, *, variational: bool) -> None:
     named = isinstance(prior, str) and prior in {"weak", "empirical"}
     if not (named or prior is None or isinstance(prior, WeakPrior | ItemPrior)):
         raise ValueError(
-            f"prior must be 'weak', 'empirical', None, an ItemPrior or a WeakPrior, got {short(prior)}"
+            "prior must be 'weak', 'empirical', None, an ItemPrior or a WeakPrior, got "
+            f"{short(prior)}"
         )

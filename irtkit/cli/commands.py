@@ -61,6 +61,8 @@ _LISTED = 10  # suspect items that the demo prints: half a screen of 24 lines
 _PATH = click.Path(path_type=Path)
 _MOST_LINES = 1000  # of the log, held until all input is known to be good
 _LONGEST = 24 * 80  # characters of a message: a screen
+_OF_INPUT = (ValueError, TypeError, OSError, ImportError, EOFError, MemoryError)
+"""Errors that are about what was given, in one line; all others are irtkit's own, and traceable."""
 _COUNT = click.IntRange(min=0)
 
 
@@ -73,9 +75,7 @@ def main() -> None:
     with warnings.catch_warnings(), _telling(), _terminable():
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _show_warning  # type: ignore[assignment]  # fewer names, same use
-        for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(errors="replace")  # a terminal that cannot show θ shows ?
+        _show_what_can_be()
         try:
             code = _run()
         except click.exceptions.Exit as request:
@@ -85,21 +85,16 @@ def main() -> None:
         except BrokenPipeError:  # the reader of our output has left; the files are written
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except (click.Abort, KeyboardInterrupt):
-            click.echo("irtkit: interrupted", err=True)
-            sys.exit(130)
+            _stop("interrupted", 130)
         except _TerminatedError:
-            click.echo("irtkit: terminated", err=True)
-            sys.exit(143)
-        except MemoryError as error:
-            told = str(error) or "there is not enough memory"
-            _fail(told if LESS_MEMORY in told else f"{told}; {LESS_MEMORY}")
+            _stop("terminated", 143)
         except click.ClickException as error:
             message = error.format_message()
             expanded = "unexpected extra argument" in message  # the shell made many of a pattern
             advice = "; quote a pattern, as in 'runs/*.eval', or put paths together by irtkit merge"
             _fail(message + advice * expanded)
-        except (ValueError, TypeError, OSError, ImportError, EOFError) as error:
-            _fail(str(error))
+        except _OF_INPUT as error:
+            _fail(_reason(error))
         else:
             sys.exit(code)
 
@@ -118,6 +113,13 @@ def _telling() -> Iterator[None]:
     finally:
         logger.removeHandler(handler)
         logger.setLevel(level)
+
+
+def _show_what_can_be() -> None:
+    """Let a terminal that cannot show θ show ?."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 class _TerminatedError(BaseException):
@@ -145,6 +147,19 @@ def _run() -> int | None:
     except SystemExit as left:  # click leaves with 1 when the reader of the output has gone
         raise BrokenPipeError from left
     return code
+
+
+def _reason(error: Exception) -> str:
+    """What an error says; of memory that ran out, also what needs less."""
+    told = str(error)
+    if not isinstance(error, MemoryError) or LESS_MEMORY in told:
+        return told
+    return f"{told or 'there is not enough memory'}; {LESS_MEMORY}"
+
+
+def _stop(how: str, code: int) -> NoReturn:
+    click.echo(f"irtkit: {how}", err=True)
+    sys.exit(code)
 
 
 def _fail(message: str) -> NoReturn:
