@@ -135,7 +135,7 @@ def _as_numbers(table: NDArray[Any]) -> NDArray[Any]:
 
 def _number(value: object) -> float:
     """NaN for None, NaN, NaT and pandas.NA; −1, which is no count either, for what is no number."""
-    if isinstance(value, str | bytes):
+    if isinstance(value, str | bytes | complex | np.complexfloating):
         return -1.0
     try:
         return float(value)  # type: ignore[arg-type]
