@@ -26,8 +26,10 @@ _LIKENESS = 0.7
 """Least likeness (twice the letters in common, over all letters) of a name to ask for: one letter
 too many in three (0.86) or too few (0.8), and not another letter (0.67), so that 4PL is not 3PL."""
 
+_LINE = 80
+"""Characters of a label or value that a message repeats."""
 _SHORT = Repr()
-_SHORT.maxstring = _SHORT.maxother = 80  # a line
+_SHORT.maxstring = _SHORT.maxother = _LINE
 
 
 def short(value: object) -> str:
@@ -141,4 +143,6 @@ def and_more(n: int, what: str) -> str:
 def first_names(labels: Collection[object], separator: str = ", ", shown: int = 5) -> str:
     """The first labels, and how many more there are."""
     more = [f"{len(labels) - shown} more"] if len(labels) > shown else []
-    return separator.join([*map(str, list(labels)[:shown]), *more])
+    names = (str(label) for label in list(labels)[:shown])
+    cut = (name if len(name) <= _LINE else f"{name[:_LINE]}…" for name in names)
+    return separator.join([*cut, *more])

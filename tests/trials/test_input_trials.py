@@ -27,6 +27,7 @@ from scipy.sparse import coo_array, csr_array
 
 import irtkit
 from irtkit import ResponseMatrix
+from irtkit.checks import short
 from irtkit.io import read_table, write_responses, write_table
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ WRONG = [0, False, 0.0, -0.0, "0", "false", "0.0", np.uint8(0), np.float16(0), D
 MISSING = [None, math.nan, "", " ", "NA", "n/a", "NaN", "null", pd.NA, pd.NaT, np.float64("nan")]
 INVALID = [2, -3, 0.5, math.inf, -math.inf, 1e308, 10**400, "x", "correct", "\x1b[2J", "\ud800",
            "y" * 100_000, 1j, date(2026, 1, 1), datetime(2026, 1, 1, tzinfo=UTC), pd.Timestamp(0),
-           np.timedelta64(1, "s"), np.complex64(1), object, print, Ellipsis]  # fmt: skip
+           np.timedelta64(1, "s"), np.complex64(2j), object, print, Ellipsis]  # fmt: skip
 CODES = [(RIGHT, 1), (WRONG, 0), (MISSING, -1)]
 LABELS = ["a", "b", "007", "1e5", "NA", "=1+1", "-x", "\x1b[31m", "ß", "日本", "a,b", '"', "x\ny",
           "'", "a\tb", "z" * 300, "true", "1.0", " lead", "trail ", "item-1", "\u200b", "🤖"]  # fmt: skip
@@ -115,13 +116,13 @@ def test_an_array_of_anything_is_read_right_or_refused_at_its_first_cell(
 ) -> None:
     table, codes = drawn
     rows, columns = (data.draw(labels_of(n)) for n in table.shape)
-    given = table.tolist() if data.draw(st.booleans()) else table
+    given: Any = table.tolist() if data.draw(st.booleans()) else table
     found = answer_or_refusal(lambda: ResponseMatrix(given, rows, columns))
     holds(found, codes)
-    if (codes == -2).any():
+    if (codes == -2).any() and given is table:  # NumPy makes one type of a list
         row, column = np.argwhere(codes == -2)[0]
-        assert repr(rows[row]) in str(found)
-        assert repr(columns[column]) in str(found)
+        assert short(rows[row]) in str(found)
+        assert short(columns[column]) in str(found)
 
 
 TYPES = ["i1", "u1", "i4", ">i4", "u8", "f2", "f4", ">f8", "f8", "g", "?", "O", "U5", "S5", "c16",
@@ -259,7 +260,15 @@ def test_tables_of_arrow_and_polars_read_as_arrays_do(data: Any) -> None:
         data.draw(st.lists(st.integers(-1, 1), min_size=n * m, max_size=n * m))
     ).reshape(n, m)
     kind = data.draw(
-        st.sampled_from([pa.int8(), pa.float32(), pa.bool_(), pa.string(), pa.dictionary(pa.int32(), pa.string())])  # noqa: E501
+        st.sampled_from(
+            [
+                pa.int8(),
+                pa.float32(),
+                pa.bool_(),
+                pa.string(),
+                pa.dictionary(pa.int32(), pa.string()),
+            ]
+        )  # noqa: E501
     )
     plain: Any = {"bool": bool, "string": str, "float": float}.get(str(kind), int)
     if pa.types.is_dictionary(kind):
