@@ -3,7 +3,8 @@
 A matrix of right and wrong answers (respondents × items) becomes the difficulty, discrimination
 and guessing of every item and the ability of every respondent. Modules, bottom up:
 
-- ``files``, ``progress``: writing whole files, showing progress
+- ``memory``, ``files``, ``progress``: how much memory is left, writing whole files, showing
+  progress
 - ``checks``, ``labels``: arguments and labels that are refused
 - ``printed``: tables and sentences on a terminal
 - ``marking``, ``advice``, ``codes``: what a written response counts as, and what to type if it

@@ -26,6 +26,8 @@ _MARKS = tuple(map(frozenset, ("cinp", "yn", "tf")))
 """Letters that are marks and no answers: those of Inspect, yes and no, true and false."""
 _MOST_MARKS = 10
 """Different words up to which they may be marks: twice those of SWE-bench, which has five."""
+_LONGEST, _LONGEST_LIST = 80, 800
+"""Characters of a word, and of a list of columns, that are worth typing: a line, and ten."""
 _SCALE = 10
 """Numbers up to which they are more likely scores of a scale than percentages."""
 SHARES = "to count graded scores"
@@ -42,7 +44,9 @@ def not_items(names: Sequence[str]) -> str:
     """What to type where most values of a few columns are no responses."""
     shown = first_names([*map(repr, names)])
     if len(names) > 1:
-        return f"; if the columns {shown} are no items, ignore={list(names)!r} leaves them out"
+        listed = repr(list(names))
+        ignored = listed if len(listed) <= _LONGEST_LIST else "[…]"
+        return f"; if the columns {shown} are no items, ignore={ignored} leaves them out"
     return (
         f"; if the column {shown} is no item, ignore={shown} leaves it out "
         f"(respondent={shown} if it names the respondents)"
@@ -65,8 +69,8 @@ def what_to_type(values: Iterable[object], marking: Marking, *, few: bool = Fals
     if len(numbers) == len(spelled):
         return f"; {_of_numbers(numbers)}"
     words = {p: str(v).strip() for p, v in spelled.items() if isinstance(p, str)}
-    if few and len(words) == 1 and _RIGHT.isdisjoint(words):
-        word = next(iter(words.values()))
+    word = next(iter(words.values()), "")
+    if few and len(words) == 1 and _RIGHT.isdisjoint(words) and len(word) <= _LONGEST:
         return f"; if it stands for a missing response, leave it out: frame.replace({word!r}, None)"
     return f"; {_of_words(words)}"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from difflib import get_close_matches
 from numbers import Integral, Real
+from reprlib import Repr
 from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
@@ -24,6 +25,16 @@ _INSTEAD = {
 _LIKENESS = 0.7
 """Least likeness (twice the letters in common, over all letters) of a name to ask for: one letter
 too many in three (0.86) or too few (0.8), and not another letter (0.67), so that 4PL is not 3PL."""
+
+_LINE = 80
+"""Characters of a label or value that a message repeats."""
+_SHORT = Repr()
+_SHORT.maxstring = _SHORT.maxother = _LINE
+
+
+def short(value: object) -> str:
+    """A value as Python writes it, its middle left out where that is longer than a line."""
+    return _SHORT.repr(value)
 
 
 def check_type(name: str, value: object, kind: type) -> None:
@@ -44,14 +55,14 @@ def check_one_of(name: str, value: object, allowed: Iterable[str]) -> None:
 def not_one_of(name: str, value: object, names: Collection[str]) -> ValueError:
     """Return the error for what is none of the names."""
     return ValueError(
-        f"{name} must be one of {', '.join(names)}; got {value!r}{did_you_mean(value, names)}"
+        f"{name} must be one of {', '.join(names)}; got {short(value)}{did_you_mean(value, names)}"
     )
 
 
 def did_you_mean(value: object, names: Iterable[str]) -> str:
     """Ask for the name that is most like a value, if one is: ", did you mean '2PL'?"."""
     like = {name.lower(): name for name in names}
-    found = get_close_matches(str(value).lower(), like, 1, _LIKENESS)
+    found = get_close_matches(str(value)[:80].lower(), like, 1, _LIKENESS)
     return f", did you mean {like[found[0]]!r}?" if found else ""
 
 
@@ -59,7 +70,7 @@ def check_yes_or_no(**given: object) -> None:
     """Refuse what is neither True nor False."""
     for name, value in given.items():
         if not isinstance(value, bool | np.bool_):
-            raise TypeError(f"{name} must be True or False, got {value!r}")
+            raise TypeError(f"{name} must be True or False, got {short(value)}")
 
 
 def is_whole(value: object) -> TypeGuard[int]:
@@ -70,7 +81,7 @@ def is_whole(value: object) -> TypeGuard[int]:
 def check_whole(name: str, value: object, least: int) -> None:
     """Refuse what is no whole number, or too small a one."""
     if not is_whole(value) or value < least:
-        raise ValueError(f"{name} must be a whole number, {least} or more; got {value!r}")
+        raise ValueError(f"{name} must be a whole number, {least} or more; got {short(value)}")
 
 
 def check_seed(seed: object) -> None:
@@ -103,7 +114,7 @@ def check_number(
     """
     number = as_number(value)
     if math.isnan(number) and not isinstance(value, float | np.floating):
-        raise TypeError(f"{name} must be a number, got {value!r}")
+        raise TypeError(f"{name} must be a number, got {short(value)}")
     from_below = number > above if least is None else number >= least
     if from_below and (number < below if most is None else number <= most):
         return number
@@ -112,7 +123,7 @@ def check_number(
     rule = [f"{word} {bound:g}" for word, bound in bounds.items() if math.isfinite(bound)]
     if not rule or math.isinf(number):
         rule.insert(0, "a finite number")
-    raise ValueError(f"{name} must be {' and '.join(rule)}, got {value!r}")
+    raise ValueError(f"{name} must be {' and '.join(rule)}, got {short(value)}")
 
 
 def check_unique(rule: str, labels: Iterable[Hashable], advice: str = "") -> None:
@@ -121,7 +132,7 @@ def check_unique(rule: str, labels: Iterable[Hashable], advice: str = "") -> Non
     again = [label for label in labels if label in seen or seen.add(label)]  # type: ignore[func-returns-value]
     if again:
         more = and_more(len(again) - 1, "repeat")
-        raise ValueError(f"{rule}: {again[0]!r} occurs twice{more}{advice}")
+        raise ValueError(f"{rule}: {short(again[0])} occurs twice{more}{advice}")
 
 
 def and_more(n: int, what: str) -> str:
@@ -132,4 +143,6 @@ def and_more(n: int, what: str) -> str:
 def first_names(labels: Collection[object], separator: str = ", ", shown: int = 5) -> str:
     """The first labels, and how many more there are."""
     more = [f"{len(labels) - shown} more"] if len(labels) > shown else []
-    return separator.join([*map(str, list(labels)[:shown]), *more])
+    names = (str(label) for label in list(labels)[:shown])
+    cut = (name if len(name) <= _LINE else f"{name[:_LINE]}…" for name in names)
+    return separator.join([*cut, *more])

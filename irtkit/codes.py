@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.advice import not_items, what_to_type
-from irtkit.checks import and_more
+from irtkit.checks import and_more, short
 from irtkit.marking import MISSING_WORDS, Marking, plain_value
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ def invalid_response(
     """Return the one error for a cell, of a respondent and item, that is no response."""
     shown = repr(value.item() if isinstance(value, np.generic) else value)
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
-    where = f"respondent {place[0]!r}, item {place[1]!r} has {shown}{and_more(n_more, 'such cell')}"
+    who, what = map(short, place)
+    where = f"respondent {who}, item {what} has {shown}{and_more(n_more, 'such cell')}"
     if marking.threshold is not None:
         return ValueError(f"a graded response must be a number: {where}{advice}")
     rule = "named by right= or wrong=," if marking.right else "0, 1"
@@ -88,11 +89,16 @@ def evenly(cells: NDArray[np.int64]) -> NDArray[np.int64]:
     return cells[:: -(-len(cells) // LOOKED_AT)]
 
 
-def column_array(column: pd.Series[Any]) -> NDArray[Any]:
-    """Values of one column as bool, float, or object when they are text or mixed."""
+def is_real(kind: Any) -> bool:
+    """Whether a type of pandas holds real numbers; booleans and nullable types do."""
     import pandas as pd
 
-    if pd.api.types.is_numeric_dtype(column.dtype):  # booleans and nullable types included
+    return pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_complex_dtype(kind)
+
+
+def column_array(column: pd.Series[Any]) -> NDArray[Any]:
+    """Values of one column as bool, float, or object when they are text or mixed."""
+    if is_real(column.dtype):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
     return column.to_numpy(dtype=object)
 

@@ -1,8 +1,9 @@
 """Files appear whole or not at all, and compressed text is recognised by what it holds.
 
 `replacing` writes beside the target and renames at the end, so that a reader never sees half a
-table, and an error or an interruption leaves what was there before. `open_text` and
-`open_bytes` read plain and gzip files alike: the first two bytes tell, not the name.
+table, and an error or an interruption leaves what was there before; `together` does so with several
+files. `open_text` and `open_bytes` read plain and gzip files alike: the first two bytes tell, not
+the name.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import gzip
 import io
 import os
 import secrets
+from contextvars import ContextVar
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
 
@@ -22,6 +25,64 @@ GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _HEAD_BYTES = 4096
 """Bytes that a format is told by: a page of memory."""
+_WRITTEN: ContextVar[list[tuple[Path, Path]] | None] = ContextVar("written", default=None)
+"""Files that `together` will rename, each with its later name."""
+_UNPACKED, _DENSEST = 2**28, 500
+"""Bytes beyond which text must not be more than so many times the size of its gzip file. Answers
+hold at least 0.1 bit each, so that two bytes for one pack 160 times; gzip packs 1,000 times what
+never changes."""
+
+
+@contextlib.contextmanager
+def together(folder: str | os.PathLike[str]) -> Iterator[None]:
+    """Let the files that `replacing` writes in the block appear when it ends, all or none.
+
+    They are files of one folder. Of two runs that end at once, all are those of one.
+    """
+    written: list[tuple[Path, Path]] = []
+    token = _WRITTEN.set(written)
+    try:
+        yield
+        with _alone_in(folder):
+            for temporary, target in written:
+                temporary.replace(target)
+    finally:
+        _WRITTEN.reset(token)
+        for temporary, _ in written:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _alone_in(folder: str | os.PathLike[str]) -> Iterator[None]:
+    """Wait until no other process is here for the same folder, where the system has such locks."""
+    if find_spec("fcntl") is None:
+        yield
+        return
+    import fcntl
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # file systems of networks may have none
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def folder_for(folder: str | os.PathLike[str]) -> Iterator[Path]:
+    """Make a folder, with those above it; if the block fails, remove what was made and is empty."""
+    path = Path(folder)
+    made = [one for one in (path, *path.parents) if not one.exists()]
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        yield path
+    except BaseException:
+        for one in made:
+            with contextlib.suppress(OSError):
+                one.rmdir()
+        raise
 
 
 @contextlib.contextmanager
@@ -30,7 +91,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     It lies in the same folder and has the same suffix. If the block raises anything, an
     interruption included, it is removed and `path` is untouched. Where `path` is a symbolic link,
-    the file it points to is replaced. An OSError says why `path` cannot be written.
+    the file it points to is replaced. An OSError says why `path` cannot be written, and a
+    ValueError that text in it is none that UTF-8 has.
     """
     target = Path(os.path.realpath(path))
     _check_target(target)
@@ -42,10 +104,18 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             temporary.chmod(target.stat().st_mode & 0o7777)
         with temporary.open("rb") as written:  # on disk before the name points there
             os.fsync(written.fileno())
-        temporary.replace(target)
-    except BaseException:
+        if (several := _WRITTEN.get()) is None:
+            temporary.replace(target)
+        else:
+            several.append((temporary, target))
+    except BaseException as error:
         with contextlib.suppress(OSError):  # what went wrong first is what must be seen
             temporary.unlink(missing_ok=True)
+        if isinstance(error, UnicodeEncodeError):
+            raise ValueError(f"{target}: cannot be written as UTF-8: {error}") from error
+        if isinstance(error, OSError) and error.filename in {None, str(temporary)} and error.errno:
+            reason = error.strerror or error
+            raise OSError(error.errno, f"cannot be written: {reason}", str(target)) from error
         raise
 
 
@@ -60,6 +130,16 @@ def replacing_text(path: str | os.PathLike[str]) -> Iterator[TextIO]:
 
 def open_bytes(path: str | os.PathLike[str]) -> BinaryIO:
     """Open a file for reading bytes, decompressed if they are gzip; an OSError says why not."""
+    source = ordinary_file(path)
+    handle = source.open("rb")
+    if handle.peek(len(GZIP_MAGIC))[: len(GZIP_MAGIC)] != GZIP_MAGIC:
+        return handle
+    handle.close()
+    return cast("BinaryIO", _Unpacked(source, "rb"))
+
+
+def ordinary_file(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a file that can be read to its end; an OSError says why it is none."""
     source = Path(path)
     if not source.exists():
         raise FileNotFoundError(f"{source}: no such file")
@@ -67,11 +147,34 @@ def open_bytes(path: str | os.PathLike[str]) -> BinaryIO:
         raise IsADirectoryError(f"{source}: is a folder, not a file")
     if not source.is_file():
         raise OSError(f"{source}: is not an ordinary file")
-    handle = source.open("rb")
-    if handle.peek(len(GZIP_MAGIC))[: len(GZIP_MAGIC)] != GZIP_MAGIC:
-        return handle
-    handle.close()
-    return cast("BinaryIO", gzip.open(source, "rb"))
+    return source
+
+
+class _Unpacked(gzip.GzipFile):
+    """Text of a gzip file, refused where it is one thing over and over without end."""
+
+    def __init__(self, path: Path, mode: str) -> None:
+        super().__init__(path, mode)
+        self._most = max(_UNPACKED, _DENSEST * path.stat().st_size)
+
+    def read(self, size: int | None = -1) -> bytes:
+        unlimited = size is None or size < 0
+        return self._checked(super().read(self._most + 1 if unlimited else size))
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._checked(super().read1(size))
+
+    def readline(self, size: int | None = -1) -> bytes:
+        unlimited = size is None or size < 0
+        return self._checked(super().readline(self._most + 1 if unlimited else size))
+
+    def _checked(self, block: bytes) -> bytes:
+        if self.tell() > self._most:
+            raise ValueError(
+                f"the gzip data unpack to more than {self._most >> 20} MiB, over {_DENSEST} times "
+                "their size, as no answers do; unpack the file first if that is what it should hold"
+            )
+        return block
 
 
 def head_of(path: str | os.PathLike[str]) -> bytes:

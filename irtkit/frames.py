@@ -12,11 +12,12 @@ import numpy as np
 
 from irtkit.advice import not_items
 from irtkit.checks import first_names
-from irtkit.codes import column_array, refuse_invalid, response_codes
+from irtkit.codes import column_array, is_real, refuse_invalid, response_codes
 from irtkit.columns import (
     holds_respondents,
     item_columns,
     other_columns,
+    refuse_repeats,
     respondent_column,
     warn_of_items,
 )
@@ -55,6 +56,8 @@ def as_table(given: Any) -> Any:
         return given
     import narwhals.stable.v1 as nw
 
+    if callable(getattr(given, "to_batches", None)) and hasattr(given, "column_names"):
+        refuse_repeats(given.column_names)  # which narwhals refuses in words of its own
     frame = nw.from_native(given, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
@@ -92,8 +95,6 @@ def read_wide(
     Respondents are the column named, the index unless it is numbers without a name, or else a
     column that is recognised; and if there is none the index, or numbers where that counts rows.
     """
-    import pandas as pd
-
     if respondent is not None:
         frame = with_index(frame)
     frame = _columns(frame, other_columns(header_of(frame), ignore))
@@ -107,7 +108,7 @@ def read_wide(
     kinds = set(table.dtypes)
     if len(kinds) == 1 and all(isinstance(kind, np.dtype) and kind.kind != "O" for kind in kinds):
         codes = response_codes(table.to_numpy(), marking)
-    elif all(map(pd.api.types.is_numeric_dtype, kinds)):
+    elif all(map(is_real, kinds)):
         codes = response_codes(table.to_numpy(np.float64, na_value=np.nan), marking)
     else:
         columns = (column_array(table.iloc[:, k]) for k in range(len(items)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, KeysView
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -37,6 +38,12 @@ def label_names(
     """Labels as text, checked: as many as there are rows or columns, none missing, none twice."""
     if labels is None:
         return tuple(f"{kind}-{k}" for k in range(1, n + 1))
+    if isinstance(labels, AbstractSet) and not isinstance(labels, KeysView):
+        raise TypeError(f"{kind}s must be in the order of the table, and a set has none")
+    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
+        raise TypeError(
+            f"{kind}s must be a list of labels, one per {kind}, got {type(labels).__name__}"
+        )
     given = list(labels)
     if len(given) != n:
         raise ValueError(f"{kind}s must hold {n} labels, one per {kind}, got {len(given)}")

@@ -10,7 +10,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from irtkit.checks import check_number
+from irtkit.checks import check_number, short
 
 MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "<na>", "nat", "none", "null"})
 _BOOLEAN_WORDS = {"true": 1, "false": 0}
@@ -60,11 +60,13 @@ def _words(argument: str, given: object) -> frozenset[str | float]:
     several = isinstance(given, Iterable) and not isinstance(given, str)
     words = frozenset(map(plain_value, cast("Iterable[object]", given) if several else [given]))
     if not words:
-        raise ValueError(f"{argument} must be a word or number, or several, got {given!r}")
+        raise ValueError(f"{argument} must be a word or number, or several, got {short(given)}")
     return words
 
 
 def _as_number(value: object) -> float | None:
+    if isinstance(value, complex | np.complexfloating):  # NumPy would warn and go on
+        return None
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):

@@ -21,6 +21,7 @@ from irtkit.frames import as_frame, as_table, read_wide, with_index
 from irtkit.labels import matrix_names
 from irtkit.long_table import COUNT, long_table_of, read_long, refuse_repeats, scatter_rows
 from irtkit.marking import Marking
+from irtkit.memory import check_memory
 from irtkit.observed import Observed
 from irtkit.scatter import cells_of
 from irtkit.trials import CountTables, check_repeats, checked_counts
@@ -173,9 +174,9 @@ class ResponseMatrix:
         ----------
         successes, trials
             Tables of shape (n_respondents, n_items) that hold whole numbers (as integers or
-            floats), 0 ≤ successes ≤ trials. A cell is missing if its trials are NaN, or if they
-            are 0 and its successes 0 or NaN. Two DataFrames must have the same labels in the same
-            order.
+            floats), 0 ≤ successes ≤ trials. A cell is missing if its trials are NaN or masked, if
+            they are 0 and its successes 0 or NaN, or if its successes are masked. Two DataFrames
+            must have the same labels in the same order.
         respondents, items, synthetic
             As for the class itself; labels are by default those of the DataFrames.
 
@@ -198,6 +199,8 @@ class ResponseMatrix:
                [0.6, 0. ]])
         """
         right, tried = _as_table(successes, "successes"), _as_table(trials, "trials")
+        if isinstance(successes, np.ma.MaskedArray) and right.shape == tried.shape:
+            tried = np.where(np.ma.getmaskarray(successes), 0, tried)
         if right.shape != tried.shape:
             raise ValueError(
                 "successes and trials must be tables of the same shape, "
@@ -531,6 +534,8 @@ class ResponseMatrix:
 
     def to_dense(self) -> ResponseMatrix:
         """Return the same matrix with every cell in a table, however large that is."""
+        what = f"a table of {self.n_respondents} respondents × {self.n_items} items"
+        check_memory(self.observed.dense_bytes, what)
         counts = CountTables(*(table.toarray() for table in self.observed))
         return self._as(counts)
 

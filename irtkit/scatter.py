@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.codes import MISSING
+from irtkit.memory import check_memory
 from irtkit.observed import Observed
 from irtkit.trials import CountTables, count_rows, count_type, one_of_repeats, right_on_the_whole
 
@@ -40,6 +41,13 @@ def cells_of(block: Block, shape: Shape) -> NDArray[np.int64]:
     return cells
 
 
+def _check_memory(shape: Shape, n_tables: int) -> None:
+    check_memory(
+        n_tables * float(shape[0]) * shape[1],
+        f"a table of {shape[0]} respondents × {shape[1]} items",
+    )
+
+
 def scatter_values(
     blocks: Iterable[Block], shape: Shape, repeats: str
 ) -> tuple[NDArray[np.int8], int]:
@@ -48,6 +56,7 @@ def scatter_values(
     Of several rows of a cell the "first" or "last" observed counts, or it is not said which one
     does ("error").
     """
+    _check_memory(shape, 1)
     values = np.zeros(shape, np.int8)
     flat = values.reshape(-1)
     for block in blocks:
@@ -66,6 +75,7 @@ def scatter_values(
 
 def scatter_counts(blocks: Iterable[Block], shape: Shape) -> CountTables:
     """Tables of successes and trials."""
+    _check_memory(shape, 2)
     kind = count_type(0)
     tables = CountTables(np.zeros(shape, kind), np.zeros(shape, kind))
     for block in blocks:

@@ -9,16 +9,16 @@ named by where it stands (``posterior.guide.own``); the rest is one entry of JSO
 from __future__ import annotations
 
 import json
+import lzma
 import zipfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from irtkit.files import replacing
+from irtkit.files import ordinary_file, replacing
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
@@ -35,8 +35,9 @@ Made = TypeVar("Made")
 _ARRAY, _TUPLE = "<array>", "<tuple>"
 """Keys of the JSON objects that stand for an array, by its name, and for a tuple."""
 _UNREADABLE = (
-    *(zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError),  # of archives
-    *(KeyError, TypeError, ValueError),  # of entries
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError),  # of archives
+    *(KeyError, TypeError, ValueError, IndexError, AttributeError),  # of entries
+    *(RuntimeError, OverflowError, MemoryError),  # of sizes and depths that nothing has
 )
 """What comes of files of another kind and of damaged ones."""
 
@@ -76,7 +77,7 @@ def read(path: str | PathLike[str], form: Format, make: Callable[[dict[str, Any]
     OSError
         If there is no such file, or it is a folder.
     """
-    with Path(path).open("rb") as handle:
+    with ordinary_file(path).open("rb") as handle:
         try:
             with np.lib.npyio.NpzFile(handle, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
@@ -97,7 +98,7 @@ def read(path: str | PathLike[str], form: Format, make: Callable[[dict[str, Any]
         )
     try:
         return make(_record(arrays))
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except _UNREADABLE as error:
         raise ValueError(f"{path} is not a whole {form.name}: {error}") from error
 
 

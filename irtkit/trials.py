@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.checks import and_more
+from irtkit.checks import and_more, short
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -135,7 +135,7 @@ def _as_numbers(table: NDArray[Any]) -> NDArray[Any]:
 
 def _number(value: object) -> float:
     """NaN for None, NaN, NaT and pandas.NA; −1, which is no count either, for what is no number."""
-    if isinstance(value, str | bytes):
+    if isinstance(value, str | bytes | complex | np.complexfloating):
         return -1.0
     try:
         return float(value)  # type: ignore[arg-type]
@@ -160,7 +160,8 @@ def _refuse(bad: NDArray[np.bool_], rule: str, names: Names, *tables: NDArray[An
     more = and_more(int(bad.sum()) - 1, "such cell")
     respondents, items = names
     raise ValueError(
-        f"{rule}: respondent {respondents[row]!r}, item {items[column]!r} has {shown}{more}"
+        f"{rule}: respondent {short(respondents[row])}, item {short(items[column])} has "
+        f"{shown}{more}"
     )
 
 

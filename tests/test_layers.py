@@ -18,6 +18,7 @@ CALIBRATED = PACKAGE / "calibration"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 LAYERS = (
     *(
+        "memory",
         "files",
         "progress",
         "checks",

@@ -107,6 +107,8 @@ def _sentences(
     """What limits the estimates, the gravest first."""
     if not result.converged or "unbounded" in result.status:
         yield _shortcoming_of(result)
+    if found := _without_errors(result):
+        yield found
     if found := _too_few_items(result, patterns):
         yield found
     if _look_transposed(result.respondent_labels, result.item_labels):
@@ -149,6 +151,23 @@ def _doubts(
             f"pairs of respondents disagree far beyond what one ability explains {times:.0f} times "
             "as often as by chance: they fall into families, or items ask for a further ability"
         )
+
+
+def _without_errors(result: FitResult) -> str:
+    """Say which items have no standard errors though the status is nothing else, and why."""
+    if not result.settings.standard_errors:
+        return ""
+    usual = np.isin(result.status, ["ok", "flat"])
+    own = np.ones_like(usual) if result.fixed is None else ~result.fixed
+    lacking = usual & own & np.isnan(result.standard_errors[:, [1, 3]]).any(axis=1)
+    if not lacking.any():
+        return ""
+    names = [repr(result.item_labels[k]) for k in np.flatnonzero(lacking)]
+    advice = "; prior='weak' gives errors" if result.settings.prior is None else ""
+    return (
+        f"{len(names)} of {len(usual)} items have no standard errors: {first_names(names)}; where "
+        f"these estimates lie the likelihood does not fall in all directions{advice}"
+    )
 
 
 def _agreement_of(result: FitResult, patterns: Patterns) -> str:

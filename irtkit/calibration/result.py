@@ -11,7 +11,7 @@ import numpy as np
 
 from irtkit import storage
 from irtkit.components import Components
-from irtkit.irf import ItemParameters
+from irtkit.irf import MODELS, ItemParameters
 from irtkit.metrics.quality_standard import quality_sentence
 from irtkit.patterns import Counts, patterns_of
 from irtkit.responses import refuse_sparse
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from irtkit.signs import SlopeSigns
 
 _FORMAT = storage.Format("irtkit result", 3)
+_STATUSES = ("ok", "flat", "no variance", "unbounded", "no responses")
 
 
 @dataclass(frozen=True, eq=False)
@@ -509,4 +510,51 @@ def _restored(record: dict[str, Any]) -> FitResult:
         made["posterior"] = Posterior.restored(record["posterior"], **shared)
     result = FitResult(**made)
     _ = result.items, result.respondents  # a table refuses what does not go with its labels
+    _refuse_impossible(result)
     return result
+
+
+def _refuse_impossible(result: FitResult) -> None:
+    """Refuse what no fit returns: a number out of its range, or none where there must be one."""
+    counts, parameters = result.counts, result.parameters
+    estimated = np.array(result.status) != "no responses"
+    slopes = parameters.discrimination + parameters.intercept + parameters.guessing
+    rights = (
+        (counts.item_right, counts.item_responses),
+        (counts.respondent_right, counts.respondent_responses),
+    )
+    numbers = (result.log_likelihood, result.latent_mean, result.latent_sd)
+    rules = {
+        f"model must be one of {', '.join(MODELS)}": result.model in MODELS,
+        "method must be em or vi": result.method in {"em", "vi"},
+        f"status must be one of {', '.join(_STATUSES)}": {*result.status} <= {*_STATUSES},
+        "labels must be unique text": all(
+            len({*map(str, labels)}) == len(labels) and all(isinstance(one, str) for one in labels)
+            for labels in (result.item_labels, result.respondent_labels)
+        ),
+        "parameters must be finite where there are responses": np.isfinite(slopes[estimated]).all(),
+        "standard errors must be 0 or more": not (result.standard_errors < 0).any(),
+        "standard errors must be four of each item": (
+            result.standard_errors.shape == (len(result.item_labels), 4)
+        ),
+        "abilities must be finite": np.isfinite(result.ability).all(),
+        "errors of abilities must be finite, and 0 or more": (
+            np.isfinite(result.ability_se).all() and (result.ability_se >= 0).all()
+        ),
+        "counts must be whole numbers, 0 or more, right ones no more than all": all(
+            part.dtype.kind in "iu" and (part >= 0).all() and (part <= whole).all()
+            for part, whole in rights
+        ),
+        "numbers must be finite": np.isfinite(numbers).all() and result.latent_sd > 0,
+        "log_likelihood must be at most 0": result.log_likelihood <= 0,
+        "synthetic must be True or False for each respondent": (
+            result.synthetic.shape == (len(result.respondent_labels),)
+            and result.synthetic.dtype == bool
+        ),
+        "p_negative must be a probability": not (
+            (result.verdict.p_negative < 0) | (result.verdict.p_negative > 1)
+        ).any(),
+    }
+    for rule, holds in rules.items():
+        if not holds:
+            raise ValueError(rule)

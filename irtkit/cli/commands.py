@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import os
+import signal
 import sys
 import warnings
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ import click
 from rich.console import Console
 
 from irtkit.calibration import fit
+from irtkit.calibration.fitting import silently
 from irtkit.cli.audit import check_out, read_families
 from irtkit.cli.groups import differential_command
 from irtkit.cli.impact import impact_command
@@ -35,7 +37,7 @@ from irtkit.cli.inputs import (
     with_metrics,
     without,
 )
-from irtkit.cli.outputs import described, prepare, write_comparison, write_fit
+from irtkit.cli.outputs import described, prepared, write_comparison, write_fit
 from irtkit.cli.scores import score_command
 from irtkit.cli.select import select_command
 from irtkit.cli.systems import compare_systems_command, gate_command, leaderboard_command
@@ -46,6 +48,8 @@ from irtkit.io.merging import merge_responses
 from irtkit.io.overview import overview
 from irtkit.io.reading import holds_logs, repeats_of_part
 from irtkit.io.writing import format_by_name, side_tables, write_responses
+from irtkit.memory import LESS_MEMORY
+from irtkit.printed import printable
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects import audit, shuffle_control
 from irtkit.trials import check_repeats
@@ -56,6 +60,9 @@ if TYPE_CHECKING:
 _LISTED = 10  # suspect items that the demo prints: half a screen of 24 lines
 _PATH = click.Path(path_type=Path)
 _MOST_LINES = 1000  # of the log, held until all input is known to be good
+_LONGEST = 24 * 80  # characters of a message: a screen
+_OF_INPUT = (ValueError, TypeError, OSError, ImportError, EOFError, MemoryError)
+"""Errors that are about what was given, in one line; all others are irtkit's own, and traceable."""
 _COUNT = click.IntRange(min=0)
 
 
@@ -63,14 +70,12 @@ def main() -> None:
     """Run the command line.
 
     Exit codes: 0, 1 (``audit --fail-on`` found what it was told to, ``impact --max`` was passed, or
-    a ``gate`` failed), 2 (bad input), 130 (interrupted).
+    a ``gate`` failed), 2 (bad input), 130 (interrupted), 143 (terminated).
     """
-    with warnings.catch_warnings(), _telling():
+    with warnings.catch_warnings(), _telling(), _terminable():
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _show_warning  # type: ignore[assignment]  # fewer names, same use
-        for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(errors="replace")  # a terminal that cannot show θ shows ?
+        _show_what_can_be()
         try:
             code = _run()
         except click.exceptions.Exit as request:
@@ -80,15 +85,16 @@ def main() -> None:
         except BrokenPipeError:  # the reader of our output has left; the files are written
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except (click.Abort, KeyboardInterrupt):
-            click.echo("irtkit: interrupted", err=True)
-            sys.exit(130)
+            _stop("interrupted", 130)
+        except _TerminatedError:
+            _stop("terminated", 143)
         except click.ClickException as error:
             message = error.format_message()
             expanded = "unexpected extra argument" in message  # the shell made many of a pattern
             advice = "; quote a pattern, as in 'runs/*.eval', or put paths together by irtkit merge"
             _fail(message + advice * expanded)
-        except (ValueError, TypeError, OSError, ImportError, EOFError) as error:
-            _fail(str(error))
+        except _OF_INPUT as error:
+            _fail(_reason(error))
         else:
             sys.exit(code)
 
@@ -109,6 +115,31 @@ def _telling() -> Iterator[None]:
         logger.setLevel(level)
 
 
+def _show_what_can_be() -> None:
+    """Let a terminal that cannot show θ show ?."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+class _TerminatedError(BaseException):
+    """A request to end: what was begun is to be tidied up."""
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Take SIGTERM for an exception, so that no half of a file stays."""
+
+    def end(*_: Any) -> NoReturn:
+        raise _TerminatedError
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
+
+
 def _run() -> int | None:
     """Run a command; what it answers is the exit code."""
     try:
@@ -118,13 +149,32 @@ def _run() -> int | None:
     return code
 
 
+def _reason(error: Exception) -> str:
+    """What an error says; of memory that ran out, also what needs less."""
+    told = str(error)
+    if not isinstance(error, MemoryError) or LESS_MEMORY in told:
+        return told
+    return f"{told or 'there is not enough memory'}; {LESS_MEMORY}"
+
+
+def _stop(how: str, code: int) -> NoReturn:
+    click.echo(f"irtkit: {how}", err=True)
+    sys.exit(code)
+
+
 def _fail(message: str) -> NoReturn:
-    click.echo(f"irtkit: error: {as_typed(' '.join(message.split()))}", err=True)
+    click.echo(f"irtkit: error: {_told(message)}", err=True)
     sys.exit(2)
 
 
 def _show_warning(message: Warning | str, *_: Any) -> None:
-    click.echo(f"irtkit: warning: {as_typed(str(message))}", err=True)
+    click.echo(f"irtkit: warning: {_told(str(message))}", err=True)
+
+
+def _told(message: str) -> str:
+    """A message as one line that steers no terminal, and is no longer than a screen."""
+    line = printable(" ".join(as_typed(message).split()))
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
@@ -163,9 +213,9 @@ cli.add_command(select_command)
 def fit_command(*, out: Path | None, no_standard_errors: bool, **options: Any) -> None:
     """Fit a model: difficulty and discrimination of items, ability of respondents."""
     responses = read(options)
-    prepare(out)
-    result = fitted(responses, options, standard_errors=not no_standard_errors)
-    written = write_fit(result, out, source=str(options["responses"]))
+    with prepared(out):
+        result = fitted(responses, options, standard_errors=not no_standard_errors)
+        written = write_fit(result, out, source=str(options["responses"]))
     click.echo(f"{result}{written}")
 
 
@@ -179,10 +229,10 @@ def fit_command(*, out: Path | None, no_standard_errors: bool, **options: Any) -
 def compare_command(*, out: Path | None, folds: int, **options: Any) -> None:
     """Set average error beside IRT difficulty and say whether they order the items alike."""
     responses = read(options)
-    prepare(out)
-    result = fitted(responses, options, standard_errors=False)
-    comparison = compare_difficulties(result, folds=folds, seed=options["seed"])
-    written = write_comparison(comparison, out)
+    with prepared(out):
+        result = fitted(responses, options, standard_errors=False)
+        comparison = compare_difficulties(result, folds=folds, seed=options["seed"])
+        written = write_comparison(comparison, out)
     click.echo(f"{comparison}{written}")
 
 
@@ -309,12 +359,12 @@ def merge_command(*, paths: tuple[Path, ...], out: Path, wide: bool, **options: 
 def demo_command(*, model: Any, out: Path) -> None:
     """Fit the carried example: 130 classifiers on 1,797 handwritten digits."""
     crowd = load_digits_crowd()
-    prepare(out)
-    with warnings.catch_warnings(action="ignore"):  # the summary says what it warns of
-        result = fit(crowd.responses, model)
-    comparison = compare_difficulties(result, folds=2)
-    written = write_fit(result, out, source="irtkit.datasets.load_digits_crowd()")
-    written += write_comparison(comparison, out)
+    with prepared(out):
+        with silently():  # the summary says what it warns of
+            result = fit(crowd.responses, model)
+        comparison = compare_difficulties(result, folds=2)
+        written = write_fit(result, out, source="irtkit.datasets.load_digits_crowd()")
+        written += write_comparison(comparison, out)
     click.echo(f"{result}\n")
     found = audit(result, predictions=crowd.predictions)
     Console().print(found.shown(_LISTED, all_sentences=False))

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from irtkit.calibration.calibrated import RESULT_FILE
-from irtkit.files import replacing_text
+from irtkit.files import folder_for, replacing_text, together
 from irtkit.io import write_table
 from irtkit.printed import WIDTH, in_lines
 from irtkit.signs import called_negative
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     import pandas as pd
@@ -32,15 +34,26 @@ _OUTCOMES = (
 _VERSIONS_OF = ("irtkit", "numpy", "scipy", "jax", "pandas")
 
 
-def prepare(out: Path | None) -> None:
-    """Make the output folder before the long work, so that a bad one is known at once."""
-    if out is not None:
-        if out.exists() and not out.is_dir():
-            raise NotADirectoryError(f"--out {out}: exists and is not a folder")
-        out.mkdir(parents=True, exist_ok=True)
-        for name in (*_FIT_FILES, *_COMPARISON_FILES, _HELD_OUT, _SYSTEMS):
-            if (out / name).is_dir():
-                raise IsADirectoryError(f"--out {out}: {name} in it is a folder")
+@contextmanager
+def prepared(out: Path | None) -> Iterator[None]:
+    """Make the output folder before the long work, so that a bad one is known at once.
+
+    If the work fails, a folder that was made is gone again. Files appear when it is done, all or
+    none.
+    """
+    if out is None:
+        yield
+        return
+    if out.exists() and not out.is_dir():
+        raise NotADirectoryError(f"--out {out}: exists and is not a folder")
+    for name in (*_FIT_FILES, *_COMPARISON_FILES, _HELD_OUT, _SYSTEMS):
+        if (out / name).is_dir():
+            raise IsADirectoryError(f"--out {out}: {name} in it is a folder")
+    with folder_for(out):
+        if not os.access(out, os.W_OK | os.X_OK):
+            raise PermissionError(f"--out {out}: files cannot be written there")
+        with together(out):
+            yield
 
 
 def write_fit(result: FitResult, out: Path | None, *, source: str) -> str:
@@ -113,6 +126,8 @@ def write_comparison(comparison: DifficultyComparison, out: Path | None) -> str:
         if more is not None:
             write_table(more, out / name)
             written.append(name)
+        else:  # that of an earlier comparison
+            (out / name).unlink(missing_ok=True)
     return _told(written, out)
 
 

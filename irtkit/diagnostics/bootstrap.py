@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irtkit.calibration import FitResult, fit
+from irtkit.calibration.fitting import silently
 from irtkit.calibration.item_prior import ItemPrior, LogNormal
 from irtkit.calibration.priors import Beta, Normal, WeakPrior
 from irtkit.checks import check_seed, check_whole
@@ -75,7 +75,7 @@ def fitted_alike(result: FitResult, responses: ResponseMatrix) -> FitResult:
     """Fit other responses by EM with the model, prior and quadrature of a result."""
     given, prior = result.settings.quadrature, _prior_of(result)
     grid: Any = given if isinstance(given, str) else (int(given[0]), given[1])
-    with warnings.catch_warnings(action="ignore"):
+    with silently():
         return fit(
             responses, result.model, prior=prior, quadrature=grid, standard_errors=False, tol=1e-5
         )

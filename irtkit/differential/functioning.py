@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from irtkit.calibration import FitResult, fit
+from irtkit.calibration.fitting import silently
 from irtkit.checks import check_number, check_one_of, first_names
 from irtkit.differential.groups import TwoGroups, two_groups
 from irtkit.io.reading import as_responses
@@ -188,7 +189,7 @@ def differential_functioning(
         tests = _MantelHaenszel(patterns, chosen.focal)
     else:
         if result is None:
-            with warnings.catch_warnings(action="ignore", category=UserWarning):
+            with silently():
                 result = fit(matrix, standard_errors=False)
         tests = _LikelihoodRatio(patterns, chosen, result)
     decided = _purified(tests, known, effect, fdr)

@@ -16,7 +16,9 @@ import contextlib
 import csv
 import gzip
 import itertools
+import lzma
 import re
+import zipfile
 import zlib
 from typing import TYPE_CHECKING, Any
 
@@ -38,13 +40,15 @@ _RUN = re.compile(r"'*(?![-+][0-9.]+([eE][-+]?[0-9]+)?\Z)[=+\-@\t\r]")
 @contextlib.contextmanager
 def naming(file: Path, option: str = "") -> Iterator[None]:
     """Begin every message about the content with the option, if there is one, and the file."""
-    name = f"{option} {file.name}".lstrip()
+    name = f"{option} {file.name or file}".lstrip()
     try:
         yield
     except UnicodeDecodeError as error:
         raise ValueError(f"{name}: {_not_utf8(file)}") from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{name}: the gzip data are damaged: {error}") from error
+    except (zipfile.BadZipFile, lzma.LZMAError) as error:
+        raise ValueError(f"{name}: the compressed data are damaged: {error}") from error
     except (ValueError, csv.Error) as error:
         if str(error).startswith(f"{name}: "):
             raise

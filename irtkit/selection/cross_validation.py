@@ -7,12 +7,12 @@ answers, so a fold leaves out whole families.
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irtkit.calibration import fit
+from irtkit.calibration.fitting import silently
 from irtkit.calibration.priors import WeakPrior
 from irtkit.responses import ResponseMatrix
 from irtkit.suspects.expected import dense_responses
@@ -71,7 +71,7 @@ def rows_of(
 
 def _refitted(result: FitResult, rows: Places) -> FitResult:
     settings, responses = result.settings, dense_responses(result, "cross-validation")
-    with warnings.catch_warnings(action="ignore", category=UserWarning):
+    with silently():
         return fit(
             rows_of(responses, rows),
             result.model,

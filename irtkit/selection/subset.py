@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -268,10 +267,9 @@ def _check_enough(k: int, there: int, what: str) -> None:
 
 def _not_suspect(result: FitResult) -> NDArray[np.bool_]:
     """Which items `flag_items` does not list, (n_items,)."""
-    with warnings.catch_warnings(action="ignore", category=UserWarning):
-        table, _ = flagged(
-            result, fdr=0.05, extreme_difficulty=6.0, chance=None, groups=None, predictions=None
-        )
+    table, _ = flagged(
+        result, fdr=0.05, extreme_difficulty=6.0, chance=None, groups=None, predictions=None
+    )
     suspect = set(table.index)
     return np.array([label not in suspect for label in result.item_labels])
 

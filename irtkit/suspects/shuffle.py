@@ -6,7 +6,6 @@ item is and takes away all that respondents have in common.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration import fit
-from irtkit.calibration.fitting import check_data
+from irtkit.calibration.fitting import check_data, silently
 from irtkit.checks import check_seed, check_unique
 from irtkit.io.reading import as_responses
 from irtkit.irf import model_name
@@ -23,7 +22,7 @@ from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix, refuse_sparse
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects.expected import item_blocks
-from irtkit.suspects.flags import check_thresholds, flag_items, negatives
+from irtkit.suspects.flags import check_thresholds, flagged, negatives
 from irtkit.suspects.power import Power, power_of
 
 if TYPE_CHECKING:
@@ -187,13 +186,12 @@ def shuffle_control(
     n = real.n_respondents
     chosen = np.sort(np.random.default_rng(0).permutation(n)[:_MOST_RESPONDENTS])
     rows, names = [], [_DATA, *(f"shuffled, seed {seed}" for seed in seeds)]
-    with progress_line("shuffling", shown=progress) as report, warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # noise is expected to warn
+    with progress_line("shuffling", shown=progress) as report, silently():
         fitted = fit(real, model, progress=False)
         for step, seed in enumerate([None, *seeds]):
             matrix = real if seed is None else shuffled(real, seed)
             result = fitted if seed is None else fit(matrix, model, progress=False)
-            flags = flag_items(result, **thresholds)
+            flags, _ = flagged(result, groups=None, predictions=None, **thresholds)
             negative = int(negatives(flags).sum())
             signs = None if seed is None else np.random.default_rng(seed)
             dimension = _leading_share(_standardised(matrix, chosen))

@@ -1,0 +1,492 @@
+"""Generated input of every awkward shape, content, type and label.
+
+Each ends in the right answer or in one refusal in irtkit's own words, and no other library's
+warning comes through. IRTKIT_TRIALS=20 draws twenty times as many cases, and new ones.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import tempfile
+import warnings
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from scipy.sparse import coo_array, csr_array
+
+import irtkit
+from irtkit import ResponseMatrix
+from irtkit.checks import short
+from irtkit.io import read_table, write_responses, write_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TIMES = int(os.environ.get("IRTKIT_TRIALS", "1"))
+
+
+def trials(n: int) -> Callable[..., Any]:
+    """So many cases, the same ones each time unless more are asked for."""
+    return settings(
+        max_examples=n * TIMES,
+        derandomize=TIMES == 1,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+RIGHT = [1, True, 1.0, "1", "true", "TRUE", " 1 ", "1.0", np.int8(1), np.float32(1), np.bool_(1),
+         Decimal(1), Fraction(1)]  # fmt: skip
+WRONG = [0, False, 0.0, -0.0, "0", "false", "0.0", np.uint8(0), np.float16(0), Decimal(0)]
+MISSING = [None, math.nan, "", " ", "NA", "n/a", "NaN", "null", pd.NA, pd.NaT, np.float64("nan")]
+INVALID = [2, -3, 0.5, math.inf, -math.inf, 1e308, 10**400, "x", "correct", "\x1b[2J", "\ud800",
+           "y" * 100_000, 1j, date(2026, 1, 1), datetime(2026, 1, 1, tzinfo=UTC), pd.Timestamp(0),
+           np.timedelta64(1, "s"), np.complex64(2j), object, print, Ellipsis]  # fmt: skip
+CODES = [(RIGHT, 1), (WRONG, 0), (MISSING, -1)]
+LABELS = ["a", "b", "007", "1e5", "NA", "=1+1", "-x", "\x1b[31m", "ß", "日本", "a,b", '"', "x\ny",
+          "'", "a\tb", "z" * 300, "true", "1.0", " lead", "trail ", "item-1", "\u200b", "🤖"]  # fmt: skip
+BAD_LABELS = ["", " ", None, math.nan, pd.NaT]
+OWN_WORDS = re.compile(
+    r"respondent|item|values|successes|trials|frame|response|column|label|threshold|synthetic|"
+    r"table|quadrature|prior|model|method|tol|max_iterations|seed|"
+    r"right|fixed|standard_errors|trial_correlation",
+)
+"""What messages of irtkit speak of, and those of other libraries do not."""
+
+
+def answer_or_refusal(call: Callable[[], Any]) -> Any:
+    """What a call returns, or the ValueError or TypeError it raises; nothing else gets through."""
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        try:
+            found = call()
+        except (ValueError, TypeError) as error:
+            found = error
+            said = str(error)
+            assert OWN_WORDS.search(said), said
+            assert len(said) < 3000
+    assert {one.category for one in caught} <= {UserWarning}, [str(one) for one in caught]
+    return found
+
+
+@st.composite
+def cells(draw: Any, *, invalid: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """A table of objects, and what each should be: 1, 0, −1, or −2 for a refusal."""
+    n, m = draw(st.integers(1, 6)), draw(st.integers(1, 5))
+    kinds = [st.sampled_from([(one, code) for one in ones]) for ones, code in CODES]
+    bad = st.sampled_from([(one, -2) for one in INVALID])
+    usual = draw(st.sampled_from([kinds[:1], kinds[1:2], kinds[:2], kinds, kinds[2:]]))
+    drawn = [draw(st.one_of(usual)) for _ in range(n * m)]
+    if invalid and draw(st.booleans()):
+        drawn[draw(st.integers(0, n * m - 1))] = draw(bad)
+    table = np.empty(n * m, object)
+    for k, (value, _) in enumerate(drawn):
+        table[k] = value
+    return table.reshape(n, m), np.array([code for _, code in drawn]).reshape(n, m)
+
+
+def labels_of(n: int) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(LABELS), min_size=n, max_size=n, unique=True)
+
+
+def holds(found: Any, codes: np.ndarray) -> None:
+    """A matrix holds the codes, or was refused since it could not."""
+    if (codes == -2).any() or (codes == -1).all():
+        assert isinstance(found, ValueError), found
+    else:
+        assert isinstance(found, ResponseMatrix), found
+        assert (found.values == codes).all()
+
+
+@trials(700)
+@given(cells(), st.data())
+def test_an_array_of_anything_is_read_right_or_refused_at_its_first_cell(
+    drawn: tuple[np.ndarray, np.ndarray], data: Any
+) -> None:
+    table, codes = drawn
+    rows, columns = (data.draw(labels_of(n)) for n in table.shape)
+    given: Any = table.tolist() if data.draw(st.booleans()) else table
+    found = answer_or_refusal(lambda: ResponseMatrix(given, rows, columns))
+    holds(found, codes)
+    if (codes == -2).any() and given is table:  # NumPy makes one type of a list
+        row, column = np.argwhere(codes == -2)[0]
+        assert short(rows[row]) in str(found)
+        assert short(columns[column]) in str(found)
+
+
+TYPES = ["i1", "u1", "i4", ">i4", "u8", "f2", "f4", ">f8", "f8", "g", "?", "O", "U5", "S5", "c16",
+         "M8[s]", "m8[s]", "V4"]  # fmt: skip
+
+
+@trials(500)
+@given(st.data())
+def test_an_array_of_any_type_and_layout_is_read_right_or_refused(data: Any) -> None:
+    kind = data.draw(st.sampled_from(TYPES))
+    shape = data.draw(st.lists(st.integers(0, 5), min_size=0, max_size=3).map(tuple))
+    if data.draw(st.integers(0, 2)):
+        shape = (data.draw(st.integers(1, 6)), data.draw(st.integers(1, 5)))
+    n = math.prod(shape)
+    codes = np.array(data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)), int)
+    table = codes.reshape(shape).astype(kind)
+    codes = codes.reshape(shape)
+    layout = data.draw(st.sampled_from(["C", "F", "strided", "reversed", "masked", "read-only"]))
+    given: Any = table
+    if table.ndim == 2 and table.size and layout == "strided":
+        given = np.repeat(np.repeat(table, 2, axis=0), 3, axis=1)[::2, ::3]
+    elif table.ndim == 2 and layout == "reversed":
+        given, codes = table[::-1, ::-1], codes[::-1, ::-1]
+    elif table.ndim == 2 and layout == "masked" and table.dtype.kind in "biufO":
+        hidden = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), bool)
+        given = np.ma.array(table, mask=hidden.reshape(shape))
+        codes = np.where(hidden.reshape(shape), -1, codes)
+    elif layout == "F":
+        given = np.asfortranarray(table)
+    before = table.copy()
+    found = answer_or_refusal(lambda: ResponseMatrix(given))
+    if table.dtype.kind == "V":
+        assert isinstance(found, ValueError | TypeError)
+        return
+    assert (table == before).all()
+    if table.ndim != 2 or not table.size or (codes == -1).all() or table.dtype.kind in "cMm":
+        assert isinstance(found, ValueError | TypeError), found
+    else:
+        assert isinstance(found, ResponseMatrix), found
+        assert (found.values == codes).all()
+
+
+ODD_LABELS: list[Callable[[int], Any]] = [
+    lambda n: {f"l{k}" for k in range(n)},
+    lambda n: frozenset(f"l{k}" for k in range(n)),
+    lambda n: "abcdefgh"[:n],
+    lambda n: b"abcdefgh"[:n],
+    lambda n: n,
+    lambda n: ["same"] * (n + 1),
+    lambda n: [f"l{k}" for k in range(n + 1)],
+    lambda n: [[k] for k in range(n)],
+    lambda n: ["q" * 170_000] * 2 + [f"l{k}" for k in range(n - 2)],
+    lambda n: [1, "1", 1.0, *range(5, n + 2)][:n],
+    lambda n: pd.Index(range(n)),
+    lambda n: pd.Series([f"l{k}" for k in range(n)]),
+    lambda n: (f"l{k}" for k in range(n)),
+    lambda n: np.arange(n) / 2,
+    lambda n: pd.date_range("2026-01-01", periods=n),
+    lambda n: pd.Categorical([f"l{k}" for k in range(n)]),
+    lambda n: dict.fromkeys(f"l{k}" for k in range(n)),
+]
+
+
+@trials(250)
+@given(
+    st.sampled_from(ODD_LABELS),
+    st.integers(1, 6),
+    st.sampled_from(["respondents", "items"]),
+    st.sampled_from([None, *BAD_LABELS]),
+)
+def test_labels_of_any_kind_are_kept_in_order_as_text_or_refused(
+    make: Callable[[int], Any], n: int, argument: str, bad: Any
+) -> None:
+    labels = make(n)
+    if isinstance(labels, list) and bad != "" and len(labels) == n:
+        labels[-1] = bad
+    table = np.ones((n, n), int)
+    found = answer_or_refusal(lambda: ResponseMatrix(table, **{argument: labels}))
+    if isinstance(labels, set | frozenset | str | bytes | int):
+        assert isinstance(found, TypeError)
+        assert argument in str(found)
+    elif isinstance(found, ResponseMatrix):
+        kept = getattr(found, argument)
+        assert len(set(kept)) == n
+        expected = make(n)
+        if not isinstance(labels, list):
+            assert list(kept) == [*map(str, expected)]
+    else:
+        assert argument[:-1] in str(found)
+
+
+@trials(350)
+@given(cells(), st.data())
+def test_frames_of_any_library_and_files_read_as_arrays_do(
+    drawn: tuple[np.ndarray, np.ndarray], data: Any
+) -> None:
+    table, codes = drawn
+    rows = data.draw(labels_of(table.shape[0]))
+    columns = data.draw(labels_of(table.shape[1]))
+    frame = pd.DataFrame(table, index=pd.Index(rows, name="model"), columns=columns)
+    form = data.draw(st.sampled_from(["wide", "long", "records", "dict", "read", "fit"]))
+    if form == "wide":
+        found = answer_or_refusal(lambda: ResponseMatrix.from_frame(frame))
+    elif form == "long":
+        long = frame.reset_index().melt("model", var_name="item", value_name="response")
+        found = answer_or_refusal(lambda: ResponseMatrix.from_long(long))
+        if isinstance(found, ResponseMatrix):
+            assert sorted(found.respondents) == sorted(rows)
+            kept = found.to_frame().loc[rows, columns].fillna(-1).to_numpy(int)
+            assert (kept == codes).all()
+            return
+    elif form == "records":
+        found = answer_or_refusal(
+            lambda: irtkit.read_responses(frame.reset_index().to_dict("records"))
+        )
+    elif form == "dict":
+        found = answer_or_refusal(
+            lambda: irtkit.read_responses({"model": rows, **{c: frame[c].tolist() for c in frame}})
+        )
+    elif form == "read":
+        found = answer_or_refusal(lambda: irtkit.read_responses(frame))
+    else:
+        found = answer_or_refusal(lambda: irtkit.fit(frame, "1PL", standard_errors=False))
+        if not isinstance(found, Exception):
+            found = found.responses
+    holds(found, codes)
+
+
+@trials(200)
+@given(st.data())
+def test_tables_of_arrow_and_polars_read_as_arrays_do(data: Any) -> None:
+    polars = pytest.importorskip("polars")
+    n, m = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 4))
+    codes = np.array(
+        data.draw(st.lists(st.integers(-1, 1), min_size=n * m, max_size=n * m))
+    ).reshape(n, m)
+    kind = data.draw(
+        st.sampled_from(
+            [
+                pa.int8(),
+                pa.float32(),
+                pa.bool_(),
+                pa.string(),
+                pa.dictionary(pa.int32(), pa.string()),
+            ]
+        )  # noqa: E501
+    )
+    plain: Any = {"bool": bool, "string": str, "float": float}.get(str(kind), int)
+    if pa.types.is_dictionary(kind):
+        plain = str
+    columns = [
+        pa.array([None if one < 0 else plain(int(one)) for one in column], kind)
+        for column in codes.T
+    ]
+    names = data.draw(labels_of(m))
+    if m > 1 and data.draw(st.integers(0, 5)) == 0:
+        names[1] = names[0]
+    rows = [f"system {k}" for k in range(n)]
+    table = pa.table([pa.array(rows), *columns], names=["model", *names])
+    found = answer_or_refusal(lambda: ResponseMatrix.from_frame(table))
+    if len(set(names)) < m:
+        assert isinstance(found, ValueError)
+        return
+    holds(found, codes)
+    if isinstance(found, ResponseMatrix):
+        other = answer_or_refusal(lambda: irtkit.read_responses(polars.from_arrow(table)))
+        assert other == found
+
+
+COUNTS = [0, 1, 2, 3, 5, 255, 256, 65536, 2**31 - 1, 2**31, 2**63, -1, 0.5, math.nan, math.inf,
+          None, True, "3", 1j]  # fmt: skip
+
+
+def is_count(value: Any) -> bool:
+    whole = isinstance(value, int | float) and value >= 0 and value <= 2**31 - 1
+    return whole and float(value).is_integer()
+
+
+@trials(500)
+@given(st.data())
+def test_counts_are_kept_or_refused(data: Any) -> None:
+    n, m = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4))
+    usual = st.sampled_from(COUNTS[:9])
+    tried: Any = [data.draw(usual) for _ in range(n * m)]
+    right: Any = [data.draw(st.integers(0, one)) for one in tried]
+    if data.draw(st.booleans()):
+        other = tried if data.draw(st.booleans()) else right
+        other[data.draw(st.integers(0, n * m - 1))] = data.draw(st.sampled_from(COUNTS))
+    tables = [np.array(one, object).reshape(n, m) for one in (right, tried)]
+    wanted = [table.copy() for table in tables]
+    if data.draw(st.booleans()) and all(is_count(one) for one in (*right, *tried)):
+        hidden = np.array(data.draw(st.lists(st.booleans(), min_size=n * m, max_size=n * m)), bool)
+        hidden = hidden.reshape(n, m)
+        k = data.draw(st.integers(0, 1))
+        tables[k] = np.ma.array(tables[k].astype(np.int64), mask=hidden)
+        for table in wanted:
+            table[hidden] = 0
+    found = answer_or_refusal(lambda: ResponseMatrix.from_counts(*tables))
+    flat = list(zip(wanted[0].flat, wanted[1].flat, strict=True))
+    missing = [one is None or one != one for _, one in flat]  # noqa: PLR0124 - NaN
+    good = all(
+        gone or (is_count(a) and is_count(b) and a <= b) or (b == 0 and (a is None or a != a))  # noqa: PLR0124
+        for gone, (a, b) in zip(missing, flat, strict=True)
+    )
+    if good and any(not gone and b > 0 for gone, (_, b) in zip(missing, flat, strict=True)):
+        assert isinstance(found, ResponseMatrix), found
+        assert found.trials.ravel().tolist() == [
+            0 if gone else b for gone, (_, b) in zip(missing, flat, strict=True)
+        ]
+        observed = found.observed
+        sparse = answer_or_refusal(lambda: ResponseMatrix.from_observed(*observed))
+        assert sparse == found
+    elif isinstance(found, ResponseMatrix):  # a missing cell may have any successes
+        assert any(missing)
+
+
+@trials(100)
+@given(st.data())
+def test_sparse_arrays_are_kept_or_refused(data: Any) -> None:
+    n, m = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4))
+    numbers = st.lists(st.sampled_from([0, 0, 1, 2, 7, -1, 0.5]), min_size=n * m, max_size=n * m)
+    right, tried = (np.array(data.draw(numbers)).reshape(n, m) for _ in range(2))
+    make = data.draw(st.sampled_from([csr_array, coo_array, np.array]))
+    found = answer_or_refusal(lambda: ResponseMatrix.from_observed(make(right), make(tried)))
+    good = all(is_count(float(one)) for one in (*right.flat, *tried.flat))
+    if make is np.array:
+        assert isinstance(found, TypeError)
+    elif good and (right <= tried).all() and tried.any():
+        assert (found.observed.trials.toarray() == tried).all()
+    else:
+        assert isinstance(found, ValueError | TypeError), found
+
+
+ARGUMENTS: dict[str, list[Any]] = {
+    "model": ["2PL", "4PL", None, 2, "x" * 10**5],
+    "method": ["em", "mcmc", 1, None, ["em"]],
+    "prior": ["weak", "strong", 1.0, [], "y" * 10**5],
+    "seed": [0, True, -1, 1.0, "a", None, 2**70, np.int64(3), math.nan],
+    "quadrature": ["adaptive", (3, 1e300), (2, 6.0), (61, 6), (61, math.nan), (True, 6), 5, None,
+                   (10**12, 6), (61, 1e-300), [21, 4.0], (61, "6")],
+    "standard_errors": [True, False, 1, None, "yes"],
+    "synthetic": ["separate", "ordinary", "none", 0, None],
+    "tol": [1e-7, 0, -1, math.nan, math.inf, "a", True, None],
+    "max_iterations": [5, 0, 1.5, True, 10**30, None],
+    "trial_correlation": [None, 0, 1, 2, -0.1, "a", math.nan],
+    "threshold": [None, 0.5, "a", math.nan, math.inf, True],
+    "right": [None, [], {}, 1, "1"],
+}  # fmt: skip
+
+
+@trials(250)
+@given(st.data())
+def test_arguments_of_a_fit_are_taken_or_refused_by_name(data: Any) -> None:
+    name = data.draw(st.sampled_from(sorted(ARGUMENTS)))
+    value = data.draw(st.sampled_from(ARGUMENTS[name]))
+    table = [[1, 0, 1], [0, 1, 1], [1, 1, 0], [0, 0, 1]]
+    how = {"max_iterations": 20, "standard_errors": False, name: value}
+    found = answer_or_refusal(lambda: irtkit.fit(table, **how))
+    if isinstance(found, Exception):
+        assert name in str(found)
+        assert len(str(found)) < 600
+    else:
+        assert np.isfinite(found.ability).all()
+
+
+@st.composite
+def matrices(draw: Any) -> ResponseMatrix:
+    """Small matrices with labels of all kinds, missing cells, empty rows and repeated trials."""
+    n, m = draw(st.integers(1, 7)), draw(st.integers(1, 5))
+    generator = np.random.default_rng(draw(st.integers(0, 2**32)))
+    share = draw(st.sampled_from([0.0, 0.02, 0.5, 0.9, 1.0]))
+    values = (generator.random((n, m)) < share).astype(np.int8)
+    values[generator.random((n, m)) < draw(st.sampled_from([0, 0, 0.3, 0.8]))] = -1
+    assume((values >= 0).any())
+    rows, columns = draw(labels_of(n)), draw(labels_of(m))
+    kind = draw(st.sampled_from(["dense", "dense", "sparse", "repeated", "synthetic"]))
+    if kind == "repeated":
+        trials = np.where(values < 0, 0, generator.integers(1, 5, values.shape))
+        successes = generator.binomial(trials, share)
+        return ResponseMatrix.from_counts(successes, trials, rows, columns)
+    matrix = ResponseMatrix(values, rows, columns)
+    if kind == "sparse":
+        return matrix.to_sparse()
+    if kind == "synthetic":
+        return irtkit.add_synthetic(matrix, ("always-right", "always-wrong"))
+    return matrix
+
+
+def honest(result: Any, matrix: ResponseMatrix) -> None:
+    """Numbers are finite where something is known, and counts are those of the responses."""
+    items, respondents = result.items, result.respondents
+    right, tried = (table.toarray()[~matrix.synthetic] for table in matrix.observed)
+    right, tried = right.astype(int), tried.astype(int)
+    assert list(items.index) == list(matrix.items)
+    assert list(respondents.index) == list(matrix.respondents)
+    assert (items["n_responses"] == tried.sum(axis=0)).all()
+    answered = tried.sum(axis=0) > 0
+    share = (right.sum(axis=0) / np.maximum(tried.sum(axis=0), 1))[answered]
+    np.testing.assert_allclose(items["average_error"][answered], 1 - share, atol=1e-12)
+    assert items["average_error"][~answered].isna().all()
+    assert ((items["status"] == "no responses") == ~answered).all()
+    assert np.isfinite(respondents[["ability", "ability_se"]]).all().all()
+    assert np.isfinite(result.log_likelihood)
+    assert result.log_likelihood <= 0
+    known = items[answered]
+    assert np.isfinite(known[["discrimination", "intercept"]]).all().all()
+    assert known["guessing"].between(0, 1).all()
+    assert not np.isinf(known[["difficulty_se", "discrimination_se"]].to_numpy()).any()
+    assert known["p_negative"].between(0, 1).all()
+    usual = known["status"].isin(["ok", "flat"])
+    if result.settings.standard_errors and known["intercept_se"][usual].isna().any():
+        assert any("standard error" in text or "no finite" in text for text in result.warnings)
+
+
+@trials(220)
+@given(matrices(), st.data())
+def test_the_whole_chain_answers_with_finite_numbers_or_refuses(
+    matrix: ResponseMatrix, data: Any
+) -> None:
+    model = data.draw(st.sampled_from(["2PL", "2PL", "1PL", "Rasch", "3PL"]))
+    prior = data.draw(st.sampled_from(["weak", "weak", None, "empirical"]))
+    result = answer_or_refusal(lambda: irtkit.fit(matrix, model, prior=prior))
+    if isinstance(result, Exception):
+        assert prior == "empirical" or "real respondent" in str(result), result
+        return
+    honest(result, matrix)
+    told = str(result)
+    assert all(one.isprintable() or one == "\n" for one in told)
+    flags = answer_or_refusal(lambda: irtkit.flag_items(result))
+    if not isinstance(flags, Exception):
+        assert set(flags.index) <= set(matrix.items)
+    compared = answer_or_refusal(lambda: irtkit.compare_difficulties(result, folds=0))
+    if not isinstance(compared, Exception):
+        assert list(compared.table.index) == list(matrix.items)
+    board = answer_or_refusal(result.leaderboard)
+    if not isinstance(board, Exception):
+        assert (board["rank_low"] <= board["rank"]).all()
+        assert (board["rank"] <= board["rank_high"]).all()
+        assert np.isfinite(board["ability"]).all()
+    scores = answer_or_refusal(lambda: irtkit.score(matrix, result))
+    if not isinstance(scores, Exception):
+        assert np.isfinite(scores["ability"]).all()
+    with tempfile.TemporaryDirectory() as folder:
+        of_files(result, matrix, Path(folder))
+
+
+def of_files(result: Any, matrix: ResponseMatrix, folder: Path) -> None:
+    """What is written reads back equal, and nothing else is left in the folder."""
+    result.save(folder / "result.npz")
+    loaded = irtkit.load(folder / "result.npz")
+    pd.testing.assert_frame_equal(loaded.items, result.items, check_exact=True)
+    pd.testing.assert_frame_equal(loaded.respondents, result.respondents, check_exact=True)
+    assert loaded.responses == matrix
+    assert str(loaded) == str(result)
+    names = ["items.csv", "items.tsv", "items.json", "items.parquet", "items.csv.gz"]
+    for name in names:
+        write_table(result.items, folder / name)
+        back = read_table(folder / name)
+        pd.testing.assert_frame_equal(back, result.items, check_dtype=False)
+    exported = answer_or_refusal(lambda: write_responses(matrix, folder / "responses.csv"))
+    if exported is None:
+        read = answer_or_refusal(lambda: irtkit.read_responses(folder / "responses.csv"))
+        if isinstance(read, ResponseMatrix):
+            assert read.n_missing <= matrix.n_missing
+            there = set(read.respondents)
+            assert there <= set(matrix.respondents)
+    assert not [one for one in folder.iterdir() if one.name.startswith(".")]
