@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from irtkit.calibration.expected import expecting, of_some
 from irtkit.calibration.calibrated import calibrated_items, fixed_parameters, with_fixed
 from irtkit.calibration.item_prior import ItemPrior
 from irtkit.calibration.priors import WeakPrior
@@ -69,6 +70,9 @@ def fit(
     synthetic: Literal["separate", "ordinary"] = "separate",
     trial_correlation: float | None = None,
     fixed: object = None,
+    batch_items: int | None = None,
+    item_prior_mean: object = None,
+    item_prior_sd: float | None = None,
     tol: float | None = None,
     max_iterations: int = 1000,
     progress: bool | None = None,
@@ -144,6 +148,26 @@ def fit(
         the fixed ones as known, and are within a few per cent of second derivatives, up to a tenth
         too small beside two fixed items alone. For method="em", and not with prior="empirical" or
         a mesh.
+    batch_items
+        Fit consecutive blocks of so many items apart, as where a program cannot take them all
+        (the last one has what is left); for method="em" without fixed items or a mesh. The
+        respondents carry the scale: items of different batches are comparable as far as the same
+        respondents answered them, or respondents drawn alike. ``result.batches`` has the mean and
+        SD of their abilities in each; abilities, standard errors of abilities and log-likelihood
+        are those of all responses together under the items so found.
+    item_prior_mean
+        Difficulties expected of items before they are answered, so that they need fewer answers: a
+        Series (or mapping) by item label, in logits (difficulty × discrimination, as that of
+        Rasch), with ``item_prior_sd`` for how far off they may be; or a table with the columns
+        mean and sd, as :meth:`irtkit.prediction.DifficultyPredictor.prior_mean` makes it. In place
+        of the weak prior's d − m·a ~ N(0, 3²), the intercept of such an item has
+        d − m·a ~ N(−β, sd²), with β its mean less the average of all means: the location m stays
+        free, and differences of means alone count. Beside ``fixed`` items it is d ~ N(−mean, sd²),
+        on their scale. Items without a mean (no label, or NaN) keep the weak prior. For
+        method="em" with the weak prior.
+    item_prior_sd
+        SD of difficulties around ``item_prior_mean``, in logits, where that is no table: the
+        typical error of the predictions.
     tol
         For "em" (default 1e-7), the fit has converged when a full step promises to raise the
         log-likelihood (with prior) by less than this, twice in a row, or once by a tenth of the
@@ -253,6 +277,7 @@ def fit(
     if trial_correlation is not None:
         trial_correlation = check_number("trial_correlation", trial_correlation, least=0, most=1)
     _check_prior(prior, model, variational=variational is not None)
+    _check_batches(batch_items, variational is None and fixed is None and mesh is None)
     anchors = None if fixed is None else calibrated_items(fixed)
     if anchors is not None and (variational or mesh is not None or prior == "empirical"):
         raise ValueError("fixed= is for method='em' without a mesh, and not for prior='empirical'")
@@ -260,6 +285,13 @@ def fit(
         _check_mesh(mesh)
     responses = as_responses(responses, **reading)
     check_data(responses, synthetic)
+    if item_prior_mean is not None:
+        if variational is not None or not (prior == "weak" or isinstance(prior, WeakPrior)):
+            raise ValueError("item_prior_mean is for method='em' with the weak prior")
+        weak = prior if isinstance(prior, WeakPrior) else WeakPrior()
+        prior = expecting(weak, item_prior_mean, item_prior_sd, responses.items)
+    elif item_prior_sd is not None:
+        raise ValueError("item_prior_sd is how far off item_prior_mean may be, which is not given")
     ordinary = synthetic == "ordinary"
     quality = quality_of(responses, as_metrics(metrics), higher_is_better, synthetic=ordinary)
     if mesh is not None:
@@ -277,6 +309,7 @@ def fit(
         tol=tol,
         max_iterations=int(max_iterations),
         devices=None if mesh is None else mesh.size,
+        batch_items=batch_items,
         **batches,
     )
     quantity = "log-likelihood" if variational is None else "ELBO"
@@ -313,6 +346,7 @@ def _fitted(
     from irtkit.patterns import patterns_of
     from irtkit.signs import differ_by_chance, proportion_score
 
+    rows: list[Array] = []
     patterns = patterns_of(responses, synthetic_is_real=settings.synthetic == "ordinary")
     counts = patterns.counts
     if not counts.item_responses.any():
@@ -326,6 +360,7 @@ def _fitted(
         anchors=anchors,
         mesh=mesh,
         report=report,
+        rows=rows,
     )
     method = "em" if variational is None else "vi"
     proportion = proportion_score(patterns)
@@ -343,10 +378,18 @@ def _fitted(
     )
     if anchors is not None:
         result = with_fixed(result, anchors, anchors.places_of(responses.items))
+    if rows:
+        result = _with_batches(result, rows[0])
     counted_anew = bool(result.settings.trial_correlation and settings.trial_correlation is None)
     return with_caveats(
         result, patterns, proportion, by_chance=by_chance, counted_anew=counted_anew
     )
+
+
+def _with_batches(result: FitResult, rows: Array) -> FitResult:
+    """The result with what its batches found; each has a common slope, or SD of ability, of its own."""
+    more = len(rows) - 1 if result.model in {"1PL", "Rasch"} else 0
+    return replace(result, batch_rows=rows, n_parameters=result.n_parameters + more)
 
 
 def _estimates(
@@ -359,8 +402,9 @@ def _estimates(
     anchors: CalibratedItems | None,
     mesh: Mesh | None,
     report: Callable[[int, float], None],
+    rows: list[Array],
 ) -> Estimates:
-    """What the method that was asked for finds."""
+    """What the method that was asked for finds; ``rows`` gets what there is to say of batches."""
     from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
     from irtkit.calibration.maximum_likelihood import maximum_likelihood
 
@@ -386,16 +430,33 @@ def _estimates(
             trial_correlation=settings.trial_correlation,
         )
     if variational is None:
-        return maximum_likelihood(
+
+        def maximum(some: Patterns, prior: Prior | None) -> Estimates:
+            return maximum_likelihood(
+                some,
+                of_items,
+                prior,
+                Control(schedule, stopping, Monitor(report)),
+                empirical=isinstance(settings.prior, str) and settings.prior == "empirical",
+                standard_errors=settings.standard_errors,
+                mesh=mesh,
+                trial_correlation=settings.trial_correlation,
+            )
+
+        if settings.batch_items is None:
+            return maximum(patterns, prior)
+        from irtkit.calibration.batches import batched_estimates
+
+        found = batched_estimates(
             patterns,
-            of_items,
-            prior,
-            Control(schedule, stopping, Monitor(report)),
-            empirical=settings.prior == "empirical",
-            standard_errors=settings.standard_errors,
-            mesh=mesh,
-            trial_correlation=settings.trial_correlation,
+            settings.batch_items,
+            schedule,
+            rasch=model == "Rasch",
+            estimates_of=lambda some, block: maximum(some, of_some(prior, block)),
         )
+        rows.append(found.rows)
+        of_all = None if prior is None else prior.described()
+        return found.estimates._replace(prior=of_all)
     from irtkit.calibration.variational.fit_variational import variational_estimates
 
     return variational_estimates(
@@ -409,6 +470,15 @@ def _estimates(
         mesh=mesh,
         report=report,
     )
+
+
+def _check_batches(batch_items: object, possible: bool) -> None:  # noqa: FBT001
+    """Refuse batches of no item, or where something else links all items."""
+    if batch_items is None:
+        return
+    check_whole("batch_items", batch_items, 1)
+    if not possible:
+        raise ValueError("batch_items is for method='em' without fixed items or a mesh")
 
 
 def _variational_of(method: object) -> Variational | None:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.calibration.estimates import Estimates, unbounded
+from irtkit.calibration.expected import ExpectedItems, of_some
 from irtkit.calibration.item_prior import ItemPrior
 from irtkit.calibration.lbfgs import PreconditionedLBFGS
 from irtkit.calibration.likelihood import (
@@ -281,7 +282,10 @@ def maximum_likelihood(
 
     Standard errors are those of the observed information.
     """
-    patterns, respondents, columns = merged(whole)
+    expected = isinstance(prior, ExpectedItems)
+    patterns, respondents, columns = merged(whole, prior.keys if expected else None)
+    if expected:
+        prior = prior.chosen(np.unique(columns, return_index=True)[1])
     search_of = searching(model, prior, control, mesh)
     found = maximum_of(patterns, search_of, control, given=trial_correlation)
     problem, maximum, correlation = found
@@ -313,7 +317,7 @@ def maximum_likelihood(
         ability_se=maximum.posteriors.sd[respondents],
         latent_sd=latent_sd if model == "Rasch" else None,
         synthetic_sd=sds[1],
-        prior=None if problem.prior is None else problem.prior.described(),
+        prior=None if problem.prior is None else of_some(problem.prior, columns).described(),
         log_likelihood=maximum.log_likelihood,
         converged=maximum.converged,
         n_iterations=monitor.n_evaluations,
@@ -332,6 +336,8 @@ def _tied(problem: Problem, x: Array) -> Array:
     """
     parameters, patterns = problem.parameters, problem.engine.patterns
     tied, right = x.copy(), patterns.margins.item_right
+    if isinstance(problem.prior, ExpectedItems):
+        right = np.vstack([right, problem.prior.keys])
     group = np.unique(right, axis=1, return_inverse=True)[1].ravel()
     mean = np.bincount(group, x[parameters.intercepts]) / np.bincount(group)
     tied[parameters.intercepts] = mean[group]
@@ -357,6 +363,7 @@ def _covariances(
         patterns, at = patterns.with_columns(columns), at._replace(items=at.items.chosen(columns))
         parameters = Parameterisation(parameters.model, len(columns), learns=parameters.n_hyper > 0)
         # inverting leaves copies with errors that differ by rounding: all have those of the first
+        prior = of_some(prior, columns)
         columns = np.unique(columns, return_index=True)[1][columns]
     by_prior = None
     if prior is not None:
