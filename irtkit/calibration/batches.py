@@ -109,7 +109,7 @@ def _together(parts: list[Estimates], patterns: Patterns, schedule: GridSchedule
     first = parts[0]
     sd = None
     if first.latent_sd is not None:
-        sd = float(np.sqrt(np.mean([np.square(part.latent_sd) for part in parts])))
+        sd = float(np.sqrt(np.mean([(part.latent_sd or 1.0) ** 2 for part in parts])))
     items = Items(*(_joined([part.items[k] for part in parts]) for k in range(3)))
     problem = problem_of(patterns, "2PL" if items.logit_guessing is None else "3PL", None)
     unit = 1.0 if sd is None else sd

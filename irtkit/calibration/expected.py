@@ -54,9 +54,7 @@ class ExpectedItems(WeakPrior):
         parts = (self.intercept_mean, self.intercept_sd, self.told)
         mean, sd, told = (part[items] for part in parts)
         follows = self.follows if isinstance(self.follows, float) else self.follows[items]
-        return replace(
-            self, intercept_mean=mean, intercept_sd=sd, told=told, follows=follows
-        )
+        return replace(self, intercept_mean=mean, intercept_sd=sd, told=told, follows=follows)
 
     def on_fixed_scale(self) -> ExpectedItems:
         """The prior where means are on the scale of items that are fixed."""
@@ -65,9 +63,16 @@ class ExpectedItems(WeakPrior):
 
     def described(self) -> dict[str, Any]:
         """Return the prior as plain values, for the settings of a result."""
-        numbers, means, sds = asdict(usual(self)), self.intercept_mean.tolist(), self.intercept_sd.tolist()
+        numbers, means, sds = (
+            asdict(usual(self)),
+            self.intercept_mean.tolist(),
+            self.intercept_sd.tolist(),
+        )
         return {
-            "kind": "WeakPrior", **numbers, "item_intercept_mean": means, "item_intercept_sd": sds
+            "kind": "WeakPrior",
+            **numbers,
+            "item_intercept_mean": means,
+            "item_intercept_sd": sds,
         }
 
     def _of_intercepts(self, items: Items, hyper: Hyper) -> Term:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from irtkit.calibration.expected import expecting, of_some
 from irtkit.calibration.calibrated import calibrated_items, fixed_parameters, with_fixed
+from irtkit.calibration.expected import expecting, of_some
 from irtkit.calibration.item_prior import ItemPrior
 from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.result import FitResult, Settings
@@ -285,13 +285,7 @@ def fit(
         _check_mesh(mesh)
     responses = as_responses(responses, **reading)
     check_data(responses, synthetic)
-    if item_prior_mean is not None:
-        if variational is not None or not (prior == "weak" or isinstance(prior, WeakPrior)):
-            raise ValueError("item_prior_mean is for method='em' with the weak prior")
-        weak = prior if isinstance(prior, WeakPrior) else WeakPrior()
-        prior = expecting(weak, item_prior_mean, item_prior_sd, responses.items)
-    elif item_prior_sd is not None:
-        raise ValueError("item_prior_sd is how far off item_prior_mean may be, which is not given")
+    prior = _expecting(prior, item_prior_mean, item_prior_sd, responses, name)
     ordinary = synthetic == "ordinary"
     quality = quality_of(responses, as_metrics(metrics), higher_is_better, synthetic=ordinary)
     if mesh is not None:
@@ -387,7 +381,7 @@ def _fitted(
 
 
 def _with_batches(result: FitResult, rows: Array) -> FitResult:
-    """The result with what its batches found; each has a common slope, or SD of ability, of its own."""
+    """The result with what its batches found, each with a common slope or SD of its own."""
     more = len(rows) - 1 if result.model in {"1PL", "Rasch"} else 0
     return replace(result, batch_rows=rows, n_parameters=result.n_parameters + more)
 
@@ -470,6 +464,20 @@ def _estimates(
         mesh=mesh,
         report=report,
     )
+
+
+def _expecting(
+    prior: Any, mean: object, sd: float | None, responses: ResponseMatrix, method: str
+) -> Any:
+    """The prior, with difficulties that are expected of items if there are any."""
+    if mean is None and sd is None:
+        return prior
+    if mean is None:
+        raise ValueError("item_prior_sd is how far off item_prior_mean may be, which is not given")
+    weak = WeakPrior() if isinstance(prior, str) and prior == "weak" else prior
+    if method != "em" or not isinstance(weak, WeakPrior):
+        raise ValueError("item_prior_mean is for method='em' with the weak prior")
+    return expecting(weak, mean, sd, responses.items)
 
 
 def _check_batches(batch_items: object, possible: bool) -> None:  # noqa: FBT001

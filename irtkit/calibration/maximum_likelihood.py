@@ -282,10 +282,9 @@ def maximum_likelihood(
 
     Standard errors are those of the observed information.
     """
-    expected = isinstance(prior, ExpectedItems)
-    patterns, respondents, columns = merged(whole, prior.keys if expected else None)
-    if expected:
-        prior = prior.chosen(np.unique(columns, return_index=True)[1])
+    beside = prior.keys if isinstance(prior, ExpectedItems) else None
+    patterns, respondents, columns = merged(whole, beside)
+    prior = of_some(prior, np.unique(columns, return_index=True)[1])
     search_of = searching(model, prior, control, mesh)
     found = maximum_of(patterns, search_of, control, given=trial_correlation)
     problem, maximum, correlation = found
@@ -307,7 +306,7 @@ def maximum_likelihood(
         information = likelihood.terms(items, latent_sd).information[:, 1, 1]
         if patterns.multiplicity is not None:
             information = information / patterns.multiplicity
-    monitor = control.monitor
+    monitor, last = control.monitor, of_some(problem.prior, columns)
     return Estimates(
         items=items.chosen(columns),
         covariances=covariances,
@@ -317,7 +316,7 @@ def maximum_likelihood(
         ability_se=maximum.posteriors.sd[respondents],
         latent_sd=latent_sd if model == "Rasch" else None,
         synthetic_sd=sds[1],
-        prior=None if problem.prior is None else of_some(problem.prior, columns).described(),
+        prior=None if last is None else last.described(),
         log_likelihood=maximum.log_likelihood,
         converged=maximum.converged,
         n_iterations=monitor.n_evaluations,

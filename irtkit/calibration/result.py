@@ -487,10 +487,12 @@ class FitResult:
         elif self.model == "Rasch":
             lines.append(f"SD of ability {self.latent_sd:.3f}")
         if self.batches is not None:
-            mean, sd = self.batches["ability_mean"], self.batches["latent_sd"]
+            spread = (
+                f"{name} from {self.batches[column].min():.3f} to {self.batches[column].max():.3f}"
+                for column, name in (("ability_mean", "means"), ("latent_sd", "SDs"))
+            )
             lines.append(
-                f"fitted in {len(mean)} batches, in which abilities have means from "
-                f"{mean.min():.3f} to {mean.max():.3f} and SDs from {sd.min():.3f} to {sd.max():.3f}"
+                f"fitted in {len(self.batches)} batches; abilities have {' and '.join(spread)}"
             )
         if self.dependence is not None and self.dependence.sentence:
             told = f"{self.dependence.sentence}; errors of abilities and items are too small, as "

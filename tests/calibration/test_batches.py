@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import irtkit
@@ -79,7 +80,7 @@ def test_batches_are_printed_and_saved(responses: irtkit.ResponseMatrix, tmp_pat
     assert result.batches is not None
     assert again.batches.equals(result.batches)
     assert again.settings["batch_items"] == 45
-    assert "fitted in 2 batches, in which abilities have means from" in str(again)
+    assert "fitted in 2 batches; abilities have means from" in str(again)
 
 
 def test_means_of_ability_tell_batches_that_others_answered() -> None:
@@ -111,3 +112,54 @@ def test_a_batch_that_nobody_answered_is_refused() -> None:
     values = np.array([[1, 0, -1], [0, 1, -1], [1, 1, -1]])
     with pytest.raises(ValueError, match="answered items 3 to 3"):
         irtkit.fit(irtkit.ResponseMatrix(values), batch_items=2)
+
+
+def with_rows_of_the_paper(shared_data: Path, name: str, seed: int) -> Any:
+    """Answers of AI systems with the rows that the AAAI-22 paper added, and its items."""
+    items = pd.read_csv(shared_data / f"aid_{name}_reference_items.csv.gz")
+    table = pd.read_csv(shared_data / f"aid_{name}.csv.gz", index_col=0)
+    known = pd.read_csv(shared_data / f"aid_{name}_respondents.csv.gz", index_col=0)
+    first = (known.loc[table.index, "exact_duplicate"] == 0).to_numpy() | (name == "tptp")
+    order = np.random.default_rng(seed).random((3, len(items))).argsort(axis=0)
+    rows = [table[first][items["item"]].to_numpy(), order < items["rnd_total"].to_numpy()]
+    if name != "tptp":
+        rows += [np.ones((1, len(items))), np.zeros((1, len(items)))]
+    return irtkit.ResponseMatrix(np.concatenate(rows).astype(int)), items
+
+
+def fitted_as_in_the_paper(shared_data: Path, name: str, model: ModelName, seed: int) -> Any:
+    responses, items = with_rows_of_the_paper(shared_data, name, seed)
+    settings: dict[str, Any] = {"prior": None, "quadrature": (61, 6.0), "standard_errors": False}
+    result = irtkit.fit(responses, model, batch_items=int((items["batch"] == 0).sum()), **settings)
+    return result.items, items
+
+
+@pytest.mark.parametrize(
+    ("name", "draws"),
+    [
+        *(("liver-disorders", 3), ("diabetes", 3), ("sat", 3), ("SST", 15), ("tptp", 20)),
+        ("optdigits", 5),
+    ],
+)
+def test_the_difficulties_that_the_paper_stored_come_out(
+    shared_data: Path, name: str, draws: int
+) -> None:
+    # of the random rows totals alone are known, and all items of a batch shift with the draw
+    off = []
+    for seed in range(draws):
+        ours, stored = fitted_as_in_the_paper(shared_data, name, "Rasch", seed)
+        both = pd.DataFrame({"ours": ours["difficulty"].to_numpy(), "theirs": stored["Dffclt"]})
+        off.append(np.sqrt(((both["ours"] - both["theirs"]) ** 2).mean()))
+        for _, batch in both.groupby(stored["batch"]):
+            assert batch.corr().iloc[0, 1] >= 0.9998
+    assert np.median(off) <= 0.03
+
+
+@pytest.mark.parametrize(
+    ("name", "share"), [("liver-disorders", 0.43), ("diabetes", 0.21), ("sat", 0.0), ("tptp", 0.0)]
+)
+def test_as_many_slopes_are_negative_as_mirt_finds(
+    shared_data: Path, name: str, share: float
+) -> None:
+    slopes = fitted_as_in_the_paper(shared_data, name, "2PL", 0)[0]["discrimination"]
+    assert (slopes < 0).mean() == pytest.approx(share, abs=0.04)
