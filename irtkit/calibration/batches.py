@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from irtkit.calibration.likelihood import population_sds
 from irtkit.calibration.maximise import problem_of
 from irtkit.irf import Items
 from irtkit.patterns import REAL
@@ -111,6 +112,9 @@ def _together(parts: list[Estimates], patterns: Patterns, schedule: GridSchedule
     if first.latent_sd is not None:
         sd = float(np.sqrt(np.mean([(part.latent_sd or 1.0) ** 2 for part in parts])))
     items = Items(*(_joined([part.items[k] for part in parts]) for k in range(3)))
+    correlations = [part.trial_correlation for part in parts if part.trial_correlation is not None]
+    correlation = float(np.mean(correlations)) if correlations else None
+    patterns = patterns.with_trial_correlation(correlation or 0.0)
     problem = problem_of(patterns, "2PL" if items.logit_guessing is None else "3PL", None)
     unit = 1.0 if sd is None else sd
     at = items._replace(slope=items.slope * unit)
@@ -125,6 +129,8 @@ def _together(parts: list[Estimates], patterns: Patterns, schedule: GridSchedule
         ability=posteriors.mean * unit,
         ability_se=posteriors.sd * unit,
         latent_sd=sd,
+        synthetic_sd=population_sds(patterns, at, 1.0)[1] * unit,
+        trial_correlation=correlation,
         log_likelihood=problem.log_likelihood(posteriors),
         converged=all(part.converged for part in parts),
         n_iterations=sum(part.n_iterations for part in parts),

@@ -303,7 +303,7 @@ def fit(
         tol=tol,
         max_iterations=int(max_iterations),
         devices=None if mesh is None else mesh.size,
-        batch_items=batch_items,
+        batch_items=None if batch_items is None else int(batch_items),
         **batches,
     )
     quantity = "log-likelihood" if variational is None else "ELBO"

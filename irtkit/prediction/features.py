@@ -33,6 +33,10 @@ _THE_SAME = 0.995
 """Rank correlation with the share wrong from which a feature is taken for it in other words; that
 of true difficulties gets there in simulated data with some thousand respondents."""
 
+_ENOUGH_ITEMS = 20
+"""Items from which on a feature of two values is no respondent's answers by chance: that of a fair
+coin agrees with one of 1,000 respondents, either way round, once in 500 times."""
+
 
 def as_features(
     given: object, labels: Sequence[str] | None = None, embed: Embedding | None = None
@@ -167,7 +171,7 @@ def _rank_correlation(feature: pd.Series[Any], error: pd.Series[float]) -> float
 def _answers_of_one(numeric: pd.DataFrame, responses: ResponseMatrix) -> list[str]:
     """Features of two values that go with the right and wrong answers of some respondent."""
     items = [label for label in numeric.index if label in set(responses.items)]
-    if not items or responses.is_sparse:
+    if len(items) < _ENOUGH_ITEMS or responses.is_sparse:
         return []
     places = {label: k for k, label in enumerate(responses.items)}
     values = responses.values[:, [places[label] for label in items]]
@@ -196,7 +200,7 @@ def _target_again(features: pd.DataFrame, responses: ResponseMatrix) -> list[str
     target = known["target"].reindex(features.index)
     there = target.notna()
     codes, kinds = pd.factorize(target[there].map(str))
-    if len(kinds) < 2:
+    if not 2 <= len(kinds) <= there.sum() / 2:  # numbers of items say nothing of their answers
         return []
     return [
         name
