@@ -9,7 +9,8 @@ answers.
 Printed by number of answers to a new item, over ``--draws`` draws of old digits and of systems: the
 root mean square error of the intercepts of new items (in logits), the rank correlation of their
 difficulties, and how many answers the weak prior needs for the error that predictions and so many
-answers have (on a line through its errors in log-log coordinates, 64 at most). First for the 1PL, then the 2PL.
+answers have (on a line through its errors in log-log coordinates, 64 at most). First for the 1PL,
+then for the 2PL.
 
 Run with ``make studies``; ``--out benchmarks/results/expected_difficulty.json`` stores the figures.
 """

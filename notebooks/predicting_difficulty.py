@@ -20,7 +20,12 @@ import pandas as pd
 from sklearn.datasets import load_digits
 
 import irtkit
-from irtkit.prediction import cross_validate_predictors, difficulty_targets, feature_importances
+from irtkit.prediction import (
+    check_leaks,
+    cross_validate_predictors,
+    difficulty_targets,
+    feature_importances,
+)
 
 pd.set_option("display.width", 120, "display.max_columns", 20)
 pd.set_option("display.float_format", "{:.2f}".format)
@@ -36,14 +41,12 @@ print(crowd.responses)
 # %% [markdown]
 # ## What there is to predict
 #
-# Difficulty can be measured in several ways. `difficulty_targets` fits the 1PL and the 2PL, and puts
-# what they say beside the plain share of systems that are wrong:
+# Difficulty can be measured in several ways. `difficulty_targets` fits the 1PL and the 2PL, and
+# puts what they say beside the plain share of systems that are wrong:
 #
 # - `1PL`: difficulty in standard deviations of ability, `Rasch` the same in logits;
 # - `2PL`: the same where every digit has a slope of its own; it runs off where a slope is near 0,
-#   and is cut at ±6;
 # - `average_error`: the share of systems that are wrong, `expected_error` what the 2PL expects it
-#   to be.
 
 # %%
 targets = difficulty_targets(crowd.responses)
@@ -57,12 +60,12 @@ print(targets[columns].corr("spearman"))
 #
 # We hold out three tenths of the digits. From the others a predictor learns: any regressor of
 # scikit-learn can be inside, and five go by their names. It also finds out how far off it is on
-# digits it has not seen. So each prediction comes with an interval, which is to hold nine in ten new
-# digits.
+# digits it has not seen. So each prediction comes with an interval, which is to hold nine in ten
+# new digits.
 
 # %%
 held = pd.Series(np.random.default_rng(0).random(len(items)) < 0.3, index=items)
-predictor = irtkit.DifficultyPredictor("gradient boosting", target="1PL")
+predictor = irtkit.DifficultyPredictor("gradient boosting", target="1PL", folds=5)
 predictor.fit(pixels[~held], targets)
 predicted = predictor.predict(pixels[held])
 
@@ -105,10 +108,10 @@ plt.show()
 # ## Which regressor?
 #
 # `cross_validate_predictors` compares them by the protocol of a paper on difficulty in AI
-# (Martínez-Plumed and others, AAAI-22): three tenths held out, five folds twice on the rest. `nrmse`
-# is the error as a share of the spread of difficulties: 1 is no better than calling all digits
-# equally hard. Friedman's test asks whether the regressors differ at all, Wilcoxon's which do.
-# (We leave out the random forest and the elastic net here, to be quick.)
+# (Martínez-Plumed and others, AAAI-22): three tenths held out, five folds twice on the rest.
+# `nrmse` is the error as a share of the spread of difficulties: 1 is no better than calling all
+# digits equally hard. Friedman's test asks whether the regressors differ at all, Wilcoxon's which
+# do. (We leave out the random forest and the elastic net here, to be quick.)
 
 # %%
 names = ["linear", "k nearest neighbours", "gradient boosting"]
@@ -122,7 +125,8 @@ print(comparison)
 #
 # The label of a new digit is what systems are asked for, and the share of systems that are right is
 # what we want to know. If they are among the features, predictions look good and are worth nothing.
-# irtkit refuses them, by name, and by what they say.
+# irtkit refuses them, by name, and by what they say. (A predictor checks this by itself, when it is
+# fitted.)
 
 # %%
 leaking = {
@@ -132,8 +136,10 @@ leaking = {
 }
 for name, values in leaking.items():
     try:
-        irtkit.DifficultyPredictor().fit(
-            pixels.assign(**{name: values}), irtkit.fit(crowd.responses, "1PL")
+        check_leaks(
+            pixels.assign(**{name: values}),
+            average_error=targets["average_error"],
+            responses=crowd.responses,
         )
     except ValueError as error:
         print(f"{error}\n")
@@ -147,7 +153,7 @@ for name, values in leaking.items():
 
 # %%
 importances = feature_importances(
-    pixels, targets, crowd.labels, regressor="gradient boosting", repeats=3
+    pixels, targets, crowd.labels, regressor="gradient boosting", repeats=2
 )
 scores = importances.attrs
 print(f"R² of difficulty: {scores['difficulty']:.2f}, share of digits read: {scores['task']:.2f}")
@@ -165,8 +171,9 @@ plt.show()
 # ## Fewer answers for new digits
 #
 # Say the held-out digits are new, and only four systems have read each of them. Four answers say
-# little. But together with what the pixels say, they say more. `prior_mean` gives the predictions in
-# the form in which `fit` takes them: what is expected of each digit, and how far off that may be.
+# little. But together with what the pixels say, they say more. `prior_mean` gives the predictions
+# in the form in which `fit` takes them: what is expected of each digit, and how far off that may
+# be.
 
 # %%
 generator = np.random.default_rng(1)
@@ -180,8 +187,10 @@ print(prior.head())
 
 all_answers = targets.loc[held, "Rasch"]
 ways = {
-    "four answers": irtkit.fit(few, "1PL").items,
-    "predictions and four answers": irtkit.fit(few, "1PL", item_prior_mean=prior).items,
+    "four answers": irtkit.fit(few, "1PL", standard_errors=False).items,
+    "predictions and four answers": irtkit.fit(
+        few, "1PL", item_prior_mean=prior, standard_errors=False
+    ).items,
 }
 found = {"predictions": prior["mean"]}
 found |= {name: -table.loc[held, "intercept"] for name, table in ways.items()}
@@ -202,7 +211,6 @@ print(pd.DataFrame(rows).T)
 # ## What to take away
 #
 # - Features of items predict difficulty, with intervals that hold what they promise for new items
-#   like those they learned from. For items of another kind they promise nothing.
 # - Keep what tells the answer out of the features.
 # - Predictions are worth some answers, and can go into the next calibration.
 #

@@ -13,7 +13,7 @@ import numpy as np
 
 from irtkit.checks import check_number, check_seed, check_whole
 from irtkit.prediction.predictor import DifficultyPredictor
-from irtkit.prediction.regressors import fitted, model_of
+from irtkit.prediction.regressors import fitted, in_one_thread, model_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -128,8 +128,11 @@ def _importances(
     rest, held = division
     one = fitted(model, table.iloc[rest], target[rest])
     outside = table.iloc[held]
-    found = permutation_importance(one, outside, target[held], n_repeats=repeats, random_state=seed)
-    score = float(one.score(outside, target[held]))
+    with in_one_thread():
+        found = permutation_importance(
+            one, outside, target[held], n_repeats=repeats, random_state=seed
+        )
+        score = float(one.score(outside, target[held]))
     return score, {name: found.importances_mean, f"{name}_sd": found.importances_std}
 
 

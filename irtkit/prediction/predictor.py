@@ -16,7 +16,7 @@ import numpy as np
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_one_of, check_seed, check_whole, first_names
 from irtkit.prediction.features import as_features, check_leaks
-from irtkit.prediction.regressors import fitted, model_of
+from irtkit.prediction.regressors import fitted, model_of, predicted
 from irtkit.prediction.targets import TARGETS, difficulty_targets
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class DifficultyPredictor:
             seen = fold_of != k
             some = None if weights is None else weights[seen]
             one = fitted(model, table[seen], y[seen], some)
-            held[~seen] = one.predict(table[~seen])
+            held[~seen] = predicted(one, table[~seen])
             self._of_folds.append(one)
         self._off, self._fold = np.abs(y - held), fold_of
         import pandas as pd
@@ -209,7 +209,7 @@ class DifficultyPredictor:
         import pandas as pd
 
         table = self._table(features, items)
-        found = np.asarray(self.model_.predict(table), dtype=np.float64)
+        found = predicted(self.model_, table)
         low, high = self._interval(table)
         columns = {"predicted": found, "low": low, "high": high}
         return pd.DataFrame(columns, index=table.index)
@@ -315,7 +315,7 @@ class DifficultyPredictor:
         alpha = 1 - self.level
         below = int(np.floor(alpha * (n + 1)))
         above = int(np.ceil((1 - alpha) * (n + 1)))
-        by_fold = np.stack([one.predict(table) for one in self._of_folds], axis=1)
+        by_fold = np.stack([predicted(one, table) for one in self._of_folds], axis=1)
         step = max(1, _BLOCK // n)
         for start in range(0, n_new, step):
             at = by_fold[start : start + step][:, self._fold]

@@ -23,7 +23,7 @@ import numpy as np
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_seed, check_whole
 from irtkit.prediction.predictor import DifficultyPredictor
-from irtkit.prediction.regressors import REGRESSORS, fitted, model_of
+from irtkit.prediction.regressors import REGRESSORS, fitted, model_of, predicted
 from irtkit.prediction.targets import TARGETS, difficulty_targets
 from irtkit.printed import in_lines
 
@@ -215,10 +215,10 @@ class _Plan:
                 inside, outside = rest[fold_of != k], rest[fold_of == k]
                 off = y[outside] - self._predicted(training, regressor, inside, outside, left_out)
                 found.append((repeat, k, float(np.sqrt(np.mean(off**2))) / scale, np.nan))
-        predicted = self._predicted(training, regressor, rest, held, left_out)
-        nrmse = float(np.sqrt(np.mean((y[held] - predicted) ** 2)) / y[held].std())
-        constant = np.ptp(predicted) == 0
-        rho = np.nan if constant else float(spearmanr(predicted, y[held]).statistic)
+        found_out = self._predicted(training, regressor, rest, held, left_out)
+        nrmse = float(np.sqrt(np.mean((y[held] - found_out) ** 2)) / y[held].std())
+        constant = np.ptp(found_out) == 0
+        rho = np.nan if constant else float(spearmanr(found_out, y[held]).statistic)
         found.append((-1, -1, nrmse, rho))
         table = pd.DataFrame(found, columns=["repeat", "fold", "nrmse", "spearman"])
         removed = 0 if left_out is None else int(left_out[rest].sum())
@@ -235,7 +235,8 @@ class _Plan:
         model = model_of(regressor, table, self.seed)
         weights = weights_of(training)[seen] if self.weighted else None
         one = fitted(model, table.iloc[seen], training.target[seen], weights)
-        return np.asarray(one.predict(table.iloc[outside]), dtype=np.float64)
+        found: Array = predicted(one, table.iloc[outside])
+        return found
 
 
 def _targets(target: Any, targets: Sequence[str], slopes: Any) -> tuple[Any, list[str], Any]:

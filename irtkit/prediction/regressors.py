@@ -12,6 +12,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from irtkit.checks import not_one_of
 from irtkit.prediction.features import columns_by_kind
 
@@ -104,17 +106,28 @@ def fitted(model: Any, features: Any, target: Any, weights: Any = None) -> Any:
         if not has_fit_parameter(regressor, "sample_weight"):
             raise ValueError(f"weights: {type(regressor).__name__} takes none")
         given = {f"{last}__sample_weight": weights}
-    with _threads().limit(limits=1):
+    with in_one_thread():
         return fresh.fit(features, target, **given)
 
 
-@cache
-def _threads() -> Any:
-    """What limits threads, which wait for one another where they share their processors.
+def predicted(model: Any, features: Any) -> Any:
+    """Predictions of a fitted model, (n,)."""
+    with in_one_thread():
+        return np.asarray(model.predict(features), dtype=np.float64)
 
-    Of 240 items a fit of gradient boosting took ten times as long beside other work. Libraries are
-    looked up once, which takes longer than most fits.
+
+def in_one_thread() -> Any:
+    """Hold what scikit-learn computes to one thread.
+
+    Threads that share their processors with other work wait for one another: of 240 items a fit of
+    gradient boosting takes several times as long so.
     """
+    return _libraries().limit(limits=1)
+
+
+@cache
+def _libraries() -> Any:
+    """Libraries with threads, looked up once: it takes longer than most fits."""
     import sklearn.ensemble  # noqa: F401  # its threads are among those looked up
     from threadpoolctl import ThreadpoolController
 
