@@ -30,6 +30,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``suspects``: suspect items, and what noise alone would look like
 - ``selection``: the items to ask, fixed or one after another, and what they tell
 - ``difficulty``: average error, and difficulty measures compared
+- ``prediction``: difficulty of items that nobody has answered, from their features
 - ``agreement``, ``annotation``: Fleiss' kappa; what it costs to mend predicted annotations
 - ``datasets``: the digits crowd, real answers of 130 classifiers
 - ``cli``: the command line
@@ -55,6 +56,7 @@ from irtkit.differential import differential_functioning
 from irtkit.difficulty import DifficultyComparison, average_error, compare_difficulties
 from irtkit.io import read_responses, read_table, write_responses, write_table
 from irtkit.irf import ItemParameters
+from irtkit.prediction import DifficultyPredictor, cross_validate_predictors
 from irtkit.responses import ResponseMatrix
 from irtkit.scoring import Linking, link, score
 from irtkit.selection import AdaptiveTest, Selection, adaptive, select_items
@@ -77,6 +79,7 @@ __all__ = [
     "Beta",
     "Density",
     "DifficultyComparison",
+    "DifficultyPredictor",
     "DigitsCrowd",
     "FitResult",
     "Gate",
@@ -98,6 +101,7 @@ __all__ = [
     "average_error",
     "compare_difficulties",
     "compare_systems",
+    "cross_validate_predictors",
     "differential_functioning",
     "fit",
     "flag_items",

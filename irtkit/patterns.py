@@ -304,8 +304,11 @@ def patterns_of(responses: ResponseMatrix, *, synthetic_is_real: bool) -> Patter
     return Patterns(responses.values, None, group)
 
 
-def merged(whole: Patterns) -> Merged:
-    """Merge identical rows and identical columns, where there are many of them."""
+def merged(whole: Patterns, of_items: Array | None = None) -> Merged:
+    """Merge identical rows and identical columns, where there are many of them.
+
+    ``of_items``, (k, n_columns), is what identical columns must have in common as well.
+    """
     n, columns = whole.cells.shape
     patterns, respondents, items = whole, np.arange(n), np.arange(columns)
     if whole.sparse:
@@ -322,6 +325,9 @@ def merged(whole: Patterns) -> Merged:
     if len(np.unique(totals)) > _WORTH_MERGING * columns:  # copies have equal totals
         return Merged(patterns, respondents, items)
     keys, trials = patterns.column_keys(generator), patterns.trials
+    if of_items is not None:
+        alike = np.unique(np.vstack([keys, of_items]), axis=1, return_inverse=True)[1]
+        keys = alike.ravel().astype(np.float64)
     found = _duplicates(keys, patterns.cells.T, None if trials is None else trials.T)
     if found is not None:
         first, items = found

@@ -62,14 +62,15 @@ LAYERS = (
     *("annotation", "datasets", "plots", "report", "cli"),
 )
 CALIBRATION = (
-    *("summary", "lbfgs", "priors", "item_prior"),
+    *("summary", "lbfgs", "priors", "item_prior", "expected"),
     *("item_distribution", "likelihood", "prior_information", "maximise", "repeats"),
     *("information", "many_items", "standard_errors", "item_likelihoods", "empirical"),
     *("variational.options", "variational.coordinates", "variational.target", "variational.guide"),
     *("variational.elbo", "variational.minibatches", "variational.encoder"),
     *("variational.amortised", "variational.bent", "variational.posterior"),
     *("variational.inference", "variational.checkpoint"),
-    *("result", "calibrated", "estimates", "caveats", "maximum_likelihood", "anchored"),
+    *("result", "calibrated", "estimates", "caveats", "maximum_likelihood", "batches"),
+    *("anchored",),
     *("variational.fit_variational", "fitting"),
 )
 """Modules of the largest folder, bottom-up; what they import for types alone counts as well."""

@@ -19,6 +19,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from irtkit.calibration.estimates import Estimates, Population, unbounded
+from irtkit.calibration.expected import ExpectedItems, usual
 from irtkit.calibration.information import expected_of, inverse_of, system_of
 from irtkit.calibration.item_prior import ItemPrior
 from irtkit.calibration.lbfgs import Evaluation, PreconditionedLBFGS
@@ -263,6 +264,8 @@ def _problem(
     patterns: Patterns, fixed: ItemParameters, model: ModelName, prior: Prior | None
 ) -> AnchoredProblem:
     engine = engine_of(patterns, with_guessing=model == "3PL")
+    if isinstance(prior, ExpectedItems):
+        prior = prior.on_fixed_scale().chosen(np.isnan(fixed.discrimination))
     free = Parameterisation(model, int(np.isnan(fixed.discrimination).sum()), learns=False)
     hyper = _taught(fixed, free, prior)
     parameters: Any = Anchored(fixed, free, hyper)
@@ -275,6 +278,7 @@ def _taught(fixed: ItemParameters, free: Parameterisation, prior: Prior | None) 
     if not isinstance(prior, WeakPrior) or not free.n_items:
         return start
     known = fixed.chosen(~np.isnan(fixed.discrimination))
+    prior = usual(prior)
     items = Items(known.discrimination, known.intercept)
 
     def falling(at: Array) -> tuple[float, Array]:

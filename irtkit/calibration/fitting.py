@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from irtkit.calibration.calibrated import calibrated_items, fixed_parameters, with_fixed
+from irtkit.calibration.expected import ExpectedItems, expecting, of_some
 from irtkit.calibration.item_prior import ItemPrior
 from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.result import FitResult, Settings
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.calibrated import CalibratedItems
     from irtkit.calibration.estimates import Estimates
+    from irtkit.calibration.maximise import Control
     from irtkit.calibration.priors import Prior, PriorName
     from irtkit.irf import Array, ModelName
     from irtkit.metrics import QualityStandard
@@ -80,6 +82,9 @@ def fit(
     synthetic: Literal["separate", "ordinary"] = "separate",
     trial_correlation: float | None = None,
     fixed: object = None,
+    batch_items: int | None = None,
+    item_prior_mean: object = None,
+    item_prior_sd: float | None = None,
     tol: float | None = None,
     max_iterations: int = 1000,
     progress: bool | None = None,
@@ -157,6 +162,26 @@ def fit(
         the fixed ones as known, and are within a few per cent of second derivatives, up to a tenth
         too small beside two fixed items alone. For method="em", and not with prior="empirical" or
         a mesh.
+    batch_items
+        Fit consecutive blocks of so many items apart, as where a program cannot take them all
+        (the last one has what is left); for method="em" without fixed items or a mesh. The
+        respondents carry the scale: items of different batches are comparable as far as the same
+        respondents answered them, or respondents drawn alike. ``result.batches`` has the mean and
+        SD of their abilities in each; abilities, standard errors of abilities and log-likelihood
+        are those of all responses together under the items so found.
+    item_prior_mean
+        Difficulties expected of items before they are answered, so that they need fewer answers: a
+        Series (or mapping) by item label, in logits (difficulty × discrimination, as that of
+        Rasch), with ``item_prior_sd`` for how far off they may be; or a table with the columns
+        mean and sd, as :meth:`irtkit.prediction.DifficultyPredictor.prior_mean` makes it. In place
+        of the weak prior's d − m·a ~ N(0, 3²), the intercept of such an item has
+        d − m·a ~ N(−β, sd²), with β its mean less the average of all means: the location m stays
+        free, and differences of means alone count. Beside ``fixed`` items it is d ~ N(−mean, sd²),
+        on their scale. Items without a mean (no label, or NaN) keep the weak prior. For
+        method="em" with the weak prior.
+    item_prior_sd
+        SD of difficulties around ``item_prior_mean``, in logits, where that is no table: the
+        typical error of the predictions.
     tol
         For "em" (default 1e-7), the fit has converged when a full step promises to raise the
         log-likelihood (with prior) by less than this, twice in a row, or once by a tenth of the
@@ -266,6 +291,7 @@ def fit(
     if trial_correlation is not None:
         trial_correlation = check_number("trial_correlation", trial_correlation, least=0, most=1)
     _check_prior(prior, model, variational=variational is not None)
+    _check_batches(batch_items, variational is None and fixed is None and mesh is None)
     anchors = None if fixed is None else calibrated_items(fixed)
     if anchors is not None and (variational or mesh is not None or prior == "empirical"):
         raise ValueError("fixed= is for method='em' without a mesh, and not for prior='empirical'")
@@ -273,6 +299,7 @@ def fit(
         _check_mesh(mesh)
     responses = as_responses(responses, **reading)
     check_data(responses, synthetic)
+    prior = _expecting(prior, item_prior_mean, item_prior_sd, responses, name)
     _check_memory(responses, variational)
     ordinary = synthetic == "ordinary"
     quality = quality_of(responses, as_metrics(metrics), higher_is_better, synthetic=ordinary)
@@ -291,6 +318,7 @@ def fit(
         tol=tol,
         max_iterations=int(max_iterations),
         devices=None if mesh is None else mesh.size,
+        batch_items=None if batch_items is None else int(batch_items),
         **batches,
     )
     quantity = "log-likelihood" if variational is None else "ELBO"
@@ -346,6 +374,7 @@ def _fitted(
     from irtkit.patterns import patterns_of
     from irtkit.signs import differ_by_chance, proportion_score
 
+    batches: list[Array] = []
     patterns = patterns_of(responses, synthetic_is_real=settings.synthetic == "ordinary")
     counts = patterns.counts
     if not counts.item_responses.any():
@@ -359,6 +388,7 @@ def _fitted(
         anchors=anchors,
         mesh=mesh,
         report=report,
+        batches=batches,
     )
     method = "em" if variational is None else "vi"
     proportion = proportion_score(patterns)
@@ -376,10 +406,18 @@ def _fitted(
     )
     if anchors is not None:
         result = with_fixed(result, anchors, anchors.places_of(responses.items))
+    if batches:
+        result = _with_batches(result, batches[0])
     counted_anew = bool(result.settings.trial_correlation and settings.trial_correlation is None)
     return with_caveats(
         result, patterns, proportion, by_chance=by_chance, counted_anew=counted_anew
     )
+
+
+def _with_batches(result: FitResult, rows: Array) -> FitResult:
+    """The result with what its batches found, each with a common slope or SD of its own."""
+    more = len(rows) - 1 if result.model in {"1PL", "Rasch"} else 0
+    return replace(result, batch_rows=rows, n_parameters=result.n_parameters + more)
 
 
 def _estimates(
@@ -392,14 +430,15 @@ def _estimates(
     anchors: CalibratedItems | None,
     mesh: Mesh | None,
     report: Callable[[int, float], None],
+    batches: list[Array],
 ) -> Estimates:
-    """What the method that was asked for finds.
+    """What the method that was asked for finds; ``batches`` gets a row for each, if there are any.
 
     Respondents and items without a response are set aside, but for items of which something else
-    is known: that they are fixed, or a density of each. A variational posterior has all of them.
+    is known: that they are fixed, what is expected of them, a density of each. A variational
+    posterior has all of them.
     """
     from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
-    from irtkit.calibration.maximum_likelihood import maximum_likelihood
     from irtkit.components import part_of
 
     grid = settings.quadrature
@@ -423,7 +462,10 @@ def _estimates(
             mesh=mesh,
             report=report,
         )
-    known = np.full(responses.n_items, isinstance(prior, ItemPrior))
+    whole = isinstance(prior, ItemPrior) or settings.batch_items is not None
+    known = np.full(responses.n_items, whole)
+    if isinstance(prior, ExpectedItems):
+        known |= prior.told
     fixed = None
     if anchors is not None:
         fixed = fixed_parameters(anchors, anchors.places_of(responses.items), model)
@@ -440,23 +482,94 @@ def _estimates(
             answered,
             fixed.chosen(columns),
             "1PL" if model == "Rasch" else model,
-            prior,
+            of_some(prior, columns),
             control,
             standard_errors=settings.standard_errors,
             trial_correlation=settings.trial_correlation,
         )
     else:
-        found = maximum_likelihood(
+        found = _maximum(
             answered,
+            of_some(prior, columns),
+            (model, of_items),
+            settings,
+            control,
+            mesh=mesh,
+            batches=batches,
+        )
+    if isinstance(prior, ExpectedItems):
+        found = found._replace(prior=prior.described())
+    return found.beside_unanswered(rows, columns, patterns.group, responses.n_items)
+
+
+def _maximum(
+    patterns: Patterns,
+    prior: Prior | None,
+    models: tuple[ModelName, ModelName],
+    settings: Settings,
+    control: Control,
+    *,
+    mesh: Mesh | None,
+    batches: list[Array],
+) -> Estimates:
+    """The marginal maximum, of all items together or of batches; ``batches`` gets their rows.
+
+    ``models`` are the one asked for, and the one fitted in its place.
+    """
+    from irtkit.calibration.maximum_likelihood import maximum_likelihood
+
+    model, of_items = models
+
+    def maximum(some: Patterns, prior: Prior | None) -> Estimates:
+        monitor = replace(control.monitor, n_evaluations=0, trace=[])
+        return maximum_likelihood(
+            some,
             of_items,
             prior,
-            control,
-            empirical=settings.prior == "empirical",
+            control._replace(monitor=monitor),
+            empirical=isinstance(settings.prior, str) and settings.prior == "empirical",
             standard_errors=settings.standard_errors,
             mesh=mesh,
             trial_correlation=settings.trial_correlation,
         )
-    return found.beside_unanswered(rows, columns, patterns.group, responses.n_items)
+
+    if settings.batch_items is None:
+        return maximum(patterns, prior)
+    from irtkit.calibration.batches import batched_estimates
+
+    found = batched_estimates(
+        patterns,
+        settings.batch_items,
+        control.schedule,
+        rasch=model == "Rasch",
+        estimates_of=lambda some, block: maximum(some, of_some(prior, block)),
+    )
+    batches.append(found.rows)
+    of_all = None if prior is None else prior.described()
+    return found.estimates._replace(prior=of_all)
+
+
+def _expecting(
+    prior: Any, mean: object, sd: float | None, responses: ResponseMatrix, method: str
+) -> Any:
+    """The prior, with difficulties that are expected of items if there are any."""
+    if mean is None and sd is None:
+        return prior
+    if mean is None:
+        raise ValueError("item_prior_sd is how far off item_prior_mean may be, which is not given")
+    weak = WeakPrior() if isinstance(prior, str) and prior == "weak" else prior
+    if method != "em" or not isinstance(weak, WeakPrior):
+        raise ValueError("item_prior_mean is for method='em' with the weak prior")
+    return expecting(weak, mean, sd, responses.items)
+
+
+def _check_batches(batch_items: object, possible: bool) -> None:  # noqa: FBT001
+    """Refuse batches of no item, or where something else links all items."""
+    if batch_items is None:
+        return
+    check_whole("batch_items", batch_items, 1)
+    if not possible:
+        raise ValueError("batch_items is for method='em' without fixed items or a mesh")
 
 
 def _variational_of(method: object) -> Variational | None:

@@ -344,12 +344,16 @@ class WeakPrior:
 
     def _shared(self, items: Items, hyper: Hyper, *, common_slope: bool) -> list[Term]:
         """Terms of intercepts around m·a and of steep slopes."""
+        terms = [self._of_intercepts(items, hyper)]
+        if not common_slope:
+            terms.append(Term(Steep(self.steep, self.steep_spread).at(items.slope), {0: 1.0}))
+        return terms
+
+    def _of_intercepts(self, items: Items, hyper: Hyper) -> Term:
+        """Intercepts around m·a."""
         slope, location = items.slope, hyper.location
         around = Normal(0.0, self.intercept_spread).at(items.intercept - location * slope)
-        terms = [Term(around, {0: -location, 1: 1.0}, {0: -slope})]
-        if not common_slope:
-            terms.append(Term(Steep(self.steep, self.steep_spread).at(slope), {0: 1.0}))
-        return terms
+        return Term(around, {0: -location, 1: 1.0}, {0: -slope})
 
 
 def check_above_zero(of: str, **values: float) -> None:

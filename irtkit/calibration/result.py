@@ -55,6 +55,8 @@ class Settings(Mapping[str, Any]):
     n/(1 + (n − 1) · trial_correlation). As given, or estimated; None if no cell was tried twice."""
     devices: int | None = None
     """Devices of the mesh."""
+    batch_items: int | None = None
+    """Items of a batch, where they were fitted in batches."""
     batch: list[int | None] | None = None
     """[respondents, items] of a step, None for all."""
     amortised: bool | None = None
@@ -171,6 +173,8 @@ class FitResult:
     """Mean of ability among real respondents: 0, but on the scale of ``fixed`` items."""
     fixed: NDArray[np.bool_] | None = field(default=None, repr=False)
     """Which items kept the parameters of an earlier fit, (n_items,); None if none did."""
+    batch_rows: NDArray[np.float64] | None = field(default=None, repr=False)
+    """Shape (n_batches, 7), see :attr:`batches`; None if all items were fitted at once."""
     quality_standard: NDArray[np.float64] | None = field(default=None, repr=False)
     """Kolena's score of every item by further metrics, NaN where it has none; None without them."""
     posterior: Posterior | None = field(default=None, repr=False)
@@ -268,6 +272,23 @@ class FitResult:
         columns = ["step", "nodes", "log_likelihood", "change", "elbo", "elbo_smoothed"]
         frame = pd.DataFrame(self.trace_rows, columns=columns[: self.trace_rows.shape[1]])
         return frame.astype({"step": int, "nodes": int})
+
+    @property
+    def batches(self) -> pd.DataFrame | None:
+        """One row per batch of items that was fitted apart; None if all were fitted at once.
+
+        Columns: first_item (its label), n_items; ability_mean and ability_sd, of the posterior
+        means of the real respondents who answered in it; latent_sd; log_likelihood (of its
+        responses alone) and converged. Batches are on one scale as far as means and SDs agree.
+        """
+        import pandas as pd
+
+        if self.batch_rows is None:
+            return None
+        columns = ["first_item", "n_items", "ability_mean", "ability_sd", "latent_sd"]
+        table = pd.DataFrame(self.batch_rows, columns=[*columns, "log_likelihood", "converged"])
+        table["first_item"] = [self.item_labels[int(k)] for k in table["first_item"]]
+        return table.astype({"n_items": int, "converged": bool}).rename_axis("batch")
 
     @property
     def elbo(self) -> float | None:
@@ -467,6 +488,14 @@ class FitResult:
             )
         elif self.model == "Rasch":
             lines.append(f"SD of ability {self.latent_sd:.3f}")
+        if self.batches is not None:
+            spread = (
+                f"{name} from {self.batches[column].min():.3f} to {self.batches[column].max():.3f}"
+                for column, name in (("ability_mean", "means"), ("latent_sd", "SDs"))
+            )
+            lines.append(
+                f"fitted in {len(self.batches)} batches; abilities have {' and '.join(spread)}"
+            )
         if self.dependence is not None and self.dependence.sentence:
             told = f"{self.dependence.sentence}; errors of abilities and items are too small, as "
             lines.append(in_lines([f"{told}they take all for independent"]))

@@ -1,0 +1,166 @@
+"""The weak prior where something is expected of items before they are answered.
+
+A difficulty that was predicted says where an intercept is. Difficulties in logits stay as they are
+when ability is rescaled, which difficulties in units of ability do not. So d − m·a ~ N(−β, sd²),
+β being the difficulty less the middle of all that are given, leaves scale and location as free as
+the weak prior does (:mod:`.priors`): another population of respondents, or means that are all off
+by the same, pull on neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.calibration.priors import LogDensity, Normal, Term, WeakPrior
+from irtkit.checks import check_number, first_names
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from irtkit.calibration.priors import Hyper, Prior
+    from irtkit.irf import Array, Items
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedItems(WeakPrior):
+    """Weak prior with a mean and an SD of the intercept of every item, those of a fit in order.
+
+    ``follows`` is 1 where the intercept follows the learned location m, and 0 where its mean is on
+    a scale that is given.
+    """
+
+    intercept_mean: Array = field(default_factory=lambda: np.zeros(0))
+    intercept_sd: Array = field(default_factory=lambda: np.zeros(0))
+    told: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    """Which items have a mean of their own."""
+    middle: float = 0.0
+    """Of the difficulties given: means above are of intercepts from there on."""
+    follows: Array | float = 1.0
+
+    def __post_init__(self) -> None:
+        """Means and SDs are checked where labels are known."""
+
+    @property
+    def keys(self) -> Array:
+        """What copies of an item must have in common beside their answers, (2, n_items)."""
+        return np.stack([self.intercept_mean, self.intercept_sd])
+
+    def chosen(self, items: Any) -> ExpectedItems:
+        """The prior of some of the items."""
+        parts = (self.intercept_mean, self.intercept_sd, self.told)
+        mean, sd, told = (part[items] for part in parts)
+        follows = self.follows if isinstance(self.follows, float) else self.follows[items]
+        return replace(self, intercept_mean=mean, intercept_sd=sd, told=told, follows=follows)
+
+    def on_fixed_scale(self) -> ExpectedItems:
+        """The prior where means are on the scale of items that are fixed."""
+        usual = replace(self, follows=np.where(self.told, 0.0, 1.0))
+        return replace(usual, intercept_mean=self.intercept_mean - self.told * self.middle)
+
+    def described(self) -> dict[str, Any]:
+        """Return the prior as plain values, for the settings of a result."""
+        numbers, means, sds = (
+            asdict(usual(self)),
+            self.intercept_mean.tolist(),
+            self.intercept_sd.tolist(),
+        )
+        return {
+            "kind": "WeakPrior",
+            **numbers,
+            "item_intercept_mean": means,
+            "item_intercept_sd": sds,
+        }
+
+    def _of_intercepts(self, items: Items, hyper: Hyper) -> Term:
+        slope, location = items.slope, hyper.location * self.follows
+        off = (items.intercept - location * slope - self.intercept_mean) / self.intercept_sd
+        value, derivative, curvature = Normal(0.0, 1.0).at(off)
+        by_sd = 1 / self.intercept_sd
+        at = LogDensity(value + np.log(by_sd), derivative, curvature)
+        by_item = {0: -location * by_sd, 1: by_sd}
+        return Term(at, by_item, {0: -self.follows * slope * by_sd})
+
+
+_NUMBERS = tuple(one.name for one in fields(WeakPrior))
+
+
+def expecting(
+    weak: WeakPrior, mean: object, sd: float | None, labels: tuple[str, ...]
+) -> ExpectedItems:
+    """The weak prior with difficulties, in logits, that are expected of labelled items.
+
+    Raises
+    ------
+    TypeError
+        If they are neither a Series, nor a mapping, nor a table.
+    ValueError
+        If a table lacks a column, no label is one of the items, a label occurs twice, a mean is
+        infinite, or an SD is not above 0.
+    """
+    means, sds = _given(mean, sd)
+    found = np.array([means.get(label, np.nan) for label in labels], dtype=np.float64)
+    told = ~np.isnan(found)
+    if not told.any():
+        raise ValueError(
+            "item_prior_mean has no item of the responses: its labels are "
+            f"{first_names(list(means)) or 'none'}"
+        )
+    spread = np.array([sds.get(label, np.nan) for label in labels], dtype=np.float64)
+    for label, value, error in zip(labels, found, spread, strict=True):
+        if not np.isnan(value):
+            check_number(f"item_prior_mean of {label!r}", float(value))
+            check_number(f"item_prior_sd of {label!r}", float(error), above=0)
+    middle = float(found[told].mean())
+    numbers = {name: getattr(weak, name) for name in _NUMBERS}
+    return ExpectedItems(
+        **numbers,
+        intercept_mean=np.where(told, middle - found, 0.0),
+        intercept_sd=np.where(told, spread, weak.intercept_spread),
+        told=told,
+        middle=middle,
+    )
+
+
+def usual(prior: WeakPrior) -> WeakPrior:
+    """The weak prior of items of which nothing is expected."""
+    return WeakPrior(**{name: getattr(prior, name) for name in _NUMBERS})
+
+
+def of_some(prior: Prior | None, items: Any) -> Prior | None:
+    """The prior of some items: one that expects the same of all is that of any."""
+    return prior.chosen(items) if isinstance(prior, ExpectedItems) else prior
+
+
+def _given(mean: object, sd: float | None) -> tuple[dict[str, float], dict[str, float]]:
+    """Means and SDs by label."""
+    given: Any = mean
+    if hasattr(given, "columns"):
+        if missing := [name for name in ("mean", "sd") if name not in given.columns]:
+            raise ValueError(f"item_prior_mean: the table has no column {missing[0]!r}")
+        if sd is not None:
+            raise ValueError("item_prior_sd is the column sd of a table; give one of the two")
+        return _by_label(given["mean"]), _by_label(given["sd"])
+    if not (isinstance(given, Mapping) or hasattr(given, "items")):
+        raise TypeError(
+            "item_prior_mean must be a Series or a mapping by item label, or a table with the "
+            f"columns mean and sd; got {type(given).__name__}"
+        )
+    if sd is None:
+        raise ValueError(
+            "item_prior_mean needs item_prior_sd: how far difficulties may be off, in logits"
+        )
+    means = _by_label(given)
+    return means, dict.fromkeys(means, check_number("item_prior_sd", sd, above=0))
+
+
+def _by_label(values: Any) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for label, value in values.items():
+        if str(label) in found:
+            raise ValueError(f"item_prior_mean: item {str(label)!r} occurs twice")
+        found[str(label)] = float(value)
+    return found

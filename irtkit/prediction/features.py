@@ -1,0 +1,274 @@
+"""What is known of items, as a table of features; and what may not be a feature.
+
+Of a table numbers stay numbers, and everything else is a category. Images are rows of pixels; texts
+go through an embedding. A feature that is the class, the answer or the accuracy in other words
+predicts difficulty well, and says nothing of items that nobody has answered: it is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.calibration.result import FitResult
+from irtkit.checks import and_more, check_unique, first_names
+from irtkit.responses import ResponseMatrix
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    import pandas as pd
+
+    Embedding = Callable[[list[str]], Any]
+
+_LEAKING = {
+    *("class", "label", "labels", "target", "truth", "gold", "answer", "response", "responses"),
+    *("correct", "accuracy", "acc", "meanacc", "difficulty", "dffclt", "discrimination"),
+}
+"""Words in the names of features that say that these are what is to be predicted, or the label."""
+_LEAKING_NAMES = {"average_error", "expected_error", "ave", "p_negative"}
+_THE_SAME = 0.995
+"""Rank correlation with the share wrong from which a feature is taken for it in other words; that
+of true difficulties gets there in simulated data with some thousand respondents."""
+
+_ENOUGH_ITEMS = 20
+"""Items from which on a feature of two values is no respondent's answers by chance: that of a fair
+coin agrees with one of 1,000 respondents, either way round, once in 500 times."""
+
+
+def as_features(
+    given: object, labels: Sequence[str] | None = None, embed: Embedding | None = None
+) -> pd.DataFrame:
+    """A table of features, index = item labels, of whatever there is.
+
+    Parameters
+    ----------
+    given
+        A DataFrame indexed by item label (or with a column "item"); an array whose first axis is
+        the items, such as images; a list or Series of texts; or a ResponseMatrix or FitResult whose
+        item table has a text.
+    labels
+        Labels of the rows of an array or list.
+    embed
+        Makes texts numbers: called with a list of texts, it returns an array with a row for each. A
+        column "text" of a table goes through it as well.
+
+    Raises
+    ------
+    TypeError
+        If it is none of these.
+    ValueError
+        If rows and labels are not as many, a label occurs twice, or texts have no embedding.
+    """
+    import pandas as pd
+
+    if isinstance(given, FitResult | ResponseMatrix):
+        given = _texts_of(given)
+    if isinstance(given, pd.DataFrame):
+        table = given.set_index("item") if "item" in given.columns else given.copy()
+        if "text" in table.columns:
+            table = table.drop(columns="text").join(_embedded(table["text"], embed))
+    elif isinstance(given, pd.Series):
+        table = _embedded(given, embed) if _is_text(given) else given.to_frame(given.name or "x")
+    else:
+        table = _of_array(given, labels, embed)
+    table.index = pd.Index(table.index.map(str), name="item")
+    table.columns = table.columns.map(str)
+    check_unique("features must have one column per feature", table.columns)
+    numeric, categories = columns_by_kind(table)
+    table = table.astype(dict.fromkeys(numeric, np.float64))
+    for name in categories:  # what is missing is a category as well
+        table[name] = table[name].astype(object).where(table[name].notna(), "missing").map(str)
+    check_unique("features must have one row per item", table.index)
+    return table
+
+
+def columns_by_kind(table: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """Names of the columns with numbers, and of those with categories."""
+    from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
+
+    numeric = [name for name in table.columns if is_numeric_dtype(table[name])]
+    for name in table.columns:
+        if is_datetime64_any_dtype(table[name]):
+            raise TypeError(f"features: column {name!r} holds dates; make numbers of them")
+    return numeric, [name for name in table.columns if name not in numeric]
+
+
+def check_leaks(
+    features: pd.DataFrame,
+    *,
+    average_error: pd.Series[float] | None = None,
+    responses: ResponseMatrix | None = None,
+    allow: Collection[str] = (),
+) -> None:
+    """Refuse features that are the class, the answer, the accuracy or the difficulty itself.
+
+    Told by name ("class", "Truth_SAT", "meanACC"); by values that order the items as the average
+    error does (a rank correlation of 0.995 or more, either way round); and by values that are the
+    answers of one respondent, right or wrong, or the target that the responses' item table has.
+
+    Parameters
+    ----------
+    features
+        Index = item labels.
+    average_error
+        Or whatever is predicted, by item label.
+    responses
+        Answers to these items.
+    allow
+        Names of features that are allowed in spite of this.
+
+    Raises
+    ------
+    ValueError
+        If there is such a feature; it names all of them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from irtkit.prediction import check_leaks
+    >>> check_leaks(pd.DataFrame({"words": [3, 5], "class": ["a", "b"]}))
+    Traceback (most recent call last):
+        ...
+    ValueError: features must not tell what is predicted: 'class' (by its name); leave it out, or
+    say allow=['class']
+    """
+    found = {name: "by its name" for name in features.columns if _leaks_by_name(name)}
+    numeric, _ = columns_by_kind(features)
+    if average_error is not None:
+        known = average_error.reindex(features.index)
+        for name in numeric:
+            if abs(_rank_correlation(features[name], known)) >= _THE_SAME:
+                found.setdefault(name, "it orders items as their difficulty does")
+    if responses is not None:
+        for name in _answers_of_one(features[numeric], responses):
+            found.setdefault(name, "it is what one respondent answered")
+        for name in _target_again(features, responses):
+            found.setdefault(name, "it is the target of the items")
+    refused = {name: why for name, why in found.items() if name not in set(allow)}
+    if refused:
+        name, why = next(iter(refused.items()))
+        raise ValueError(
+            f"features must not tell what is predicted: {name!r} ({why})"
+            f"{and_more(len(refused) - 1, 'feature')}; leave it out, or say allow={list(refused)}"
+        )
+
+
+def _leaks_by_name(name: str) -> bool:
+    words = re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z][a-z])", r"\1 \2", name).lower())
+    return not _LEAKING.isdisjoint(words) or "_".join(words) in _LEAKING_NAMES
+
+
+def _rank_correlation(feature: pd.Series[Any], error: pd.Series[float]) -> float:
+    both = feature.astype(float).to_frame("feature").assign(error=error).dropna()
+    if len(both) < 3 or both.nunique().min() < 3:
+        return 0.0
+    return float(np.asarray(both.corr("spearman"))[0, 1])
+
+
+def _answers_of_one(numeric: pd.DataFrame, responses: ResponseMatrix) -> list[str]:
+    """Features of two values that go with the right and wrong answers of some respondent."""
+    items = [label for label in numeric.index if label in set(responses.items)]
+    if len(items) < _ENOUGH_ITEMS or responses.is_sparse:
+        return []
+    places = {label: k for k, label in enumerate(responses.items)}
+    values = responses.values[:, [places[label] for label in items]]
+    varied = (values == 0).any(axis=1) & (values == 1).any(axis=1)
+    some, found = values[varied], []
+    for name in numeric.columns:
+        column = numeric.loc[items, name]
+        kinds = column.dropna().unique()
+        if len(kinds) != 2 or column.isna().any():
+            continue
+        marks = (column == kinds[0]).to_numpy()
+        agree = np.where(some < 0, True, some == marks)  # noqa: FBT003  # a missing answer
+        differ = np.where(some < 0, True, some != marks)  # noqa: FBT003
+        if (agree.all(axis=1) | differ.all(axis=1)).any():
+            found.append(name)
+    return found
+
+
+def _target_again(features: pd.DataFrame, responses: ResponseMatrix) -> list[str]:
+    """Features that say no more and no less than the target of the items."""
+    import pandas as pd
+
+    known = responses.item_table
+    if known is None or "target" not in known.columns:
+        return []
+    target = known["target"].reindex(features.index)
+    there = target.notna()
+    codes, kinds = pd.factorize(target[there].map(str))
+    if not 2 <= len(kinds) <= there.sum() / 2:  # numbers of items say nothing of their answers
+        return []
+    return [
+        name
+        for name in features.columns
+        if np.array_equal(pd.factorize(features.loc[there, name].map(str))[0], codes)
+    ]
+
+
+def _texts_of(given: FitResult | ResponseMatrix) -> Any:
+    responses = given.responses if isinstance(given, FitResult) else given
+    table = None if responses is None else responses.item_table
+    if table is None or "text" not in table.columns:
+        raise ValueError("features: the responses' item table has no column text")
+    return table["text"]
+
+
+def _is_text(series: pd.Series[Any]) -> bool:
+    from pandas.api.types import is_numeric_dtype
+
+    return not is_numeric_dtype(series)
+
+
+def _embedded(texts: pd.Series[Any], embed: Embedding | None) -> pd.DataFrame:
+    """Numbers of texts, NaN where there is no text."""
+    import pandas as pd
+
+    if embed is None:
+        raise ValueError(
+            "features hold texts: give embed=, a function from a list of texts to an array, such "
+            "as irtkit.prediction.text_embedding()"
+        )
+    there = texts.notna().to_numpy()
+    made = np.asarray(embed([str(text) for text in texts[there]]), dtype=np.float64)
+    if made.ndim != 2 or len(made) != there.sum():
+        raise ValueError(
+            f"embed must return a row for each of {there.sum()} texts, got shape {made.shape}"
+        )
+    numbers = np.full((len(texts), made.shape[1]), np.nan)
+    numbers[there] = made
+    names = [f"text{k}" for k in range(made.shape[1])]
+    return pd.DataFrame(numbers, index=texts.index, columns=names)
+
+
+def _of_array(given: object, labels: Sequence[str] | None, embed: Embedding | None) -> pd.DataFrame:
+    import pandas as pd
+
+    if isinstance(given, list | tuple) and given and all(isinstance(one, str) for one in given):
+        _check_length(len(given), labels)
+        return _embedded(pd.Series(list(given), index=_index(labels, len(given))), embed)
+    array = np.asarray(given)
+    if array.ndim < 2 or (not np.issubdtype(array.dtype, np.number) and array.dtype != bool):
+        raise TypeError(
+            "features must be a DataFrame by item, an array (items × …) of numbers, or texts; got "
+            f"{type(given).__name__}"
+        )
+    _check_length(len(array), labels)
+    flat = array.reshape(len(array), -1).astype(np.float64)
+    names = [f"x{k}" for k in range(flat.shape[1])]
+    return pd.DataFrame(flat, index=_index(labels, len(flat)), columns=names)
+
+
+def _index(labels: Sequence[str] | None, n: int) -> list[str]:
+    return [f"item-{k + 1}" for k in range(n)] if labels is None else list(labels)
+
+
+def _check_length(n: int, labels: Sequence[str] | None) -> None:
+    if labels is not None and n != len(labels):
+        raise ValueError(
+            f"features must have a row for each of {len(labels)} items "
+            f"({first_names(labels)}), got {n}; a DataFrame by item label may have others"
+        )

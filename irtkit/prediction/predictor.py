@@ -1,0 +1,345 @@
+"""A regressor that predicts difficulty, with intervals, and makes a prior of its predictions.
+
+Intervals are CV+ (Barber, Candès, Ramdas & Tibshirani 2021, "Predictive inference with the
+jackknife+"): of K regressors each is trained without one of K folds of the items, Rᵢ is how far
+the one without item i is off there, and a new item has the interval from the ⌊α(n + 1)⌋-th smallest
+of μ₋ₖ₍ᵢ₎(x) − Rᵢ to the ⌈(1 − α)(n + 1)⌉-th smallest of μ₋ₖ₍ᵢ₎(x) + Rᵢ. Whatever the regressor, it
+holds about 1 − α of items that come from where the items of training come from.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from irtkit.calibration.result import FitResult
+from irtkit.checks import check_number, check_one_of, check_seed, check_whole, first_names
+from irtkit.prediction.features import as_features, check_leaks
+from irtkit.prediction.regressors import fitted, model_of, predicted
+from irtkit.prediction.targets import TARGETS, difficulty_targets
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from irtkit.prediction.features import Embedding
+
+    Array = NDArray[np.float64]
+
+_LEAST_SHARE = 0.1
+"""Of the error of predictions that is taken for their own, should errors of difficulty seem to
+explain all of it: an SD of 0 would let predictions outvote all answers."""
+_BLOCK = 2**22
+"""Numbers of the intervals worked on at once, 32 MiB."""
+
+
+class Training(NamedTuple):
+    """Items with features and a target, in one order."""
+
+    features: pd.DataFrame
+    target: Array
+    errors: Array | None
+    """Standard errors of the target, NaN where there is none; None if there are none at all."""
+
+
+class DifficultyPredictor:
+    """Predict how hard items are from their features.
+
+    Parameters
+    ----------
+    regressor
+        "linear", "elastic net", "gradient boosting", "k nearest neighbours" or "random forest"
+        (default); or any regressor of scikit-learn, which gets numbers (missing ones imputed,
+        categories as columns); or a pipeline, which gets the table of features as it is.
+    target
+        Which column of the targets is predicted (:func:`difficulty_targets`): "1PL" (default),
+        "Rasch" (the same in logits), "2PL", "average_error" or "expected_error".
+    weights
+        "error" gives items weight by how well their difficulty is known, 1/(s² + se²), with s² the
+        variance of the target beyond its errors; None (default) gives all the same.
+    level
+        Probability with which intervals are to hold an item's target.
+    folds
+        Parts of the items that intervals are found by, each held out once: so many more fits. 0
+        for no intervals.
+    embed
+        Makes texts numbers, see :func:`irtkit.prediction.text_embedding`; any function from a list
+        of texts to an array with a row for each.
+    allow
+        Names of features that are allowed although they tell what is predicted
+        (:func:`check_leaks`).
+    seed
+        The same seed gives the same predictions.
+
+    Attributes
+    ----------
+    model_
+        The fitted pipeline.
+    training_
+        Features, target and its standard errors, of the items that have both.
+    cross_validated_
+        DataFrame of these items: target, predicted (by the model of the folds without the item) and
+        fold; empty without folds.
+    rmse_
+        Root mean square error of these predictions, NaN without folds.
+
+    Raises
+    ------
+    ImportError
+        On fitting, if scikit-learn is not installed (the extra ``irtkit[predict]``).
+
+    Examples
+    --------
+    Items with many words are hard:
+
+    >>> import irtkit, numpy as np, pandas as pd
+    >>> words = np.arange(120) % 40
+    >>> difficulty = words / 10 - 2 + np.sin(words**2) / 2
+    >>> items = irtkit.ItemParameters.from_difficulty(np.ones(120), difficulty)
+    >>> responses = irtkit.simulate_responses(items, [k / 40 - 2 for k in range(160)], seed=0)
+    >>> features = pd.DataFrame({"words": words}, index=responses.items)
+    >>> predictor = irtkit.DifficultyPredictor("linear", target="Rasch")
+    >>> predictor.fit(features, irtkit.fit(responses, "1PL")).predict(
+    ...     pd.DataFrame({"words": [10, 30]}, index=["new", "harder"])
+    ... ).round(1)
+            predicted  low  high
+    item
+    new          -1.0 -1.7  -0.4
+    harder        1.0  0.3   1.6
+    """
+
+    def __init__(
+        self,
+        regressor: Any = "random forest",
+        *,
+        target: str = "1PL",
+        weights: str | None = None,
+        level: float = 0.9,
+        folds: int = 10,
+        embed: Embedding | None = None,
+        allow: Collection[str] = (),
+        seed: int = 0,
+    ) -> None:
+        check_one_of("target", target, TARGETS)
+        if weights is not None:
+            check_one_of("weights", weights, ("error",))
+        check_seed(seed)
+        check_whole("folds", folds, 0)
+        if folds == 1:
+            raise ValueError("folds must be 2 or more, or 0 for no intervals; got 1")
+        self.regressor, self.target, self.weights = regressor, target, weights
+        self.level = check_number("level", level, above=0, below=1)
+        self.folds, self.embed, self.allow, self.seed = folds, embed, tuple(allow), seed
+
+    def fit(self, features: object, target: object, *, errors: object = None) -> Self:
+        """Learn from items whose difficulty is known.
+
+        Parameters
+        ----------
+        features
+            Of the items: a DataFrame by item label (numbers, categories, missing values), an array
+            whose first axis is the items in the order of the target (images are flattened), a list
+            or Series of texts, or a ResponseMatrix or FitResult whose item table has a text.
+        target
+            A FitResult with its responses, the table that :func:`difficulty_targets` makes of one,
+            or a Series by item label. Items without a finite target are left out, and so are those
+            without a row of features.
+        errors
+            Standard errors of a Series, by item label.
+
+        Returns
+        -------
+        DifficultyPredictor
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If a feature tells what is predicted, fewer than 2 items (or than folds) have both
+            features and a target, or ``weights="error"`` has no errors to go by.
+        """
+        training = self.training(features, target, errors)
+        table, y = training.features, training.target
+        weights = weights_of(training) if self.weights == "error" else None
+        model = model_of(self.regressor, table, self.seed)
+        self.model_ = fitted(model, table, y, weights)
+        self.training_, self._of_folds = training, []
+        held = np.full(len(y), np.nan)
+        fold_of = self._fold_of(len(y))
+        for k in range(self.folds):
+            seen = fold_of != k
+            some = None if weights is None else weights[seen]
+            one = fitted(model, table[seen], y[seen], some)
+            held[~seen] = predicted(one, table[~seen])
+            self._of_folds.append(one)
+        self._off, self._fold = np.abs(y - held), fold_of
+        import pandas as pd
+
+        shown = {"target": y, "predicted": held, "fold": fold_of}
+        tried = pd.DataFrame(shown, index=table.index)
+        self.cross_validated_ = tried if self.folds else tried.iloc[:0]
+        self.rmse_ = float(np.sqrt(np.mean((y - held) ** 2)))
+        return self
+
+    def predict(self, features: object, *, items: Sequence[str] | None = None) -> pd.DataFrame:
+        """Predict how hard items are, answered or not.
+
+        Parameters
+        ----------
+        features
+            As in :meth:`fit`; columns that were not there are not looked at.
+        items
+            Labels of the rows of an array or of a list of texts.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Index "item"; columns predicted, low and high, in units of the target. The interval is
+            to hold the target, with all error of its own, for a share ``level`` of new items from
+            where those of training come from; NaN without folds.
+
+        Raises
+        ------
+        ValueError
+            If nothing was fitted, or a feature is missing.
+        """
+        import pandas as pd
+
+        table = self._table(features, items)
+        found = predicted(self.model_, table)
+        low, high = self._interval(table)
+        columns = {"predicted": found, "low": low, "high": high}
+        return pd.DataFrame(columns, index=table.index)
+
+    def prior_mean(self, features: object, *, items: Sequence[str] | None = None) -> pd.DataFrame:
+        """Predictions as :func:`irtkit.fit` takes them: ``item_prior_mean=``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Index "item"; columns mean, the predicted difficulty in logits, and sd, the same for
+            all: the root mean square error of predictions of held-out items, less what the errors
+            of their own difficulties have in it.
+
+        Raises
+        ------
+        ValueError
+            If the target is neither "Rasch" nor "1PL", or there were no folds.
+        """
+        if self.target not in {"Rasch", "1PL"} or not self.folds:
+            raise ValueError(
+                "prior_mean needs the target 'Rasch' or '1PL' and folds of 2 or more; got "
+                f"{self.target!r} and {self.folds}"
+            )
+        found = self.predict(features, items=items)
+        own, errors = self.rmse_**2, self.training_.errors
+        if errors is not None:
+            known = errors[np.isfinite(errors)]
+            own -= float(np.mean(known**2)) if len(known) else 0.0
+        sd = np.sqrt(max(own, _LEAST_SHARE * self.rmse_**2))
+        logits = found[["predicted"]].set_axis(["mean"], axis=1)
+        return logits.assign(sd=sd) * self._logits
+
+    def training(self, features: object, target: object, errors: object = None) -> Training:
+        """Items that have features and a finite target; features that leak are refused."""
+        import pandas as pd
+
+        self._logits = 1.0
+        average, responses = None, None
+        if isinstance(target, FitResult):
+            responses = target.responses
+            target = difficulty_targets(target)
+        if isinstance(target, pd.DataFrame):
+            if self.target not in target.columns:
+                raise ValueError(
+                    f"target has no column {self.target!r}, but {first_names(target.columns)}"
+                )
+            average = target.get("average_error")
+            if self.target == "1PL" and "Rasch" in target.columns:
+                self._logits = float(target["Rasch"].std() / target["1PL"].std())
+            if errors is None:
+                errors = target.get(f"{self.target}_se")
+            target = target[self.target]
+        if not isinstance(target, pd.Series):
+            raise TypeError(
+                "target must be a FitResult, a table of targets or a Series by item label, got "
+                f"{type(target).__name__}"
+            )
+        known = pd.Series(
+            np.asarray(target, dtype=np.float64), index=pd.Index(target.index.map(str), name="item")
+        )
+        table = as_features(features, list(known.index), self.embed)
+        measure = known if average is None else average.set_axis(known.index)
+        check_leaks(table, average_error=measure, responses=responses, allow=self.allow)
+        usable = known[np.isfinite(known)].index.intersection(table.index, sort=False)
+        if len(usable) < max(2, self.folds):
+            raise ValueError(
+                f"features and target have {len(usable)} items in common with a finite target, and "
+                f"{max(2, self.folds)} are needed"
+            )
+        found = None
+        if errors is not None:
+            by_label: Any = errors
+            aligned = by_label.set_axis(by_label.index.map(str)).reindex(usable)
+            found = np.asarray(aligned, dtype=np.float64)
+        values = np.asarray(known[usable], dtype=np.float64)
+        return Training(table.loc[usable], values, found)
+
+    def _table(self, features: object, items: Sequence[str] | None) -> pd.DataFrame:
+        if not hasattr(self, "model_"):
+            raise ValueError("the predictor knows no items yet: call fit first")
+        table = as_features(features, items, self.embed)
+        known = self.training_.features.columns
+        if missing := [name for name in known if name not in table.columns]:
+            raise ValueError(
+                f"features lack {first_names(missing)}, which the predictor was fitted to"
+            )
+        return table[list(known)]
+
+    def _fold_of(self, n: int) -> NDArray[np.intp]:
+        """The fold of every item, drawn at random, all of one size but for one item."""
+        order = np.random.default_rng(self.seed).permutation(n)
+        fold: NDArray[np.intp] = np.empty(n, dtype=np.intp)
+        fold[order] = np.arange(n) % max(self.folds, 1)
+        return fold
+
+    def _interval(self, table: pd.DataFrame) -> tuple[Array, Array]:
+        """CV+ intervals of new items."""
+        n_new, n = len(table), len(self._off)
+        low, high = np.full((2, n_new), np.nan)
+        if not self.folds or not n_new:
+            return low, high
+        alpha = 1 - self.level
+        below = int(np.floor(alpha * (n + 1)))
+        above = int(np.ceil((1 - alpha) * (n + 1)))
+        by_fold = np.stack([predicted(one, table) for one in self._of_folds], axis=1)
+        step = max(1, _BLOCK // n)
+        for start in range(0, n_new, step):
+            at = by_fold[start : start + step][:, self._fold]
+            some = slice(start, start + len(at))
+            low[some] = _smallest(at - self._off, below)
+            high[some] = _smallest(at + self._off, above)
+        return low, high
+
+
+def _smallest(values: Array, k: int) -> Any:
+    """The k-th smallest of every row; none is −∞, and more than there are ∞."""
+    if not 1 <= k <= values.shape[1]:
+        return -np.inf if k < 1 else np.inf
+    return np.partition(values, k - 1)[:, k - 1]
+
+
+def weights_of(training: Training) -> Array:
+    """1/(s² + se²), of mean 1; items whose error is not known count as the worst known."""
+    errors = training.errors
+    if errors is None or not np.isfinite(errors).any():
+        raise ValueError("weights='error' needs standard errors of the target")
+    squares = np.where(np.isfinite(errors), errors, np.nanmax(errors[np.isfinite(errors)])) ** 2
+    spread = max(
+        float(training.target.var() - squares.mean()), _LEAST_SHARE * training.target.var()
+    )
+    weights = 1 / (spread + squares)
+    return np.asarray(weights / weights.mean())

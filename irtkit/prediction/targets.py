@@ -1,0 +1,108 @@
+"""What is predicted: how hard items are, by several measures side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.calibration.fitting import fit
+from irtkit.calibration.result import FitResult
+from irtkit.checks import check_number
+from irtkit.io.reading import as_responses
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from irtkit.responses import ResponseMatrix
+
+TARGETS = ("1PL", "Rasch", "2PL", "average_error", "expected_error")
+"""Columns of the table that can be predicted."""
+_CROP = 6.0
+"""Difficulties beyond are put there: the paper calls them extreme (METHODS, "cropping")."""
+
+
+def difficulty_targets(given: object, *, crop: float = _CROP, **reading: Any) -> pd.DataFrame:
+    """How hard items are, by the 1PL, the 2PL, average and expected error, in one table.
+
+    Parameters
+    ----------
+    given
+        A FitResult with its responses, or responses, or what :func:`irtkit.read_responses` takes.
+        The 1PL and the 2PL are fitted with the weak prior, unless the result is one of them.
+    crop
+        Difficulties of the 2PL run off where slopes are near 0; those beyond ±crop are put there.
+    **reading
+        How to read responses that are no ResponseMatrix.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index "item". Columns: 1PL (difficulty in SDs of ability), Rasch (the same in logits), 2PL
+        (cropped), average_error and expected_error (by the 2PL); each of the first four with a
+        standard error, ``_se``; and slope (discrimination of the 2PL). NaN where an item has no
+        response, and no standard error where a difficulty is cropped.
+
+    Raises
+    ------
+    ValueError
+        If a result was saved without its responses, or responses cannot be read.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> from irtkit.prediction import difficulty_targets
+    >>> items = irtkit.ItemParameters.from_difficulty([1.0, 1.2, 0.8], [-1.0, 0.0, 1.0])
+    >>> responses = irtkit.simulate_responses(items, [k / 50 - 2 for k in range(200)], seed=1)
+    >>> table = difficulty_targets(responses)
+    >>> bool(table["1PL"].is_monotonic_increasing), bool(table["2PL"].is_monotonic_increasing)
+    (True, True)
+    """
+    import pandas as pd
+
+    crop = check_number("crop", crop, above=0)
+    results = _results(given, reading)
+    of_1pl, of_2pl = results["1PL"].items, results["2PL"].items
+    slope = of_1pl["discrimination"]
+    error, n = of_1pl["average_error"], of_1pl["n_responses"]
+    location = of_2pl["difficulty"].clip(-crop, crop)
+    located = of_2pl["difficulty"].abs() <= crop
+    answered = n > 0
+    return pd.DataFrame(
+        {
+            "1PL": of_1pl["difficulty"].where(answered),
+            "1PL_se": of_1pl["difficulty_se"],
+            "Rasch": (of_1pl["difficulty"] * slope).where(answered),
+            "Rasch_se": of_1pl["intercept_se"],
+            "2PL": location.where(answered),
+            "2PL_se": of_2pl["difficulty_se"].where(located),
+            "average_error": error,
+            # one answer of each kind added, so that no error is 0 (Agresti & Coull 1998)
+            "average_error_se": np.sqrt((error * n + 1) * ((1 - error) * n + 1) / (n + 2) ** 3),
+            "expected_error": of_2pl["expected_error"].where(answered),
+            "slope": of_2pl["discrimination"],
+        }
+    )
+
+
+def _results(given: object, reading: dict[str, Any]) -> dict[str, FitResult]:
+    """Fits of the 1PL and of the 2PL."""
+    import warnings
+
+    results: dict[str, FitResult] = {}
+    responses: ResponseMatrix | None = None
+    if isinstance(given, FitResult):
+        if given.model in {"1PL", "2PL"}:
+            results[given.model] = given
+        responses = given.responses
+        if responses is None:
+            raise ValueError("the result was saved without its responses; give these")
+    else:
+        responses = as_responses(given, **reading)
+    for model in ("1PL", "2PL"):
+        if model not in results:
+            with warnings.catch_warnings():
+                # what a fit warns of is said where the user fits
+                warnings.simplefilter("ignore", UserWarning)
+                results[model] = fit(responses, model, progress=False)
+    return results

@@ -1,0 +1,218 @@
+# %% [markdown]
+# # How hard will this item be?
+#
+# To know how hard an item is, you let many systems answer it. But what of an item that nobody has
+# answered yet? If you know something about it (its pixels, its text, its length), you can learn
+# from other items what makes items hard, and predict.
+#
+# This notebook does so with 1,797 handwritten digits that 130 classifiers have read. It predicts
+# from the pixels how hard a digit is, says how far off that may be, looks at which pixels matter,
+# and uses the predictions to calibrate new digits with a handful of answers.
+#
+# To run it: `pip install "irtkit[predict,plots]"`. It takes less than a minute.
+
+# %%
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from sklearn.datasets import load_digits
+
+import irtkit
+from irtkit.prediction import (
+    check_leaks,
+    cross_validate_predictors,
+    difficulty_targets,
+    feature_importances,
+)
+
+pd.set_option("display.width", 120, "display.max_columns", 20)
+pd.set_option("display.float_format", "{:.2f}".format)
+warnings.filterwarnings("ignore", category=UserWarning, module="irtkit")
+warnings.filterwarnings("ignore", message=".*abilit|pairs of respondents")
+
+crowd = irtkit.load_digits_crowd()
+digits = load_digits()
+items = crowd.labels.index
+pixels = pd.DataFrame(digits.data, index=items, columns=[f"pixel{k}" for k in range(64)])
+print(crowd.responses)
+
+# %% [markdown]
+# ## What there is to predict
+#
+# Difficulty can be measured in several ways. `difficulty_targets` fits the 1PL and the 2PL, and
+# puts what they say beside the plain share of systems that are wrong:
+#
+# - `1PL`: difficulty in standard deviations of ability, `Rasch` the same in logits;
+# - `2PL`: the same where every digit has a slope of its own; it runs off where a slope is near 0,
+# - `average_error`: the share of systems that are wrong, `expected_error` what the 2PL expects it
+
+# %%
+targets = difficulty_targets(crowd.responses)
+columns = ["1PL", "Rasch", "2PL", "average_error", "expected_error"]
+print(targets[columns].describe().loc[["mean", "std", "min", "max"]])
+print("\nrank correlations:")
+print(targets[columns].corr("spearman"))
+
+# %% [markdown]
+# ## Predict
+#
+# We hold out three tenths of the digits. From the others a predictor learns: any regressor of
+# scikit-learn can be inside, and five go by their names. It also finds out how far off it is on
+# digits it has not seen. So each prediction comes with an interval, which is to hold nine in ten
+# new digits.
+
+# %%
+held = pd.Series(np.random.default_rng(0).random(len(items)) < 0.3, index=items)
+predictor = irtkit.DifficultyPredictor("gradient boosting", target="1PL", folds=5)
+predictor.fit(pixels[~held], targets)
+predicted = predictor.predict(pixels[held])
+
+true = targets.loc[held, "1PL"]
+inside = true.between(predicted["low"], predicted["high"])
+print(predicted.head())
+print(
+    f"\nrank correlation with the difficulty: {predicted['predicted'].corr(true, 'spearman'):.2f}"
+)
+print(f"inside their interval: {inside.mean():.1%} of {len(inside)} digits")
+
+# %%
+figure, axes = plt.subplots(figsize=(6, 5), layout="constrained")
+for group, color in ((inside, "black"), (~inside, "crimson")):
+    axes.scatter(predicted.loc[group, "predicted"], true[group], 10, color, alpha=0.6)
+ends = [true.min(), true.max()]
+axes.plot(ends, ends, color="gray", linewidth=0.8)
+axes.set(xlabel="predicted difficulty", ylabel="difficulty, from 130 answers")
+axes.set_title("red: outside the interval")
+axes.spines[["top", "right"]].set_visible(False)
+plt.show()
+
+# %% [markdown]
+# What the predictor takes for hard looks hard. What it misses is telling as well: here are the four
+# held-out digits it expects to be hardest, and the four that are much harder than it expects.
+
+# %%
+surprise = (true - predicted["predicted"]).nlargest(4).index
+hardest = predicted["predicted"].nlargest(4).index
+figure, rows = plt.subplots(2, 4, figsize=(9, 5), layout="constrained")
+for row, chosen, name in ((rows[0], hardest, "expected"), (rows[1], surprise, "surprise")):
+    for place, item in zip(row, chosen, strict=True):
+        place.imshow(digits.images[items.get_loc(item)], cmap="gray_r")
+        place.set(xticks=[], yticks=[])
+        wrong = targets.loc[item, "average_error"]
+        place.set_title(f"{name}, label {crowd.labels[item]}\n{wrong:.0%} wrong", fontsize=10)
+plt.show()
+
+# %% [markdown]
+# ## Which regressor?
+#
+# `cross_validate_predictors` compares them by the protocol of a paper on difficulty in AI
+# (Martínez-Plumed and others, AAAI-22): three tenths held out, five folds twice on the rest.
+# `nrmse` is the error as a share of the spread of difficulties: 1 is no better than calling all
+# digits equally hard. Friedman's test asks whether the regressors differ at all, Wilcoxon's which
+# do. (We leave out the random forest and the elastic net here, to be quick.)
+
+# %%
+names = ["linear", "k nearest neighbours", "gradient boosting"]
+comparison = cross_validate_predictors(pixels, targets, names, negative_slopes="kept")
+print(comparison)
+
+# %% [markdown]
+# Difficulty is no weighted sum of pixels, so the linear regressor is far behind.
+#
+# ## What must not be a feature
+#
+# The label of a new digit is what systems are asked for, and the share of systems that are right is
+# what we want to know. If they are among the features, predictions look good and are worth nothing.
+# irtkit refuses them, by name, and by what they say. (A predictor checks this by itself, when it is
+# fitted.)
+
+# %%
+leaking = {
+    "class": crowd.labels,
+    "harmless": crowd.responses.to_frame().mean(),
+    "also harmless": crowd.responses.to_frame().loc["knn-k1"].astype(int),
+}
+for name, values in leaking.items():
+    try:
+        check_leaks(
+            pixels.assign(**{name: values}),
+            average_error=targets["average_error"],
+            responses=crowd.responses,
+        )
+    except ValueError as error:
+        print(f"{error}\n")
+
+# %% [markdown]
+# ## Which pixels make a digit hard?
+#
+# Take one pixel, deal its values out among the digits at random, and see how much worse the
+# predictions get. That is how important the pixel is. We do the same with a classifier that reads
+# the digits. Both look at the middle of the image, but not at the same pixels in the same measure.
+
+# %%
+importances = feature_importances(
+    pixels, targets, crowd.labels, regressor="gradient boosting", repeats=2
+)
+scores = importances.attrs
+print(f"R² of difficulty: {scores['difficulty']:.2f}, share of digits read: {scores['task']:.2f}")
+print(f"rank correlation of the importances: {scores['spearman']:.2f}")
+print(importances.head())
+
+figure, panels = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
+for panel, name in zip(panels, ["difficulty", "task"], strict=True):
+    image = importances.loc[pixels.columns, name].to_numpy().reshape(8, 8)
+    panel.imshow(image.clip(0), cmap="Greens")
+    panel.set(xticks=[], yticks=[], title=f"importance for the {name}")
+plt.show()
+
+# %% [markdown]
+# ## Fewer answers for new digits
+#
+# Say the held-out digits are new, and only four systems have read each of them. Four answers say
+# little. But together with what the pixels say, they say more. `prior_mean` gives the predictions
+# in the form in which `fit` takes them: what is expected of each digit, and how far off that may
+# be.
+
+# %%
+generator = np.random.default_rng(1)
+values = crowd.responses.values.copy()
+order = generator.random(values.shape).argsort(axis=0)
+values[(order >= 4) & held.to_numpy()] = -1
+few = irtkit.ResponseMatrix(values, crowd.responses.respondents, crowd.responses.items)
+
+prior = predictor.prior_mean(pixels[held])
+print(prior.head())
+
+all_answers = targets.loc[held, "Rasch"]
+ways = {
+    "four answers": irtkit.fit(few, "1PL", standard_errors=False).items,
+    "predictions and four answers": irtkit.fit(
+        few, "1PL", item_prior_mean=prior, standard_errors=False
+    ).items,
+}
+found = {"predictions": prior["mean"]}
+found |= {name: -table.loc[held, "intercept"] for name, table in ways.items()}
+rows = {
+    name: {
+        "rank correlation": logits.corr(all_answers, "spearman"),
+        "error (logits)": np.sqrt(((logits - all_answers) ** 2).mean()),
+    }
+    for name, logits in found.items()
+}
+print("\nbeside the difficulty from all 130 answers:")
+print(pd.DataFrame(rows).T)
+
+# %% [markdown]
+# Predictions and answers together are better than either. How much better depends on how many
+# answers there are: with many, predictions add nothing, and do no harm.
+#
+# ## What to take away
+#
+# - Features of items predict difficulty, with intervals that hold what they promise for new items
+# - Keep what tells the answer out of the features.
+# - Predictions are worth some answers, and can go into the next calibration.
+#
+# With your own data, features are a table with a row for each item (numbers, categories, gaps), an
+# array of images, or texts: `irtkit.DifficultyPredictor(embed=irtkit.prediction.text_embedding())`.

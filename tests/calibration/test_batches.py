@@ -1,0 +1,165 @@
+"""Claims about items that are fitted in batches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import irtkit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from irtkit.irf import ModelName
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+@pytest.fixture(scope="module")
+def responses() -> irtkit.ResponseMatrix:
+    generator = np.random.default_rng(3)
+    slope = generator.lognormal(0.0, 0.3, 90) * np.where(np.arange(90) % 10 == 9, -1, 1)
+    items = irtkit.ItemParameters.from_difficulty(slope, generator.normal(size=90))
+    return irtkit.simulate_responses(items, generator.normal(size=300), seed=generator)
+
+
+@pytest.mark.parametrize("model", ["1PL", "Rasch", "2PL"])
+def test_a_batch_is_the_fit_to_its_items_alone(
+    responses: irtkit.ResponseMatrix, model: ModelName
+) -> None:
+    whole = irtkit.fit(responses, model, batch_items=40)
+    assert whole.batches is not None
+    assert whole.batches["first_item"].tolist() == ["item-1", "item-41", "item-81"]
+    assert whole.batches["n_items"].tolist() == [40, 40, 10]
+    alone = irtkit.fit(irtkit.ResponseMatrix(responses.values[:, 40:80]), model)
+    columns = ["discrimination", "difficulty", "intercept", "intercept_se"]
+    ours, theirs = whole.items[columns].to_numpy()[40:80], alone.items[columns].to_numpy()
+    assert ours == pytest.approx(theirs, abs=1e-6, nan_ok=True)
+    assert whole.batches.loc[1, "log_likelihood"] == pytest.approx(alone.log_likelihood)
+    assert whole.batches.loc[1, "latent_sd"] == pytest.approx(alone.latent_sd)
+    assert whole.n_parameters == {"1PL": 93, "Rasch": 93, "2PL": 180}[model]
+
+
+def test_one_batch_of_all_items_is_the_usual_fit(responses: irtkit.ResponseMatrix) -> None:
+    usual, batched = irtkit.fit(responses), irtkit.fit(responses, batch_items=90)
+    assert batched.items["intercept"].to_numpy() == pytest.approx(usual.items["intercept"])
+    assert batched.log_likelihood == pytest.approx(usual.log_likelihood, abs=1e-3)
+    assert batched.ability == pytest.approx(usual.ability, abs=1e-4)
+    assert usual.batches is None
+
+
+def test_all_items_at_once_are_more_likely_than_batches(responses: irtkit.ResponseMatrix) -> None:
+    usual, batched = (
+        irtkit.fit(responses, prior=None, batch_items=size, standard_errors=False)
+        for size in (None, 30)
+    )
+    assert usual.log_likelihood > batched.log_likelihood
+    agreement = np.corrcoef(usual.items["intercept"], batched.items["intercept"])[0, 1]
+    assert agreement > 0.99
+
+
+def test_a_batch_of_inverted_items_has_its_scale_the_right_way_up(
+    responses: irtkit.ResponseMatrix,
+) -> None:
+    values = responses.values[:, np.argsort(np.arange(90) % 10 == 9, kind="stable")]
+    batched = irtkit.fit(irtkit.ResponseMatrix(values), batch_items=81)
+    slopes = batched.items["discrimination"]
+    # nine inverted items alone: more of them right is what the batch takes for able
+    assert (slopes[:81] > 0).mean() > 0.9
+    assert (slopes[81:] > 0).all()
+
+
+def test_batches_are_printed_and_saved(responses: irtkit.ResponseMatrix, tmp_path: Path) -> None:
+    result = irtkit.fit(responses, "Rasch", batch_items=45, quadrature=(61, 6.0), prior=None)
+    result.save(tmp_path / "result.npz")
+    again = irtkit.load(tmp_path / "result.npz")
+    assert again.batches is not None
+    assert result.batches is not None
+    assert again.batches.equals(result.batches)
+    assert again.settings["batch_items"] == 45
+    assert "fitted in 2 batches; abilities have means from" in str(again)
+
+
+def test_means_of_ability_tell_batches_that_others_answered() -> None:
+    # the able answered the second batch: each batch calls its own respondents average
+    items = irtkit.ItemParameters.from_difficulty(np.ones(60), np.zeros(60))
+    ability = np.repeat([-1.0, 1.0], 200)
+    values = irtkit.simulate_responses(items, ability, seed=0).values.copy()
+    values[:200, 30:] = values[200:, :30] = -1
+    found = irtkit.fit(irtkit.ResponseMatrix(values), "Rasch", batch_items=30).items["difficulty"]
+    assert found.iloc[:30].mean() - found.iloc[30:].mean() == pytest.approx(2.0, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"batch_items": 0}, "whole number"),
+        ({"batch_items": 2.5}, "whole number"),
+        ({"batch_items": 5, "method": "vi"}, "method='em'"),
+    ],
+)
+def test_what_is_no_batch_is_refused(
+    responses: irtkit.ResponseMatrix, given: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        irtkit.fit(responses, **given)
+
+
+def test_a_batch_that_nobody_answered_is_refused() -> None:
+    values = np.array([[1, 0, -1], [0, 1, -1], [1, 1, -1]])
+    with pytest.raises(ValueError, match="answered items 3 to 3"):
+        irtkit.fit(irtkit.ResponseMatrix(values), batch_items=2)
+
+
+def with_rows_of_the_paper(shared_data: Path, name: str, seed: int) -> Any:
+    """Answers of AI systems with the rows that the AAAI-22 paper added, and its items."""
+    items = pd.read_csv(shared_data / f"aid_{name}_reference_items.csv.gz")
+    table = pd.read_csv(shared_data / f"aid_{name}.csv.gz", index_col=0)
+    known = pd.read_csv(shared_data / f"aid_{name}_respondents.csv.gz", index_col=0)
+    first = (known.loc[table.index, "exact_duplicate"] == 0).to_numpy() | (name == "tptp")
+    order = np.random.default_rng(seed).random((3, len(items))).argsort(axis=0)
+    rows = [table[first][items["item"]].to_numpy(), order < items["rnd_total"].to_numpy()]
+    if name != "tptp":
+        rows += [np.ones((1, len(items))), np.zeros((1, len(items)))]
+    return irtkit.ResponseMatrix(np.concatenate(rows).astype(int)), items
+
+
+def fitted_as_in_the_paper(shared_data: Path, name: str, model: ModelName, seed: int) -> Any:
+    responses, items = with_rows_of_the_paper(shared_data, name, seed)
+    settings: dict[str, Any] = {"prior": None, "quadrature": (61, 6.0), "standard_errors": False}
+    result = irtkit.fit(responses, model, batch_items=int((items["batch"] == 0).sum()), **settings)
+    return result.items, items
+
+
+@pytest.mark.parametrize(
+    ("name", "draws"),
+    [
+        *(("liver-disorders", 3), ("diabetes", 3), ("sat", 3), ("SST", 15), ("tptp", 20)),
+        ("optdigits", 5),
+    ],
+)
+def test_the_difficulties_that_the_paper_stored_come_out(
+    shared_data: Path, name: str, draws: int
+) -> None:
+    # of the random rows totals alone are known, and all items of a batch shift with the draw
+    off = []
+    for seed in range(draws):
+        ours, stored = fitted_as_in_the_paper(shared_data, name, "Rasch", seed)
+        both = pd.DataFrame({"ours": ours["difficulty"].to_numpy(), "theirs": stored["Dffclt"]})
+        off.append(np.sqrt(((both["ours"] - both["theirs"]) ** 2).mean()))
+        for _, batch in both.groupby(stored["batch"]):
+            assert batch.corr().iloc[0, 1] >= 0.9998
+    assert np.median(off) <= 0.03
+
+
+@pytest.mark.parametrize(
+    ("name", "share"), [("liver-disorders", 0.43), ("diabetes", 0.21), ("sat", 0.0), ("tptp", 0.0)]
+)
+def test_as_many_slopes_are_negative_as_mirt_finds(
+    shared_data: Path, name: str, share: float
+) -> None:
+    slopes = fitted_as_in_the_paper(shared_data, name, "2PL", 0)[0]["discrimination"]
+    assert (slopes < 0).mean() == pytest.approx(share, abs=0.04)

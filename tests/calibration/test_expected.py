@@ -1,0 +1,180 @@
+"""Claims about difficulties that are expected of items before they are answered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import irtkit
+from irtkit.calibration.expected import ExpectedItems, expecting, usual
+from irtkit.calibration.priors import Hyper, WeakPrior
+from irtkit.irf import Items
+from irtkit.patterns import merged, patterns_of
+
+if TYPE_CHECKING:
+    from irtkit.irf import ModelName
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+LABELS = ("a", "b", "c", "d")
+EXPECTED = pd.Series([-1.0, 0.5, 2.0], index=["a", "b", "d"])
+
+
+def drawn(
+    n: int, m: int, error: float, seed: int = 0
+) -> tuple[irtkit.ResponseMatrix, pd.Series[float], Any]:
+    """Responses, predictions of known error, and intercepts."""
+    generator = np.random.default_rng(seed)
+    slope, intercept = generator.lognormal(0.0, 0.3, m), generator.normal(size=m)
+    items = irtkit.ItemParameters(slope, intercept, np.zeros(m))
+    responses = irtkit.simulate_responses(items, generator.normal(size=n), seed=generator)
+    predicted = pd.Series(-intercept + generator.normal(0, error, m), index=responses.items)
+    return responses, predicted, intercept
+
+
+@pytest.mark.parametrize("on_fixed_scale", [False, True])
+def test_the_gradient_is_that_of_the_density(*, on_fixed_scale: bool) -> None:
+    prior = expecting(WeakPrior(), EXPECTED, 0.7, LABELS)
+    prior = prior.on_fixed_scale() if on_fixed_scale else prior
+    generator = np.random.default_rng(0)
+    slope, intercept = generator.normal(1, 0.5, 4), generator.normal(size=4)
+
+    def density(x: Any) -> Any:
+        return prior.at(Items(x[:4], x[4:8]), Hyper(x[8], x[9]), common_slope=False)
+
+    x, step = np.array([*slope, *intercept, 0.2, -0.4]), 1e-6
+    steps = step * np.eye(10)
+    risen = [density(x + e).log_density - density(x - e).log_density for e in steps]
+    found = density(x)
+    by_hyper = found.by_hyper[::-1]  # by log τ, then by m
+    exact = np.concatenate([found.gradient.T.ravel(), by_hyper])
+    assert np.array(risen) / (2 * step) == pytest.approx(exact, abs=1e-6)
+
+
+def test_what_is_expected_of_nothing_in_particular_is_the_weak_prior() -> None:
+    responses = drawn(40, 30, 0.5)[0]
+    told = pd.Series(1.7, index=responses.items)
+    weak = irtkit.fit(responses)
+    same = irtkit.fit(responses, item_prior_mean=told, item_prior_sd=WeakPrior.intercept_spread)
+    ours, theirs = same.items["intercept"], weak.items["intercept"]
+    assert ours.to_numpy() == pytest.approx(theirs.to_numpy(), abs=1e-6)
+    assert same.items["intercept_se"].to_numpy() == pytest.approx(
+        weak.items["intercept_se"].to_numpy(), rel=1e-4
+    )
+
+
+@pytest.mark.parametrize("model", ["1PL", "Rasch", "2PL"])
+def test_predictions_make_few_answers_go_further(model: ModelName) -> None:
+    responses, predicted, intercept = drawn(10, 400, 0.5)
+    plain = irtkit.fit(responses, model, standard_errors=False)
+    told = irtkit.fit(
+        responses, model, item_prior_mean=predicted, item_prior_sd=0.5, standard_errors=False
+    )
+    errors = [np.sqrt(np.mean((fit.items["intercept"] - intercept) ** 2)) for fit in (plain, told)]
+    # ten answers leave 0.7, predictions alone 0.5, both together 1/√(1/0.7² + 1/0.5²) = 0.41
+    assert errors[0] > 0.6
+    assert errors[1] < 0.45
+
+
+def test_a_common_shift_and_the_population_do_not_matter() -> None:
+    responses, predicted, _ = drawn(30, 60, 0.5)
+    near, far = (
+        irtkit.fit(responses, item_prior_mean=predicted + shift, item_prior_sd=0.5).items
+        for shift in (0.0, 5.0)
+    )
+    assert near["intercept"].to_numpy() == pytest.approx(far["intercept"].to_numpy(), abs=1e-6)
+
+
+def test_many_wrong_predictions_leave_the_scale_as_it_is() -> None:
+    responses, predicted, _ = drawn(60, 600, 0.3)
+    plain = irtkit.fit(responses, standard_errors=False).items["discrimination"].median()
+    threefold = irtkit.fit(
+        responses, item_prior_mean=3 * predicted, item_prior_sd=1.0, standard_errors=False
+    )
+    assert threefold.items["discrimination"].median() == pytest.approx(plain, rel=0.15)
+
+
+def test_items_with_the_same_answers_and_other_predictions_are_not_merged() -> None:
+    responses = irtkit.ResponseMatrix(np.tile([[1, 0], [0, 1], [1, 1], [1, 1], [0, 0]], (6, 20)))
+    predicted = pd.Series(np.repeat([-1.0, 1.0], 20), index=responses.items)
+    assert len(merged(patterns_of(responses, synthetic_is_real=False)).patterns.cells.T) == 2
+    for model in ("1PL", "2PL"):
+        found = irtkit.fit(responses, model, item_prior_mean=predicted, item_prior_sd=0.5).items
+        easier = found["intercept"].to_numpy()
+        assert (easier[:20:2] > easier[20::2] + 0.1).all()
+        assert np.ptp(easier[:20:2]) < 1e-6
+    apart = irtkit.ResponseMatrix(np.random.default_rng(0).permuted(responses.values, axis=0))
+    assert irtkit.fit(apart, item_prior_mean=predicted, item_prior_sd=0.5).converged
+
+
+def test_standard_errors_are_those_of_the_search_when_copies_are_formed_as_a_whole() -> None:
+    # the same items, once with copies merged (by equal predictions) and once none merged
+    responses, predicted, _ = drawn(60, 8, 0.5)
+    twice = irtkit.ResponseMatrix(np.hstack([responses.values] * 2))
+    means = np.concatenate([predicted, predicted])
+    merged_errors, apart_errors = (
+        irtkit.fit(
+            twice, item_prior_mean=pd.Series(means + off, index=twice.items), item_prior_sd=0.5
+        ).items["intercept_se"]
+        for off in (0.0, 1e-6 * np.arange(16))
+    )
+    assert merged_errors.to_numpy() == pytest.approx(apart_errors.to_numpy(), rel=1e-4)
+
+
+def test_beside_fixed_items_means_are_on_their_scale() -> None:
+    responses, predicted, intercept = drawn(200, 40, 0.01)
+    bank = irtkit.fit(responses).items.iloc[:20]
+    few = irtkit.ResponseMatrix(
+        np.where(
+            np.arange(40) < 20,
+            responses.values,
+            np.where(np.arange(200) < 4, 1, 0)[:, None] * (responses.values + 1) - 1,
+        ),
+        items=responses.items,
+    )  # new items were answered by four
+    found = irtkit.fit(
+        few, fixed=bank, item_prior_mean=predicted.iloc[20:], item_prior_sd=0.1
+    ).items
+    new = found["intercept"].iloc[20:].to_numpy()
+    assert new == pytest.approx(intercept[20:], abs=0.3)
+
+
+def test_a_saved_result_says_what_was_expected(tmp_path: Any) -> None:
+    responses, predicted, _ = drawn(30, 12, 0.5)
+    result = irtkit.fit(responses, item_prior_mean=predicted.iloc[:8], item_prior_sd=0.5)
+    result.save(tmp_path / "result.npz")
+    prior = irtkit.load(tmp_path / "result.npz").settings.prior
+    assert prior["item_intercept_sd"] == [0.5] * 8 + [WeakPrior.intercept_spread] * 4
+    centred = predicted.iloc[:8] - predicted.iloc[:8].mean()
+    assert prior["item_intercept_mean"] == pytest.approx([*-centred, *np.zeros(4)])
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"item_prior_mean": EXPECTED}, ValueError, "item_prior_mean needs item_prior_sd"),
+        ({"item_prior_mean": 3, "item_prior_sd": 1}, TypeError, "Series or a mapping"),
+        ({"item_prior_mean": {"x": 1.0}, "item_prior_sd": 1}, ValueError, "no item of the resp"),
+        ({"item_prior_mean": {"a": np.inf}, "item_prior_sd": 1}, ValueError, "of 'a'"),
+        ({"item_prior_mean": EXPECTED, "item_prior_sd": 0}, ValueError, "above 0"),
+        ({"item_prior_mean": EXPECTED.to_frame("mean")}, ValueError, "no column 'sd'"),
+        ({"item_prior_sd": 1.0}, ValueError, "not given"),
+        ({"item_prior_mean": EXPECTED, "item_prior_sd": 1, "prior": None}, ValueError, "weak"),
+        ({"item_prior_mean": EXPECTED, "item_prior_sd": 1, "method": "vi"}, ValueError, "weak"),
+    ],
+)
+def test_what_cannot_be_expected_is_refused(
+    given: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    responses = irtkit.ResponseMatrix(np.eye(4, dtype=int), items=LABELS)
+    with pytest.raises(error, match=message):
+        irtkit.fit(responses, **given)
+
+
+def test_the_usual_prior_is_left_where_nothing_is_told() -> None:
+    prior = expecting(WeakPrior(intercept_spread=2.0), EXPECTED, 0.5, LABELS)
+    assert isinstance(prior, ExpectedItems)
+    assert usual(prior) == WeakPrior(intercept_spread=2.0)
+    assert prior.intercept_sd.tolist() == [0.5, 0.5, 2.0, 0.5]

@@ -1,0 +1,133 @@
+"""Claims about features: what can be one, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import irtkit
+from irtkit.prediction.features import as_features, check_leaks, columns_by_kind
+
+ITEMS = [f"q{k}" for k in range(40)]
+
+
+def lengths(texts: list[str]) -> Any:
+    """Letters and words of texts."""
+    return np.array([[len(text), len(text.split())] for text in texts])
+
+
+@pytest.fixture
+def responses() -> irtkit.ResponseMatrix:
+    items = irtkit.ItemParameters.from_difficulty(np.ones(40), np.linspace(-2, 2, 40))
+    drawn = irtkit.simulate_responses(items, np.linspace(-2, 2, 30), seed=0)
+    return irtkit.ResponseMatrix(drawn.values, items=ITEMS)
+
+
+def test_images_are_flattened_and_named_by_the_labels() -> None:
+    table = as_features(np.zeros((3, 8, 8)), ["a", "b", "c"])
+    assert table.shape == (3, 64)
+    assert list(table.index) == ["a", "b", "c"]
+
+
+def test_numbers_categories_and_missing_values_are_told_apart() -> None:
+    given = pd.DataFrame(
+        {"n": [1, 2, None], "on": [True, False, True], "kind": ["a", None, "b"]},
+        index=pd.Index([1, 2, 3]),
+    )
+    table = as_features(given)
+    assert columns_by_kind(table) == (["n", "on"], ["kind"])
+    assert list(table["kind"]) == ["a", "missing", "b"]
+    assert list(table.index) == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("kind", [list, pd.Series])
+def test_texts_go_through_an_embedding(kind: Any) -> None:
+    table = as_features(kind(["two words", "one"]), ["a", "b"], lengths)
+    assert table.to_numpy().tolist() == [[9, 2], [3, 1]]
+
+
+def test_texts_of_responses_are_found_and_missing_ones_stay_missing(
+    responses: irtkit.ResponseMatrix,
+) -> None:
+    texts = pd.DataFrame({"text": ["one two", None]}, index=["q0", "q1"])
+    table = as_features(responses.with_tables(texts), embed=lengths)
+    assert table.loc["q0"].tolist() == [7, 2]
+    assert table.loc[["q1", "q2"]].isna().all(axis=None)
+
+
+def test_a_column_of_texts_is_embedded_beside_others() -> None:
+    given = pd.DataFrame({"item": ["a", "b"], "text": ["x", "y z"], "n": [3, 4]})
+    table = as_features(given, embed=lengths)
+    assert list(table.columns) == ["n", "text0", "text1"]
+    assert list(table.index) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        (["a text", "another"], ValueError, "embed="),
+        (np.zeros(3), TypeError, "items × …"),
+        (np.zeros((3, 2)), ValueError, "a row for each of 2 items"),
+        (pd.DataFrame({"x": [1, 2]}, index=["a", "a"]), ValueError, "one row per item"),
+        (
+            pd.DataFrame({"x": pd.to_datetime(["2026-01-01"])}, index=["a"]),
+            TypeError,
+            "'x' holds dates",
+        ),
+    ],
+)
+def test_what_are_no_features_is_refused(
+    given: object, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        as_features(given, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    "name", ["class", "Class", "meanACC", "Truth_SAT", "accuracy", "item_label", "average_error"]
+)
+def test_the_class_and_the_accuracy_are_refused_by_name(name: str) -> None:
+    table = pd.DataFrame({"x": [1.0, 2.0], name: [0, 1]}, index=["a", "b"])
+    with pytest.raises(ValueError, match=f"{name!r} .by its name"):
+        check_leaks(table)
+    check_leaks(table, allow=[name])
+
+
+@pytest.mark.parametrize("name", ["glucose", "X.clauses", "classical", "acceleration", "x1"])
+def test_other_names_are_not(name: str) -> None:
+    check_leaks(pd.DataFrame({name: [1.0, 2.0]}, index=["a", "b"]))
+
+
+def test_the_accuracy_is_refused_under_any_name_and_in_any_unit(
+    responses: irtkit.ResponseMatrix,
+) -> None:
+    accuracy = pd.Series(responses.values.mean(axis=0), index=ITEMS)
+    table = pd.DataFrame({"x": np.exp(3 * accuracy)})
+    with pytest.raises(ValueError, match="it orders items as"):
+        check_leaks(table, average_error=1 - accuracy)
+    noisy = table + np.random.default_rng(0).normal(0, 3, (40, 1))
+    check_leaks(noisy, average_error=1 - accuracy)
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+def test_a_response_is_refused_under_any_name(
+    responses: irtkit.ResponseMatrix, *, flipped: bool
+) -> None:
+    row = responses.values[12]
+    table = pd.DataFrame({"x": 1 - row if flipped else row}, index=ITEMS)
+    with pytest.raises(ValueError, match="what one respondent answered"):
+        check_leaks(table, responses=responses)
+    table.loc["q0", "x"] = 1 - table.loc["q0", "x"]
+    check_leaks(table, responses=responses)
+
+
+def test_the_target_is_refused_however_it_is_written(responses: irtkit.ResponseMatrix) -> None:
+    target = np.arange(40) % 3
+    known = responses.with_tables(pd.DataFrame({"target": target}, index=ITEMS))
+    table = pd.DataFrame({"colour": np.array(["red", "green", "blue"])[target]}, index=ITEMS)
+    with pytest.raises(ValueError, match="the target of the items"):
+        check_leaks(table, responses=known)
+    check_leaks(table, responses=responses)

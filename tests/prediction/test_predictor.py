@@ -1,0 +1,270 @@
+"""Claims about predicted difficulty and its intervals."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import irtkit
+from irtkit.prediction import REGRESSORS, DifficultyPredictor, difficulty_targets
+from irtkit.prediction.predictor import Training, weights_of
+
+sklearn = pytest.importorskip("sklearn")
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*abilit", "ignore:pairs of respondents")
+
+NOT_FEATURES = [
+    *("class", "meanACC", "Dffclt", "source_name", "batch"),
+    *("real_total", "real_total_dedup", "rnd_total"),
+]
+
+
+def made(n: int, seed: int, noise: float = 0.5) -> tuple[pd.DataFrame, pd.Series[float]]:
+    """Features of items and their difficulty, which bends with one and steps with another."""
+    generator = np.random.default_rng(seed)
+    index = pd.Index([f"i{k}" for k in range(n)], name="item")
+    table = pd.DataFrame(generator.normal(size=(n, 4)), index=index, columns=list("abcd"))
+    table["kind"] = generator.choice(["x", "y"], n)
+    difficulty = table["a"] + 0.5 * table["b"] ** 2 + (table["kind"] == "x")
+    return table, difficulty + generator.normal(0, noise, n)
+
+
+@pytest.mark.parametrize("regressor", REGRESSORS)
+def test_every_family_predicts_items_it_has_not_seen(regressor: str) -> None:
+    features, difficulty = made(600, 0)
+    predictor = DifficultyPredictor(regressor, folds=0).fit(features[:400], difficulty[:400])
+    found = predictor.predict(features[400:])
+    assert list(found.index) == list(features.index[400:])
+    assert found["predicted"].corr(difficulty[400:]) > 0.6
+    assert found[["low", "high"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize("regressor", ["linear", "random forest", "k nearest neighbours"])
+def test_intervals_hold_nine_in_ten_items_out_of_sample(regressor: str) -> None:
+    # 10 draws × 200 items: the share has a standard error of 0.01 between draws
+    shares = []
+    for seed in range(10 if regressor != "random forest" else 3):
+        features, difficulty = made(500, seed)
+        predictor = DifficultyPredictor(regressor).fit(features[:300], difficulty[:300])
+        found = predictor.predict(features[300:])
+        shares.append(difficulty[300:].between(found["low"], found["high"]).mean())
+    assert 0.86 <= np.mean(shares) <= 0.94
+
+
+def test_intervals_are_those_of_the_formula() -> None:
+    features, difficulty = made(60, 1)
+    predictor = DifficultyPredictor("linear", folds=5, level=0.8).fit(features, difficulty)
+    table = predictor.cross_validated_
+    off = (table["target"] - table["predicted"]).abs().to_numpy()
+    new, _ = made(3, 2)
+    at = [one.predict(predictor.predict(new).pipe(lambda _: new)) for one in predictor._of_folds]
+    around = np.stack(at, axis=1)[:, table["fold"]]
+    found = predictor.predict(new)
+    # ⌊0.2 · 61⌋ = 12 and ⌈0.8 · 61⌉ = 49
+    assert found["low"].to_numpy() == pytest.approx(np.sort(around - off)[:, 11])
+    assert found["high"].to_numpy() == pytest.approx(np.sort(around + off)[:, 48])
+
+
+def features_of(shared_data: Path, name: str) -> tuple[pd.DataFrame, irtkit.ResponseMatrix]:
+    items = pd.read_csv(shared_data / f"aid_{name}_reference_items.csv.gz")
+    table = pd.read_csv(shared_data / f"aid_{name}.csv.gz", index_col=0)
+    responses = irtkit.ResponseMatrix.from_frame(table[items["item"]])
+    return items.set_index("item").drop(columns=NOT_FEATURES), responses
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["diabetes", "optdigits"])
+def test_a_random_forest_does_as_well_as_a_script_of_scikit_learn(
+    shared_data: Path, name: str
+) -> None:
+    from scipy.stats import spearmanr
+    from sklearn.ensemble import RandomForestRegressor
+
+    features, responses = features_of(shared_data, name)
+    targets = difficulty_targets(responses)
+    held = np.random.default_rng(5).permutation(len(features)) < 0.3 * len(features)
+    y = targets["1PL"].to_numpy()
+    forest = RandomForestRegressor(random_state=1).fit(features[~held], y[~held])
+    direct = spearmanr(forest.predict(features[held]), y[held]).statistic
+    predictor = DifficultyPredictor(folds=0).fit(features[~held], targets)
+    ours = spearmanr(predictor.predict(features[held])["predicted"], y[held]).statistic
+    assert ours == pytest.approx(direct, abs=0.03)
+    assert ours > 0.35
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["diabetes", "liver-disorders", "tptp"])
+def test_intervals_hold_real_items_out_of_sample(shared_data: Path, name: str) -> None:
+    # three divisions, each with 100 to 230 items outside, which overlap between divisions
+    features, responses = features_of(shared_data, name)
+    targets = difficulty_targets(responses)
+    shares = []
+    for seed in range(3):
+        held = np.random.default_rng(seed).permutation(len(features)) < 0.3 * len(features)
+        predictor = DifficultyPredictor("gradient boosting").fit(features[~held], targets)
+        found = predictor.predict(features[held])
+        shares.append(targets["1PL"][held].between(found["low"], found["high"]).mean())
+    assert 0.85 <= np.mean(shares) <= 0.95
+
+
+def test_missing_features_and_kinds_not_seen_before_are_no_obstacle() -> None:
+    features, difficulty = made(300, 3)
+    features.loc[features.index[::3], "a"] = np.nan
+    features.loc[features.index[::4], "kind"] = None
+    predictor = DifficultyPredictor("linear", folds=2).fit(features, difficulty)
+    new = features[:3].assign(kind="z", b=np.nan)
+    assert predictor.predict(new).notna().all(axis=None)
+
+
+def test_images_and_texts_are_predicted_from() -> None:
+    images = np.random.default_rng(0).random((200, 4, 4))
+    index = [f"i{k}" for k in range(200)]
+    difficulty = pd.Series(images[:, 1, 2], index=index)
+    texts = ["word " * (1 + k % 17) for k in range(200)]
+    predictor = DifficultyPredictor("linear", folds=0, allow=["x6"])
+    assert predictor.fit(images, difficulty).predict(images)["predicted"].to_numpy() == (
+        pytest.approx(difficulty.to_numpy())
+    )
+    noisy = pd.Series([k % 17 + np.sin(k) for k in range(200)], index=index)
+    reader = DifficultyPredictor("linear", folds=0, embed=lambda texts: [[len(t)] for t in texts])
+    found = reader.fit(texts, noisy).predict(["word", "word " * 17], items=["easy", "hard"])
+    assert found.loc["hard", "predicted"] > found.loc["easy", "predicted"] + 10
+
+
+def test_any_regressor_and_any_pipeline_serve() -> None:
+    from sklearn.linear_model import Ridge
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+
+    features, difficulty = made(200, 4)
+    of_numbers = features.drop(columns="kind")
+    own = make_pipeline(FunctionTransformer(lambda table: table[["a"]]), Ridge())
+    for regressor in (Ridge(), own):
+        found = DifficultyPredictor(regressor, folds=2).fit(of_numbers, difficulty)
+        assert found.predict(of_numbers)["predicted"].corr(difficulty) > 0.5
+    with pytest.raises(TypeError, match="regressor must be one of"):
+        DifficultyPredictor(object()).fit(features, difficulty)
+    with pytest.raises(ValueError, match="did you mean 'random forest'"):
+        DifficultyPredictor("random forrest").fit(features, difficulty)
+
+
+def test_items_whose_difficulty_is_known_badly_weigh_less() -> None:
+    features, difficulty = made(400, 5, noise=0.2)
+    errors = pd.Series(np.where(np.arange(400) % 2, 5.0, 0.1), index=features.index)
+    noisy = difficulty + np.random.default_rng(0).normal(size=400) * errors
+    true = made(400, 6, noise=0.2)
+    off = []
+    for weights in (None, "error"):
+        predictor = DifficultyPredictor(folds=0, weights=weights)
+        found = predictor.fit(features, noisy, errors=errors).predict(true[0])["predicted"]
+        off.append(float(((found - true[1]) ** 2).mean()))
+    assert off[1] < off[0]
+    with pytest.raises(ValueError, match="KNeighborsRegressor takes none"):
+        DifficultyPredictor("k nearest neighbours", weights="error").fit(
+            features, noisy, errors=errors
+        )
+    with pytest.raises(ValueError, match="needs standard errors"):
+        DifficultyPredictor(weights="error").fit(features, noisy)
+
+
+def test_weights_are_the_inverse_of_variances() -> None:
+    target, errors = np.array([0.0, 2.0, 0.0, 2.0]), np.array([0.5, 0.5, 0.7, np.nan])
+    weights = weights_of(Training(pd.DataFrame(index=range(4)), target, errors))
+    spread = 1 - (2 * 0.25 + 2 * 0.49) / 4
+    ratio = (spread + 0.49) / (spread + 0.25)
+    assert weights / weights[3] == pytest.approx([ratio, ratio, 1, 1])
+
+
+def test_leaks_are_refused_on_the_way() -> None:
+    features, difficulty = made(100, 7)
+    with pytest.raises(ValueError, match="'mean_accuracy'"):
+        DifficultyPredictor().fit(features.assign(mean_accuracy=1.0), difficulty)
+    with pytest.raises(ValueError, match="it orders items as their difficulty does"):
+        DifficultyPredictor().fit(features.assign(x=-2 * difficulty), difficulty)
+    allowed = DifficultyPredictor("linear", folds=0, allow=["x"])
+    allowed.fit(features.assign(x=-2 * difficulty), difficulty)
+
+
+def test_items_without_features_or_difficulty_are_left_out() -> None:
+    features, difficulty = made(100, 8)
+    difficulty.iloc[:10] = np.nan
+    difficulty.iloc[10] = np.inf
+    predictor = DifficultyPredictor("linear").fit(features[5:60], difficulty)
+    assert list(predictor.training_.features.index) == list(features.index[11:60])
+    with pytest.raises(ValueError, match="0 items in common"):
+        DifficultyPredictor().fit(features[:5], difficulty[50:])
+    with pytest.raises(ValueError, match="features lack a, b"):
+        predictor.predict(features[["c", "d", "kind"]])
+    with pytest.raises(ValueError, match="call fit first"):
+        DifficultyPredictor().predict(features)
+
+
+@pytest.fixture(scope="module")
+def calibrated() -> tuple[pd.DataFrame, irtkit.FitResult, pd.Series[float]]:
+    features, difficulty = made(300, 9)
+    items = irtkit.ItemParameters.from_difficulty(np.full(300, 1.5), difficulty)
+    ability = np.random.default_rng(0).normal(size=400)
+    drawn = irtkit.simulate_responses(items, ability, seed=1)
+    responses = irtkit.ResponseMatrix(drawn.values, items=features.index)
+    return features, irtkit.fit(responses, "1PL"), difficulty
+
+
+@pytest.mark.parametrize("target", ["1PL", "Rasch"])
+def test_predictions_become_a_prior_in_logits(
+    calibrated: tuple[pd.DataFrame, irtkit.FitResult, pd.Series[float]], target: str
+) -> None:
+    features, result, difficulty = calibrated
+    predictor = DifficultyPredictor("gradient boosting", target=target).fit(features, result)
+    prior = predictor.prior_mean(features)
+    assert np.polyfit(difficulty, prior["mean"], 1)[0] == pytest.approx(1.3, abs=0.3)
+    # noise of 0.5 that features do not tell, times the slope of 1.5; learning adds to it
+    assert 0.7 < prior["sd"].iloc[0] < 1.3
+    few = irtkit.ResponseMatrix(result.responses.values[:10], items=features.index)  # type: ignore[union-attr]
+    assert irtkit.fit(few, item_prior_mean=prior).converged
+
+
+def test_a_prior_needs_difficulties_and_folds(
+    calibrated: tuple[pd.DataFrame, irtkit.FitResult, pd.Series[float]],
+) -> None:
+    features, result, _ = calibrated
+    for settings in ({"target": "average_error"}, {"folds": 0}):
+        predictor = DifficultyPredictor("linear", **settings).fit(features, result)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="prior_mean needs"):
+            predictor.prior_mean(features)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"target": "3PL"}, "target must be one of"),
+        ({"weights": "se"}, "weights must be one of"),
+        ({"folds": 1}, "folds must be 2 or more"),
+        ({"level": 1.0}, "level"),
+    ],
+)
+def test_what_is_no_setting_is_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        DifficultyPredictor(**settings)
+
+
+def test_scikit_learn_is_not_loaded_before_it_is_needed() -> None:
+    code = "import sys, irtkit as i; i.prediction.DifficultyPredictor(); print(*sys.modules)"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert "irtkit.prediction.predictor" in done.stdout.split()
+    assert "sklearn" not in done.stdout.split()
+
+
+def test_without_scikit_learn_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    features, difficulty = made(30, 0)
+    with pytest.raises(ImportError, match=r"irtkit\[predict\]"):
+        DifficultyPredictor().fit(features, difficulty)

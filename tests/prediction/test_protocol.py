@@ -1,0 +1,127 @@
+"""Claims about regressors compared by the paper's protocol."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import irtkit
+from irtkit.prediction import REGRESSORS, cross_validate_predictors
+
+pytest.importorskip("sklearn")
+
+
+def made(n: int = 240) -> tuple[pd.DataFrame, pd.Series[float], pd.Series[float]]:
+    """Features, difficulty that is linear in them, and slopes, of which some are negative."""
+    generator = np.random.default_rng(0)
+    index = pd.Index([f"i{k}" for k in range(n)], name="item")
+    table = pd.DataFrame(generator.normal(size=(n, 6)), index=index, columns=list("abcdef"))
+    difficulty = (table["a"] - 2 * table["b"] + generator.normal(0, 0.3, n)).rename("hardness")
+    return table, difficulty, pd.Series(generator.normal(1, 0.7, n), index=index)
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Any:
+    table, difficulty, slopes = made()
+    return cross_validate_predictors(table, difficulty, slopes=slopes)
+
+
+def test_the_protocol_is_that_of_the_paper(comparison: Any) -> None:
+    slopes = made()[2]
+    kept, removed = (comparison.table.loc["hardness", kind] for kind in ("kept", "removed"))
+    assert list(kept.index) == sorted(REGRESSORS)
+    assert (kept["n_held_out"] == 72).all()
+    assert (kept["n_training"] == 168).all()
+    assert (removed["n_held_out"] == 72).all()
+    assert 0 < 168 - removed["n_training"].iloc[0] <= (slopes < 0).sum()
+    assert comparison.folds.loc["hardness", "kept", "linear"].shape == (10, 1)
+    assert len(comparison.pairs.loc["hardness", "kept"]) == 10
+
+
+def test_a_linear_difficulty_is_predicted_best_by_linear_regressors(comparison: Any) -> None:
+    kept = comparison.table.loc["hardness", "kept"]
+    assert kept["nrmse"].idxmin() in {"linear", "elastic net"}
+    assert kept.loc["linear", "nrmse"] == pytest.approx(0.3 / np.sqrt(5.09), abs=0.03)
+    assert kept.loc["linear", "spearman"] > 0.95
+    assert comparison.friedman.loc[("hardness", "kept"), "p_value"] < 1e-4
+    pairs = comparison.pairs.loc[("hardness", "kept", "linear")]
+    assert (pairs.drop("elastic net")[["difference"]] < 0).all(axis=None)
+    assert (pairs.drop("elastic net")["p_holm"] < 0.05).all()
+
+
+def test_tests_are_those_of_scipy_and_of_holm(comparison: Any) -> None:
+    from scipy.stats import friedmanchisquare, wilcoxon
+
+    folds = comparison.folds["nrmse"].loc["hardness", "kept"]
+    by_name = [folds[name].to_numpy() for name in REGRESSORS]
+    found = comparison.friedman.loc[("hardness", "kept")]
+    assert found["p_value"] == pytest.approx(friedmanchisquare(*by_name).pvalue)
+    pairs = comparison.pairs.loc[("hardness", "kept")]
+    pair = pairs.loc[("linear", "elastic net"), "p_value"]
+    assert pair == pytest.approx(wilcoxon(by_name[0] - by_name[1]).pvalue)
+    ordered = pairs.sort_values("p_value")
+    expected = np.maximum.accumulate(np.minimum(ordered["p_value"] * np.arange(10, 0, -1), 1))
+    assert ordered["p_holm"].to_numpy() == pytest.approx(expected.to_numpy())
+
+
+def test_it_prints_tables_and_tests(comparison: Any) -> None:
+    shown = str(comparison)
+    assert "hardness, items with negative slopes removed in training" in shown
+    assert all(shown.count(name) >= 2 for name in REGRESSORS)
+    assert "Friedman's test over folds: p = " in shown
+    assert "linear better than k nearest neighbours (p = " in shown
+
+
+def test_the_same_seed_divides_the_same_way() -> None:
+    table, difficulty, _ = made(100)
+    one, same, other = (
+        cross_validate_predictors(table, difficulty, ["linear"], seed=seed).folds["nrmse"]
+        for seed in (1, 1, 2)
+    )
+    assert one.equals(same)
+    assert not one.equals(other)
+
+
+def test_responses_are_fitted_and_targets_stand_in_one_table() -> None:
+    table, difficulty, slopes = made(120)
+    items = irtkit.ItemParameters.from_difficulty(np.where(slopes > 0, 1.0, -1.0), difficulty)
+    drawn = irtkit.simulate_responses(items, np.linspace(-3, 3, 200), seed=0)
+    responses = irtkit.ResponseMatrix(drawn.values, items=table.index)
+    found = cross_validate_predictors(
+        table, responses, ["linear"], targets=["1PL", "2PL", "average_error", "expected_error"]
+    ).table
+    kinds = found.index.droplevel("regressor")
+    assert list(kinds.get_level_values(0).unique()) == [
+        *("1PL", "2PL", "average_error", "expected_error")
+    ]
+    assert set(kinds.get_level_values(1)) == {"kept", "removed"}
+    assert found["nrmse"].notna().all()
+
+
+def test_noise_is_not_predicted_and_nothing_is_said_of_it() -> None:
+    generator = np.random.default_rng(1)
+    table = made()[0]
+    noise = pd.Series(generator.normal(size=240), index=table.index)
+    found = cross_validate_predictors(table, noise, ["linear", "elastic net"])
+    assert (found.table["nrmse"] > 0.95).all()
+    assert "no pair of regressors differs" in str(found)
+    assert found.friedman["p_value"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"negative_slopes": ["removed"]}, "needs slopes="),
+        ({"negative_slopes": ["left"]}, "'kept' or 'removed'"),
+        ({"held_out": 1.0}, "held_out"),
+        ({"folds": 1}, "folds"),
+        ({"folds": 50}, "too few"),
+    ],
+)
+def test_what_is_no_protocol_is_refused(settings: dict[str, Any], message: str) -> None:
+    table, difficulty, _ = made(60)
+    with pytest.raises(ValueError, match=message):
+        cross_validate_predictors(table, difficulty, ["linear"], **settings)
