@@ -327,6 +327,8 @@ CLEAN: dict[str, Draw] = {
     "−exponential, 2,000 × 40": one(2000, 40, "−exponential"),
     "steep, log slopes SD 0.8, 200 × 500": one(200, 500, spread=0.8),
     "steep, 10 % inverted, 1,000 × 40": one(1000, 40, spread=0.8, inverted=0.1),
+    "80 % right, 30 × 1,000": one(30, 1000, easier=2.0),
+    "3PL 30 × 1,000, guessing 0.4": one(30, 1000, guessing=0.4),
     "95 % right, 200 × 500": one(200, 500, easier=3.75),
     "95 % right, 2,000 × 40": one(2000, 40, easier=3.75),
     "70 % missing, 200 × 500": one(200, 500, missing=0.7),
@@ -399,7 +401,14 @@ SEEN: dict[str, Draw] = {
     **{f"50 % and 50 %, r {r}, 300 × 40": two(300, 40, 0.5, r) for r in (0, 0.5, 0.8)},
     **{
         f"80 % and 20 %, r −0.5, {n} × {m}": two(n, m, 0.2, -0.5)
-        for n, m in ((30, 500), (60, 500), (300, 100), (500, 50), (1000, 20), (200, 40))
+        for n, m in (
+            *((30, 500), (60, 500), (300, 100), (500, 50), (1000, 20), (200, 40)),
+            *((50, 100), (30, 200), (60, 200), (90, 140), (100, 200)),
+        )
+    },
+    **{
+        f"50 % and 50 %, r 0, {n} × {m}": two(n, m, 0.5, 0.0)
+        for n, m in ((50, 100), (30, 200), (30, 50))
     },
     "80 % and 20 %, r −0.5, 70 % missing, 200 × 500": two(200, 500, 0.2, -0.5, missing=0.7),
     **{f"coin flips, {n} × {m}": chance(n, m) for n, m in ((12, 100), (8, 30), (200, 5))},
@@ -540,6 +549,8 @@ CONSTANTS: dict[str, tuple[float, ...]] = {
     "_PER_KINK": (10, 50),
     "_LEAST_SQUARE": (0.005, 0.05),
     "_FEW": (0.0,),
+    "_RARELY": (0.0,),
+    "_WIDE": (0.0,),
 }
 VARIED_ON: dict[str, Draw] = {
     "95 % right, 200 × 500": one(200, 500, easier=3.75),
@@ -547,6 +558,8 @@ VARIED_ON: dict[str, Draw] = {
     "SD 3, 60 × 200": one(60, 200, "wide"),
     "−exponential, steep, 200 × 500": one(200, 500, "−exponential", spread=0.8),
     "30 × 1,000": one(30, 1000),
+    "80 % right, 30 × 1,000": one(30, 1000, easier=2.0),
+    "3PL 30 × 1,000, guessing 0.4": one(30, 1000, guessing=0.4),
     "80 % and 20 %, r −0.5, 300 × 100": two(300, 100, 0.2, -0.5),
 }
 

@@ -214,7 +214,8 @@ def fit(
         are fewer than 8 respondents; if respondents
         differ in how much they get right no more than by chance, though usual abilities would show;
         if ability does not follow how much respondents get right; if one ability does not explain
-        what responses have in common (told from 30 respondents and 20 items on), or who disagrees
+        what responses have in common (told from 30 respondents and 20 items on, what a fifth of the
+        items asks for only from about 100 respondents and 200 items on), or who disagrees
         with whom (from 20 of both on), as where all are of a few families; or if repeated
         trials agree so much more than the model explains that they count for less than nine in
         ten.
