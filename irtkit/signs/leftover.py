@@ -11,8 +11,8 @@ of its own; Horn 1965). Here it is held against the next one: many families of n
   the sum of the deviations from the share right, each weighed by the regression of its item on the
   proportion score, so that inverted items count against it: one step of the power method.
 - **Deviations are scaled** to the same mean square in every item and every respondent.
-- **What stands out** is the largest of the first three ratios of a squared singular value to the
-  next: up to three further dimensions of equal strength.
+- **What stands out** is the largest of the first three to ten ratios of a squared singular value to
+  the next: so many further dimensions of equal strength, or families.
 
 It is silent where there is little to go by: with fewer than 30 respondents, or fewer than 20 items
 that are neither too easy nor too hard and have enough responses. Of few of both it misses much: an
@@ -73,9 +73,10 @@ _USUAL_FOURTH, _MOST_FOURTH = 3.0, 4.5
 """Mean fourth power of scaled deviations, of normal abilities and difficulties (SD 1), and slopes
 of 1; and the most that is counted: far abilities, and easy items, make it more, but so do a few
 families, who are to be told of."""
-_SINGULAR_VALUES = 3
+_LEAST_VALUES, _PER_VALUE, _MOST_VALUES = 3, 8, 10
 """How many of the first are each compared with the next: two patterns of one strength stand out
-after the second, three after the third."""
+after the second, ten families of one size after the ninth. Of few respondents or items, whose last
+are near 0, one for so many of them, but no fewer than the first."""
 
 
 class Leftover(NamedTuple):
@@ -180,6 +181,6 @@ def _largest_ratio(deviation: Floats) -> float:
     wide = deviation.shape[0] < deviation.shape[1]
     product: Array = (deviation @ deviation.T if wide else deviation.T @ deviation).astype(float)
     last = len(product) - 1
-    first = [last - _SINGULAR_VALUES, last]
+    first = [last - max(min(len(product) // _PER_VALUE, _MOST_VALUES), _LEAST_VALUES), last]
     squares = np.maximum(eigh(product, eigvals_only=True, subset_by_index=first), 1e-9)
     return float((squares[1:] / squares[:-1]).max())
