@@ -1,4 +1,4 @@
-"""How many respondents few ones answer like: of few small families, and independent ones.
+"""How many respondents few ones answer like: of few families, one beside single ones, and none.
 
 Settings and figures are those of ``benchmarks/near_copies.py``, with at most 60 respondents: what
 is called negative, what of it is false, the effective number, and how often it is said ("said").
@@ -8,10 +8,23 @@ Run with ``make studies``; ``--out benchmarks/results/few_families.json`` stores
 
 from __future__ import annotations
 
+from typing import Any
+
 import near_copies
 import numpy as np
 from machine import arguments, describe, sentence, store
-from near_copies import families, independent, responses, with_missing
+from near_copies import families, flipped, independent, responses, with_missing
+
+
+def beside_singles(size: int, n: int, noise: float, at: float) -> near_copies.Draw:
+    """One family at an ability, and independent respondents."""
+
+    def draw(g: np.random.Generator) -> Any:
+        y = responses(g, np.append(at, g.normal(size=n - size)), 200)
+        return np.concatenate([flipped(g, np.repeat(y[:1], size, axis=0), noise), y[1:]])
+
+    return near_copies.planted(draw)
+
 
 SETTINGS: dict[str, near_copies.Draw] = {
     **{
@@ -20,9 +33,20 @@ SETTINGS: dict[str, near_copies.Draw] = {
             *((2, 6, 0.1, 200), (2, 10, 0.1, 200), (3, 3, 0.1, 200), (3, 4, 0.1, 200)),
             *((3, 5, 0.1, 200), (4, 4, 0.1, 200), (4, 5, 0.1, 200), (5, 3, 0.1, 200)),
             *((3, 4, 0.1, 100), (3, 20, 0.1, 200), (3, 4, 0.2, 200), (5, 3, 0.2, 200)),
+            *((3, 8, 0.2, 200), (4, 4, 0.2, 200), (5, 4, 0.2, 200)),
         )
     },
     "3 × 4, 10 %, 200 items, 30 % missing": with_missing(families(3, 4, 0.1, 200), 0.3),
+    **{
+        f"a family of {size} at {at} SD, {100 * noise:.0f} %, of {n}": beside_singles(
+            size, n, noise, at
+        )
+        for size, n, noise, at in (
+            *((6, 12, 0.1, 1), (6, 20, 0.1, 1), (10, 20, 0.1, -1), (8, 30, 0.1, 1.5)),
+            *((12, 30, 0.02, 0), (12, 30, 0.1, 1), (20, 40, 0.1, 1), (15, 60, 0.1, 1)),
+            (30, 60, 0.1, 1),
+        )
+    },
     **{
         f"{n} independent, {m} items{what}": independent(n, m, share, **how)
         for n in (8, 12, 20, 30, 60)
@@ -32,6 +56,7 @@ SETTINGS: dict[str, near_copies.Draw] = {
             (", slopes with an SD of 0.5", 0.02, {"spread": 0.5}),
             (", 20 % inverted", 0.2, {}),
             (", guessing 0.25", 0.02, {"guess": 0.25}),
+            (", 90 % right, 10 % inverted", 0.1, {"easier": 2.8}),
         )
     },
     **{

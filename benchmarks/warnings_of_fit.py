@@ -2,19 +2,21 @@
 
 For every setting data are drawn anew, the 2PL is fitted by default, and ``result.warnings`` looked
 at. Printed: the share of data sets of which each warning is raised. "transposed": labels look as
-if rows were items; "parts": respondents and items share no response, or too few; "few": fewer than
-eight respondents; "chance": they differ in how much they get right no more than by chance;
-"follows": ability is not how much respondents get right; "one ability": a pattern in
-what one ability leaves unexplained, with the least and the largest of the ratios it is told by,
-and, of "follows", the least rank correlation of ability and proportion score.
+if rows were items; "parts": respondents and items share no response, or too few; "apart": that, or
+those who answered different items are drawn together; "few": fewer than eight respondents;
+"chance": they differ in how much they get right no more than by chance; "follows": ability is not
+how much respondents get right; "one ability": a pattern in what one ability leaves unexplained,
+with the least and the largest of the ratios it is told by, and, of "follows", the least rank
+correlation of ability and proportion score.
 Beside each setting stands what must come: a warning in all data sets, nothing at all ("clean"), or
 what there is to see, without a promise ("seen").
 
 Slopes are lognormal (SD 0.3), difficulties and abilities normal where nothing else is said. Then:
 how closely fitted slopes follow the true ones by the number of respondents (rank correlations, of
 300 items), the reason for "fewer than eight"; what part of a gap between two blocks fits show, by
-the number of items both answered, beside what `irtkit.weak_links` predicts; and what part of the
-time of a fit, with standard errors, goes into its warnings, at most.
+the number of items both answered, beside what `irtkit.weak_links` predicts; how large gaps come out
+that are told of as drawn together, and would undrawn, over the true ones; and what part of the time
+of a fit, with standard errors, goes into its warnings, at most.
 
 ``--constants`` shows instead what the constants of `irtkit.signs.leftover` do: each is changed, and
 the number of data sets of one ability that are warned of printed, with the largest ratio.
@@ -35,6 +37,7 @@ from scipy.stats import spearmanr
 import irtkit
 from irtkit import weak_links
 from irtkit.calibration.caveats import with_caveats
+from irtkit.calibration.drawn_together import drawn_together
 from irtkit.patterns import patterns_of
 from irtkit.signs import differ_by_chance, leftover, leftover_of, proportion_score
 
@@ -42,10 +45,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     Draw = Callable[[np.random.Generator], irtkit.ResponseMatrix]
+    Abler = Callable[[np.random.Generator], tuple[irtkit.ResponseMatrix, Any]]
 
 KINDS = {
     "transposed": "are rows items here",
     "parts": "respondents and items fall into",
+    "apart": ("respondents and items fall into", "respondents who answered different items"),
     "few": "only ",
     "chance": "respondents differ in how much",
     "follows": "the ability of the",
@@ -177,6 +182,60 @@ def booklets(n: int, *, paired: bool) -> Draw:
     return draw
 
 
+def blocks(sizes: tuple[int, ...], m: int, n_common: int, gaps: tuple[float, ...]) -> Abler:
+    """Blocks in a chain, each with its items, and items in common with the next; abler by gaps."""
+
+    def draw(g: np.random.Generator) -> tuple[irtkit.ResponseMatrix, Any]:
+        k, group = np.arange(len(sizes)), np.repeat(np.arange(len(sizes)), sizes)
+        level = np.cumsum((0.0, *gaps))
+        of_two = np.stack([np.repeat(k[:-1], n_common), np.repeat(k[1:], n_common)])
+        answered_by = np.hstack([np.tile(np.repeat(k, m), (2, 1)), of_two])
+        theta = g.normal(size=len(group))
+        if any(gaps):  # as large among these respondents
+            theta -= (np.bincount(group, theta) / sizes - level)[group]
+        y = responses(g, theta[:, None] - level[answered_by].mean(axis=0), answered_by.shape[1])
+        given = (group[:, None, None] == answered_by).any(axis=1)
+        return irtkit.ResponseMatrix(np.where(given, y, -1)), theta
+
+    return draw
+
+
+def windows(n: int, m: int, width: int, trend: float) -> Abler:
+    """Everybody answers items that follow each other; later ones are harder, asked of the abler."""
+
+    def draw(g: np.random.Generator) -> tuple[irtkit.ResponseMatrix, Any]:
+        place, k = g.random(n), np.arange(m)
+        start = np.round(place * (m - width))[:, None]
+        theta = g.normal(size=n) + trend * place
+        y = responses(g, theta[:, None] - trend * k / m, m)
+        given = (k >= start) & (k < start + width)
+        return irtkit.ResponseMatrix(np.where(given, y, -1)), theta
+
+    return draw
+
+
+def adaptive(n: int, m: int, length: int) -> Abler:
+    """Everybody answers so many items, each the one that tells most after the earlier ones."""
+
+    def draw(g: np.random.Generator) -> tuple[irtkit.ResponseMatrix, Any]:
+        theta, b = g.normal(size=n), g.normal(size=m)
+        right = g.random((n, m)) < 1 / (1 + np.exp(b - theta[:, None]))
+        given, nodes = np.zeros((n, m), bool), np.linspace(-4, 4, 81)
+        curves = 1 / (1 + np.exp(b[:, None] - nodes))
+        log_posterior = np.tile(-(nodes**2) / 2, (n, 1))
+        for _ in range(length):
+            weight = np.exp(log_posterior - log_posterior.max(axis=1, keepdims=True))
+            mean = weight @ nodes / weight.sum(axis=1)
+            far = np.abs(b - mean[:, None]) + 0.2 * g.random((n, m))
+            asked = np.where(given, np.inf, far).argmin(axis=1)
+            given[np.arange(n), asked] = True
+            got = right[np.arange(n), asked, None]
+            log_posterior += np.log(np.where(got, curves[asked], 1 - curves[asked]))
+        return irtkit.ResponseMatrix(np.where(given, right, -1)), theta
+
+    return draw
+
+
 def labelled(n: int, m: int, rows: str, columns: str) -> Draw:
     """Difficulties spread wide by row, as of items, with labels."""
 
@@ -197,6 +256,50 @@ def families(groups: int, size: int) -> Draw:
         return irtkit.ResponseMatrix(np.where(g.random(y.shape) < 0.02, 1 - y, y))
 
     return draw
+
+
+ONES = (1.0, 1.0, 1.0)
+APART: dict[str, Abler] = {
+    "two blocks, five common items, 2 × 50, gap 1": blocks((50, 50), 100, 5, (1.0,)),
+    "two blocks, five common items, 100 and 60, gap 1": blocks((100, 60), 60, 5, (1.0,)),
+    "two blocks, eight common items, 100 and 60, gap 1": blocks((100, 60), 60, 8, (1.0,)),
+    "two blocks, twelve common items, 100 and 60, gap 1": blocks((100, 60), 60, 12, (1.0,)),
+    "two blocks, eight common items, 100 and 60, gap 3": blocks((100, 60), 60, 8, (3.0,)),
+    "two blocks, five common items, 2 × 500, gap 1": blocks((500, 500), 20, 5, (1.0,)),
+    "two blocks, eight common items, 10 and 20, gap 1.5": blocks((10, 20), 250, 8, (1.5,)),
+    "chain of four, eight common items, 4 × 50, gaps 1": blocks((50,) * 4, 30, 8, ONES),
+    "chain of four, eight common items, 4 × 20, gaps 1": blocks((20,) * 4, 20, 8, ONES),
+    "chain of four, eight common items, 4 × 25, gaps 0.5": blocks((25,) * 4, 100, 8, (0.5,) * 3),
+    "windows of 20 of 100, 200 respondents, trend 2": windows(200, 100, 20, 2.0),
+    "windows of 30 of 100, 200 respondents, trend 2": windows(200, 100, 30, 2.0),
+    "windows of 40 of 100, 1,000 respondents, trend 2": windows(1000, 100, 40, 2.0),
+}
+APART_SEEN: dict[str, Abler] = {
+    "two blocks, sixteen common items, 100 and 60, gap 1": blocks((100, 60), 60, 16, (1.0,)),
+    "two blocks, five common items, 100 and 60, gap 0": blocks((100, 60), 60, 5, (0.0,)),
+    "chain of four, eight common items, 4 × 50, gap 0": blocks((50,) * 4, 30, 8, (0.0,) * 3),
+    "chain of four, eight common items, 4 × 50, up and down": blocks(
+        (50,) * 4, 30, 8, (1.0, -1.0, 1.0)
+    ),
+    "windows of 40 of 100, 200 respondents, trend 2": windows(200, 100, 40, 2.0),
+    "windows of 50 of 100, 200 respondents, trend 2": windows(200, 100, 50, 2.0),
+    "adaptive, 20 of 200 items, 300 respondents": adaptive(300, 200, 20),
+    "adaptive, 60 of 200 items, 300 respondents": adaptive(300, 200, 60),
+}
+TOGETHER: dict[str, Abler] = {
+    "two blocks, eight common items, 100 and 60, gap 0": blocks((100, 60), 60, 8, (0.0,)),
+    "two blocks, sixteen common items, 100 and 60, gap 0": blocks((100, 60), 60, 16, (0.0,)),
+    "two blocks, eight common items, 2 × 500, gap 0": blocks((500, 500), 20, 8, (0.0,)),
+    "windows of 30 of 100, 200 respondents": windows(200, 100, 30, 0.0),
+    "windows of 40 of 100, 1,000 respondents": windows(1000, 100, 40, 0.0),
+    "windows of 60 of 100, 30 respondents": windows(30, 100, 60, 0.0),
+    "windows of 80 of 200, 50 respondents": windows(50, 200, 80, 0.0),
+}
+
+
+def without_abilities(draws: dict[str, Abler]) -> dict[str, Draw]:
+    """The responses alone."""
+    return {name: lambda g, draw=draw: draw(g)[0] for name, draw in draws.items()}
 
 
 PAIR, SMALL = ((100, 50), (60, 80)), ((10, 200), (20, 300))
@@ -224,6 +327,8 @@ CLEAN: dict[str, Draw] = {
     "−exponential, 2,000 × 40": one(2000, 40, "−exponential"),
     "steep, log slopes SD 0.8, 200 × 500": one(200, 500, spread=0.8),
     "steep, 10 % inverted, 1,000 × 40": one(1000, 40, spread=0.8, inverted=0.1),
+    "80 % right, 30 × 1,000": one(30, 1000, easier=2.0),
+    "3PL 30 × 1,000, guessing 0.4": one(30, 1000, guessing=0.4),
     "95 % right, 200 × 500": one(200, 500, easier=3.75),
     "95 % right, 2,000 × 40": one(2000, 40, easier=3.75),
     "70 % missing, 200 × 500": one(200, 500, missing=0.7),
@@ -237,7 +342,9 @@ CLEAN: dict[str, Draw] = {
         )
     },
     "95 % right, 90 % missing, 200 × 500": one(200, 500, easier=3.75, missing=0.9),
-    "sixteen common items, 100 × 50 and 60 × 80": linked(PAIR, 1.0, 16),
+    "sixteen common items, 100 × 50 and 60 × 80": linked(PAIR, 0.0, 16),
+    "booklets in a ring, 60 × 120": booklets(60, paired=False),
+    **without_abilities(TOGETHER),
     "1PL 12 × 100": one(12, 100, spread=0.0),
     **{f"2PL {n} × {m}": one(n, m) for n, m in ((30, 50), (12, 100), (8, 30), (200, 5), (20, 10))},
     "20 % inverted, 30 × 50": one(30, 50, inverted=0.2),
@@ -268,6 +375,7 @@ PLANTED: dict[str, dict[str, Draw]] = {
         "one common item": linked(PAIR, 3.0, 1),
         "two common items": linked(PAIR, 3.0, 2),
     },
+    "apart": without_abilities(APART),
     "chance": {
         **{f"coin flips, {n} × {m}": chance(n, m) for n, m in ((100, 200), (30, 50), (2000, 40))},
         "coin flips, 70 % missing, 100 × 200": chance(100, 200, missing=0.7),
@@ -293,12 +401,20 @@ SEEN: dict[str, Draw] = {
     **{f"50 % and 50 %, r {r}, 300 × 40": two(300, 40, 0.5, r) for r in (0, 0.5, 0.8)},
     **{
         f"80 % and 20 %, r −0.5, {n} × {m}": two(n, m, 0.2, -0.5)
-        for n, m in ((30, 500), (60, 500), (300, 100), (500, 50), (1000, 20), (200, 40))
+        for n, m in (
+            *((30, 500), (60, 500), (300, 100), (500, 50), (1000, 20), (200, 40)),
+            *((50, 100), (30, 200), (60, 200), (90, 140), (100, 200)),
+        )
+    },
+    **{
+        f"50 % and 50 %, r 0, {n} × {m}": two(n, m, 0.5, 0.0)
+        for n, m in ((50, 100), (30, 200), (30, 50))
     },
     "80 % and 20 %, r −0.5, 70 % missing, 200 × 500": two(200, 500, 0.2, -0.5, missing=0.7),
     **{f"coin flips, {n} × {m}": chance(n, m) for n, m in ((12, 100), (8, 30), (200, 5))},
     "3PL 50 × 30, guessing 0.5": one(50, 30, guessing=0.5),
     "four common items, 100 × 50 and 60 × 80": linked(PAIR, 3.0, 4),
+    **without_abilities(APART_SEEN),
     "families, 10 × 20": families(10, 20),
     "families, 5 × 40": families(5, 40),
     **{f"families, {g} × {k}": families(g, k) for g, k in ((2, 60), (4, 6))},
@@ -380,6 +496,29 @@ def shown(sets: int) -> list[dict[str, float]]:
     return rows
 
 
+def drawn(sets: int) -> list[dict[str, Any]]:
+    """Gaps that are told of as drawn together: fitted, and undrawn, over the true ones.
+
+    These are in SDs of the true abilities of all respondents.
+    """
+    rows = []
+    for name, draw in (APART | APART_SEEN).items():
+        found = []
+        for seed in range(sets):
+            made, theta = draw(np.random.default_rng([seed, 14]))
+            result = fitted(lambda _, made=made: made, 0)
+            told = drawn_together(result, result.patterns)
+            if told is not None and told[1] and result.components is None:
+                gap, x = told[0], told[0].x
+                true = abs(theta[x > 0].mean() - theta[x < 0].mean()) / theta.std()
+                found.append((gap.gap / true, gap.undrawn / true))
+        if found:
+            shown, undrawn = np.median(found, axis=0)
+            row = {"setting": name, "told": len(found), "fitted": float(shown)}
+            rows.append(row | {"undrawn": float(undrawn)})
+    return rows
+
+
 def costs(repetitions: int = 10) -> list[dict[str, Any]]:
     """Milliseconds of a fit, and of them for its warnings, the least of some repetitions."""
     rows = []
@@ -410,6 +549,8 @@ CONSTANTS: dict[str, tuple[float, ...]] = {
     "_PER_KINK": (10, 50),
     "_LEAST_SQUARE": (0.005, 0.05),
     "_FEW": (0.0,),
+    "_RARELY": (0.0,),
+    "_WIDE": (0.0,),
 }
 VARIED_ON: dict[str, Draw] = {
     "95 % right, 200 × 500": one(200, 500, easier=3.75),
@@ -417,6 +558,8 @@ VARIED_ON: dict[str, Draw] = {
     "SD 3, 60 × 200": one(60, 200, "wide"),
     "−exponential, steep, 200 × 500": one(200, 500, "−exponential", spread=0.8),
     "30 × 1,000": one(30, 1000),
+    "80 % right, 30 × 1,000": one(30, 1000, easier=2.0),
+    "3PL 30 × 1,000, guessing 0.4": one(30, 1000, guessing=0.4),
     "80 % and 20 %, r −0.5, 300 × 100": two(300, 100, 0.2, -0.5),
 }
 
@@ -476,13 +619,24 @@ def main() -> None:
     parts_shown = shown(min(options.sets, 10))
     for row in parts_shown:
         print(", ".join(f"{label} {value:.3g}" for label, value in row.items()))
+    gaps = drawn(options.sets)
+    for row in gaps:
+        print(", ".join(f"{label} {value}" for label, value in row.items()))
     times = costs()
     for row in times:
         share = row["warnings"] / row["fit"]
         print(f"{row['shape']}: {row['fit']:.1f} ms, warnings {row['warnings']:.1f} ({share:.0%})")
     machine = describe()
     print(f"\n{sentence(machine)}")
-    store(options.out, machine, studies=studies, slopes=followed, shown=parts_shown, costs=times)
+    store(
+        options.out,
+        machine,
+        studies=studies,
+        slopes=followed,
+        shown=parts_shown,
+        drawn=gaps,
+        costs=times,
+    )
 
 
 if __name__ == "__main__":

@@ -121,6 +121,11 @@ class Patterns:
         return np.asarray(np.maximum(self.cells, 0), dtype=np.float64)
 
     @cached_property
+    def _answered(self) -> Array | None:
+        """Responses in 64 bits, if right answers are kept so and some cell is missing."""
+        return None if self._right is None else answered_of(np, self.cells, self.trials)
+
+    @cached_property
     def margins(self) -> Margins:
         """Right responses and responses by item and by respondent."""
         columns = self.cells.shape[1]
@@ -177,6 +182,8 @@ class Patterns:
             return np.full(self.n, by_item.sum())
         if self._observed is not None:
             return self._observed.scores(by_item)
+        if self._answered is not None:
+            return np.asarray(self._answered @ by_item)
         return np.concatenate([answered @ by_item for _, _, answered in float_blocks(self)])
 
     def response_sums(self, by_respondent: Array) -> Array:
@@ -185,6 +192,8 @@ class Patterns:
             return np.full(self.cells.shape[1], by_respondent.sum())
         if self._observed is not None:
             return self._observed.sums(by_respondent)
+        if self._answered is not None:
+            return np.asarray(by_respondent @ self._answered)
         parts = float_blocks(self)
         return np.asarray(sum(by_respondent[some] @ answered for some, _, answered in parts))
 

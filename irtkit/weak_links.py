@@ -126,6 +126,21 @@ def _divided(patterns: Patterns, logits: float) -> _Division | None:
 
 def _divisions(patterns: Patterns) -> Iterator[_Division]:
     """Parts on either side of the wide gaps of eigenvectors, of which something is known."""
+    for value, tell in slow_directions(patterns):
+        ordered = np.sort(value[tell])
+        gaps = np.diff(ordered)
+        for at in np.argsort(-gaps, kind="stable")[:_GAPS]:
+            first = tell & (value > (ordered[at] + ordered[at + 1]) / 2)
+            found = _division(patterns, first, tell)
+            if found.within > 0:
+                yield found
+
+
+def slow_directions(patterns: Patterns) -> Iterator[tuple[Array, NDArray[np.bool_]]]:
+    """Values of respondents that the walk changes least, and whether the responses of one tell any.
+
+    All respondents are real. None come where cells are missing as if at random.
+    """
     share = _share(patterns)
     by_item = share * (1 - share)
     own = patterns.response_scores(by_item)
@@ -140,14 +155,7 @@ def _divisions(patterns: Patterns) -> Iterator[_Division]:
 
     start = np.random.default_rng(0).normal(size=patterns.n) * tell
     for vector in _eigenvectors(step, start, root):
-        value = vector * scale
-        ordered = np.sort(value[tell])
-        gaps = np.diff(ordered)
-        for at in np.argsort(-gaps, kind="stable")[:_GAPS]:
-            first = tell & (value > (ordered[at] + ordered[at + 1]) / 2)
-            found = _division(patterns, first, tell)
-            if found.within > 0:
-                yield found
+        yield vector * scale, tell
 
 
 def _eigenvectors(step: Callable[[Array], Array], start: Array, known: Array) -> Iterator[Array]:

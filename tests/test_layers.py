@@ -69,8 +69,8 @@ CALIBRATION = (
     *("variational.elbo", "variational.minibatches", "variational.encoder"),
     *("variational.amortised", "variational.bent", "variational.posterior"),
     *("variational.inference", "variational.checkpoint"),
-    *("result", "calibrated", "estimates", "caveats", "maximum_likelihood", "batches"),
-    *("anchored",),
+    *("result", "calibrated", "estimates", "drawn_together", "caveats"),
+    *("maximum_likelihood", "batches", "anchored"),
     *("variational.fit_variational", "fitting"),
 )
 """Modules of the largest folder, bottom-up; what they import for types alone counts as well."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from irtkit.calibration.drawn_together import drawn_together
 from irtkit.checks import first_names
 from irtkit.components import components_of
 from irtkit.signs import disagreement, leftover_of
@@ -77,12 +78,15 @@ def with_caveats(
     divided = weakly_linked(patterns, components, _logits_of_ability(result))
     parts, by_chance = divided or components, by_chance and not _slopes_told(result)
     comparable = parts is None and not by_chance
-    doubts = [*_doubts(result, patterns, proportion, comparable=comparable)]
+    together = _drawn_together(result, patterns) if parts is None else ""
+    apart = bool(together) or divided is not None
+    doubts = [*_doubts(result, patterns, proportion, comparable=comparable, apart=apart)]
     limits = _sentences(
         result,
         patterns,
         parts,
         linked=divided is not None,
+        together=together,
         by_chance=by_chance,
         counted_anew=counted_anew,
     )
@@ -101,6 +105,7 @@ def _sentences(
     components: Components | None,
     *,
     linked: bool,
+    together: str,
     by_chance: bool,
     counted_anew: bool,
 ) -> Iterator[str]:
@@ -119,6 +124,8 @@ def _sentences(
         )
     if components is not None:
         yield _parts(result, components, linked=linked)
+    if together:
+        yield together
     if result.n_answering < _HANDFUL:
         yield _few(result)
     if by_chance:
@@ -131,9 +138,17 @@ def _sentences(
 
 
 def _doubts(
-    result: FitResult, patterns: Patterns, proportion: ProportionScore, *, comparable: bool
+    result: FitResult,
+    patterns: Patterns,
+    proportion: ProportionScore,
+    *,
+    comparable: bool,
+    apart: bool,
 ) -> Iterator[str]:
-    """Whether ability is not all that items ask for."""
+    """Whether ability is not all that items ask for.
+
+    ``apart`` says that a gap between respondents with other items may be what is left of one.
+    """
     if comparable and (found := _does_not_follow(result, proportion)):
         yield found  # of parts, and of noise, both scales are any
     left = leftover_of(patterns, proportion)
@@ -144,6 +159,7 @@ def _doubts(
             f"one pattern is {ratio} times as strong as the next (below {bound} "
             "where one ability does); items ask for a further ability, or many respondents are of "
             "a few families"
+            + (", or a gap between those who answered different items leaves it" if apart else "")
         )
     times = disagreement(patterns, proportion)
     if times > _DISAGREE:
@@ -259,6 +275,32 @@ def _parts(result: FitResult, components: Components, *, linked: bool) -> str:
     return (
         f"respondents and items fall into {components.n} parts {apart}: {', '.join(told)}{more}; "
         f"{compared} (the column component of both tables says which is where)"
+    )
+
+
+def _drawn_together(result: FitResult, patterns: Patterns) -> str:
+    """What is said where respondents who answered different items are drawn together, or could be.
+
+    That is where too few items in common tell how far apart they are.
+    """
+    found = drawn_together(result, patterns)
+    if found is None:
+        return ""
+    gap, told = found
+    one, other = (repr(result.respondent_labels[row]) for row in (gap.x.argmin(), gap.x.argmax()))
+    remedy = (
+        "as all are taken for one normal population, and errors do not tell; let them answer more "
+        "items in common, or hold items at known values (fixed=)"
+    )
+    if not told:
+        return (
+            f"respondents who answered different items, such as {one} and {other}, have little in "
+            f"common: of a gap between them, abilities would show about {gap.shown:.2f}, {remedy}"
+        )
+    return (
+        "respondents who answered different items are drawn together, unless earlier answers chose "
+        f"the items as in an adaptive test: the means of two groups, with {one} and {other}, are "
+        f"{gap.gap:.2f} SD apart, and would be about {gap.undrawn:.2f}, {remedy}"
     )
 
 

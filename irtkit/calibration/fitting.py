@@ -247,10 +247,13 @@ def fit(
         that holds them), or are too few without such a density to tell their parameters apart (one,
         two of the 2PL, three of the 3PL); if labels look as if rows were items; if respondents and
         items fall into parts that no responses link, or too few for more than half of a difference
-        to show (:mod:`irtkit.weak_links`); if there are fewer than 8 respondents; if respondents
+        to show (:mod:`irtkit.weak_links`); if a gap between respondents who answered different
+        items is drawn together (by 0.15 SD and more), or would be and might not be told; if there
+        are fewer than 8 respondents; if respondents
         differ in how much they get right no more than by chance, though usual abilities would show;
         if ability does not follow how much respondents get right; if one ability does not explain
-        what responses have in common (told from 30 respondents and 20 items on), or who disagrees
+        what responses have in common (told from 30 respondents and 20 items on, what a fifth of the
+        items asks for only from about 100 respondents and 200 items on), or who disagrees
         with whom (from 20 of both on), as where all are of a few families; or if repeated
         trials agree so much more than the model explains that they count for less than nine in
         ten.

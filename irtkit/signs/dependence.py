@@ -25,11 +25,12 @@ Two to four families in all look like slopes that differ. Of 64 respondents or f
 therefore counted as well (:func:`_families`): of what is left after the share right of respondents
 and items, members of one family have much in common. Evidence counts for no more than families.
 
-What it does not see: few families that differ in a fifth of their answers, or of more respondents,
-and two dimensions that oppose each other. Respondents of few families disagree more often than by
-chance (:func:`disagreement`); dimensions are patterns that :mod:`irtkit.signs.leftover` finds. Of
-large families that differ in 30 % of their answers it sees a part. A minority of respondents for
-whom other items are hard is taken for a family.
+What it does not see: few families of more respondents, or in part if they differ in a fifth of
+their answers (``benchmarks/few_families.py``), and two dimensions that oppose each other.
+Respondents of few families disagree more often than by chance (:func:`disagreement`); dimensions,
+and up to ten families of one size, are patterns that :mod:`irtkit.signs.leftover` finds. Of large
+families that differ in 30 % of their answers it sees a part. A minority of respondents for whom
+other items are hard is taken for a family.
 
 The constants below were varied, mostly by a factor of two each way, on twelve kinds of simulated
 matrices and two real ones (``benchmarks/near_copies.py --constants``). Where nothing else is said,
@@ -94,8 +95,12 @@ shares right from which on clusters are one: of copies that flip 10 % of a paren
 about 0.6, and of independent respondents few pairs have more than 0.35, where items are
 inverted."""
 _GUARD_ALIKE = 2.5
-"""Standard errors that it is at least, 1/√J of J common items: of 60 independent
+"""Standard errors that it is at least, 1/√J or more of J common items: of 60 independent
 respondents and 25 items 6 matrices of 20 would otherwise fall into families, and none does."""
+_ALIKE_BEYOND, _GUARD_BEYOND = 0.22, 3.0
+"""The same of what is left beyond the product of abilities: of copies with 20 % flipped it is about
+0.36; and how many standard errors that is at least. With 0.28 in its place 63 % of what is called
+negative of three families of eight is false, with 0.22 9 %."""
 _SAID_BELOW, _SAID_OF_FEW, _LEAST_SAID = 0.9, 0.5, 30
 """Share of the respondents below which their effective number is said, the second of fewer than the
 third. Families are counted only where they are fewer than the second as well: of independent
@@ -182,7 +187,7 @@ def dependence_of(patterns: Patterns, proportion: ProportionScore) -> Dependence
     met_by = n_respondents / n / len(some)
     alike, pulling = (_sum_alike(z, w, twice) * met_by for w in (unit, pull * unit))
     overlap = 1.0 if patterns.complete else float(np.mean(common * unit / error))
-    families = _families(patterns, who)
+    families = _families(patterns, who, ability)
     effective = n_respondents * min(1 / (1 + alike / overlap), families / n)
     share = min(1 / (1 + max(alike, pulling)), families / n)
     return Dependence(n_respondents, share, effective)
@@ -200,31 +205,54 @@ def disagreement(patterns: Patterns, proportion: ProportionScore) -> float:
     return 0.0 if pairs is None else float(np.mean(pairs.z < -3)) / _BELOW_MINUS_3
 
 
-def _families(patterns: Patterns, who: Places) -> int:
-    """Families of few respondents, where that is less than half of these; else respondents.
+def _families(patterns: Patterns, who: Places, ability: Array) -> float:
+    """As how many families few respondents count, where that is less than half of these; else all.
 
-    Clusters, by average linkage, of the correlations of responses less the share right of their
-    item and what respondents are above that. These correlate by −1/(n − 1) where all are
-    independent.
+    Clusters, by average linkage, of the correlations of responses less the share right p of their
+    item and what respondents are above that. That slopes differ makes pairs alike by the product of
+    their abilities, as far as most are. Less that, and with what respondents are above p taken as
+    proportional to p(1 − p), lower correlations tell of families, and of a large one beside single
+    respondents, who count as n²/Σ s² families of sizes s; but two in all are lost.
     """
-    from scipy.cluster.hierarchy import fcluster, linkage
-
     n, items = len(who), _items(patterns, _FEW_ITEMS)
     if not _FEWEST_COUNTED <= n <= _MOST_COUNTED or len(items) < _FEWEST:
         return n
     right, tried = dense_cells(patterns, who, items)
-    left = right - tried * (right.sum(axis=0) / np.maximum(tried.sum(axis=0), 1))
-    left -= tried * (left.sum(axis=1) / np.maximum(tried.sum(axis=1), 1))[:, None]
-    answered = (tried > 0).astype(np.float32)
-    squares = left**2 @ answered.T
-    root = np.sqrt(squares * squares.T)
-    product = left @ left.T
-    likeness = np.divide(product, root, out=np.zeros_like(root), where=root > 0) + 1 / (n - 1)
-    apart = np.maximum(1 - likeness[np.triu_indices(n, 1)], 0).astype(np.float64)
-    common = max(float(np.median(answered @ answered.T)), 1.0)
-    least = max(_ALIKE, _GUARD_ALIKE / common**0.5)
-    found = int(fcluster(linkage(apart, "average"), 1 - least, "distance").max())
+    share = right.sum(axis=0) / np.maximum(tried.sum(axis=0), 1)
+    left, pull = right - tried * share, np.outer(ability, ability)[np.triu_indices(n, 1)]
+    likeness, error = _likeness(left, tried)
+    counted = len(_clusters(likeness, max(_ALIKE, _GUARD_ALIKE * error)))
+    likeness, error = _likeness(left, tried * (share * (1 - share)))
+    likeness -= _median_slope(pull, likeness) * pull
+    sizes = _clusters(likeness, max(_ALIKE_BEYOND, _GUARD_BEYOND * error))
+    found = min(counted, n**2 / float((sizes**2).sum()))
     return found if found < _SAID_OF_FEW * n else n
+
+
+def _likeness(left: Array, above: Array) -> tuple[Array, float]:
+    """Correlations of pairs of rows, less a multiple of other rows; and their usual error.
+
+    They are −1/(n − 1) where all n are independent, which is taken out. The error is at least that
+    of so many common cells.
+    """
+    n, pairs = len(left), np.triu_indices(len(left), 1)
+    times = (left * above).sum(axis=1) / np.maximum((above**2).sum(axis=1), 1e-9)
+    left, answered = left - above * times[:, None], (above > 0).astype(np.float32)
+    squares = left**2 @ answered.T
+    root = np.sqrt(squares * squares.T)[pairs]
+    product, both = (left @ left.T)[pairs], np.sqrt(left**2 @ (left**2).T)[pairs]
+    likeness = np.divide(product, root, out=np.zeros_like(root), where=root > 0) + 1 / (n - 1)
+    error = np.median(both / np.maximum(root, 1e-9))
+    return likeness, max(float(error), max(np.median((answered @ answered.T)[pairs]), 1) ** -0.5)
+
+
+def _clusters(likeness: Array, least: float) -> Array:
+    """Sizes of the clusters whose mean likeness is so much at least, of the likeness of pairs."""
+    from scipy.cluster.hierarchy import fcluster, linkage
+
+    apart = np.maximum(1 - likeness, 0).astype(np.float64)
+    found = fcluster(linkage(apart, "average"), 1 - least, "distance")
+    return np.asarray(np.bincount(found)[1:], np.float64)
 
 
 def _respondents(proportion: ProportionScore, most: int) -> Places:

@@ -286,6 +286,18 @@ def test_few_small_families_are_said_and_no_slope_is_called(groups: int, size: i
         assert not called(found).any()
 
 
+@pytest.mark.parametrize(("size", "n"), [(6, 20), (12, 30), (30, 60)])
+def test_a_large_family_beside_single_respondents_is_said(size: int, n: int) -> None:
+    for seed in range(5):
+        generator = np.random.default_rng(seed)
+        values, _ = families(n - size + 1, 1, 200, seed)
+        copies = np.repeat(values[:1], size, axis=0)
+        copies = np.where(generator.random(copies.shape) < 0.1, 1 - copies, copies)
+        found = signs(np.concatenate([copies, values[1:]]).astype(np.int8)).dependence
+        assert found.independent < n / 2
+        assert found.sentence
+
+
 @pytest.mark.parametrize("n", [8, 12, 20, 30, 60])
 @pytest.mark.parametrize("n_items", [25, 100, 200])
 def test_few_independent_respondents_are_of_no_family(n: int, n_items: int) -> None:
