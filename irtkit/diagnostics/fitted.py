@@ -102,8 +102,7 @@ def fitted(result: FitResult, needed_by: str) -> Fitted:
             f"{needed_by} is for one response a cell, and the responses hold repeated trials; fit "
             "one run of each (repeats='first')"
         )
-    known = np.isfinite(result.parameters.intercept + result.parameters.discrimination)
-    places = np.flatnonzero(known & (result.counts.item_responses > 0))
+    places = np.flatnonzero(result.parameters.known & (result.counts.item_responses > 0))
     real = np.flatnonzero(~result.synthetic & (result.counts.respondent_responses > 0))
     cells = responses.values
     if len(real) < len(cells) or len(places) < cells.shape[1]:

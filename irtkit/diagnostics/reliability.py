@@ -146,7 +146,7 @@ def information(
 
     check_type("result", result, FitResult)
     check_whole("top", top, 2)
-    known = np.isfinite(result.parameters.intercept + result.parameters.discrimination)
+    known = result.parameters.known
     parameters, sd = result.parameters.chosen(known), result.latent_sd
     population = result.latent_mean + sd * _GRID
     theta = (

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.patterns import answered_of, blocks, right_of
+from irtkit.patterns import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,10 +121,8 @@ class Matching:
 def _item_blocks(patterns: Patterns) -> Iterator[tuple[slice, Array, Array]]:
     """Shares right (0 where missing) and whether there is a response, some items at a time."""
     for some in blocks(patterns.cells.shape[1], patterns.n, _CELLS_AT_ONCE):
-        cells = patterns.cells[:, some]
-        trials = None if patterns.trials is None else patterns.trials[:, some]
-        tried = answered_of(np, cells, trials)
-        yield some, right_of(np, cells) / np.maximum(tried, 1), np.minimum(tried, 1.0)
+        right, tried = patterns.dense(items=some)
+        yield some, right / np.maximum(tried, 1), np.minimum(tried, 1.0)
 
 
 def _shares_and_slopes(patterns: Patterns) -> tuple[Array, Array]:
