@@ -17,9 +17,10 @@ from irtkit.diagnostics.bootstrap import (
     scaled_p,
     simulated_fits,
 )
-from irtkit.diagnostics.fitted import Fitted, false_discovery, fitted
+from irtkit.diagnostics.fitted import Fitted, fitted
 from irtkit.diagnostics.score_groups import expected_right
 from irtkit.responses import ResponseMatrix
+from irtkit.signs import false_discovery
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -169,6 +169,7 @@ def test_the_spread_of_systems_is_what_differences_exceed_their_errors_by() -> N
     assert spread[1] == pytest.approx(2 * 0.2**2, rel=0.4)
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # that the ablest may be beyond the others
 def test_errors_of_intercepts_and_of_slopes_each_widen_the_errors_of_scores() -> None:
     values = drawn(list(np.linspace(-1, 1, 12))).values.astype(float)
     values[np.random.default_rng(0).random(values.shape) < 0.3] = np.nan
