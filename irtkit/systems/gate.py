@@ -7,6 +7,17 @@ of harmless changes is stopped and no more, however noisy the benchmark. It *pas
 same certainty, the drop is no larger. Anything else is *inconclusive*: the benchmark is too small
 for the question, and it is said how many items would settle it. What only one of the runs holds is
 said as well, and a system that the new one lacks keeps the gate from passing.
+
+**Few changes.** That no answer changed on 200 items proves a drop below 1.5 points, since one of
+1.5 leaves all as they were in 5 % of runs, and not one below 0.8, as Student's t has it. So the
+drop is no larger than U, at least, of
+
+    (U − d̄)² = max(z², −log α) · (wU − U²)/J,
+
+the bound of Wilson (1927, *JASA* 22, 209–212) for answers that only change for the worse: of those
+a mean drop of U has the variance U − U², and of none −log α makes it that of Clopper & Pearson. w
+is how much more they vary where clusters fall together, or few trials of an item fall alone:
+Σ_g(Σ_{j∈g} d_j)²/Σ|d_j|, begun with one change of a whole cluster.
 """
 
 from __future__ import annotations
@@ -27,6 +38,7 @@ from irtkit.systems.standing import Shares, numbered_clusters
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from irtkit.irf import Array
     from irtkit.responses import ResponseMatrix
 
     _Pair = tuple[str, tuple[int, int]]
@@ -306,17 +318,25 @@ def _judged(
         raise ValueError(f"old and new have no item that system {name!r} answered in both")
     of_both = None if cluster is None else cluster[both]
     step = 1 / float(max(trials[0].max(), trials[1].max()))
-    drop = mean_of((share[0] - share[1])[both], of_both, step=step)
-    reach = t_quantile(drop.df, 1 - 2 * alpha) * drop.se
+    difference = (share[0] - share[1])[both]
+    drop = mean_of(difference, of_both, step=step)
+    reach = float(t_quantile(drop.df, 1 - 2 * alpha)) * drop.se
+    high, least_se = _few_changes(difference, of_both, max_drop, alpha)
+    high = min(max(drop.value + reach, high), 1.0)
     beyond = (drop.value - max_drop) / drop.se
     chance = float(tail(drop.df, beyond))
     verdict: Verdict = "inconclusive"
     if drop.value - reach > max_drop:
         verdict = "failed"
-    elif drop.value + reach <= max_drop:
+    elif high <= max_drop:
         verdict = "passed"
     n_items = int(both.sum())
-    needed = items_needed(drop.se * n_items**0.5, drop.value - max_drop, tail_probability=alpha)
+    needed = items_needed(
+        max(drop.se * n_items**0.5, least_se),
+        drop.value - max_drop,
+        tail_probability=alpha,
+        clusters_per_item=(drop.df + 1) / n_items,
+    )
     return GateSystem(
         system=name,
         n_items=n_items,
@@ -324,8 +344,26 @@ def _judged(
         new=float(share[1][both].mean()),
         drop=drop.value,
         low=max(drop.value - reach, -1.0),
-        high=min(drop.value + reach, 1.0),
+        high=high,
         p_value=chance if beyond > 0 else 1 - chance,
         verdict=verdict,
         items_needed=float(needed),
     )
+
+
+def _few_changes(
+    difference: Array, cluster: Any, max_drop: float, alpha: float
+) -> tuple[float, float]:
+    """U of the module, and the standard error of one item at a drop of what is allowed."""
+    from scipy.special import ndtri
+
+    number = np.arange(len(difference)) if cluster is None else cluster
+    sums, sizes = np.bincount(number, difference), np.bincount(number)
+    whole = float((sizes**2).sum()) / len(difference)
+    w = (whole + float(sums @ sums)) / (1 + float(np.abs(difference).sum()))
+    k = max(float(ndtri(alpha)) ** 2, -float(np.log(alpha))) / len(difference)
+    mean = float(difference.mean())
+    middle = mean + k * w / 2
+    square = middle**2 - (1 + k) * mean**2
+    bound = (middle + square**0.5) / (1 + k) if square > 0 else mean
+    return bound, max(w * max_drop - max_drop**2, 0.0) ** 0.5

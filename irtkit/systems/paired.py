@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
     Clusters = NDArray[np.intp]
 
+_MANY_CLUSTERS, _HALVINGS = 300, 20
+"""Clusters from which on normal quantiles ask for 1 % too few at most, and halvings of the distance
+to what Student's t asks for, which is some ten times as many at most."""
 POWER = 0.8
 """Probability to find a difference that is there, for which a number of items is named."""
 
@@ -137,13 +140,33 @@ def power_of(
     return np.where(np.isnan(found), ndtr(shift - bound), found)  # where scipy's series fails
 
 
-def items_needed(se_of_one: Any, difference: Any, *, tail_probability: float) -> Any:
+def items_needed(
+    se_of_one: Any, difference: Any, *, tail_probability: float, clusters_per_item: Any = 1.0
+) -> Any:
     """Items with which a difference is found with a probability of 80 %, if it is as it looks.
 
-    ((z_α + z_0.8) · SE of one item / difference)², by the normal distribution; infinite for none.
+    ((t_α + t_0.8) · SE of one item / difference)², t being the quantiles of Student's t of so many
+    clusters; infinite for none.
     """
-    from scipy.special import ndtri
+    from scipy.special import ndtri, stdtrit
 
     deviate = ndtri(1 - tail_probability) + ndtri(POWER)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.ceil((deviate * se_of_one / np.abs(difference)) ** 2)
+        of_deviate = np.asarray((se_of_one / np.abs(difference)) ** 2)
+        needed = np.asarray(deviate**2 * of_deviate)
+        few = needed * clusters_per_item < _MANY_CLUSTERS
+        squares, clusters = of_deviate[few], np.broadcast_to(clusters_per_item, few.shape)[few]
+
+        known = np.geomspace(1, 10 * _MANY_CLUSTERS, 500)
+        deviates = stdtrit(known, 1 - tail_probability) + stdtrit(known, POWER)
+
+        def asked(n: Any) -> Any:
+            return np.interp(n * clusters - 1, known, deviates) ** 2 * squares
+
+        low, high = needed[few], asked(needed[few])  # the more items, the fewer are asked for
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            enough = asked(middle) <= middle
+            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        needed[few] = high
+        return np.ceil(needed)[()]

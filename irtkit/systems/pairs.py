@@ -215,7 +215,12 @@ def _by_items(shares: Shares, cluster: Clusters | None, level: float) -> dict[st
         own.append(mean_of(right[some], _chosen(cluster, some), step=step))
         effects.append(design_effect(right[some], trials[some], _chosen(cluster, some)))
     unpaired, n_items = apart(*own), int(both.sum())
-    needed = items_needed(paired.se * n_items**0.5, paired.value, tail_probability=(1 - level) / 2)
+    needed = items_needed(
+        paired.se * n_items**0.5,
+        paired.value,
+        tail_probability=(1 - level) / 2,
+        clusters_per_item=(paired.df + 1) / max(n_items, 1),
+    )
     return {
         "n_items": n_items,
         "n_clusters": int(paired.df) + 1 if n_items else 0,
@@ -362,8 +367,12 @@ def _pairs_of(
             }
         )
     columns = {name: np.concatenate([some[name] for some in parts]) for name in parts[0]}
-    se_of_one, tail_probability = columns["se"] * np.sqrt(columns["n_items"]), (1 - level) / 2
-    needed = items_needed(se_of_one, columns["difference"], tail_probability=tail_probability)
+    needed = items_needed(
+        columns["se"] * np.sqrt(columns["n_items"]),
+        columns["difference"],
+        tail_probability=(1 - level) / 2,
+        clusters_per_item=(columns.pop("df") + 1) / np.maximum(columns["n_items"], 1),
+    )
     return {**columns, "items_needed": needed}
 
 
@@ -378,6 +387,7 @@ def _paired(n_items: Any, difference: Array, variance: Array, df: Array, level: 
         "low": difference - reach * se,
         "high": difference + reach * se,
         "p_value": p_value,
+        "df": df,
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_rel
+from scipy.stats import beta, ttest_rel
 
 import irtkit
 
@@ -141,6 +141,47 @@ def test_a_gate_of_repeated_trials_is_the_paired_t_test_of_their_shares() -> Non
     assert found.drop == pytest.approx((right[0] - right[1]).mean() / 5)
     assert found.p_value == pytest.approx(test.pvalue)
     assert found.low == pytest.approx(test.confidence_interval(0.95).low)
+
+
+def test_where_nothing_changed_the_bound_is_the_exact_one() -> None:
+    for n in (50, 200, 1000):
+        (found,) = irtkit.gate(run(n, n), run(n, n), max_drop=0.01).systems
+        assert found.high == pytest.approx(1 - 0.05 ** (1 / n), rel=0.03)
+    some = irtkit.gate(run(200, 200), run(195, 200), max_drop=0.01).systems[0]
+    assert some.high == pytest.approx(beta.ppf(0.95, 6, 195), rel=0.02)
+    clusters = {f"item-{k + 1}": k // 20 for k in range(200)}
+    (clustered,) = irtkit.gate(run(200, 200), run(200, 200), clusters=clusters).systems
+    assert clustered.high > 1 - 0.05 ** (1 / 10)  # ten passages that may each fall as one
+
+
+@pytest.mark.parametrize(("n", "max_drop", "clustered"), [(200, 0.02, False), (400, 0.05, True)])
+def test_a_gate_passes_a_larger_drop_no_more_often_than_said(
+    n: int, max_drop: float, clustered: bool
+) -> None:
+    # 400 gates of answers that change for the worse alone: 5 % + 1.8 % at 1.65 standard errors
+    generator, passed = np.random.default_rng(0), 0
+    size = 4 if clustered else 1
+    clusters = {f"item-{k + 1}": k // size for k in range(n)}
+    for _ in range(400):
+        fallen = np.repeat(generator.random(n // size) < max_drop, size)
+        new = irtkit.ResponseMatrix((~fallen).astype(int)[None])
+        passed += irtkit.gate(run(n, n), new, max_drop=max_drop, clusters=clusters).verdict == (
+            "passed"
+        )
+    assert passed / 400 < 0.068
+
+
+def test_items_that_are_said_to_settle_it_are_more_than_there_are() -> None:
+    generator = np.random.default_rng(0)
+    for _ in range(50):
+        old, new = generator.integers(0, 2, (2, 1, 40))
+        clusters = {f"item-{k + 1}": k % 2 for k in range(40)}
+        for given in (None, clusters):
+            found = irtkit.gate(
+                irtkit.ResponseMatrix(old), irtkit.ResponseMatrix(new), clusters=given
+            )
+            if found.verdict == "inconclusive":
+                assert found.systems[0].items_needed > 40
 
 
 def test_a_drop_is_never_said_to_be_beyond_what_there_is() -> None:

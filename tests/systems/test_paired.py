@@ -94,3 +94,11 @@ def test_the_items_needed_have_the_power_that_is_said() -> None:
     found = power_of(n, 0.03, 0.5, level=0.95, clusters_per_item=1)
     assert found == pytest.approx(0.8, abs=0.002)
     assert np.isinf(items_needed(0.5, 0.0, tail_probability=0.025))
+    # a difference that few items tell, and items that are five to a cluster
+    for difference, each in ((0.3, 1.0), (0.5, 1.0), (0.5, 0.2), (0.03, 0.2)):
+        n = items_needed(0.5, difference, tail_probability=0.025, clusters_per_item=each)
+        powers = [
+            power_of(k, difference, 0.5, level=0.95, clusters_per_item=each) for k in (n, n - 1)
+        ]
+        assert powers[0] == pytest.approx(0.8, abs=0.05)
+        assert powers[1] < powers[0]
