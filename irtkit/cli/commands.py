@@ -16,7 +16,6 @@ import click
 from rich.console import Console
 
 from irtkit.calibration import fit
-from irtkit.cli.audit import check_out, read_families
 from irtkit.cli.groups import differential_command
 from irtkit.cli.impact import impact_command
 from irtkit.cli.inputs import (
@@ -28,6 +27,7 @@ from irtkit.cli.inputs import (
     how_to_read,
     model_option,
     read,
+    read_families,
     read_labelled,
     read_rows,
     reading_and_fitting,
@@ -35,7 +35,7 @@ from irtkit.cli.inputs import (
     with_metrics,
     without,
 )
-from irtkit.cli.outputs import described, prepare, write_comparison, write_fit
+from irtkit.cli.outputs import check_out, described, prepare, write_comparison, write_fit
 from irtkit.cli.scores import score_command
 from irtkit.cli.select import select_command
 from irtkit.cli.systems import compare_systems_command, gate_command, leaderboard_command

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from irtkit.cli.audit import check_out, read_families
-from irtkit.cli.inputs import how_to_read, read_rows, reading_only
+from irtkit.cli.inputs import how_to_read, read_families, read_rows, reading_only
+from irtkit.cli.outputs import check_out
 from irtkit.differential import METHODS, differential_functioning
 from irtkit.io import write_table
 from irtkit.printed import in_lines, plain, shortened, table_of

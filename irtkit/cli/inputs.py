@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from irtkit.calibration import fit
+from irtkit.calibration import fit, load
+from irtkit.calibration.calibrated import RESULT_FILE
 from irtkit.calibration.variational.options import Variational
 from irtkit.io import read_responses
 from irtkit.io.metric_files import is_file, read_metrics
@@ -19,6 +21,7 @@ from irtkit.io.text import naming, records
 from irtkit.irf import MODELS
 from irtkit.metrics import quality_of
 from irtkit.simulation import add_synthetic
+from irtkit.suspects.families import SIMILAR
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,6 +81,8 @@ reading = [
 FOR_TABLES = ("respondent", "item", "response", "right", "wrong", "ignore", "keep")
 FOR_LOGS = ("metric", "filter", "errors")
 """Settings of `irtkit.read_responses` that the other kind of source has no place for."""
+_FOR_RESULTS = ("responses", "seed")
+"""Options that a saved result has a use for."""
 _FOR_METRICS = ("metrics", "higher_is_better")
 _NAMES = ("format", "threshold", "repeats", *FOR_TABLES, *FOR_LOGS, *_FOR_METRICS)
 _WORD = re.compile(r"'([^']*)'" + r'|"([^"]*)"')
@@ -235,6 +240,37 @@ def read_labelled(path: Path, option: str) -> pd.DataFrame:
                 raise ValueError(f"line {line}: {label!r} occurs twice")
             cells[label] = [value or None for value in values]
         return pd.DataFrame.from_dict(cells, "index", dtype=object, columns=columns)
+
+
+def read_column(path: Path, option: str, of: str) -> pd.Series[str]:
+    """Read a table of two columns, of which the first is the index; ``of`` says what they hold."""
+    table = read_labelled(path, option)
+    if table.shape[1] != 1:
+        raise ValueError(f"{option} {path}: needs two columns, {of}, and has {table.shape[1] + 1}")
+    return table.iloc[:, 0]
+
+
+def read_families(groups: str | None) -> pd.Series[str] | str | None:
+    """What --groups stands for."""
+    if groups is None or groups == SIMILAR:
+        return groups
+    return read_column(Path(groups), "--groups", "the respondent and its family")
+
+
+def result_of(options: dict[str, Any], *, standard_errors: bool) -> FitResult:
+    """Return the result that the responses stand for: a saved one, or one that is fitted."""
+    path = options["responses"]
+    saved = path / RESULT_FILE if path.is_dir() else path
+    if saved.suffix != ".npz" or not saved.is_file():
+        return fitted(read(options), options, standard_errors=standard_errors)
+    source = click.get_current_context().get_parameter_source
+    typed = [name for name in options if source(name) is ParameterSource.COMMANDLINE]
+    if unused := [f"--{name.replace('_', '-')}" for name in typed if name not in _FOR_RESULTS]:
+        raise ValueError(
+            f"{', '.join(unused)}: {path} holds a result, which is neither read nor fitted anew; "
+            "give the responses instead"
+        )
+    return load(saved)
 
 
 def fitted(

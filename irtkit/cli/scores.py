@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from irtkit.calibration.calibrated import DESIGNS
-from irtkit.cli.audit import check_out
 from irtkit.cli.inputs import how_to_read, read_rows, reading_only
+from irtkit.cli.outputs import check_out
 from irtkit.io import write_table
 from irtkit.printed import in_lines, plain, shortened, table_of
 from irtkit.scoring import METHODS, score

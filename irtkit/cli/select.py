@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from irtkit.calibration import FitResult, load
-from irtkit.calibration.calibrated import DESIGNS, RESULT_FILE
-from irtkit.cli.audit import check_out, read_families
-from irtkit.cli.inputs import fitted, read, reading_and_fitting
-from irtkit.cli.outputs import described
+from irtkit.calibration.calibrated import DESIGNS
+from irtkit.cli.inputs import read_families, reading_and_fitting, result_of
+from irtkit.cli.outputs import check_out, described
 from irtkit.io import write_table
 from irtkit.printed import plain, shortened, table_of
 from irtkit.selection import select_items
@@ -53,10 +51,9 @@ def select_command(
 
     RESPONSES may as well be the folder that `irtkit fit --out` wrote, or a saved result.
     """
-    path = options["responses"]
     if out is not None:
-        check_out(out, path)
-    families, result = read_families(groups), _result(path, options)
+        check_out(out, options["responses"])
+    families, result = read_families(groups), result_of(options, standard_errors=False)
     settings = {"groups": families, "folds": folds, "seed": options["seed"]}
     selection = select_items(result, k, design=design, **settings)
     table = _table(selection)
@@ -67,14 +64,6 @@ def select_command(
         known = None if result.responses is None else result.responses.item_table
         write_table(described(table, known), out)
         click.echo(f"\nwrote {out}")
-
-
-def _result(path: Path, options: dict[str, Any]) -> FitResult:
-    """A result that was saved, or a fit of responses."""
-    saved = path / RESULT_FILE if path.is_dir() else path
-    if saved.suffix == ".npz" and saved.exists():
-        return load(saved)
-    return fitted(read(options), options, standard_errors=False)
 
 
 def _table(selection: Selection) -> pd.DataFrame:
