@@ -59,6 +59,19 @@ def _broken(words: list[str], first: str, following: str) -> Iterator[str]:
     yield line
 
 
+def p_words(value: float, decimals: int = 3) -> str:
+    """A p-value in words: "p = 0.042", "p < 0.001".
+
+    Examples
+    --------
+    >>> from irtkit.printed import p_words
+    >>> p_words(0.0419), p_words(0.0004), p_words(0.0004, 4)
+    ('p = 0.042', 'p < 0.001', 'p = 0.0004')
+    """
+    least = 10.0**-decimals
+    return f"p < {least:.{decimals}f}" if value < least else f"p = {value:.{decimals}f}"
+
+
 def cell(value: Any) -> str:
     """A number with three decimals, an empty cell where there is none, or what is no number."""
     if isinstance(value, float):

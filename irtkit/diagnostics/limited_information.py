@@ -24,6 +24,7 @@ from irtkit.checks import first_names
 from irtkit.diagnostics.bootstrap import check_bootstrap, scaled_p, simulated_fits
 from irtkit.diagnostics.fitted import Fitted, fitted, items_of
 from irtkit.irf import curves_of
+from irtkit.printed import p_words
 
 if TYPE_CHECKING:
     from irtkit.calibration import FitResult
@@ -69,7 +70,7 @@ class ModelFit:
     """Fits of simulated matrices behind p_value; 0 where it is that of the chi-square."""
 
     def __str__(self) -> str:
-        p = f"p = {self.p_value:.3f}" if self.p_value >= 0.001 else "p < 0.001"
+        p = p_words(self.p_value)
         source = f" by {self.n_bootstrap} simulated matrices" if self.n_bootstrap else ""
         return (
             f"{self.model} of {self.n_respondents} respondents × {self.n_items} items: "

@@ -22,6 +22,7 @@ import numpy as np
 from irtkit.checks import check_number, check_seed, check_unique, check_whole
 from irtkit.difficulty.rank_agreement import n_tied, spearman
 from irtkit.metrics.tables import floats
+from irtkit.printed import p_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,7 +79,7 @@ class SpearmanScore:
         of = f"{self.n} predictions{filled}"
         if self.undefined:
             return f"No Spearman's ρ of {of}: {self.undefined}"
-        p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
+        p = p_words(self.p_value)
         low, high = self.jitter_range
         text = (
             f"Spearman's ρ {self.rho:.4f} ({p}) of {of}\n"

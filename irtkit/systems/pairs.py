@@ -257,14 +257,14 @@ def _by_ability(rows: pd.DataFrame, level: float) -> dict[str, Any]:
     ability = Estimate(difference, float(np.hypot(*rows["ability_se"])), np.inf)
     return {
         "ability_difference": difference,
-        **_bounds("ability_", ability, level),
+        **_bounds("ability_", ability, level, most=np.inf),
         "ability_p_better": float(_p_better(difference, ability.se**2, np.inf, np.inf)),
     }
 
 
-def _bounds(name: str, found: Estimate, level: float) -> dict[str, float]:
-    """Interval of an estimate, by name."""
-    low, high = found.interval(level)
+def _bounds(name: str, found: Estimate, level: float, most: float = 1.0) -> dict[str, float]:
+    """Interval of an estimate, by name; differences of shares are 1 at most."""
+    low, high = np.clip(found.interval(level), -most, most).tolist()
     return {f"{name}low": low, f"{name}high": high}
 
 
@@ -384,8 +384,8 @@ def _paired(n_items: Any, difference: Array, variance: Array, df: Array, level: 
         "n_items": n_items,
         "difference": difference,
         "se": se,
-        "low": difference - reach * se,
-        "high": difference + reach * se,
+        "low": np.maximum(difference - reach * se, -1.0),
+        "high": np.minimum(difference + reach * se, 1.0),
         "p_value": p_value,
         "df": df,
     }
