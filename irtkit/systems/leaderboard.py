@@ -147,7 +147,7 @@ def standings(
 ) -> tuple[pd.DataFrame, list[Standing]]:
     """Scores of all respondents, and the standing of the systems of every component.
 
-    Without a level there need not be intervals of ability.
+    Without a level there need not be intervals of ability and of scores.
     """
     patterns = result.patterns
     real, n = patterns.answering, patterns.n_answering
@@ -163,6 +163,8 @@ def standings(
         table["expected_score"] = table["accuracy"]
     else:
         bank = replace(bank_of(result), best=None)  # they are those it was calibrated on
+        if level is None:
+            bank = replace(bank, misfit=None)  # of intervals alone, and what takes longest
         table = score(result.responses, bank, level=level or 0.95)
     component = np.ones(len(real)) if result.components is None else result.components.respondents
     parts = [np.flatnonzero(real & (component == k)) for k in np.unique(component[real])]
