@@ -11,7 +11,7 @@ from irtkit.cli.inputs import how_to_read, read_families, read_rows, reading_onl
 from irtkit.cli.outputs import check_out
 from irtkit.differential import METHODS, differential_functioning
 from irtkit.io import write_table
-from irtkit.printed import in_lines, plain, shortened, table_of
+from irtkit.printed import in_lines, plain, short_labels, shortened, table_of
 from irtkit.signs import FALSE_DISCOVERY_RATE
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _shown(found: pd.DataFrame, fdr: float) -> str:
         kept = [name for name in _COLUMNS if name in differ]
         first = differ[kept].rename(columns=_COLUMNS).head(_SHOWN)
         first["harder for"] = [shortened(name) for name in first["harder for"]]
-        first = first.set_axis([*map(shortened, first.index)]).rename_axis("item")
+        first = first.set_axis(short_labels(first.index)).rename_axis("item")
         lines += ["", plain(table_of(first))]
     if len(differ) > _SHOWN:
         lines.append(f"the first {_SHOWN} of {len(differ)}; --out writes all items")

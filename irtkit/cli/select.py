@@ -12,7 +12,7 @@ from irtkit.calibration.calibrated import DESIGNS
 from irtkit.cli.inputs import read_families, reading_and_fitting, result_of
 from irtkit.cli.outputs import check_out, described
 from irtkit.io import write_table
-from irtkit.printed import plain, shortened, table_of
+from irtkit.printed import plain, short_labels, table_of
 from irtkit.selection import select_items
 from irtkit.suspects.families import SIMILAR
 
@@ -74,7 +74,7 @@ def _table(selection: Selection) -> pd.DataFrame:
 
 def _shown(table: pd.DataFrame, about: str) -> str:
     first = table.head(_SHOWN)
-    first = first.set_axis([*map(shortened, first.index)]).rename_axis("item")
+    first = first.set_axis(short_labels(first.index)).rename_axis("item")
     lines = [plain(table_of(first))]
     if len(table) > _SHOWN:
         lines.append(f"the first {_SHOWN} of {len(table)} items; --out writes all")

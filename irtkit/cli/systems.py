@@ -20,7 +20,7 @@ from irtkit.cli.inputs import (
 from irtkit.cli.outputs import check_out
 from irtkit.files import replacing
 from irtkit.io import write_table
-from irtkit.printed import in_lines, plain, shortened, table_of
+from irtkit.printed import in_lines, plain, short_labels, table_of
 from irtkit.systems import board_in_words, compare_systems, gate, leaderboard, pass_k
 from irtkit.systems.comparison import two_digits
 
@@ -188,7 +188,7 @@ def _trials_in_words(responses: ResponseMatrix, board: pd.DataFrame, top: int) -
         return ""
     names = list(dict.fromkeys(["pass^1", "pass^2", f"pass^{k}", "pass@2", f"pass@{k}"]))
     first = table.loc[board.index[:top], names]
-    first = first.set_axis([shortened(name, _LABEL) for name in first.index])
+    first = first.set_axis(short_labels(first.index, _LABEL))
     legend = "pass^k: all of k trials of an item are right; pass@k: one of them is"
     return f"\n{plain(table_of(first.rename_axis('system')))}\n\n{in_lines([legend])}"
 
@@ -200,8 +200,10 @@ def _pairs_in_words(pairs: pd.DataFrame, level: float, top: int) -> str:
     headline = f"{share}, with an error among them in {1 - level:.0%} of boards at most."
     neighbours = pairs.drop_duplicates("system")
     closest = neighbours.head(top)
+    labels = [*dict.fromkeys((*closest["system"], *closest["other"]))]
+    short = dict(zip(labels, short_labels(labels, _LABEL), strict=True))
     columns = {
-        "other": [shortened(name, _LABEL) for name in closest["other"]],
+        "other": [short[name] for name in closest["other"]],
         "points": [f"{100 * value:.2f}" for value in closest["difference"]],
         "from…to": [
             f"{100 * low:.1f}…{100 * high:.1f}"
@@ -217,7 +219,7 @@ def _pairs_in_words(pairs: pd.DataFrame, level: float, top: int) -> str:
         ],
     }
     shown = closest[[]].assign(**columns)
-    shown = shown.set_axis([shortened(name, _LABEL) for name in closest["system"]])
+    shown = shown.set_axis([short[name] for name in closest["system"]])
     about = (
         "each system beside the next one on the board; points: percentage points more right on the "
         "items of both, and the interval of the pair by itself; P: probability of being better on "

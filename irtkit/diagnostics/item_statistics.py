@@ -100,7 +100,7 @@ def item_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> pd.Data
         If ``result`` is not a FitResult.
     ValueError
         If its responses were not saved, are sparse, or hold repeated trials, or ``bootstrap`` is
-        not a whole number from 0 on, or 20 on.
+        neither 0 nor a whole number from 20 on.
 
     References
     ----------

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from irtkit.calibration import FitResult, fit
+from irtkit.calibration.estimates import Population
 from irtkit.checks import check_number, check_one_of, first_names
 from irtkit.differential.groups import TwoGroups, two_groups
 from irtkit.io.reading import as_responses
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from irtkit.differential.two_groups import Population
     from irtkit.irf import Array
     from irtkit.responses import ResponseMatrix
 
@@ -323,8 +323,6 @@ class _LikelihoodRatio:
 
 def _start(result: FitResult, groups: TwoGroups) -> tuple[Items, Population]:
     """Items and the focal group as a fit of all has them, on the scale of the reference group."""
-    from irtkit.differential.two_groups import Population
-
     scales = []
     for rows in (groups.rows[~groups.focal], groups.rows[groups.focal]):
         mean = float(result.ability[rows].mean())

@@ -27,7 +27,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.differential.two_groups import FOCAL, REFERENCE, Population, focal_weights
+from irtkit.calibration.estimates import Population
+from irtkit.differential.two_groups import FOCAL, REFERENCE, focal_weights
 from irtkit.irf import logistic, softplus
 from irtkit.quadrature.engines import posterior_weights
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.printed import in_lines, p_words, plain, printable, shortened, table_of
+from irtkit.printed import in_lines, p_words, plain, printable, short_labels, table_of
 from irtkit.systems.paired import POWER, power_of
 
 if TYPE_CHECKING:
@@ -183,11 +183,9 @@ class SystemComparison:
         if not len(self.items):
             return words
         first = self.items.head(5)
-        names = {
-            "accuracy": shortened(self.system, 16),
-            "other_accuracy": shortened(self.other, 16),
-        }
-        shown = first.set_axis(pd.Index([*map(shortened, first.index)], name="item"))
+        columns = ("accuracy", "other_accuracy")
+        names = dict(zip(columns, short_labels((self.system, self.other), 16), strict=True))
+        shown = first.set_axis(pd.Index(short_labels(first.index), name="item"))
         table = plain(table_of(shown.rename(columns=names)))
         return f"{words}\n\nitems on which they differ most from what is expected:\n{table}"
 

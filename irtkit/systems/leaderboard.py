@@ -17,7 +17,7 @@ import numpy as np
 
 from irtkit.checks import check_number, check_seed
 from irtkit.labels import values_by_label
-from irtkit.printed import in_lines, plain, printable, shortened, table_of
+from irtkit.printed import in_lines, plain, printable, short_labels, shortened, table_of
 from irtkit.scoring import bank_of, score
 from irtkit.systems.ranks import groups_of, ranks_of
 from irtkit.systems.standing import MOST_SYSTEMS, clusters_of, standing_of
@@ -254,7 +254,7 @@ def _shown(board: pd.DataFrame) -> pd.DataFrame:
     columns["from…to"] = interval("ability_low", "ability_high", 2)
     if "family" in board:
         columns["family"] = [shortened(name or "", _FAMILY) for name in board["family"]]
-    names = [shortened(name, _LABEL) for name in board.index]
+    names = short_labels(board.index, _LABEL)
     return pd.DataFrame(columns, index=pd.Index(names, name="system"))
 
 

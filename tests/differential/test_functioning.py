@@ -8,9 +8,10 @@ import pytest
 from scipy.stats import chi2_contingency
 
 import irtkit
+from irtkit.calibration.estimates import Population
 from irtkit.differential import METHODS, functioning, mantel_haenszel
 from irtkit.differential.likelihood_ratio import ratios
-from irtkit.differential.two_groups import Population, calibrated
+from irtkit.differential.two_groups import calibrated
 from irtkit.irf import Items
 from irtkit.patterns import Patterns
 
