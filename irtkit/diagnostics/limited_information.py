@@ -101,7 +101,8 @@ def model_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> ModelF
         last beside the model in which items are independent. As a rule of thumb models are called
         close where RMSEA and SRMSR are below 0.05; with many respondents M2 rejects such as well.
         Respondents that answer alike count for as many as are independent (``result.dependence``)
-        in all but m2 and srmsr, which takes off most of what they add, and not all.
+        in all but m2 and srmsr, which takes off part of what they add:
+        less with few items, and seldom all.
 
         Numbers are those of R's mirt for the 1PL and 2PL. For the 3PL mirt 1.47 takes θP(1 − P) for
         the derivative of P by the slope, which holds without guessing (1 % on 32 items); for Rasch

@@ -170,7 +170,7 @@ def test_what_m2_is_not_for_is_refused(drawn: Callable[..., ResponseMatrix]) -> 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # that respondents answer alike
 def test_copies_count_for_as_many_as_are_independent(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = np.random.default_rng(0)
-    items = ItemParameters.from_difficulty(np.ones(12), np.linspace(-1.5, 1.5, 12))
+    items = ItemParameters.from_difficulty(np.ones(30), np.linspace(-1.5, 1.5, 30))
     values = simulate_responses(items, generator.normal(size=150), seed=1).values
     copies = np.repeat(values, 6, axis=0)
     copies = np.where(generator.random(copies.shape) < 0.03, 1 - copies, copies)
