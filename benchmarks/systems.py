@@ -215,7 +215,7 @@ def false_alarms(n_items: int, max_drop: float, trials: int, n_gates: int) -> di
 
 
 def regressions(n_items: int, max_drop: float, size: int, n_gates: int) -> dict[str, Any]:
-    """How often a gate passes at a drop of what is allowed, clusters falling whole and none rising."""
+    """How often a gate passes what drops as allowed, clusters falling whole and none rising."""
     generator, verdicts = np.random.default_rng([n_items, size]), []
     clusters = {f"item-{k + 1}": k // size for k in range(n_items)}
     old = irtkit.ResponseMatrix(np.ones((1, n_items), dtype=np.int8))

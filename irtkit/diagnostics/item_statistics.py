@@ -47,7 +47,8 @@ LEAST_RESPONDENTS = 30
 """With complete answers, for a p-value by theory. With 20, and 1,000 items, 9 % of p-values are
 below 0.05, with 30 of them 5 %."""
 _MOST_SD = 2**0.5
-"""Most that the SD of a mean square is taken for in the cube-root transform."""
+"""Most that the SD of a mean square is taken for in the cube-root transform, as in mirt: that of a
+single squared normal residual, a χ² with one degree of freedom."""
 
 
 def item_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> pd.DataFrame:

@@ -53,8 +53,6 @@ tenths of a difference between the groups (Cochran 1968, *Biometrics* 24, 295–
 the more there are; but who meets nobody of the other group in a stratum tells nothing."""
 _CELLS_AT_ONCE = 2**22
 """Cells of an item block: 32 MiB in each of its arrays."""
-_LEAST_KEPT, _MOST_KEPT = 0.1, 1.0
-"""Share of a slope's departure from the typical one that is kept, as in a fit's start."""
 
 
 class Compared(NamedTuple):
@@ -153,7 +151,7 @@ def _shares_and_slopes(patterns: Patterns) -> tuple[Array, Array]:
     slope = rho / np.sqrt(binomial) / (1 - rho**2)
     typical, spread = float(slope[told].mean()), max(float(slope[told].var()), 1e-9)
     noise = float(np.mean(1 / (n * binomial)[told]))
-    kept = np.clip(1 - noise / spread, _LEAST_KEPT, _MOST_KEPT)
+    kept = max(1 - noise / spread, 0.0)
     return share, np.where(told, typical + kept * (slope - typical), 0.0)
 
 

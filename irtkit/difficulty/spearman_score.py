@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    Array = NDArray[np.float64]
+    from irtkit.irf import Array
 
 _LARGEST = 1e100  # beyond it a variance would overflow
 _MOST_PERMUTED = 7

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.result import FitResult
+    from irtkit.irf import Array
     from irtkit.responses import ResponseMatrix
-
-    Array = NDArray[np.float64]
 
 _CELLS_AT_ONCE = 2**22
 """Cells of an item block: 32 MiB in each of its arrays. Signs are drawn block by block."""
