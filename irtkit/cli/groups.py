@@ -41,6 +41,11 @@ _COLUMNS = {
 @click.option("--fdr", default=FALSE_DISCOVERY_RATE, help="False-discovery rate.")
 @click.option("--reference", help="The reference group, where there are more than two.")
 @click.option("--focal", help="The focal group; alone, all others are the reference group.")
+@click.option(
+    "--anchors",
+    metavar="ITEMS",
+    help="Items known to be the same for both groups, q1,q2,q3; by default all that do not differ.",
+)
 @click.option("--cut", help="A date or number: before it is the reference group.")
 @reading_only
 @click.option("--out", type=click.Path(path_type=Path), help="File for all items: .csv or .json.")
@@ -52,6 +57,7 @@ def differential_command(
     fdr: float,
     reference: str | None,
     focal: str | None,
+    anchors: str | None,
     cut: str | None,
     out: Path | None,
     **options: Any,
@@ -67,6 +73,7 @@ def differential_command(
         fdr=fdr,
         reference=reference,
         focal=focal,
+        anchors=None if anchors is None else anchors.split(","),
         cut=_number_or_text(cut),
     )
     click.echo(_shown(found, fdr))
