@@ -199,6 +199,20 @@ def test_given_anchors_are_not_tested(method: functioning.DifferentialMethod) ->
     assert (found["harder_for"][15:20] != "").sum() <= 1
 
 
+def test_few_anchors_find_what_differs_and_leave_the_rest() -> None:
+    # 120 items that differ by 0.8, and 280 that do not; ± 3 % and ± 1.3 %
+    p = []
+    for seed in range(20):
+        responses, groups = drawn(
+            (300, 300), 23, shift=0.5, harder=0.8, which=slice(0, 6), seed=seed
+        )
+        found = irtkit.differential_functioning(responses, groups, anchors=responses.items[-3:])
+        p.append(found["p_value"].to_numpy()[:20])
+    below = np.array(p) < 0.05
+    assert below[:, :6].mean() > 0.6
+    assert below[:, 6:].mean() < 0.09
+
+
 def test_too_many_items_that_differ_are_warned_of() -> None:
     responses, groups = drawn((1000, 1000), 12, harder=1.5, which=slice(0, 7), seed=1)
     with pytest.warns(UserWarning, match="too many to tell which"):
