@@ -198,11 +198,13 @@ def gate(
     old, new
         Responses of both runs to the same items: a ResponseMatrix or anything that
         :func:`irtkit.read_responses` takes, of which ``reading`` are the settings. Each holds one
-        system, whatever they are called; or the same systems, found by their labels.
+        system, whatever they are called; or the same systems, found by their labels: without one of
+        the old ones, the gate does not pass.
     max_drop
         Drop of the share right that is allowed: 0.01 is a percentage point.
     clusters
         Cluster of each item, where they were not chosen one by one; a mapping or Series by label.
+        Where little changed each may fall as one, and a gate of few clusters does not pass.
     level
         One less the rate of false alarms, of a gate of several systems (Bonferroni).
 

@@ -98,7 +98,8 @@ def leaderboard(
     -----
     UserWarning
         Where ability has the order of systems that are told apart the other way round: it is not
-        what the share right says.
+        what the share right says. Where cells are missing and the fit has no standard errors of
+        items: errors of scores take items as known.
 
     References
     ----------

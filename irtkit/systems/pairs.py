@@ -119,6 +119,12 @@ def compare_systems(
         If there is no such respondent, one is synthetic or has no response, nothing links the two,
         the result has no responses, or it has more than 10,000 systems.
 
+    Warns
+    -----
+    UserWarning
+        Where cells are missing and the fit has no standard errors of items: errors of scores take
+        items as known.
+
     References
     ----------
     Miller (2024), *Adding error bars to evals*, arXiv 2411.00640.

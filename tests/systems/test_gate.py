@@ -149,6 +149,8 @@ def test_where_nothing_changed_the_bound_is_the_exact_one() -> None:
         assert found.high == pytest.approx(1 - 0.05 ** (1 / n), rel=0.03)
     some = irtkit.gate(run(200, 200), run(195, 200), max_drop=0.01).systems[0]
     assert some.high == pytest.approx(beta.ppf(0.95, 6, 195), rel=0.02)
+    many = irtkit.gate(run(50, 50), run(40, 50), max_drop=0.01).systems[0]
+    assert many.high == pytest.approx(beta.ppf(0.95, 11, 40), rel=0.015)
     clusters = {f"item-{k + 1}": k // 20 for k in range(200)}
     (clustered,) = irtkit.gate(run(200, 200), run(200, 200), clusters=clusters).systems
     assert clustered.high > 1 - 0.05 ** (1 / 10)  # ten passages that may each fall as one
@@ -182,6 +184,19 @@ def test_items_that_are_said_to_settle_it_are_more_than_there_are() -> None:
             )
             if found.verdict == "inconclusive":
                 assert found.systems[0].items_needed > 40
+
+
+def test_where_nothing_changed_it_is_said_how_many_items_would_pass() -> None:
+    few = irtkit.gate(run(100, 100), run(100, 100), max_drop=0.01)
+    assert few.verdict == "inconclusive"
+    needed = int(few.systems[0].items_needed)
+    assert 300 < needed < 1000
+    assert irtkit.gate(run(needed, needed), run(needed, needed), max_drop=0.01).verdict == "passed"
+    of_twenty = {f"item-{k + 1}": k // 20 for k in range(10_000)}
+    few = irtkit.gate(run(200, 200), run(200, 200), max_drop=0.02, clusters=of_twenty)
+    needed = int(few.systems[0].items_needed) // 20 * 20 + 20
+    many = irtkit.gate(run(needed, needed), run(needed, needed), max_drop=0.02, clusters=of_twenty)
+    assert (few.verdict, many.verdict) == ("inconclusive", "passed")
 
 
 def test_a_drop_is_never_said_to_be_beyond_what_there_is() -> None:

@@ -78,6 +78,21 @@ def test_all_pairs_are_each_pair_by_itself(missing: float, clustered: bool) -> N
             assert getattr(one, name) == pytest.approx(getattr(row, name), rel=1e-9), name
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # that trials repeat each other
+def test_pairs_of_repeated_trials_are_as_unsure_as_one_answer_of_theirs() -> None:
+    values = matrix(6, 50).values.astype(int)
+    values[1], values[3] = values[0], values[2]
+    trials = np.repeat([4, 4, 1, 1, 4, 1], 50).reshape(6, 50)
+    result = irtkit.fit(irtkit.ResponseMatrix.from_counts(values * trials, trials))
+    table = irtkit.compare_systems(result).set_index(["system", "other"])
+    for one, other, step in (("1", "2", 0.25), ("3", "4", 1.0)):
+        pair = irtkit.compare_systems(result, f"respondent-{one}", f"respondent-{other}")
+        assert pair.se == pytest.approx(step * (50 / 49) ** 0.5 / 50)
+        key = (pair.system, pair.other)
+        row = table.loc[key if key in table.index else key[::-1]]
+        assert row["se"] == pytest.approx(pair.se)
+
+
 def test_systems_without_an_item_in_common_are_compared_by_the_model() -> None:
     values = matrix(20, seed=3).values.astype(float)
     values[19, :75] = np.nan
