@@ -19,7 +19,8 @@ way round that are told apart.
 
 Power: share of 10,000 draws of so many items in which the paired test tells two systems apart,
 beside `SystemComparison.power`'s formula at the true difference and spread. Gates: how often a
-gate fails where the true drop is the allowed one.
+gate fails where the true drop is the allowed one, and how often it passes where it is and answers
+change for the worse alone, of whole clusters.
 
 Run with ``make studies``; ``--out benchmarks/results/systems.json`` stores the figures.
 """
@@ -213,6 +214,25 @@ def false_alarms(n_items: int, max_drop: float, trials: int, n_gates: int) -> di
     }
 
 
+def regressions(n_items: int, max_drop: float, size: int, n_gates: int) -> dict[str, Any]:
+    """How often a gate passes what drops as allowed, clusters falling whole and none rising."""
+    generator, verdicts = np.random.default_rng([n_items, size]), []
+    clusters = {f"item-{k + 1}": k // size for k in range(n_items)}
+    old = irtkit.ResponseMatrix(np.ones((1, n_items), dtype=np.int8))
+    for _ in range(n_gates):
+        left = np.repeat(generator.random(n_items // size) >= max_drop, size)
+        if left.any():
+            new = irtkit.ResponseMatrix(left.astype(np.int8)[None])
+            verdicts.append(irtkit.gate(old, new, max_drop=max_drop, clusters=clusters).verdict)
+    return {
+        "items": n_items,
+        "in_a_cluster": size,
+        "max_drop": max_drop,
+        "gates": n_gates,
+        **{name: verdicts.count(name) / n_gates for name in ("failed", "inconclusive", "passed")},
+    }
+
+
 def timed(n: int, n_items: int) -> dict[str, Any]:
     """Seconds that all pairs take, and a leaderboard."""
     generator = np.random.default_rng(0)
@@ -261,10 +281,32 @@ def main() -> None:
             f"gate of {gate['items']} items × {gate['trials']}, {gate['max_drop']:.0%} allowed: "
             f"failed {gate['failed']:.1%}, inconclusive {gate['inconclusive']:.1%}"
         )
+    worse = [
+        regressions(*setting, options.boards)
+        for setting in (
+            (200, 0.01, 1),
+            (200, 0.02, 1),
+            (500, 0.02, 1),
+            (400, 0.05, 4),
+            (200, 0.02, 20),
+        )
+    ]
+    for gate in worse:
+        print(
+            f"gate of {gate['items']} items, {gate['in_a_cluster']} in a cluster, none better, "
+            f"{gate['max_drop']:.0%} allowed: passed {gate['passed']:.1%}"
+        )
     times = timed(500, 10_000)
     print(f"500 systems × 10,000 items: pairs {times['pairs_s']:.2f} s, {times}")
     store(
-        options.out, describe(), boards=boards, warned=raised, power=curves, gates=gates, time=times
+        options.out,
+        describe(),
+        boards=boards,
+        warned=raised,
+        power=curves,
+        gates=gates,
+        regressions=worse,
+        time=times,
     )
 
 

@@ -48,7 +48,7 @@ def components_of(patterns: Patterns) -> Components | None:
     if patterns.complete:
         return None
     responses = patterns.margins.item_responses[REAL]
-    rows = np.flatnonzero(patterns.real & (patterns.margins.respondent_responses > 0))
+    rows = np.flatnonzero(patterns.answering)
     columns = np.flatnonzero(responses)
     places = (np.zeros(patterns.n, np.int64), np.zeros(len(responses), np.int64))
     for k in range(1, _ONE_BY_ONE + 1):

@@ -196,6 +196,11 @@ class ItemParameters:
         return len(self.discrimination)
 
     @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which items have all their parameters, (n_items,)."""
+        return np.isfinite(self.discrimination + self.intercept + self.guessing)
+
+    @property
     def difficulty(self) -> NDArray[np.float64]:
         """Location b = −d/a; NaN where the discrimination is exactly 0."""
         flat = self.discrimination == 0

@@ -96,10 +96,14 @@ class Patterns:
         return bool(self.trials.data.max(initial=0) > 1) if self.sparse else self.trials is not None
 
     @cached_property
+    def answering(self) -> NDArray[np.bool_]:
+        """Which patterns are those of real respondents with a response, (n,)."""
+        return np.asarray(self.real & (self.margins.respondent_responses > 0))
+
+    @property
     def n_answering(self) -> int:
         """Number of real respondents with a response."""
-        answering = self.real & (self.margins.respondent_responses > 0)
-        return int(self.weight[answering].sum())
+        return int(self.weight[self.answering].sum())
 
     @cached_property
     def packed(self) -> Packed | None:
@@ -196,6 +200,14 @@ class Patterns:
             return np.asarray(by_respondent @ self._answered)
         parts = float_blocks(self)
         return np.asarray(sum(by_respondent[some] @ answered for some, _, answered in parts))
+
+    def dense(self, rows: Any = slice(None), items: slice = slice(None)) -> tuple[Array, Array]:
+        """Right responses, 0 where missing, and how many there are, of some rows and items."""
+        cells: Any = self.cells[rows, items]
+        trials: Any = None if self.trials is None else self.trials[rows, items]
+        if self.sparse:
+            cells, trials = cells.toarray(), trials.toarray()
+        return right_of(np, cells), answered_of(np, cells, trials)
 
     def chosen(self, which: NDArray[Any] | slice) -> Patterns:
         """Return some of the patterns."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
 from itertools import chain
+from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
 WIDTH = 80
 """Columns of a terminal that nobody has widened, and of what is not read on one."""
 _INDENT = "  "
+_BEGINNING = re.compile(r"(.*[\W_])?")
+"""Of a text, up to the last sign between words."""
+_MOST_CUTS = 5
+"""Times that labels which are still alike lose more of what they share."""
 LABEL = 28
 """Columns of a label that are printed, so that numbers have room. A character may take two."""
 
@@ -32,6 +38,34 @@ def shortened(label: Hashable, room: int = LABEL) -> str:
 
     text = printable(label)
     return text if cell_len(text) <= room else f"{set_cell_size(text, room - 1).rstrip()}…"
+
+
+def short_labels(labels: Iterable[Hashable], room: int = LABEL) -> list[str]:
+    """Labels that print, of which those too long lose within what they share with others.
+
+    Examples
+    --------
+    >>> from irtkit.printed import short_labels
+    >>> short_labels(["gpt-4", "some-lab/model-of-1999-7b", "some-lab/model-of-1999-13b"], 12)
+    ['gpt-4', 'some…7b', 'some…13b']
+    """
+    from rich.cells import set_cell_size
+
+    names = {label: printable(label) for label in labels}
+    lost, cut = dict.fromkeys(names, 0), {name: shortened(name, room) for name in names}
+    for _ in range(_MOST_CUTS):
+        alike: dict[str, list[Hashable]] = {}
+        for label, text in cut.items():
+            alike.setdefault(text, []).append(label)
+        for group in alike.values():
+            rests = [names[label][lost[label] :] for label in group]
+            shared = commonprefix(rests)  # noqa: RUF071  # letter by letter
+            word = len(_BEGINNING.match(shared)[0]) or max(len(shared) - room // 3, 1)  # type: ignore[index]
+            for label in group if len(group) > 1 else ():
+                lost[label] += word
+                head = set_cell_size(names[label], room // 3)
+                cut[label] = shortened(f"{head}…{names[label][lost[label] :]}", room)
+    return [cut[label] for label in names]
 
 
 def in_lines(sentences: Iterable[str], *, bullet: str = "") -> str:
@@ -57,6 +91,19 @@ def _broken(words: list[str], first: str, following: str) -> Iterator[str]:
             line, free, space = following, room, ""
         line, free = line + space + word, free - cell_len(space + word)
     yield line
+
+
+def p_words(value: float, decimals: int = 3) -> str:
+    """A p-value in words: "p = 0.042", "p < 0.001".
+
+    Examples
+    --------
+    >>> from irtkit.printed import p_words
+    >>> p_words(0.0419), p_words(0.0004), p_words(0.0004, 4)
+    ('p = 0.042', 'p < 0.001', 'p = 0.0004')
+    """
+    least = 10.0**-decimals
+    return f"p < {least:.{decimals}f}" if value < least else f"p = {value:.{decimals}f}"
 
 
 def cell(value: Any) -> str:

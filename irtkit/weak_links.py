@@ -96,7 +96,7 @@ def weakly_linked(
     if patterns.complete:
         return None
     if components is None:
-        answering = patterns.real & (patterns.margins.respondent_responses > 0)
+        answering = patterns.answering
         answered = patterns.margins.item_responses[REAL] > 0
         components = Components(answering.astype(np.int64), answered.astype(np.int64))
     respondents, items = (part.copy() for part in components)

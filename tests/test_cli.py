@@ -69,6 +69,9 @@ def test_items_harder_for_one_group_are_listed(tmp_path: Path, method: str) -> N
     assert max(map(len, done.stdout.splitlines())) <= 80
     found = irtkit.read_table(tmp_path / "found.csv")
     assert found.loc["item-4", "q_value"] < 0.001
+    given = ("--groups", "eras.csv", "--method", method, "--anchors", "item-1,item-2,item-3")
+    anchored = run("differential", "results.csv", *given, folder=tmp_path)
+    assert "1 of 9 items tested differ" in anchored.stdout
     refused = run("differential", "results.csv", "--groups", "family", folder=tmp_path)
     assert refused.returncode == 2
     assert "know no column 'family'" in refused.stderr

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from irtkit.cli.audit import read_families
 from irtkit.cli.commands import cli
-from irtkit.cli.inputs import as_typed, read_labelled
+from irtkit.cli.inputs import as_typed, read_families, read_labelled
 from irtkit.io import read_responses
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import irtkit
+from irtkit.cli.commands import cli
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,6 +50,25 @@ def test_a_saved_fit_is_ranked_without_fitting_anew(runs: Path, tmp_path: Path) 
     fresh, saved = (run("leaderboard", path, folder=tmp_path) for path in (runs, "tables"))
     assert fresh.stdout == saved.stdout
     assert saved.returncode == 0, saved.stderr
+
+
+@pytest.mark.parametrize("command", [("leaderboard",), ("compare-systems",), ("select", "-k", "5")])
+def test_options_that_a_saved_fit_has_no_use_for_are_refused(
+    runs: Path, tmp_path: Path, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    irtkit.fit(runs).save("fit.npz")
+    name, *more = command
+    with pytest.raises(ValueError, match=r"^--model, --wrong: fit\.npz holds a result"):
+        cli.main([name, "fit.npz", *more, "--model", "2PL", "--wrong", "no"], standalone_mode=False)
+    cli.main([name, "fit.npz", *more, "--seed", "1"], standalone_mode=False)
+
+
+def test_an_option_is_refused_by_its_name(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(runs.parent)
+    for path, error in (("s.xls", ValueError), ("nowhere/s.md", NotADirectoryError)):
+        with pytest.raises(error, match=r"^--summary"):
+            cli.main(["gate", "runs.csv", "runs.csv", "--summary", path], standalone_mode=False)
 
 
 def test_repeated_trials_show_how_often_all_are_right(tmp_path: Path) -> None:

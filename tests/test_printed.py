@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from irtkit.printed import WIDTH, in_lines, shortened
+from irtkit.printed import WIDTH, in_lines, short_labels, shortened
 
 
 @pytest.mark.parametrize("label", ["a" * 60, "質問" * 30, "質問 of a benchmark " * 5])
@@ -32,3 +32,25 @@ def test_sentences_are_broken_into_lines_that_fit_and_lose_nothing(word: str, bu
 def test_a_line_is_filled_up_to_the_last_column() -> None:
     assert in_lines(["a" * 40 + " " + "b" * 39]) == "a" * 40 + " " + "b" * 39
     assert in_lines(["a" * 40 + " " + "b" * 40]) == "a" * 40 + "\n  " + "b" * 40
+
+
+def test_short_labels_stay_apart_and_lose_what_they_share() -> None:
+    names = [f"meta-llama/Meta-Llama-3-{k}B-Instruct-of-one-long-suffix" for k in (1, 12, 70)]
+    assert short_labels(names, 20) == [
+        "meta-l…1B-Instruct-…",
+        "meta-l…12B-Instruct…",
+        "meta-l…70B-Instruct…",
+    ]
+    labs = [f"{lab}/{'model-' * 5}{k}b" for lab in ("one", "two") for k in (7, 13)]
+    assert short_labels(labs, 14) == ["one/…7b", "one/…13b", "two/…7b", "two/…13b"]
+    many = [f"{'x' * 40}{k}" for k in range(30)] + [
+        "x" * 40,
+        "模型" * 20,
+        "模型" * 20 + "一",
+        "gpt",
+    ]
+    short = short_labels(many, 12)
+    assert len(set(short)) == len(many)
+    assert max(map(cell_len, short)) <= 12
+    assert short_labels(["a", "b"], 12) == ["a", "b"]
+    assert short_labels([], 12) == []

@@ -18,7 +18,6 @@ from rich.console import Console
 
 from irtkit.calibration import fit
 from irtkit.calibration.fitting import silently
-from irtkit.cli.audit import check_out, read_families
 from irtkit.cli.groups import differential_command
 from irtkit.cli.impact import impact_command
 from irtkit.cli.inputs import (
@@ -30,6 +29,7 @@ from irtkit.cli.inputs import (
     how_to_read,
     model_option,
     read,
+    read_families,
     read_labelled,
     read_rows,
     reading_and_fitting,
@@ -37,7 +37,7 @@ from irtkit.cli.inputs import (
     with_metrics,
     without,
 )
-from irtkit.cli.outputs import described, prepared, write_comparison, write_fit
+from irtkit.cli.outputs import check_out, described, prepared, write_comparison, write_fit
 from irtkit.cli.scores import score_command
 from irtkit.cli.select import select_command
 from irtkit.cli.systems import compare_systems_command, gate_command, leaderboard_command

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from irtkit.cli.audit import check_out, read_families
-from irtkit.cli.inputs import how_to_read, read_rows, reading_only
+from irtkit.cli.inputs import how_to_read, read_families, read_rows, reading_only
+from irtkit.cli.outputs import check_out
 from irtkit.differential import METHODS, differential_functioning
 from irtkit.io import write_table
-from irtkit.printed import in_lines, plain, shortened, table_of
+from irtkit.printed import in_lines, plain, short_labels, shortened, table_of
 from irtkit.signs import FALSE_DISCOVERY_RATE
 
 if TYPE_CHECKING:
@@ -41,6 +41,11 @@ _COLUMNS = {
 @click.option("--fdr", default=FALSE_DISCOVERY_RATE, help="False-discovery rate.")
 @click.option("--reference", help="The reference group, where there are more than two.")
 @click.option("--focal", help="The focal group; alone, all others are the reference group.")
+@click.option(
+    "--anchors",
+    metavar="ITEMS",
+    help="Items known to be the same for both groups, q1,q2,q3; by default all that do not differ.",
+)
 @click.option("--cut", help="A date or number: before it is the reference group.")
 @reading_only
 @click.option("--out", type=click.Path(path_type=Path), help="File for all items: .csv or .json.")
@@ -52,6 +57,7 @@ def differential_command(
     fdr: float,
     reference: str | None,
     focal: str | None,
+    anchors: str | None,
     cut: str | None,
     out: Path | None,
     **options: Any,
@@ -67,6 +73,7 @@ def differential_command(
         fdr=fdr,
         reference=reference,
         focal=focal,
+        anchors=None if anchors is None else anchors.split(","),
         cut=_number_or_text(cut),
     )
     click.echo(_shown(found, fdr))
@@ -96,7 +103,7 @@ def _shown(found: pd.DataFrame, fdr: float) -> str:
         kept = [name for name in _COLUMNS if name in differ]
         first = differ[kept].rename(columns=_COLUMNS).head(_SHOWN)
         first["harder for"] = [shortened(name) for name in first["harder for"]]
-        first = first.set_axis([*map(shortened, first.index)]).rename_axis("item")
+        first = first.set_axis(short_labels(first.index)).rename_axis("item")
         lines += ["", plain(table_of(first))]
     if len(differ) > _SHOWN:
         lines.append(f"the first {_SHOWN} of {len(differ)}; --out writes all items")

@@ -9,7 +9,7 @@ import click
 
 from irtkit.annotation import impact_summary
 from irtkit.annotation.files import read_annotations, read_durations
-from irtkit.cli.audit import check_out
+from irtkit.cli.outputs import check_out
 from irtkit.io import write_table
 
 if TYPE_CHECKING:

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from irtkit.calibration import fit
+from irtkit.calibration import fit, load
+from irtkit.calibration.calibrated import RESULT_FILE
 from irtkit.calibration.variational.options import Variational
 from irtkit.io import read_responses
 from irtkit.io.metric_files import is_file, read_metrics
@@ -19,6 +21,7 @@ from irtkit.io.text import naming, records
 from irtkit.irf import MODELS
 from irtkit.metrics import quality_of
 from irtkit.simulation import add_synthetic
+from irtkit.suspects.families import SIMILAR
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,89 +78,100 @@ reading = [
     ),
 ]
 """Options that say how responses are read."""
+fitting = [
+    model_option,
+    click.option(
+        "--method",
+        type=click.Choice(["em", "vi"]),
+        default="em",
+        help="Most likely items (EM), or a variational posterior of items and abilities.",
+    ),
+    click.option(
+        "--prior",
+        type=click.Choice(["weak", "empirical", "none"]),
+        default="weak",
+        help="Prior of the items: weak, learned from them, or none (maximum likelihood).",
+    ),
+    click.option(
+        "--quadrature",
+        metavar="NODES,LIMIT",
+        help="A fixed grid, 61,6 as in R's mirt.  [default: adaptive]",
+    ),
+    click.option(
+        "--fixed",
+        type=click.Path(path_type=Path),
+        help="Items on an earlier scale, which stay: the folder of an earlier fit, a saved "
+        "result or a table of items. New items and systems land on that scale.",
+    ),
+    click.option(
+        "--synthetic",
+        metavar="KINDS",
+        help="Synthetic respondents to add: always-right,always-wrong,class-prior,coin.",
+    ),
+    click.option(
+        "--labels",
+        type=click.Path(path_type=Path),
+        help="For class-prior: a CSV with the item and its true class in two columns.",
+    ),
+    click.option("--draws", default=1, help="Rows per random kind."),
+    click.option("--seed", default=0),
+]
+"""Options that say how they are fitted."""
+metrics = [
+    click.option(
+        "--metrics",
+        metavar="FILE|NAMES",
+        help="Score the items by further metrics: of a long or wide table, or those named that "
+        "the logs hold (irtkit inspect lists them).",
+    ),
+    click.option(
+        "--higher-is-better",
+        metavar="NAMES",
+        help="With --metrics: those that are better when higher, or none; all others are "
+        "better when lower.",
+    ),
+]
+"""Options that score the items by further metrics."""
 FOR_TABLES = ("respondent", "item", "response", "right", "wrong", "ignore", "keep")
 FOR_LOGS = ("metric", "filter", "errors")
 """Settings of `irtkit.read_responses` that the other kind of source has no place for."""
-_FOR_METRICS = ("metrics", "higher_is_better")
-_NAMES = ("format", "threshold", "repeats", *FOR_TABLES, *FOR_LOGS, *_FOR_METRICS)
-_WORD = re.compile(r"'([^']*)'" + r'|"([^"]*)"')
-_VALUE = r"'[^']*'" + r'|"[^"]*"' + r"|\[[^\]]*\]|\d+(?:\.\d+)?|"
-_ARGUMENT = re.compile(rf"(?<![^\s(])({'|'.join(_NAMES)})=({_VALUE})")
-
-
-def reading_and_fitting(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Options that every command on a file of responses takes."""
-    options = [
-        click.argument("responses", type=click.Path(path_type=Path)),
-        model_option,
-        click.option(
-            "--method",
-            type=click.Choice(["em", "vi"]),
-            default="em",
-            help="Most likely items (EM), or a variational posterior of items and abilities.",
-        ),
-        click.option(
-            "--prior",
-            type=click.Choice(["weak", "empirical", "none"]),
-            default="weak",
-            help="Prior of the items: weak, learned from them, or none (maximum likelihood).",
-        ),
-        click.option(
-            "--quadrature",
-            metavar="NODES,LIMIT",
-            help="A fixed grid, 61,6 as in R's mirt.  [default: adaptive]",
-        ),
-        click.option(
-            "--fixed",
-            type=click.Path(path_type=Path),
-            help="Items on an earlier scale, which stay: the folder of an earlier fit, a saved "
-            "result or a table of items. New items and systems land on that scale.",
-        ),
-        click.option(
-            "--synthetic",
-            metavar="KINDS",
-            help="Synthetic respondents to add: always-right,always-wrong,class-prior,coin.",
-        ),
-        click.option(
-            "--labels",
-            type=click.Path(path_type=Path),
-            help="For class-prior: a CSV with the item and its true class in two columns.",
-        ),
-        click.option("--draws", default=1, help="Rows per random kind."),
-        click.option("--seed", default=0),
-        *reading,
-    ]
-    return _with_options(command, options)
-
-
-def with_metrics(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Options that score the items by further metrics."""
-    options = [
-        click.option(
-            "--metrics",
-            metavar="FILE|NAMES",
-            help="Score the items by further metrics: of a long or wide table, or those named that "
-            "the logs hold (irtkit inspect lists them).",
-        ),
-        click.option(
-            "--higher-is-better",
-            metavar="NAMES",
-            help="With --metrics: those that are better when higher, or none; all others are "
-            "better when lower.",
-        ),
-    ]
-    return _with_options(command, options)
-
-
-def reading_only(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Options that say how responses are read, alone."""
-    return _with_options(command, reading)
+_FOR_RESULTS = ("responses", "seed")
+"""Options that a saved result has a use for."""
 
 
 def _with_options(command: Callable[..., Any], options: list[Any]) -> Callable[..., Any]:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def _names_of(options: list[Any]) -> list[str]:
+    """Names of options as Python has them."""
+
+    def command() -> None: ...
+
+    return [str(option.name) for option in click.command()(_with_options(command, options)).params]
+
+
+_WORD = re.compile(r"'([^']*)'" + r'|"([^"]*)"')
+_VALUE = r"'[^']*'" + r'|"[^"]*"' + r"|\[[^\]]*\]|\d+(?:\.\d+)?|"
+_ARGUMENT = re.compile(rf"(?<![^\s(])({'|'.join(_names_of([*reading, *metrics]))})=({_VALUE})")
+
+
+def reading_and_fitting(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that every command on a file of responses takes."""
+    responses = click.argument("responses", type=click.Path(path_type=Path))
+    return _with_options(command, [responses, *fitting, *reading])
+
+
+def with_metrics(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that score the items by further metrics."""
+    return _with_options(command, metrics)
+
+
+def reading_only(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that say how responses are read, alone."""
+    return _with_options(command, reading)
 
 
 def read(options: dict[str, Any]) -> ResponseMatrix:
@@ -185,9 +199,9 @@ def read_rows(path: Any, options: dict[str, Any], **how: Any) -> ResponseMatrix:
 
 def how_to_read(options: dict[str, Any]) -> dict[str, Any]:
     """Take the settings of `irtkit.read_responses` out of the options."""
-    settings = ("format", "respondent", "item", "response", "threshold", "repeats", "errors")
-    given = {name: options[name] for name in settings}
     several = ("metric", "filter", "right", "wrong", "ignore", "keep")
+    one = set(_names_of(reading)).difference(several, ["transpose"])
+    given = {name: options[name] for name in one}
     names = {name: options[name].split(",") for name in several if options[name]}
     return given | names
 
@@ -235,6 +249,37 @@ def read_labelled(path: Path, option: str) -> pd.DataFrame:
                 raise ValueError(f"line {line}: {label!r} occurs twice")
             cells[label] = [value or None for value in values]
         return pd.DataFrame.from_dict(cells, "index", dtype=object, columns=columns)
+
+
+def read_column(path: Path, option: str, of: str) -> pd.Series[str]:
+    """Read a table of two columns, of which the first is the index; ``of`` says what they hold."""
+    table = read_labelled(path, option)
+    if table.shape[1] != 1:
+        raise ValueError(f"{option} {path}: needs two columns, {of}, and has {table.shape[1] + 1}")
+    return table.iloc[:, 0]
+
+
+def read_families(groups: str | None) -> pd.Series[str] | str | None:
+    """What --groups stands for."""
+    if groups is None or groups == SIMILAR:
+        return groups
+    return read_column(Path(groups), "--groups", "the respondent and its family")
+
+
+def result_of(options: dict[str, Any], *, standard_errors: bool) -> FitResult:
+    """Return the result that the responses stand for: a saved one, or one that is fitted."""
+    path = options["responses"]
+    saved = path / RESULT_FILE if path.is_dir() else path
+    if saved.suffix != ".npz" or not saved.is_file():
+        return fitted(read(options), options, standard_errors=standard_errors)
+    source = click.get_current_context().get_parameter_source
+    typed = [name for name in options if source(name) is ParameterSource.COMMANDLINE]
+    if unused := [f"--{name.replace('_', '-')}" for name in typed if name not in _FOR_RESULTS]:
+        raise ValueError(
+            f"{', '.join(unused)}: {path} holds a result, which is neither read nor fitted anew; "
+            "give the responses instead"
+        )
+    return load(saved)
 
 
 def fitted(

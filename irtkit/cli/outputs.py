@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from irtkit.calibration.calibrated import RESULT_FILE
 from irtkit.files import folder_for, replacing_text, together
 from irtkit.io import write_table
+from irtkit.io.tables import TABLE_ENDINGS
 from irtkit.printed import WIDTH, in_lines
 from irtkit.signs import called_negative
 
@@ -32,6 +33,21 @@ _OUTCOMES = (
     *("n_parameters", "latent_sd"),
 )
 _VERSIONS_OF = ("irtkit", "numpy", "scipy", "jax", "pandas")
+
+
+def check_out(
+    out: Path, *inputs: Path, endings: tuple[str, ...] = TABLE_ENDINGS, option: str = "--out"
+) -> None:
+    """Refuse a place to write to before the long work."""
+    if any(out.exists() and given.exists() and out.samefile(given) for given in inputs):
+        raise ValueError(f"{option} {out}: is a file to read from")
+    if not out.name.lower().endswith(endings):
+        known = " or ".join(endings)
+        raise ValueError(f"{option} must be a file that ends in {known}, got {str(out)!r}")
+    if out.is_dir():
+        raise IsADirectoryError(f"{option} {out}: is a folder")
+    if not out.absolute().parent.is_dir():
+        raise NotADirectoryError(f"{option} {out}: there is no folder {out.parent}")
 
 
 @contextmanager

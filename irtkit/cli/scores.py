@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from irtkit.calibration.calibrated import DESIGNS
-from irtkit.cli.audit import check_out
 from irtkit.cli.inputs import how_to_read, read_rows, reading_only
+from irtkit.cli.outputs import check_out
 from irtkit.io import write_table
-from irtkit.printed import in_lines, plain, shortened, table_of
+from irtkit.printed import in_lines, plain, short_labels, table_of
 from irtkit.scoring import METHODS, score
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def score_command(
 def _shown(scores: pd.DataFrame, level: float, design: str | None) -> str:
     """The first scores, and what their columns are."""
     first = scores[[*_COLUMNS]].rename(columns=_COLUMNS).head(_SHOWN)
-    first = first.set_axis([*map(shortened, first.index)]).rename_axis("respondent")
+    first = first.set_axis(short_labels(first.index)).rename_axis("respondent")
     about = (
         "accuracy is of the calibrated items that were answered; score is that expected of all of "
         f"them, with a {level:.0%} interval from low to high"

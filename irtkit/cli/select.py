@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from irtkit.calibration import FitResult, load
-from irtkit.calibration.calibrated import DESIGNS, RESULT_FILE
-from irtkit.cli.audit import check_out, read_families
-from irtkit.cli.inputs import fitted, read, reading_and_fitting
-from irtkit.cli.outputs import described
+from irtkit.calibration.calibrated import DESIGNS
+from irtkit.cli.inputs import read_families, reading_and_fitting, result_of
+from irtkit.cli.outputs import check_out, described
 from irtkit.io import write_table
-from irtkit.printed import plain, shortened, table_of
+from irtkit.printed import plain, short_labels, table_of
 from irtkit.selection import select_items
 from irtkit.suspects.families import SIMILAR
 
@@ -53,10 +51,9 @@ def select_command(
 
     RESPONSES may as well be the folder that `irtkit fit --out` wrote, or a saved result.
     """
-    path = options["responses"]
     if out is not None:
-        check_out(out, path)
-    families, result = read_families(groups), _result(path, options)
+        check_out(out, options["responses"])
+    families, result = read_families(groups), result_of(options, standard_errors=False)
     settings = {"groups": families, "folds": folds, "seed": options["seed"]}
     selection = select_items(result, k, design=design, **settings)
     table = _table(selection)
@@ -69,14 +66,6 @@ def select_command(
         click.echo(f"\nwrote {out}")
 
 
-def _result(path: Path, options: dict[str, Any]) -> FitResult:
-    """A result that was saved, or a fit of responses."""
-    saved = path / RESULT_FILE if path.is_dir() else path
-    if saved.suffix == ".npz" and saved.exists():
-        return load(saved)
-    return fitted(read(options), options, standard_errors=False)
-
-
 def _table(selection: Selection) -> pd.DataFrame:
     """Items selected, in the order of the ranking."""
     table = selection.result.items.loc[list(selection.items)]
@@ -85,7 +74,7 @@ def _table(selection: Selection) -> pd.DataFrame:
 
 def _shown(table: pd.DataFrame, about: str) -> str:
     first = table.head(_SHOWN)
-    first = first.set_axis([*map(shortened, first.index)]).rename_axis("item")
+    first = first.set_axis(short_labels(first.index)).rename_axis("item")
     lines = [plain(table_of(first))]
     if len(table) > _SHOWN:
         lines.append(f"the first {_SHOWN} of {len(table)} items; --out writes all")

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
-from irtkit.calibration import load
-from irtkit.calibration.calibrated import RESULT_FILE
-from irtkit.cli.audit import check_out
 from irtkit.cli.inputs import (
-    fitted,
     how_to_read,
-    read,
-    read_labelled,
+    read_column,
     read_rows,
     reading_and_fitting,
     reading_only,
+    result_of,
 )
+from irtkit.cli.outputs import check_out
 from irtkit.files import replacing
 from irtkit.io import write_table
-from irtkit.printed import in_lines, plain, shortened, table_of
+from irtkit.printed import in_lines, plain, short_labels, table_of
 from irtkit.systems import board_in_words, compare_systems, gate, leaderboard, pass_k
 from irtkit.systems.comparison import two_digits
 
@@ -40,10 +38,10 @@ _LABEL = 22
 _TABLE_HELP = "File for the whole table: .csv, or .json for irtkit.read_table."
 
 
-def _of_items(command: Callable[..., Any]) -> Callable[..., Any]:
+def _of_items(command: Callable[..., Any], level: str = "Coverage of the intervals.") -> Any:
     """Options on errors, which the three commands share."""
     for option in (
-        click.option("--level", default=0.95, help="Coverage of the intervals."),
+        click.option("--level", default=0.95, help=level),
         click.option(
             "--clusters",
             metavar="FILE|COLUMN",
@@ -77,7 +75,11 @@ def leaderboard_command(
     RESPONSES may also be the folder that `irtkit fit --out` wrote, or a saved result.
     """
     result = _result(out, options)
-    known = None if families is None else _one_column(families, "--families")
+    known = (
+        None
+        if families is None
+        else read_column(families, "--families", "the respondent and its family")
+    )
     board = leaderboard(
         result, families=known, clusters=_clusters(clusters), level=level, seed=options["seed"]
     )
@@ -127,7 +129,7 @@ def compare_systems_command(
     "--max-drop", default=0.0, help="Drop of the share right that is allowed: 0.01 is one point."
 )
 @reading_only
-@_of_items
+@partial(_of_items, level="One less the rate of false alarms.")
 @click.option("--strict", is_flag=True, help="Exit with code 1 as well if it is inconclusive.")
 @click.option("--summary", type=_PATH, help="File for a summary in Markdown, for a merge check.")
 def gate_command(
@@ -146,7 +148,7 @@ def gate_command(
     OLD and NEW are responses of one system each to the same items, or of the same systems.
     """
     if summary is not None:
-        check_out(summary, old, new, endings=(".md", ".txt"))
+        check_out(summary, old, new, endings=(".md", ".txt"), option="--summary")
     how = how_to_read(options)
     runs = [read_rows(path, options, **how) for path in (old, new)]
     found = gate(*runs, max_drop=max_drop, clusters=_clusters(clusters), level=level)
@@ -160,27 +162,16 @@ def gate_command(
 
 def _result(out: Path | None, options: dict[str, Any]) -> FitResult:
     """The result that the responses stand for: saved, or fitted anew."""
-    path = options["responses"]
     if out is not None:
-        check_out(out, path)
-    saved = path / RESULT_FILE if path.is_dir() else path
-    if saved.suffix == ".npz" and saved.is_file():
-        return load(saved)
-    return fitted(read(options), options, standard_errors=True)
+        check_out(out, options["responses"])
+    return result_of(options, standard_errors=True)
 
 
 def _clusters(given: str | None) -> Any:
     """What --clusters stands for."""
     if given is None or not Path(given).is_file():
         return given
-    return _one_column(Path(given), "--clusters")
-
-
-def _one_column(path: Path, option: str) -> pd.Series[str]:
-    table = read_labelled(path, option)
-    if table.shape[1] != 1:
-        raise ValueError(f"{option} {path}: needs two columns, and has {table.shape[1] + 1}")
-    return table.iloc[:, 0]
+    return read_column(Path(given), "--clusters", "the item and its cluster")
 
 
 def _write(table: pd.DataFrame, out: Path | None) -> None:
@@ -197,7 +188,7 @@ def _trials_in_words(responses: ResponseMatrix, board: pd.DataFrame, top: int) -
         return ""
     names = list(dict.fromkeys(["pass^1", "pass^2", f"pass^{k}", "pass@2", f"pass@{k}"]))
     first = table.loc[board.index[:top], names]
-    first = first.set_axis([shortened(name, _LABEL) for name in first.index])
+    first = first.set_axis(short_labels(first.index, _LABEL))
     legend = "pass^k: all of k trials of an item are right; pass@k: one of them is"
     return f"\n{plain(table_of(first.rename_axis('system')))}\n\n{in_lines([legend])}"
 
@@ -209,8 +200,10 @@ def _pairs_in_words(pairs: pd.DataFrame, level: float, top: int) -> str:
     headline = f"{share}, with an error among them in {1 - level:.0%} of boards at most."
     neighbours = pairs.drop_duplicates("system")
     closest = neighbours.head(top)
+    labels = [*dict.fromkeys((*closest["system"], *closest["other"]))]
+    short = dict(zip(labels, short_labels(labels, _LABEL), strict=True))
     columns = {
-        "other": [shortened(name, _LABEL) for name in closest["other"]],
+        "other": [short[name] for name in closest["other"]],
         "points": [f"{100 * value:.2f}" for value in closest["difference"]],
         "from…to": [
             f"{100 * low:.1f}…{100 * high:.1f}"
@@ -226,7 +219,7 @@ def _pairs_in_words(pairs: pd.DataFrame, level: float, top: int) -> str:
         ],
     }
     shown = closest[[]].assign(**columns)
-    shown = shown.set_axis([shortened(name, _LABEL) for name in closest["system"]])
+    shown = shown.set_axis([short[name] for name in closest["system"]])
     about = (
         "each system beside the next one on the board; points: percentage points more right on the "
         "items of both, and the interval of the pair by itself; P: probability of being better on "

@@ -60,7 +60,7 @@ def simulated_fits(result: FitResult, n: int, seed: int) -> Iterator[FitResult]:
     if result.fixed is not None:
         raise ValueError("bootstrap fits anew, and is not for a fit with fixed items")
     missing = responses.values[real] < 0
-    kept = np.isfinite(result.parameters.intercept + result.parameters.discrimination)
+    kept = result.parameters.known
     items = result.parameters.chosen(kept)
     for one in range(n):
         generator = np.random.default_rng([seed, one])

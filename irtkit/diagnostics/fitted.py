@@ -102,8 +102,7 @@ def fitted(result: FitResult, needed_by: str) -> Fitted:
             f"{needed_by} is for one response a cell, and the responses hold repeated trials; fit "
             "one run of each (repeats='first')"
         )
-    known = np.isfinite(result.parameters.intercept + result.parameters.discrimination)
-    places = np.flatnonzero(known & (result.counts.item_responses > 0))
+    places = np.flatnonzero(result.parameters.known & (result.counts.item_responses > 0))
     real = np.flatnonzero(~result.synthetic & (result.counts.respondent_responses > 0))
     cells = responses.values
     if len(real) < len(cells) or len(places) < cells.shape[1]:
@@ -117,17 +116,3 @@ def fitted(result: FitResult, needed_by: str) -> Fitted:
         respondents=real,
         fixed_grid=None if isinstance(grid, str) else (int(grid[0]), float(grid[1])),
     )
-
-
-def false_discovery(p: Array) -> Array:
-    """Benjamini–Hochberg q-values: the least false-discovery rate at which each is called.
-
-    NaN stays NaN and counts as no test (Benjamini & Hochberg 1995).
-    """
-    q = np.full(len(p), np.nan)
-    tested = np.flatnonzero(~np.isnan(p))
-    if len(tested):
-        order = tested[np.argsort(p[tested], kind="stable")]
-        ratio = p[order] * len(order) / np.arange(1, len(order) + 1)
-        q[order] = np.minimum(np.minimum.accumulate(ratio[::-1])[::-1], 1.0)
-    return q

@@ -17,9 +17,10 @@ from irtkit.diagnostics.bootstrap import (
     scaled_p,
     simulated_fits,
 )
-from irtkit.diagnostics.fitted import Fitted, false_discovery, fitted
+from irtkit.diagnostics.fitted import Fitted, fitted
 from irtkit.diagnostics.score_groups import expected_right
 from irtkit.responses import ResponseMatrix
+from irtkit.signs import false_discovery
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +47,8 @@ LEAST_RESPONDENTS = 30
 """With complete answers, for a p-value by theory. With 20, and 1,000 items, 9 % of p-values are
 below 0.05, with 30 of them 5 %."""
 _MOST_SD = 2**0.5
-"""Most that the SD of a mean square is taken for in the cube-root transform."""
+"""Most that the SD of a mean square is taken for in the cube-root transform, as in mirt: that of a
+single squared normal residual, a χ² with one degree of freedom."""
 
 
 def item_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> pd.DataFrame:
@@ -99,7 +101,7 @@ def item_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> pd.Data
         If ``result`` is not a FitResult.
     ValueError
         If its responses were not saved, are sparse, or hold repeated trials, or ``bootstrap`` is
-        not a whole number from 0 on, or 20 on.
+        neither 0 nor a whole number from 20 on.
 
     References
     ----------

@@ -24,6 +24,7 @@ from irtkit.checks import first_names
 from irtkit.diagnostics.bootstrap import check_bootstrap, scaled_p, simulated_fits
 from irtkit.diagnostics.fitted import Fitted, fitted, items_of
 from irtkit.irf import curves_of
+from irtkit.printed import p_words
 
 if TYPE_CHECKING:
     from irtkit.calibration import FitResult
@@ -69,7 +70,7 @@ class ModelFit:
     """Fits of simulated matrices behind p_value; 0 where it is that of the chi-square."""
 
     def __str__(self) -> str:
-        p = f"p = {self.p_value:.3f}" if self.p_value >= 0.001 else "p < 0.001"
+        p = p_words(self.p_value)
         source = f" by {self.n_bootstrap} simulated matrices" if self.n_bootstrap else ""
         return (
             f"{self.model} of {self.n_respondents} respondents × {self.n_items} items: "
@@ -99,6 +100,9 @@ def model_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> ModelF
         M2, degrees of freedom, p-value, RMSEA with its 90 % interval, SRMSR, CFI and TLI, the two
         last beside the model in which items are independent. As a rule of thumb models are called
         close where RMSEA and SRMSR are below 0.05; with many respondents M2 rejects such as well.
+        Respondents that answer alike count for as many as are independent (``result.dependence``)
+        in all but m2 and srmsr, which takes off part of what they add:
+        less with few items, and seldom all.
 
         Numbers are those of R's mirt for the 1PL and 2PL. For the 3PL mirt 1.47 takes θP(1 − P) for
         the derivative of P by the slope, which holds without guessing (1 % on 32 items); for Rasch
@@ -110,8 +114,8 @@ def model_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> ModelF
         If ``result`` is not a FitResult.
     ValueError
         If responses were not saved, are sparse, hold repeated trials or missing cells; if there
-        are more than 500 items or no degree of freedom; or ``bootstrap`` is not a whole number from
-        0 on, or 20 on.
+        are more than 500 items or no degree of freedom; or ``bootstrap`` is neither 0 nor a whole
+        number from 20 on.
 
     References
     ----------
@@ -133,7 +137,7 @@ def model_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> ModelF
     check_bootstrap(bootstrap, seed)
     parts = _checked(fitted(result, "model_fit"), result)
     n, n_items = parts.cells.shape
-    margins = Margins.of(parts, result.model)
+    margins = BivariateMargins.of(parts, result.model)
     df = n_items * (n_items + 1) // 2 - margins.n_parameters
     if df < 1:
         raise ValueError(
@@ -142,12 +146,16 @@ def model_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> ModelF
             f"{margins.n_parameters} parameters"
         )
     m2 = m_2(margins)
-    p = _by_bootstrap(result, m2, df, bootstrap, seed) if bootstrap else float(chdtrc(df, m2))
-    low, high = rmsea_interval(m2, df, n)
+    share = 1.0 if result.dependence is None else result.dependence.share
+    counted, n_counted = share * m2, share * n
+    p = float(chdtrc(df, counted))
+    if bootstrap:
+        p = _by_bootstrap(result, m2, df, bootstrap, seed)
+    low, high = rmsea_interval(counted, df, n_counted)
     observed, expected = margins.correlations()
     pairs = np.triu_indices(n_items, 1)
-    alone, alone_df = n * float((observed[pairs] ** 2).sum()), n_items * (n_items - 1) // 2
-    gain = 1 - (m2 - df) / (alone - alone_df)
+    alone, alone_df = n_counted * float((observed[pairs] ** 2).sum()), len(pairs[0])
+    gain = 1 - (counted - df) / (alone - alone_df)
     ratio = alone / alone_df
     return ModelFit(
         model=result.model,
@@ -156,12 +164,12 @@ def model_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> ModelF
         m2=m2,
         degrees_of_freedom=df,
         p_value=p,
-        rmsea=(max(m2 - df, 0) / (df * (n - 1))) ** 0.5,
+        rmsea=(max(counted - df, 0) / (df * (n_counted - 1))) ** 0.5,
         rmsea_low=low,
         rmsea_high=high,
         srmsr=float(np.sqrt(((observed - expected)[pairs] ** 2).mean())),
         cfi=min(max(gain, 0.0), 1.0),
-        tli=(ratio - m2 / df) / (ratio - 1),
+        tli=(ratio - counted / df) / (ratio - 1),
         n_bootstrap=bootstrap,
     )
 
@@ -189,13 +197,13 @@ def _by_bootstrap(result: FitResult, m2: float, df: int, n: int, seed: int) -> f
     ratios = []
     for one in simulated_fits(result, n, seed):
         parts = _checked(fitted(one, "model_fit"), one)
-        margins = Margins.of(parts, one.model)
+        margins = BivariateMargins.of(parts, one.model)
         n_items = parts.items.n_items
         ratios.append(m_2(margins) / (n_items * (n_items + 1) // 2 - margins.n_parameters))
     return scaled_p(m2 / df, np.array(ratios))
 
 
-def rmsea_interval(m2: float, df: int, n: int) -> tuple[float, float]:
+def rmsea_interval(m2: float, df: int, n: float) -> tuple[float, float]:
     """90 % interval of the RMSEA: of which noncentral chi-squares M2 is the 95 and 5 % quantile."""
     from scipy.special import chndtr, chndtrinc
 
@@ -226,8 +234,8 @@ class Vector(NamedTuple):
         return Vector(self.items * other.items, self.pairs * other.pairs)
 
 
-class Margins(NamedTuple):
-    """Margins of some items: observed, expected, and how they vary."""
+class BivariateMargins(NamedTuple):
+    """Margins of some items and of their pairs: observed, expected, and how they vary."""
 
     n: int
     observed: Vector
@@ -240,7 +248,7 @@ class Margins(NamedTuple):
     """Whether the first kind is one parameter that all items share."""
 
     @classmethod
-    def of(cls, parts: Fitted, model: ModelName) -> Margins:
+    def of(cls, parts: Fitted, model: ModelName) -> BivariateMargins:
         """Margins of complete responses."""
         theta, weights = parts.grid()
         s, p, c = curves_of(items_of(parts.items), theta)
@@ -297,7 +305,7 @@ class Margins(NamedTuple):
         return Vector(items, _off_diagonal(pairs))
 
 
-def m_2(margins: Margins) -> float:
+def m_2(margins: BivariateMargins) -> float:
     """M2, by conjugate gradients in the null space of Δᵀ."""
     scale, tangent = margins.scale, _Tangent.of(margins)
     start = margins.observed.plus(-1.0, margins.expected).times(scale)
@@ -329,7 +337,7 @@ class _Tangent(NamedTuple):
     """Of ΔᵀΔ, (n_parameters, n_parameters)."""
 
     @classmethod
-    def of(cls, margins: Margins) -> _Tangent:
+    def of(cls, margins: BivariateMargins) -> _Tangent:
         """Tangent of some margins."""
         scale = margins.scale
         weighted = margins.derivatives * margins.weights

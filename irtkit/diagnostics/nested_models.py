@@ -20,6 +20,7 @@ import numpy as np
 from irtkit.calibration import FitResult
 from irtkit.checks import check_type
 from irtkit.labels import check_same_labels
+from irtkit.printed import p_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +69,7 @@ class LikelihoodRatioTest:
                 f"{self.larger} fits better than {self.smaller} by {more} than chance explains "
                 f"at the {_LEVEL:.0%} level"
             )
-        p = f"p = {self.p_value:.3f}" if self.p_value >= 0.001 else "p < 0.001"
+        p = p_words(self.p_value)
         degrees = f"degree{'s' * (self.degrees_of_freedom > 1)} of freedom"
         numbers = (
             f"likelihood ratio statistic {self.statistic:.2f} with {self.degrees_of_freedom} "

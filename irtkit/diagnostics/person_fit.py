@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.diagnostics.fitted import false_discovery, fitted
+from irtkit.diagnostics.fitted import fitted
 from irtkit.diagnostics.item_statistics import mean_squares
 from irtkit.irf import logistic
+from irtkit.signs import false_discovery
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -64,8 +64,9 @@ def local_dependence(
           abilities are fitted to the items (on average about −1/(items − 1)).
         - n_respondents: who answered both.
         - p_value: of Fisher's transform of q3 about that, to both sides, for one pair looked at by
-          itself. It takes respondents as independent, and in the far tail, where the largest of
-          many pairs lie, it is too small: tell these by the size of excess.
+          itself; respondents that answer alike count for as many as are independent
+          (``result.dependence``). In the far tail, where the largest of many pairs lie, it is too
+          small: tell these by the size of excess.
 
     Raises
     ------
@@ -101,7 +102,8 @@ def local_dependence(
     found = _pairs(parts, threshold, math.inf if top is None else top)
     one, other, q3, n, expected = found
     bound = np.clip(q3, -1 + 1e-12, 1 - 1e-12)
-    z = (np.arctanh(bound) - np.arctanh(expected)) * np.sqrt(n - 3)
+    share = 1.0 if result.dependence is None else result.dependence.share
+    z = (np.arctanh(bound) - np.arctanh(expected)) * np.sqrt(np.maximum(share * n - 3, 1))
     p = erfc(np.abs(z) / np.sqrt(2))
     labels = np.array(result.item_labels, dtype=object)[parts.places]
     columns = {

@@ -142,32 +142,16 @@ def information(
     >>> round(told.marginal_reliability, 2), told.items_needed(0.25)
     (0.89, 65)
     """
-    import pandas as pd
-
     check_type("result", result, FitResult)
     check_whole("top", top, 2)
-    known = np.isfinite(result.parameters.intercept + result.parameters.discrimination)
+    known = result.parameters.known
     parameters, sd = result.parameters.chosen(known), result.latent_sd
     population = result.latent_mean + sd * _GRID
-    theta = (
-        result.latent_mean + sd * _ABILITIES
-        if abilities is None
-        else np.atleast_1d(np.asarray(abilities, float))
-    )
+    theta = result.latent_mean + sd * _ABILITIES
+    if abilities is not None:
+        theta = np.atleast_1d(np.asarray(abilities, float))
     if theta.ndim != 1 or not np.isfinite(theta).all():
         raise ValueError("abilities must be a list of finite numbers (1 dimension)")
-    told, expected = _sums(parameters, theta)
-    with np.errstate(divide="ignore"):
-        errors = 1 / np.sqrt(told)
-    curve = pd.DataFrame(
-        {
-            "information": told,
-            "standard_error": errors,
-            "reliability": _reliability(told, sd),
-            "expected_score": expected / parameters.n_items,
-        },
-        index=pd.Index(theta, name="ability"),
-    )
     real = np.flatnonzero(~result.synthetic & (result.counts.respondent_responses > 0))
     ablest = real[np.argsort(-result.ability[real], kind="stable")][:top]
     density = np.exp(-0.5 * _GRID**2)
@@ -175,7 +159,7 @@ def information(
     ability, variance = result.ability[real], result.ability_se[real] ** 2
     spread = float(ability.var(ddof=1)) if len(real) > 1 else float("nan")
     return Information(
-        curve=curve,
+        curve=_curve(parameters, theta, sd),
         items=_items(result, known, ablest),
         cohorts=None if cohorts is None else _cohorts(result, parameters, real, cohorts),
         top=tuple(result.respondent_labels[k] for k in ablest),
@@ -184,6 +168,22 @@ def information(
         latent_sd=sd,
         _parameters=parameters,
     )
+
+
+def _curve(parameters: ItemParameters, theta: Array, sd: float) -> pd.DataFrame:
+    """What all items together tell at abilities."""
+    import pandas as pd
+
+    told, expected = _sums(parameters, theta)
+    with np.errstate(divide="ignore"):
+        errors = 1 / np.sqrt(told)
+    columns = {
+        "information": told,
+        "standard_error": errors,
+        "reliability": _reliability(told, sd),
+        "expected_score": expected / parameters.n_items,
+    }
+    return pd.DataFrame(columns, index=pd.Index(theta, name="ability"))
 
 
 def _reliability(information: Array, sd: float) -> Array:

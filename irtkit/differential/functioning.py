@@ -9,13 +9,14 @@ import numpy as np
 
 from irtkit.calibration import FitResult, fit
 from irtkit.calibration.fitting import silently
+from irtkit.calibration.estimates import Population
 from irtkit.checks import check_number, check_one_of, first_names
 from irtkit.differential.groups import TwoGroups, two_groups
 from irtkit.io.reading import as_responses
 from irtkit.irf import Items
 from irtkit.patterns import Patterns, patterns_of
 from irtkit.responses import refuse_sparse
-from irtkit.signs import FALSE_DISCOVERY_RATE, proportion_score
+from irtkit.signs import FALSE_DISCOVERY_RATE, false_discovery, proportion_score
 from irtkit.signs.dependence import dependence_of
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from irtkit.differential.two_groups import Population
     from irtkit.irf import Array
     from irtkit.responses import ResponseMatrix
 
@@ -120,8 +120,9 @@ def differential_functioning(
           "either, by ability" where the curves of both cross; else empty.
         - log_odds_ratio, log_odds_ratio_se (Mantel–Haenszel): of a right answer at equal ability,
           the focal group over the reference group: below 0 the item is harder for the focal group.
-        - delta, ets_class (Mantel–Haenszel): the same times 2.35; A is negligible, C is at least
-          1.5 and above 1 by more than chance (5 %), B between, empty where there is no error.
+        - delta, ets_class (Mantel–Haenszel): the same times 2.35. A is below 1 or no more than
+          chance (5 %), C at least 1.5 and above 1 by more than chance, B between, and empty where
+          there is no error.
         - slope_difference, difficulty_difference, score_difference (likelihood ratio): the focal
           group's less the reference group's, in SDs of ability in the reference group; the last is
           the difference in P(right) over the abilities of the focal group.
@@ -280,8 +281,8 @@ def _ets_class(delta: Array, error: Array) -> Any:
 
     size, beyond = np.abs(delta), -ndtri(_LEVEL / 2) * error
     above_one = size - _NEGLIGIBLE > -ndtri(_LEVEL) * error  # one-sided
-    classes = np.where((size < _NEGLIGIBLE) | (size <= beyond), "A", "B").astype(object)
-    classes[(size >= _LARGE) & above_one] = "C"
+    classes = np.where((size >= _LARGE) & above_one, "C", "B").astype(object)
+    classes[(size < _NEGLIGIBLE) | (size <= beyond)] = "A"
     return np.where(np.isnan(error), "", classes).astype(object)
 
 
@@ -323,8 +324,6 @@ class _LikelihoodRatio:
 
 def _start(result: FitResult, groups: TwoGroups) -> tuple[Items, Population]:
     """Items and the focal group as a fit of all has them, on the scale of the reference group."""
-    from irtkit.differential.two_groups import Population
-
     scales = []
     for rows in (groups.rows[~groups.focal], groups.rows[groups.focal]):
         mean = float(result.ability[rows].mean())
@@ -353,7 +352,7 @@ def _purified(
         p_value = np.asarray(chdtrc(found.df, found.statistic))
         if known is not None:
             p_value[known] = np.nan
-        q_value = _q_values(p_value)
+        q_value = false_discovery(p_value)
         tried.append(anchors)
         left = ~(q_value <= fdr)
         settled = any((left == before).all() for before in tried)
@@ -380,16 +379,6 @@ def _central(harder_for: Array) -> Marks:
     """
     distance = np.abs(harder_for - np.nanmedian(harder_for))
     return np.asarray(distance <= np.nanmedian(distance), dtype=np.bool_)
-
-
-def _q_values(p_value: Array) -> Array:
-    """Least false-discovery rate at which each item is found (Benjamini & Hochberg 1995)."""
-    from scipy.stats import false_discovery_control
-
-    q_value, told = np.full(len(p_value), np.nan), ~np.isnan(p_value)
-    if told.any():
-        q_value[told] = false_discovery_control(p_value[told])
-    return q_value
 
 
 def _table(

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.patterns import answered_of, blocks, right_of
+from irtkit.patterns import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,10 +51,12 @@ _PER_STRATUM, _FEWEST, _MOST = 10, 5, 40
 """Respondents of the smaller group by stratum, and strata at least and at most. Five take off nine
 tenths of a difference between the groups (Cochran 1968, *Biometrics* 24, 295–313), and more of it
 the more there are; but who meets nobody of the other group in a stratum tells nothing."""
+_PER_ANCHOR = 2
+"""Strata by item matched on, at most. The sum of few items tells the answers themselves, all of
+them alike in a stratum: with 3 anchors, and 300 respondents in groups half an SD apart, 30 strata
+find 8 % of items that differ by 0.8, 6 strata 84 %; with 5 anchors it is 77 and 90 %."""
 _CELLS_AT_ONCE = 2**22
 """Cells of an item block: 32 MiB in each of its arrays."""
-_LEAST_KEPT, _MOST_KEPT = 0.1, 1.0
-"""Share of a slope's departure from the typical one that is kept, as in a fit's start."""
 
 
 class Compared(NamedTuple):
@@ -88,8 +90,9 @@ class Matching:
     def compared(self, anchors: Marks) -> Compared:
         """Compare every item, matching on the anchors and on the item itself."""
         above, below = self._sums(anchors & self.varied)
+        n_strata = min(self.n_strata, _PER_ANCHOR * max(int((anchors & self.varied).sum()), 1))
         found = Compared(*np.full((3, len(self.p)), np.nan))
-        shared = _one_hot(_strata(above / (1 + below), self.n_strata))
+        shared = _one_hot(_strata(above / (1 + below), n_strata))
         for some, right, answered in _item_blocks(self.patterns):
             for values, own in zip(
                 found, _compared(shared, self.focal, right, answered), strict=True
@@ -99,7 +102,7 @@ class Matching:
                 k, y, a = some.start + j, right[:, j], answered[:, j]
                 w, p = self.slopes[k], self.p[k]
                 score = (above + w * (y - a * p)) / (1 + below + a * w**2 * p * (1 - p))
-                strata = _one_hot(_strata(score, self.n_strata))
+                strata = _one_hot(_strata(score, n_strata))
                 alone = _compared(strata, self.focal, right[:, [j]], answered[:, [j]])
                 for values, value in zip(found, alone, strict=True):
                     values[k] = value[0]
@@ -121,10 +124,8 @@ class Matching:
 def _item_blocks(patterns: Patterns) -> Iterator[tuple[slice, Array, Array]]:
     """Shares right (0 where missing) and whether there is a response, some items at a time."""
     for some in blocks(patterns.cells.shape[1], patterns.n, _CELLS_AT_ONCE):
-        cells = patterns.cells[:, some]
-        trials = None if patterns.trials is None else patterns.trials[:, some]
-        tried = answered_of(np, cells, trials)
-        yield some, right_of(np, cells) / np.maximum(tried, 1), np.minimum(tried, 1.0)
+        right, tried = patterns.dense(items=some)
+        yield some, right / np.maximum(tried, 1), np.minimum(tried, 1.0)
 
 
 def _shares_and_slopes(patterns: Patterns) -> tuple[Array, Array]:
@@ -155,7 +156,7 @@ def _shares_and_slopes(patterns: Patterns) -> tuple[Array, Array]:
     slope = rho / np.sqrt(binomial) / (1 - rho**2)
     typical, spread = float(slope[told].mean()), max(float(slope[told].var()), 1e-9)
     noise = float(np.mean(1 / (n * binomial)[told]))
-    kept = np.clip(1 - noise / spread, _LEAST_KEPT, _MOST_KEPT)
+    kept = max(1 - noise / spread, 0.0)
     return share, np.where(told, typical + kept * (slope - typical), 0.0)
 
 

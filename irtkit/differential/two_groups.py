@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from irtkit.calibration.estimates import Population
 from irtkit.calibration.lbfgs import Evaluation, PreconditionedLBFGS
 from irtkit.calibration.likelihood import (
     Curvature,
@@ -40,13 +41,6 @@ _HALF_WIDTH = 8.0
 _TOL, _MOST_EVALUATIONS, _GRIDS = 1e-4, 300, 2
 """Gain at which a search ends, estimates being within 0.014 standard errors, evaluations at most,
 and grids, the second for the items found on the first."""
-
-
-class Population(NamedTuple):
-    """Mean and SD of ability in the focal group."""
-
-    mean: float
-    sd: float
 
 
 class Calibrated(NamedTuple):
@@ -109,7 +103,8 @@ class _TwoGroupLikelihood(PenalisedLikelihood):
         group, sd = self.likelihood.engine.patterns.group, float(np.exp(x[0]))
         n_focal = int((group == FOCAL).sum())
         of_items = super().precondition(x[_ABOUT_FOCAL:], curvature, v[_ABOUT_FOCAL:])
-        return np.concatenate([v[:_ABOUT_FOCAL] / n_focal * np.array([0.5, sd**2]), of_items])
+        inverse = np.array([0.5, sd**2]) / n_focal  # n normal abilities tell log σ by 2n, μ by n/σ²
+        return np.concatenate([v[:_ABOUT_FOCAL] * inverse, of_items])
 
 
 def _population(x: Array) -> Population:

@@ -27,9 +27,9 @@ from irtkit.patterns import float_blocks, merged
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from irtkit.irf import Array
     from irtkit.patterns import Patterns
 
-    Array = NDArray[np.float64]
     Places = NDArray[np.intp]
 
 _MOST_SWEEPS = 50

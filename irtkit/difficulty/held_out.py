@@ -35,10 +35,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.estimates import Estimates
-    from irtkit.irf import ModelName
+    from irtkit.irf import Array, ModelName
     from irtkit.patterns import Patterns
 
-    Array = NDArray[np.float64]
     Places = NDArray[np.intp]
     Predictor = Callable[[Places, Places], Array]
 

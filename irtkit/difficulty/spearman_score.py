@@ -22,12 +22,13 @@ import numpy as np
 from irtkit.checks import check_number, check_seed, check_unique, check_whole
 from irtkit.difficulty.rank_agreement import n_tied, spearman
 from irtkit.metrics.tables import floats
+from irtkit.printed import p_words
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    Array = NDArray[np.float64]
+    from irtkit.irf import Array
 
 _LARGEST = 1e100  # beyond it a variance would overflow
 _MOST_PERMUTED = 7
@@ -78,7 +79,7 @@ class SpearmanScore:
         of = f"{self.n} predictions{filled}"
         if self.undefined:
             return f"No Spearman's ρ of {of}: {self.undefined}"
-        p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
+        p = p_words(self.p_value)
         low, high = self.jitter_range
         text = (
             f"Spearman's ρ {self.rho:.4f} ({p}) of {of}\n"

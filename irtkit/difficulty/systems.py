@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.irf import Array
     from irtkit.signs import Dependence
-
-    Array = NDArray[np.float64]
 
 _Z95, _Z99 = 1.96, 2.576
 """Standard errors to either side of intervals, where respondents are many."""

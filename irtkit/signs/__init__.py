@@ -22,6 +22,7 @@ from irtkit.signs.verdict import (
     SlopeSigns,
     Verdict,
     called_negative,
+    false_discovery,
     slope_signs,
 )
 
@@ -37,6 +38,7 @@ __all__ = [
     "called_negative",
     "differ_by_chance",
     "disagreement",
+    "false_discovery",
     "independent_share",
     "leftover_of",
     "proportion_score",

@@ -87,7 +87,7 @@ class SlopeScore(NamedTuple):
 
 def proportion_score(patterns: Patterns) -> ProportionScore:
     """Proportion score of all respondents."""
-    scored = patterns.real & (patterns.margins.respondent_responses > 0)
+    scored = patterns.answering
     per_response = np.where(scored, 1 / np.maximum(patterns.margins.respondent_responses, 1), 0.0)
     value = per_response * patterns.margins.respondent_right
     if not patterns.complete:

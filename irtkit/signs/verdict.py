@@ -141,3 +141,17 @@ def _damped(log_odds: Array) -> Array:
     beyond = np.maximum(size - _DAMPED_FROM, 0)
     damped = np.minimum(size, _DAMPED_FROM) + _DAMPING * np.log1p(beyond / _DAMPING)
     return np.asarray(np.copysign(damped, log_odds))
+
+
+def false_discovery(p: Array) -> Array:
+    """q-values of p-values: the least false-discovery rate at which each is called.
+
+    NaN stays NaN and counts as no test (Benjamini & Hochberg 1995, *JRSS B* 57, 289–300).
+    """
+    q = np.full(len(p), np.nan)
+    tested = np.flatnonzero(~np.isnan(p))
+    if len(tested):
+        order = tested[np.argsort(p[tested], kind="stable")]
+        ratio = p[order] * len(order) / np.arange(1, len(order) + 1)
+        q[order] = np.minimum(np.minimum.accumulate(ratio[::-1])[::-1], 1.0)
+    return q

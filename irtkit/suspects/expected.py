@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.patterns import answered_of, blocks, right_of
+from irtkit.patterns import blocks
 from irtkit.responses import refuse_sparse
 
 if TYPE_CHECKING:
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.result import FitResult
+    from irtkit.irf import Array
     from irtkit.responses import ResponseMatrix
-
-    Array = NDArray[np.float64]
 
 _CELLS_AT_ONCE = 2**22
 """Cells of an item block: 32 MiB in each of its arrays. Signs are drawn block by block."""
@@ -53,10 +52,5 @@ def item_blocks(
     """Responses of some respondents, and what the model expects."""
     patterns, parameters, ability = result.patterns, result.parameters, result.ability[kept]
     for some in blocks(parameters.n_items, len(ability), _CELLS_AT_ONCE):
-        cells = patterns.cells[kept, some]
-        trials = None if patterns.trials is None else patterns.trials[kept, some]
-        yield ItemBlock(
-            right_of(np, cells),
-            answered_of(np, cells, trials),
-            np.nan_to_num(parameters.chosen(some).probability(ability)),
-        )
+        expected = np.nan_to_num(parameters.chosen(some).probability(ability))
+        yield ItemBlock(*patterns.dense(kept, some), expected)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from irtkit.irf import Array
 
 SIMILAR = "similar"
 _FALSE_PAIRS = 0.01
@@ -76,7 +76,7 @@ def similar_respondents(result: FitResult, *, excess: float = 0.5) -> pd.DataFra
     check_number("excess", excess, least=0, most=1)
     dense_responses(result, "similar_respondents")
     patterns = result.patterns
-    kept = patterns.real & (patterns.margins.respondent_responses > 0)
+    kept = patterns.answering
     labels = np.array(result.respondent_labels, dtype=object)[kept]
     least_z = float(-ndtri(_FALSE_PAIRS / max(len(labels) * (len(labels) - 1) / 2, 1.0)))
     found: list[tuple[NDArray[Any], ...]] = []

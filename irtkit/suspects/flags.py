@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.irf import Array
     from irtkit.signs import SlopeSigns, Verdict
 
-    Array = NDArray[np.float64]
     Groups = Mapping[Hashable, Hashable] | Sequence[Hashable] | pd.Series[str] | str
 
 NEGATIVE = "negative discrimination"

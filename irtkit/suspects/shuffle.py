@@ -32,10 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration import FitResult
-    from irtkit.irf import ModelName
+    from irtkit.irf import Array, ModelName
     from irtkit.signs import Dependence
-
-    Array = NDArray[np.float64]
 
 _MOST_RESPONDENTS = 2000
 """Respondents, drawn at random, from which shares of variance are computed: products and

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.printed import in_lines, plain, printable, shortened, table_of
+from irtkit.printed import in_lines, p_words, plain, printable, short_labels, table_of
 from irtkit.systems.paired import POWER, power_of
 
 if TYPE_CHECKING:
@@ -35,10 +35,12 @@ class SystemComparison:
     n_clusters: int
     """Clusters of these; as many as items if none were given."""
     accuracy: float
-    """Mean over these items of the share right, of the first."""
+    """Mean over these items of the share right, of the first: items count alike, however many
+    trials they have, unlike in the accuracy of a leaderboard."""
     other_accuracy: float
     difference: float
-    """Of both accuracies: paired. NaN without an item in common."""
+    """Of both accuracies: paired. NaN without an item in common, as are ``items_needed`` and
+    ``power`` then: ``score_difference`` and ``ability_difference`` tell more."""
     se: float
     """Clustered by item, or by the clusters given."""
     low: float
@@ -46,7 +48,8 @@ class SystemComparison:
     p_value: float
     """Two-sided, Student's t with a degree of freedom less than clusters."""
     unpaired_difference: float
-    """Of the shares right of what each answered, and what follows as if independent."""
+    """Of the shares right of what each answered, easy or hard, and what follows as if
+    independent."""
     unpaired_low: float
     unpaired_high: float
     unpaired_p_value: float
@@ -105,15 +108,33 @@ class SystemComparison:
                 f"{one} and {two} answered no item in common; by ability {self._ability_sentence()}"
             )
         if self.n_clusters < 2:
-            return f"{one} and {two} have too few items in common to tell by how much they differ."
+            items = f"{self.n_items:,} item{'s' * (self.n_items > 1)}"
+            what = items if self.n_items == 1 else f"one cluster of {items}"
+            return f"{one} and {two} have {what} in common, which tells no error of a difference."
         ahead, behind = (one, two) if self.difference >= 0 else (two, one)
-        points, bounds = 100 * abs(self.difference), (100 * self.low, 100 * self.high)
-        low, high = bounds if self.difference >= 0 else (-bounds[1], -bounds[0])
         verb = "is ahead of" if self.p_value < 1 - self.level else "is not told apart from"
+        points = self._points(self.difference, self.low, self.high)
         return (
-            f"{ahead} {verb} {behind}: {points:.2f} percentage points more right on the "
-            f"{self.n_items:,} items of both, {self.level:.0%} interval {low:.2f} to {high:.2f}, "
-            f"p = {_p(self.p_value)}."
+            f"{ahead} {verb} {behind}: {points[0]} percentage points more right on the "
+            f"{self.n_items:,} items of both, {self.level:.0%} interval {points[1]}, "
+            f"{p_words(self.p_value, 4)}."
+        )
+
+    def _points(self, difference: float, low: float, high: float) -> tuple[str, str]:
+        """How many points the one that is ahead has more, and between what."""
+        bounds = (low, high) if difference >= 0 else (-high, -low)
+        between = " to ".join(f"{100 * bound:.2f}" for bound in bounds)
+        return f"{100 * abs(difference):.2f}", between
+
+    def _score_sentence(self) -> str:
+        """On the whole benchmark, where that is more than the items of both."""
+        one, two = printable(self.system), printable(self.other)
+        ahead = one if self.score_difference >= 0 else two
+        points = self._points(self.score_difference, self.score_low, self.score_high)
+        return (
+            f"On the whole benchmark, items without an answer as the model expects them, {ahead} "
+            f"scores {points[0]} points more, {self.level:.0%} interval {points[1]}; leaderboards "
+            "and tables of all pairs go by that."
         )
 
     def _ability_sentence(self) -> str:
@@ -133,22 +154,23 @@ class SystemComparison:
                 f"chance, and `irtkit.compare_systems(result)` looks at all pairs of the "
                 f"{self.n_systems} systems."
             )
+        if not abs(self.score_difference - self.difference) < 1e-9:
+            yield self._score_sentence()
         if self.n_clusters >= 2:
-            unpaired = (self.unpaired_low, self.unpaired_high)
-            if self.difference < 0:
-                unpaired = (-self.unpaired_high, -self.unpaired_low)
+            _, unpaired = self._points(self.difference, self.unpaired_low, self.unpaired_high)
             what = "item" if self.n_clusters == self.n_items else f"{self.n_clusters} clusters"
             yield (
                 f"Errors are clustered by {what}, as if items like these were drawn anew. "
-                f"Unpaired the interval would be {100 * unpaired[0]:.2f} to "
-                f"{100 * unpaired[1]:.2f}, p = {_p(self.unpaired_p_value)}; design effects "
+                f"Unpaired, each by all that it answered, the interval would be {unpaired}, "
+                f"{p_words(self.unpaired_p_value, 4)}; design effects "
                 f"{_effect(self.design_effect)} and {_effect(self.other_design_effect)}."
             )
-        favoured = self.system if self.p_better >= 0.5 else self.other
-        yield (
-            f"P({printable(favoured)} is better) = {max(self.p_better, 1 - self.p_better):.3f} on "
-            "items like these."
-        )
+        if self.n_clusters != 1:
+            favoured = self.system if self.p_better >= 0.5 else self.other
+            yield (
+                f"P({printable(favoured)} is better) = {max(self.p_better, 1 - self.p_better):.3f} "
+                "on items like these."
+            )
         if self.n_items:
             yield f"By ability {self._ability_sentence()}"
         if self.n_clusters >= 2 and self.p_value >= 1 - self.level:
@@ -161,17 +183,11 @@ class SystemComparison:
         if not len(self.items):
             return words
         first = self.items.head(5)
-        names = {
-            "accuracy": shortened(self.system, 16),
-            "other_accuracy": shortened(self.other, 16),
-        }
-        shown = first.set_axis(pd.Index([*map(shortened, first.index)], name="item"))
+        columns = ("accuracy", "other_accuracy")
+        names = dict(zip(columns, short_labels((self.system, self.other), 16), strict=True))
+        shown = first.set_axis(pd.Index(short_labels(first.index), name="item"))
         table = plain(table_of(shown.rename(columns=names)))
         return f"{words}\n\nitems on which they differ most from what is expected:\n{table}"
-
-
-def _p(value: float) -> str:
-    return f"{value:.4f}" if value >= 0.0001 else "<0.0001"
 
 
 def _effect(value: float) -> str:

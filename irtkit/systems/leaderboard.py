@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.result import FitResult
-from irtkit.checks import check_number, check_seed, check_type
+from irtkit.checks import check_number, check_seed
 from irtkit.labels import values_by_label
-from irtkit.printed import in_lines, plain, printable, shortened, table_of
+from irtkit.printed import in_lines, plain, printable, short_labels, shortened, table_of
 from irtkit.scoring import bank_of, score
 from irtkit.systems.ranks import groups_of, ranks_of
 from irtkit.systems.standing import MOST_SYSTEMS, clusters_of, standing_of
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from irtkit.calibration.result import FitResult
+    from irtkit.systems.paired import Clusters
     from irtkit.systems.standing import Standing
 
 _SHOWN = 20
@@ -97,7 +98,8 @@ def leaderboard(
     -----
     UserWarning
         Where ability has the order of systems that are told apart the other way round: it is not
-        what the share right says.
+        what the share right says. Where cells are missing and the fit has no standard errors of
+        items: errors of scores take items as known.
 
     References
     ----------
@@ -122,7 +124,7 @@ def leaderboard(
 
     check_seed(seed)
     level = check_number("level", level, above=0, below=1)
-    table, parts = standings(result, clusters=clusters, level=level)
+    table, parts = standings(result, clusters_of(result, clusters), level=level)
     known = _families(result, families)
     boards = [_board(table, standing, level, seed) for standing in parts]
     board = pd.concat([rows for rows, _ in boards])
@@ -142,16 +144,14 @@ def leaderboard(
 
 
 def standings(
-    result: FitResult, *, clusters: Any = None, level: float | None = None
+    result: FitResult, cluster: Clusters | None = None, *, level: float | None = None
 ) -> tuple[pd.DataFrame, list[Standing]]:
     """Scores of all respondents, and the standing of the systems of every component.
 
-    Without a level there need not be intervals of ability.
+    Without a level there need not be intervals of ability and of scores.
     """
-    check_type("result", result, FitResult)
     patterns = result.patterns
-    real = patterns.real & (patterns.margins.respondent_responses > 0)
-    n = int(real.sum())
+    real, n = patterns.answering, patterns.n_answering
     if n > MOST_SYSTEMS:
         raise ValueError(
             f"every pair of systems is compared, and result has {n:,}; {MOST_SYSTEMS:,} at most "
@@ -159,12 +159,13 @@ def standings(
         )
     if not n:
         raise ValueError("result has no real respondent with a response to rank")
-    cluster = clusters_of(result, clusters)
     if level is None and patterns.complete:
         table = result.respondents
         table["expected_score"] = table["accuracy"]
     else:
         bank = replace(bank_of(result), best=None)  # they are those it was calibrated on
+        if level is None:
+            bank = replace(bank, misfit=None)  # of intervals alone, and what takes longest
         table = score(result.responses, bank, level=level or 0.95)
     component = np.ones(len(real)) if result.components is None else result.components.respondents
     parts = [np.flatnonzero(real & (component == k)) for k in np.unique(component[real])]
@@ -225,7 +226,7 @@ def board_in_words(
         if len(part) > top:
             lines.append(f"… and {len(part) - top} more")
     lines += ["", in_lines(_legend(board, level)), in_lines(sentences)]
-    return "\n".join(line for line in lines if line is not None).rstrip()
+    return "\n".join(lines).rstrip()
 
 
 def _shown(board: pd.DataFrame) -> pd.DataFrame:
@@ -254,7 +255,7 @@ def _shown(board: pd.DataFrame) -> pd.DataFrame:
     columns["from…to"] = interval("ability_low", "ability_high", 2)
     if "family" in board:
         columns["family"] = [shortened(name or "", _FAMILY) for name in board["family"]]
-    names = [shortened(name, _LABEL) for name in board.index]
+    names = short_labels(board.index, _LABEL)
     return pd.DataFrame(columns, index=pd.Index(names, name="system"))
 
 

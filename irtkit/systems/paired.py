@@ -23,9 +23,13 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from irtkit.irf import Array
+
     Clusters = NDArray[np.intp]
 
+_MANY_CLUSTERS, _HALVINGS = 300, 20
+"""Clusters from which on normal quantiles ask for 1 % too few at most, and halvings of the distance
+to what Student's t asks for, which is some ten times as many at most."""
 POWER = 0.8
 """Probability to find a difference that is there, for which a number of items is named."""
 
@@ -40,12 +44,14 @@ class Estimate(NamedTuple):
 
     def interval(self, level: float) -> tuple[float, float]:
         """Bounds at equal tails; infinite without degrees of freedom."""
-        reach = t_quantile(self.df, level) * self.se
+        reach = float(t_quantile(self.df, level)) * self.se
         return self.value - reach, self.value + reach
 
     @property
     def p_value(self) -> float:
-        """Two-sided, of a mean of 0."""
+        """Two-sided, of a mean of 0; NaN without an item."""
+        if np.isnan(self.value):
+            return np.nan
         return float(2 * tail(self.df, self.value / self.se))
 
 
@@ -72,9 +78,16 @@ def correction(n_clusters: Any) -> Any:
 
 
 def apart(one: Estimate, other: Estimate) -> Estimate:
-    """Difference of two means as if their items had nothing in common."""
-    se, df = float(np.hypot(one.se, other.se)), one.df + other.df
-    return Estimate(one.value - other.value, se, df)
+    """Difference of two means as if their items had nothing in common.
+
+    Degrees of freedom are those of Welch and Satterthwaite, (v + v')² / (v²/df + v'²/df') with
+    squared errors v, 0 where one mean has none (Welch 1947, *Biometrika* 34, 28–35).
+    """
+    v, of_other = one.se**2, other.se**2
+    df = 0.0
+    if one.df > 0 and other.df > 0:
+        df = (v + of_other) ** 2 / (v**2 / one.df + of_other**2 / other.df)
+    return Estimate(one.value - other.value, (v + of_other) ** 0.5, df)
 
 
 def tail(df: Any, t: Any) -> Any:
@@ -85,20 +98,28 @@ def tail(df: Any, t: Any) -> Any:
     return np.where(known, stdtr(np.where(known, df, 1), -np.abs(t)), 0.5)
 
 
-def t_quantile(df: float, level: float) -> float:
-    """Half-width in standard errors of an interval at equal tails."""
+def t_quantile(df: Any, level: float) -> Any:
+    """Half-width in standard errors of an interval at equal tails; infinite without df."""
     from scipy.special import stdtrit
 
-    return float(stdtrit(df, (1 + level) / 2)) if df > 0 else np.inf
+    different, place = np.unique(df, return_inverse=True)  # of many pairs, few
+    reach = np.full(len(different), np.inf)
+    known = different > 0
+    reach[known] = stdtrit(different[known], (1 + level) / 2)
+    return reach[place].reshape(np.shape(df))[()]
 
 
 def design_effect(values: Array, n_trials: Array, cluster: Clusters | None = None) -> float:
-    """Variance of a mean by its clusters, over that of as many independent trials."""
+    """Variance of a mean by its clusters, over that of as many independent trials.
+
+    ``values`` are shares right of ``n_trials`` each.
+    """
     trials = n_trials.sum()
     p = float(values.mean()) if len(values) else np.nan
     if trials < 2 or not 0 < p < 1:
         return np.nan
-    return float(mean_of(values, cluster).se ** 2 / (p * (1 - p) / (trials - 1)))
+    found = mean_of(values, cluster, step=1 / float(n_trials.max()))
+    return float(found.se**2 / (p * (1 - p) / (trials - 1)))
 
 
 def power_of(
@@ -114,24 +135,38 @@ def power_of(
     n = np.asarray(n_items, dtype=np.float64)
     df = np.maximum(n * clusters_per_item - 1, 1)
     shift = np.abs(difference) * np.sqrt(n) / se_of_one
-    bound = _quantiles(df, level)
+    bound = t_quantile(df, level)
     found = 1 - nctdtr(df, shift, bound) + nctdtr(df, shift, -bound)
     return np.where(np.isnan(found), ndtr(shift - bound), found)  # where scipy's series fails
 
 
-def _quantiles(df: Any, level: float) -> Any:
-    from scipy.special import stdtrit
-
-    return stdtrit(df, (1 + level) / 2)
-
-
-def items_needed(se_of_one: Any, difference: Any, *, tail_probability: float) -> Any:
+def items_needed(
+    se_of_one: Any, difference: Any, *, tail_probability: float, clusters_per_item: Any = 1.0
+) -> Any:
     """Items with which a difference is found with a probability of 80 %, if it is as it looks.
 
-    ((z_α + z_0.8) · SE of one item / difference)², by the normal distribution; infinite for none.
+    ((t_α + t_0.8) · SE of one item / difference)², t being the quantiles of Student's t of so many
+    clusters; infinite for none.
     """
-    from scipy.special import ndtri
+    from scipy.special import ndtri, stdtrit
 
     deviate = ndtri(1 - tail_probability) + ndtri(POWER)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.ceil((deviate * se_of_one / np.abs(difference)) ** 2)
+        of_deviate = np.asarray((se_of_one / np.abs(difference)) ** 2)
+        needed = np.asarray(deviate**2 * of_deviate)
+        few = needed * clusters_per_item < _MANY_CLUSTERS
+        squares, clusters = of_deviate[few], np.broadcast_to(clusters_per_item, few.shape)[few]
+
+        known = np.geomspace(1, 10 * _MANY_CLUSTERS, 500)
+        deviates = stdtrit(known, 1 - tail_probability) + stdtrit(known, POWER)
+
+        def asked(n: Any) -> Any:
+            return np.interp(n * clusters - 1, known, deviates) ** 2 * squares
+
+        low, high = needed[few], asked(needed[few])  # the more items, the fewer are asked for
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            enough = asked(middle) <= middle
+            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        needed[few] = high
+        return np.ceil(needed)[()]

@@ -9,7 +9,7 @@ P(A better than B) is the posterior probability that A has the higher expected s
 these. A normal distribution of the true scores is learned from all systems of the board: its
 variance 2τ² of a difference is what their differences exceed their errors by. With κ =
 2τ²/(2τ² + SE²) the posterior of a difference d has mean κd and variance κSE², so that the
-probability is that of d√κ/SE. Two systems alone teach no distribution, and κ is 1.
+probability is that of d√κ/SE. Two or three systems teach no distribution, and κ is 1.
 """
 
 from __future__ import annotations
@@ -31,16 +31,18 @@ from irtkit.systems.paired import (
     design_effect,
     items_needed,
     mean_of,
+    t_quantile,
     tail,
 )
 from irtkit.systems.ranks import told_apart
-from irtkit.systems.standing import Answers, clusters_of
+from irtkit.systems.standing import Shares, clusters_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from irtkit.calibration.result import FitResult
-    from irtkit.systems.paired import Array, Clusters
+    from irtkit.irf import Array
+    from irtkit.systems.paired import Clusters
     from irtkit.systems.standing import Standing
 
 
@@ -117,6 +119,12 @@ def compare_systems(
         If there is no such respondent, one is synthetic or has no response, nothing links the two,
         the result has no responses, or it has more than 10,000 systems.
 
+    Warns
+    -----
+    UserWarning
+        Where cells are missing and the fit has no standard errors of items: errors of scores take
+        items as known.
+
     References
     ----------
     Miller (2024), *Adding error bars to evals*, arXiv 2411.00640.
@@ -144,8 +152,8 @@ def compare_systems(
     level = check_number("level", level, above=0, below=1)
     if (system is None) != (other is None):
         raise ValueError("system and other must both be given, or neither")
-    table, parts = standings(result, clusters=clusters)
     cluster = clusters_of(result, clusters)
+    table, parts = standings(result, cluster)
     if system is None or other is None:
         return _all_pairs(result, table, parts, cluster, level=level, seed=seed)
     names = label_names([system, other], 2, "system")
@@ -184,68 +192,90 @@ def _pair(
     *,
     level: float,
 ) -> SystemComparison:
-    answers = Answers.of(result.patterns.chosen(np.array(places)))
-    step, (share, trials) = answers.step, answers
-    both = (trials > 0).all(axis=0)
-    own = [_on(row, some > 0, cluster, step) for row, some in zip(share, trials, strict=True)]
-    paired = _on(share[0] - share[1], both, cluster, step)
-    unpaired = apart(*own)
-    effects = [
-        design_effect(row[some > 0], some[some > 0], _chosen(cluster, some > 0))
-        for row, some in zip(share, trials, strict=True)
-    ]
-    one, two = (int(np.flatnonzero(part.places == place)[0]) for place in places)
-    df = float(min(part.df[[one, two]]))
-    score = Estimate(float(part.scores[one] - part.scores[two]), part.variance(one, two) ** 0.5, df)
+    shares = Shares.of(result.patterns.chosen(np.array(places)))
     rows = table.iloc[places]
-    ability = Estimate(
-        float(-np.diff(rows["ability"])[0]), float(np.hypot(*rows["ability_se"])), np.inf
-    )
-    low, high = paired.interval(level) if both.any() else (np.nan, np.nan)
     labels = [result.respondent_labels[place] for place in places]
     return SystemComparison(
         system=labels[0],
         other=labels[1],
         level=level,
-        n_items=int(both.sum()),
-        n_clusters=int(paired.df) + 1 if both.any() else 0,
-        accuracy=float(share[0][both].mean()) if both.any() else np.nan,
-        other_accuracy=float(share[1][both].mean()) if both.any() else np.nan,
-        difference=paired.value,
-        se=paired.se,
-        low=low,
-        high=high,
-        p_value=paired.p_value if both.any() else np.nan,
-        unpaired_difference=unpaired.value,
-        **dict(zip(("unpaired_low", "unpaired_high"), unpaired.interval(level), strict=True)),
-        unpaired_p_value=unpaired.p_value,
-        design_effect=effects[0],
-        other_design_effect=effects[1],
-        score_difference=score.value,
-        **dict(zip(("score_low", "score_high"), score.interval(level), strict=True)),
-        p_better=float(_p_better(score.value, score.se**2, df, part.spread)),
-        ability_difference=ability.value,
-        **dict(zip(("ability_low", "ability_high"), ability.interval(level), strict=True)),
-        ability_p_better=float(_p_better(ability.value, ability.se**2, np.inf, np.inf)),
-        items_needed=float(
-            items_needed(
-                paired.se * both.sum() ** 0.5,
-                paired.value,
-                tail_probability=(1 - level) / 2,
-            )
+        **_by_items(shares, cluster, level),
+        **_by_score(
+            part, [int(np.flatnonzero(part.places == place)[0]) for place in places], level
         ),
-        items=_differing(result, share, both, rows["ability"].to_numpy()),
+        **_by_ability(rows, level),
+        items=_differing(result, shares, rows["ability"].to_numpy()),
         n_systems=len(part.scores),
     )
 
 
+def _by_items(shares: Shares, cluster: Clusters | None, level: float) -> dict[str, Any]:
+    """What the items say that two systems answered, both and each by itself."""
+    seen, steps = shares.trials > 0, shares.steps
+    both = seen.all(axis=0)
+    paired = mean_of(
+        (shares.right[0] - shares.right[1])[both], _chosen(cluster, both), step=float(steps.min())
+    )
+    own, effects = [], []
+    for right, trials, some, step in zip(*shares, seen, steps, strict=True):
+        own.append(mean_of(right[some], _chosen(cluster, some), step=step))
+        effects.append(design_effect(right[some], trials[some], _chosen(cluster, some)))
+    unpaired, n_items = apart(*own), int(both.sum())
+    needed = items_needed(
+        paired.se * n_items**0.5,
+        paired.value,
+        tail_probability=(1 - level) / 2,
+        clusters_per_item=(paired.df + 1) / max(n_items, 1),
+    )
+    return {
+        "n_items": n_items,
+        "n_clusters": int(paired.df) + 1 if n_items else 0,
+        "accuracy": mean_of(shares.right[0][both]).value,
+        "other_accuracy": mean_of(shares.right[1][both]).value,
+        "difference": paired.value,
+        "se": paired.se,
+        **_bounds("", paired, level),
+        "p_value": paired.p_value,
+        "unpaired_difference": unpaired.value,
+        **_bounds("unpaired_", unpaired, level),
+        "unpaired_p_value": unpaired.p_value,
+        "design_effect": effects[0],
+        "other_design_effect": effects[1],
+        "items_needed": float(needed),
+    }
+
+
+def _by_score(part: Standing, two: list[int], level: float) -> dict[str, Any]:
+    """What the scores on the whole benchmark say."""
+    scores = part.estimates(two)
+    variance, df = float(scores.variance(slice(0, 1))[0, 1]), float(scores.df.min())
+    score = Estimate(float(scores.value[0] - scores.value[1]), variance**0.5, df)
+    return {
+        "score_difference": score.value,
+        **_bounds("score_", score, level),
+        "p_better": float(_p_better(score.value, variance, df, part.spread)),
+    }
+
+
+def _by_ability(rows: pd.DataFrame, level: float) -> dict[str, Any]:
+    """What abilities say, whose errors are normal."""
+    difference = float(-np.diff(rows["ability"])[0])
+    ability = Estimate(difference, float(np.hypot(*rows["ability_se"])), np.inf)
+    return {
+        "ability_difference": difference,
+        **_bounds("ability_", ability, level, most=np.inf),
+        "ability_p_better": float(_p_better(difference, ability.se**2, np.inf, np.inf)),
+    }
+
+
+def _bounds(name: str, found: Estimate, level: float, most: float = 1.0) -> dict[str, float]:
+    """Interval of an estimate, by name; differences of shares are 1 at most."""
+    low, high = np.clip(found.interval(level), -most, most).tolist()
+    return {f"{name}low": low, f"{name}high": high}
+
+
 def _chosen(cluster: Clusters | None, which: Any) -> Clusters | None:
     return None if cluster is None else cluster[which]
-
-
-def _on(values: Array, which: Any, cluster: Clusters | None, step: float) -> Estimate:
-    """Mean over some of the items."""
-    return mean_of(values[which], _chosen(cluster, which), step=step)
 
 
 def _p_better(difference: Any, variance: Any, df: Any, spread: float) -> Any:
@@ -260,22 +290,22 @@ def _p_better(difference: Any, variance: Any, df: Any, spread: float) -> Any:
     return np.where(t > 0, 1 - tail(df, t), tail(df, t))
 
 
-def _differing(result: FitResult, share: Array, both: Any, ability: Array) -> pd.DataFrame:
+def _differing(result: FitResult, shares: Shares, ability: Array) -> pd.DataFrame:
     """Items of both, the least expected difference first."""
     import pandas as pd
 
-    p = result.parameters.probability(ability)
-    expected = (p[0] - p[1])[both]
+    both = (shares.trials > 0).all(axis=0)
+    right, p = shares.right[:, both], result.parameters.probability(ability)[:, both]
     columns = {
-        "accuracy": share[0][both],
-        "other_accuracy": share[1][both],
-        "difference": (share[0] - share[1])[both],
-        "expected_difference": expected,
+        "accuracy": right[0],
+        "other_accuracy": right[1],
+        "difference": right[0] - right[1],
+        "expected_difference": p[0] - p[1],
     }
     labels = np.array(result.item_labels, dtype=object)[both]
     table = pd.DataFrame(columns, index=pd.Index(labels, name="item"))
-    unlike = np.abs((share[0] - share[1])[both] - expected)
-    return table.iloc[np.argsort(-unlike, kind="stable")]
+    unlike = (table["difference"] - table["expected_difference"]).abs()
+    return table.iloc[np.argsort(-unlike.to_numpy(), kind="stable")]
 
 
 def _all_pairs(
@@ -311,13 +341,12 @@ def _pairs_of(
 ) -> dict[str, Any]:
     """Columns of the pairs of one component, the better one first."""
     ability, error = (table[name].to_numpy()[part.places] for name in ("ability", "ability_se"))
-    order = part.order
-    scores = part.estimates()
+    scores, order, spread = part.estimates(), part.order, part.spread
     different = told_apart(scores, level=level, seed=seed)
     common = None
     if not result.patterns.complete:
-        common = _Common.of(Answers.of(result.patterns.chosen(part.places[order])), cluster)
-    n, spread, parts = len(order), part.spread, []
+        common = _Common.of(Shares.of(result.patterns.chosen(part.places[order])), cluster)
+    n, parts = len(order), []
     for rows in blocks(n, n, 2**20):
         own = np.arange(n)[rows]
         one, other = np.nonzero(np.arange(n) > own[:, None])
@@ -344,60 +373,59 @@ def _pairs_of(
             }
         )
     columns = {name: np.concatenate([some[name] for some in parts]) for name in parts[0]}
-    columns["items_needed"] = items_needed(
+    needed = items_needed(
         columns["se"] * np.sqrt(columns["n_items"]),
         columns["difference"],
         tail_probability=(1 - level) / 2,
+        clusters_per_item=(columns.pop("df") + 1) / np.maximum(columns["n_items"], 1),
     )
-    return columns
+    return {**columns, "items_needed": needed}
 
 
 def _paired(n_items: Any, difference: Array, variance: Array, df: Array, level: float) -> Any:
     """Paired differences with their intervals."""
-    from scipy.special import stdtrit
-
-    se, reach = np.sqrt(variance), np.full(len(df), np.inf)
-    for value in np.unique(df[df > 0]):  # few
-        reach[df == value] = stdtrit(value, (1 + level) / 2)
+    se, reach = np.sqrt(variance), t_quantile(df, level)
     p_value = np.where(np.isnan(se), np.nan, 2 * tail(df, np.nan_to_num(difference / se)))
     return {
         "n_items": n_items,
         "difference": difference,
         "se": se,
-        "low": difference - reach * se,
-        "high": difference + reach * se,
+        "low": np.maximum(difference - reach * se, -1.0),
+        "high": np.minimum(difference + reach * se, 1.0),
         "p_value": p_value,
+        "df": df,
     }
 
 
 @dataclass(frozen=True)
 class _Common:
-    """Responses of systems, and the clusters of items, for what is common to pairs."""
+    """Shares right of systems, and the clusters of items, for what is common to pairs."""
 
-    answers: Answers
+    shares: Shares
     cluster: Any
     """Items by cluster, one array each; None if each is its own."""
 
     @classmethod
-    def of(cls, answers: Answers, cluster: Clusters | None) -> _Common:
+    def of(cls, shares: Shares, cluster: Clusters | None) -> _Common:
         if cluster is None:
-            return cls(answers, None)
+            return cls(shares, None)
         order = np.argsort(cluster, kind="stable")
-        return cls(answers, np.split(order, np.flatnonzero(np.diff(cluster[order])) + 1))
+        return cls(shares, np.split(order, np.flatnonzero(np.diff(cluster[order])) + 1))
 
     def pairs(self, rows: slice, one: Any, other: Any, level: float) -> Any:
         """Paired differences of some systems with others, each by the items of both."""
         n, n_clusters, total, squares = (part[one, other] for part in self._sums(rows))
         some = n > 0
         difference = np.divide(total, n, out=np.full(len(n), np.nan), where=some)
-        variance = np.maximum(squares, self.answers.step**2) * correction(n_clusters)
+        steps = self.shares.steps
+        least = np.minimum(steps[rows][one], steps[other]) ** 2
+        variance = np.maximum(squares, least) * correction(n_clusters)
         variance = np.divide(variance, n**2, out=np.full(len(n), np.nan), where=some)
         return _paired(n.astype(np.int64), difference, variance, n_clusters - 1, level)
 
     def _sums(self, rows: slice) -> tuple[Array, Array, Array, Array]:
         """Items, clusters, sum of differences, and Σ e_g² of some systems (rows) with all."""
-        share, seen = self.answers.share, (self.answers.trials > 0).astype(np.float64)
-        right = share * seen
+        right, seen = self.shares.right, (self.shares.trials > 0).astype(np.float64)
         n = seen[rows] @ seen.T
         total = right[rows] @ seen.T - seen[rows] @ right.T
         mean = total / np.maximum(n, 1)

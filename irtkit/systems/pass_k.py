@@ -3,7 +3,8 @@
 With c of n trials right, the share of all choices of k trials that hold right ones alone is
 C(c, k)/C(n, k), an unbiased estimate of p^k: *pass^k* (Yao et al. 2024, τ-bench, arXiv 2406.12045).
 The share of those that hold a right one is 1 − C(n − c, k)/C(n, k): *pass@k* (Chen et al. 2021,
-arXiv 2107.03374). Both are averaged over items.
+arXiv 2107.03374). Both are averaged over items. One answer otherwise changes either by k/n of an
+item at most, which is how far the errors of a mean over items without any spread are told from.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from irtkit.checks import check_whole
 from irtkit.io.reading import as_responses
 from irtkit.patterns import patterns_of
 from irtkit.systems.paired import mean_of
-from irtkit.systems.standing import Answers
+from irtkit.systems.standing import Shares
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from irtkit.systems.paired import Array
+    from irtkit.irf import Array
 
 _MOST = 16
 """Numbers of trials that are listed where none is named."""
@@ -67,25 +68,29 @@ def pass_k(responses: object, k: int | None = None, **reading: Any) -> pd.DataFr
     import pandas as pd
 
     matrix = as_responses(responses, **reading)
-    answers = Answers.of(patterns_of(matrix, synthetic_is_real=True))
-    seen = answers.trials > 0
-    least = int(answers.trials[seen].min())
+    shares = Shares.of(patterns_of(matrix, synthetic_is_real=True))
+    trials, seen = shares.trials, shares.trials > 0
+    least = int(trials[seen].min())
     if k is not None:
         check_whole("k", k, 1)
         if k > least:
-            row, column = (int(place[0]) for place in np.nonzero(seen & (answers.trials < k)))
+            row, column = (int(place[0]) for place in np.nonzero(seen & (trials < k)))
             raise ValueError(
                 f"k must be at most the number of trials of every cell; respondent "
                 f"{matrix.respondents[row]!r}, item {matrix.items[column]!r} has "
-                f"{int(answers.trials[row, column])}, and k is {k}"
+                f"{int(trials[row, column])}, and k is {k}"
             )
-    right = np.rint(answers.share * answers.trials)
+    right = np.rint(shares.right * trials)
     columns: dict[str, Any] = {}
     for number in range(1, min(least, _MOST) + 1) if k is None else [k]:
-        all_right = _choices(right, answers.trials, number)
-        some_right = 1 - _choices(answers.trials - right, answers.trials, number)
+        all_right = _choices(right, trials, number)
+        some_right = 1 - _choices(trials - right, trials, number)
+        steps = number * shares.steps
         for name, values in ((f"pass^{number}", all_right), (f"pass@{number}", some_right)):
-            means = [mean_of(row[own]) for row, own in zip(values, seen, strict=True)]
+            means = [
+                mean_of(row[own], step=step)
+                for row, own, step in zip(values, seen, steps, strict=True)
+            ]
             columns[name] = [mean.value for mean in means]
             columns[f"{name}_se"] = [mean.se for mean in means]
     table = pd.DataFrame(columns, index=pd.Index(matrix.respondents, name="respondent"))

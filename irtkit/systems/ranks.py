@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+    from irtkit.irf import Array
+
     Flags = NDArray[np.bool_]
 
 _DRAWS, _LEAST_DRAWS, _PAIRS_DRAWN = 2000, 500, 2**26

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import false_discovery_control
 
 from irtkit import FitResult, ResponseMatrix, add_synthetic, fit, item_fit
-from irtkit.diagnostics.fitted import false_discovery, fitted
+from irtkit.diagnostics.fitted import fitted
 from irtkit.diagnostics.item_statistics import mean_squares, poorly_fitting
 
 if TYPE_CHECKING:
@@ -212,11 +211,3 @@ def test_what_has_no_single_responses_is_refused(statistic: str, result: FitResu
 def test_a_bootstrap_of_few_draws_is_refused(result: FitResult) -> None:
     with pytest.raises(ValueError, match="bootstrap must be 0, or 20 or more"):
         item_fit(result, bootstrap=5)
-
-
-def test_q_values_are_those_of_benjamini_and_hochberg() -> None:
-    p = np.random.default_rng(0).random(50) ** 3
-    assert false_discovery(p) == pytest.approx(false_discovery_control(p))
-    with_gap = np.insert(p, 7, np.nan)
-    assert np.isnan(false_discovery(with_gap)[7])
-    assert np.delete(false_discovery(with_gap), 7) == pytest.approx(false_discovery_control(p))

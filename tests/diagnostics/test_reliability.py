@@ -71,6 +71,25 @@ def result() -> FitResult:
     return fit(responses.with_tables(None, table), standard_errors=False)
 
 
+@pytest.mark.parametrize("model", ["2PL", "Rasch"])
+def test_the_information_of_an_item_is_its_mean_over_the_population(
+    result: FitResult, model: str
+) -> None:
+    given = result if model == "2PL" else fit(result.responses, "Rasch", standard_errors=False)
+    told = information(given)
+    for k in (0, 25, 59):
+        item = given.parameters.chosen(np.array([k]))
+
+        def weighed(z: float, item: ItemParameters = item) -> float:
+            return float(item.information([given.latent_sd * z])[0, 0] * norm.pdf(z))
+
+        mean = quad(weighed, -8, 8)[0]
+        assert told.items["information"].iloc[k] == pytest.approx(mean, rel=1e-4)
+        top = given.ability[[given.respondent_labels.index(name) for name in told.top]]
+        at_top = item.information(top).mean()
+        assert told.items["information_top"].iloc[k] == pytest.approx(at_top)
+
+
 def test_the_curve_is_the_sum_over_items(result: FitResult) -> None:
     curve = information(result, [-1.0, 0.5]).curve
     expected = result.parameters.information([-1.0, 0.5]).sum(axis=1)

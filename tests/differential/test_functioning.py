@@ -8,9 +8,10 @@ import pytest
 from scipy.stats import chi2_contingency
 
 import irtkit
+from irtkit.calibration.estimates import Population
 from irtkit.differential import METHODS, functioning, mantel_haenszel
 from irtkit.differential.likelihood_ratio import ratios
-from irtkit.differential.two_groups import Population, calibrated
+from irtkit.differential.two_groups import calibrated
 from irtkit.irf import Items
 from irtkit.patterns import Patterns
 
@@ -95,6 +96,41 @@ def test_mantel_haenszel_in_one_stratum_is_the_chi_square_of_a_table() -> None:
     assert found.standard_error[0] == pytest.approx(np.sqrt(1 / a + 1 / b + 1 / c + 1 / d))
 
 
+@pytest.mark.parametrize(
+    ("delta", "error", "ets_class"),
+    [
+        (0.9, 0.1, "A"),  # more than chance, and negligible
+        (1.2, 0.7, "A"),  # no more than chance
+        (6.43, 3.29, "A"),  # no more than chance, though more than 1 one-sided
+        (1.2, 0.5, "B"),
+        (1.6, 0.4, "B"),  # large, and not above 1 by more than chance
+        (1.6, 0.3, "C"),
+        (np.inf, np.nan, ""),
+    ],
+)
+def test_classes_are_those_of_the_educational_testing_service(
+    delta: float, error: float, ets_class: str
+) -> None:
+    for sign in (1, -1):
+        found = functioning._ets_class(np.array([sign * delta]), np.array([error]))
+        assert found.tolist() == [ets_class]
+
+
+def test_the_effects_of_a_method_are_of_the_same_sign_and_near_what_was_planted() -> None:
+    responses, groups = drawn((1500, 1500), shift=0.0, harder=0.9, seed=3)
+    mh, lr = (
+        irtkit.differential_functioning(responses, groups, name, reference="old")[:3]
+        for name in METHODS
+    )
+    # slopes of 1: a difficulty 0.9 higher is a log odds ratio of −0.9; errors are some 0.1
+    assert lr["difficulty_difference"].mean() == pytest.approx(0.9, abs=0.2)
+    assert mh["log_odds_ratio"].mean() == pytest.approx(-0.9, abs=0.2)
+    assert mh["delta"].tolist() == pytest.approx((2.35 * mh["log_odds_ratio"]).tolist())
+    turned = irtkit.differential_functioning(responses, groups, METHODS[1], reference="new")[:3]
+    assert turned["difficulty_difference"].mean() == pytest.approx(-0.9, abs=0.2)
+    assert (lr["score_difference"] < 0).all()
+
+
 def test_the_statistic_of_an_item_is_near_that_of_calibrating_everything_anew() -> None:
     responses, groups = drawn((500, 300), 15, harder=0.5, seed=2)
     patterns = Patterns(responses.values, None, (np.array(groups) == "new").astype(np.int8))
@@ -119,7 +155,7 @@ def log_likelihood(found: object) -> float:
 
 
 def test_near_copies_are_counted_as_what_they_are() -> None:
-    p, raw = [], []
+    p, raw, wider, effect = [], [], [], []
     for seed in range(4):
         responses, groups = drawn((30, 30), 60, shift=0.0, seed=seed)
         copies = np.repeat(responses.values, 5, axis=0)
@@ -130,9 +166,14 @@ def test_near_copies_are_counted_as_what_they_are() -> None:
         p.append(found["p_value"])
         patterns = Patterns(crowd.values, None, np.zeros(len(copies), np.int8))
         matching = mantel_haenszel.Matching(patterns, np.repeat(groups, 5) == "new")
-        raw.append(matching.compared(np.ones(60, dtype=bool)).statistic > 3.841)
+        alone = matching.compared(np.ones(60, dtype=bool))
+        raw.append(alone.statistic > 3.841)
+        wider.append((found["log_odds_ratio_se"] / alone.standard_error).median())
+        effect.append((alone.statistic / found["statistic"]).median() ** 0.5)
     assert np.mean(np.concatenate(raw)) > 0.2
     assert np.mean(np.concatenate(p) < 0.05) < 0.1
+    assert min(wider) > 1.5
+    assert wider == pytest.approx(effect)  # all items being anchors at last
 
 
 def test_copies_that_are_one_small_group_weigh_more_than_among_all() -> None:
@@ -156,6 +197,20 @@ def test_given_anchors_are_not_tested(method: functioning.DifferentialMethod) ->
     assert found.loc[[*anchors], "p_value"].isna().all()
     assert (found["harder_for"][:15] == "new").mean() > 0.8
     assert (found["harder_for"][15:20] != "").sum() <= 1
+
+
+def test_few_anchors_find_what_differs_and_leave_the_rest() -> None:
+    # 120 items that differ by 0.8, and 280 that do not; ± 3 % and ± 1.3 %
+    p = []
+    for seed in range(20):
+        responses, groups = drawn(
+            (300, 300), 23, shift=0.5, harder=0.8, which=slice(0, 6), seed=seed
+        )
+        found = irtkit.differential_functioning(responses, groups, anchors=responses.items[-3:])
+        p.append(found["p_value"].to_numpy()[:20])
+    below = np.array(p) < 0.05
+    assert below[:, :6].mean() > 0.6
+    assert below[:, 6:].mean() < 0.09
 
 
 def test_too_many_items_that_differ_are_warned_of() -> None:

@@ -7,11 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from scipy.stats import false_discovery_control
 
 from irtkit import ResponseMatrix, fit
 from irtkit.irf import MODELS
 from irtkit.patterns import blocks, patterns_of
-from irtkit.signs import Dependence, ProportionScore, SlopeScore, SlopeSigns, slope_signs
+from irtkit.signs import (
+    Dependence,
+    ProportionScore,
+    SlopeScore,
+    SlopeSigns,
+    false_discovery,
+    slope_signs,
+)
 from irtkit.signs import verdict as module
 from irtkit.signs.mixture import SlopeGrid
 
@@ -206,3 +214,11 @@ def test_the_number_of_items_at_once_makes_no_difference(
     parts = signs(responses).verdict
     np.testing.assert_allclose(parts.p_negative, whole.p_negative, rtol=1e-12)
     np.testing.assert_allclose(parts.wrong_key, whole.wrong_key, atol=1e-10)
+
+
+def test_q_values_are_those_of_benjamini_and_hochberg() -> None:
+    p = np.random.default_rng(0).random(50) ** 3
+    assert false_discovery(p) == pytest.approx(false_discovery_control(p))
+    with_gap = np.insert(p, 7, np.nan)
+    assert np.isnan(false_discovery(with_gap)[7])
+    assert np.delete(false_discovery(with_gap), 7) == pytest.approx(false_discovery_control(p))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import beta, ttest_rel
 
 import irtkit
 
@@ -83,8 +84,128 @@ def test_only_common_items_count_and_others_are_said() -> None:
     found = irtkit.gate(old, new, max_drop=0.5)
     assert found.systems[0].n_items == 3
     assert found.systems[0].drop == 0
-    assert "1 items of the old run" in str(found)
-    assert "2 items are new" in str(found)
+    said = " ".join(str(found).split())
+    assert "1 item has a response in the old run and none in the new one, and does not" in said
+    assert "2 items have a response in the new run and none in the old one, and do not" in said
+
+
+def test_items_that_lost_their_responses_are_counted_as_those_that_are_gone() -> None:
+    old = irtkit.ResponseMatrix([[1, 1, 0, 1], [1, 0, 0, -1]], ["a", "b"])
+    new = irtkit.ResponseMatrix([[1, 1, 0, -1], [1, 0, -1, 1]], ["a", "b"])
+    found = irtkit.gate(old, new, max_drop=0.5)
+    assert [system.n_items for system in found.systems] == [3, 2]
+    assert (found.n_only_old, found.n_only_new) == (2, 1)
+    assert "of some system in the old run" in " ".join(str(found).split())
+
+
+def test_a_gate_does_not_pass_without_a_system_that_is_gone() -> None:
+    answers = np.random.default_rng(0).integers(0, 2, (3, 400))
+    old = irtkit.ResponseMatrix(answers, ["a", "b", "c"])
+    assert irtkit.gate(old, old, max_drop=0.02).verdict == "passed"
+    part = irtkit.ResponseMatrix(answers[[0, 1, 2]], ["a", "b", "new"])
+    empty = irtkit.ResponseMatrix(np.where([[0], [0], [1]], -1, answers), ["a", "b", "c"])
+    for new in (part, empty):
+        found = irtkit.gate(old, new, max_drop=0.02)
+        assert {system.verdict for system in found.systems} == {"passed"}
+        assert found.only_old_systems == ("c",)
+        assert found.verdict == "inconclusive"
+        assert "no response of c: the gate cannot pass" in str(found)
+        assert "Gate inconclusive" in found.markdown
+    added = irtkit.gate(irtkit.ResponseMatrix(answers[:2], ["a", "b"]), part, max_drop=0.02)
+    assert (added.verdict, added.only_new_systems) == ("passed", ("new",))
+    assert "Only the new run has new" in str(added)
+
+
+def test_clusters_widen_the_bounds_of_a_gate_as_copies_do() -> None:
+    generator = np.random.default_rng(1)
+    old, new = generator.integers(0, 2, (2, 1, 60))
+    whole = irtkit.gate(irtkit.ResponseMatrix(old), irtkit.ResponseMatrix(new))
+    three = [irtkit.ResponseMatrix(np.repeat(each, 3, axis=1)) for each in (old, new)]
+    clusters = {label: k // 3 for k, label in enumerate(three[0].items)}
+    found = irtkit.gate(*three, clusters=clusters)
+    for name in ("drop", "low", "high", "p_value"):
+        value = getattr(whole.systems[0], name)
+        assert getattr(found.systems[0], name) == pytest.approx(value), name
+    alone = irtkit.gate(*three).systems[0]
+    assert alone.high - alone.low < 0.7 * (whole.systems[0].high - whole.systems[0].low)
+    with pytest.raises(ValueError, match="clusters has none for item 'item-180'"):
+        irtkit.gate(*three, clusters=dict(list(clusters.items())[:-1]))
+
+
+def test_a_gate_of_repeated_trials_is_the_paired_t_test_of_their_shares() -> None:
+    generator = np.random.default_rng(2)
+    right = generator.integers(0, 6, (2, 80))
+    runs = [irtkit.ResponseMatrix.from_counts(row[None], np.full((1, 80), 5)) for row in right]
+    (found,) = irtkit.gate(*runs).systems
+    test = ttest_rel(*(right / 5), alternative="greater")
+    assert found.drop == pytest.approx((right[0] - right[1]).mean() / 5)
+    assert found.p_value == pytest.approx(test.pvalue)
+    assert found.low == pytest.approx(test.confidence_interval(0.95).low)
+
+
+def test_where_nothing_changed_the_bound_is_the_exact_one() -> None:
+    for n in (50, 200, 1000):
+        (found,) = irtkit.gate(run(n, n), run(n, n), max_drop=0.01).systems
+        assert found.high == pytest.approx(1 - 0.05 ** (1 / n), rel=0.03)
+    some = irtkit.gate(run(200, 200), run(195, 200), max_drop=0.01).systems[0]
+    assert some.high == pytest.approx(beta.ppf(0.95, 6, 195), rel=0.02)
+    many = irtkit.gate(run(50, 50), run(40, 50), max_drop=0.01).systems[0]
+    assert many.high == pytest.approx(beta.ppf(0.95, 11, 40), rel=0.015)
+    clusters = {f"item-{k + 1}": k // 20 for k in range(200)}
+    (clustered,) = irtkit.gate(run(200, 200), run(200, 200), clusters=clusters).systems
+    assert clustered.high > 1 - 0.05 ** (1 / 10)  # ten passages that may each fall as one
+
+
+@pytest.mark.parametrize(("n", "max_drop", "clustered"), [(200, 0.02, False), (400, 0.05, True)])
+def test_a_gate_passes_a_larger_drop_no_more_often_than_said(
+    n: int, max_drop: float, clustered: bool
+) -> None:
+    # 400 gates of answers that change for the worse alone: 5 % + 1.8 % at 1.65 standard errors
+    generator, passed = np.random.default_rng(0), 0
+    size = 4 if clustered else 1
+    clusters = {f"item-{k + 1}": k // size for k in range(n)}
+    for _ in range(400):
+        fallen = np.repeat(generator.random(n // size) < max_drop, size)
+        new = irtkit.ResponseMatrix((~fallen).astype(int)[None])
+        passed += irtkit.gate(run(n, n), new, max_drop=max_drop, clusters=clusters).verdict == (
+            "passed"
+        )
+    assert passed / 400 < 0.068
+
+
+def test_items_that_are_said_to_settle_it_are_more_than_there_are() -> None:
+    generator = np.random.default_rng(0)
+    for _ in range(50):
+        old, new = generator.integers(0, 2, (2, 1, 40))
+        clusters = {f"item-{k + 1}": k % 2 for k in range(40)}
+        for given in (None, clusters):
+            found = irtkit.gate(
+                irtkit.ResponseMatrix(old), irtkit.ResponseMatrix(new), clusters=given
+            )
+            if found.verdict == "inconclusive":
+                assert found.systems[0].items_needed > 40
+
+
+def test_where_nothing_changed_it_is_said_how_many_items_would_pass() -> None:
+    few = irtkit.gate(run(100, 100), run(100, 100), max_drop=0.01)
+    assert few.verdict == "inconclusive"
+    needed = int(few.systems[0].items_needed)
+    assert 300 < needed < 1000
+    assert irtkit.gate(run(needed, needed), run(needed, needed), max_drop=0.01).verdict == "passed"
+    of_twenty = {f"item-{k + 1}": k // 20 for k in range(10_000)}
+    few = irtkit.gate(run(200, 200), run(200, 200), max_drop=0.02, clusters=of_twenty)
+    needed = int(few.systems[0].items_needed) // 20 * 20 + 20
+    many = irtkit.gate(run(needed, needed), run(needed, needed), max_drop=0.02, clusters=of_twenty)
+    assert (few.verdict, many.verdict) == ("inconclusive", "passed")
+
+
+def test_a_drop_is_never_said_to_be_beyond_what_there_is() -> None:
+    few = irtkit.gate(irtkit.ResponseMatrix([[1, 0]]), irtkit.ResponseMatrix([[0, 0]]))
+    (system,) = few.systems
+    assert (system.low, system.high) == (-1, 1)
+    same = str(irtkit.gate(run(800), run(800), max_drop=0.01))
+    assert "its share right is the same" in same
+    assert "rose" not in same
 
 
 def test_labels_do_no_harm_to_a_summary() -> None:

@@ -31,10 +31,21 @@ def test_the_shares_are_those_of_all_choices_of_k_trials() -> None:
     for k in range(1, 6):
         chosen = [[trials[j, list(some)] for some in combinations(range(5), k)] for j in range(3)]
         row = irtkit.pass_k(responses, k).iloc[0]
-        every = np.mean([np.mean([some.all() for some in item]) for item in chosen])
-        one = np.mean([np.mean([some.any() for some in item]) for item in chosen])
-        assert row[f"pass^{k}"] == pytest.approx(every)
-        assert row[f"pass@{k}"] == pytest.approx(one)
+        every = np.array([np.mean([some.all() for some in item]) for item in chosen])
+        one = np.array([np.mean([some.any() for some in item]) for item in chosen])
+        for name, values in ((f"pass^{k}", every), (f"pass@{k}", one)):
+            assert row[name] == pytest.approx(values.mean())
+            squares = max(2 * values.var(ddof=1), (k / 5) ** 2)  # one answer otherwise at least
+            assert row[f"{name}_se"] == pytest.approx((squares * 3 / 2) ** 0.5 / 3)
+
+
+def test_the_error_of_what_is_always_right_is_that_of_one_answer_otherwise() -> None:
+    responses = irtkit.ResponseMatrix.from_counts([[8] * 20, [1] * 20], [[8] * 20, [1] * 20])
+    table = irtkit.pass_k(responses)
+    floor = (20 / 19) ** 0.5 / 20
+    assert table["pass^1_se"].tolist() == pytest.approx([floor / 8, floor])
+    three = irtkit.pass_k(irtkit.ResponseMatrix.from_counts([[8] * 20], [[8] * 20]), 3)
+    assert three["pass^3_se"].iloc[0] == pytest.approx(floor * 3 / 8)
 
 
 def test_items_without_an_answer_do_not_count_and_too_many_trials_are_refused() -> None:
