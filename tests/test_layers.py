@@ -69,7 +69,7 @@ CALIBRATION = (
     *("variational.amortised", "variational.bent", "variational.posterior"),
     *("variational.inference", "variational.checkpoint"),
     *("result", "calibrated", "estimates", "caveats", "maximum_likelihood", "anchored"),
-    *("variational.fit_variational", "fitting"),
+    *("variational.fit_variational", "fitting", "refitting"),
 )
 """Modules of the largest folder, bottom-up; what they import for types alone counts as well."""
 DOWNWARD = {CALIBRATED / "result.py": {"systems"}}

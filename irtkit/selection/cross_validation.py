@@ -7,13 +7,11 @@ answers, so a fold leaves out whole families.
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration import fit
-from irtkit.calibration.priors import WeakPrior
+from irtkit.calibration.refitting import refitted
 from irtkit.responses import ResponseMatrix
 from irtkit.suspects.expected import dense_responses
 from irtkit.suspects.families import family_codes
@@ -70,24 +68,6 @@ def rows_of(
 
 
 def _refitted(result: FitResult, rows: Places) -> FitResult:
-    settings, responses = result.settings, dense_responses(result, "cross-validation")
-    with warnings.catch_warnings(action="ignore", category=UserWarning):
-        return fit(
-            rows_of(responses, rows),
-            result.model,
-            prior=_prior(settings.prior),
-            standard_errors=False,
-            synthetic=settings.synthetic,  # type: ignore[arg-type]  # checked by the first fit
-            trial_correlation=settings.trial_correlation,
-            tol=_TOL,
-            progress=False,
-        )
-
-
-def _prior(described: Any) -> Any:
-    """Prior of a fit, whose settings hold plain values; the weak one for an ItemPrior."""
-    if described is None or described["kind"] == "empirical":
-        return described and "empirical"
-    if described["kind"] == "WeakPrior":
-        return WeakPrior(**{name: value for name, value in described.items() if name != "kind"})
-    return WeakPrior()
+    responses = rows_of(dense_responses(result, "cross-validation"), rows)
+    fixed = None if result.fixed is None else result.items[result.fixed]
+    return refitted(result, responses, tol=_TOL, fixed=fixed)

@@ -10,7 +10,17 @@ import pandas as pd
 import pytest
 
 import irtkit
-from irtkit import ItemParameters, ResponseMatrix, fit, score, select_items, simulate_responses
+from irtkit import (
+    ItemParameters,
+    ItemPrior,
+    Normal,
+    ResponseMatrix,
+    WeakPrior,
+    fit,
+    score,
+    select_items,
+    simulate_responses,
+)
 from irtkit.selection.blend import _ALPHA, Bank, _covariance
 from irtkit.selection.cross_validation import refits, rows_of
 from irtkit.selection.subset import _drawn
@@ -212,6 +222,34 @@ def test_families_are_left_out_whole(one_ability: FitResult) -> None:
         assert not kept & set(families[rows])
         seen.extend(rows)
     assert sorted(seen) == list(range(200))
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"prior": ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0))},
+        {"prior": WeakPrior(intercept_spread=1.0)},
+        {"prior": None, "quadrature": (61, 6.0)},
+        {"prior": "empirical"},
+        {"synthetic": "ordinary"},
+    ],
+    ids=lambda how: "-".join(how),
+)
+def test_what_is_left_out_is_fitted_as_the_whole_was(how: dict[str, Any]) -> None:
+    result = quietly(lambda: fit(simulated(60, 20), **how))
+    fold, rows = next(iter(refits(result, list(range(60)), 5, 0)))
+    kept = rows_of(simulated(60, 20), np.setdiff1d(np.arange(60), rows))
+    alone = quietly(lambda: fit(kept, **how, standard_errors=False, tol=1e-4))
+    assert fold.settings == alone.settings
+    np.testing.assert_array_equal(fold.ability, alone.ability)
+
+
+def test_what_is_left_out_is_fitted_on_the_scale_of_fixed_items() -> None:
+    items = pd.DataFrame({"a": 1.2, "b": [0.0, 0.5]}, ["item-1", "item-2"])
+    result = quietly(lambda: fit(simulated(60, 20, abilities=np.linspace(0, 2, 60)), fixed=items))
+    fold, _ = next(iter(refits(result, list(range(60)), 5, 0)))
+    assert fold.items["difficulty"].iloc[:2].tolist() == pytest.approx([0.0, 0.5])
+    assert fold.latent_mean > 0.5
 
 
 def test_copies_that_are_no_family_make_the_error_look_small() -> None:
