@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,17 +17,11 @@ from irtkit.irf import ItemParameters
 from irtkit.labels import label_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import pandas as pd
     from numpy.typing import NDArray
 
     from irtkit.irf import Array, ModelName
-    from irtkit.patterns import Places
 
-Design = Literal["random", "stratified"]
-DESIGNS: tuple[Design, ...] = get_args(Design)
-"""How items may be drawn: each as likely as any other, or one of each stratum of difficulty."""
 RESULT_FILE = "result.npz"
 """File of a folder written by ``irtkit fit`` that holds the whole result."""
 _SAME_SLOPE = 1e-9
@@ -55,16 +49,11 @@ class CalibratedItems:
         SD and mean of ability in the population.
     trial_correlation
         Between repeated trials of a cell, see ``result.settings``.
-    best
-        Share right of all items that is expected of the ablest respondent they were calibrated on;
-        None if that is not known.
-    misfit
-        Variance of scores that the model does not explain, if the items at some places were asked;
-        None if that is not known.
-    design
-        How the items asked were drawn, where they were; None if they were not.
-    chosen
-        Whether the items asked are a choice, of which a share right tells nothing.
+    standard_errors
+        Those of a result, (n_items, 4); None if there are none.
+    scale_se
+        Luck of which respondents set the scale, as standard errors: of its unit, as a share, and of
+        its mean. 0 if that is not known.
     """
 
     parameters: ItemParameters
@@ -73,13 +62,7 @@ class CalibratedItems:
     latent_mean: float = 0.0
     trial_correlation: float = 0.0
     standard_errors: Array | None = None
-    """Those of a result, (n_items, 4)."""
-    n_respondents: int | None = None
-    """How many set the scale, of a result."""
-    best: float | None = None
-    misfit: Callable[[Places], float] | None = None
-    design: Design | None = None
-    chosen: bool = False
+    scale_se: tuple[float, float] = (0.0, 0.0)
 
     def places_of(self, labels: tuple[str, ...]) -> NDArray[np.intp]:
         """Place of every label among the known items, −1 where there is none."""
@@ -89,8 +72,12 @@ class CalibratedItems:
     @cached_property
     def known(self) -> NDArray[np.bool_]:
         """Which items have parameters, (n_items,)."""
-        known = np.isfinite(self.parameters.discrimination + self.parameters.intercept)
-        return np.asarray(known & np.isfinite(self.parameters.guessing))
+        return self.parameters.known
+
+    @property
+    def unit(self) -> ItemParameters:
+        """Items measured in SDs of ability in the population, from its mean."""
+        return self.parameters.standardised(self.latent_sd, self.latent_mean)
 
 
 def calibrated_items(given: object, latent_sd: float | None = None) -> CalibratedItems:
@@ -110,7 +97,7 @@ def calibrated_items(given: object, latent_sd: float | None = None) -> Calibrate
             raise ValueError("latent_sd is that of the result; give it with a table of items")
         correlation = given.settings.trial_correlation or 0.0
         population = given.latent_sd, given.latent_mean
-        about = *population, correlation, given.standard_errors, given.n_answering
+        about = *population, correlation, given.standard_errors, _scale_errors(given)
         return CalibratedItems(given.parameters, given.item_labels, *about)
     sd = 1.0 if latent_sd is None else check_number("latent_sd", latent_sd, above=0)
     if isinstance(given, ItemParameters):
@@ -126,6 +113,19 @@ def calibrated_items(given: object, latent_sd: float | None = None) -> Calibrate
     if not found.known.any():
         raise ValueError("items holds no item with parameters")
     return found
+
+
+def _scale_errors(result: FitResult) -> tuple[float, float]:
+    """Luck of the mean of n abilities, σ/√n, and of their SD, 1/√(2n) of it.
+
+    Where ability has SD 1 by definition the latter is luck of the unit; the unit of the Rasch model
+    is the logit. The scale of fixed items was set by others than these respondents.
+    """
+    if result.fixed is not None or not result.n_answering:
+        return 0.0, 0.0
+    n = result.n_answering
+    of_unit = 0.0 if result.model == "Rasch" else 1 / (2 * n) ** 0.5
+    return of_unit, result.latent_sd / n**0.5
 
 
 def fixed_parameters(

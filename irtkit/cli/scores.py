@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from irtkit.calibration.calibrated import DESIGNS
 from irtkit.cli.audit import check_out
 from irtkit.cli.inputs import how_to_read, read_rows, reading_only
 from irtkit.io import write_table
 from irtkit.printed import in_lines, plain, shortened, table_of
-from irtkit.scoring import METHODS, score
+from irtkit.scoring import DESIGNS, METHODS, score
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from irtkit.calibration import FitResult, load
-from irtkit.calibration.calibrated import DESIGNS, RESULT_FILE
+from irtkit.calibration.calibrated import RESULT_FILE
 from irtkit.cli.audit import check_out, read_families
 from irtkit.cli.inputs import fitted, read, reading_and_fitting
 from irtkit.cli.outputs import described
 from irtkit.io import write_table
 from irtkit.printed import plain, shortened, table_of
+from irtkit.scoring import DESIGNS
 from irtkit.selection import select_items
 from irtkit.suspects.families import SIMILAR
 

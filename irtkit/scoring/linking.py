@@ -273,15 +273,11 @@ def _errors_of_constants(
 def _errors_of_scales(
     slope: float, intercept: float, one: CalibratedItems, other: CalibratedItems
 ) -> tuple[float, float]:
-    """Luck of which respondents set each scale: of its mean 1/√n SDs, of its SD 1/√(2n) of it."""
-    of_slope = of_intercept = 0.0
-    for bank, to_first in ((one, 1.0), (other, slope)):
-        if bank.n_respondents:
-            of_slope += slope**2 / (2 * bank.n_respondents)
-            of_intercept += (to_first * bank.latent_sd) ** 2 / bank.n_respondents
-    if one.n_respondents:
-        of_intercept += intercept**2 / (2 * one.n_respondents)
-    return of_slope**0.5, of_intercept**0.5
+    """Luck of which respondents set each scale (`CalibratedItems.scale_se`)."""
+    (of_unit, of_mean), (of_other_unit, of_other_mean) = one.scale_se, other.scale_se
+    of_slope = slope * np.hypot(of_unit, of_other_unit)
+    of_intercept = np.linalg.norm([of_mean, slope * of_other_mean, intercept * of_unit])
+    return float(of_slope), float(of_intercept)
 
 
 def _difficulty_errors(bank: CalibratedItems, places: Any) -> Array:

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from irtkit.calibration.calibrated import DESIGNS
 from irtkit.checks import check_number, check_one_of, first_names
 from irtkit.io.reading import as_responses
 from irtkit.patterns import float_blocks, patterns_of
-from irtkit.scoring.bank import bank_of
+from irtkit.scoring.bank import DESIGNS, bank_of
+from irtkit.scoring.expected_score import Known, model_assisted, model_based
+from irtkit.scoring.misfit import misfit_of_each
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from irtkit.calibration.calibrated import CalibratedItems, Design
+    from irtkit.calibration.calibrated import CalibratedItems
     from irtkit.irf import Array
-    from irtkit.patterns import Patterns, Places
+    from irtkit.patterns import Patterns
     from irtkit.responses import ResponseMatrix
     from irtkit.scoring.abilities import Abilities
+    from irtkit.scoring.bank import Design
+    from irtkit.scoring.expected_score import Score
 
 MethodName = Literal["EAP", "MAP", "ML", "WLE"]
 METHODS: tuple[MethodName, ...] = get_args(MethodName)
-_MOST_SETS = 16
-"""Sets of items asked that misfit is told of one by one."""
 
 
 def score(
@@ -129,113 +130,31 @@ def score(
         check_one_of("design", design, DESIGNS)
     level = check_number("level", level, above=0, below=1)
     bank = bank_of(items, latent_sd)
+    calibrated, design = bank.items, design or bank.design
     matrix = as_responses(responses, **reading)
-    columns, places = _in_common(matrix, bank)
+    columns, places = _in_common(matrix, calibrated)
     patterns = patterns_of(matrix, synthetic_is_real=True).with_columns(columns)
-    unit = bank.parameters.standardised(bank.latent_sd, bank.latent_mean)
-    rest = unit.chosen(np.setdiff1d(np.flatnonzero(bank.known), places))
-    weighed, design = patterns.with_trial_correlation(bank.trial_correlation), design or bank.design
-    drawn = design is not None
+    unit, drawn = calibrated.unit, design is not None
+    rest = unit.chosen(np.setdiff1d(np.flatnonzero(calibrated.known), places))
+    weighed = patterns.with_trial_correlation(calibrated.trial_correlation)
     found = abilities(weighed, unit.chosen(places), method, rest=rest, level=level, residuals=drawn)
-    known = _Known(_seen(patterns), _asked(patterns), patterns.n_items + rest.n_items)
+    known = Known(_seen(patterns), _n_asked(patterns), patterns.n_items + rest.n_items)
     if drawn:
-        expected = _model_assisted(known, found, level)
+        expected = model_assisted(known, found, level)
     else:
-        expected = _model_based(known, found, _misfit(patterns, places, bank, known), level)
-    table = _table(matrix, patterns, found, expected, bank)
+        misfit = misfit_of_each(patterns, places, bank.misfit, known)
+        expected = model_based(known, found, misfit, level)
+    table = _table(matrix, patterns, found, expected, calibrated)
     if bank.chosen and not drawn:
         table = table.drop(columns="accuracy")
     return table if drawn else _with_beyond(table, bank.best, known)
 
 
-class _Known(NamedTuple):
-    """What is known of every respondent's score."""
-
-    right: Array
-    """Sum over the items answered of the share of right trials, (n,)."""
-    asked: Array
-    """How many items each answered, (n,)."""
-    n_items: int
-
-
-class _Score(NamedTuple):
-    """Share right of all items, each (n,)."""
-
-    mean: Array
-    low: Array
-    high: Array
-
-
-def _bounded(known: _Known, mean: Array, half: Array) -> _Score:
-    """Score with its interval, within what the answers seen leave possible."""
-    least, most = known.right / known.n_items, 1 - (known.asked - known.right) / known.n_items
-    bounds = np.maximum(mean - half, least), np.minimum(mean + half, most)
-    return _Score(np.clip(mean, least, most), *bounds)
-
-
-def _model_based(known: _Known, found: Abilities, misfit: Array, level: float) -> _Score:
-    """Score by p-IRT: the answers seen, and the others as the posterior of ability has them."""
-    from scipy.special import ndtri
-
-    spread = np.sqrt(found.rest_variance / known.n_items**2 + misfit)
-    mean = (known.right + found.rest) / known.n_items
-    return _bounded(known, mean, ndtri((1 + level) / 2) * spread)
-
-
-def _model_assisted(known: _Known, found: Abilities, level: float) -> _Score:
-    """Score by a model that need not be true, for items drawn at random (`score` has the formula).
-
-    One item says nothing about the spread of residuals: it leaves all possible.
-    """
-    from scipy.special import stdtrit
-
-    asked, n_items = np.maximum(known.asked, 1), known.n_items
-    residual = (known.right - found.asked) / asked
-    freedom = np.maximum(known.asked - 1, 0)
-    spread = np.maximum(found.squares - asked * residual**2, 0) / np.maximum(freedom, 1)
-    variance = (1 - asked / n_items) / asked * np.maximum(spread, found.noise / asked)
-    quantile = np.where(freedom > 0, stdtrit(np.maximum(freedom, 1), (1 + level) / 2), np.inf)
-    half = np.where(freedom > 0, quantile, 1) * np.sqrt(variance)
-    mean = (found.rest + found.asked) / n_items + residual
-    return _bounded(known, mean, np.where(freedom > 0, half, 1.0))
-
-
-def _misfit(patterns: Patterns, places: Places, bank: CalibratedItems, known: _Known) -> Array:
-    """Variance of every score that the model does not explain, (n,).
-
-    Of respondents who answered more than a few different sets of items, it is interpolated between
-    sets by how many items they have.
-    """
-    n, left = patterns.n, known.asked < known.n_items
-    if bank.misfit is None or not left.any():
-        return np.zeros(n)
-    if (known.asked == len(places)).all():
-        return np.full(n, bank.misfit(places))
-    weights = np.random.default_rng(0).random(patterns.n_items)
-    asked = patterns.cells >= 0 if patterns.trials is None else patterns.trials > 0
-    left &= known.asked > 0
-    _, first, which = np.unique(asked @ weights, return_index=True, return_inverse=True)
-    if few := len(first) <= _MOST_SETS:
-        some = first
-    else:
-        by_size = first[np.argsort(known.asked[first], kind="stable")]
-        some = by_size[np.linspace(0, len(first) - 1, _MOST_SETS).round().astype(int)]
-    found = np.zeros(len(some))
-    for k, row in enumerate(some):
-        if left[row]:
-            which_items = asked[[row]].indices if patterns.sparse else asked[row]
-            found[k] = bank.misfit(places[which_items])
-    if few:
-        return np.asarray(found[which])
-    sizes, of = np.unique(known.asked[some], return_inverse=True)
-    return np.interp(known.asked, sizes, np.bincount(of, found) / np.bincount(of))
-
-
-def _with_beyond(table: pd.DataFrame, best: float | None, known: _Known) -> pd.DataFrame:
+def _with_beyond(table: pd.DataFrame, best: float | None, known: Known) -> pd.DataFrame:
     """Say which respondents may be abler than those the items were calibrated on."""
     if best is None:
         return table
-    above = (known.asked < known.n_items) & (table["expected_score_high"] > best)
+    above = (known.n_asked < known.n_items) & (table["expected_score_high"] > best)
     above &= table["status"] == "ok"
     table.loc[above, "status"] = "beyond"
     if above.any():
@@ -251,11 +170,11 @@ def _with_beyond(table: pd.DataFrame, best: float | None, known: _Known) -> pd.D
 
 
 def _in_common(
-    matrix: ResponseMatrix, bank: CalibratedItems
+    matrix: ResponseMatrix, calibrated: CalibratedItems
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Columns of the responses that are calibrated, and which items they are."""
-    known = bank.known
-    if bank.labels is None:
+    known = calibrated.known
+    if calibrated.labels is None:
         if matrix.n_items != len(known):
             raise ValueError(
                 f"items are {len(known)} without labels and responses have {matrix.n_items}; give "
@@ -263,12 +182,12 @@ def _in_common(
             )
         places = np.arange(len(known))
     else:
-        places = bank.places_of(matrix.items)
+        places = calibrated.places_of(matrix.items)
     found = (places >= 0) & known[places]
     columns = np.flatnonzero(found)
     strange = [matrix.items[k] for k in np.flatnonzero(~found)]
     if not len(columns):
-        of_items = list(bank.labels or ())
+        of_items = list(calibrated.labels or ())
         raise ValueError(
             f"responses have no calibrated item: theirs are {first_names(strange)}; calibrated "
             f"are {first_names(of_items)}"
@@ -290,13 +209,13 @@ def _table(
     matrix: ResponseMatrix,
     patterns: Patterns,
     found: Abilities,
-    expected: _Score,
-    bank: CalibratedItems,
+    expected: Score,
+    calibrated: CalibratedItems,
 ) -> pd.DataFrame:
     import pandas as pd
 
     counts, ability = patterns.counts, found.ability
-    sd, mean = bank.latent_sd, bank.latent_mean
+    sd, mean = calibrated.latent_sd, calibrated.latent_mean
     missing = np.isnan(ability) | (counts.respondent_responses == 0)
     status = np.where(np.isinf(ability), "unbounded", np.where(missing, "no responses", "ok"))
     columns = {
@@ -328,7 +247,7 @@ def _seen(patterns: Patterns) -> Array:
     return np.concatenate(parts)
 
 
-def _asked(patterns: Patterns) -> Array:
+def _n_asked(patterns: Patterns) -> Array:
     """How many items each respondent answered, (n,)."""
     if not patterns.repeated:
         return patterns.counts.respondent_responses.astype(np.float64)

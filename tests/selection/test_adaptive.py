@@ -11,6 +11,7 @@ import pytest
 
 import irtkit
 from irtkit import ItemParameters, adaptive, fit, select_items, simulate_responses
+from irtkit.selection.pool import Pool
 
 if TYPE_CHECKING:
     from irtkit import FitResult, Selection
@@ -112,10 +113,14 @@ def test_intervals_hold_and_adaptive_items_err_less(selection: Selection) -> Non
     assert np.std(error) < np.std(np.array(found["fixed"])[:, 0])
 
 
-def test_what_errs_less_on_held_out_respondents_is_asked(result: FitResult) -> None:
-    selection = select_items(result, 15)
+def test_what_errs_less_on_held_out_respondents_is_asked(
+    selection: Selection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert adaptive(selection).order == "adaptive"
-    vars(selection)["pool"].tried = vars(selection)["pool"].tried._replace(fixed_error=0.0)
+    tried = selection.pool.tried
+    assert 0.8 < tried.error / tried.fixed_error < 1
+    monkeypatch.setattr(Pool, "tried", tried._replace(fixed_error=0.0))
+    selection = select_items(selection.result, 15)
     with pytest.warns(UserWarning, match="asked in the order of the ranking"):
         test = adaptive(selection)
     while not test.done:

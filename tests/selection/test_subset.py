@@ -21,7 +21,7 @@ from irtkit import (
     select_items,
     simulate_responses,
 )
-from irtkit.selection.blend import _ALPHA, Bank, _covariance
+from irtkit.selection.blend import _ALPHA, ItemCovariance, _factored
 from irtkit.selection.cross_validation import refits, rows_of
 from irtkit.selection.subset import _drawn
 
@@ -72,8 +72,8 @@ def two_abilities() -> FitResult:
 
 
 def test_the_ranking_is_the_greedy_one_of_the_whole_covariance(one_ability: FitResult) -> None:
-    bank = Bank.of(one_ability)
-    factor, noise = (part.astype(np.float64) for part in _covariance(bank))
+    covariance = ItemCovariance.of(one_ability)
+    factor, noise = (part.astype(np.float64) for part in _factored(covariance))
     sigma, n_items = factor @ factor.T + np.diag(noise), len(noise)
     mean = np.full(n_items, 1 / n_items)
     taken: list[int] = []
@@ -85,14 +85,14 @@ def test_the_ranking_is_the_greedy_one_of_the_whole_covariance(one_ability: FitR
             explained = with_mean @ np.linalg.solve(sigma[np.ix_(some, some)], with_mean)
             left[j] = mean @ sigma @ mean - explained
         taken.append(min(left, key=lambda j: left[j]))
-    assert list(bank.ranking(8, np.ones(n_items, dtype=bool))) == taken
+    assert list(covariance._replace(allowed=np.ones(n_items, dtype=bool)).ranking(8)) == taken
 
 
 def test_half_of_the_covariance_is_that_of_the_answers(one_ability: FitResult) -> None:
-    bank = Bank.of(one_ability)
-    factor, _ = _covariance(bank)
-    of_answers = factor[:, : len(bank.answers)]
-    sample = np.cov(bank.answers, rowvar=False)
+    covariance = ItemCovariance.of(one_ability)
+    factor, _ = _factored(covariance)
+    of_answers = factor[:, : len(covariance.answers)]
+    sample = np.cov(covariance.answers, rowvar=False)
     np.testing.assert_allclose(of_answers @ of_answers.T, (1 - _ALPHA) * sample, atol=1e-5)
 
 
@@ -166,8 +166,8 @@ def test_a_share_right_of_chosen_items_is_not_shown(one_ability: FitResult) -> N
 
 @pytest.mark.parametrize("k", [7, 50, 79, 80])
 def test_all_items_are_equally_likely_to_be_drawn(one_ability: FitResult, k: int) -> None:
-    bank, generator = Bank.of(one_ability), np.random.default_rng(0)
-    drawn = np.array([_drawn(bank, k, "stratified", generator) for _ in range(2000)])
+    covariance, generator = ItemCovariance.of(one_ability), np.random.default_rng(0)
+    drawn = np.array([_drawn(covariance, k, "stratified", generator) for _ in range(2000)])
     assert all(len(set(row)) == k for row in drawn)
     share = np.bincount(drawn.ravel(), minlength=80) / 2000
     # 80 shares, each with a standard error of 0.011 at most
@@ -175,10 +175,12 @@ def test_all_items_are_equally_likely_to_be_drawn(one_ability: FitResult, k: int
 
 
 def test_strata_are_of_difficulty(one_ability: FitResult) -> None:
-    bank, generator = Bank.of(one_ability), np.random.default_rng(0)
-    difficulty = bank.items.expected_error()
+    covariance, generator = ItemCovariance.of(one_ability), np.random.default_rng(0)
+    difficulty = covariance.items.expected_error()
     spread = {
-        design: np.std([difficulty[_drawn(bank, 16, design, generator)].mean() for _ in range(500)])
+        design: np.std(
+            [difficulty[_drawn(covariance, 16, design, generator)].mean() for _ in range(500)]
+        )
         for design in ("random", "stratified")
     }
     assert spread["stratified"] < 0.5 * spread["random"]
@@ -233,7 +235,7 @@ def test_families_are_left_out_whole(one_ability: FitResult) -> None:
         {"prior": "empirical"},
         {"synthetic": "ordinary"},
     ],
-    ids=lambda how: "-".join(how),
+    ids="-".join,
 )
 def test_what_is_left_out_is_fitted_as_the_whole_was(how: dict[str, Any]) -> None:
     result = quietly(lambda: fit(simulated(60, 20), **how))
@@ -285,7 +287,7 @@ def test_matrices_of_all_kinds_are_selected_of(kind: str) -> None:
 
 def test_the_first_few_of_the_items_may_be_asked_alone(two_abilities: FitResult) -> None:
     selection = quietly(lambda: select_items(two_abilities, 20))
-    misfit = selection.calibrated.misfit
+    misfit = selection.bank.misfit
     assert misfit is not None
     number = {label: place for place, label in enumerate(two_abilities.item_labels)}
     places = np.array([number[label] for label in selection.items])
