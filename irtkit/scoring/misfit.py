@@ -150,19 +150,19 @@ def misfit_of_each(
     if (known.n_asked == len(places)).all():
         return np.full(patterns.n, misfit(places))
     first, which = _sets(patterns)
-    if few := len(first) <= _MOST_SETS:
-        some = first
-    else:
-        by_size = first[np.argsort(known.n_asked[first], kind="stable")]
-        some = by_size[np.linspace(0, len(first) - 1, _MOST_SETS).round().astype(int)]
-    found = np.zeros(len(some))
-    for k, row in enumerate(some):
-        if open_[row]:
-            found[k] = misfit(places[_answered_by(patterns, row)])
+    some = first[open_[first]]
+    few = len(some) <= _MOST_SETS
+    if not few:
+        by_size = some[np.argsort(known.n_asked[some], kind="stable")]
+        some = by_size[np.linspace(0, len(by_size) - 1, _MOST_SETS).round().astype(int)]
+    told = np.array([misfit(places[_answered_by(patterns, row)]) for row in some])
     if few:
-        return np.asarray(found[which])
+        of_sets = np.zeros(len(first))
+        of_sets[which[some]] = told
+        return np.asarray(of_sets[which])
     sizes, of = np.unique(known.n_asked[some], return_inverse=True)
-    return np.interp(known.n_asked, sizes, np.bincount(of, found) / np.bincount(of))
+    found = np.interp(known.n_asked, sizes, np.bincount(of, told) / np.bincount(of))
+    return np.where(open_, found, 0.0)
 
 
 def _answered_by(patterns: Patterns, row: int) -> Places:

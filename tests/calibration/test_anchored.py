@@ -134,6 +134,22 @@ def test_standard_errors_are_those_of_second_derivatives(
         np.testing.assert_allclose(ratio, 1, atol=off)
 
 
+@pytest.mark.parametrize(("model", "by_item"), [("Rasch", 1), ("1PL", 1), ("2PL", 2), ("3PL", 3)])
+def test_parameters_are_those_of_free_items_with_responses_and_of_the_population(
+    model: ModelName, by_item: int
+) -> None:
+    generator = np.random.default_rng(4)
+    items = true_items(model, generator)
+    table = pd.DataFrame(
+        {"a": items.discrimination, "b": items.difficulty, "c": items.guessing}, LABELS
+    )
+    values = simulate_responses(items, generator.normal(size=60), seed=5).values.copy()
+    values[:, -1] = -1
+    result = fit(ResponseMatrix(values, items=LABELS), model, fixed=table[:30])
+    assert result.n_parameters == 2 + 19 * by_item
+    assert result.aic == -2 * result.log_likelihood + 2 * result.n_parameters
+
+
 def test_a_result_on_an_earlier_scale_is_saved_printed_and_compared(tmp_path: Path) -> None:
     generator = np.random.default_rng(6)
     items = true_items("2PL", generator)

@@ -264,12 +264,31 @@ def test_misfit_is_told_of_the_items_that_each_answered() -> None:
         for start in (0, 1):
             alone = score(ResponseMatrix(new[start::2], few.respondents[start::2]), result)
             pd.testing.assert_frame_equal(together.iloc[start::2], alone, atol=1e-4)  # the grid
-    everyone_else = np.random.default_rng(0).random((40, 60)) < np.linspace(0.3, 0.9, 40)[:, None]
-    many = np.where(everyone_else, dimension_of_half(40, 1).values, -1)  # forty sets
-    with warnings.catch_warnings(action="ignore"):
-        widths = score(ResponseMatrix(many), result)
-    wide = (widths["expected_score_high"] - widths["expected_score_low"]).to_numpy()
-    assert wide[:10].mean() > 1.5 * wide[-10:].mean()
+
+
+@pytest.mark.parametrize("guessing", [0.0, 0.2])
+def test_the_error_of_a_weighted_likelihood_is_of_the_information(guessing: float) -> None:
+    items = ItemParameters.from_difficulty(
+        np.linspace(0.5, 2, 12), np.linspace(-2, 2, 12), guessing
+    )
+    answers = simulate_responses(items, np.linspace(-1, 1, 20), seed=0)
+    found = score(answers, items, "WLE")
+    information = items.information(found["ability"]).sum(axis=1)
+    np.testing.assert_allclose(found["ability_se"], 1 / np.sqrt(information), rtol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["EAP", "MAP", "ML", "WLE"])
+def test_trials_that_repeat_each_other_tell_nothing_more(method: Any) -> None:
+    items = ItemParameters.from_difficulty(np.ones(20), np.linspace(-2, 2, 20))
+    right = simulate_responses(items, np.linspace(-1, 1, 60), seed=0).values
+    ten, once = ResponseMatrix.from_counts(10 * right, 10 * np.ones_like(right)), right
+    alike, apart = (fit(ten, "1PL", trial_correlation=share) for share in (1.0, 0.0))
+    np.testing.assert_allclose(
+        score(ten, alike, method)[["ability", "ability_se"]],
+        score(ResponseMatrix(once), alike, method)[["ability", "ability_se"]],
+    )
+    errors = [score(ten, result, method)["ability_se"].median() for result in (alike, apart)]
+    assert errors[0] > 2 * errors[1]
 
 
 def test_a_score_of_drawn_items_is_the_formula() -> None:

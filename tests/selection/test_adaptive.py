@@ -128,6 +128,14 @@ def test_what_errs_less_on_held_out_respondents_is_asked(
     assert (test.order, tuple(test.asked)) == ("fixed", selection.items)
 
 
+def test_an_interval_holds_nothing_that_the_answers_rule_out(result: FitResult) -> None:
+    test = adaptive(select_items(result, 70, folds=2), order="adaptive", level=0.99999)
+    while not test.done:
+        test.answer(len(test.asked) % 2 == 0)
+    assert test.interval[1] == pytest.approx(45 / 80)
+    assert 35 / 80 <= test.interval[0] < test.expected_score < 45 / 80
+
+
 def test_missing_cells_of_the_fit_do_no_harm() -> None:
     abilities = np.random.default_rng(3).normal(size=200)
     responses = simulate_responses(ITEMS, abilities, seed=0, missing=0.2)
