@@ -80,8 +80,12 @@ class CalibratedItems:
         return self.parameters.standardised(self.latent_sd, self.latent_mean)
 
 
-def calibrated_items(given: object, latent_sd: float | None = None) -> CalibratedItems:
+def calibrated_items(
+    given: object, latent_sd: float | None = None, *, name: str = "items"
+) -> CalibratedItems:
     """Return items from a result, item parameters, a table of items, or a file of either.
+
+    ``name`` is that of the argument, for errors.
 
     Raises
     ------
@@ -91,7 +95,7 @@ def calibrated_items(given: object, latent_sd: float | None = None) -> Calibrate
         If a table lacks a column, or holds no item with parameters.
     """
     if isinstance(given, str | os.PathLike):
-        given = read_items(Path(given))
+        given = read_items(Path(given), name)
     if isinstance(given, FitResult):
         if latent_sd is not None:
             raise ValueError("latent_sd is that of the result; give it with a table of items")
@@ -103,15 +107,16 @@ def calibrated_items(given: object, latent_sd: float | None = None) -> Calibrate
     if isinstance(given, ItemParameters):
         found = CalibratedItems(given, None, sd)
     elif hasattr(given, "columns") and hasattr(given, "index"):
-        parameters, labels = _of_table(given)
-        found = CalibratedItems(parameters, labels, sd, standard_errors=_errors_of(given))
+        parameters, labels = _of_table(given, name)
+        found = CalibratedItems(parameters, labels, sd, standard_errors=_errors_of(given, name))
     else:
+        selection = "a Selection, " if name == "items" else ""
         raise TypeError(
-            "items must be a FitResult, a Selection, ItemParameters, a table of items or the path "
+            f"{name} must be a FitResult, {selection}ItemParameters, a table of items or the path "
             f"of a saved result or table; got {type(given).__name__}"
         )
     if not found.known.any():
-        raise ValueError("items holds no item with parameters")
+        raise ValueError(f"{name} holds no item with parameters")
     return found
 
 
@@ -182,50 +187,57 @@ def _arrays(parameters: ItemParameters) -> tuple[Array, Array, Array]:
     return parameters.discrimination, parameters.intercept, parameters.guessing
 
 
-def read_items(path: Path) -> Any:
+def read_items(path: Path, name: str) -> Any:
     """Read a saved result, or a table of items."""
     if not path.exists():
-        raise FileNotFoundError(f"items: there is no file or folder {str(path)!r}")
+        raise FileNotFoundError(f"{name}: there is no file or folder {str(path)!r}")
     path = path / RESULT_FILE if path.is_dir() else path
     return load(path) if path.suffix == ".npz" else read_table(path)
 
 
-def _of_table(table: Any) -> tuple[ItemParameters, tuple[str, ...]]:
+def _of_table(table: Any, name: str) -> tuple[ItemParameters, tuple[str, ...]]:
     """Parameters and labels of a table of items."""
     columns = {
-        role: next((name for name in names if name in table.columns), None)
+        role: next((column for column in names if column in table.columns), None)
         for role, names in _COLUMNS.items()
     }
     if columns["discrimination"] is None or not (columns["intercept"] or columns["difficulty"]):
         raise ValueError(
-            "items needs the columns discrimination, and intercept or difficulty (guessing may be "
-            f"there); it has {first_names(list(table.columns))}"
+            f"{name} needs the columns discrimination, and intercept or difficulty (guessing may "
+            f"be there); it has {first_names(list(table.columns))}"
         )
     labels = table["item"] if "item" in table.columns else table.index
     names = label_names(labels, len(table), "item")
-    slope = _numbers(table, columns["discrimination"])
+    slope = _numbers(table, columns["discrimination"], name)
     guessing = (
-        0.0 if columns["guessing"] is None else np.nan_to_num(_numbers(table, columns["guessing"]))
+        0.0
+        if columns["guessing"] is None
+        else np.nan_to_num(_numbers(table, columns["guessing"], name))
     )
     if columns["intercept"] is not None:
-        parts = slope, _numbers(table, columns["intercept"]), np.broadcast_to(guessing, slope.shape)
+        parts = (
+            slope,
+            _numbers(table, columns["intercept"], name),
+            np.broadcast_to(guessing, slope.shape),
+        )
         return ItemParameters(*parts), names
-    difficulty = _numbers(table, columns["difficulty"])
+    difficulty = _numbers(table, columns["difficulty"], name)
     return ItemParameters.from_difficulty(slope, difficulty, guessing), names
 
 
-def _errors_of(table: Any) -> Array | None:
+def _errors_of(table: Any, name: str) -> Array | None:
     """Standard errors as those of a result, NaN where the table has none; None without any."""
-    names = [f"{name}_se" for name in ("discrimination", "difficulty", "guessing", "intercept")]
-    if not any(name in table.columns for name in names):
+    of = ("discrimination", "difficulty", "guessing", "intercept")
+    names = [f"{parameter}_se" for parameter in of]
+    if not any(column in table.columns for column in names):
         return None
     nothing = np.full(len(table), np.nan)
-    columns = [_numbers(table, name) if name in table.columns else nothing for name in names]
+    columns = [_numbers(table, c, name) if c in table.columns else nothing for c in names]
     return np.stack(columns, axis=1)
 
 
-def _numbers(table: pd.DataFrame, column: Any) -> Array:
+def _numbers(table: pd.DataFrame, column: Any, name: str) -> Array:
     try:
         return np.asarray(table[column], dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"items: column {column!r} must hold numbers; {error}") from error
+        raise ValueError(f"{name}: column {column!r} must hold numbers; {error}") from error

@@ -142,10 +142,12 @@ def fit(
         that are not among them are free. Everything is then on the scale of the fixed items, on
         which the mean and SD of ability among these respondents are estimated
         (``result.latent_mean``, ``result.latent_sd``): new items and new, abler systems land on it
-        (fixed parameter calibration, Kim 2006). Standard errors of new items take
-        the fixed ones as known, and are within a few per cent of second derivatives, up to a tenth
-        too small beside two fixed items alone. For method="em", and not with prior="empirical" or
-        a mesh.
+        (fixed parameter calibration, Kim 2006). Items stay; abilities of earlier systems are
+        estimated anew, under the mean and SD of all that are there now, so that beside abler ones
+        they are pulled up: ``irtkit.score(responses, earlier)`` has them as they were. Standard
+        errors of new items take the fixed ones as known, and are within a few per cent of second
+        derivatives, up to a tenth too small beside two fixed items alone. For method="em", and not
+        with prior="empirical" or a mesh.
     tol
         For "em" (default 1e-7), the fit has converged when a full step promises to raise the
         log-likelihood (with prior) by less than this, twice in a row, or once by a tenth of the
@@ -255,7 +257,7 @@ def fit(
     if trial_correlation is not None:
         trial_correlation = check_number("trial_correlation", trial_correlation, least=0, most=1)
     _check_prior(prior, model, variational=variational is not None)
-    anchors = None if fixed is None else calibrated_items(fixed)
+    anchors = None if fixed is None else calibrated_items(fixed, name="fixed")
     if anchors is not None and (variational or mesh is not None or prior == "empirical"):
         raise ValueError("fixed= is for method='em' without a mesh, and not for prior='empirical'")
     if mesh is not None:

@@ -203,12 +203,17 @@ def _wle(answers: AbilityCurves, level: float) -> Scored:
 
 
 def _ml(answers: AbilityCurves, level: float) -> Scored:
-    """Maximum of the likelihood, and the abilities that a likelihood-ratio test does not reject."""
-    top = _top(answers.test, answers.likelihood)
+    """Maximum of the likelihood, and the abilities that a likelihood-ratio test does not reject.
+
+    Where the likelihood without end is as high as anywhere, the maximum is there.
+    """
+    top, limits = _top(answers.test, answers.likelihood), _without_end(answers)
     found = _normal(top, -top.second, level)
     deviate = ndtri(_tails(level)[1])
-    low, high = _likelihood_interval(answers.test.nodes, answers.likelihood, deviate)
-    endless = np.stack([top.at_low, top.at_high]) & ~_opposed(answers)
+    endless = limits >= top.value - _AS_HIGH * np.maximum(np.abs(top.value), 1)
+    endless &= limits == limits.max(axis=0)
+    highest = np.maximum(top.value, limits.max(axis=0))
+    low, high = _likelihood_interval(answers.test.nodes, answers.likelihood, highest, deviate)
     for bounds, which, end in ((low, endless[0], -np.inf), (high, endless[1], np.inf)):
         bounds[which] = found.ability[which] = end
         found.se[which] = np.inf
@@ -285,6 +290,8 @@ class Top(NamedTuple):
     """The highest point of the curve of every respondent."""
 
     theta: Array
+    value: Array
+    """Of the curve."""
     second: Array
     """Second derivative by θ there."""
     at_low: Any
@@ -321,6 +328,7 @@ def _top(test: TestCurves, curve: Array) -> Top:
     as_high = curve[:, [0, -1]] >= peak - _AS_HIGH * np.maximum(np.abs(peak), 1)
     return Top(
         _polynomial(by_step, step),
+        peak[:, 0] + _polynomial(coefficients, step),
         _polynomial(second, step) / by_theta**2,
         as_high[:, 0],
         as_high[:, 1],
@@ -374,13 +382,15 @@ def _cubic(step: Array, values: Array, slopes: Array) -> tuple[Array, Array]:
     return value, slopes[0] + step * (2 * second + 3 * step * third)
 
 
-def _likelihood_interval(nodes: Nodes, likelihood: Array, deviate: float) -> tuple[Array, Array]:
+def _likelihood_interval(
+    nodes: Nodes, likelihood: Array, highest: Array, deviate: float
+) -> tuple[Array, Array]:
     """Abilities between which 2·(max ℓ − ℓ) is at most the square of a normal deviate.
 
     √(2·(max ℓ − ℓ)) is nearly linear, as that of a normal likelihood is, and is taken to be so
     between two nodes. An end of the grid within the interval stands for one without an end.
     """
-    distance = np.sqrt(2 * (likelihood.max(axis=1, keepdims=True) - likelihood))
+    distance = np.sqrt(2 * np.maximum(highest[:, None] - likelihood, 0))
     within = distance <= deviate
     bounds = []
     for sign in (1, -1):
@@ -396,17 +406,16 @@ def _likelihood_interval(nodes: Nodes, likelihood: Array, deviate: float) -> tup
     return bounds[0], bounds[1]
 
 
-def _opposed(answers: AbilityCurves) -> Any:
-    """Whether some response speaks against abilities without end, low and high, (2, n).
-
-    A right answer to an item with a positive slope and no guessing speaks against low ones, a wrong
-    one to an item with a positive slope against high ones; a negative slope turns that round.
-    """
-    a, sure = answers.test.items.discrimination, answers.test.items.guessing == 0
-    right, found = answers.right, []
+def _without_end(answers: AbilityCurves) -> Array:
+    """What ℓ goes to where ability goes to −∞ and to ∞, (2, n)."""
+    a, c = answers.test.items.discrimination, answers.test.items.guessing
+    found = []
     for direction in (-1, 1):
-        rises = (direction * a > 0).astype(np.float64)
-        wrong = answers.summed(rises) - right @ rises
-        falls = ((direction * a < 0) & sure).astype(np.float64)
-        found.append((wrong > _AS_HIGH) | (right @ falls > 0))
+        p = np.where(direction * a > 0, 1.0, c)
+        p = np.where(a == 0, answers.test.curves.p[:, 0], p)
+        sure, never = (p == 1).astype(np.float64), (p == 0).astype(np.float64)
+        against = answers.summed(sure) - answers.right @ sure + answers.right @ never
+        log_right, log_wrong = np.log(p + never), np.log1p(sure - p)
+        limit = answers.right @ (log_right - log_wrong) + answers.summed(log_wrong)
+        found.append(np.where(against > _AS_HIGH, -np.inf, limit))
     return np.stack(found)

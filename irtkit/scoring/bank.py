@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import partial, singledispatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
 
 from irtkit.calibration.calibrated import CalibratedItems, calibrated_items, read_items
 from irtkit.calibration.result import FitResult
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 Design = Literal["random", "stratified"]
 DESIGNS: tuple[Design, ...] = get_args(Design)
 """How items may be drawn: each as likely as any other, or one of each stratum of difficulty."""
+_ABLEST = 64
+"""Respondents, the ablest by an SD above what is expected, among whom the highest score is looked
+for: answers to the items that they were asked change the order of a few."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +35,11 @@ class Bank:
     items
         All items of the benchmark.
     best
-        Share right of all items that is expected of the ablest respondent they were calibrated on;
-        None if that is not known.
+        Share right of all items that intervals of a level reach for the ablest respondents the
+        items were calibrated on; None if that is not known.
     misfit
-        Variance of scores that the model does not explain, if the items at some places were asked;
-        None if that is not known.
+        Variance of scores that the model does not explain, if the items at some places were asked,
+        0 if respondents are too few to tell; None without responses, which tell it.
     design
         How the items asked were drawn, where they were; None if they were not.
     chosen
@@ -42,7 +47,7 @@ class Bank:
     """
 
     items: CalibratedItems
-    best: float | None = None
+    best: Callable[[float], float] | None = None
     misfit: Callable[[Places], float] | None = None
     design: Design | None = None
     chosen: bool = False
@@ -58,7 +63,7 @@ def bank_of(given: object, latent_sd: float | None = None) -> Bank:
         As :func:`irtkit.score`.
     """
     if isinstance(given, str | os.PathLike):
-        return bank_of(read_items(Path(given)), latent_sd)
+        return bank_of(read_items(Path(given), "items"), latent_sd)
     return Bank(calibrated_items(given, latent_sd))
 
 
@@ -71,10 +76,36 @@ def _(given: Bank, _latent_sd: float | None = None) -> Bank:
 def _(given: FitResult, latent_sd: float | None = None) -> Bank:
     from irtkit.scoring.misfit import misfit_of
 
-    items, ability = calibrated_items(given, latent_sd), given.ability
-    real = ~given.synthetic & (given.counts.respondent_responses > 0)
-    best = None
-    if real.any():
-        p = items.parameters.chosen(items.known).probability([ability[real].max()])
-        best = float(p.mean())
-    return Bank(items, best, misfit_of(given))
+    items = calibrated_items(given, latent_sd)
+    misfit = misfit_of(given)
+    if misfit is None and given.responses is not None:
+        misfit = _none
+    return Bank(items, partial(_best, given, items, misfit), misfit)
+
+
+def _none(_places: Places) -> float:
+    return 0.0
+
+
+def _best(
+    result: FitResult,
+    items: CalibratedItems,
+    misfit: Callable[[Places], float] | None,
+    level: float,
+) -> float:
+    """Highest end of the intervals of scores of respondents the items were calibrated on.
+
+    Of those who answered all, that is the score. Without their answers it is what is expected at
+    the highest ability.
+    """
+    real = np.flatnonzero(~result.synthetic & (result.counts.respondent_responses > 0))
+    known = np.flatnonzero(items.known)
+    p = items.parameters.chosen(known).probability([result.ability[real].max()])
+    if result.responses is None:
+        return float(p.mean())
+    from irtkit.scoring.scoring import told_of
+
+    first = real[np.argsort(-(result.ability + result.ability_se)[real], kind="stable")[:_ABLEST]]
+    patterns = result.patterns.chosen(first).with_columns(known)
+    told = told_of(patterns, known, Bank(items, misfit=misfit), "EAP", level=level)
+    return max(float(p.mean()), float(told.expected.high.max()))

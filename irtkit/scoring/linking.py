@@ -38,6 +38,8 @@ _LEAST_SLOPE = 0.2
 by one logit, b moves by 1/a, 5 SDs."""
 _NO_SPREAD = 1e-9
 """SD of difficulties that is rounding: what tables with ten digits leave of equal ones."""
+_MOST_SLOPE = 1e3
+"""A that is taken for a search without end: it starts at 1, and SDs of scales differ by less."""
 _MOST_GROUPS = 20
 """Groups of items that are left out in turn for standard errors, all if they are fewer."""
 _MOST_ROUNDS = 10
@@ -214,7 +216,7 @@ def _without_drifting(
     kept, rounds = np.ones(len(one.errors), bool), 0
     while True:
         found = constants(one.chosen(kept), other.chosen(kept))
-        if not np.isfinite(found).all():
+        if not np.isfinite(found).all() or not 1 / _MOST_SLOPE < found[0] < _MOST_SLOPE:
             raise ValueError(_why_not(kept, one, other))
         p_value = _drift(one, other, *found)["p_value"]
         drifts = np.zeros(len(kept), bool)
@@ -239,6 +241,8 @@ def _why_not(kept: Any, one: Side, other: Side) -> str:
             "fewer than two common items have a slope that is not flat; method='Stocking-Lord' "
             "takes all"
         )
+    if len(one.errors) and (one.items.discrimination * other.items.discrimination <= 0).all():
+        return "slopes of common items have opposite signs: no A above 0 makes them alike"
     return "common items have one difficulty, whose spread tells no scale; use method='mean-mean'"
 
 
@@ -255,7 +259,7 @@ def _drift(one: Side, other: Side, slope: float, intercept: float) -> dict[str, 
 
 
 def _labelled(name: str, given: object) -> CalibratedItems:
-    bank = calibrated_items(given)
+    bank = calibrated_items(given, name=name)
     if bank.labels is None:
         raise ValueError(f"{name} has items without labels; give a table with labels as its index")
     return bank

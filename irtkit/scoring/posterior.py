@@ -77,4 +77,5 @@ def nodes_for(items: ItemParameters) -> Nodes:
     """Abilities close enough together for posteriors after all of some items, N(0, 1) before."""
     from irtkit.quadrature.nodes import NodeDensity
 
-    return NodeDensity.of(Items.of(items), _HALF_WIDTH).nodes(interpolates=False)
+    known = Items.of(items) if items.n_items else Items(np.zeros(1), np.zeros(1))
+    return NodeDensity.of(known, _HALF_WIDTH).nodes(interpolates=False)

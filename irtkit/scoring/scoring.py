@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -20,14 +20,19 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.calibrated import CalibratedItems
     from irtkit.irf import Array
-    from irtkit.patterns import Patterns
+    from irtkit.patterns import Patterns, Places
     from irtkit.responses import ResponseMatrix
     from irtkit.scoring.abilities import Abilities
-    from irtkit.scoring.bank import Design
+    from irtkit.scoring.bank import Bank, Design
     from irtkit.scoring.expected_score import Score
 
 MethodName = Literal["EAP", "MAP", "ML", "WLE"]
 METHODS: tuple[MethodName, ...] = get_args(MethodName)
+_NO_MISFIT = (
+    "the items come without the responses they were calibrated on, so that nothing tells how far "
+    "scores lie from what the model expects: intervals of expected_score leave that out, and are "
+    "too narrow where answers depend on more than one ability; give the result with its responses"
+)
 
 
 def score(
@@ -91,24 +96,30 @@ def score(
           uncertainty of ability and of each answer not seen and, of a Selection or a result with
           its responses, what respondents differ by beyond the model: a variance measured on the
           calibrated respondents, for a Selection by cross-validation (for items chosen on these
-          respondents that of a result is too small). It holds of respondents like these.
+          respondents that of a result is too small). It holds of respondents like these. Of items
+          without those responses (a table, a result saved without them) nothing is known of that,
+          and intervals hold what they should only where the model does.
         - status: "ok"; "unbounded" (ML without a maximum: ability is ±inf); "no responses" (to
           items that tell anything: EAP and MAP are those of the population); "beyond" (items are
-          left to ask, and the interval reaches above what is expected of the ablest calibrated
-          respondent: if this one is abler, the expected score is too low).
+          left to ask, and the interval reaches above that of the ablest calibrated respondents: if
+          this one is abler, the expected score is too low).
 
     Raises
     ------
     TypeError
-        If items or responses are of a wrong kind.
+        If items or responses are of a wrong kind, or level or latent_sd is no number.
     ValueError
-        If no item of the responses is among the items, or a table of items lacks a column.
+        If no item of the responses is among the items, a table of items lacks a column or holds no
+        item with parameters, method or design is none of those above, level is not between 0 and 1
+        or latent_sd not above 0, or latent_sd is given with a result, which has its own.
+    FileNotFoundError
+        If there is no file or folder of items at the path.
 
     Warns
     -----
     UserWarning
         If some items of the responses are not among the items: they are left out. If respondents
-        are "beyond".
+        are "beyond". If items are left to ask and nothing is known of misfit.
 
     Examples
     --------
@@ -116,15 +127,13 @@ def score(
     >>> items = pd.DataFrame(
     ...     {"discrimination": [1.0, 1.5, 2.0], "difficulty": [-1.0, 0.0, 1.0]}, ["q1", "q2", "q3"]
     ... )
-    >>> new = irtkit.ResponseMatrix([[1, 1], [0, 1]], ["gpt", "llama"], items=["q1", "q3"])
+    >>> new = irtkit.ResponseMatrix([[1, 1, 0], [0, 1, 0]], ["gpt", "llama"], ["q1", "q2", "q3"])
     >>> irtkit.score(new, items)[["ability", "ability_se", "expected_score"]].round(2)
                 ability  ability_se  expected_score
     respondent
-    gpt            1.08        0.74            0.93
-    llama          0.53        0.75            0.55
+    gpt            0.31        0.67            0.67
+    llama         -0.16        0.70            0.33
     """
-    from irtkit.scoring.abilities import abilities
-
     check_one_of("method", method, METHODS)
     if design is not None:
         check_one_of("design", design, DESIGNS)
@@ -134,26 +143,51 @@ def score(
     matrix = as_responses(responses, **reading)
     columns, places = _in_common(matrix, calibrated)
     patterns = patterns_of(matrix, synthetic_is_real=True).with_columns(columns)
-    unit, drawn = calibrated.unit, design is not None
+    drawn = design is not None
+    found, known, expected = told_of(patterns, places, bank, method, level=level, drawn=drawn)
+    table = _table(matrix, patterns, found, expected, calibrated)
+    if bank.chosen and not drawn:
+        table = table.drop(columns="accuracy")
+    if drawn or not (known.n_asked < known.n_items).any():
+        return table
+    if bank.misfit is None:
+        warnings.warn(_NO_MISFIT, UserWarning, stacklevel=2)
+    return table if bank.best is None else _with_beyond(table, bank.best(level), known)
+
+
+class Told(NamedTuple):
+    """What answers to some items of a bank tell of respondents."""
+
+    found: Abilities
+    known: Known
+    expected: Score
+
+
+def told_of(
+    patterns: Patterns,
+    places: Places,
+    bank: Bank,
+    method: MethodName,
+    *,
+    level: float,
+    drawn: bool = False,
+) -> Told:
+    """Abilities and scores of respondents whose columns are items at some places of a bank."""
+    from irtkit.scoring.abilities import abilities
+
+    calibrated, unit = bank.items, bank.items.unit
     rest = unit.chosen(np.setdiff1d(np.flatnonzero(calibrated.known), places))
     weighed = patterns.with_trial_correlation(calibrated.trial_correlation)
     found = abilities(weighed, unit.chosen(places), method, rest=rest, level=level, residuals=drawn)
     known = Known(_seen(patterns), _n_asked(patterns), patterns.n_items + rest.n_items)
     if drawn:
-        expected = model_assisted(known, found, level)
-    else:
-        misfit = misfit_of_each(patterns, places, bank.misfit, known)
-        expected = model_based(known, found, misfit, level)
-    table = _table(matrix, patterns, found, expected, calibrated)
-    if bank.chosen and not drawn:
-        table = table.drop(columns="accuracy")
-    return table if drawn else _with_beyond(table, bank.best, known)
+        return Told(found, known, model_assisted(known, found, level))
+    misfit = misfit_of_each(patterns, places, bank.misfit, known)
+    return Told(found, known, model_based(known, found, misfit, level))
 
 
-def _with_beyond(table: pd.DataFrame, best: float | None, known: Known) -> pd.DataFrame:
+def _with_beyond(table: pd.DataFrame, best: float, known: Known) -> pd.DataFrame:
     """Say which respondents may be abler than those the items were calibrated on."""
-    if best is None:
-        return table
     above = (known.n_asked < known.n_items) & (table["expected_score_high"] > best)
     above &= table["status"] == "ok"
     table.loc[above, "status"] = "beyond"

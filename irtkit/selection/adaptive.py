@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.checks import check_number, check_one_of
+from irtkit.calibration.result import FitResult
+from irtkit.checks import check_number, check_one_of, check_type
 from irtkit.scoring.expected_score import Known, bounded
 from irtkit.selection.subset import Selection, select_items
+from irtkit.suspects.expected import dense_responses
 
 if TYPE_CHECKING:
-    from irtkit.calibration.result import FitResult
     from irtkit.selection.pool import Pool
 
 ORDERS = ("adaptive", "fixed")
@@ -165,6 +166,8 @@ def adaptive(
             raise ValueError(f"k is the number of items selected, {len(items.items)}; got {k}")
         selection = items
     else:
+        check_type("items", items, FitResult)
+        dense_responses(items, "adaptive")
         if k is None:
             raise ValueError("k must be given: the most items to ask")
         selection = select_items(items, k)

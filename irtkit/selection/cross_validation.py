@@ -14,7 +14,7 @@ import numpy as np
 from irtkit.calibration.refitting import refitted
 from irtkit.responses import ResponseMatrix
 from irtkit.suspects.expected import dense_responses
-from irtkit.suspects.families import family_codes
+from irtkit.suspects.families import SIMILAR, family_codes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from irtkit.calibration import FitResult
     from irtkit.patterns import Places
 
+_ONE_FAMILY = "the error is cross-validated between families: at least two are needed"
 _TOL = 1e-4
 """Of the fits, as of those that predict responses left out (`irtkit.difficulty.held_out`)."""
 
@@ -35,10 +36,18 @@ def refits(
     scored = patterns.real & (patterns.margins.respondent_responses > 0)
     fold = _folds(families[scored], n_folds, seed)
     if fold.max(initial=0) < 1:
-        raise ValueError("the error is cross-validated between families: at least two are needed")
+        raise ValueError(_ONE_FAMILY)
     for number in range(int(fold.max()) + 1):
         held = np.flatnonzero(scored)[fold == number]
         yield _refitted(result, np.setdiff1d(np.arange(patterns.n), held)), held
+
+
+def check_families(result: FitResult, groups: Any) -> None:
+    """Refuse families that are none of the respondents', or one alone; links cost time to find."""
+    if isinstance(groups, str) and groups == SIMILAR:
+        return
+    if len(np.unique(family_codes(result, groups)[~result.synthetic])) < 2:
+        raise ValueError(_ONE_FAMILY)
 
 
 def _folds(families: Places, n_folds: int, seed: int) -> Places:

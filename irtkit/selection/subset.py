@@ -15,7 +15,7 @@ from irtkit.scoring import DESIGNS, Bank, bank_of
 from irtkit.scoring.misfit import Cells, added_variance, expected_scores
 from irtkit.scoring.scoring import score
 from irtkit.selection.blend import ItemCovariance
-from irtkit.selection.cross_validation import refits, rows_of
+from irtkit.selection.cross_validation import check_families, refits, rows_of
 from irtkit.selection.pool import Pool
 from irtkit.suspects.expected import dense_responses
 from irtkit.suspects.families import SIMILAR
@@ -250,6 +250,7 @@ def select_items(
     check_whole("k", k, 1)
     check_whole("folds", folds, 2)
     check_seed(seed)
+    check_families(result, groups)
     covariance = ItemCovariance.of(result)
     if design is not None:
         check_one_of("design", design, DESIGNS)
@@ -263,6 +264,11 @@ def select_items(
 
 
 def _check_enough(k: int, there: int, what: str) -> None:
+    if not there:
+        raise ValueError(
+            "no item is fit to be chosen: all are suspect (irtkit.flag_items lists them), or their "
+            "slopes are not above 0"
+        )
     if k > there:
         raise ValueError(f"k must be at most {there}, the number of items {what}; got {k}")
 

@@ -201,3 +201,23 @@ def test_without_a_common_item_nothing_is_fixed() -> None:
     table = pd.DataFrame({"a": [1.0], "b": [0.0]}, ["other"])
     with pytest.raises(ValueError, match="fixed has no item of the responses: its items are other"):
         fit(ResponseMatrix([[1, 0], [0, 1]]), fixed=table)
+    with pytest.raises(FileNotFoundError, match="fixed: there is no file or folder 'nope'"):
+        fit(ResponseMatrix([[1, 0], [0, 1]]), fixed="nope")
+    with pytest.raises(ValueError, match="fixed needs the columns discrimination"):
+        fit(ResponseMatrix([[1, 0], [0, 1]]), fixed=table[["a"]])
+
+
+def test_abilities_stay_by_scoring_and_move_with_the_population() -> None:
+    """Beside 300 abler systems; both ways are on the earlier scale."""
+    generator = np.random.default_rng(0)
+    items = true_items("2PL", generator).chosen(slice(0, 12))
+    old = simulate_responses(items, generator.normal(size=200), seed=1)
+    new = simulate_responses(items, generator.normal(1.5, 0.7, size=300), seed=2)
+    earlier = fit(old)
+    both = fit(ResponseMatrix(np.r_[old.values, new.values]), fixed=earlier)
+    pd.testing.assert_frame_equal(
+        both.items[["discrimination", "difficulty"]],
+        earlier.items[["discrimination", "difficulty"]],
+    )
+    np.testing.assert_allclose(score(old, earlier)["ability"], earlier.ability, atol=1e-4)
+    assert (both.ability[:200] - earlier.ability).mean() > 0.1

@@ -159,6 +159,15 @@ def test_a_flat_item_among_three_leaves_a_link_without_errors(method: Any) -> No
         link(first.iloc[1:], first.iloc[1:], method)
 
 
+def test_slopes_that_are_reversed_make_no_link() -> None:
+    first = table([1.0, 1.2, 0.8, 1.1], [-1.0, 0.0, 1.0, 2.0])
+    for method in LINKS:
+        with pytest.raises(ValueError, match="slope"):
+            link(first, first.assign(a=-first["a"]), method)
+    with pytest.raises(TypeError, match="second must be a FitResult, ItemParameters"):
+        link(first, 5)
+
+
 def test_difficulties_that_are_one_tell_no_scale_by_their_spread() -> None:
     alike = table([1.0, 1.5, 0.8], np.zeros(3))
     with pytest.raises(ValueError, match="one difficulty, whose spread tells no scale"):

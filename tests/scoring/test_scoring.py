@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+pytestmark = pytest.mark.filterwarnings("ignore:the items come without the responses")
+
 MIRT_MODELS = ("Rasch", "1PL", "2PL", "3PL", "3PLnorm")
 NOT_THE_HIGHEST = {("wirs", "3PL"), ("wirs", "3PLnorm"), ("abortion", "3PLnorm")}
 """Slopes of 30 and more: likelihoods have several modes, and mirt ends at a lower one."""
@@ -179,6 +181,26 @@ def test_of_two_modes_the_higher_is_found() -> None:
     assert score(answers, items, "ML")["ability"].iloc[0] == pytest.approx(wanted, abs=1e-4)
 
 
+def test_no_ability_is_a_maximum_where_guessing_explains_more() -> None:
+    """Every pattern of five items: at −∞ the likelihood is that of guesses alone."""
+    items = ItemParameters.from_difficulty(
+        [1.0, 0.7, 1.3, 2.0, -1.0], [0.0, -1.0, 1.0, 2.0, 0.5], 0.25
+    )
+    patterns = np.array(list(np.ndindex(2, 2, 2, 2, 2)))
+    found = score(patterns, items, "ML")
+    theta = np.linspace(-15, 15, 3001)
+    p = items.probability(theta)
+    curve = patterns @ np.log(p).T + (1 - patterns) @ np.log1p(-p).T
+    grid = np.where((top := curve.argmax(axis=1)) == 0, -np.inf, theta[top])
+    grid[top == 3000] = np.inf
+    unbounded = np.isinf(grid)
+    assert 3 < unbounded.sum() < 30
+    np.testing.assert_array_equal(found["ability"][unbounded], grid[unbounded])
+    np.testing.assert_allclose(found["ability"][~unbounded], grid[~unbounded], atol=0.01)
+    assert (found["status"] == np.where(unbounded, "unbounded", "ok")).all()
+    assert np.isneginf(found["ability_low"][np.isneginf(grid)]).all()
+
+
 @pytest.mark.parametrize("method", ["EAP", "MAP", "ML", "WLE"])
 def test_who_answered_nothing_is_of_the_population(method: Any) -> None:
     items = ItemParameters.from_difficulty([1.0, 2.0], [0.0, 1.0])
@@ -289,6 +311,33 @@ def test_trials_that_repeat_each_other_tell_nothing_more(method: Any) -> None:
     )
     errors = [score(ten, result, method)["ability_se"].median() for result in (alike, apart)]
     assert errors[0] > 2 * errors[1]
+
+
+@pytest.mark.filterwarnings("error")
+def test_that_nothing_is_known_of_misfit_is_said_where_items_are_left(tmp_path: Path) -> None:
+    items = ItemParameters.from_difficulty(np.ones(20), np.linspace(-2, 2, 20))
+    result = fit(simulate_responses(items, np.linspace(-1, 1, 60), seed=0))
+    result.save(tmp_path / "r.npz", include_responses=False)
+    half = ResponseMatrix(np.tile([1, 0], (1, 5)), items=result.item_labels[:10])
+    for given in (result.items, tmp_path / "r.npz"):
+        with pytest.warns(UserWarning, match="nothing tells how far scores lie from what the mod"):
+            score(half, given)
+        score(half, given, design="random")
+        score(ResponseMatrix(np.tile([1, 0], (1, 10)), items=result.item_labels), given)
+    score(half, result)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+@pytest.mark.filterwarnings("error")
+def test_those_the_items_were_calibrated_on_are_not_beyond_themselves(level: float) -> None:
+    items = ItemParameters.from_difficulty(np.ones(60), np.linspace(-2, 2, 60))
+    responses = simulate_responses(items, np.linspace(-2, 2, 30), missing=0.6, seed=1)
+    result = fit(responses)
+    assert set(score(responses, result, level=level)["status"]) == {"ok"}
+    able = simulate_responses(items, np.full(50, 5.0), seed=2)
+    asked = ResponseMatrix(able.values[:, ::3], items=able.items[::3])
+    with pytest.warns(UserWarning, match="may be abler"):
+        assert (score(asked, result, level=level)["status"] == "beyond").mean() > 0.9
 
 
 def test_a_score_of_drawn_items_is_the_formula() -> None:

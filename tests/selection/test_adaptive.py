@@ -14,6 +14,8 @@ from irtkit import ItemParameters, adaptive, fit, select_items, simulate_respons
 from irtkit.selection.pool import Pool
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from irtkit import FitResult, Selection
 
 ITEMS = ItemParameters.from_difficulty(
@@ -152,7 +154,12 @@ def test_missing_cells_of_the_fit_do_no_harm() -> None:
             adaptive(result, 30)
 
 
-def test_bad_arguments_are_refused(result: FitResult, selection: Selection) -> None:
+def test_bad_arguments_are_refused(result: FitResult, selection: Selection, tmp_path: Path) -> None:
+    result.save(tmp_path / "r.npz", include_responses=False)
+    with pytest.raises(ValueError, match="adaptive needs the responses"):
+        adaptive(irtkit.load(tmp_path / "r.npz"))
+    with pytest.raises(TypeError, match="items must be a FitResult"):
+        adaptive([[1]])  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="k must be given"):
         adaptive(result)
     with pytest.raises(ValueError, match="k is the number of items selected, 15; got 3"):

@@ -329,6 +329,24 @@ def test_what_is_no_fit_with_its_responses_is_refused(
     chosen = select_items(one_ability, 5)
     with pytest.raises(ValueError, match="latent_sd is that of the result"):
         score(pd.DataFrame([[1]], ["a"], [chosen.items[0]]), chosen, latent_sd=2.0)
-    one_family = select_items(one_ability, 5, groups=["all"] * 200)
     with pytest.raises(ValueError, match="at least two are needed"):
-        _ = one_family.expected_error
+        select_items(one_ability, 5, groups=["all"] * 200)
+    with pytest.raises(ValueError, match="groups has no family for respondent"):
+        select_items(one_ability, 5, groups={"stranger": "a"})
+
+
+def test_where_a_fold_has_no_item_fit_to_be_asked_the_error_is_told() -> None:
+    """Two systems are left in each fold, who disagree: no slope rises with both."""
+    generator = np.random.default_rng(0)
+    trials, share = generator.integers(1, 9, (3, 60)), generator.beta(2, 2, 60)
+    trials[0], trials[1] = np.where(share > 0.5, [[8], [1]], [[1], [8]])
+    right = generator.binomial(trials, share)
+    result = quietly(lambda: fit(ResponseMatrix.from_counts(right, trials)))
+    assert quietly(lambda: select_items(result, 10).expected_error) > 0
+
+
+def test_without_an_item_fit_to_be_chosen_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = fit(simulated(60, 20))
+    monkeypatch.setattr(ItemCovariance, "ranking", lambda *_: np.array([], dtype=np.intp))
+    with pytest.raises(ValueError, match="no item is fit to be chosen: all are suspect"):
+        select_items(result, 3)
