@@ -14,6 +14,7 @@ from irtkit.cli.audit import check_out, read_families
 from irtkit.cli.inputs import fitted, read, reading_and_fitting
 from irtkit.cli.outputs import described
 from irtkit.io import write_table
+from irtkit.io.tables import TABLE_ENDINGS
 from irtkit.printed import plain, shortened, table_of
 from irtkit.scoring import DESIGNS
 from irtkit.selection import select_items
@@ -22,7 +23,6 @@ from irtkit.suspects.families import SIMILAR
 if TYPE_CHECKING:
     import pandas as pd
 
-    from irtkit.selection import Selection
 
 _SHOWN = 10
 """Items that are printed: half a screen of 24 lines."""
@@ -46,7 +46,11 @@ _COLUMNS = ["rank", "discrimination", "difficulty", "average_error"]
     "families of those who answer alike; the error is of families that were left out.",
 )
 @click.option("--folds", type=click.IntRange(min=2), default=10, help="Parts to leave out.")
-@click.option("--out", type=click.Path(path_type=Path), help="File for the items: .csv or .json.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="File for the items (.csv or .json), or for `irtkit score` (.npz).",
+)
 def select_command(
     *, k: int, design: Any, groups: str, folds: int, out: Path | None, **options: Any
 ) -> None:
@@ -56,17 +60,21 @@ def select_command(
     """
     path = options["responses"]
     if out is not None:
-        check_out(out, path)
+        check_out(out, path, endings=(*TABLE_ENDINGS, ".npz"))
     families, result = read_families(groups), _result(path, options)
     settings = {"groups": families, "folds": folds, "seed": options["seed"]}
     selection = select_items(result, k, design=design, **settings)
-    table = _table(selection)
+    table = selection.item_table
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # of fits without a fold
         about = str(selection)
     click.echo(_shown(table, about))
-    if out is not None:
+    if out is not None and out.suffix == ".npz":
+        with warnings.catch_warnings(action="ignore", category=UserWarning):
+            selection.save(out)
+        click.echo(f"\nwrote {out}: irtkit score ANSWERS {out}")
+    elif out is not None:
         known = None if result.responses is None else result.responses.item_table
-        write_table(described(table, known), out)
+        write_table(described(table.dropna(axis=1, how="all"), known), out)
         click.echo(f"\nwrote {out}")
 
 
@@ -78,14 +86,8 @@ def _result(path: Path, options: dict[str, Any]) -> FitResult:
     return fitted(read(options), options, standard_errors=False)
 
 
-def _table(selection: Selection) -> pd.DataFrame:
-    """Items selected, in the order of the ranking."""
-    table = selection.result.items.loc[list(selection.items)]
-    return table.assign(rank=range(1, len(table) + 1))[_COLUMNS]
-
-
 def _shown(table: pd.DataFrame, about: str) -> str:
-    first = table.head(_SHOWN)
+    first = table[_COLUMNS].head(_SHOWN)
     first = first.set_axis([*map(shortened, first.index)]).rename_axis("item")
     lines = [plain(table_of(first))]
     if len(table) > _SHOWN:

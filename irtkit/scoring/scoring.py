@@ -59,7 +59,8 @@ def score(
         intercept or difficulty (and guessing), the path of a saved result, of such a table or of
         the folder that ``irtkit fit --out`` wrote, :class:`irtkit.ItemParameters`, which have no
         labels (responses then have the same items in the same order), or what
-        :func:`irtkit.select_items` returned, for new respondents who answered the items selected.
+        :func:`irtkit.select_items` returned or its ``save`` wrote, for new respondents who answered
+        the items selected.
     method
         "EAP" (posterior mean), "MAP" (posterior mode), "ML" (maximum likelihood) or "WLE" (weighted
         likelihood, Warm 1989). EAP and MAP pull towards the mean of the population, the more the
@@ -148,11 +149,25 @@ def score(
     table = _table(matrix, patterns, found, expected, calibrated)
     if bank.chosen and not drawn:
         table = table.drop(columns="accuracy")
+    if bank.selected_of and bank.selected_of > known.n_items:
+        return _of_a_part(table, bank.selected_of, known.n_items)
     if drawn or not (known.n_asked < known.n_items).any():
         return table
-    if bank.misfit is None:
+    if bank.without_responses:
         warnings.warn(_NO_MISFIT, UserWarning, stacklevel=2)
     return table if bank.best is None else _with_beyond(table, bank.best(level), known)
+
+
+def _of_a_part(table: pd.DataFrame, n_items: int, n_known: int) -> pd.DataFrame:
+    """Leave out the score of all items where only those selected are known."""
+    warnings.warn(
+        f"the items are {n_known} selected of {n_items}, and the table has nothing of the others: "
+        "no score of all is told; give the selection itself, or the file of selection.save (irtkit "
+        "select --out with a name that ends in .npz)",
+        UserWarning,
+        stacklevel=3,
+    )
+    return table.drop(columns=[f"expected_score{end}" for end in ("", "_low", "_high")])
 
 
 class Told(NamedTuple):

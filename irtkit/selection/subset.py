@@ -12,6 +12,7 @@ from irtkit.calibration.result import FitResult
 from irtkit.checks import check_one_of, check_seed, check_type, check_whole
 from irtkit.printed import in_lines
 from irtkit.scoring import DESIGNS, Bank, bank_of
+from irtkit.scoring.bank import SavedBank
 from irtkit.scoring.misfit import Cells, added_variance, expected_scores
 from irtkit.scoring.scoring import score
 from irtkit.selection.blend import ItemCovariance
@@ -21,6 +22,8 @@ from irtkit.suspects.expected import dense_responses
 from irtkit.suspects.families import SIMILAR
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     import pandas as pd
 
     from irtkit.irf import Array, ItemParameters
@@ -95,6 +98,31 @@ class Selection:
             ]
         columns = ["expected_error", "model_error", "misfit"]
         return pd.DataFrame(rows, pd.Index(sizes, name="n_items"), columns)
+
+    @property
+    def item_table(self) -> pd.DataFrame:
+        """The items in the order of the ranking; index "item".
+
+        Columns: rank, from 1 on; those of ``result.items``; selected_of, how many items they were
+        selected of, and design, "chosen" where they were not drawn, by which
+        :func:`irtkit.score` knows such a table from one of all items.
+        """
+        table = self.result.items.loc[list(self.items)]
+        table.insert(0, "rank", range(1, len(table) + 1))
+        of, design = len(self.covariance.known), self.design or "chosen"
+        return table.assign(selected_of=of, design=design)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write to one .npz file what :func:`irtkit.score` needs, which takes its path for items.
+
+        It holds the parameters of all items, and of items that were chosen misfit by how many are
+        asked, cross-validated; neither responses nor names of respondents.
+        """
+        bank, sizes, misfit = self.bank, np.zeros(0), np.zeros(0)
+        if self.design is None:
+            sizes, misfit = np.array(self._sizes), self._table["misfit"].to_numpy() ** 2
+        best = float("nan") if bank.best is None else bank.best(0.95)
+        SavedBank(bank.items, best, sizes, misfit, self.design).save(path)
 
     @property
     def bank(self) -> Bank:
@@ -221,7 +249,8 @@ def select_items(
     -------
     Selection
         items (labels in the order of the ranking), expected_error (root mean square error of the
-        score, cross-validated), table (the same by number of items). :func:`irtkit.score` takes it
+        score, cross-validated), table (the same by number of items), item_table, and save(path),
+        to score later without the fit. :func:`irtkit.score` takes it
         for its ``items``, with the answers of new respondents to the items selected;
         :func:`irtkit.adaptive` asks them one by one. Items that :func:`irtkit.flag_items` lists,
         and those whose slope is not above 0, are never chosen; draws are from all items, as

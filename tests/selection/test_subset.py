@@ -295,6 +295,41 @@ def test_the_first_few_of_the_items_may_be_asked_alone(two_abilities: FitResult)
     assert quietly(lambda: misfit(places[::-1][10:])) == pytest.approx(table[10] ** 2)
 
 
+@pytest.mark.parametrize("design", [None, "random"])
+def test_scores_are_told_from_the_file_of_a_selection(
+    two_abilities: FitResult, tmp_path: Any, design: Any
+) -> None:
+    selection = quietly(lambda: select_items(two_abilities, 20, design=design))
+    quietly(lambda: selection.save(tmp_path / "s.npz"))
+    for items in (selection.items, selection.items[:10], selection.items[:7]):
+        answers = answers_to(simulated(20, second=1.5, seed=3), items)
+        wanted, found = (
+            quietly(lambda s=given, a=answers: score(a, s))
+            for given in (selection, str(tmp_path / "s.npz"))
+        )
+        pd.testing.assert_frame_equal(found, wanted)
+    with pytest.raises(ValueError, match="it is a saved irtkit selection"):
+        irtkit.load(tmp_path / "s.npz")
+    with pytest.raises(ValueError, match="latent_sd is that of the result"):
+        score(answers, tmp_path / "s.npz", latent_sd=2.0)
+
+
+@pytest.mark.parametrize("design", [None, "random"])
+def test_the_table_of_a_selection_tells_no_score_of_all(
+    one_ability: FitResult, tmp_path: Any, design: Any
+) -> None:
+    selection = select_items(one_ability, 10, design=design)
+    irtkit.write_table(selection.item_table, tmp_path / "s.csv")
+    answers = answers_to(simulated(5, seed=3), selection.items)
+    for given in (selection.item_table, tmp_path / "s.csv"):
+        with pytest.warns(UserWarning, match="10 selected of 80, and the table has nothing of the"):
+            found = score(answers, given)
+        assert ("accuracy" in found) == (design == "random")
+        assert "expected_score" not in found
+        whole = quietly(lambda: score(answers, one_ability))
+        np.testing.assert_allclose(found["ability"], whole["ability"], atol=1e-4)
+
+
 def test_a_selection_says_what_it_is(one_ability: FitResult) -> None:
     told = str(select_items(one_ability, 20))
     assert told.startswith("20 of 80 items\n")
