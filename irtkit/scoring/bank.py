@@ -162,9 +162,15 @@ def _best(
     p = items.parameters.chosen(known).probability([result.ability[real].max()])
     if result.responses is None:
         return float(p.mean())
+    from irtkit.scoring.misfit import Cells
     from irtkit.scoring.scoring import told_of
 
     first = real[np.argsort(-(result.ability + result.ability_se)[real], kind="stable")[:_ABLEST]]
-    patterns = result.patterns.chosen(first).with_columns(known)
+    cells = Cells.of(result.patterns, first, known)
+    complete = cells.answered.all(axis=1)
+    best = max(float(p.mean()), float(cells.score.max(where=complete, initial=0.0)))
+    if complete.all():
+        return best
+    patterns = result.patterns.chosen(first[~complete]).with_columns(known)
     told = told_of(patterns, known, Bank(items, misfit=misfit), "EAP", level=level)
-    return max(float(p.mean()), float(told.expected.high.max()))
+    return max(best, float(told.expected.high.max()))
