@@ -1,4 +1,4 @@
-# make demo | test | lint | bench | studies: each makes the virtual environment .venv on first use.
+# make demo | test | lint | docs | bench | studies: each makes the virtual environment .venv on first use.
 # bench times irtkit beside its peers, which it installs; studies shows how well fits recover
 # what data were drawn from, and how often intervals hold it.
 # Needs Python 3.11 or newer; `make PYTHON=/path/to/python test` chooses one.
@@ -15,7 +15,7 @@ CANDIDATES := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 pyth
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 DEMO_OUT :=
 
-.PHONY: demo test lint bench studies
+.PHONY: demo test lint docs bench studies
 
 demo: $(STAMP)
 	$(BIN)/irtkit demo $(if $(DEMO_OUT),--out "$(DEMO_OUT)")
@@ -27,6 +27,9 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(STAMP)
+	$(BIN)/sphinx-build -q -W --keep-going docs docs/_build
 
 bench: $(PEERS)
 	@for name in $(BENCHMARKS); do \

@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import irtkit
+from irtkit.cli.commands import cli
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_example_prints_what_stands_under_it() -> None:
@@ -39,12 +40,19 @@ def test_the_example_prints_what_stands_under_it() -> None:
     assert names["result"].dependence.sentence in words
 
 
-def test_the_table_names_every_module_and_no_other() -> None:
-    package = Path(__file__).parents[1] / "irtkit"
-    there = {path.stem for path in package.glob("*.py")}
-    there |= {path.parent.name for path in package.glob("*/__init__.py")}
-    named = re.findall(r"^\| `irtkit\.(\w+)` \|", README, re.MULTILINE)
-    assert sorted(named) == sorted(there - {"__init__"})
+def test_its_commands_are_those_of_the_command_line() -> None:
+    block = README.split("## From the command line")[1]
+    typed = set(re.findall(r"^irtkit ([\w-]+)", block, re.MULTILINE))
+    named = set(re.findall(r"`([a-z-]+)(?: --\w+)?`(?:, `([a-z-]+)`)? \| \[", README))
+    told = typed | {name for names in named for name in names if name}
+    assert told <= set(cli.commands)
+    assert len(told) >= 10
+
+
+def test_its_links_lead_somewhere() -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", README)
+    assert [link for link in links if not (ROOT / link).exists()] == []
+    assert len(links) > 10
 
 
 def write_by_hand(path: Path, system: str, samples: list[dict[str, str]]) -> None:
@@ -97,59 +105,3 @@ def test_logs_become_suspect_items_with_texts_and_a_table_of_systems(
     suspects, systems = printed.getvalue().split("respondent")[:2]
     assert re.search("quiz/7 .*negative discrimination.*question 7 .*yes", suspects)
     assert "system-5" in systems.split("\n")[1]
-
-
-def test_responses_go_out_and_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    code = next(code for code in blocks if "write_responses" in code)
-    monkeypatch.chdir(tmp_path)
-    responses = irtkit.ResponseMatrix([[1, 0], [0, 1]], ["gpt", "llama"], ["t/=1+1", "t/q2"])
-    exec(code, {"irtkit": irtkit, "responses": responses})  # noqa: S102  # the README is ours
-    written = re.findall(r'"(crowd\S*?)"', code)
-    assert sorted(written) == sorted(path.name for path in tmp_path.iterdir())
-    assert all(irtkit.read_responses(name) == responses for name in written)
-
-
-def test_metrics_of_logs_and_of_a_file_stand_beside_the_items(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    right = irtkit.simulate_responses(
-        irtkit.ItemParameters.from_difficulty(np.ones(20), np.linspace(-2, 2, 20)),
-        np.linspace(-2, 2, 30),
-    )
-    places = pd.MultiIndex.from_product([right.respondents, right.items])
-    measured = pd.DataFrame({"f1": right.values.ravel() * 0.8}, index=places)
-    measured["total_time"] = np.tile(np.arange(20.0), 30)
-    measured = measured.rename_axis(["model", "item"]).reset_index()
-    monkeypatch.chdir(tmp_path)
-    measured.to_csv("metrics.csv", index=False)
-    right.to_frame().to_csv("results.csv")
-    long = measured.rename(columns={"model": "respondent"})
-    runs = right.with_tables(metrics=long.melt(["respondent", "item"], var_name="metric"))
-    codes = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    code = next(code for code in codes if "higher_is_better" in code)
-    printed = StringIO()
-    with redirect_stdout(printed):
-        exec(code, {"irtkit": irtkit, "runs": runs})  # noqa: S102  # the README is ours
-    assert "average_error  difficulty  quality_standard" in printed.getvalue()
-
-
-@pytest.mark.filterwarnings("ignore:the ability of", "ignore:.*may be abler than all")
-def test_new_systems_and_items_land_on_the_earlier_scale(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    items = irtkit.ItemParameters.from_difficulty(np.linspace(0.7, 1.5, 40), np.linspace(-2, 2, 40))
-    generator = np.random.default_rng(0)
-    monkeypatch.chdir(tmp_path)
-    for name, mean, some in (("2025", 0, slice(30)), ("new", 0, slice(5, 20)), ("2026", 1, None)):
-        ability = generator.normal(mean, 1, 200)
-        drawn = irtkit.simulate_responses(items, ability, seed=generator).to_frame()
-        (drawn if some is None else drawn.iloc[:, some]).to_csv(f"{name}.csv")
-    codes = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    code = next(code for code in codes if "fixed=" in code)
-    printed, names = StringIO(), {"irtkit": irtkit}
-    with redirect_stdout(printed):
-        exec(code, names)  # noqa: S102  # the README is ours
-    assert len(names["scores"]) == 200
-    assert names["later"].latent_mean > 0.7
-    assert "Linked by" in printed.getvalue()

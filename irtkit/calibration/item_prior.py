@@ -68,7 +68,8 @@ class ItemPrior:
     Scale and location are those of ability, N(0, 1): with many more items than respondents even
     wide densities here shrink all slopes together, which ``prior="weak"`` does not. What has no
     density is estimated as without a prior, and an item may then be "unbounded"; of an item without
-    responses it is NaN, and what has a density is at its mode.
+    responses it is NaN, and what has a density is at its mode. Each may be a :class:`Density` of
+    your own.
 
     Parameters
     ----------
@@ -79,8 +80,6 @@ class ItemPrior:
         :class:`Normal` or None.
     guessing
         :class:`Beta` of c, :class:`Normal` of its logit, or None; for the 3PL.
-
-    Each may be a :class:`Density` of your own.
 
     Raises
     ------

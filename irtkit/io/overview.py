@@ -27,7 +27,7 @@ from irtkit.columns import APART
 from irtkit.files import head_of
 from irtkit.io import log_matrix, logs, reading
 from irtkit.long_table import COUNT
-from irtkit.printed import printable
+from irtkit.printed import in_lines, printable, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -88,14 +88,14 @@ class Overview:
         return options * bool(names)
 
     def __str__(self) -> str:
-        lines = [f"{printable(self.path)}"]
+        lines = [printable(self.path)]
         lines += [f"  {kind}: {n} file{'s' * (n > 1)}" for kind, n in self.formats.items()]
         for task, sentences in self.tasks.items():
-            lines += ["", f"task {printable(task)}", *(f"  {printable(one)}" for one in sentences)]
-        lines += ["", *_sentences(self.matrix)] if self.matrix is not None else []
-        lines += [printable(note) for note in self.notes]
+            lines += ["", in_lines([f"task {task}"]), in_lines(sentences, bullet="  ")]
+        lines += ["", in_lines(_sentences(self.matrix))] if self.matrix is not None else []
+        lines += [in_lines([note]) for note in self.notes]
         if self.problem:
-            return "\n".join([*lines, "", f"cannot be fitted: {printable(self.problem)}"])
+            return "\n".join([*lines, "", in_lines([f"cannot be fitted: {self.problem}"])])
         if self.metrics_options:
             lines += [
                 "",
@@ -281,13 +281,13 @@ def _sentences(matrix: ResponseMatrix) -> list[str]:
     """Size, share missing, and blocks of a matrix."""
     lines = [
         f"{matrix!r}",
-        f"respondents: {first_names([*map(printable, matrix.respondents)], shown=_SHOWN)}",
-        f"items: {first_names([*map(printable, matrix.items)], shown=_SHOWN)}",
+        f"respondents: {first_names([*map(shortened, matrix.respondents)], shown=_SHOWN)}",
+        f"items: {first_names([*map(shortened, matrix.items)], shown=_SHOWN)}",
     ]
     blocks = _blocks(matrix)
     if blocks.max() > 0:
         names = [
-            first_names([printable(matrix.respondents[k]) for k in np.flatnonzero(blocks == block)])
+            first_names([shortened(matrix.respondents[k]) for k in np.flatnonzero(blocks == block)])
             for block in range(blocks.max() + 1)
         ]
         lines.append(

@@ -598,7 +598,7 @@ def test_abilities_have_unit_spread_with_their_errors_and_less_without(
     ability, error = people["ability"], people["ability_se"]
     assert ability.mean() == pytest.approx(0.0, abs=2e-4)
     assert (ability**2 + error**2).mean() == pytest.approx(1.0, abs=1e-3)
-    assert ability.std(ddof=0) == pytest.approx(0.55, abs=0.005)  # as the README says
+    assert ability.std(ddof=0) == pytest.approx(0.55, abs=0.005)
 
 
 def test_errors_of_abilities_are_of_the_sample_and_those_of_items_hold_its_luck() -> None:
@@ -615,4 +615,4 @@ def test_errors_of_abilities_are_of_the_sample_and_those_of_items_hold_its_luck(
         off_items = (table["intercept"] - items.intercept).abs()
         of_items.extend(off_items < 1.96 * table["intercept_se"])
     shares = [100 * float(np.mean(part)) for part in (of_sample, of_population, of_items)]
-    assert shares == pytest.approx([93, 87, 96], abs=0.6)  # as the README says
+    assert shares == pytest.approx([93, 87, 96], abs=0.6)

@@ -1,0 +1,72 @@
+"""Public names and commands, listed in the documentation from what the package has.
+
+``{names}`` is followed by lines of names; `commands` lists the help of every command.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import click
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.util.docutils import SphinxDirective
+
+import irtkit
+from irtkit.cli.commands import cli
+
+
+class _Listing(SphinxDirective):
+    """What is written in Markdown by a method."""
+
+    def lines(self) -> list[str]:
+        """Markdown to be parsed."""
+        raise NotImplementedError
+
+    def run(self) -> list[nodes.Node]:
+        """Parse the lines."""
+        section = nodes.section()
+        section.document = self.state.document
+        lines = StringList(self.lines(), source="listing")
+        self.state.nested_parse(lines, self.content_offset, section, match_titles=True)
+        return section.children
+
+
+class Names(_Listing):
+    """Documentation of public names, from their docstrings."""
+
+    has_content = True
+
+    def lines(self) -> list[str]:
+        """One directive of autodoc for every name."""
+        found = []
+        for name in " ".join(self.content).split():
+            kind = "class" if inspect.isclass(getattr(irtkit, name)) else "function"
+            found += ["```{eval-rst}", f".. auto{kind}:: irtkit.{name}"]
+            found += ["   :members:"] * (kind == "class") + ["```", ""]
+        return found
+
+
+class Commands(_Listing):
+    """Help of every command."""
+
+    def lines(self) -> list[str]:
+        """What the commands print about themselves, 80 columns wide."""
+        found = []
+        with click.Context(
+            cli, info_name="irtkit", terminal_width=80, max_content_width=80
+        ) as context:
+            for name in cli.list_commands(context):
+                command: Any = cli.get_command(context, name)
+                with click.Context(command, info_name=name, parent=context) as of:
+                    found += [f"## irtkit {name}", "", "```text", *command.get_help(of).split("\n")]
+                    found += ["```", ""]
+        return found
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Give Sphinx the directives."""
+    app.add_directive("names", Names)
+    app.add_directive("commands", Commands)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
