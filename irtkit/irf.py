@@ -55,6 +55,12 @@ def softplus(z: Any, xp: Any = np) -> Any:
     return xp.maximum(z, 0.0) + xp.log1p(xp.exp(-xp.abs(z)))
 
 
+def logits_of_guessing(c: Array) -> Array:
+    """log(c/(1 − c)), at least what is as good as none."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.maximum(np.log(c) - np.log1p(-c), LEAST_LOGIT))
+
+
 class Items(NamedTuple):
     """Items as computations take them: arrays of NumPy or JAX, each of shape (n_items,)."""
 
@@ -62,6 +68,13 @@ class Items(NamedTuple):
     intercept: Any
     logit_guessing: Any = None
     """None for models without guessing."""
+
+    @classmethod
+    def of(cls, parameters: ItemParameters) -> Items:
+        """Return items whose logit of guessing is None where nobody guesses right."""
+        c = parameters.guessing
+        logits = logits_of_guessing(c) if c.any() else None
+        return cls(parameters.discrimination, parameters.intercept, logits)
 
     def chosen(self, some: Any) -> Items:
         """Return some items, or the same several times."""

@@ -102,6 +102,15 @@ def read(path: str | PathLike[str], form: Format, make: Callable[[dict[str, Any]
         raise ValueError(f"{path} is not a whole {form.name}: {error}") from error
 
 
+def name_of(path: str | PathLike[str]) -> str | None:
+    """Return the name of what a file holds; None if it was not written here."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return str(json.loads(bytes(archive["header"]))["name"])
+    except _UNREADABLE:
+        return None
+
+
 def fields_of(record: Any) -> dict[str, Any]:
     """Fields of a dataclass by their names; what is cached beside them is left out."""
     return {field.name: getattr(record, field.name) for field in fields(record)}

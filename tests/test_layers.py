@@ -71,7 +71,7 @@ CALIBRATION = (
     *("variational.inference", "variational.checkpoint"),
     *("result", "calibrated", "estimates", "drawn_together", "caveats"),
     *("maximum_likelihood", "batches", "anchored"),
-    *("variational.fit_variational", "fitting"),
+    *("variational.fit_variational", "fitting", "refitting"),
 )
 """Modules of the largest folder, bottom-up; what they import for types alone counts as well."""
 DOWNWARD = {CALIBRATED / "result.py": {"systems"}}

@@ -39,16 +39,16 @@ from irtkit.calibration.many_items import (
     missing_information_along,
 )
 from irtkit.calibration.maximise import Problem, maximise
-from irtkit.calibration.maximum_likelihood import LOGIT_OF_GUESSING, maximum_of
+from irtkit.calibration.maximum_likelihood import LOGIT_OF_GUESSING, intercept_of, maximum_of
 from irtkit.calibration.prior_information import PriorInformation, prior_information
 from irtkit.calibration.priors import Hyper, WeakPrior
-from irtkit.irf import LEAST_LOGIT, Items
+from irtkit.irf import LEAST_LOGIT, Items, logits_of_guessing
 from irtkit.quadrature import engine_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.calibration.maximise import Control
+    from irtkit.calibration.maximise import Control, Maximum
     from irtkit.calibration.priors import Prior
     from irtkit.irf import Array, ItemParameters, ModelName
     from irtkit.patterns import Patterns
@@ -111,8 +111,7 @@ class Anchored:
         slope[free], intercept[free] = own.slope, own.intercept
         if own.logit_guessing is None:
             return Items(slope, intercept)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logits = np.log(self.fixed.guessing) - np.log1p(-self.fixed.guessing)
+        logits = logits_of_guessing(self.fixed.guessing)
         logits[free] = own.logit_guessing
         return Items(slope, intercept, np.maximum(logits, LEAST_LOGIT))
 
@@ -170,7 +169,8 @@ class AnchoredLikelihood(PenalisedLikelihood):
     def precondition(self, x: Array, curvature: Curvature, v: Array) -> Array:
         """Newton block per free item, and the scale and location of the respondents."""
         n, sd = self.likelihood.engine.patterns.n_real, np.exp(x[0])
-        about_scale = v[:ABOUT_SCALE] / n * np.array([0.5, sd**2])
+        inverse = np.array([0.5, sd**2]) / n  # n normal abilities tell log σ by 2n, μ by n/σ²
+        about_scale = v[:ABOUT_SCALE] * inverse
         step = self.local_step(curvature, v[ABOUT_SCALE:])
         if self._common_slope:
             step[self.parameters.slopes] = 0.0
@@ -224,25 +224,18 @@ def anchored_estimates(
 
     found = maximum_of(patterns, search_of, control, given=trial_correlation)
     problem, maximum, correlation = cast("AnchoredProblem", found.problem), *found[1:]
-    anchored = problem.anchored
-    population = anchored.population(maximum.x)
-    engine, nodes, covariances = problem.engine, maximum.nodes, None
-    inside = anchored.values(maximum.x).items
-    items, sds = anchored.on_fixed_scale(maximum.x), population_sds(engine.patterns, inside, 1.0)
+    anchored, x = problem.anchored, maximum.x
+    population, inside = anchored.population(x), anchored.values(x).items
+    sds, covariances = population_sds(problem.engine.patterns, inside, 1.0), None
     if standard_errors:
-        nodes = control.schedule.for_errors(inside, engine.patterns, nodes)
-        grid = MarginalLikelihood(engine, nodes).grid(inside)
-        covariances = _covariances(problem, grid, maximum.x, sds)
-    information = None
-    if prior is None or isinstance(prior, ItemPrior):
-        terms = MarginalLikelihood(engine, maximum.nodes).terms(inside)
-        information = terms.information[:, 1, 1]
-    endless = unbounded(prior, inside, information) & anchored.free
+        nodes = control.schedule.for_errors(inside, problem.engine.patterns, maximum.nodes)
+        grid = MarginalLikelihood(problem.engine, nodes).grid(inside)
+        covariances = _covariances(problem, grid, x, sds)
     ability, sd = maximum.posteriors.mean, maximum.posteriors.sd
     return Estimates(
-        items=items,
+        items=anchored.on_fixed_scale(x),
         covariances=covariances,
-        unbounded=endless,
+        unbounded=_unbounded(problem, maximum),
         common_slope=anchored.common_slope,
         ability=population.mean + population.sd * ability,
         ability_se=population.sd * sd,
@@ -258,6 +251,16 @@ def anchored_estimates(
         trial_correlation=correlation,
         population=population,
     )
+
+
+def _unbounded(problem: AnchoredProblem, maximum: Maximum) -> NDArray[np.bool_]:
+    """Which free items have no estimate that the likelihood or their prior holds."""
+    anchored, information = problem.anchored, None
+    inside = anchored.values(maximum.x).items
+    if problem.prior is None or isinstance(problem.prior, ItemPrior):
+        terms = MarginalLikelihood(problem.engine, maximum.nodes).terms(inside)
+        information = terms.information[:, 1, 1]
+    return unbounded(problem.prior, inside, information) & anchored.free
 
 
 def _problem(
@@ -301,8 +304,7 @@ def _start(problem: AnchoredProblem, control: Control) -> Array:
         population = alone.anchored.population(placed.x)
     right, answered = patterns.margins.item_right[0], patterns.margins.item_responses[0]
     share = ((right + 0.5) / (answered + 1))[free]
-    flattened = np.sqrt(1 + (slope * population.sd) ** 2 / 2.9)  # see starting_values
-    intercept = np.log(share / (1 - share)) * flattened - slope * population.mean
+    intercept = intercept_of(share, slope * population.sd) - slope * population.mean
     slopes = np.full_like(intercept, slope)
     logits = np.full_like(intercept, LOGIT_OF_GUESSING) if anchored.model == "3PL" else None
     return anchored.vector(Items(slopes, intercept, logits), population)

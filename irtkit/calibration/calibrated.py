@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,17 +17,11 @@ from irtkit.irf import ItemParameters
 from irtkit.labels import label_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import pandas as pd
     from numpy.typing import NDArray
 
     from irtkit.irf import Array, ModelName
-    from irtkit.patterns import Places
 
-Design = Literal["random", "stratified"]
-DESIGNS: tuple[Design, ...] = get_args(Design)
-"""How items may be drawn: each as likely as any other, or one of each stratum of difficulty."""
 RESULT_FILE = "result.npz"
 """File of a folder written by ``irtkit fit`` that holds the whole result."""
 _SAME_SLOPE = 1e-9
@@ -55,16 +49,11 @@ class CalibratedItems:
         SD and mean of ability in the population.
     trial_correlation
         Between repeated trials of a cell, see ``result.settings``.
-    best
-        Share right of all items that is expected of the ablest respondent they were calibrated on;
-        None if that is not known.
-    misfit
-        Variance of scores that the model does not explain, if the items at some places were asked;
-        None if that is not known.
-    design
-        How the items asked were drawn, where they were; None if they were not.
-    chosen
-        Whether the items asked are a choice, of which a share right tells nothing.
+    standard_errors
+        Those of a result, (n_items, 4); None if there are none.
+    scale_se
+        Luck of which respondents set the scale, as standard errors: of its unit, as a share, and of
+        its mean. 0 if that is not known.
     """
 
     parameters: ItemParameters
@@ -73,13 +62,7 @@ class CalibratedItems:
     latent_mean: float = 0.0
     trial_correlation: float = 0.0
     standard_errors: Array | None = None
-    """Those of a result, (n_items, 4)."""
-    n_respondents: int | None = None
-    """How many set the scale, of a result."""
-    best: float | None = None
-    misfit: Callable[[Places], float] | None = None
-    design: Design | None = None
-    chosen: bool = False
+    scale_se: tuple[float, float] = (0.0, 0.0)
 
     def places_of(self, labels: tuple[str, ...]) -> NDArray[np.intp]:
         """Place of every label among the known items, −1 where there is none."""
@@ -89,12 +72,20 @@ class CalibratedItems:
     @cached_property
     def known(self) -> NDArray[np.bool_]:
         """Which items have parameters, (n_items,)."""
-        known = np.isfinite(self.parameters.discrimination + self.parameters.intercept)
-        return np.asarray(known & np.isfinite(self.parameters.guessing))
+        return self.parameters.known
+
+    @property
+    def unit(self) -> ItemParameters:
+        """Items measured in SDs of ability in the population, from its mean."""
+        return self.parameters.standardised(self.latent_sd, self.latent_mean)
 
 
-def calibrated_items(given: object, latent_sd: float | None = None) -> CalibratedItems:
+def calibrated_items(
+    given: object, latent_sd: float | None = None, *, name: str = "items"
+) -> CalibratedItems:
     """Return items from a result, item parameters, a table of items, or a file of either.
+
+    ``name`` is that of the argument, for errors.
 
     Raises
     ------
@@ -104,28 +95,42 @@ def calibrated_items(given: object, latent_sd: float | None = None) -> Calibrate
         If a table lacks a column, or holds no item with parameters.
     """
     if isinstance(given, str | os.PathLike):
-        given = read_items(Path(given))
+        given = read_items(Path(given), name)
     if isinstance(given, FitResult):
         if latent_sd is not None:
             raise ValueError("latent_sd is that of the result; give it with a table of items")
         correlation = given.settings.trial_correlation or 0.0
         population = given.latent_sd, given.latent_mean
-        about = *population, correlation, given.standard_errors, given.n_answering
+        about = *population, correlation, given.standard_errors, _scale_errors(given)
         return CalibratedItems(given.parameters, given.item_labels, *about)
     sd = 1.0 if latent_sd is None else check_number("latent_sd", latent_sd, above=0)
     if isinstance(given, ItemParameters):
         found = CalibratedItems(given, None, sd)
     elif hasattr(given, "columns") and hasattr(given, "index"):
-        parameters, labels = _of_table(given)
-        found = CalibratedItems(parameters, labels, sd, standard_errors=_errors_of(given))
+        parameters, labels = _of_table(given, name)
+        found = CalibratedItems(parameters, labels, sd, standard_errors=_errors_of(given, name))
     else:
+        selection = "a Selection, " if name == "items" else ""
         raise TypeError(
-            "items must be a FitResult, a Selection, ItemParameters, a table of items or the path "
+            f"{name} must be a FitResult, {selection}ItemParameters, a table of items or the path "
             f"of a saved result or table; got {type(given).__name__}"
         )
     if not found.known.any():
-        raise ValueError("items holds no item with parameters")
+        raise ValueError(f"{name} holds no item with parameters")
     return found
+
+
+def _scale_errors(result: FitResult) -> tuple[float, float]:
+    """Luck of the mean of n abilities, σ/√n, and of their SD, 1/√(2n) of it.
+
+    Where ability has SD 1 by definition the latter is luck of the unit; the unit of the Rasch model
+    is the logit. The scale of fixed items was set by others than these respondents.
+    """
+    if result.fixed is not None or not result.n_answering:
+        return 0.0, 0.0
+    n = result.n_answering
+    of_unit = 0.0 if result.model == "Rasch" else 1 / (2 * n) ** 0.5
+    return of_unit, result.latent_sd / n**0.5
 
 
 def fixed_parameters(
@@ -182,50 +187,57 @@ def _arrays(parameters: ItemParameters) -> tuple[Array, Array, Array]:
     return parameters.discrimination, parameters.intercept, parameters.guessing
 
 
-def read_items(path: Path) -> Any:
+def read_items(path: Path, name: str) -> Any:
     """Read a saved result, or a table of items."""
     if not path.exists():
-        raise FileNotFoundError(f"items: there is no file or folder {str(path)!r}")
+        raise FileNotFoundError(f"{name}: there is no file or folder {str(path)!r}")
     path = path / RESULT_FILE if path.is_dir() else path
     return load(path) if path.suffix == ".npz" else read_table(path)
 
 
-def _of_table(table: Any) -> tuple[ItemParameters, tuple[str, ...]]:
+def _of_table(table: Any, name: str) -> tuple[ItemParameters, tuple[str, ...]]:
     """Parameters and labels of a table of items."""
     columns = {
-        role: next((name for name in names if name in table.columns), None)
+        role: next((column for column in names if column in table.columns), None)
         for role, names in _COLUMNS.items()
     }
     if columns["discrimination"] is None or not (columns["intercept"] or columns["difficulty"]):
         raise ValueError(
-            "items needs the columns discrimination, and intercept or difficulty (guessing may be "
-            f"there); it has {first_names(list(table.columns))}"
+            f"{name} needs the columns discrimination, and intercept or difficulty (guessing may "
+            f"be there); it has {first_names(list(table.columns))}"
         )
     labels = table["item"] if "item" in table.columns else table.index
     names = label_names(labels, len(table), "item")
-    slope = _numbers(table, columns["discrimination"])
+    slope = _numbers(table, columns["discrimination"], name)
     guessing = (
-        0.0 if columns["guessing"] is None else np.nan_to_num(_numbers(table, columns["guessing"]))
+        0.0
+        if columns["guessing"] is None
+        else np.nan_to_num(_numbers(table, columns["guessing"], name))
     )
     if columns["intercept"] is not None:
-        parts = slope, _numbers(table, columns["intercept"]), np.broadcast_to(guessing, slope.shape)
+        parts = (
+            slope,
+            _numbers(table, columns["intercept"], name),
+            np.broadcast_to(guessing, slope.shape),
+        )
         return ItemParameters(*parts), names
-    difficulty = _numbers(table, columns["difficulty"])
+    difficulty = _numbers(table, columns["difficulty"], name)
     return ItemParameters.from_difficulty(slope, difficulty, guessing), names
 
 
-def _errors_of(table: Any) -> Array | None:
+def _errors_of(table: Any, name: str) -> Array | None:
     """Standard errors as those of a result, NaN where the table has none; None without any."""
-    names = [f"{name}_se" for name in ("discrimination", "difficulty", "guessing", "intercept")]
-    if not any(name in table.columns for name in names):
+    of = ("discrimination", "difficulty", "guessing", "intercept")
+    names = [f"{parameter}_se" for parameter in of]
+    if not any(column in table.columns for column in names):
         return None
     nothing = np.full(len(table), np.nan)
-    columns = [_numbers(table, name) if name in table.columns else nothing for name in names]
+    columns = [_numbers(table, c, name) if c in table.columns else nothing for c in names]
     return np.stack(columns, axis=1)
 
 
-def _numbers(table: pd.DataFrame, column: Any) -> Array:
+def _numbers(table: pd.DataFrame, column: Any, name: str) -> Array:
     try:
         return np.asarray(table[column], dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"items: column {column!r} must hold numbers; {error}") from error
+        raise ValueError(f"{name}: column {column!r} must hold numbers; {error}") from error

@@ -158,10 +158,12 @@ def fit(
         that are not among them are free. Everything is then on the scale of the fixed items, on
         which the mean and SD of ability among these respondents are estimated
         (``result.latent_mean``, ``result.latent_sd``): new items and new, abler systems land on it
-        (fixed parameter calibration, Kim 2006). Standard errors of new items take
-        the fixed ones as known, and are within a few per cent of second derivatives, up to a tenth
-        too small beside two fixed items alone. For method="em", and not with prior="empirical" or
-        a mesh.
+        (fixed parameter calibration, Kim 2006). Items stay; abilities of earlier systems are
+        estimated anew, under the mean and SD of all that are there now, so that beside abler ones
+        they are pulled up: ``irtkit.score(responses, earlier)`` has them as they were. Standard
+        errors of new items take the fixed ones as known, and are within a few per cent of second
+        derivatives, up to a tenth too small beside two fixed items alone. For method="em", and not
+        with prior="empirical" or a mesh.
     batch_items
         Fit consecutive blocks of so many items apart, as where a program cannot take them all
         (the last one has what is left); for method="em" without fixed items or a mesh. The
@@ -295,7 +297,7 @@ def fit(
         trial_correlation = check_number("trial_correlation", trial_correlation, least=0, most=1)
     _check_prior(prior, model, variational=variational is not None)
     _check_batches(batch_items, variational is None and fixed is None and mesh is None)
-    anchors = None if fixed is None else calibrated_items(fixed)
+    anchors = None if fixed is None else calibrated_items(fixed, name="fixed")
     if anchors is not None and (variational or mesh is not None or prior == "empirical"):
         raise ValueError("fixed= is for method='em' without a mesh, and not for prior='empirical'")
     if mesh is not None:

@@ -168,7 +168,7 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
     search might not find its way back. A point-biserial correlation is taken for the biserial one
     ρ, so that slopes start a quarter (p = ½) to a half (p = 0.1) too low; ρ stands for a probit
     slope of ρ/√(1 − ρ²) (Lord & Novick 1968, section 16.10), 1.7 times that for a logistic one,
-    whose intercept a normal distribution of ability flattens by √(1 + a²/2.9), 2.9 being 1.7².
+    whose intercept a normal distribution of ability flattens (`intercept_of`).
     """
     margins, real = patterns.margins, patterns.real
     weights = patterns.weight * real
@@ -184,7 +184,7 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
     covariance = (with_right - share * with_answered) / np.maximum(answered, 1)
     correlation = np.clip(covariance / np.sqrt(share * (1 - share)), -0.9, 0.9)
     slope = 1.7 * correlation / np.sqrt(1 - correlation**2)
-    intercept = np.log(share / (1 - share)) * np.sqrt(1 + slope**2 / 2.9)
+    intercept = intercept_of(share, slope)
     typical = max(float(np.average(slope, weights=patterns.multiplicity)), 0.3)
     if problem.prior is not None:  # what few respondents say about a slope is mostly noise
         noise = 1 / (share * (1 - share) * np.maximum(answered, 1.0))
@@ -204,6 +204,15 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
         intercept, typical = _intercepts_of_mirt(intercept, patterns), 1.0
     items = Items(slope, intercept, np.full_like(slope, LOGIT_OF_GUESSING))
     return problem.parameters.vector(items, Hyper(float(np.log(typical)), 0.0), typical)
+
+
+def intercept_of(share: Array, slope: Array | float) -> Array:
+    """Intercept with which a share gets an item right, where ability is N(0, 1).
+
+    About d = √(1 + a²/2.9) · log(p/(1 − p)): with 1.7 for the scale of a normal curve that looks
+    like a logistic one, the mean over ability is one too (1.7² = 2.89).
+    """
+    return np.asarray(np.log(share / (1 - share)) * np.sqrt(1 + slope**2 / 2.9))
 
 
 class Found(NamedTuple):

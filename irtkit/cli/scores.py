@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from irtkit.calibration.calibrated import DESIGNS
 from irtkit.cli.inputs import how_to_read, read_rows, reading_only
 from irtkit.cli.outputs import check_out
 from irtkit.io import write_table
 from irtkit.printed import in_lines, plain, short_labels, table_of
-from irtkit.scoring import METHODS, score
+from irtkit.scoring import DESIGNS, METHODS, score
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,13 +77,18 @@ def score_command(
 
 def _shown(scores: pd.DataFrame, level: float, design: str | None) -> str:
     """The first scores, and what their columns are."""
-    first = scores[[*_COLUMNS]].rename(columns=_COLUMNS).head(_SHOWN)
+    kept = [name for name in _COLUMNS if name in scores]
+    first = scores[kept].rename(columns=_COLUMNS).head(_SHOWN)
     first = first.set_axis(short_labels(first.index)).rename_axis("respondent")
-    about = (
-        "accuracy is of the calibrated items that were answered; score is that expected of all of "
-        f"them, with a {level:.0%} interval from low to high"
-    )
-    legend = [f"{about} " + ("of systems like these" if design is None else "under any model")]
+    legend = []
+    if "accuracy" in scores:
+        legend.append("accuracy is of the calibrated items that were answered")
+    if "expected_score" in scores:
+        whom = "of systems like these" if design is None else "under any model"
+        legend.append(
+            "score is the share right that is expected of all calibrated items, with a "
+            f"{level:.0%} interval from low to high {whom}"
+        )
     if len(scores) > _SHOWN:
         legend.append(f"the first {_SHOWN} of {len(scores)} respondents; --out writes all")
     return f"{plain(table_of(first))}\n{in_lines(legend)}"

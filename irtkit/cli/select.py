@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from irtkit.calibration.calibrated import DESIGNS
 from irtkit.cli.inputs import read_families, reading_and_fitting, result_of
 from irtkit.cli.outputs import check_out, described
 from irtkit.io import write_table
+from irtkit.io.tables import TABLE_ENDINGS
 from irtkit.printed import plain, short_labels, table_of
+from irtkit.scoring import DESIGNS
 from irtkit.selection import select_items
 from irtkit.suspects.families import SIMILAR
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from irtkit.selection import Selection
 
 _SHOWN = 10
 """Items that are printed: half a screen of 24 lines."""
@@ -43,7 +43,11 @@ _COLUMNS = ["rank", "discrimination", "difficulty", "average_error"]
     "families of those who answer alike; the error is of families that were left out.",
 )
 @click.option("--folds", type=click.IntRange(min=2), default=10, help="Parts to leave out.")
-@click.option("--out", type=click.Path(path_type=Path), help="File for the items: .csv or .json.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="File for the items (.csv or .json), or for `irtkit score` (.npz).",
+)
 def select_command(
     *, k: int, design: Any, groups: str, folds: int, out: Path | None, **options: Any
 ) -> None:
@@ -52,28 +56,26 @@ def select_command(
     RESPONSES may as well be the folder that `irtkit fit --out` wrote, or a saved result.
     """
     if out is not None:
-        check_out(out, options["responses"])
+        check_out(out, options["responses"], endings=(*TABLE_ENDINGS, ".npz"))
     families, result = read_families(groups), result_of(options, standard_errors=False)
     settings = {"groups": families, "folds": folds, "seed": options["seed"]}
     selection = select_items(result, k, design=design, **settings)
-    table = _table(selection)
+    table = selection.item_table
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # of fits without a fold
         about = str(selection)
     click.echo(_shown(table, about))
-    if out is not None:
+    if out is not None and out.suffix == ".npz":
+        with warnings.catch_warnings(action="ignore", category=UserWarning):
+            selection.save(out)
+        click.echo(f"\nwrote {out}: irtkit score ANSWERS {out}")
+    elif out is not None:
         known = None if result.responses is None else result.responses.item_table
-        write_table(described(table, known), out)
+        write_table(described(table.dropna(axis=1, how="all"), known), out)
         click.echo(f"\nwrote {out}")
 
 
-def _table(selection: Selection) -> pd.DataFrame:
-    """Items selected, in the order of the ranking."""
-    table = selection.result.items.loc[list(selection.items)]
-    return table.assign(rank=range(1, len(table) + 1))[_COLUMNS]
-
-
 def _shown(table: pd.DataFrame, about: str) -> str:
-    first = table.head(_SHOWN)
+    first = table[_COLUMNS].head(_SHOWN)
     first = first.set_axis(short_labels(first.index)).rename_axis("item")
     lines = [plain(table_of(first))]
     if len(table) > _SHOWN:

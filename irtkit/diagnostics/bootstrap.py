@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.calibration import FitResult, fit
-from irtkit.calibration.fitting import silently
-from irtkit.calibration.item_prior import ItemPrior, LogNormal
-from irtkit.calibration.priors import Beta, Normal, WeakPrior
+from irtkit.calibration.refitting import refitted
 from irtkit.checks import check_seed, check_whole
 from irtkit.responses import ResponseMatrix
 from irtkit.simulation import simulate_responses
@@ -17,11 +14,11 @@ from irtkit.simulation import simulate_responses
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from irtkit.calibration import FitResult
     from irtkit.irf import Array
 
 _LEAST = 20
 """Draws from which on a variance is told: to a third of itself."""
-_DENSITIES = {"Normal": Normal, "LogNormal": LogNormal, "Beta": Beta}
 
 
 def check_bootstrap(bootstrap: int, seed: int) -> None:
@@ -72,35 +69,5 @@ def simulated_fits(result: FitResult, n: int, seed: int) -> Iterator[FitResult]:
 
 
 def fitted_alike(result: FitResult, responses: ResponseMatrix) -> FitResult:
-    """Fit other responses by EM with the model, prior and quadrature of a result."""
-    given, prior = result.settings.quadrature, _prior_of(result)
-    grid: Any = given if isinstance(given, str) else (int(given[0]), given[1])
-    with silently():
-        return fit(
-            responses, result.model, prior=prior, quadrature=grid, standard_errors=False, tol=1e-5
-        )
-
-
-def _prior_of(result: FitResult) -> Any:
-    """Prior that a fit had, as the argument of another fit."""
-    told = result.settings.prior
-    if told is None or not isinstance(told, dict):
-        return told
-    kind, values = told["kind"], {name: value for name, value in told.items() if name != "kind"}
-    if kind == "WeakPrior":
-        return WeakPrior(**values)
-    if kind == "empirical":
-        return kind
-    parts = {name: None if part is None else _density(dict(part)) for name, part in values.items()}
-    return ItemPrior(**parts)
-
-
-def _density(told: dict[str, Any]) -> Any:
-    """Return a density from what the settings of a result say of it."""
-    kind = told.pop("kind")
-    if kind not in _DENSITIES:
-        raise ValueError(
-            f"other matrices cannot be fitted under the prior of the result: {kind!r} is none of "
-            f"{', '.join(_DENSITIES)}"
-        )
-    return _DENSITIES[kind](**told)
+    """Fit other responses with the model, prior and quadrature of a result."""
+    return refitted(result, responses, tol=1e-5)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from irtkit.calibration import FitResult, fit
-from irtkit.calibration.fitting import silently
 from irtkit.calibration.estimates import Population
+from irtkit.calibration.fitting import silently
 from irtkit.checks import check_number, check_one_of, first_names
 from irtkit.differential.groups import TwoGroups, two_groups
 from irtkit.io.reading import as_responses

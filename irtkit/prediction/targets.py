@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.fitting import fit
+from irtkit.calibration.fitting import fit, silently
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number
 from irtkit.io.reading import as_responses
@@ -87,8 +87,6 @@ def difficulty_targets(given: object, *, crop: float = _CROP, **reading: Any) ->
 
 def _results(given: object, reading: dict[str, Any]) -> dict[str, FitResult]:
     """Fits of the 1PL and of the 2PL."""
-    import warnings
-
     results: dict[str, FitResult] = {}
     responses: ResponseMatrix | None = None
     if isinstance(given, FitResult):
@@ -101,8 +99,6 @@ def _results(given: object, reading: dict[str, Any]) -> dict[str, FitResult]:
         responses = as_responses(given, **reading)
     for model in ("1PL", "2PL"):
         if model not in results:
-            with warnings.catch_warnings():
-                # what a fit warns of is said where the user fits
-                warnings.simplefilter("ignore", UserWarning)
+            with silently():  # what a fit warns of is said where the user fits
                 results[model] = fit(responses, model, progress=False)
     return results

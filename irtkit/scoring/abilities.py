@@ -23,13 +23,17 @@ import numpy as np
 from scipy.special import ndtri
 
 from irtkit.calibration.maximise import GridSchedule
-from irtkit.irf import LEAST_LOGIT, Items, logistic, softplus
+from irtkit.irf import Items
 from irtkit.patterns import float_blocks
+from irtkit.scoring.expected_score import number_right
+from irtkit.scoring.posterior import curves_at, log_likelihood, posterior_of, summed
 
 if TYPE_CHECKING:
     from irtkit.irf import Array, ItemParameters
     from irtkit.patterns import Patterns
     from irtkit.quadrature import Nodes
+    from irtkit.scoring.expected_score import NumberRight
+    from irtkit.scoring.posterior import ItemCurves
     from irtkit.scoring.scoring import MethodName
 
 _REFINED, _OF_MANY = 6, 3
@@ -65,7 +69,7 @@ class Abilities(NamedTuple):
     """Mean over the posterior of ability of Σ P(θ) over the items not answered."""
     rest_variance: Array
     """Variance of how many of them would be right: of ability, and of each answer."""
-    asked: Array
+    expected_right: Array
     """Sum over the items answered of their probability p, the mean over the posterior."""
     noise: Array
     """Sum over the items answered of p(1 − p)."""
@@ -78,25 +82,12 @@ class Abilities(NamedTuple):
         return cls(*np.full((len(cls._fields), n), np.nan))
 
 
-class Curves(NamedTuple):
-    """Of items (rows) at nodes (columns)."""
-
-    log_odds: Array | None
-    """log P/(1 − P); None without guessing, where it is aθ + d."""
-    log_wrong: Array
-    p: Array
-    information: Array
-    """P'²/(P(1 − P))."""
-    bend: Array
-    """P'P''/(P(1 − P)), which Warm's J is the sum of."""
-
-
-class Bank(NamedTuple):
+class TestCurves(NamedTuple):
     """Items and nodes: what the curves of all respondents are made of."""
 
     items: ItemParameters
     nodes: Nodes
-    curves: Curves
+    curves: ItemCurves
     rest: Array
     """Σ P and Σ P(1 − P) over items that nobody was given, (2, n_nodes)."""
     theta_by_step: Array
@@ -119,11 +110,11 @@ def abilities(
     """
     found, waiting, half_width = Abilities.empty(patterns.n), np.arange(patterns.n), 0.0
     while len(waiting):
-        bank = _bank(patterns, items, rest, half_width)
-        half_width, left = float(bank.nodes.theta[-1]), []
+        test = _test(patterns, items, rest, half_width)
+        half_width, left = float(test.nodes.theta[-1]), []
         some_rows = patterns if len(waiting) == patterns.n else patterns.chosen(waiting)
-        for some, right, answered in float_blocks(some_rows, n_points=4 * len(bank.nodes.theta)):
-            answers, rows = Answers.of(bank, right, answered), waiting[some]
+        for some, right, answered in float_blocks(some_rows, n_points=4 * len(test.nodes.theta)):
+            answers, rows = AbilityCurves.of(test, right, answered), waiting[some]
             scored = _ESTIMATORS[method](answers, level)
             of_items = _of_the_rest(answers) + (_residuals(answers) if residuals else ())
             for room, values in zip(found, (*scored[:4], *of_items), strict=False):
@@ -134,36 +125,19 @@ def abilities(
     return found
 
 
-def curves_at(items: ItemParameters, theta: Array) -> Curves:
-    """Curves of items at abilities."""
-    a, c = items.discrimination[:, None], items.guessing[:, None]
-    z = a * theta + items.intercept[:, None]
-    s = logistic(z)
-    p = c + (1 - c) * s
-    log_wrong, log_odds = np.log1p(-c) - softplus(z), None
-    if c.any():
-        with np.errstate(divide="ignore"):
-            log_odds = np.logaddexp(np.log(c), z + log_wrong) - log_wrong
-    information = items.information(theta).T
-    return Curves(log_odds, log_wrong, p, information, information * a * (1 - 2 * s))
-
-
-def _bank(
+def _test(
     patterns: Patterns, items: ItemParameters, rest: ItemParameters, half_width: float
-) -> Bank:
-    logits = None
-    if items.guessing.any():
-        with np.errstate(divide="ignore"):
-            logits = np.maximum(np.log(items.guessing) - np.log1p(-items.guessing), LEAST_LOGIT)
-    known = Items(items.discrimination, items.intercept, logits)
+) -> TestCurves:
     schedule = GridSchedule()
-    density = schedule.density(known, patterns, half_width)
+    density = schedule.density(Items.of(items), patterns, half_width)
     refined = _REFINED if items.n_items < schedule.many_items else _OF_MANY
     nodes = density.nodes(refined, interpolates=False)
     p = rest.probability(nodes.theta)
     unasked = np.stack([p.sum(axis=1), (p * (1 - p)).sum(axis=1)])
     by_step = nodes.theta[_around(np.arange(len(nodes.theta)), len(nodes.theta))]
-    return Bank(items, nodes, curves_at(items, nodes.theta), unasked, by_step @ _TO_COEFFICIENTS.T)
+    return TestCurves(
+        items, nodes, curves_at(items, nodes.theta), unasked, by_step @ _TO_COEFFICIENTS.T
+    )
 
 
 class Scored(NamedTuple):
@@ -177,10 +151,10 @@ class Scored(NamedTuple):
     """Which may lie beyond the grid."""
 
 
-class Answers(NamedTuple):
-    """What some respondents answered, and their curves."""
+class AbilityCurves(NamedTuple):
+    """What some respondents answered, and their curves over ability."""
 
-    bank: Bank
+    test: TestCurves
     right: Any
     answered: Any
     """None if each answered every item once."""
@@ -190,54 +164,56 @@ class Answers(NamedTuple):
     """Of every node, (n, n_nodes), rows summing to 1."""
 
     @classmethod
-    def of(cls, bank: Bank, right: Any, answered: Any) -> Answers:
+    def of(cls, test: TestCurves, right: Any, answered: Any) -> AbilityCurves:
         """Return answers with their curves."""
-        likelihood = _log_likelihood(bank, right, answered)
-        posterior = likelihood + bank.nodes.normal_log_weights(1.0)
-        posterior = np.exp(posterior - posterior.max(axis=1, keepdims=True))
-        posterior /= posterior.sum(axis=1, keepdims=True)
-        return cls(bank, right, answered, likelihood, posterior)
+        likelihood = log_likelihood(test.items, test.curves, test.nodes, right, answered)
+        return cls(test, right, answered, likelihood, posterior_of(likelihood, test.nodes))
 
     def summed(self, by_item: Array) -> Array:
         """Sum over the items that each answered, (n, …), or (1, …) if all answered all."""
-        return _summed(self.answered, by_item)
+        return summed(self.answered, by_item)
 
     @property
     def tell_nothing(self) -> Any:
         """Who answered no item that has a slope, (n,)."""
-        told = self.summed(np.abs(self.bank.items.discrimination))
+        told = self.summed(np.abs(self.test.items.discrimination))
         return np.broadcast_to(told == 0, len(self.likelihood))
 
 
-def _eap(answers: Answers, level: float) -> Scored:
+def _eap(answers: AbilityCurves, level: float) -> Scored:
     """Posterior mean, SD and quantiles."""
-    nodes, posterior = answers.bank.nodes, answers.posterior
+    nodes, posterior = answers.test.nodes, answers.posterior
     mean = posterior @ nodes.theta
     sd = np.sqrt(np.maximum(posterior @ nodes.theta**2 - mean**2, 0))
     low, high = (_quantile(nodes, posterior, tail) for tail in _tails(level))
     return Scored(mean, sd, low, high, posterior[:, [0, -1]].max(axis=1) > _AS_HIGH)
 
 
-def _map(answers: Answers, level: float) -> Scored:
+def _map(answers: AbilityCurves, level: float) -> Scored:
     """Posterior mode, and a normal interval from the curvature there."""
-    top = _top(answers.bank, answers.likelihood - 0.5 * answers.bank.nodes.theta**2)
+    top = _top(answers.test, answers.likelihood - 0.5 * answers.test.nodes.theta**2)
     return _normal(top, -top.second, level)
 
 
-def _wle(answers: Answers, level: float) -> Scored:
+def _wle(answers: AbilityCurves, level: float) -> Scored:
     """Maximum of the weighted likelihood, and a normal interval from the information there."""
-    information = answers.summed(answers.bank.curves.information)
-    top = _top(answers.bank, answers.likelihood + _log_weight(answers, information))
+    information = answers.summed(answers.test.curves.information)
+    top = _top(answers.test, answers.likelihood + _log_weight(answers, information))
     return _without(answers.tell_nothing, _normal(top, top.at(information), level))
 
 
-def _ml(answers: Answers, level: float) -> Scored:
-    """Maximum of the likelihood, and the abilities that a likelihood-ratio test does not reject."""
-    top = _top(answers.bank, answers.likelihood)
+def _ml(answers: AbilityCurves, level: float) -> Scored:
+    """Maximum of the likelihood, and the abilities that a likelihood-ratio test does not reject.
+
+    Where the likelihood without end is as high as anywhere, the maximum is there.
+    """
+    top, limits = _top(answers.test, answers.likelihood), _without_end(answers)
     found = _normal(top, -top.second, level)
     deviate = ndtri(_tails(level)[1])
-    low, high = _likelihood_interval(answers.bank.nodes, answers.likelihood, deviate)
-    endless = np.stack([top.at_low, top.at_high]) & ~_opposed(answers)
+    endless = limits >= top.value - _AS_HIGH * np.maximum(np.abs(top.value), 1)
+    endless &= limits == limits.max(axis=0)
+    highest = np.maximum(top.value, limits.max(axis=0))
+    low, high = _likelihood_interval(answers.test.nodes, answers.likelihood, highest, deviate)
     for bounds, which, end in ((low, endless[0], -np.inf), (high, endless[1], np.inf)):
         bounds[which] = found.ability[which] = end
         found.se[which] = np.inf
@@ -266,43 +242,23 @@ def _without(which: Any, found: Scored) -> Scored:
     return found._replace(at_end=found.at_end & ~which)
 
 
-def _log_likelihood(bank: Bank, right: Any, answered: Any) -> Array:
-    """ℓ(θ) of every respondent at the nodes, (n, n_nodes)."""
-    items, curves = bank.items, bank.curves
-    if curves.log_odds is None:
-        by_slope = np.multiply.outer(right @ items.discrimination, bank.nodes.theta)
-        found = by_slope + (right @ items.intercept)[:, None]
-    else:
-        found = right @ curves.log_odds
-    return np.asarray(found + _summed(answered, curves.log_wrong))
-
-
-def _summed(answered: Any, by_item: Array) -> Array:
-    if answered is None:
-        return np.asarray(by_item.sum(axis=0, keepdims=True))
-    return np.asarray(answered @ by_item)
-
-
-def _of_the_rest(answers: Answers) -> tuple[Array, Array]:
+def _of_the_rest(answers: AbilityCurves) -> NumberRight:
     """Mean and variance of how many of the items not answered would be right."""
-    bank, posterior = answers.bank, answers.posterior
-    mean, noise = bank.rest[:1], bank.rest[1:]
+    test, posterior = answers.test, answers.posterior
+    mean, noise = test.rest[:1], test.rest[1:]
     if answers.answered is not None:
         asked = (answers.answered > 0).astype(np.float64)
         if isinstance(asked, np.ndarray) and (asked == asked[0]).all():
             asked = asked[:1]
-        p = bank.curves.p
+        p = test.curves.p
         mean = mean + p.sum(axis=0) - asked @ p
         noise = noise + (p * (1 - p)).sum(axis=0) - asked @ (p * (1 - p))
-    expected = (posterior * mean).sum(axis=1)
-    spread = (posterior * (mean - expected[:, None]) ** 2).sum(axis=1)
-    rounded = np.maximum(spread + (posterior * noise).sum(axis=1), 0)  # 0 if all was answered
-    return expected, rounded
+    return number_right(posterior, mean, noise)
 
 
-def _residuals(answers: Answers) -> tuple[Array, Array, Array]:
+def _residuals(answers: AbilityCurves) -> tuple[Array, Array, Array]:
     """Of the items each answered Σ p, Σ p(1 − p) and Σ (share right − p)², p the mean of P(θ)."""
-    p, right, tried = answers.posterior @ answers.bank.curves.p.T, answers.right, answers.answered
+    p, right, tried = answers.posterior @ answers.test.curves.p.T, answers.right, answers.answered
     if tried is not None:
         right, tried = (
             part if isinstance(part, np.ndarray) else part.toarray() for part in (right, tried)
@@ -312,17 +268,17 @@ def _residuals(answers: Answers) -> tuple[Array, Array, Array]:
     return p.sum(axis=1), (p * (1 - p)).sum(axis=1), ((right - p) ** 2).sum(axis=1)
 
 
-def _log_weight(answers: Answers, information: Array) -> Array:
+def _log_weight(answers: AbilityCurves, information: Array) -> Array:
     """∫ J/(2I) dθ, up to a constant; without guessing ½ log I.
 
     Between two nodes the integral of a polynomial through six.
     """
-    bank = answers.bank
-    if bank.curves.log_odds is None:
+    test = answers.test
+    if test.curves.log_odds is None:
         return np.asarray(0.5 * np.log(np.maximum(information, _LEAST_INFORMATION)))
-    bend = answers.summed(bank.curves.bend)
+    bend = answers.summed(test.curves.bend)
     slope = np.divide(bend, 2 * information, out=np.zeros_like(bend), where=information > 0)
-    steps = np.pad(slope * np.exp(bank.nodes.log_width), ((0, 0), (2, 2)), mode="edge")
+    steps = np.pad(slope * np.exp(test.nodes.log_width), ((0, 0), (2, 2)), mode="edge")
     n_nodes = bend.shape[1]
     each = np.zeros((len(bend), n_nodes - 1))
     for k, weight in enumerate(_INTEGRAL):
@@ -334,6 +290,8 @@ class Top(NamedTuple):
     """The highest point of the curve of every respondent."""
 
     theta: Array
+    value: Array
+    """Of the curve."""
     second: Array
     """Second derivative by θ there."""
     at_low: Any
@@ -351,7 +309,7 @@ class Top(NamedTuple):
         return _polynomial(values @ _TO_COEFFICIENTS.T, self.step)
 
 
-def _top(bank: Bank, curve: Array) -> Top:
+def _top(test: TestCurves, curve: Array) -> Top:
     """Highest points: of a polynomial through the highest node and those next to it."""
     highest, n_nodes = curve.argmax(axis=1), curve.shape[1]
     around = _around(highest, n_nodes)
@@ -365,11 +323,12 @@ def _top(bank: Bank, curve: Array) -> Top:
         bend = np.minimum(_polynomial(second, step), -_AS_HIGH)
         step = np.clip(step - _polynomial(first, step) / bend, start - reach, start + reach)
         step = np.clip(step, -1, 1)
-    by_step = bank.theta_by_step[highest]
+    by_step = test.theta_by_step[highest]
     by_theta = _polynomial(_derivative(by_step), step)
     as_high = curve[:, [0, -1]] >= peak - _AS_HIGH * np.maximum(np.abs(peak), 1)
     return Top(
         _polynomial(by_step, step),
+        peak[:, 0] + _polynomial(coefficients, step),
         _polynomial(second, step) / by_theta**2,
         as_high[:, 0],
         as_high[:, 1],
@@ -423,13 +382,15 @@ def _cubic(step: Array, values: Array, slopes: Array) -> tuple[Array, Array]:
     return value, slopes[0] + step * (2 * second + 3 * step * third)
 
 
-def _likelihood_interval(nodes: Nodes, likelihood: Array, deviate: float) -> tuple[Array, Array]:
+def _likelihood_interval(
+    nodes: Nodes, likelihood: Array, highest: Array, deviate: float
+) -> tuple[Array, Array]:
     """Abilities between which 2·(max ℓ − ℓ) is at most the square of a normal deviate.
 
     √(2·(max ℓ − ℓ)) is nearly linear, as that of a normal likelihood is, and is taken to be so
     between two nodes. An end of the grid within the interval stands for one without an end.
     """
-    distance = np.sqrt(2 * (likelihood.max(axis=1, keepdims=True) - likelihood))
+    distance = np.sqrt(2 * np.maximum(highest[:, None] - likelihood, 0))
     within = distance <= deviate
     bounds = []
     for sign in (1, -1):
@@ -445,17 +406,16 @@ def _likelihood_interval(nodes: Nodes, likelihood: Array, deviate: float) -> tup
     return bounds[0], bounds[1]
 
 
-def _opposed(answers: Answers) -> Any:
-    """Whether some response speaks against abilities without end, low and high, (2, n).
-
-    A right answer to an item with a positive slope and no guessing speaks against low ones, a wrong
-    one to an item with a positive slope against high ones; a negative slope turns that round.
-    """
-    a, sure = answers.bank.items.discrimination, answers.bank.items.guessing == 0
-    right, found = answers.right, []
+def _without_end(answers: AbilityCurves) -> Array:
+    """What ℓ goes to where ability goes to −∞ and to ∞, (2, n)."""
+    a, c = answers.test.items.discrimination, answers.test.items.guessing
+    found = []
     for direction in (-1, 1):
-        rises = (direction * a > 0).astype(np.float64)
-        wrong = answers.summed(rises) - right @ rises
-        falls = ((direction * a < 0) & sure).astype(np.float64)
-        found.append((wrong > _AS_HIGH) | (right @ falls > 0))
+        p = np.where(direction * a > 0, 1.0, c)
+        p = np.where(a == 0, answers.test.curves.p[:, 0], p)
+        sure, never = (p == 1).astype(np.float64), (p == 0).astype(np.float64)
+        against = answers.summed(sure) - answers.right @ sure + answers.right @ never
+        log_right, log_wrong = np.log(p + never), np.log1p(sure - p)
+        limit = answers.right @ (log_right - log_wrong) + answers.summed(log_wrong)
+        found.append(np.where(against > _AS_HIGH, -np.inf, limit))
     return np.stack(found)

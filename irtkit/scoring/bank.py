@@ -3,26 +3,105 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial, singledispatch
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from irtkit import storage
 from irtkit.calibration.calibrated import CalibratedItems, calibrated_items, read_items
 from irtkit.calibration.result import FitResult
+from irtkit.irf import ItemParameters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from irtkit.irf import Array
+    from irtkit.patterns import Places
+
+Design = Literal["random", "stratified"]
+DESIGNS: tuple[Design, ...] = get_args(Design)
+"""How items may be drawn: each as likely as any other, or one of each stratum of difficulty."""
+_FORMAT = storage.Format("irtkit selection", 1)
+_ABLEST = 64
+"""Respondents, the ablest by an SD above what is expected, among whom the highest score is looked
+for: answers to the items that they were asked change the order of a few."""
 
 
-@runtime_checkable
-class Selected(Protocol):
-    """Items selected of a calibrated benchmark."""
+@dataclass(frozen=True)
+class Bank:
+    """Calibrated items, and what is known of scores told from some of them.
+
+    Parameters
+    ----------
+    items
+        All items of the benchmark.
+    best
+        Share right of all items that intervals of a level reach for the ablest respondents the
+        items were calibrated on; None if that is not known.
+    misfit
+        Variance of scores that the model does not explain, if the items at some places were asked;
+        None if that is not known.
+    without_responses
+        Whether that is for want of the responses the items were calibrated on.
+    design
+        How the items asked were drawn, where they were; None if they were not.
+    chosen
+        Whether the items asked are a choice, of which a share right tells nothing.
+    selected_of
+        How many items the benchmark has, if only those selected of them are known.
+    """
+
+    items: CalibratedItems
+    best: Callable[[float], float] | None = None
+    misfit: Callable[[Places], float] | None = None
+    without_responses: bool = False
+    design: Design | None = None
+    chosen: bool = False
+    selected_of: int | None = None
+
+
+class SavedBank(NamedTuple):
+    """What a file keeps of a selection, so that scores can be told without the fit."""
+
+    items: CalibratedItems
+    best: float
+    """For intervals of 95 %."""
+    sizes: Array
+    """Numbers of items asked, (n,), 0 of them if the items were drawn."""
+    misfit: Array
+    """Variance that the model does not explain, by these numbers."""
+    design: Design | None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to one file, which appears whole or not at all."""
+        storage.write(path, _FORMAT, self._asdict(), compressed=True)
+
+    @classmethod
+    def load(cls, path: Path) -> SavedBank:
+        """Read what was written."""
+        return storage.read(path, _FORMAT, cls._made)
+
+    @classmethod
+    def _made(cls, record: dict[str, Any]) -> SavedBank:
+        items = storage.with_parts(record["items"], parameters=ItemParameters)
+        return cls(**{**record, "items": CalibratedItems(**items)})
 
     @property
-    def calibrated(self) -> CalibratedItems:
-        """All items of the benchmark, and what is known of scores told from those selected."""
+    def bank(self) -> Bank:
+        """The items, with what is known of scores told from those selected."""
+        if self.design is not None:
+            return Bank(self.items, design=self.design)
+        return Bank(self.items, lambda _level: self.best, self._misfit, chosen=True)
+
+    def _misfit(self, places: Places) -> float:
+        return float(np.interp(len(places), self.sizes, self.misfit))
 
 
-def bank_of(given: object, latent_sd: float | None = None) -> CalibratedItems:
+@singledispatch
+def bank_of(given: object, latent_sd: float | None = None) -> Bank:
     """Return calibrated items, with what a result or a selection knows of scores.
 
     Raises
@@ -31,23 +110,67 @@ def bank_of(given: object, latent_sd: float | None = None) -> CalibratedItems:
         As :func:`irtkit.score`.
     """
     if isinstance(given, str | os.PathLike):
-        given = read_items(Path(given))
-    if isinstance(given, Selected):
-        if latent_sd is not None:
-            raise ValueError("latent_sd is that of the result the items were selected of")
-        return given.calibrated
-    if isinstance(given, CalibratedItems):
-        return given
-    bank = calibrated_items(given, latent_sd)
-    return _of_result(given, bank) if isinstance(given, FitResult) else bank
+        path = Path(given)
+        if storage.name_of(path) == _FORMAT.name:
+            return bank_of(SavedBank.load(path).bank, latent_sd)
+        return bank_of(read_items(path, "items"), latent_sd)
+    items = calibrated_items(given, latent_sd)
+    bank = Bank(items, without_responses=True)
+    return bank if isinstance(given, ItemParameters) else _of_table(bank, given)
 
 
-def _of_result(result: FitResult, bank: CalibratedItems) -> CalibratedItems:
+def _of_table(bank: Bank, table: Any) -> Bank:
+    """Add what the table of a selection says of it (:attr:`irtkit.Selection.item_table`)."""
+    if "selected_of" not in table.columns:
+        return bank
+    design = str(table["design"].iloc[0])
+    drawn = design if design in DESIGNS else None
+    return replace(
+        bank, design=drawn, chosen=drawn is None, selected_of=int(table["selected_of"].iloc[0])
+    )
+
+
+@bank_of.register
+def _(given: Bank, latent_sd: float | None = None) -> Bank:
+    if latent_sd is not None:
+        raise ValueError("latent_sd is that of the result the items were selected of")
+    return given
+
+
+@bank_of.register
+def _(given: FitResult, latent_sd: float | None = None) -> Bank:
     from irtkit.scoring.misfit import misfit_of
 
-    real = ~result.synthetic & np.isfinite(result.ability)
-    known = replace(bank, misfit=misfit_of(result))
-    if not real.any():
-        return known
-    p = bank.parameters.chosen(bank.known).probability([result.ability[real].max()])
-    return replace(known, best=float(p.mean()))
+    items = calibrated_items(given, latent_sd)
+    misfit, unknown = misfit_of(given), given.responses is None
+    return Bank(items, partial(_best, given, items, misfit), misfit, without_responses=unknown)
+
+
+def _best(
+    result: FitResult,
+    items: CalibratedItems,
+    misfit: Callable[[Places], float] | None,
+    level: float,
+) -> float:
+    """Highest end of the intervals of scores of respondents the items were calibrated on.
+
+    Of those who answered all, that is the score. Without their answers it is what is expected at
+    the highest ability.
+    """
+    real = np.flatnonzero(~result.synthetic & (result.counts.respondent_responses > 0))
+    known = np.flatnonzero(items.known)
+    p = items.parameters.chosen(known).probability([result.ability[real].max()])
+    if result.responses is None:
+        return float(p.mean())
+    from irtkit.scoring.misfit import Cells
+    from irtkit.scoring.scoring import told_of
+
+    first = real[np.argsort(-(result.ability + result.ability_se)[real], kind="stable")[:_ABLEST]]
+    cells = Cells.of(result.patterns, first, known)
+    complete = cells.answered.all(axis=1)
+    best = max(float(p.mean()), float(cells.score.max(where=complete, initial=0.0)))
+    if complete.all():
+        return best
+    patterns = result.patterns.chosen(first[~complete]).with_columns(known)
+    told = told_of(patterns, known, Bank(items, misfit=misfit), "EAP", level=level)
+    return max(best, float(told.expected.high.max()))

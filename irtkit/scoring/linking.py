@@ -14,7 +14,7 @@ The first two see only items whose difficulties mean something; the last two see
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -34,13 +34,17 @@ _NODES = np.linspace(-4, 4, 41)
 """Abilities, in SDs of the first population, over which curves are compared."""
 _WEIGHTS = np.exp(-0.5 * _NODES**2) / np.exp(-0.5 * _NODES**2).sum()
 _LEAST_SLOPE = 0.2
-"""Slope per SD of ability under which a difficulty tells next to nothing: b moves by 5 logits over
-the slope when the intercept moves by one."""
+"""Slope per SD of ability under which a difficulty tells next to nothing: where the intercept moves
+by one logit, b moves by 1/a, 5 SDs."""
+_NO_SPREAD = 1e-9
+"""SD of difficulties that is rounding: what tables with ten digits leave of equal ones."""
+_MOST_SLOPE = 1e3
+"""A that is taken for a search without end: it starts at 1, and SDs of scales differ by less."""
 _MOST_GROUPS = 20
 """Groups of items that are left out in turn for standard errors, all if they are fewer."""
 _MOST_ROUNDS = 10
-"""Times that drifting items are looked for, lest it never end: 1 to 4 in ten sets of which two or
-eight of 40 items drift."""
+"""Times that drifting items are looked for anew, after which those left out stay out, so that it
+ends: 1 to 4 in ten sets of which two or eight of 40 items drift."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +57,17 @@ class Linking:
         A and B.
     slope_se, intercept_se
         Their standard errors: by leaving common items out in turn (jackknife) and, of results, with
-        the luck of which respondents set each scale.
+        the luck of which respondents set each scale. NaN where too few items are in common to do
+        without some.
     method
         How they were found.
     items
         Index "item", the common items: discrimination and difficulty in the first calibration, and
         of the second on its scale (``linked_discrimination``, ``linked_difficulty``); difference in
-        difficulty; z, that by its standard error (NaN where the calibrations have none); p_value;
-        drifts, whether it is called another item than it was, at a false-discovery rate of ``fdr``.
+        difficulty; z, that by the standard errors of both difficulties (NaN where the calibrations
+        have none; those of A and B are left out, so that with a handful of common items z is too
+        large); p_value; drifts, whether it is called another item than it was, at a
+        false-discovery rate of ``fdr``.
     fdr
         The false-discovery rate.
     """
@@ -137,7 +144,8 @@ def link(
     TypeError
         If a calibration is none.
     ValueError
-        If the calibrations have fewer than two items in common that can be used.
+        If an argument is out of range, or the calibrations have fewer than two items in common that
+        the method can use and that do not drift.
 
     Examples
     --------
@@ -148,51 +156,110 @@ def link(
     >>> round(linking.slope, 6), round(linking.intercept, 6)
     (2.0, 1.0)
     """
-    from scipy.stats import false_discovery_control, norm
-
     check_one_of("method", method, LINKS)
     fdr = check_number("fdr", fdr, least=0, below=1)
     banks = _labelled("first", first), _labelled("second", second)
-    labels = [label for label in banks[0].labels or () if label]
-    places = [bank.places_of(tuple(labels)) for bank in banks]
-    common = (places[0] >= 0) & (places[1] >= 0)
-    labels = [label for label, both in zip(labels, common, strict=True) if both]
-    one, other = (
-        bank.parameters.chosen(at[common]) for bank, at in zip(banks, places, strict=True)
-    )
+    labels, one, other = _in_common(*banks)
+    if len(labels) < 2:
+        raise ValueError("the calibrations must have at least two items in common")
     constants = _OF_METHOD[method]
-    population = banks[0].latent_mean, banks[0].latent_sd
-    kept = np.ones(len(labels), bool)
-    errors = [_difficulty_errors(bank, at[common]) for bank, at in zip(banks, places, strict=True)]
-    for _ in range(_MOST_ROUNDS):
-        slope, intercept = constants(one.chosen(kept), other.chosen(kept), population)
-        linked = _moved(other, slope, intercept)
-        difference = linked.difficulty - one.difficulty
-        with np.errstate(invalid="ignore", divide="ignore"):
-            z = difference / np.hypot(errors[0], slope * errors[1])
-        z[~_tells(one, population) | ~_tells(linked, population)] = np.nan
-        p_value = 2 * norm.sf(np.abs(z))
-        tested, drifts = np.isfinite(p_value), np.zeros(len(z), bool)
-        if fdr and tested.any():
-            drifts[tested] = false_discovery_control(p_value[tested]) <= fdr
-        if (drifts == ~kept).all():
-            break
-        kept = ~drifts
-    of_items = _errors_of_constants(constants, one.chosen(kept), other.chosen(kept), population)
+    (slope, intercept), kept = _without_drifting(constants, one, other, fdr)
+    of_items = _errors_of_constants(constants, one.chosen(kept), other.chosen(kept))
     slope_se, intercept_se = np.hypot(of_items, _errors_of_scales(slope, intercept, *banks))
-    return Linking(
-        slope,
-        intercept,
-        float(slope_se),
-        float(intercept_se),
-        method,
-        _table(labels, one, linked, {"z": z, "p_value": p_value, "drifts": ~kept}),
-        fdr,
-    )
+    linked = _moved(other.items, slope, intercept)
+    tested = {**_drift(one, other, slope, intercept), "drifts": ~kept}
+    table = _table(labels, one.items, linked, tested)
+    return Linking(slope, intercept, float(slope_se), float(intercept_se), method, table, fdr)
+
+
+class Side(NamedTuple):
+    """The common items in one calibration."""
+
+    items: ItemParameters
+    mean: float
+    """Of ability in its population."""
+    sd: float
+    errors: Array
+    """Standard errors of difficulties, NaN where there are none, (n,)."""
+
+    def chosen(self, some: Any) -> Side:
+        """Return some of the items."""
+        return self._replace(items=self.items.chosen(some), errors=self.errors[some])
+
+    @property
+    def tells(self) -> Any:
+        """Whose difficulties mean something: those that rise with ability and are not flat."""
+        return self.items.discrimination * self.sd >= _LEAST_SLOPE
+
+
+def _in_common(first: CalibratedItems, second: CalibratedItems) -> tuple[list[str], Side, Side]:
+    """Labels of the items that both have, and the items in each."""
+    labels = first.labels or ()
+    places = [bank.places_of(labels) for bank in (first, second)]
+    common = (places[0] >= 0) & (places[1] >= 0)
+    sides = []
+    for bank, at in zip((first, second), places, strict=True):
+        errors = np.full(common.sum(), np.nan)
+        if bank.standard_errors is not None:
+            errors = bank.standard_errors[at[common], 1]
+        items = bank.parameters.chosen(at[common])
+        sides.append(Side(items, bank.latent_mean, bank.latent_sd, errors))
+    return [labels[k] for k in np.flatnonzero(common)], sides[0], sides[1]
+
+
+def _without_drifting(
+    constants: Any, one: Side, other: Side, fdr: float
+) -> tuple[tuple[float, float], Any]:
+    """A and B by the items that do not drift, and which these are."""
+    from scipy.stats import false_discovery_control
+
+    kept, rounds = np.ones(len(one.errors), bool), 0
+    while True:
+        found = constants(one.chosen(kept), other.chosen(kept))
+        if not np.isfinite(found).all() or not 1 / _MOST_SLOPE < found[0] < _MOST_SLOPE:
+            raise ValueError(_why_not(kept, one, other))
+        p_value = _drift(one, other, *found)["p_value"]
+        drifts = np.zeros(len(kept), bool)
+        if fdr and (tested := np.isfinite(p_value)).any():
+            drifts[tested] = false_discovery_control(p_value[tested]) <= fdr
+        if (rounds := rounds + 1) > _MOST_ROUNDS:
+            drifts |= ~kept
+        if (drifts == ~kept).all():
+            return found, kept
+        kept = ~drifts
+
+
+def _why_not(kept: Any, one: Side, other: Side) -> str:
+    """Why items give no constants."""
+    if kept.sum() < 2:
+        return (
+            f"{(~kept).sum()} of {len(kept)} common items drift, and fewer than two are left to "
+            "link by; fdr=0 links by all"
+        )
+    if (kept & one.tells & other.tells).sum() < 2:
+        return (
+            "fewer than two common items have a slope that is not flat; method='Stocking-Lord' "
+            "takes all"
+        )
+    if len(one.errors) and (one.items.discrimination * other.items.discrimination <= 0).all():
+        return "slopes of common items have opposite signs: no A above 0 makes them alike"
+    return "common items have one difficulty, whose spread tells no scale; use method='mean-mean'"
+
+
+def _drift(one: Side, other: Side, slope: float, intercept: float) -> dict[str, Array]:
+    """Differences in difficulty by their standard errors, with p-values; NaN where untold."""
+    from scipy.special import ndtr
+
+    linked = _moved(other.items, slope, intercept)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        difference = linked.difficulty - one.items.difficulty
+        z = difference / np.hypot(one.errors, slope * other.errors)
+    z[~one.tells | ~one._replace(items=linked).tells] = np.nan
+    return {"z": z, "p_value": 2 * ndtr(-np.abs(z))}
 
 
 def _labelled(name: str, given: object) -> CalibratedItems:
-    bank = calibrated_items(given)
+    bank = calibrated_items(given, name=name)
     if bank.labels is None:
         raise ValueError(f"{name} has items without labels; give a table with labels as its index")
     return bank
@@ -204,44 +271,38 @@ def _moved(items: ItemParameters, slope: float, intercept: float) -> ItemParamet
     return ItemParameters(steepness, items.intercept - steepness * intercept, items.guessing)
 
 
-def _tells(items: ItemParameters, population: tuple[float, float]) -> Any:
-    """Whose difficulties mean something: those that rise with ability and are not flat."""
-    return items.discrimination * population[1] >= _LEAST_SLOPE
+def _by_moments(one: Side, other: Side, *, slopes: bool) -> tuple[float, float]:
+    """Mean-mean or mean-sigma, of the items whose difficulties mean something in both.
 
-
-def _by_moments(
-    one: ItemParameters, other: ItemParameters, population: tuple[float, float], *, slopes: bool
-) -> tuple[float, float]:
-    """Mean-mean or mean-sigma, of the items whose difficulties mean something in both."""
-    both = _tells(one, population) & (other.discrimination >= _LEAST_SLOPE)
+    NaN if they are fewer than two, or do not spread where their spread is asked for.
+    """
+    both = one.tells & other.tells
+    first, second = one.items.chosen(both), other.items.chosen(both)
     if both.sum() < 2:
-        raise ValueError(
-            "fewer than two common items have a slope that is not flat; method='Stocking-Lord' "
-            "takes all"
-        )
-    one, other = one.chosen(both), other.chosen(both)
+        return np.nan, np.nan
     if slopes:
-        slope = other.discrimination.mean() / one.discrimination.mean()
+        slope = second.discrimination.mean() / first.discrimination.mean()
     else:
-        slope = one.difficulty.std() / other.difficulty.std()
-    return float(slope), float(one.difficulty.mean() - slope * other.difficulty.mean())
+        spreads = first.difficulty.std(), second.difficulty.std()
+        slope = spreads[0] / spreads[1] if min(spreads) > _NO_SPREAD else np.nan
+    return float(slope), float(first.difficulty.mean() - slope * second.difficulty.mean())
 
 
-def _by_curves(
-    one: ItemParameters, other: ItemParameters, population: tuple[float, float], *, total: bool
-) -> tuple[float, float]:
-    """Haebara, or Stocking-Lord of the total, by least squares."""
+def _by_curves(one: Side, other: Side, *, total: bool) -> tuple[float, float]:
+    """Haebara, or Stocking-Lord of the total, by least squares; NaN of fewer than two items."""
     from scipy.optimize import least_squares
 
-    if one.n_items < 2:
-        raise ValueError("the calibrations must have at least two items in common")
-    ability = population[0] + population[1] * _NODES
-    wanted, weights = one.probability(ability), np.sqrt(_WEIGHTS)[:, None]
+    if len(one.errors) < 2:
+        return np.nan, np.nan
+    ability = one.mean + one.sd * _NODES
+    wanted, weights = one.items.probability(ability), np.sqrt(_WEIGHTS)[:, None]
 
     def off(constants: Array) -> Array:
-        found = _moved(other, np.exp(constants[0]), constants[1]).probability(ability) - wanted
-        off_by = found.sum(axis=1, keepdims=True) if total else found
-        return np.asarray((weights * off_by).ravel())
+        moved = _moved(other.items, np.exp(constants[0]), constants[1])
+        off_by = moved.probability(ability) - wanted
+        return np.asarray(
+            (weights * (off_by.sum(axis=1, keepdims=True) if total else off_by)).ravel()
+        )
 
     found = least_squares(off, np.zeros(2), xtol=1e-14, ftol=1e-14, gtol=1e-14).x
     return float(np.exp(found[0])), float(found[1])
@@ -255,39 +316,25 @@ _OF_METHOD: dict[str, Any] = {
 }
 
 
-def _errors_of_constants(
-    constants: Any, one: ItemParameters, other: ItemParameters, population: tuple[float, float]
-) -> tuple[float, float]:
+def _errors_of_constants(constants: Any, one: Side, other: Side) -> tuple[float, float]:
     """Jackknife over items, in groups where there are many (Efron & Tibshirani 1993, ch. 11)."""
-    n = min(one.n_items, _MOST_GROUPS)
+    n = min(len(one.errors), _MOST_GROUPS)
     if n < 3:
-        return float("nan"), float("nan")
-    group = np.arange(one.n_items) % n
-    found = np.array(
-        [constants(one.chosen(group != k), other.chosen(group != k), population) for k in range(n)]
-    )
-    spread = np.sqrt((n - 1) * found.var(axis=0))
+        return np.nan, np.nan
+    group = np.arange(len(one.errors)) % n
+    found = [constants(one.chosen(group != k), other.chosen(group != k)) for k in range(n)]
+    spread = np.sqrt((n - 1) * np.var(found, axis=0))
     return float(spread[0]), float(spread[1])
 
 
 def _errors_of_scales(
     slope: float, intercept: float, one: CalibratedItems, other: CalibratedItems
 ) -> tuple[float, float]:
-    """Luck of which respondents set each scale: of its mean 1/√n SDs, of its SD 1/√(2n) of it."""
-    of_slope = of_intercept = 0.0
-    for bank, to_first in ((one, 1.0), (other, slope)):
-        if bank.n_respondents:
-            of_slope += slope**2 / (2 * bank.n_respondents)
-            of_intercept += (to_first * bank.latent_sd) ** 2 / bank.n_respondents
-    if one.n_respondents:
-        of_intercept += intercept**2 / (2 * one.n_respondents)
-    return of_slope**0.5, of_intercept**0.5
-
-
-def _difficulty_errors(bank: CalibratedItems, places: Any) -> Array:
-    if bank.standard_errors is None:
-        return np.full(len(places), np.nan)
-    return np.asarray(bank.standard_errors[places, 1])
+    """Luck of which respondents set each scale (`CalibratedItems.scale_se`)."""
+    (of_unit, of_mean), (of_other_unit, of_other_mean) = one.scale_se, other.scale_se
+    of_slope = slope * np.hypot(of_unit, of_other_unit)
+    of_intercept = np.linalg.norm([of_mean, slope * of_other_mean, intercept * of_unit])
+    return float(of_slope), float(of_intercept)
 
 
 def _table(

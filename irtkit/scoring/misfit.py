@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.irf import LEAST_LOGIT, Items
+from irtkit.scoring.expected_score import number_right
+from irtkit.scoring.posterior import curves_at, log_likelihood, nodes_for, posterior_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,15 +22,15 @@ if TYPE_CHECKING:
     from irtkit.calibration import FitResult
     from irtkit.irf import Array, ItemParameters
     from irtkit.patterns import Patterns, Places
-    from irtkit.quadrature import Nodes
+    from irtkit.scoring.expected_score import Known
 
-HALF_WIDTH = 8.0
-"""Abilities integrated over, in SDs of the population: beyond it lies 1e-15 of them."""
 _MOST = 512
 """Respondents that misfit is measured on, drawn at random of more: its standard deviation is told
 to about 1/√(2 · 512), 3 %."""
 _FEWEST = 8
 """Respondents below which misfit is not measured."""
+_MOST_SETS = 16
+"""Sets of items asked that misfit is told of one by one."""
 
 
 class Cells(NamedTuple):
@@ -79,49 +80,25 @@ class Expected(NamedTuple):
     """Under the model."""
 
 
-def nodes_for(items: ItemParameters) -> Nodes:
-    """Abilities close enough together for posteriors after all of some items, N(0, 1) before."""
-    from irtkit.quadrature.nodes import NodeDensity
-
-    with np.errstate(divide="ignore"):
-        logits = np.log(items.guessing) - np.log1p(-items.guessing)
-    known = Items(items.discrimination, items.intercept, np.maximum(logits, LEAST_LOGIT))
-    return NodeDensity.of(known, HALF_WIDTH).nodes(interpolates=False)
-
-
-def posteriors(items: ItemParameters, cells: Cells, nodes: Nodes) -> Array:
-    """Posterior of ability after the answers to all of some items, (n, n_nodes)."""
-    from irtkit.scoring.abilities import curves_at
-
-    curves = curves_at(items, nodes.theta)
-    odds = curves.log_odds
-    if odds is None:
-        odds = items.discrimination[:, None] * nodes.theta + items.intercept[:, None]
-    log = (cells.right * cells.tried) @ odds + cells.tried @ curves.log_wrong
-    log += nodes.normal_log_weights(1.0)
-    found = np.exp(log - log.max(axis=1, keepdims=True))
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
-
-
-def expected_scores(items: ItemParameters, cells: Cells, asked: Places) -> Expected:
-    """Scores on the items that each answered, told from the answers to those asked.
+def expected_scores(items: ItemParameters, cells: Cells, places: Places) -> Expected:
+    """Scores on the items that each answered, told from the answers to those at some places.
 
     ``items`` are measured in SDs of ability in the population.
     """
-    of_asked = items.chosen(asked)
-    nodes = nodes_for(of_asked)
-    seen = Cells(*(part[:, asked] for part in cells))
-    posterior = posteriors(of_asked, seen, nodes)
+    asked = items.chosen(places)
+    nodes = nodes_for(asked)
+    seen = Cells(*(part[:, places] for part in cells))
+    likelihood = log_likelihood(
+        asked, curves_at(asked, nodes.theta), nodes, seen.right * seen.tried, seen.tried
+    )
     n_items = np.maximum(cells.answered.sum(axis=1), 1)
     rest, trials = cells.answered, np.maximum(cells.tried, 1)
-    rest[:, asked] = 0
+    rest[:, places] = 0
     if (rest == rest[0]).all() and (trials == trials[0]).all():
         rest, trials = rest[:1], trials[:1]
     p = items.probability(nodes.theta).T
-    by_node, noise = rest @ p, (rest / trials) @ (p * (1 - p))
-    mean = (posterior * by_node).sum(axis=1)
-    variance = (posterior * ((by_node - mean[:, None]) ** 2 + noise)).sum(axis=1)
-    return Expected((seen.right.sum(axis=1) + mean) / n_items, variance / n_items**2)
+    found = number_right(posterior_of(likelihood, nodes), rest @ p, (rest / trials) @ (p * (1 - p)))
+    return Expected((seen.right.sum(axis=1) + found.mean) / n_items, found.variance / n_items**2)
 
 
 def added_variance(error: Array, variance: Array) -> float:
@@ -147,12 +124,69 @@ def misfit_of(result: FitResult) -> Callable[[Places], float] | None:
     if len(rows) > _MOST:
         rows = np.sort(np.random.default_rng(0).choice(rows, _MOST, replace=False))
     unit = result.parameters.standardised(result.latent_sd, result.latent_mean)
-    known = np.flatnonzero(np.isfinite(unit.discrimination + unit.intercept + unit.guessing))
+    known = np.flatnonzero(unit.known)
     items, shrunk = unit.chosen(known), 1 - 2 / dependence.independent
 
-    def misfit(asked: Places) -> float:
+    def misfit(places: Places) -> float:
         cells = Cells.of(patterns, rows, known)
-        found = expected_scores(items, cells, np.searchsorted(known, asked))
+        found = expected_scores(items, cells, np.searchsorted(known, places))
         return added_variance((found.score - cells.score) / shrunk, found.variance)
 
     return misfit
+
+
+def misfit_of_each(
+    patterns: Patterns, places: Places, misfit: Callable[[Places], float] | None, known: Known
+) -> Array:
+    """Variance of every score that the model does not explain, (n,), from that of sets of items.
+
+    ``places`` are those of the columns of the patterns among all items. Of respondents who answered
+    more than a few different sets of items, it is interpolated between sets by how many items they
+    have.
+    """
+    open_ = (known.n_asked > 0) & (known.n_asked < known.n_items)
+    if misfit is None or not open_.any():
+        return np.zeros(patterns.n)
+    if (known.n_asked == len(places)).all():
+        return np.full(patterns.n, misfit(places))
+    first, which = _sets(patterns)
+    some = first[open_[first]]
+    few = len(some) <= _MOST_SETS
+    if not few:
+        by_size = some[np.argsort(known.n_asked[some], kind="stable")]
+        some = by_size[np.linspace(0, len(by_size) - 1, _MOST_SETS).round().astype(int)]
+    told = np.array([misfit(places[_answered_by(patterns, row)]) for row in some])
+    if few:
+        of_sets = np.zeros(len(first))
+        of_sets[which[some]] = told
+        return np.asarray(of_sets[which])
+    sizes, of = np.unique(known.n_asked[some], return_inverse=True)
+    found = np.interp(known.n_asked, sizes, np.bincount(of, told) / np.bincount(of))
+    return np.where(open_, found, 0.0)
+
+
+def _answered_by(patterns: Patterns, row: int) -> Places:
+    """Columns that a respondent answered."""
+    if patterns.sparse:
+        start, stop = patterns.trials.indptr[row : row + 2]
+        return np.sort(patterns.trials.indices[start:stop])
+    asked = patterns.cells[row] >= 0 if patterns.trials is None else patterns.trials[row] > 0
+    return np.flatnonzero(asked)
+
+
+def _sets(patterns: Patterns) -> tuple[Places, Places]:
+    """First respondent who answered each set of items, and the set of every respondent."""
+    if patterns.sparse:
+        number: dict[bytes, int] = {}
+        keys = np.array(
+            [
+                number.setdefault(_answered_by(patterns, row).tobytes(), row)
+                for row in range(patterns.n)
+            ]
+        )
+    else:
+        asked = patterns.cells >= 0 if patterns.trials is None else patterns.trials > 0
+        packed = np.packbits(asked, axis=1)
+        keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    return first, which

@@ -7,26 +7,32 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from irtkit.calibration.calibrated import DESIGNS
 from irtkit.checks import check_number, check_one_of, first_names
 from irtkit.io.reading import as_responses
 from irtkit.patterns import float_blocks, patterns_of
-from irtkit.scoring.bank import bank_of
+from irtkit.scoring.bank import DESIGNS, bank_of
+from irtkit.scoring.expected_score import Known, model_assisted, model_based
+from irtkit.scoring.misfit import misfit_of_each
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from irtkit.calibration.calibrated import CalibratedItems, Design
+    from irtkit.calibration.calibrated import CalibratedItems
     from irtkit.irf import Array
     from irtkit.patterns import Patterns, Places
     from irtkit.responses import ResponseMatrix
     from irtkit.scoring.abilities import Abilities
+    from irtkit.scoring.bank import Bank, Design
+    from irtkit.scoring.expected_score import Score
 
 MethodName = Literal["EAP", "MAP", "ML", "WLE"]
 METHODS: tuple[MethodName, ...] = get_args(MethodName)
-_MOST_SETS = 16
-"""Sets of items asked that misfit is told of one by one."""
+_NO_MISFIT = (
+    "the items come without the responses they were calibrated on, so that nothing tells how far "
+    "scores lie from what the model expects: intervals of expected_score leave that out, and are "
+    "too narrow where answers depend on more than one ability; give the result with its responses"
+)
 
 
 def score(
@@ -53,7 +59,8 @@ def score(
         intercept or difficulty (and guessing), the path of a saved result, of such a table or of
         the folder that ``irtkit fit --out`` wrote, :class:`irtkit.ItemParameters`, which have no
         labels (responses then have the same items in the same order), or what
-        :func:`irtkit.select_items` returned, for new respondents who answered the items selected.
+        :func:`irtkit.select_items` returned or its ``save`` wrote, for new respondents who answered
+        the items selected.
     method
         "EAP" (posterior mean), "MAP" (posterior mode), "ML" (maximum likelihood) or "WLE" (weighted
         likelihood, Warm 1989). EAP and MAP pull towards the mean of the population, the more the
@@ -90,24 +97,30 @@ def score(
           uncertainty of ability and of each answer not seen and, of a Selection or a result with
           its responses, what respondents differ by beyond the model: a variance measured on the
           calibrated respondents, for a Selection by cross-validation (for items chosen on these
-          respondents that of a result is too small). It holds of respondents like these.
+          respondents that of a result is too small). It holds of respondents like these. Of items
+          without those responses (a table, a result saved without them) nothing is known of that,
+          and intervals hold what they should only where the model does.
         - status: "ok"; "unbounded" (ML without a maximum: ability is ±inf); "no responses" (to
           items that tell anything: EAP and MAP are those of the population); "beyond" (items are
-          left to ask, and the interval reaches above what is expected of the ablest calibrated
-          respondent: if this one is abler, the expected score is too low).
+          left to ask, and the interval reaches above that of the ablest calibrated respondents: if
+          this one is abler, the expected score is too low).
 
     Raises
     ------
     TypeError
-        If items or responses are of a wrong kind.
+        If items or responses are of a wrong kind, or level or latent_sd is no number.
     ValueError
-        If no item of the responses is among the items, or a table of items lacks a column.
+        If no item of the responses is among the items, a table of items lacks a column or holds no
+        item with parameters, method or design is none of those above, level is not between 0 and 1
+        or latent_sd not above 0, or latent_sd is given with a result, which has its own.
+    FileNotFoundError
+        If there is no file or folder of items at the path.
 
     Warns
     -----
     UserWarning
         If some items of the responses are not among the items: they are left out. If respondents
-        are "beyond".
+        are "beyond". If items are left to ask and nothing is known of misfit.
 
     Examples
     --------
@@ -115,127 +128,82 @@ def score(
     >>> items = pd.DataFrame(
     ...     {"discrimination": [1.0, 1.5, 2.0], "difficulty": [-1.0, 0.0, 1.0]}, ["q1", "q2", "q3"]
     ... )
-    >>> new = irtkit.ResponseMatrix([[1, 1], [0, 1]], ["gpt", "llama"], items=["q1", "q3"])
+    >>> new = irtkit.ResponseMatrix([[1, 1, 0], [0, 1, 0]], ["gpt", "llama"], ["q1", "q2", "q3"])
     >>> irtkit.score(new, items)[["ability", "ability_se", "expected_score"]].round(2)
                 ability  ability_se  expected_score
     respondent
-    gpt            1.08        0.74            0.93
-    llama          0.53        0.75            0.55
+    gpt            0.31        0.67            0.67
+    llama         -0.16        0.70            0.33
     """
-    from irtkit.scoring.abilities import abilities
-
     check_one_of("method", method, METHODS)
     if design is not None:
         check_one_of("design", design, DESIGNS)
     level = check_number("level", level, above=0, below=1)
     bank = bank_of(items, latent_sd)
+    calibrated, design = bank.items, design or bank.design
     matrix = as_responses(responses, **reading)
-    columns, places = _in_common(matrix, bank)
+    columns, places = _in_common(matrix, calibrated)
     patterns = patterns_of(matrix, synthetic_is_real=True).with_columns(columns)
-    unit = bank.parameters.standardised(bank.latent_sd, bank.latent_mean)
-    rest = unit.chosen(np.setdiff1d(np.flatnonzero(bank.known), places))
-    weighed, design = patterns.with_trial_correlation(bank.trial_correlation), design or bank.design
     drawn = design is not None
-    found = abilities(weighed, unit.chosen(places), method, rest=rest, level=level, residuals=drawn)
-    known = _Known(_seen(patterns), _asked(patterns), patterns.n_items + rest.n_items)
-    if drawn:
-        expected = _model_assisted(known, found, level)
-    else:
-        expected = _model_based(known, found, _misfit(patterns, places, bank, known), level)
-    table = _table(matrix, patterns, found, expected, bank)
+    found, known, expected = told_of(patterns, places, bank, method, level=level, drawn=drawn)
+    table = _table(matrix, patterns, found, expected, calibrated)
     if bank.chosen and not drawn:
         table = table.drop(columns="accuracy")
-    return table if drawn else _with_beyond(table, bank.best, known)
-
-
-class _Known(NamedTuple):
-    """What is known of every respondent's score."""
-
-    right: Array
-    """Sum over the items answered of the share of right trials, (n,)."""
-    asked: Array
-    """How many items each answered, (n,)."""
-    n_items: int
-
-
-class _Score(NamedTuple):
-    """Share right of all items, each (n,)."""
-
-    mean: Array
-    low: Array
-    high: Array
-
-
-def _bounded(known: _Known, mean: Array, half: Array) -> _Score:
-    """Score with its interval, within what the answers seen leave possible."""
-    least, most = known.right / known.n_items, 1 - (known.asked - known.right) / known.n_items
-    bounds = np.maximum(mean - half, least), np.minimum(mean + half, most)
-    return _Score(np.clip(mean, least, most), *bounds)
-
-
-def _model_based(known: _Known, found: Abilities, misfit: Array, level: float) -> _Score:
-    """Score by p-IRT: the answers seen, and the others as the posterior of ability has them."""
-    from scipy.special import ndtri
-
-    spread = np.sqrt(found.rest_variance / known.n_items**2 + misfit)
-    mean = (known.right + found.rest) / known.n_items
-    return _bounded(known, mean, ndtri((1 + level) / 2) * spread)
-
-
-def _model_assisted(known: _Known, found: Abilities, level: float) -> _Score:
-    """Score by a model that need not be true, for items drawn at random (`score` has the formula).
-
-    One item says nothing about the spread of residuals: it leaves all possible.
-    """
-    from scipy.special import stdtrit
-
-    asked, n_items = np.maximum(known.asked, 1), known.n_items
-    residual = (known.right - found.asked) / asked
-    freedom = np.maximum(known.asked - 1, 0)
-    spread = np.maximum(found.squares - asked * residual**2, 0) / np.maximum(freedom, 1)
-    variance = (1 - asked / n_items) / asked * np.maximum(spread, found.noise / asked)
-    quantile = np.where(freedom > 0, stdtrit(np.maximum(freedom, 1), (1 + level) / 2), np.inf)
-    half = np.where(freedom > 0, quantile, 1) * np.sqrt(variance)
-    mean = (found.rest + found.asked) / n_items + residual
-    return _bounded(known, mean, np.where(freedom > 0, half, 1.0))
-
-
-def _misfit(patterns: Patterns, places: Places, bank: CalibratedItems, known: _Known) -> Array:
-    """Variance of every score that the model does not explain, (n,).
-
-    Of respondents who answered more than a few different sets of items, it is interpolated between
-    sets by how many items they have.
-    """
-    n, left = patterns.n, known.asked < known.n_items
-    if bank.misfit is None or not left.any():
-        return np.zeros(n)
-    if (known.asked == len(places)).all():
-        return np.full(n, bank.misfit(places))
-    weights = np.random.default_rng(0).random(patterns.n_items)
-    asked = patterns.cells >= 0 if patterns.trials is None else patterns.trials > 0
-    left &= known.asked > 0
-    _, first, which = np.unique(asked @ weights, return_index=True, return_inverse=True)
-    if few := len(first) <= _MOST_SETS:
-        some = first
-    else:
-        by_size = first[np.argsort(known.asked[first], kind="stable")]
-        some = by_size[np.linspace(0, len(first) - 1, _MOST_SETS).round().astype(int)]
-    found = np.zeros(len(some))
-    for k, row in enumerate(some):
-        if left[row]:
-            which_items = asked[[row]].indices if patterns.sparse else asked[row]
-            found[k] = bank.misfit(places[which_items])
-    if few:
-        return np.asarray(found[which])
-    sizes, of = np.unique(known.asked[some], return_inverse=True)
-    return np.interp(known.asked, sizes, np.bincount(of, found) / np.bincount(of))
-
-
-def _with_beyond(table: pd.DataFrame, best: float | None, known: _Known) -> pd.DataFrame:
-    """Say which respondents may be abler than those the items were calibrated on."""
-    if best is None:
+    if bank.selected_of and bank.selected_of > known.n_items:
+        return _of_a_part(table, bank.selected_of, known.n_items)
+    if drawn or not (known.n_asked < known.n_items).any():
         return table
-    above = (known.asked < known.n_items) & (table["expected_score_high"] > best)
+    if bank.without_responses:
+        warnings.warn(_NO_MISFIT, UserWarning, stacklevel=2)
+    return table if bank.best is None else _with_beyond(table, bank.best(level), known)
+
+
+def _of_a_part(table: pd.DataFrame, n_items: int, n_known: int) -> pd.DataFrame:
+    """Leave out the score of all items where only those selected are known."""
+    warnings.warn(
+        f"the items are {n_known} selected of {n_items}, and the table has nothing of the others: "
+        "no score of all is told; give the selection itself, or the file of selection.save (irtkit "
+        "select --out with a name that ends in .npz)",
+        UserWarning,
+        stacklevel=3,
+    )
+    return table.drop(columns=[f"expected_score{end}" for end in ("", "_low", "_high")])
+
+
+class Told(NamedTuple):
+    """What answers to some items of a bank tell of respondents."""
+
+    found: Abilities
+    known: Known
+    expected: Score
+
+
+def told_of(
+    patterns: Patterns,
+    places: Places,
+    bank: Bank,
+    method: MethodName,
+    *,
+    level: float,
+    drawn: bool = False,
+) -> Told:
+    """Abilities and scores of respondents whose columns are items at some places of a bank."""
+    from irtkit.scoring.abilities import abilities
+
+    calibrated, unit = bank.items, bank.items.unit
+    rest = unit.chosen(np.setdiff1d(np.flatnonzero(calibrated.known), places))
+    weighed = patterns.with_trial_correlation(calibrated.trial_correlation)
+    found = abilities(weighed, unit.chosen(places), method, rest=rest, level=level, residuals=drawn)
+    known = Known(_seen(patterns), _n_asked(patterns), patterns.n_items + rest.n_items)
+    if drawn:
+        return Told(found, known, model_assisted(known, found, level))
+    misfit = misfit_of_each(patterns, places, bank.misfit, known)
+    return Told(found, known, model_based(known, found, misfit, level))
+
+
+def _with_beyond(table: pd.DataFrame, best: float, known: Known) -> pd.DataFrame:
+    """Say which respondents may be abler than those the items were calibrated on."""
+    above = (known.n_asked < known.n_items) & (table["expected_score_high"] > best)
     above &= table["status"] == "ok"
     table.loc[above, "status"] = "beyond"
     if above.any():
@@ -251,11 +219,11 @@ def _with_beyond(table: pd.DataFrame, best: float | None, known: _Known) -> pd.D
 
 
 def _in_common(
-    matrix: ResponseMatrix, bank: CalibratedItems
+    matrix: ResponseMatrix, calibrated: CalibratedItems
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Columns of the responses that are calibrated, and which items they are."""
-    known = bank.known
-    if bank.labels is None:
+    known = calibrated.known
+    if calibrated.labels is None:
         if matrix.n_items != len(known):
             raise ValueError(
                 f"items are {len(known)} without labels and responses have {matrix.n_items}; give "
@@ -263,12 +231,12 @@ def _in_common(
             )
         places = np.arange(len(known))
     else:
-        places = bank.places_of(matrix.items)
+        places = calibrated.places_of(matrix.items)
     found = (places >= 0) & known[places]
     columns = np.flatnonzero(found)
     strange = [matrix.items[k] for k in np.flatnonzero(~found)]
     if not len(columns):
-        of_items = list(bank.labels or ())
+        of_items = list(calibrated.labels or ())
         raise ValueError(
             f"responses have no calibrated item: theirs are {first_names(strange)}; calibrated "
             f"are {first_names(of_items)}"
@@ -290,13 +258,13 @@ def _table(
     matrix: ResponseMatrix,
     patterns: Patterns,
     found: Abilities,
-    expected: _Score,
-    bank: CalibratedItems,
+    expected: Score,
+    calibrated: CalibratedItems,
 ) -> pd.DataFrame:
     import pandas as pd
 
     counts, ability = patterns.counts, found.ability
-    sd, mean = bank.latent_sd, bank.latent_mean
+    sd, mean = calibrated.latent_sd, calibrated.latent_mean
     missing = np.isnan(ability) | (counts.respondent_responses == 0)
     status = np.where(np.isinf(ability), "unbounded", np.where(missing, "no responses", "ok"))
     columns = {
@@ -328,7 +296,7 @@ def _seen(patterns: Patterns) -> Array:
     return np.concatenate(parts)
 
 
-def _asked(patterns: Patterns) -> Array:
+def _n_asked(patterns: Patterns) -> Array:
     """How many items each respondent answered, (n,)."""
     if not patterns.repeated:
         return patterns.counts.respondent_responses.astype(np.float64)

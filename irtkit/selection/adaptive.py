@@ -3,81 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.checks import check_number, check_one_of
-from irtkit.scoring.misfit import added_variance, expected_scores, nodes_for
-from irtkit.selection.sequential import State
+from irtkit.calibration.result import FitResult
+from irtkit.checks import check_number, check_one_of, check_type
+from irtkit.scoring.expected_score import Known, bounded
 from irtkit.selection.subset import Selection, select_items
+from irtkit.suspects.expected import dense_responses
 
 if TYPE_CHECKING:
-    from irtkit.calibration.result import FitResult
-    from irtkit.irf import Array, ItemParameters
-    from irtkit.patterns import Places
-    from irtkit.scoring.misfit import Cells
+    from irtkit.selection.pool import Pool
 
 ORDERS = ("adaptive", "fixed")
-_MOST = 240
-"""Respondents on whom adaptive tests are tried by cross-validation, drawn at random of more: their
-error is told to 5 %, and 100 items of 200 are asked of them in some seconds."""
-_LEAST = 1e-12
-"""Least probability of an answer: no answer makes all abilities impossible."""
-
-
-class Tried(NamedTuple):
-    """What became of tests of held-out respondents."""
-
-    misfit: Array
-    """Variance of the score that the model does not explain, after 0, 1, … items, (k + 1,)."""
-    error: float
-    """Root mean square error of scores after k items."""
-    fixed_error: float
-    """The same of the first k items of the ranking, for the same respondents."""
-
-
-class Pool:
-    """Items that may be asked, and what cross-validation says of tests with them."""
-
-    def __init__(self, selection: Selection) -> None:
-        self.selection, self.k = selection, len(selection.items)
-        bank = selection.bank
-        self.places = bank.ranking(2 * self.k, selection.allowed)
-        labels = selection.result.item_labels
-        self.labels = [labels[place] for place in bank.known[self.places]]
-        self.p, self.start = _at_nodes(bank.items, self.places)
-
-    @cached_property
-    def tried(self) -> Tried:
-        """Tests of held-out respondents, some of them."""
-        selection = self.selection
-        folds = selection.held
-        n = sum(len(fold.rows) for fold in folds)
-        share = min(1.0, _MOST / n)
-        generator = np.random.default_rng(selection.seed)
-        errors, variances, fixed = [], [], []
-        for fold in folds:
-            enough = selection.cells.answered[fold.rows][:, fold.ranking].sum(axis=1) >= self.k
-            size = max(1, round(share * len(fold.rows)))
-            cells = selection.cells.chosen(generator.permutation(fold.rows[enough])[:size])
-            if not len(cells.right):
-                continue
-            path, variance = _simulated(fold.items, cells, fold.ranking, self.k)
-            errors.append(path - cells.score)
-            variances.append(variance)
-            of_first = expected_scores(fold.items, cells, fold.ranking[: self.k])
-            fixed.append(of_first.score - cells.score)
-        if not errors:
-            raise ValueError(
-                f"no respondent of the fit answered {self.k} of the {len(self.places)} items that "
-                "may be asked, so that nothing tells how tests err; take a smaller k"
-            )
-        error, variance = np.concatenate(errors, axis=1), np.concatenate(variances, axis=1)
-        misfit = [added_variance(e, v) for e, v in zip(error, variance, strict=True)]
-        rms = (float(np.sqrt(np.mean(e**2))) for e in (error[-1], np.concatenate(fixed)))
-        return Tried(np.array(misfit), *rms)
 
 
 class AdaptiveTest:
@@ -94,8 +33,7 @@ class AdaptiveTest:
     def __init__(self, pool: Pool, order: str, wanted: float | None, level: float) -> None:
         self.order, self.asked, self.answers = order, [], []  # type: tuple[str, list[str], list[int]]
         self._pool, self._wanted, self._level = pool, wanted, level
-        self._state = _begun(pool.start, 1, np.ones((1, len(pool.places)), dtype=np.bool_))
-        self._misfit = _misfit_curve(pool, order)
+        self._state, self._misfit = pool.begun(), pool.misfit(order)
 
     @property
     def done(self) -> bool:
@@ -136,25 +74,26 @@ class AdaptiveTest:
     @property
     def expected_score(self) -> float:
         """Share right of all items, told from the answers so far."""
-        return float(self._state.expected[0]) / self._n_items
+        return float(self._state.expected[0]) / self._pool.n_items
 
     @property
     def error(self) -> float:
         """Its standard error: of ability, of each answer not seen, and of misfit."""
-        variance = self._state.variance[0] / self._n_items**2
+        variance = self._state.variance[0] / self._pool.n_items**2
         return float(np.sqrt(variance + self._misfit[len(self.asked)]))
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Interval of the score with the coverage that was asked for."""
+        """Interval of the score with the coverage that was asked for.
+
+        It stays within what the answers so far leave possible.
+        """
         from scipy.special import ndtri
 
-        half = float(ndtri((1 + self._level) / 2)) * self.error
-        return max(0.0, self.expected_score - half), min(1.0, self.expected_score + half)
-
-    @property
-    def _n_items(self) -> int:
-        return len(self._pool.selection.bank.known)
+        half = np.array([float(ndtri((1 + self._level) / 2)) * self.error])
+        seen = Known(self._state.right, np.array([len(self.asked)]), self._pool.n_items)
+        found = bounded(seen, np.array([self.expected_score]), half)
+        return float(found.low[0]), float(found.high[0])
 
     def __repr__(self) -> str:
         low, high = self.interval
@@ -227,6 +166,8 @@ def adaptive(
             raise ValueError(f"k is the number of items selected, {len(items.items)}; got {k}")
         selection = items
     else:
+        check_type("items", items, FitResult)
+        dense_responses(items, "adaptive")
         if k is None:
             raise ValueError("k must be given: the most items to ask")
         selection = select_items(items, k)
@@ -237,7 +178,7 @@ def adaptive(
     level = check_number("level", level, above=0, below=1)
     if order is not None:
         check_one_of("order", order, ORDERS)
-    pool = _pool_of(selection)
+    pool = selection.pool
     if order is None:
         order = "adaptive" if pool.tried.error <= pool.tried.fixed_error else "fixed"
         if order == "fixed":
@@ -249,58 +190,3 @@ def adaptive(
                 stacklevel=2,
             )
     return AdaptiveTest(pool, order, error, level)
-
-
-def _pool_of(selection: Selection) -> Pool:
-    """The pool of a selection, made once."""
-    kept = vars(selection)
-    if "pool" not in kept:
-        kept["pool"] = Pool(selection)
-    pool: Pool = kept["pool"]
-    return pool
-
-
-def _at_nodes(items: ItemParameters, pool: Places) -> tuple[Array, Array]:
-    """P(right) of the pool at the nodes; and their weight, and Σ P and Σ P(1 − P) of all items."""
-    nodes = nodes_for(items.chosen(pool))
-    p = items.probability(nodes.theta)
-    weight = np.exp(nodes.normal_log_weights(1.0))
-    start = np.stack([weight, p.sum(axis=1), (p * (1 - p)).sum(axis=1)])
-    return np.clip(p[:, pool], _LEAST, 1 - _LEAST), start
-
-
-def _begun(start: Array, n: int, left: Any) -> State:
-    weight, by_node, noise = (np.repeat(part[None], n, axis=0) for part in start)
-    return State(weight, by_node, noise, np.zeros(n), left)
-
-
-def _simulated(items: ItemParameters, cells: Cells, pool: Places, k: int) -> tuple[Array, Array]:
-    """Scores and their variances after 0, 1, …, k items, (k + 1, n), of tests of respondents.
-
-    Scores are of the items that each answered, and only these are asked: k or more of the pool.
-    """
-    p, start = _at_nodes(items, pool)
-    answered = cells.answered
-    n, n_items = len(answered), answered.sum(axis=1)
-    state = _begun(start, n, answered[:, pool] > 0)
-    if (answered == 0).any():
-        nodes = nodes_for(items.chosen(pool))
-        of_all = items.probability(nodes.theta).T
-        rest = answered @ of_all, answered @ (of_all * (1 - of_all))
-        state = state._replace(by_node=rest[0], noise=rest[1])
-    right, everyone = cells.right[:, pool].astype(np.float64), np.arange(n)
-    path = [(state.expected, state.variance)]
-    for _ in range(k):
-        asked = state.next_items(p)
-        state = state.after(asked, right[everyone, asked], p)
-        path.append((state.expected, state.variance))
-    scores, variances = np.array(path).transpose(1, 0, 2)
-    return scores / n_items, variances / n_items**2
-
-
-def _misfit_curve(pool: Pool, order: str) -> Array:
-    """Variance that the model does not explain, after 0, 1, …, k items."""
-    if order == "adaptive":
-        return pool.tried.misfit
-    table = pool.selection.table
-    return np.asarray(np.interp(np.arange(pool.k + 1), table.index, table["misfit"] ** 2))

@@ -17,11 +17,12 @@ Cholesky decomposition), and no array is items × items.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from irtkit.scoring.misfit import Cells
+from irtkit.suspects.flags import flag_items, flagged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,23 +45,27 @@ _LEAST = 1e-6
 """Share of the variance of an item that is none: rounding of sums in 32 bits."""
 
 
-class Bank(NamedTuple):
-    """Items of a fit that something is known of."""
+class ItemCovariance(NamedTuple):
+    """Σ of the items of a fit that something is known of, as what it is made of."""
 
     known: Places
     """Which items of the fit they are."""
+    allowed: NDArray[np.bool_]
+    """Which of them may be asked: those that :func:`irtkit.flag_items` does not list."""
     items: ItemParameters
     """In SDs of ability in the population."""
     answers: Single
     """Share right of real respondents, (n, n_items); where missing, what the model expects."""
 
     @classmethod
-    def of(cls, result: FitResult, known: Places | None = None) -> Bank:
-        """Return the items of a fit; ``known`` are those of another one with the same items."""
+    def of(cls, result: FitResult, like: ItemCovariance | None = None) -> ItemCovariance:
+        """Return that of the items of a fit, or of those that another one with the same has."""
         unit = result.parameters.standardised(result.latent_sd, result.latent_mean)
-        if known is None:
-            sums = unit.discrimination + unit.intercept + unit.guessing
-            known = np.flatnonzero(np.isfinite(sums))
+        if like is None:
+            known = np.flatnonzero(unit.known)
+            allowed = _not_suspect(result)[known]
+        else:
+            known, allowed = like.known, like.allowed
         items = type(unit)(*(np.nan_to_num(part[known]) for part in vars(unit).values()))
         patterns = result.patterns
         rows = np.flatnonzero(patterns.real & (patterns.margins.respondent_responses > 0))
@@ -70,24 +75,31 @@ class Bank(NamedTuple):
             missing = cells.tried[row] == 0
             ability = (result.ability[rows[row]] - result.latent_mean) / result.latent_sd
             answers[row, missing] = items.chosen(missing).probability(ability)
-        return cls(known, items, answers)
+        return cls(known, allowed, items, answers)
 
-    def ranking(self, k: int, allowed: NDArray[np.bool_]) -> Places:
-        """Places of the k items to ask first, best first; fewer if no more are allowed."""
-        factor, noise = _covariance(self)
-        return _greedy(factor, noise, k, allowed & (self.items.discrimination > 0))
+    def ranking(self, k: int) -> Places:
+        """Places of the k items to ask first, best first; fewer if no more may be asked."""
+        factor, noise = _factored(self)
+        return _greedy(factor, noise, k, self.allowed & (self.items.discrimination > 0))
 
 
-def _covariance(bank: Bank) -> tuple[Single, Array]:
+def _not_suspect(result: FitResult) -> NDArray[np.bool_]:
+    """Which items `flag_items` does not list, (n_items,)."""
+    settings: Any = flag_items.__kwdefaults__
+    suspect = set(flagged(result, **settings)[0].index)
+    return np.array([label not in suspect for label in result.item_labels])
+
+
+def _factored(covariance: ItemCovariance) -> tuple[Single, Array]:
     """F and the diagonal of D."""
     theta = _SPREAD * np.linspace(-_REACH, _REACH, _N_NODES)
     weight = np.exp(-0.5 * (theta / _SPREAD) ** 2)
     weight /= weight.sum()
-    p = bank.items.probability(theta)
-    n, n_items = bank.answers.shape
+    p = covariance.items.probability(theta)
+    n, n_items = covariance.answers.shape
     factor = np.empty((n_items, n + len(theta)), dtype=np.float32)
     spread = np.sqrt((1 - _ALPHA) / max(n - 1, 1))
-    factor[:, :n] = ((bank.answers - bank.answers.mean(axis=0)) * np.float32(spread)).T
+    factor[:, :n] = ((covariance.answers - covariance.answers.mean(axis=0)) * np.float32(spread)).T
     factor[:, n:] = ((p - weight @ p) * np.sqrt(_ALPHA * weight)[:, None]).T
     return factor, _ALPHA * (weight @ (p * (1 - p)))
 

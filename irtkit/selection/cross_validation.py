@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration import fit
-from irtkit.calibration.fitting import silently
-from irtkit.calibration.priors import WeakPrior
+from irtkit.calibration.refitting import refitted
 from irtkit.responses import ResponseMatrix
 from irtkit.suspects.expected import dense_responses
-from irtkit.suspects.families import family_codes
+from irtkit.suspects.families import SIMILAR, family_codes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from irtkit.calibration import FitResult
     from irtkit.patterns import Places
 
+_ONE_FAMILY = "the error is cross-validated between families: at least two are needed"
 _TOL = 1e-4
 """Of the fits, as of those that predict responses left out (`irtkit.difficulty.held_out`)."""
 
@@ -37,10 +36,18 @@ def refits(
     scored = patterns.real & (patterns.margins.respondent_responses > 0)
     fold = _folds(families[scored], n_folds, seed)
     if fold.max(initial=0) < 1:
-        raise ValueError("the error is cross-validated between families: at least two are needed")
+        raise ValueError(_ONE_FAMILY)
     for number in range(int(fold.max()) + 1):
         held = np.flatnonzero(scored)[fold == number]
         yield _refitted(result, np.setdiff1d(np.arange(patterns.n), held)), held
+
+
+def check_families(result: FitResult, groups: Any) -> None:
+    """Refuse families that are none of the respondents', or one alone; links cost time to find."""
+    if isinstance(groups, str) and groups == SIMILAR:
+        return
+    if len(np.unique(family_codes(result, groups)[~result.synthetic])) < 2:
+        raise ValueError(_ONE_FAMILY)
 
 
 def _folds(families: Places, n_folds: int, seed: int) -> Places:
@@ -70,24 +77,6 @@ def rows_of(
 
 
 def _refitted(result: FitResult, rows: Places) -> FitResult:
-    settings, responses = result.settings, dense_responses(result, "cross-validation")
-    with silently():
-        return fit(
-            rows_of(responses, rows),
-            result.model,
-            prior=_prior(settings.prior),
-            standard_errors=False,
-            synthetic=settings.synthetic,  # type: ignore[arg-type]  # checked by the first fit
-            trial_correlation=settings.trial_correlation,
-            tol=_TOL,
-            progress=False,
-        )
-
-
-def _prior(described: Any) -> Any:
-    """Prior of a fit, whose settings hold plain values; the weak one for an ItemPrior."""
-    if described is None or described["kind"] == "empirical":
-        return described and "empirical"
-    if described["kind"] == "WeakPrior":
-        return WeakPrior(**{name: value for name, value in described.items() if name != "kind"})
-    return WeakPrior()
+    responses = rows_of(dense_responses(result, "cross-validation"), rows)
+    fixed = None if result.fixed is None else result.items[result.fixed]
+    return refitted(result, responses, tol=_TOL, fixed=fixed)

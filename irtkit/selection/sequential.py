@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from irtkit.scoring.expected_score import number_right
+
 if TYPE_CHECKING:
     from irtkit.irf import Array
+    from irtkit.scoring.expected_score import NumberRight
 
 _LEAST = 1e-300
 """Least probability that is divided by: what is explained where it is 0 is 0."""
@@ -35,14 +38,16 @@ class State(NamedTuple):
     @property
     def expected(self) -> Array:
         """Expected number of right answers to all items, (n,)."""
-        return np.asarray(self.right + (self.posterior * self.by_node).sum(axis=1))
+        return self.right + self._rest.mean
 
     @property
     def variance(self) -> Array:
         """Its variance under the model."""
-        mean = (self.posterior * self.by_node).sum(axis=1, keepdims=True)
-        of_node = (self.by_node - mean) ** 2 + self.noise
-        return np.asarray((self.posterior * of_node).sum(axis=1))
+        return self._rest.variance
+
+    @property
+    def _rest(self) -> NumberRight:
+        return number_right(self.posterior, self.by_node, self.noise)
 
     def next_items(self, p: Array) -> Any:
         """Which of the pool to ask each; ``p`` is P(right), (n_nodes, n_pool)."""

@@ -8,26 +8,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.calibrated import DESIGNS
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_one_of, check_seed, check_type, check_whole
 from irtkit.printed import in_lines
-from irtkit.scoring import bank_of
+from irtkit.scoring import DESIGNS, Bank, bank_of
+from irtkit.scoring.bank import SavedBank
 from irtkit.scoring.misfit import Cells, added_variance, expected_scores
 from irtkit.scoring.scoring import score
-from irtkit.selection.blend import Bank
-from irtkit.selection.cross_validation import refits, rows_of
+from irtkit.selection.blend import ItemCovariance
+from irtkit.selection.cross_validation import check_families, refits, rows_of
+from irtkit.selection.pool import Pool
 from irtkit.suspects.expected import dense_responses
 from irtkit.suspects.families import SIMILAR
-from irtkit.suspects.flags import flagged
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import NDArray
+    from os import PathLike
 
-    from irtkit.calibration.calibrated import CalibratedItems, Design
+    import pandas as pd
+
     from irtkit.irf import Array, ItemParameters
     from irtkit.patterns import Places
+    from irtkit.scoring import Design
 
 _SIZES = (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 """Numbers of items that the table has below that which is wanted."""
@@ -52,6 +53,8 @@ class Selection:
     items: tuple[str, ...]
     """Their labels, the first to be asked first."""
     result: FitResult = field(repr=False)
+    covariance: ItemCovariance = field(repr=False)
+    """Of the items of the fit that something is known of, with the answers to them."""
     design: Design | None = None
     """How they were drawn; None if they were chosen."""
     groups: Any = field(default=SIMILAR, repr=False)
@@ -97,36 +100,57 @@ class Selection:
         return pd.DataFrame(rows, pd.Index(sizes, name="n_items"), columns)
 
     @property
-    def calibrated(self) -> CalibratedItems:
-        """All items of the fit, as :func:`irtkit.score` takes them."""
+    def item_table(self) -> pd.DataFrame:
+        """The items in the order of the ranking; index "item".
+
+        Columns: rank, from 1 on; those of ``result.items``; selected_of, how many items they were
+        selected of, and design, "chosen" where they were not drawn, by which
+        :func:`irtkit.score` knows such a table from one of all items.
+        """
+        table = self.result.items.loc[list(self.items)]
+        table.insert(0, "rank", range(1, len(table) + 1))
+        of, design = len(self.covariance.known), self.design or "chosen"
+        return table.assign(selected_of=of, design=design)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write to one .npz file what :func:`irtkit.score` needs, which takes its path for items.
+
+        It holds the parameters of all items, and of items that were chosen misfit by how many are
+        asked, cross-validated; neither responses nor names of respondents.
+        """
+        bank, sizes, misfit = self.bank, np.zeros(0), np.zeros(0)
+        if self.design is None:
+            sizes, misfit = np.array(self._sizes), self._table["misfit"].to_numpy() ** 2
+        best = float("nan") if bank.best is None else bank.best(0.95)
+        SavedBank(bank.items, best, sizes, misfit, self.design).save(path)
+
+    @property
+    def bank(self) -> Bank:
+        """All items of the fit, and what is known of scores told from those selected."""
         whole = replace(bank_of(self.result), design=self.design)
         if self.design is not None:
             return whole
         return replace(whole, chosen=True, misfit=self._misfit)
 
     @cached_property
-    def bank(self) -> Bank:
-        """The items of the fit that something is known of, with the answers to them."""
-        return Bank.of(self.result)
-
-    @cached_property
-    def allowed(self) -> NDArray[np.bool_]:
-        """Which of them may be asked, (n_items,): those that are not suspect."""
-        return _not_suspect(self.result)[self.bank.known]
+    def pool(self) -> Pool:
+        """The items that :func:`irtkit.adaptive` may ask."""
+        return Pool(self)
 
     @cached_property
     def cells(self) -> Cells:
         """Answers of all respondents to the known items."""
         patterns = self.result.patterns
-        return Cells.of(patterns, np.arange(patterns.n), self.bank.known)
+        return Cells.of(patterns, np.arange(patterns.n), self.covariance.known)
 
     @cached_property
     def held(self) -> list[Held]:
         """What is learned without each fold: rankings of twice as many items, if there are."""
-        known, found = self.bank.known, []
+        found = []
         for fold, rows in refits(self.result, self.groups, self.folds, self.seed):
-            bank = Bank.of(fold, known)
-            found.append(Held(rows, bank.items, bank.ranking(2 * len(self.items), self.allowed)))
+            covariance = ItemCovariance.of(fold, self.covariance)
+            ranking = covariance.ranking(2 * len(self.items))
+            found.append(Held(rows, covariance.items, ranking))
         return found
 
     @property
@@ -148,10 +172,12 @@ class Selection:
     def _errors_drawn(self) -> Array:
         """Errors of held-out scores told from items drawn anew in every fold, (n,)."""
         responses = dense_responses(self.result, "cross-validation")
-        known, found = self.bank.known, []
+        known, found = self.covariance.known, []
         generator = np.random.default_rng(self.seed)
         for fold, rows in refits(self.result, self.groups, self.folds, self.seed):
-            drawn = _drawn(Bank.of(fold, known), len(self.items), self.design, generator)
+            drawn = _drawn(
+                ItemCovariance.of(fold, self.covariance), len(self.items), self.design, generator
+            )
             answers = rows_of(responses, rows, known[drawn])
             scores = score(answers, fold, design=self.design)["expected_score"]
             found.append(scores.to_numpy() - self.cells.chosen(rows).score)
@@ -178,7 +204,14 @@ class Selection:
             "error of the score told from the first of them, in percentage points (root mean "
             f"square, cross-validated by family): {told}"
         )
-        return in_lines([f"{len(self.items)} of {len(self.bank.known)} items{drawn}", about])
+        return in_lines([f"{len(self.items)} of {len(self.covariance.known)} items{drawn}", about])
+
+
+@bank_of.register
+def _(given: Selection, latent_sd: float | None = None) -> Bank:
+    if latent_sd is not None:
+        raise ValueError("latent_sd is that of the result the items were selected of")
+    return given.bank
 
 
 def select_items(
@@ -216,7 +249,8 @@ def select_items(
     -------
     Selection
         items (labels in the order of the ranking), expected_error (root mean square error of the
-        score, cross-validated), table (the same by number of items). :func:`irtkit.score` takes it
+        score, cross-validated), table (the same by number of items), item_table, and save(path),
+        to score later without the fit. :func:`irtkit.score` takes it
         for its ``items``, with the answers of new respondents to the items selected;
         :func:`irtkit.adaptive` asks them one by one. Items that :func:`irtkit.flag_items` lists,
         and those whose slope is not above 0, are never chosen; draws are from all items, as
@@ -245,45 +279,41 @@ def select_items(
     check_whole("k", k, 1)
     check_whole("folds", folds, 2)
     check_seed(seed)
-    selection = Selection((), result, design, groups, folds, seed)
-    bank = selection.bank
+    check_families(result, groups)
+    covariance = ItemCovariance.of(result)
     if design is not None:
         check_one_of("design", design, DESIGNS)
-        _check_enough(k, len(bank.known), "calibrated")
-        places = _drawn(bank, k, design, np.random.default_rng(seed))
+        _check_enough(k, len(covariance.known), "calibrated")
+        places = _drawn(covariance, k, design, np.random.default_rng(seed))
     else:
-        places = bank.ranking(k, selection.allowed)
+        places = covariance.ranking(k)
         _check_enough(k, len(places), "fit to be chosen")
-    labels = tuple(result.item_labels[place] for place in bank.known[places])
-    found = replace(selection, items=labels)
-    vars(found).update(bank=bank)
-    return found
+    labels = tuple(result.item_labels[place] for place in covariance.known[places])
+    return Selection(labels, result, covariance, design, groups, folds, seed)
 
 
 def _check_enough(k: int, there: int, what: str) -> None:
+    if not there:
+        raise ValueError(
+            "no item is fit to be chosen: all are suspect (irtkit.flag_items lists them), or their "
+            "slopes are not above 0"
+        )
     if k > there:
         raise ValueError(f"k must be at most {there}, the number of items {what}; got {k}")
 
 
-def _not_suspect(result: FitResult) -> NDArray[np.bool_]:
-    """Which items `flag_items` does not list, (n_items,)."""
-    table, _ = flagged(
-        result, fdr=0.05, extreme_difficulty=6.0, chance=None, groups=None, predictions=None
-    )
-    suspect = set(table.index)
-    return np.array([label not in suspect for label in result.item_labels])
-
-
-def _drawn(bank: Bank, k: int, design: Any, generator: np.random.Generator) -> Places:
+def _drawn(
+    covariance: ItemCovariance, k: int, design: Any, generator: np.random.Generator
+) -> Places:
     """Places of k items drawn at random, or one of each of k strata of difficulty.
 
     Strata begin anywhere, so that one may hold the easiest and the hardest items: all items are
     equally likely then, though strata differ by one in their size.
     """
-    n_items = bank.items.n_items
+    n_items = covariance.items.n_items
     if design == "random":
         return generator.permutation(n_items)[:k]
-    order = np.argsort(bank.items.expected_error(), kind="stable")
+    order = np.argsort(covariance.items.expected_error(), kind="stable")
     start = generator.random() * n_items
     bounds = np.ceil(start + np.arange(k) * (n_items / k)).astype(np.intp)
     return order[generator.integers(bounds, np.append(bounds[1:], bounds[0] + n_items)) % n_items]

@@ -134,6 +134,22 @@ def test_standard_errors_are_those_of_second_derivatives(
         np.testing.assert_allclose(ratio, 1, atol=off)
 
 
+@pytest.mark.parametrize(("model", "by_item"), [("Rasch", 1), ("1PL", 1), ("2PL", 2), ("3PL", 3)])
+def test_parameters_are_those_of_free_items_with_responses_and_of_the_population(
+    model: ModelName, by_item: int
+) -> None:
+    generator = np.random.default_rng(4)
+    items = true_items(model, generator)
+    table = pd.DataFrame(
+        {"a": items.discrimination, "b": items.difficulty, "c": items.guessing}, LABELS
+    )
+    values = simulate_responses(items, generator.normal(size=60), seed=5).values.copy()
+    values[:, -1] = -1
+    result = fit(ResponseMatrix(values, items=LABELS), model, fixed=table[:30])
+    assert result.n_parameters == 2 + 19 * by_item
+    assert result.aic == -2 * result.log_likelihood + 2 * result.n_parameters
+
+
 def test_a_result_on_an_earlier_scale_is_saved_printed_and_compared(tmp_path: Path) -> None:
     generator = np.random.default_rng(6)
     items = true_items("2PL", generator)
@@ -185,3 +201,23 @@ def test_without_a_common_item_nothing_is_fixed() -> None:
     table = pd.DataFrame({"a": [1.0], "b": [0.0]}, ["other"])
     with pytest.raises(ValueError, match="fixed has no item of the responses: its items are other"):
         fit(ResponseMatrix([[1, 0], [0, 1]]), fixed=table)
+    with pytest.raises(FileNotFoundError, match="fixed: there is no file or folder 'nope'"):
+        fit(ResponseMatrix([[1, 0], [0, 1]]), fixed="nope")
+    with pytest.raises(ValueError, match="fixed needs the columns discrimination"):
+        fit(ResponseMatrix([[1, 0], [0, 1]]), fixed=table[["a"]])
+
+
+def test_abilities_stay_by_scoring_and_move_with_the_population() -> None:
+    """Beside 300 abler systems; both ways are on the earlier scale."""
+    generator = np.random.default_rng(0)
+    items = true_items("2PL", generator).chosen(slice(0, 12))
+    old = simulate_responses(items, generator.normal(size=200), seed=1)
+    new = simulate_responses(items, generator.normal(1.5, 0.7, size=300), seed=2)
+    earlier = fit(old)
+    both = fit(ResponseMatrix(np.r_[old.values, new.values]), fixed=earlier)
+    pd.testing.assert_frame_equal(
+        both.items[["discrimination", "difficulty"]],
+        earlier.items[["discrimination", "difficulty"]],
+    )
+    np.testing.assert_allclose(score(old, earlier)["ability"], earlier.ability, atol=1e-4)
+    assert (both.ability[:200] - earlier.ability).mean() > 0.1

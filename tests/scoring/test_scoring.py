@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+pytestmark = pytest.mark.filterwarnings("ignore:the items come without the responses")
+
 MIRT_MODELS = ("Rasch", "1PL", "2PL", "3PL", "3PLnorm")
 NOT_THE_HIGHEST = {("wirs", "3PL"), ("wirs", "3PLnorm"), ("abortion", "3PLnorm")}
 """Slopes of 30 and more: likelihoods have several modes, and mirt ends at a lower one."""
@@ -179,6 +181,26 @@ def test_of_two_modes_the_higher_is_found() -> None:
     assert score(answers, items, "ML")["ability"].iloc[0] == pytest.approx(wanted, abs=1e-4)
 
 
+def test_no_ability_is_a_maximum_where_guessing_explains_more() -> None:
+    """Every pattern of five items: at −∞ the likelihood is that of guesses alone."""
+    items = ItemParameters.from_difficulty(
+        [1.0, 0.7, 1.3, 2.0, -1.0], [0.0, -1.0, 1.0, 2.0, 0.5], 0.25
+    )
+    patterns = np.array(list(np.ndindex(2, 2, 2, 2, 2)))
+    found = score(patterns, items, "ML")
+    theta = np.linspace(-15, 15, 3001)
+    p = items.probability(theta)
+    curve = patterns @ np.log(p).T + (1 - patterns) @ np.log1p(-p).T
+    grid = np.where((top := curve.argmax(axis=1)) == 0, -np.inf, theta[top])
+    grid[top == 3000] = np.inf
+    unbounded = np.isinf(grid)
+    assert 3 < unbounded.sum() < 30
+    np.testing.assert_array_equal(found["ability"][unbounded], grid[unbounded])
+    np.testing.assert_allclose(found["ability"][~unbounded], grid[~unbounded], atol=0.01)
+    assert (found["status"] == np.where(unbounded, "unbounded", "ok")).all()
+    assert np.isneginf(found["ability_low"][np.isneginf(grid)]).all()
+
+
 @pytest.mark.parametrize("method", ["EAP", "MAP", "ML", "WLE"])
 def test_who_answered_nothing_is_of_the_population(method: Any) -> None:
     items = ItemParameters.from_difficulty([1.0, 2.0], [0.0, 1.0])
@@ -264,12 +286,58 @@ def test_misfit_is_told_of_the_items_that_each_answered() -> None:
         for start in (0, 1):
             alone = score(ResponseMatrix(new[start::2], few.respondents[start::2]), result)
             pd.testing.assert_frame_equal(together.iloc[start::2], alone, atol=1e-4)  # the grid
-    everyone_else = np.random.default_rng(0).random((40, 60)) < np.linspace(0.3, 0.9, 40)[:, None]
-    many = np.where(everyone_else, dimension_of_half(40, 1).values, -1)  # forty sets
-    with warnings.catch_warnings(action="ignore"):
-        widths = score(ResponseMatrix(many), result)
-    wide = (widths["expected_score_high"] - widths["expected_score_low"]).to_numpy()
-    assert wide[:10].mean() > 1.5 * wide[-10:].mean()
+
+
+@pytest.mark.parametrize("guessing", [0.0, 0.2])
+def test_the_error_of_a_weighted_likelihood_is_of_the_information(guessing: float) -> None:
+    items = ItemParameters.from_difficulty(
+        np.linspace(0.5, 2, 12), np.linspace(-2, 2, 12), guessing
+    )
+    answers = simulate_responses(items, np.linspace(-1, 1, 20), seed=0)
+    found = score(answers, items, "WLE")
+    information = items.information(found["ability"]).sum(axis=1)
+    np.testing.assert_allclose(found["ability_se"], 1 / np.sqrt(information), rtol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["EAP", "MAP", "ML", "WLE"])
+def test_trials_that_repeat_each_other_tell_nothing_more(method: Any) -> None:
+    items = ItemParameters.from_difficulty(np.ones(20), np.linspace(-2, 2, 20))
+    right = simulate_responses(items, np.linspace(-1, 1, 60), seed=0).values
+    ten, once = ResponseMatrix.from_counts(10 * right, 10 * np.ones_like(right)), right
+    alike, apart = (fit(ten, "1PL", trial_correlation=share) for share in (1.0, 0.0))
+    np.testing.assert_allclose(
+        score(ten, alike, method)[["ability", "ability_se"]],
+        score(ResponseMatrix(once), alike, method)[["ability", "ability_se"]],
+    )
+    errors = [score(ten, result, method)["ability_se"].median() for result in (alike, apart)]
+    assert errors[0] > 2 * errors[1]
+
+
+@pytest.mark.filterwarnings("error")
+def test_that_nothing_is_known_of_misfit_is_said_where_items_are_left(tmp_path: Path) -> None:
+    items = ItemParameters.from_difficulty(np.ones(20), np.linspace(-2, 2, 20))
+    result = fit(simulate_responses(items, np.linspace(-1, 1, 60), seed=0))
+    result.save(tmp_path / "r.npz", include_responses=False)
+    half = ResponseMatrix(np.tile([1, 0], (1, 5)), items=result.item_labels[:10])
+    for given in (result.items, tmp_path / "r.npz"):
+        with pytest.warns(UserWarning, match="nothing tells how far scores lie from what the mod"):
+            score(half, given)
+        score(half, given, design="random")
+        score(ResponseMatrix(np.tile([1, 0], (1, 10)), items=result.item_labels), given)
+    score(half, result)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+@pytest.mark.filterwarnings("error")
+def test_those_the_items_were_calibrated_on_are_not_beyond_themselves(level: float) -> None:
+    items = ItemParameters.from_difficulty(np.ones(60), np.linspace(-2, 2, 60))
+    responses = simulate_responses(items, np.linspace(-2, 2, 30), missing=0.6, seed=1)
+    result = fit(responses)
+    assert set(score(responses, result, level=level)["status"]) == {"ok"}
+    able = simulate_responses(items, np.full(50, 5.0), seed=2)
+    asked = ResponseMatrix(able.values[:, ::3], items=able.items[::3])
+    with pytest.warns(UserWarning, match="may be abler"):
+        assert (score(asked, result, level=level)["status"] == "beyond").mean() > 0.9
 
 
 def test_a_score_of_drawn_items_is_the_formula() -> None:

@@ -11,8 +11,11 @@ import pytest
 
 import irtkit
 from irtkit import ItemParameters, adaptive, fit, select_items, simulate_responses
+from irtkit.selection.pool import Pool
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from irtkit import FitResult, Selection
 
 ITEMS = ItemParameters.from_difficulty(
@@ -112,15 +115,27 @@ def test_intervals_hold_and_adaptive_items_err_less(selection: Selection) -> Non
     assert np.std(error) < np.std(np.array(found["fixed"])[:, 0])
 
 
-def test_what_errs_less_on_held_out_respondents_is_asked(result: FitResult) -> None:
-    selection = select_items(result, 15)
+def test_what_errs_less_on_held_out_respondents_is_asked(
+    selection: Selection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert adaptive(selection).order == "adaptive"
-    vars(selection)["pool"].tried = vars(selection)["pool"].tried._replace(fixed_error=0.0)
+    tried = selection.pool.tried
+    assert 0.8 < tried.error / tried.fixed_error < 1
+    monkeypatch.setattr(Pool, "tried", tried._replace(fixed_error=0.0))
+    selection = select_items(selection.result, 15)
     with pytest.warns(UserWarning, match="asked in the order of the ranking"):
         test = adaptive(selection)
     while not test.done:
         test.answer(0)
     assert (test.order, tuple(test.asked)) == ("fixed", selection.items)
+
+
+def test_an_interval_holds_nothing_that_the_answers_rule_out(result: FitResult) -> None:
+    test = adaptive(select_items(result, 70, folds=2), order="adaptive", level=0.99999)
+    while not test.done:
+        test.answer(len(test.asked) % 2 == 0)
+    assert test.interval[1] == pytest.approx(45 / 80)
+    assert 35 / 80 <= test.interval[0] < test.expected_score < 45 / 80
 
 
 def test_missing_cells_of_the_fit_do_no_harm() -> None:
@@ -139,7 +154,12 @@ def test_missing_cells_of_the_fit_do_no_harm() -> None:
             adaptive(result, 30)
 
 
-def test_bad_arguments_are_refused(result: FitResult, selection: Selection) -> None:
+def test_bad_arguments_are_refused(result: FitResult, selection: Selection, tmp_path: Path) -> None:
+    result.save(tmp_path / "r.npz", include_responses=False)
+    with pytest.raises(ValueError, match="adaptive needs the responses"):
+        adaptive(irtkit.load(tmp_path / "r.npz"))
+    with pytest.raises(TypeError, match="items must be a FitResult"):
+        adaptive([[1]])  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="k must be given"):
         adaptive(result)
     with pytest.raises(ValueError, match="k is the number of items selected, 15; got 3"):

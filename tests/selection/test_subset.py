@@ -10,8 +10,18 @@ import pandas as pd
 import pytest
 
 import irtkit
-from irtkit import ItemParameters, ResponseMatrix, fit, score, select_items, simulate_responses
-from irtkit.selection.blend import _ALPHA, Bank, _covariance
+from irtkit import (
+    ItemParameters,
+    ItemPrior,
+    Normal,
+    ResponseMatrix,
+    WeakPrior,
+    fit,
+    score,
+    select_items,
+    simulate_responses,
+)
+from irtkit.selection.blend import _ALPHA, ItemCovariance, _factored
 from irtkit.selection.cross_validation import refits, rows_of
 from irtkit.selection.subset import _drawn
 
@@ -62,8 +72,8 @@ def two_abilities() -> FitResult:
 
 
 def test_the_ranking_is_the_greedy_one_of_the_whole_covariance(one_ability: FitResult) -> None:
-    bank = Bank.of(one_ability)
-    factor, noise = (part.astype(np.float64) for part in _covariance(bank))
+    covariance = ItemCovariance.of(one_ability)
+    factor, noise = (part.astype(np.float64) for part in _factored(covariance))
     sigma, n_items = factor @ factor.T + np.diag(noise), len(noise)
     mean = np.full(n_items, 1 / n_items)
     taken: list[int] = []
@@ -75,14 +85,14 @@ def test_the_ranking_is_the_greedy_one_of_the_whole_covariance(one_ability: FitR
             explained = with_mean @ np.linalg.solve(sigma[np.ix_(some, some)], with_mean)
             left[j] = mean @ sigma @ mean - explained
         taken.append(min(left, key=lambda j: left[j]))
-    assert list(bank.ranking(8, np.ones(n_items, dtype=bool))) == taken
+    assert list(covariance._replace(allowed=np.ones(n_items, dtype=bool)).ranking(8)) == taken
 
 
 def test_half_of_the_covariance_is_that_of_the_answers(one_ability: FitResult) -> None:
-    bank = Bank.of(one_ability)
-    factor, _ = _covariance(bank)
-    of_answers = factor[:, : len(bank.answers)]
-    sample = np.cov(bank.answers, rowvar=False)
+    covariance = ItemCovariance.of(one_ability)
+    factor, _ = _factored(covariance)
+    of_answers = factor[:, : len(covariance.answers)]
+    sample = np.cov(covariance.answers, rowvar=False)
     np.testing.assert_allclose(of_answers @ of_answers.T, (1 - _ALPHA) * sample, atol=1e-5)
 
 
@@ -156,8 +166,8 @@ def test_a_share_right_of_chosen_items_is_not_shown(one_ability: FitResult) -> N
 
 @pytest.mark.parametrize("k", [7, 50, 79, 80])
 def test_all_items_are_equally_likely_to_be_drawn(one_ability: FitResult, k: int) -> None:
-    bank, generator = Bank.of(one_ability), np.random.default_rng(0)
-    drawn = np.array([_drawn(bank, k, "stratified", generator) for _ in range(2000)])
+    covariance, generator = ItemCovariance.of(one_ability), np.random.default_rng(0)
+    drawn = np.array([_drawn(covariance, k, "stratified", generator) for _ in range(2000)])
     assert all(len(set(row)) == k for row in drawn)
     share = np.bincount(drawn.ravel(), minlength=80) / 2000
     # 80 shares, each with a standard error of 0.011 at most
@@ -165,10 +175,12 @@ def test_all_items_are_equally_likely_to_be_drawn(one_ability: FitResult, k: int
 
 
 def test_strata_are_of_difficulty(one_ability: FitResult) -> None:
-    bank, generator = Bank.of(one_ability), np.random.default_rng(0)
-    difficulty = bank.items.expected_error()
+    covariance, generator = ItemCovariance.of(one_ability), np.random.default_rng(0)
+    difficulty = covariance.items.expected_error()
     spread = {
-        design: np.std([difficulty[_drawn(bank, 16, design, generator)].mean() for _ in range(500)])
+        design: np.std(
+            [difficulty[_drawn(covariance, 16, design, generator)].mean() for _ in range(500)]
+        )
         for design in ("random", "stratified")
     }
     assert spread["stratified"] < 0.5 * spread["random"]
@@ -214,6 +226,34 @@ def test_families_are_left_out_whole(one_ability: FitResult) -> None:
     assert sorted(seen) == list(range(200))
 
 
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"prior": ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0))},
+        {"prior": WeakPrior(intercept_spread=1.0)},
+        {"prior": None, "quadrature": (61, 6.0)},
+        {"prior": "empirical"},
+        {"synthetic": "ordinary"},
+    ],
+    ids="-".join,
+)
+def test_what_is_left_out_is_fitted_as_the_whole_was(how: dict[str, Any]) -> None:
+    result = quietly(lambda: fit(simulated(60, 20), **how))
+    fold, rows = next(iter(refits(result, list(range(60)), 5, 0)))
+    kept = rows_of(simulated(60, 20), np.setdiff1d(np.arange(60), rows))
+    alone = quietly(lambda: fit(kept, **how, standard_errors=False, tol=1e-4))
+    assert fold.settings == alone.settings
+    np.testing.assert_array_equal(fold.ability, alone.ability)
+
+
+def test_what_is_left_out_is_fitted_on_the_scale_of_fixed_items() -> None:
+    items = pd.DataFrame({"a": 1.2, "b": [0.0, 0.5]}, ["item-1", "item-2"])
+    result = quietly(lambda: fit(simulated(60, 20, abilities=np.linspace(0, 2, 60)), fixed=items))
+    fold, _ = next(iter(refits(result, list(range(60)), 5, 0)))
+    assert fold.items["difficulty"].iloc[:2].tolist() == pytest.approx([0.0, 0.5])
+    assert fold.latent_mean > 0.5
+
+
 def test_copies_that_are_no_family_make_the_error_look_small() -> None:
     few = simulated(12, 60, second=1.0, seed=2).values
     copies = np.repeat(few, 8, axis=0).copy()
@@ -247,12 +287,47 @@ def test_matrices_of_all_kinds_are_selected_of(kind: str) -> None:
 
 def test_the_first_few_of_the_items_may_be_asked_alone(two_abilities: FitResult) -> None:
     selection = quietly(lambda: select_items(two_abilities, 20))
-    misfit = selection.calibrated.misfit
+    misfit = selection.bank.misfit
     assert misfit is not None
     number = {label: place for place, label in enumerate(two_abilities.item_labels)}
     places = np.array([number[label] for label in selection.items])
     table = quietly(lambda: selection.table)["misfit"]
     assert quietly(lambda: misfit(places[::-1][10:])) == pytest.approx(table[10] ** 2)
+
+
+@pytest.mark.parametrize("design", [None, "random"])
+def test_scores_are_told_from_the_file_of_a_selection(
+    two_abilities: FitResult, tmp_path: Any, design: Any
+) -> None:
+    selection = quietly(lambda: select_items(two_abilities, 20, design=design))
+    quietly(lambda: selection.save(tmp_path / "s.npz"))
+    for items in (selection.items, selection.items[:10], selection.items[:7]):
+        answers = answers_to(simulated(20, second=1.5, seed=3), items)
+        wanted, found = (
+            quietly(lambda s=given, a=answers: score(a, s))
+            for given in (selection, str(tmp_path / "s.npz"))
+        )
+        pd.testing.assert_frame_equal(found, wanted)
+    with pytest.raises(ValueError, match="it is a saved irtkit selection"):
+        irtkit.load(tmp_path / "s.npz")
+    with pytest.raises(ValueError, match="latent_sd is that of the result"):
+        score(answers, tmp_path / "s.npz", latent_sd=2.0)
+
+
+@pytest.mark.parametrize("design", [None, "random"])
+def test_the_table_of_a_selection_tells_no_score_of_all(
+    one_ability: FitResult, tmp_path: Any, design: Any
+) -> None:
+    selection = select_items(one_ability, 10, design=design)
+    irtkit.write_table(selection.item_table, tmp_path / "s.csv")
+    answers = answers_to(simulated(5, seed=3), selection.items)
+    for given in (selection.item_table, tmp_path / "s.csv"):
+        with pytest.warns(UserWarning, match="10 selected of 80, and the table has nothing of the"):
+            found = score(answers, given)
+        assert ("accuracy" in found) == (design == "random")
+        assert "expected_score" not in found
+        whole = quietly(lambda: score(answers, one_ability))
+        np.testing.assert_allclose(found["ability"], whole["ability"], atol=1e-4)
 
 
 def test_a_selection_says_what_it_is(one_ability: FitResult) -> None:
@@ -289,6 +364,24 @@ def test_what_is_no_fit_with_its_responses_is_refused(
     chosen = select_items(one_ability, 5)
     with pytest.raises(ValueError, match="latent_sd is that of the result"):
         score(pd.DataFrame([[1]], ["a"], [chosen.items[0]]), chosen, latent_sd=2.0)
-    one_family = select_items(one_ability, 5, groups=["all"] * 200)
     with pytest.raises(ValueError, match="at least two are needed"):
-        _ = one_family.expected_error
+        select_items(one_ability, 5, groups=["all"] * 200)
+    with pytest.raises(ValueError, match="groups has no family for respondent"):
+        select_items(one_ability, 5, groups={"stranger": "a"})
+
+
+def test_where_a_fold_has_no_item_fit_to_be_asked_the_error_is_told() -> None:
+    """Two systems are left in each fold, who disagree: no slope rises with both."""
+    generator = np.random.default_rng(0)
+    trials, share = generator.integers(1, 9, (3, 60)), generator.beta(2, 2, 60)
+    trials[0], trials[1] = np.where(share > 0.5, [[8], [1]], [[1], [8]])
+    right = generator.binomial(trials, share)
+    result = quietly(lambda: fit(ResponseMatrix.from_counts(right, trials)))
+    assert quietly(lambda: select_items(result, 10).expected_error) > 0
+
+
+def test_without_an_item_fit_to_be_chosen_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = fit(simulated(60, 20))
+    monkeypatch.setattr(ItemCovariance, "ranking", lambda *_: np.array([], dtype=np.intp))
+    with pytest.raises(ValueError, match="no item is fit to be chosen: all are suspect"):
+        select_items(result, 3)

@@ -268,7 +268,7 @@ def test_tables_of_arrow_and_polars_read_as_arrays_do(data: Any) -> None:
                 pa.string(),
                 pa.dictionary(pa.int32(), pa.string()),
             ]
-        )  # noqa: E501
+        )
     )
     plain: Any = {"bool": bool, "string": str, "float": float}.get(str(kind), int)
     if pa.types.is_dictionary(kind):

@@ -1,0 +1,73 @@
+"""Fits like another: of other responses, with the model, prior, grid and scale of a result."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from irtkit.calibration.fitting import fit, silently
+from irtkit.calibration.item_prior import ItemPrior, LogNormal
+from irtkit.calibration.priors import Beta, Normal, WeakPrior
+
+if TYPE_CHECKING:
+    from irtkit.calibration.result import FitResult
+    from irtkit.responses import ResponseMatrix
+
+_DENSITIES = {"Normal": Normal, "LogNormal": LogNormal, "Beta": Beta}
+
+
+def refitted(
+    result: FitResult, responses: ResponseMatrix, *, tol: float, fixed: object = None
+) -> FitResult:
+    """Fit other responses by EM as a result was fitted, without standard errors and warnings.
+
+    What was expected of items before they were answered is not.
+
+    The correlation of repeated trials is that of the result. ``fixed`` is as in
+    :func:`irtkit.fit`.
+
+    Raises
+    ------
+    ValueError
+        If the prior of the result holds a density that its settings do not describe.
+    """
+    settings = result.settings
+    given = settings.quadrature
+    grid: Any = given if isinstance(given, str) else (int(given[0]), given[1])
+    with silently():
+        return fit(
+            responses,
+            result.model,
+            prior=_prior_of(settings.prior),
+            quadrature=grid,
+            standard_errors=False,
+            synthetic=settings.synthetic,  # type: ignore[arg-type]  # checked by the first fit
+            trial_correlation=settings.trial_correlation,
+            fixed=fixed,
+            tol=tol,
+            progress=False,
+        )
+
+
+def _prior_of(told: Any) -> Any:
+    """Prior of which the settings of a result say this, as the argument of another fit."""
+    if told is None:
+        return None
+    kind, values = told["kind"], {name: value for name, value in told.items() if name != "kind"}
+    if kind == "WeakPrior":
+        return WeakPrior(**{part.name: values[part.name] for part in fields(WeakPrior)})
+    if kind == "empirical":
+        return kind
+    parts = {name: None if part is None else _density(dict(part)) for name, part in values.items()}
+    return ItemPrior(**parts)
+
+
+def _density(told: dict[str, Any]) -> Any:
+    """Return a density from what the settings of a result say of it."""
+    kind = told.pop("kind")
+    if kind not in _DENSITIES:
+        raise ValueError(
+            f"other responses cannot be fitted under the prior of the result: {kind!r} is none of "
+            f"{', '.join(_DENSITIES)}"
+        )
+    return _DENSITIES[kind](**told)

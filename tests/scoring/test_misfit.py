@@ -1,0 +1,129 @@
+"""Claims about what a model leaves unexplained of scores."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from irtkit import ItemParameters, ResponseMatrix, fit, score, simulate_responses
+from irtkit.patterns import patterns_of
+from irtkit.scoring.expected_score import Known
+from irtkit.scoring.misfit import (
+    Cells,
+    added_variance,
+    expected_scores,
+    misfit_of,
+    misfit_of_each,
+)
+
+if TYPE_CHECKING:
+    from irtkit import FitResult
+    from irtkit.patterns import Places
+
+N_ITEMS = 60
+ALL = np.arange(N_ITEMS)
+
+
+def two_abilities(n: int, seed: int) -> ResponseMatrix:
+    """Answers to 60 items, of which every other one asks for a further ability."""
+    generator = np.random.default_rng(seed)
+    theta, other = generator.normal(size=(2, n, 1))
+    logits = theta - np.linspace(-2, 2, N_ITEMS) + 4 * other * (np.arange(N_ITEMS) % 2)
+    return ResponseMatrix((generator.random(logits.shape) < 1 / (1 + np.exp(-logits))).astype(int))
+
+
+def quick_fit(responses: ResponseMatrix) -> FitResult:
+    with warnings.catch_warnings(action="ignore"):
+        return fit(responses, standard_errors=False)
+
+
+def cells_of(responses: ResponseMatrix) -> Cells:
+    patterns = patterns_of(responses, synthetic_is_real=True)
+    return Cells.of(patterns, np.arange(patterns.n), np.arange(patterns.n_items))
+
+
+@pytest.mark.parametrize("trials", [1, 5])
+def test_errors_of_scores_are_as_large_as_their_variance(trials: int) -> None:
+    """Mean e²/v of 2,000 respondents has a standard error of 0.03."""
+    items = ItemParameters.from_difficulty(np.ones(N_ITEMS), np.linspace(-2, 2, N_ITEMS))
+    ability = np.random.default_rng(0).normal(size=2000)
+    drawn = simulate_responses(items, ability, trials=trials, missing=0.2, seed=1)
+    cells = cells_of(drawn)
+    found = expected_scores(items, cells, ALL[::6])
+    ratio = (found.score - cells.score) ** 2 / found.variance
+    assert ratio.mean() == pytest.approx(1, abs=0.1)
+
+
+def test_misfit_of_those_fitted_is_near_that_of_others() -> None:
+    """Of 12 respondents; without 1 − 2/n for what was fitted to them it would be 0.5 of it."""
+    of_fitted, of_others = [], []
+    for seed in range(20):
+        result = quick_fit(two_abilities(12, seed))
+        misfit = misfit_of(result)
+        assert misfit is not None
+        of_fitted.append(misfit(ALL[:24:2]))
+        cells = cells_of(two_abilities(500, 1000 + seed))
+        found = expected_scores(result.parameters, cells, ALL[:24:2])
+        of_others.append(added_variance(found.score - cells.score, found.variance))
+    assert 0.65 < np.mean(of_fitted) / np.mean(of_others) < 1.2
+
+
+def per_item(places: Places) -> float:
+    """A misfit that is told by the number of items asked."""
+    return 1 / len(places)
+
+
+@pytest.mark.parametrize("kind", ["dense", "repeated", "sparse"])
+@pytest.mark.parametrize("n_sets", [5, 200])
+def test_misfit_is_told_by_the_items_that_each_answered(kind: str, n_sets: int) -> None:
+    """Set by set where they are few, else between sets by how many items they have."""
+    generator = np.random.default_rng(0)
+    sets = generator.random((n_sets, N_ITEMS)) < np.linspace(0.2, 0.9, n_sets)[:, None]
+    tried = np.repeat(sets, 3, axis=0).astype(int)
+    tried[0], tried[1] = 1, 0  # one answered all, and one nothing
+    responses = ResponseMatrix.from_counts(generator.binomial(tried, 0.5), tried)
+    if kind == "repeated":
+        responses = ResponseMatrix.from_counts(generator.binomial(2 * tried, 0.5), 2 * tried)
+    responses = responses.to_sparse() if kind == "sparse" else responses
+    n_asked = tried.sum(axis=1)
+    patterns = patterns_of(responses, synthetic_is_real=True)
+    known = Known(n_asked / 2, n_asked.astype(float), N_ITEMS)
+    found = misfit_of_each(patterns, ALL, per_item, known)
+    wanted = 1 / np.maximum(n_asked, 1)
+    np.testing.assert_allclose(found[2:], wanted[2:], rtol=1e-9 if n_sets == 5 else 0.1)
+
+
+def test_sets_of_items_are_told_apart_by_what_is_in_them() -> None:
+    tried = np.ones((4, N_ITEMS), dtype=int)
+    tried[:2, :30] = tried[2:, 30:] = 0
+    responses = ResponseMatrix(np.where(tried > 0, 1, -1))
+    seen: list[Any] = []
+    known = Known(np.full(4, 30.0), np.full(4, 30.0), N_ITEMS)
+    patterns = patterns_of(responses, synthetic_is_real=True)
+    found = misfit_of_each(patterns, ALL, lambda p: float(seen.append(p) or p[0]), known)  # type: ignore[func-returns-value]
+    assert found.tolist() == [30, 30, 0, 0]
+    assert len(seen) == 2
+
+
+def test_intervals_of_many_sets_hold_the_misfit_of_their_size() -> None:
+    result = quick_fit(two_abilities(400, 0))
+    asked = np.random.default_rng(0).random((100, N_ITEMS)) < 0.3
+    many = ResponseMatrix(np.where(asked, two_abilities(100, 1).values, -1))
+    with warnings.catch_warnings(action="ignore"):
+        with_misfit, without = (score(many, items) for items in (result, result.items))
+    wide, narrow = (
+        (found["expected_score_high"] - found["expected_score_low"]) / (2 * 1.96)
+        for found in (with_misfit, without)
+    )
+    misfit = misfit_of(result)
+    assert misfit is not None
+    wanted = np.mean([misfit(np.flatnonzero(row)) for row in asked[:20]])
+    inside = (with_misfit["expected_score_low"] > with_misfit["accuracy"] * 0.35) & (
+        with_misfit["expected_score_high"] < 0.95
+    )
+    added = (wide**2 - narrow**2)[inside]
+    assert len(added) > 20
+    assert added.median() == pytest.approx(wanted, rel=0.25)
