@@ -67,6 +67,13 @@ class Regression:
         """Standard error of x'β of every row."""
         return np.sqrt(np.maximum(np.einsum("...i,ij,...j->...", x, self.covariance, x), 0))
 
+    def p_value(self, estimate: Array, error: Array) -> Array:
+        """Two-sided, of estimates being 0."""
+        from scipy.special import ndtr, stdtr
+
+        size = -np.abs(np.divide(estimate, error, out=np.full_like(estimate, np.nan), where=error > 0))
+        return np.asarray(2 * (ndtr(size) if np.isinf(self.df) else stdtr(self.df, size)))
+
     def quantile(self, level: float) -> float:
         """Standard errors to either side of an interval at equal tails."""
         from scipy.special import ndtri, stdtrit
