@@ -9,7 +9,13 @@ import numpy as np
 from irtkit.calibration.result import FitResult
 from irtkit.checks import did_you_mean
 from irtkit.curves.logistic import clustered, logistic_regression
-from irtkit.curves.ranges import given_difficulties, held_out_difficulties, same_for_all
+from irtkit.curves.ranges import (
+    given_difficulties,
+    given_errors,
+    held_out_difficulties,
+    same_for_all,
+)
+from irtkit.curves.regressed import regressed
 from irtkit.io.reading import as_responses
 from irtkit.patterns import patterns_of
 from irtkit.responses import refuse_sparse
@@ -32,14 +38,31 @@ class Part(NamedTuple):
 
     items: NDArray[np.intp]
     difficulty: Array
+    se: Array
     share: Array
     trials: Array
 
+    def regressed(self) -> Part:
+        """The same with difficulties regressed to their mean, where they are estimates."""
+        if np.isnan(self.se).any():
+            raise ValueError(
+                "result must have standard errors of its difficulties: "
+                "irtkit.fit(…, standard_errors=True)"
+            )
+        if not self.se.any():
+            return self
+        return self._replace(difficulty=regressed(self.difficulty, self.se))
+
     def regression(self) -> Regression:
-        """Logistic regression of right answers on (1, difficulty), errors clustered by item."""
+        """Logistic regression of right answers on (1, difficulty).
+
+        Errors of repeated trials are clustered by item; those of single answers are Fisher's, which
+        hold down to fifty items, where those clustered by item are too small.
+        """
         x, right = with_intercept(self.difficulty), self.share * self.trials
         found = logistic_regression(x, right, self.trials, jeffreys=True)
-        return clustered(found, x, right, self.trials, [np.arange(len(x))])
+        repeated = self.trials.max(initial=1) > 1
+        return clustered(found, x, right, self.trials, [np.arange(len(x))] if repeated else [])
 
 
 class Answered(NamedTuple):
@@ -52,7 +75,9 @@ class Answered(NamedTuple):
     difficulties: Difficulties
 
     @classmethod
-    def of(cls, given: object, difficulties: Any, argument: str, *, seed: int) -> Answered:
+    def of(
+        cls, given: object, difficulties: Any, argument: str, *, se: Any = None, seed: int
+    ) -> Answered:
         """Return those of a result, or of responses and difficulties, which `argument` names.
 
         Raises
@@ -66,7 +91,8 @@ class Answered(NamedTuple):
             known = held_out_difficulties(given, seed=seed)  # type: ignore[arg-type]  # a result
         else:
             values = given_difficulties(difficulties, responses.items, argument)
-            known = same_for_all(values, responses.n_respondents)
+            errors = given_errors(se, responses.items)
+            known = same_for_all(values, errors, responses.n_respondents)
         answers = Answers.of(patterns_of(responses, synthetic_is_real=True))
         names = responses.respondents, responses.items
         return cls(answers, *names, ~responses.synthetic, known)
@@ -85,11 +111,10 @@ class Answered(NamedTuple):
 
     def part(self, row: int) -> Part:
         """What one system answered of the items with a difficulty."""
-        difficulty = self.difficulties.of(row)
+        difficulty, se = self.difficulties.of(row)
         own = np.flatnonzero(np.isfinite(difficulty) & (self.answers.trials[row] > 0))
-        return Part(
-            own, difficulty[own], self.answers.share[row, own], self.answers.trials[row, own]
-        )
+        answers = self.answers.share[row, own], self.answers.trials[row, own]
+        return Part(own, difficulty[own], se[own], *answers)
 
 
 def _responses(given: object, difficulties: Any, argument: str) -> ResponseMatrix:

@@ -188,7 +188,7 @@ def characteristic_curves(
         systems=pd.DataFrame(summaries, index=pd.Index(names, name="respondent")),
         best=_best(data, rows, ranges, level),
         level=level,
-        held_out=len(known.without) > 1,
+        held_out=known.held_out,
     )
 
 

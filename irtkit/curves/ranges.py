@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from irtkit.calibration.result import FitResult
+from irtkit.checks import check_number
 from irtkit.labels import values_by_label
 from irtkit.selection.cross_validation import refits
 from irtkit.suspects.families import SIMILAR, family_codes
@@ -42,10 +43,19 @@ class Difficulties(NamedTuple):
     """(n_folds, n_items)."""
     fold: NDArray[np.intp]
     """Row of `without` for every respondent."""
+    se: Array
+    """Standard errors of those of all, (n_items,); 0 where they are no estimates, NaN if not
+    known."""
 
-    def of(self, respondent: int) -> Array:
-        """Difficulties for one respondent."""
-        return np.asarray(self.without[self.fold[respondent]])
+    @property
+    def held_out(self) -> bool:
+        """Whether each respondent has difficulties of its own."""
+        return len(self.without) > 1
+
+    def of(self, respondent: int) -> tuple[Array, Array]:
+        """Difficulties for one respondent, and their standard errors."""
+        fewer = np.sqrt(_FOLDS / (_FOLDS - 1)) if self.held_out else 1.0
+        return self.without[self.fold[respondent]], fewer * self.se
 
 
 def given_difficulties(given: Any, items: tuple[str, ...], argument: str) -> Array:
@@ -63,9 +73,17 @@ def given_difficulties(given: Any, items: tuple[str, ...], argument: str) -> Arr
     return found
 
 
-def same_for_all(difficulty: Array, n_respondents: int) -> Difficulties:
+def given_errors(given: Any, items: tuple[str, ...]) -> Array:
+    """Standard errors by item label, 0 for items that have none; or one number for all."""
+    if given is None or isinstance(given, float | int):
+        return np.full(len(items), check_number("difficulty_se", given or 0.0, least=0))
+    values = values_by_label("difficulty_se", given, items, value="standard error", kind="item")
+    return np.array([0.0 if one is None else float(one) for one in values])
+
+
+def same_for_all(difficulty: Array, se: Array, n_respondents: int) -> Difficulties:
     """Difficulties that owe nothing to the respondents."""
-    return Difficulties(difficulty, difficulty[None], np.zeros(n_respondents, dtype=np.intp))
+    return Difficulties(difficulty, difficulty[None], np.zeros(n_respondents, dtype=np.intp), se)
 
 
 def fitted_difficulties(result: FitResult) -> Array:
@@ -85,7 +103,7 @@ def held_out_difficulties(result: FitResult, *, seed: int = 0) -> Difficulties:
     for refit, held in refits(result, _families(result), _FOLDS, seed):
         fold[held] = len(without)
         without.append(_by_order(fitted_difficulties(refit), scale))
-    return Difficulties(of_all, np.stack(without), fold)
+    return Difficulties(of_all, np.stack(without), fold, result.standard_errors[:, 1])
 
 
 def _families(result: FitResult) -> Any:
