@@ -29,8 +29,9 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``suspects``: suspect items, and what noise alone would look like
 - ``selection``: the items to ask, fixed or one after another, and what they tell
 - ``difficulty``: average error, and difficulty measures compared
+- ``curves``: systems as items get harder, as they grow, and when something changes
 - ``agreement``, ``annotation``: Fleiss' kappa; what it costs to mend predicted annotations
-- ``datasets``: the digits crowd, real answers of 130 classifiers
+- ``datasets``: the digits crowd, real answers of 130 classifiers, and of eight that learn
 - ``cli``: the command line
 """
 
@@ -40,7 +41,8 @@ from irtkit.calibration import FitResult, fit, load
 from irtkit.calibration.item_prior import ItemPrior, LogNormal
 from irtkit.calibration.priors import Beta, Density, Normal, WeakPrior
 from irtkit.calibration.variational.options import Variational
-from irtkit.datasets import DigitsCrowd, load_digits_crowd
+from irtkit.curves import characteristic_curves, expected_performance, learning_surface
+from irtkit.datasets import DigitsCrowd, load_digits_crowd, load_digits_learning
 from irtkit.diagnostics import (
     LikelihoodRatioTest,
     information,
@@ -95,9 +97,11 @@ __all__ = [
     "add_synthetic",
     "audit",
     "average_error",
+    "characteristic_curves",
     "compare_difficulties",
     "compare_systems",
     "differential_functioning",
+    "expected_performance",
     "fit",
     "flag_items",
     "fleiss_kappa",
@@ -106,10 +110,12 @@ __all__ = [
     "impact_summary",
     "information",
     "item_fit",
+    "learning_surface",
     "likelihood_ratio_test",
     "link",
     "load",
     "load_digits_crowd",
+    "load_digits_learning",
     "local_dependence",
     "model_fit",
     "pass_k",

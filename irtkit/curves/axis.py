@@ -27,7 +27,7 @@ class Axis:
     """"number", "log" or "date"."""
 
     @classmethod
-    def of(cls, name: str, values: Any, log: bool | None) -> Axis:
+    def of(cls, name: str, values: Any, *, log: bool | None) -> Axis:
         """Return the axis of a column; on a log scale unless it says otherwise, or holds dates.
 
         Raises

@@ -11,8 +11,8 @@ n is what the spread of the shares right between items says, p̂ (1 − p̂) / v
 less for that spread being an estimate (Korn & Graubard 1998): at least the number of items, at most
 that of trials.
 
-Where 3 or fewer answers are right, or wrong, Wilson's bound next to them is too tight, and that of a
-Poisson variable takes its place (Brown, Cai & DasGupta 2001, *Statistical Science* 16, 101-133).
+Where 3 or fewer answers are right, or wrong, Wilson's bound next to them is too tight, and that of
+a Poisson variable takes its place (Brown, Cai & DasGupta 2001, *Statistical Science* 16, 101-133).
 """
 
 from __future__ import annotations
@@ -37,7 +37,11 @@ def wilson_interval(share: Any, n: Any, level: float) -> tuple[Array, Array]:
 
     share, n = np.broadcast_arrays(np.asarray(share, float), np.asarray(n, float))
     known = (n > 0) & np.isfinite(share)
-    p, size, square = np.where(known, share, 0.5), np.where(known, n, 1), ndtri((1 + level) / 2) ** 2
+    p, size, square = (
+        np.where(known, share, 0.5),
+        np.where(known, n, 1),
+        ndtri((1 + level) / 2) ** 2,
+    )
     middle = (p + square / (2 * size)) / (1 + square / size)
     reach = np.sqrt(square * p * (1 - p) / size + (square / (2 * size)) ** 2) / (1 + square / size)
     bounds = []

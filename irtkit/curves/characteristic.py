@@ -47,8 +47,8 @@ class CharacteristicCurves:
     """A row per system and range, index "respondent", "range" (from 1, the easiest). Columns:
     difficulty (mean of the system's items there), difficulty_low, difficulty_high (the range),
     n_items (that the system answered there), n_responses (every trial), accuracy (mean share right
-    of these items, NaN without any), accuracy_low, accuracy_high, smooth (the logistic curve at that
-    difficulty).
+    of these items, NaN without any), accuracy_low, accuracy_high, smooth (the logistic curve at
+    that difficulty).
 
     The interval, Wilson's, is of the share right expected on items like those of the range, drawn
     anew; each by itself. Of these very items it is on the safe side."""
@@ -61,11 +61,11 @@ class CharacteristicCurves:
     best: pd.DataFrame
     """Index "range". Columns: difficulty_low, difficulty_high, n_items, best (the system with the
     highest share right, the first of equal ones), accuracy (its share right), n_leaders, leaders
-    (systems not told apart from it, as a tuple, the best first), winner (it, if it leads alone; else
-    None).
+    (systems not told apart from it, as a tuple, the best first), winner (it, if it leads alone;
+    else None).
 
     With the probability ``level`` the best system of every range, on items like these, is among its
-    leaders, in all ranges together; so noise alone makes a winner in a table with the probability
+    leaders, in all ranges together (of equal ones that holds of each by itself); so noise alone makes a winner in a table with the probability
     1 − ``level`` at most."""
     level: float
     held_out: bool
@@ -76,8 +76,9 @@ class CharacteristicCurves:
         if len(self.systems) > 1:
             yield f"{len(winners)} of {len(self.best)} ranges have a best system that leads alone."
         yield (
-            "Intervals of shares right are about items like these, each by itself; leaders hold the "
-            f"best system of every range with {self.level:.0%} probability, all ranges together."
+            "Intervals of shares right are about items like these, each by itself; leaders hold "
+            f"the best system of every range with {self.level:.0%} probability, all ranges "
+            "together."
         )
         if self.held_out:
             yield "Items are in ranges for each system as a fit without it and its like has them."
@@ -101,10 +102,8 @@ class CharacteristicCurves:
         names = pd.Index([shortened(name) for name in first.index], name="system")
         parts = [plain(table_of(shown)), plain(table_of(first.set_axis(names)))]
         more = len(self.systems) - len(first)
-        return "\n".join(
-            [parts[0], "", parts[1], *([f"… and {more} more"] if more else []), ""]
-            + [in_lines(self._sentences())]
-        )
+        rest = [f"… and {more} more"] if more else []
+        return "\n".join([parts[0], "", parts[1], *rest, "", in_lines(self._sentences())])
 
 
 def characteristic_curves(
@@ -160,13 +159,17 @@ def characteristic_curves(
     Examples
     --------
     >>> import irtkit
-    >>> items = irtkit.ItemParameters.from_difficulty([1.5] * 400, [k / 100 - 2 for k in range(400)])
+    >>> difficulty = [k / 100 - 2 for k in range(400)]
+    >>> items = irtkit.ItemParameters.from_difficulty([1.5] * 400, difficulty)
     >>> responses = irtkit.simulate_responses(items, [k / 10 - 2 for k in range(40)])
     >>> curves = irtkit.characteristic_curves(irtkit.fit(responses), bins=4)
     >>> curves.table.loc["respondent-40", ["n_items", "accuracy", "accuracy_low", "accuracy_high"]]
            n_items  accuracy  accuracy_low  accuracy_high
     range
-    ...
+    1          100      1.00      0.963007       1.000000
+    2          100      0.98      0.929988       0.996446
+    3          100      0.88      0.801879       0.930006
+    4          100      0.59      0.492014       0.681327
     """
     import pandas as pd
 

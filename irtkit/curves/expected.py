@@ -1,10 +1,10 @@
 """Expected performance on other items, and an alarm where the observed one is not like it.
 
-Martínez-Plumed et al. (AAAI 2022) turn a system's share right at the mean difficulty of the original
-items into an ability and push it forward at the mean difficulty of new ones. Here that is done item
-by item: the system's logistic curve over the original difficulties, P = σ(α − βb), says how likely
-it is right at each new one. Half a response right and half a one wrong (Jeffreys' prior) keep the
-curve finite where all was right, or wrong.
+Martínez-Plumed et al. (AAAI 2022) turn a system's share right at the mean difficulty of the
+original items into an ability and push it forward at the mean difficulty of new ones. Here that is
+done item by item: the system's logistic curve over the original difficulties, P = σ(α − βb), says
+how likely it is right at each new one. Half a response right and half a one wrong (Jeffreys' prior)
+keep the curve finite where all was right, or wrong.
 
 If nothing but difficulty has changed, the number right of the new items is a sum of independent
 answers (Poisson-binomial) given the curve, and the curve is known up to the errors of α and β. The
@@ -12,11 +12,11 @@ distribution of the share right is that of the sum by its mean, variance and thi
 one with Edgeworth's first term, as Volkova 1996), averaged over the error of the curve. Of repeated
 trials of an item the correlation left by difficulty, told by the original items, widens it.
 
-No item parameters are needed but difficulties, and no model of the systems; but difficulties of both
-sets must come from one source. Those estimated from answers have errors, of which hard items have
-drawn the ones that make them harder: they are regressed to the mean of their set (`regressed`). A
-good prediction from features needs no such thing: it is an expectation already. Predicted ones of
-one set beside fitted ones of the other have curves with different slopes.
+No item parameters are needed but difficulties, and no model of the systems; but difficulties of
+both sets must come from one source. Those estimated from answers have errors, of which hard items
+have drawn the ones that make them harder: they are regressed to the mean of their set
+(`regressed`). A good prediction from features needs no such thing: it is an expectation already.
+Predicted ones of one set beside fitted ones of the other have curves with different slopes.
 """
 
 from __future__ import annotations
@@ -108,7 +108,8 @@ def expected_performance(
     Examples
     --------
     >>> import irtkit
-    >>> items = irtkit.ItemParameters.from_difficulty([1.5] * 900, [k / 150 - 3 for k in range(900)])
+    >>> difficulty = [k / 150 - 3 for k in range(900)]
+    >>> items = irtkit.ItemParameters.from_difficulty([1.5] * 900, difficulty)
     >>> abilities = [k / 10 - 2 for k in range(40)]
     >>> before = irtkit.simulate_responses(items, abilities)
     >>> result = irtkit.fit(before)
@@ -121,9 +122,7 @@ def expected_performance(
 
     check_seed(seed)
     level = check_number("level", level, above=0, below=1)
-    old, now = both_sets(
-        result, new, difficulties, original_difficulties, difficulty_se, seed=seed
-    )
+    old, now = both_sets(result, new, difficulties, original_difficulties, difficulty_se, seed=seed)
     pairs = pairs_of(old, now, systems)
     rows = [_expectation(old.part(one), now.part(other), level) for one, other in pairs]
     index = pd.Index([old.respondents[one] for one, _ in pairs], name="respondent")
@@ -149,13 +148,12 @@ def both_sets(
     return old, Answered.of(new, difficulties, "difficulties", se=se, seed=seed)
 
 
-def pairs_of(
-    old: Answered, now: Answered, systems: Iterable[str] | None
-) -> list[tuple[int, int]]:
+def pairs_of(old: Answered, now: Answered, systems: Iterable[str] | None) -> list[tuple[int, int]]:
     """Rows of the systems that answered both."""
     place = {label: k for k, label in enumerate(now.respondents)}
     rows = [(int(row), old.respondents[row]) for row in old.rows(systems)]
-    there = (now.answers.trials[:, np.isfinite(now.difficulties.of_all)] > 0).any(axis=1)
+    known: Any = now.answers.trials[:, np.isfinite(now.difficulties.of_all)]
+    there = known.sum(axis=1) > 0
     pairs = [(row, place[name]) for row, name in rows if name in place and there[place[name]]]
     if systems is not None and len(pairs) < len(rows):
         name = next(name for _, name in rows if name not in place or not there[place[name]])
@@ -271,4 +269,4 @@ def _shift(fit: Regression, new: Part) -> float:
         middle = (low + high) / 2
         enough = logistic(z - middle).mean() > wanted
         low, high = (middle, high) if enough else (low, middle)
-    return (low + high) / 2 / slope
+    return float((low + high) / 2 / slope)

@@ -1,13 +1,13 @@
-"""Capability and generality of a system (Hernández-Orallo, Loe, Cheke, Martínez-Plumed & Ó
-hÉigeartaigh 2021, *Scientific Reports* 11, 22822).
+"""Capability and generality of a system.
 
-With ψ(h) the share right at the difficulty h ≥ 0, h = 0 being the easiest,
+As Hernández-Orallo, Loe, Cheke, Martínez-Plumed & Ó hÉigeartaigh (2021, *Scientific Reports* 11,
+22822) define them. With ψ(h) the share right at the difficulty h ≥ 0, h = 0 being the easiest,
 
     capability Ψ = ∫ψ dh,   spread = √(2∫hψ dh − Ψ²),   generality = 1 / spread.
 
 A system that gets right all that is easier than some difficulty, and nothing else, has Ψ there and
-spread 0. Among curves that do not rise, with the same capability, a flat one has the largest spread.
-For a logistic curve with slope a, all of which is within the difficulties, spread is π/(√3 a).
+spread 0. Among curves that do not rise, with the same capability, a flat one has the largest
+spread. For a logistic curve with slope a, all of which is within the difficulties, it is π/(√3 a).
 
 ψ is the curve of the ranges, constant within each: integrals are sums, and a spread holds what the
 ranges hide, up to half the width of the one in which a curve falls.

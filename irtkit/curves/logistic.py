@@ -65,13 +65,16 @@ class Regression:
 
     def se(self, x: Array) -> Array:
         """Standard error of x'β of every row."""
-        return np.sqrt(np.maximum(np.einsum("...i,ij,...j->...", x, self.covariance, x), 0))
+        variance = np.einsum("...i,ij,...j->...", x, self.covariance, x)
+        return np.asarray(np.sqrt(np.maximum(variance, 0)))
 
     def p_value(self, estimate: Array, error: Array) -> Array:
         """Two-sided, of estimates being 0."""
         from scipy.special import ndtr, stdtr
 
-        size = -np.abs(np.divide(estimate, error, out=np.full_like(estimate, np.nan), where=error > 0))
+        size = -np.abs(
+            np.divide(estimate, error, out=np.full_like(estimate, np.nan), where=error > 0)
+        )
         return np.asarray(2 * (ndtr(size) if np.isinf(self.df) else stdtr(self.df, size)))
 
     def quantile(self, level: float) -> float:
@@ -245,5 +248,5 @@ def crossing(
     at = -off / rise if rise else np.nan
     if not square > 0:
         return at, -np.inf, np.inf
-    root = np.sqrt(max(half**2 - square * constant, 0.0))
+    root = max(float(half**2 - square * constant), 0.0) ** 0.5
     return at, float((-half - root) / square), float((-half + root) / square)

@@ -3,8 +3,8 @@
 An item that a system got wrong comes out harder for it, most so where systems are few. A curve of
 that system over those difficulties would be too steep: easy items would be those it got right. So
 the difficulties for a system are those of a fit to others, cross-fitted by families of systems that
-answer alike. Each such fit has a scale of its own, and only its order of the items is used: the item
-at a given quantile has the difficulty that lies there in the fit of all.
+answer alike. Each such fit has a scale of its own, and only its order of the items is used: the
+item at a given quantile has the difficulty that lies there in the fit of all.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number
 from irtkit.labels import values_by_label
 from irtkit.selection.cross_validation import refits
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
+
+    from irtkit.calibration.result import FitResult
 
     Array = NDArray[np.float64]
 

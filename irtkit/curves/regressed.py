@@ -7,8 +7,8 @@ the difficulty is on average
     E[b_j | b̂_j] = μ + τ² / (τ² + s_j²) · (b̂_j − μ).
 
 A curve over these is the same for a set of easy items and one of hard items; over b̂ it is not, and
-what is expected of one set by the other is off wherever the sets differ. μ and τ² are those of Paule
-& Mandel (1982): Σ (b̂_j − μ)² / (τ² + s_j²) = n − 1, μ being the mean with these weights.
+what is expected of one set by the other is off wherever the sets differ. μ and τ² are those of
+Paule & Mandel (1982): Σ (b̂_j − μ)² / (τ² + s_j²) = n − 1, μ being the mean with these weights.
 """
 
 from __future__ import annotations

@@ -130,12 +130,12 @@ class LearningSurface:
 
         Examples
         --------
-        >>> import pandas as pd
+        >>> import irtkit, pandas as pd
         >>> minutes, right = [1, 2, 4, 8, 15, 30, 60, 120], [1, 1, 1, 0, 1, 0, 1, 0]
         >>> runs = pd.DataFrame({"model": "agent", "minutes": minutes, "right": right})
-        >>> surface = learning_surface(runs, covariate="minutes")
+        >>> surface = irtkit.learning_surface(runs, covariate="minutes")
         >>> surface.horizons([0.5])["minutes"].round(1).tolist()
-        [31.3]
+        [25.5]
         """
         import pandas as pd
 
@@ -153,7 +153,8 @@ class LearningSurface:
             least, most = one.covariate
             names.append((*one.name, share))
             slope = float(step @ one.clustered.coefficients)
-            rows.append((*found, slope, not least <= found[0] <= most, one.fisher.status))
+            beyond = found[0] < least or found[0] > most
+            rows.append((*found, slope, beyond, one.fisher.status))
         axis = self.axis.name
         columns = [axis, f"{axis}_low", f"{axis}_high", "slope", "beyond", "status"]
         index = pd.MultiIndex.from_tuples(names, names=[*self.by, "share"])
@@ -165,10 +166,10 @@ class LearningSurface:
         return table
 
     def _sentences(self) -> Iterator[str]:
-        errors = "independent responses"
         if any(one.n_clusters for one in self.surfaces):
-            errors = "responses clustered, and p_value by these"
-        yield f"Errors: se of independent responses, intervals of {errors}."
+            yield "Intervals and p-values are from errors clustered by what responses share."
+        else:
+            yield "Errors take all responses for independent: there are no clusters."
         ill = self.systems["status"][self.systems["status"] != "ok"]
         for status in ill.unique():
             which = [_label(name) for name in ill.index[ill == status]]
@@ -188,7 +189,7 @@ class LearningSurface:
     def __str__(self) -> str:
         import pandas as pd
 
-        shown = self.coefficients["estimate"].unstack("term")
+        shown = self.coefficients["estimate"].unstack("term")  # noqa: PD010  # the terms as columns
         shown = shown[[name for name in self.terms if name in shown]]
         names = pd.Index([shortened(_label(name)) for name in shown.index], name="system")
         table = plain(table_of(shown.set_axis(names)))

@@ -26,8 +26,9 @@ def load_digits_learning() -> pd.DataFrame:
     pandas.DataFrame
         A row per answer: respondent (classifier and settings, as in
         :func:`irtkit.load_digits_crowd`), training_size (number of digits trained on, 10, 20, 40, …
-        1280, balanced over the ten classes, each sample holding the one before), item ("digit-0000",
-        …) and right (True or False). Nothing is missing: 8 systems × 8 sizes × 1,797 digits.
+        1280, balanced over the ten classes, each sample holding the one before), item
+        ("digit-0000", …) and right (True or False). Nothing is missing: 8 systems × 8 sizes ×
+        1,797 digits.
 
     Examples
     --------
