@@ -65,8 +65,8 @@ class CharacteristicCurves:
     else None).
 
     With the probability ``level`` the best system of every range, on items like these, is among its
-    leaders, in all ranges together (of equal ones that holds of each by itself); so noise alone makes a winner in a table with the probability
-    1 − ``level`` at most."""
+    leaders, in all ranges together (of equal ones that holds of each by itself); so noise alone
+    makes a winner in a table with the probability 1 − ``level`` at most."""
     level: float
     held_out: bool
     """Whether difficulties for each system are those of a fit without it."""

@@ -236,8 +236,8 @@ def _responses(table: pd.DataFrame, columns: _Columns) -> tuple[Array, Array]:
     if wrong.any():
         row = table.index[int(np.argmax(wrong))]
         rule = "0 or 1" if columns.trials is None else "whole, from 0 to the number of trials"
-        value = table[columns.response].iloc[int(np.argmax(wrong))]
-        raise ValueError(f"column {columns.response!r} must be {rule}; row {row!r} has {value!r}")
+        value = right[int(np.argmax(wrong))]
+        raise ValueError(f"column {columns.response!r} must be {rule}; row {row!r} has {value:g}")
     return right, n
 
 
