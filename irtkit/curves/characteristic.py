@@ -275,4 +275,7 @@ def _best(data: Answered, rows: NDArray[np.intp], ranges: Ranges, level: float) 
             }
         )
     index = pd.RangeIndex(1, ranges.n + 1, name="range")
-    return pd.DataFrame(found, index=index).astype({"best": object, "winner": object})
+    table = pd.DataFrame(found, index=index)
+    for name in ("best", "winner"):  # None stays None, whatever type pandas would choose
+        table[name] = pd.Series([one[name] for one in found], index, dtype=object)
+    return table
