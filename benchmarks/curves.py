@@ -173,11 +173,8 @@ def _best(p: Array) -> set[str]:
 def alarms(study: Study, harder: float, n_sets: int) -> dict[str, Any]:
     """Share of systems with an alarm, without and with a drop of one unit of ability."""
     kind, model, n, n_old = study
-    found = {
-        drop: pd.concat([_alarm(study, harder, drop, seed) for seed in range(n_sets)])
-        for drop in (0.0, 1.0)
-    }
-    calm = found[0.0]
+    both = [_alarms(study, harder, seed) for seed in range(n_sets)]
+    calm, worse = (pd.concat([one[drop] for one in both]) for drop in (0, 1))
     record = {
         "difficulties": f"{kind} {model}".strip(),
         "systems": n,
@@ -187,15 +184,15 @@ def alarms(study: Study, harder: float, n_sets: int) -> dict[str, Any]:
         "alarm": float(calm["alarm"].mean()),
         "alarm, worse": float((calm["alarm"] & (calm["accuracy"] < calm["expected"])).mean()),
         "bias": float((calm["accuracy"] - calm["expected"]).mean()),
-        "power": float(found[1.0]["alarm"].mean()),
-        "shift": float(found[1.0]["shift"].median()),
+        "power": float(worse["alarm"].mean()),
+        "shift": float(worse["shift"].median()),
     }
     print(f"alarm {record}", flush=True)
     return record
 
 
-def _alarm(study: Study, harder: float, drop: float, seed: int) -> pd.DataFrame:
-    """Expected and observed performance of some systems."""
+def _alarms(study: Study, harder: float, seed: int) -> list[pd.DataFrame]:
+    """Expected and observed performance of some systems, as they were and a unit less able."""
     kind, model, n, n_old = study
     generator = np.random.default_rng([seed, n, n_old])
     means = np.repeat([0.0, harder], [n_old, N_NEW])
@@ -214,18 +211,18 @@ def _alarm(study: Study, harder: float, drop: float, seed: int) -> pd.DataFrame:
         counts = right[:, which], np.full(right[:, which].shape, trials)
         return irtkit.ResponseMatrix.from_counts(*counts, names[: len(right)], labels[which])
 
-    before, after, new = answers(abilities), answers(abilities - drop), np.arange(n_old, len(known))
+    before, new = answers(abilities), np.arange(n_old, len(known))
+    after = [answers(abilities - drop) for drop in (0.0, 1.0)]
     if kind != "fitted":
         given = pd.Series(known, labels)
         old = matrix(before, np.arange(n_old))
-        return irtkit.expected_performance(
-            old, matrix(after, new), difficulties=given, original_difficulties=given
-        )
+        settings: dict[str, Any] = {"difficulties": given, "original_difficulties": given}
+        return [irtkit.expected_performance(old, matrix(one, new), **settings) for one in after]
     few, values = n // 4, before.astype(np.float64)
     values[:few, n_old:] = np.nan
     responses = irtkit.ResponseMatrix(values, names, labels)
     result = irtkit.fit(responses, model, progress=False)
-    return irtkit.expected_performance(result, matrix(after[:few], new))
+    return [irtkit.expected_performance(result, matrix(one[:few], new)) for one in after]
 
 
 def horizons(runs: int, n_sets: int, n_tasks: int = 170, sd: float = 1.5) -> list[dict[str, Any]]:

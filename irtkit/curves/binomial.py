@@ -49,7 +49,9 @@ def wilson_interval(share: Any, n: Any, level: float) -> tuple[Array, Array]:
         few = (part * size > 0) & (part * size <= _FEW)
         poisson = gammaincinv(np.where(few, part * size, 1.0), 1 - level) / size
         bounds.append(np.where(known, np.where(few, np.minimum(bound, poisson), bound), 0.0))
-    return np.clip(bounds[0], 0, 1), np.clip(1 - bounds[1], 0, 1)
+    # rounding must not leave a share outside
+    low, high = np.minimum(bounds[0], p), np.maximum(1 - bounds[1], p)
+    return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
 
 def effective_number(share: Array, trials: Array, level: float) -> float:

@@ -129,11 +129,11 @@ def characteristic_curves(
         "quantile": ranges with as many items each; "width": ranges as wide as each other.
     difficulties
         Difficulty of each item by label, such as predicted ones: a mapping, Series, or list; items
-        without one are left out. By default those of the fit, flat items left out, and those
-        further than 6 SDs off as that far off. An item that a system got wrong is harder for that,
-        so each system's curve is over difficulties from a fit to others (five fits, systems that
-        answer alike being left out together); ``difficulties=result.items["difficulty"]`` takes
-        those of the fit as they are.
+        without one are left out. By default those of the fit, items with flat slopes or slopes
+        below 0 left out, and those further than 6 SDs off as that far off. An item that a system
+        got wrong is harder for that, so each system's curve is over difficulties from a fit to
+        others (five fits, systems that answer alike being left out together);
+        ``difficulties=result.items["difficulty"]`` takes those of the fit as they are.
     systems
         Labels of those to show; by default all that are not synthetic and answered something.
     level

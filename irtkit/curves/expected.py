@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 _NODES, _WEIGHTS = (part for part in np.polynomial.hermite_e.hermegauss(15))
 """Of the error of the curve, in SDs."""
 _HALVINGS = 50
+_LEAST = 1e-12
+"""Variance of a sum of answers all of which are as good as certain."""
 
 
 def expected_performance(
@@ -99,6 +101,8 @@ def expected_performance(
     -----
     If many systems are off in one direction, difficulties are to blame rather than systems: a mean
     error of predicted difficulties is common to all.
+    Estimated difficulties are regressed to the mean of their set. That is right for sets that were
+    not chosen by these estimates, and wrong for items chosen for looking hard.
 
     Raises
     ------
@@ -196,7 +200,7 @@ class Predicted(NamedTuple):
         along = x @ (fit.covariance @ slope) / np.sqrt(max(variance, 1e-300))
         p = logistic(z + np.multiply.outer(_NODES, along))
         each = p * (1 - p) * (1 + (trials - 1) * correlation) / trials
-        total = np.sqrt(np.maximum(each.sum(axis=1), 1e-300))
+        total = np.sqrt(np.maximum(each.sum(axis=1), _LEAST))
         third = (each * (1 - 2 * p) / trials).sum(axis=1) / total**3
         return cls(p.mean(axis=1), total / len(x), third)
 

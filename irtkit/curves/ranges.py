@@ -88,9 +88,13 @@ def same_for_all(difficulty: Array, se: Array, n_respondents: int) -> Difficulti
 
 
 def fitted_difficulties(result: FitResult) -> Array:
-    """Difficulties of a fit, those of flat items and of items without a response missing."""
+    """Difficulties of a fit, missing for items whose slope is flat or below 0, or unanswered.
+
+    The difficulty of an inverted item does not say how hard it is: lower, and fewer are right.
+    """
     status = np.array(result.status, dtype=object)
-    known = np.isfinite(result.parameters.difficulty) & ~np.isin(status, ["flat", "no responses"])
+    known = np.isfinite(result.parameters.difficulty) & (result.parameters.discrimination > 0)
+    known &= ~np.isin(status, ["flat", "no responses"])
     middle, reach = result.latent_mean, EXTREME * result.latent_sd
     cropped = np.clip(result.parameters.difficulty, middle - reach, middle + reach)
     return np.where(known, cropped, np.nan)

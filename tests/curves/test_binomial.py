@@ -28,6 +28,13 @@ def test_intervals_hold_every_share_with_about_the_stated_probability(n: int) ->
     assert np.mean(mean) == pytest.approx(0.95, abs=0.01)
 
 
+def test_a_share_lies_within_its_interval() -> None:
+    n = np.arange(1, 300)
+    for share in (0.0, 1.0):
+        low, high = wilson_interval(np.full(299, share), n, 0.95)
+        assert ((low <= share) & (share <= high)).all()
+
+
 def test_nothing_answered_is_no_knowledge() -> None:
     low, high = wilson_interval([np.nan, 0.5], [0, 0], 0.95)
     assert low.tolist() == [0, 0]
