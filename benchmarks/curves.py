@@ -36,7 +36,7 @@ import irtkit
 from irtkit.curves.answered import Answered
 from irtkit.curves.binomial import effective_number, wilson_interval
 from irtkit.curves.generality import generality_of
-from irtkit.curves.ranges import Ranges
+from irtkit.curves.ranges import Ranges, fitted_difficulties
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +45,11 @@ if TYPE_CHECKING:
 
 CURVES = ((12, 1000, 1, 0.0), (12, 300, 5, 0.0), (50, 500, 1, 0.0), (50, 500, 1, 0.3))
 """Systems, items, trials, share missing."""
-LEADERS = (("equal", 0.0), ("crossing", 0.0), ("one better", 1.0))
+LEADERS = (
+    *(("equal", 0.0, False), ("crossing", 0.0, False), ("one better", 1.0, False)),
+    *(("equal", 0.0, True), ("crossing", 0.0, True)),
+)
+"""Systems, what one is better by, whether difficulties are fitted (to fewer tables)."""
 
 
 class Study(NamedTuple):
@@ -139,8 +143,9 @@ def curves(n_sets: int) -> list[dict[str, Any]]:
     return records
 
 
-def leaders(kind: str, better: float, n_sets: int, n: int = 10, n_items: int = 500) -> Any:
+def leaders(kind: str, better: float, n_sets: int, *, fitted: bool = False) -> dict[str, Any]:
     """How often a winner is none, the best is not among the leaders, and the better is found."""
+    n, n_items = 10, 500
     false, lost, won = [], [], []
     for seed in range(n_sets):
         generator = np.random.default_rng([seed, n, n_items])
@@ -149,9 +154,15 @@ def leaders(kind: str, better: float, n_sets: int, n: int = 10, n_items: int = 5
         ability = np.where(np.arange(n) == 0, better, 0.0)
         p = 1 / (1 + np.exp(-slope[:, None] * (ability[:, None] - difficulty)))
         responses = irtkit.ResponseMatrix((generator.random(p.shape) < p).astype(int))
-        found = irtkit.characteristic_curves(responses, difficulties=difficulty).best
-        number = np.searchsorted(found["difficulty_low"].to_numpy()[1:], difficulty, "right")
-        best = [_best(p[:, number == k]) for k in range(len(found))]
+        given: Any = responses
+        if fitted:
+            given = irtkit.fit(responses, standard_errors=False, progress=False)
+            difficulty = fitted_difficulties(given)
+        curves_of = irtkit.characteristic_curves
+        found = curves_of(given, difficulties=None if fitted else difficulty).best
+        best = [
+            _best(p[:, some]) for some in Ranges.of(difficulty, 10, "quantile").items(difficulty)
+        ]
         winners = [{name} - {None} for name in found["winner"]]
         false.append(any(one and one != true for one, true in zip(winners, best, strict=True)))
         leading = map(set, found["leaders"])
@@ -160,8 +171,9 @@ def leaders(kind: str, better: float, n_sets: int, n: int = 10, n_items: int = 5
         won.append(np.mean([one == {"respondent-1"} for one in winners]))
     shares = {"false winner": np.mean(false), "best lost": np.mean(lost), "won": np.mean(won)}
     shares = {name: float(share) for name, share in shares.items()}
-    print(f"leaders of {n} systems, {kind}, {n_sets} tables: {shares}", flush=True)
-    return {"systems": kind, "sets": n_sets, **shares}
+    name = f"{kind}, fitted" if fitted else kind
+    print(f"leaders of {n} systems, {name}, {n_sets} tables: {shares}", flush=True)
+    return {"systems": name, "sets": n_sets, **shares}
 
 
 def _best(p: Array) -> set[str]:
@@ -300,8 +312,9 @@ def main() -> None:
     n = options.sets
     warnings.simplefilter("ignore")  # few respondents, and those abler than all
     found: dict[str, Any] = {"curves": curves(n), "leaders": [], "alarms": [], "horizons": []}
-    for kind, better in LEADERS:
-        found["leaders"].append(leaders(kind, better, 10 * n))
+    for kind, better, fitted in LEADERS:
+        sets = 2 * n if fitted else 10 * n
+        found["leaders"].append(leaders(kind, better, sets, fitted=fitted))
     for setting in ALARMS:
         for harder in (0.0, 1.0):
             # two or three thousand systems of each kind; of a fit a quarter has new items

@@ -123,7 +123,7 @@ def clustered(
     x: Array,
     right: Array,
     trials: Array | None,
-    clusters: Sequence[NDArray[np.intp]],
+    clusters: Sequence[NDArray[Any]],
 ) -> Regression:
     """Return a regression with errors clustered by one or two ways of numbering rows, each (n,)."""
     if found.status != "ok" or not clusters:
@@ -141,7 +141,7 @@ def clustered(
     return replace(found, covariance=covariance, df=min(count for _, count in parts) - 1)
 
 
-def _meat(score: Array, cluster: NDArray[np.intp]) -> tuple[Array, int]:
+def _meat(score: Array, cluster: NDArray[Any]) -> tuple[Array, int]:
     """G/(G − 1) Σ s s' over the clusters, and their number."""
     names, place = np.unique(cluster, return_inverse=True)
     sums = np.zeros((len(names), score.shape[1]))

@@ -31,6 +31,8 @@ Rule = Literal["quantile", "width"]
 EXTREME = 6.0
 """SDs of ability beyond which a difficulty counts as that far off: it says that an item is out of
 reach, and no more (Martínez-Plumed et al. 2022 crop there)."""
+_LEAST_SYSTEMS = 3
+"""Of which one is left out, and two others still differ."""
 _FOLDS = 5
 """Fits of four fifths of the systems; their difficulties have errors √(5/4) times as large."""
 
@@ -102,7 +104,14 @@ def fitted_difficulties(result: FitResult) -> Array:
 
 def held_out_difficulties(result: FitResult, *, seed: int = 0) -> Difficulties:
     """Difficulties of a fit, for each respondent as a fit without it has them."""
+    if result.n_answering < _LEAST_SYSTEMS:
+        raise ValueError(
+            f"result has {result.n_answering} systems, too few for difficulties from others than "
+            "each; difficulties= takes those of another source"
+        )
     of_all = fitted_difficulties(result)
+    if not np.isfinite(of_all).any():
+        raise ValueError("result has no item with a slope above 0, and so no difficulties")
     scale = np.sort(of_all[np.isfinite(of_all)])
     fold, without = np.zeros(len(result.ability), dtype=np.intp), [of_all]
     for refit, held in refits(result, _families(result), _FOLDS, seed):

@@ -168,6 +168,24 @@ def test_what_cannot_be_meant_is_refused(settings: dict[str, Any], message: str)
         characteristic_curves(fit(responses, standard_errors=False), **settings)
 
 
+def test_two_systems_have_no_difficulties_from_others() -> None:
+    result = fit(ResponseMatrix([[1, 0, 1], [0, 1, 1]]), "1PL")
+    with pytest.raises(ValueError, match="2 systems, too few"):
+        characteristic_curves(result)
+    given = characteristic_curves(result, difficulties=result.items["difficulty"], bins=2)
+    assert len(given.systems) == 2
+
+
+def test_items_with_a_slope_below_zero_have_no_place_on_a_curve() -> None:
+    _, theta, responses = drawn(n=40, n_items=60)
+    values = responses.values.copy()
+    values[:, 0] = theta < 0
+    result = fit(ResponseMatrix(values), standard_errors=False)
+    assert result.items["discrimination"].iloc[0] < 0
+    table = characteristic_curves(result, bins=3).best
+    assert table["n_items"].sum() == (result.items["discrimination"] > 0).sum()
+
+
 def test_responses_alone_need_difficulties() -> None:
     with pytest.raises(TypeError, match="difficulties of the items are needed, difficulties="):
         characteristic_curves(ResponseMatrix([[1, 0]]))
