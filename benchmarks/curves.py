@@ -68,7 +68,7 @@ ALARMS = (
     *(Study("known", "", 20, 100), Study("known", "", 20, 500)),
     *(Study("known, 5 trials", "", 20, 500), Study("predicted", "", 20, 500)),
     *(Study("fitted", "1PL", 40, 500), Study("fitted", "2PL", 40, 500)),
-    *(Study("fitted", "1PL", 100, 500), Study("fitted", "2PL", 100, 500)),
+    Study("fitted", "2PL", 100, 500),
 )
 N_NEW = 500
 
@@ -317,11 +317,11 @@ def main() -> None:
         found["leaders"].append(leaders(kind, better, sets, fitted=fitted))
     for setting in ALARMS:
         for harder in (0.0, 1.0):
-            # two or three thousand systems of each kind; of a fit a quarter has new items
-            sets = max(n if setting.difficulties != "fitted" else 8 * n * 40 // setting.n // 4, 1)
-            found["alarms"].append(alarms(setting, harder, 3 * sets))
+            # of a fit a quarter of the systems has new items: 20 n systems, and 60 n of others
+            sets = 80 * n // setting.n if setting.difficulties == "fitted" else 3 * n
+            found["alarms"].append(alarms(setting, harder, max(sets, 1)))
     for runs in (1, 8):
-        found["horizons"] += horizons(runs, 25 * n)
+        found["horizons"] += horizons(runs, 15 * n)
     found["products"] = products(10 * n)
     store(options.out, describe(), **found)
 
