@@ -17,6 +17,12 @@ both sets must come from one source. Those estimated from answers have errors, o
 have drawn the ones that make them harder: they are regressed to the mean of their set
 (`regressed`). A good prediction from features needs no such thing: it is an expectation already.
 Predicted ones of one set beside fitted ones of the other have curves with different slopes.
+
+In simulations (``benchmarks/curves.py``, results stored) 3.5 % to 6.2 % of the systems that have
+not changed raise an alarm, on new items as hard as the original ones or harder by a unit, where
+difficulties are known, predicted without bias, or fitted by a 1PL to 40 systems or a 2PL to 100. A
+2PL of 40 systems knows difficulties worse than its standard errors say: on harder items it is 8 %,
+nearly all of them upwards.
 """
 
 from __future__ import annotations
