@@ -31,8 +31,9 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``selection``: the items to ask, fixed or one after another, and what they tell
 - ``difficulty``: average error, and difficulty measures compared
 - ``prediction``: difficulty of items that nobody has answered, from their features
+- ``curves``: systems as items get harder, as they grow, and when something changes
 - ``agreement``, ``annotation``: Fleiss' kappa; what it costs to mend predicted annotations
-- ``datasets``: the digits crowd, real answers of 130 classifiers
+- ``datasets``: the digits crowd, real answers of 130 classifiers, and of eight that learn
 - ``cli``: the command line
 """
 
@@ -42,7 +43,8 @@ from irtkit.calibration import FitResult, fit, load
 from irtkit.calibration.item_prior import ItemPrior, LogNormal
 from irtkit.calibration.priors import Beta, Density, Normal, WeakPrior
 from irtkit.calibration.variational.options import Variational
-from irtkit.datasets import DigitsCrowd, load_digits_crowd
+from irtkit.curves import characteristic_curves, expected_performance, learning_surface
+from irtkit.datasets import DigitsCrowd, load_digits_crowd, load_digits_learning
 from irtkit.diagnostics import (
     LikelihoodRatioTest,
     information,
@@ -99,10 +101,12 @@ __all__ = [
     "add_synthetic",
     "audit",
     "average_error",
+    "characteristic_curves",
     "compare_difficulties",
     "compare_systems",
     "cross_validate_predictors",
     "differential_functioning",
+    "expected_performance",
     "fit",
     "flag_items",
     "fleiss_kappa",
@@ -111,10 +115,12 @@ __all__ = [
     "impact_summary",
     "information",
     "item_fit",
+    "learning_surface",
     "likelihood_ratio_test",
     "link",
     "load",
     "load_digits_crowd",
+    "load_digits_learning",
     "local_dependence",
     "model_fit",
     "pass_k",

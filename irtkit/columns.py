@@ -117,6 +117,11 @@ def find_labels(header: Sequence[str]) -> tuple[int, int]:
     return header.index(found["respondent"][0]), header.index(found["item"][0])
 
 
+def usual_column(header: Sequence[str], role: str) -> str | None:
+    """Name of the one column that is usual for a role, None if there is none."""
+    return header[_recognise(header, role, frozenset())] if _usual(header, role) else None
+
+
 def refuse_repeats(names: Iterable[str]) -> None:
     """Refuse columns of the same name."""
     check_unique("column names must be unique", names)

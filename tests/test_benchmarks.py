@@ -314,6 +314,23 @@ def test_what_is_said_of_systems_is_counted(monkeypatch: pytest.MonkeyPatch) -> 
     assert study.timed(20, 50)["pairs"] == 190
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_said_by_difficulty_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    study = load("curves")
+    monkeypatch.setattr(study, "CURVES", ((8, 200, 1, 0.0),))
+    (record,) = study.curves(1)
+    assert 0.5 < record["without"] <= 1
+    assert record["of all"] < record["without"]
+    assert study.leaders("one better", 3.0, 1)["won"] > 0.5
+    alarm = study.alarms(study.Study("known", "", 10, 200), 0.0, 1)
+    assert alarm["alarm"] < 0.5 < alarm["power"]
+    fitted = study.alarms(study.Study("fitted", "1PL", 20, 200), 1.0, 1)
+    assert fitted["n"] == 5
+    assert {one["share"] for one in study.horizons(1, 2)} == {0.5, 0.8}
+    assert study.products(2)["truth"] == pytest.approx(-0.1, abs=0.05)
+
+
 def load(name: str) -> ModuleType:
     """A module of the benchmarks, which are scripts and not a package."""
     spec = spec_from_file_location(f"benchmarks_{name}", BENCHMARKS / f"{name}.py")

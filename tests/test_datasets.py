@@ -9,7 +9,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from irtkit.datasets import DigitsCrowd, load_digits_crowd
+from irtkit.datasets import DigitsCrowd, load_digits_crowd, load_digits_learning
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +60,27 @@ def test_a_name_says_the_training_size(crowd: DigitsCrowd) -> None:
         assert size == 1437 or str(name).endswith(f"-n{size}")
 
 
-def test_the_data_file_is_under_one_megabyte() -> None:
-    assert len(files("irtkit.datasets").joinpath("digits_crowd.npz").read_bytes()) < 1_000_000
+@pytest.mark.parametrize("name", ["digits_crowd", "digits_learning"])
+def test_the_data_file_is_under_one_megabyte(name: str) -> None:
+    assert len(files("irtkit.datasets").joinpath(f"{name}.npz").read_bytes()) < 1_000_000
+
+
+def test_the_learning_curves_rise() -> None:
+    share = load_digits_learning().groupby(["respondent", "training_size"])["right"].mean()
+    assert (share.unstack().diff(axis="columns").iloc[:, 1:] > 0).all(axis=None)
+    assert share.index.levels[1].tolist() == [10 * 2**k for k in range(8)]
+
+
+@pytest.mark.parametrize(("name", "size"), [("knn-k1", 20), ("bayes-bernoulli", 1280)])
+def test_the_script_still_gives_the_carried_learning_curves(
+    crowd: DigitsCrowd, name: str, size: int
+) -> None:
+    pytest.importorskip("sklearn")
+    from irtkit.datasets import make_digits_crowd as script
+
+    carried = load_digits_learning().set_index(["respondent", "training_size"])["right"]
+    made = script.answers(name, size, *script.digits()) == crowd.labels.to_numpy()
+    assert np.array_equal(made, carried.loc[(name, size)])
 
 
 def test_importing_the_datasets_leaves_pandas_alone() -> None:

@@ -1,10 +1,12 @@
 """Data that irtkit carries: real responses to try things on, no download needed.
 
 - ``digits``: a crowd of classifiers answers scikit-learn's handwritten digits.
+- ``digits_learning``: eight of them answer after training on growing samples.
 
-``make_digits_crowd.py`` is the script that made the data.
+``make_digits_crowd.py`` and ``make_digits_learning.py`` are the scripts that made the data.
 """
 
 from irtkit.datasets.digits import DigitsCrowd, load_digits_crowd
+from irtkit.datasets.digits_learning import load_digits_learning
 
-__all__ = ["DigitsCrowd", "load_digits_crowd"]
+__all__ = ["DigitsCrowd", "load_digits_crowd", "load_digits_learning"]

@@ -1,0 +1,52 @@
+"""Digits learning curves: eight classifiers answer the digits after training on growing samples.
+
+The classifiers are those of the digits crowd with these names, and so are the digits that each
+answers and trains on; the script beside this module, ``make_digits_learning.py``, made the data and
+says how. Reading them needs no scikit-learn.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_DIGITS = 1797
+
+
+def load_digits_learning() -> pd.DataFrame:
+    """Load the digits learning curves, for :func:`irtkit.learning_surface`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per answer: respondent (classifier and settings, as in
+        :func:`irtkit.load_digits_crowd`), training_size (number of digits trained on, 10, 20, 40, …
+        1280, balanced over the ten classes, each sample holding the one before), item
+        ("digit-0000", …) and right (True or False). Nothing is missing: 8 systems × 8 sizes ×
+        1,797 digits.
+
+    Examples
+    --------
+    >>> from irtkit.datasets import load_digits_learning
+    >>> answers = load_digits_learning()
+    >>> len(answers)
+    115008
+    >>> share = answers.groupby(["respondent", "training_size"])["right"].mean()
+    >>> share["knn-k1"].round(3).tolist()
+    [0.636, 0.748, 0.853, 0.902, 0.941, 0.963, 0.981, 0.986]
+    """
+    import pandas as pd
+
+    resource = files("irtkit.datasets").joinpath("digits_learning.npz")
+    with resource.open("rb") as file, np.load(file, allow_pickle=False) as data:
+        systems, sizes = data["systems"].tolist(), data["sizes"].tolist()
+        right = np.unpackbits(data["right"], axis=-1, count=_DIGITS).astype(bool)
+    items = [f"digit-{k:04d}" for k in range(_DIGITS)]
+    names = ["respondent", "training_size", "item"]
+    index = pd.MultiIndex.from_product([systems, sizes, items], names=names)
+    return pd.Series(right.ravel(), index=index, name="right").reset_index()

@@ -1,0 +1,191 @@
+"""Claims about system characteristic curves and the best systems of ranges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binomtest
+
+import irtkit
+from irtkit import ItemParameters, ResponseMatrix, characteristic_curves, fit, simulate_responses
+from irtkit.curves.answered import Answered
+from irtkit.curves.leaders import sign_test
+from irtkit.curves.ranges import Ranges
+
+
+def drawn(n: int = 12, n_items: int = 600, seed: int = 0, **settings: Any) -> Any:
+    """Items, abilities and responses."""
+    generator = np.random.default_rng(seed)
+    items = ItemParameters.from_difficulty(
+        generator.lognormal(0, 0.3, n_items), generator.normal(size=n_items)
+    )
+    theta = generator.normal(size=n)
+    return items, theta, simulate_responses(items, theta, seed=generator, **settings)
+
+
+def given(n_items: int, n: int, right: Any) -> Any:
+    """Curves of responses over the difficulties 0, 1 and so on."""
+    cells = np.broadcast_to(right, (n, n_items)).astype(int)
+    return characteristic_curves(ResponseMatrix(cells), difficulties=list(range(n_items)), bins=2)
+
+
+def test_a_curve_is_the_share_right_in_ranges_of_difficulty() -> None:
+    found = given(6, 2, [1, 1, 0, 0, 1, 0])
+    row = found.table.loc["respondent-1"]
+    assert row["accuracy"].tolist() == pytest.approx([2 / 3, 1 / 3])
+    assert row["difficulty"].tolist() == [1, 4]
+    assert row["n_items"].tolist() == [3, 3]
+    assert found.best["n_items"].sum() == 6
+    assert (row["accuracy_low"] < row["accuracy"]).all()
+    assert (row["accuracy_high"] > row["accuracy"]).all()
+
+
+def test_ranges_hold_as_many_items_or_are_as_wide() -> None:
+    items, _, responses = drawn()
+    result = fit(responses, standard_errors=False)
+    many = characteristic_curves(result, bins=6).table["n_items"]
+    assert many.between(80, 120).all()  # items answered alike are in one range
+    best = characteristic_curves(result, bins=6, by="width").best
+    width = best["difficulty_high"] - best["difficulty_low"]
+    assert width.to_numpy() == pytest.approx(width.mean())
+    assert 0.97 * items.n_items < best["n_items"].sum() <= items.n_items  # flat ones have none
+
+
+def test_equal_difficulties_make_one_range() -> None:
+    responses = ResponseMatrix([[1, 0, 1], [0, 0, 1]])
+    found = characteristic_curves(responses, difficulties=[2.0, 2.0, 2.0])
+    assert len(found.best) == 1
+    assert found.table["accuracy"].tolist() == pytest.approx([2 / 3, 1 / 3])
+
+
+def test_items_are_in_ranges_for_a_system_as_a_fit_without_it_has_them() -> None:
+    # with few systems a fit to all has the items that a system got wrong as the harder ones
+    held = {"without": [], "with": []}
+    for seed in range(4):
+        items, theta, responses = drawn(seed=seed)
+        p = items.probability(theta)
+        result = fit(responses, standard_errors=False)
+        for name, known in (("without", None), ("with", result.items["difficulty"])):
+            data = Answered.of(result, known, "difficulties", seed=0)
+            ranges = Ranges.of(data.difficulties.of_all, 10, "quantile")
+            table = characteristic_curves(result, difficulties=known).table
+            for row, label in enumerate(responses.respondents):
+                part = data.part(row)
+                true = [p[row, part.items[own]].mean() for own in ranges.items(part.difficulty)]
+                curve = table.loc[label]
+                held[name] += list(curve["accuracy_low"].le(true) & curve["accuracy_high"].ge(true))
+    assert np.mean(held["without"]) > 0.93  # of 480, whose share errs by 0.01
+    assert np.mean(held["with"]) < 0.8
+
+
+def test_repeated_trials_and_missing_cells_are_counted() -> None:
+    _, _, responses = drawn(missing=0.3, trials=4)
+    result = fit(responses, "1PL", standard_errors=False)
+    table = characteristic_curves(result, bins=5).table
+    by_system = table.groupby("respondent", sort=False)[["n_items", "n_responses"]].sum()
+    assert by_system["n_items"].tolist() == (responses.trials > 0).sum(axis=1).tolist()
+    assert by_system["n_responses"].tolist() == responses.trials.sum(axis=1).tolist()
+    assert (table["accuracy_high"] - table["accuracy_low"] < 0.3).all()
+
+
+def test_a_system_without_an_answer_in_a_range_has_no_share_there() -> None:
+    cells = np.ones((2, 10))
+    cells[0, 5:] = np.nan
+    found = characteristic_curves(ResponseMatrix(cells), difficulties=range(10), bins=2)
+    row = found.table.loc[("respondent-1", 2)]
+    assert np.isnan(row["accuracy"])
+    assert (row["accuracy_low"], row["accuracy_high"], row["n_items"]) == (0, 1, 0)
+
+
+def test_synthetic_respondents_and_flat_items_have_no_curve() -> None:
+    _, _, responses = drawn()
+    crowd = irtkit.add_synthetic(responses)
+    table = characteristic_curves(fit(crowd, standard_errors=False), bins=3).table
+    assert set(table.index.get_level_values("respondent")) == set(responses.respondents)
+
+
+def test_a_system_that_is_better_by_far_wins_and_equal_ones_do_not() -> None:
+    generator = np.random.default_rng(0)
+    difficulty = np.linspace(-1, 1, 400)
+    equal = (generator.random((6, 400)) < 0.5).astype(int)
+    found = characteristic_curves(ResponseMatrix(equal), difficulties=difficulty, bins=4)
+    assert found.best["winner"].isna().all()
+    assert (found.best["n_leaders"] > 1).all()
+    equal[2] = generator.random(400) < 0.95
+    found = characteristic_curves(ResponseMatrix(equal), difficulties=difficulty, bins=4)
+    assert found.best["winner"].tolist() == ["respondent-3"] * 4
+    equal[2, :200] = equal[1, :200]
+    found = characteristic_curves(ResponseMatrix(equal), difficulties=difficulty, bins=4)
+    assert found.best["winner"].tolist() == [None, None, "respondent-3", "respondent-3"]
+    assert "2 of 4 ranges" in str(found)
+
+
+def test_leaders_of_repeated_trials_are_told_by_the_spread_between_items() -> None:
+    generator = np.random.default_rng(1)
+    shape = (3, 60)
+    right = np.stack([generator.binomial(8, p, 60) for p in (0.9, 0.4, 0.88)])
+    responses = ResponseMatrix.from_counts(right, np.full(shape, 8))
+    best = characteristic_curves(responses, difficulties=range(60), bins=1).best.iloc[0]
+    assert set(best["leaders"]) == {"respondent-1", "respondent-3"}
+
+
+def test_the_sign_test_is_exact() -> None:
+    wins, losses = np.array([0, 1, 5, 9]), np.array([3, 0, 1, 3])
+    theirs = [
+        binomtest(w, w + m, alternative="greater").pvalue for w, m in zip(wins, losses, strict=True)
+    ]
+    assert sign_test(wins, losses) == pytest.approx(theirs)
+
+
+def test_location_is_where_the_smooth_curve_is_a_half() -> None:
+    generator = np.random.default_rng(2)
+    difficulty = generator.normal(size=5000)
+    p = 1 / (1 + np.exp(-1.5 * (0.7 - difficulty)))
+    responses = ResponseMatrix((generator.random((2, 5000)) < p).astype(int))
+    found = characteristic_curves(responses, difficulties=pd.Series(difficulty, responses.items))
+    system = found.systems.loc["respondent-1"]
+    assert system["location_low"] < 0.7 < system["location_high"]
+    assert abs(system["slope"] - 1.5) < 3 * system["slope_se"]
+    assert found.table["smooth"].between(0, 1).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"bins": 0}, "bins must be a whole number, 1 or more"),
+        ({"by": "widths"}, "by must be one of quantile, width.*did you mean 'width'"),
+        ({"systems": ["respondent-99"]}, "there is no respondent 'respondent-99'"),
+        ({"difficulties": {"item-1": np.inf}}, "difficulties must be finite.*'item-1'"),
+        ({"difficulties": {"other": 1.0}}, "difficulties names none of the items"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(settings: dict[str, Any], message: str) -> None:
+    _, _, responses = drawn(n_items=30)
+    with pytest.raises(ValueError, match=message):
+        characteristic_curves(fit(responses, standard_errors=False), **settings)
+
+
+def test_two_systems_have_no_difficulties_from_others() -> None:
+    result = fit(ResponseMatrix([[1, 0, 1], [0, 1, 1]]), "1PL")
+    with pytest.raises(ValueError, match="2 systems, too few"):
+        characteristic_curves(result)
+    given = characteristic_curves(result, difficulties=result.items["difficulty"], bins=2)
+    assert len(given.systems) == 2
+
+
+def test_items_with_a_slope_below_zero_have_no_place_on_a_curve() -> None:
+    _, theta, responses = drawn(n=40, n_items=60)
+    values = responses.values.copy()
+    values[:, 0] = theta < 0
+    result = fit(ResponseMatrix(values), standard_errors=False)
+    assert result.items["discrimination"].iloc[0] < 0
+    table = characteristic_curves(result, bins=3).best
+    assert table["n_items"].sum() == (result.items["discrimination"] > 0).sum()
+
+
+def test_responses_alone_need_difficulties() -> None:
+    with pytest.raises(TypeError, match="difficulties of the items are needed, difficulties="):
+        characteristic_curves(ResponseMatrix([[1, 0]]))

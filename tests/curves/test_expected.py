@@ -1,0 +1,171 @@
+"""Claims about expected performance, its alarm, and perturbed items."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from irtkit import ItemParameters, ResponseMatrix, expected_performance, fit, simulate_responses
+from irtkit.curves import perturbation_table, problem_shift
+from irtkit.curves.expected import Predicted
+from irtkit.curves.logistic import Regression
+from irtkit.curves.regressed import regressed
+
+
+def answers(
+    theta: Any, difficulty: Any, seed: Any, prefix: str = "item", trials: int = 1
+) -> ResponseMatrix:
+    items = ItemParameters.from_difficulty(np.ones(len(difficulty)), difficulty)
+    labels = [f"{prefix}-{k}" for k in range(len(difficulty))]
+    return simulate_responses(items, theta, item_labels=labels, seed=seed, trials=trials)
+
+
+def both(harder: float, drop: float, seed: int, n: int = 200, trials: int = 1) -> Any:
+    """Expected performance where difficulties are known."""
+    generator = np.random.default_rng(seed)
+    old, new = generator.normal(size=300), generator.normal(harder, 1, 500)
+    theta = generator.normal(size=n)
+    before = answers(theta, old, generator, "old", trials)
+    after = answers(theta - drop, new, generator, "new", trials)
+    return expected_performance(
+        before,
+        after,
+        difficulties=dict(zip(after.items, new, strict=True)),
+        original_difficulties=dict(zip(before.items, old, strict=True)),
+    )
+
+
+@pytest.mark.parametrize("harder", [0.0, 1.0])
+@pytest.mark.parametrize("trials", [1, 4])
+def test_without_a_shift_the_alarm_has_its_rate(harder: float, trials: int) -> None:
+    found = both(harder, 0.0, 0, n=500, trials=trials)
+    assert found["alarm"].mean() == pytest.approx(0.05, abs=3 * (0.05 * 0.95 / 500) ** 0.5)
+    within = found["accuracy"].between(found["expected_low"], found["expected_high"])
+    assert (within != found["alarm"]).mean() > 0.995
+
+
+@pytest.mark.parametrize("harder", [0.0, 1.0])
+def test_a_drop_of_one_unit_of_ability_is_seen_on_500_items(harder: float) -> None:
+    found = both(harder, 1.0, 1)
+    assert found["alarm"].mean() > 0.9
+    assert found["shift"].median() == pytest.approx(1, abs=0.1)
+    assert (found["expected"] > found["accuracy"])[found["alarm"]].all()
+
+
+def test_estimated_difficulties_of_harder_items_do_not_raise_alarms() -> None:
+    generator = np.random.default_rng(0)
+    n_old, rates = 500, {}
+    difficulty = generator.normal(np.repeat([0.0, 1.0], [n_old, 500]))
+    responses = answers(generator.normal(size=400), difficulty, generator)
+    seen = dict(zip(responses.items, difficulty + generator.normal(0, 0.5, 1000), strict=True))
+    parts = [
+        ResponseMatrix(responses.values[:, some], responses.respondents, responses.items[some])
+        for some in (slice(n_old), slice(n_old, None))
+    ]
+    for se in (None, 0.5):
+        settings = {"difficulties": seen, "original_difficulties": seen, "difficulty_se": se}
+        rates[se] = expected_performance(*parts, **settings)["alarm"].mean()
+    assert rates[None] > 0.15
+    assert rates[0.5] < 0.09  # one draw of difficulties errs for all systems together
+
+
+def test_difficulties_of_a_fit_serve_where_other_systems_answered_the_new_items() -> None:
+    generator = np.random.default_rng(1)
+    theta, difficulty = generator.normal(size=80), generator.normal(size=700)
+    responses = answers(theta, difficulty, generator)
+    values = responses.values.astype(float)
+    values[:10, 400:] = np.nan
+    new = ResponseMatrix(
+        responses.values[:10, 400:], responses.respondents[:10], responses.items[400:]
+    )
+    result = fit(ResponseMatrix(values, responses.respondents, responses.items), "1PL")
+    found = expected_performance(result, new)
+    assert len(found) == 10
+    assert found["alarm"].sum() <= 3
+    without = fit(result.responses, "1PL", standard_errors=False)
+    with pytest.raises(ValueError, match="must have standard errors"):
+        expected_performance(without, new)
+
+
+def test_a_perfect_record_expects_a_bounded_one() -> None:
+    old, new = ResponseMatrix(np.ones((1, 50))), ResponseMatrix(np.zeros((1, 50)))
+    settings = {"difficulties": np.linspace(-1, 1, 50)}
+    found = expected_performance(old, new, original_difficulties=np.linspace(-1, 1, 50), **settings)
+    row = found.loc["respondent-1"]
+    assert 0.9 < row["expected"] < 1
+    assert row["alarm"]
+    assert np.isnan(row["shift"]) or np.isfinite(row["shift"])
+    assert row["expected_at_means"] == pytest.approx(50.5 / 51)
+
+
+def test_the_distribution_of_a_known_curve_is_the_poisson_binomial() -> None:
+    difficulty = np.linspace(-1, 5, 40)
+    p = 1 / (1 + np.exp(difficulty))
+    exact = np.ones(1)
+    for one in p:
+        exact = np.convolve(exact, [1 - one, one])
+    middle = np.cumsum(exact) - exact / 2
+    known = Regression(np.array([0.0, -1.0]), np.zeros((2, 2)), 0.0, "ok")
+    found = Predicted.of(known, difficulty, np.ones(40), 0.0)
+    error = np.abs([found.below(k / 40) for k in range(41)] - middle)
+    assert error.max() < 0.006
+    assert error[(middle < 0.03) | (middle > 0.97)].max() < 0.0015
+    assert found.expected == pytest.approx(p.mean())
+
+
+def test_regressed_difficulties_are_expectations() -> None:
+    generator = np.random.default_rng(0)
+    true = generator.normal(2, 0.8, 20_000)
+    se = generator.uniform(0.2, 1.5, 20_000)
+    found = regressed(true + se * generator.normal(size=20_000), se)
+    slope = np.polyfit(found, true, 1)[0]
+    assert slope == pytest.approx(1, abs=0.02)
+    assert found.mean() == pytest.approx(2, abs=0.03)
+
+
+def test_perturbed_items_are_paired_with_the_originals() -> None:
+    generator = np.random.default_rng(3)
+    difficulty, theta = generator.normal(size=600), generator.normal(size=100)
+    before = answers(theta, difficulty, generator)
+    calm, worse = (answers(theta - drop, difficulty, generator) for drop in (0.0, 1.0))
+    harder = answers(theta, difficulty + 0.5, generator)
+    known = dict(zip(before.items, difficulty, strict=True))
+    table = perturbation_table(
+        before,
+        {"again": calm, "worse": worse, "harder": harder},
+        difficulties={"harder": {label: b + 0.5 for label, b in known.items()}},
+        original_difficulties=known,
+    )
+    rate = table.groupby("perturbation")["alarm"].mean()
+    assert rate["again"] == pytest.approx(0.05, abs=0.065)
+    assert rate["harder"] == pytest.approx(0.05, abs=0.065)
+    assert rate["worse"] > 0.9
+    row = table.loc[("harder", "respondent-1")]
+    assert row["difficulty_change"] == pytest.approx(0.5)
+    assert row["change"] == pytest.approx(row["new_accuracy"] - row["accuracy"])
+    assert table.loc["harder", "expected_change"].mean() == pytest.approx(
+        table.loc["harder", "change"].mean(), abs=0.01
+    )
+    assert table.loc["again", "new_difficulty"].isna().all()
+
+
+def test_problem_shift_is_paired_by_item() -> None:
+    found = problem_shift({"a": 0.0, "b": 5.0, "c": 9.0}, {"b": 5.5, "a": 0.7, "d": 1.0})
+    assert found["n_items"] == 2
+    assert found["shift"] == pytest.approx(0.6)
+    assert found["low"] < 0.6 < found["high"]
+    with pytest.raises(ValueError, match="no item in common"):
+        problem_shift({"a": 1.0}, {"b": 1.0})
+
+
+def test_systems_that_answered_nothing_new_are_named() -> None:
+    old = ResponseMatrix([[1, 0], [0, 1]], ["gpt", "llama"])
+    new = ResponseMatrix([[1, 0]], ["gpt"])
+    settings: dict[str, Any] = {"difficulties": [0, 1], "original_difficulties": [0, 1]}
+    with warnings.catch_warnings(action="error"):
+        assert expected_performance(old, new, **settings).index.tolist() == ["gpt"]
+    with pytest.raises(ValueError, match="'llama' answered no new item"):
+        expected_performance(old, new, systems=["llama"], **settings)
