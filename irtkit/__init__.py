@@ -31,6 +31,9 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``difficulty``: average error, and difficulty measures compared
 - ``agreement``, ``annotation``: Fleiss' kappa; what it costs to mend predicted annotations
 - ``datasets``: the digits crowd, real answers of 130 classifiers
+- ``pictures``: points, bins, intervals and axes of what is drawn
+- ``plots``: pictures by matplotlib
+- ``report``: a page that a team lead reads, and results in notebooks
 - ``cli``: the command line
 """
 
@@ -54,6 +57,7 @@ from irtkit.differential import differential_functioning
 from irtkit.difficulty import DifficultyComparison, average_error, compare_difficulties
 from irtkit.io import read_responses, read_table, write_responses, write_table
 from irtkit.irf import ItemParameters
+from irtkit.report import report
 from irtkit.responses import ResponseMatrix
 from irtkit.scoring import Linking, link, score
 from irtkit.selection import AdaptiveTest, Selection, adaptive, select_items
@@ -115,6 +119,7 @@ __all__ = [
     "pass_k",
     "read_responses",
     "read_table",
+    "report",
     "respondent_fit",
     "score",
     "select_items",

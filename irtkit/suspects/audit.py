@@ -84,12 +84,13 @@ class Audit:
             if more := len(self.items) - n_shown:
                 parts.append(Text(f"… and {more} more"))
             parts += [Text(), *map(Text, texts)] if texts else []
-            parts += [Text(), Text(self._legend(), style="dim")]
+            parts += [Text(), Text(self.legend, style="dim")]
         if further and all_sentences:
             parts += [Text(), *(Text(printable(sentence)) for sentence in further)]
         return Group(*parts)
 
-    def _legend(self) -> str:
+    @property
+    def legend(self) -> str:
         """What the columns of the table mean."""
         negative = negatives(self.items)
         shallow = bool((negative & (self.items["wrong_key"] < 0)).any())

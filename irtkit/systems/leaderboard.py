@@ -224,7 +224,7 @@ def board_in_words(
         lines.append(plain(table_of(_shown(part.head(top)))))
         if len(part) > top:
             lines.append(f"… and {len(part) - top} more")
-    lines += ["", in_lines(_legend(board, level)), in_lines(sentences)]
+    lines += ["", in_lines(board_legend(board, level)), in_lines(sentences)]
     return "\n".join(line for line in lines if line is not None).rstrip()
 
 
@@ -258,7 +258,7 @@ def _shown(board: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.Index(names, name="system"))
 
 
-def _legend(board: pd.DataFrame, level: float) -> Iterator[str]:
+def board_legend(board: pd.DataFrame, level: float) -> Iterator[str]:
     """What the columns are."""
     yield (
         f"between: ranks that items like these would allow ({level:.0%} intervals, each by "
