@@ -17,6 +17,7 @@ modes, which a likelihood of the 3PL may have, the highest is found.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from scipy.special import ndtri
 
 from irtkit.calibration.maximise import GridSchedule
 from irtkit.irf import LEAST_LOGIT, Items, logistic, softplus
-from irtkit.patterns import float_blocks
+from irtkit.patterns import blocks, float_blocks
 
 if TYPE_CHECKING:
     from irtkit.irf import Array, ItemParameters
@@ -78,17 +79,59 @@ class Abilities(NamedTuple):
         return cls(*np.full((len(cls._fields), n), np.nan))
 
 
-class Curves(NamedTuple):
-    """Of items (rows) at nodes (columns)."""
+class Curves:
+    """Curves of items (rows) at abilities, (n_items, n_nodes), computed when first asked for.
 
-    log_odds: Array | None
-    """log P/(1 − P); None without guessing, where it is aθ + d."""
-    log_wrong: Array
-    p: Array
-    information: Array
-    """P'²/(P(1 − P))."""
-    bend: Array
-    """P'P''/(P(1 − P)), which Warm's J is the sum of."""
+    Of many items most estimates need one of them.
+    """
+
+    def __init__(self, items: ItemParameters, theta: Array) -> None:
+        self.items, self.theta = items, theta
+
+    @cached_property
+    def log_odds(self) -> Array | None:
+        """log P/(1 − P); None without guessing, where it is aθ + d."""
+        c = self.items.guessing[:, None]
+        if not c.any():
+            return None
+        with np.errstate(divide="ignore"):
+            return np.logaddexp(np.log(c), self._logits + self.log_wrong) - self.log_wrong
+
+    @cached_property
+    def log_wrong(self) -> Array:
+        """log(1 − P)."""
+        return np.log1p(-self.items.guessing[:, None]) - softplus(self._logits)
+
+    @cached_property
+    def log_all_wrong(self) -> Array:
+        """Sum of log(1 − P) over all items, (1, n_nodes); items of the same parameters once."""
+        a, d, c = self.items.discrimination, self.items.intercept, self.items.guessing
+        (a, d, c), n = np.unique(np.stack([a, d, c]), axis=1, return_counts=True)
+        total = np.full(len(self.theta), n @ np.log1p(-c))
+        for some in blocks(len(self.theta), len(a)):
+            total[some] -= softplus(np.multiply.outer(self.theta[some], a) + d) @ n
+        return total[None]
+
+    @cached_property
+    def p(self) -> Array:
+        """P(right)."""
+        return self.items.probability(self.theta).T
+
+    @cached_property
+    def information(self) -> Array:
+        """P'²/(P(1 − P))."""
+        return self.items.information(self.theta).T
+
+    @cached_property
+    def bend(self) -> Array:
+        """P'P''/(P(1 − P)), which Warm's J is the sum of."""
+        slope = self.items.discrimination[:, None]
+        return np.asarray(self.information * slope * (1 - 2 * logistic(self._logits)))
+
+    @property
+    def _logits(self) -> Array:
+        a, d = self.items.discrimination, self.items.intercept
+        return np.asarray(np.multiply.outer(a, self.theta) + d[:, None])
 
 
 class Bank(NamedTuple):
@@ -134,20 +177,6 @@ def abilities(
     return found
 
 
-def curves_at(items: ItemParameters, theta: Array) -> Curves:
-    """Curves of items at abilities."""
-    a, c = items.discrimination[:, None], items.guessing[:, None]
-    z = a * theta + items.intercept[:, None]
-    s = logistic(z)
-    p = c + (1 - c) * s
-    log_wrong, log_odds = np.log1p(-c) - softplus(z), None
-    if c.any():
-        with np.errstate(divide="ignore"):
-            log_odds = np.logaddexp(np.log(c), z + log_wrong) - log_wrong
-    information = items.information(theta).T
-    return Curves(log_odds, log_wrong, p, information, information * a * (1 - 2 * s))
-
-
 def _bank(
     patterns: Patterns, items: ItemParameters, rest: ItemParameters, half_width: float
 ) -> Bank:
@@ -163,7 +192,7 @@ def _bank(
     p = rest.probability(nodes.theta)
     unasked = np.stack([p.sum(axis=1), (p * (1 - p)).sum(axis=1)])
     by_step = nodes.theta[_around(np.arange(len(nodes.theta)), len(nodes.theta))]
-    return Bank(items, nodes, curves_at(items, nodes.theta), unasked, by_step @ _TO_COEFFICIENTS.T)
+    return Bank(items, nodes, Curves(items, nodes.theta), unasked, by_step @ _TO_COEFFICIENTS.T)
 
 
 class Scored(NamedTuple):
@@ -274,7 +303,8 @@ def _log_likelihood(bank: Bank, right: Any, answered: Any) -> Array:
         found = by_slope + (right @ items.intercept)[:, None]
     else:
         found = right @ curves.log_odds
-    return np.asarray(found + _summed(answered, curves.log_wrong))
+    wrong = curves.log_all_wrong if answered is None else answered @ curves.log_wrong
+    return np.asarray(found + wrong)
 
 
 def _summed(answered: Any, by_item: Array) -> Array:

@@ -91,9 +91,9 @@ def nodes_for(items: ItemParameters) -> Nodes:
 
 def posteriors(items: ItemParameters, cells: Cells, nodes: Nodes) -> Array:
     """Posterior of ability after the answers to all of some items, (n, n_nodes)."""
-    from irtkit.scoring.abilities import curves_at
+    from irtkit.scoring.abilities import Curves
 
-    curves = curves_at(items, nodes.theta)
+    curves = Curves(items, nodes.theta)
     odds = curves.log_odds
     if odds is None:
         odds = items.discrimination[:, None] * nodes.theta + items.intercept[:, None]
