@@ -37,6 +37,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``cli``: the command line
 """
 
+from irtkit import plots
 from irtkit.agreement import fleiss_kappa
 from irtkit.annotation import impact, impact_summary
 from irtkit.calibration import FitResult, fit, load
@@ -117,6 +118,7 @@ __all__ = [
     "local_dependence",
     "model_fit",
     "pass_k",
+    "plots",
     "read_responses",
     "read_table",
     "report",

@@ -36,6 +36,7 @@ from irtkit.cli.inputs import (
     without,
 )
 from irtkit.cli.outputs import described, prepare, write_comparison, write_fit
+from irtkit.cli.report import report_command
 from irtkit.cli.scores import score_command
 from irtkit.cli.select import select_command
 from irtkit.cli.systems import compare_systems_command, gate_command, leaderboard_command
@@ -150,6 +151,7 @@ cli.add_command(leaderboard_command)
 cli.add_command(compare_systems_command)
 cli.add_command(gate_command)
 cli.add_command(select_command)
+cli.add_command(report_command)
 
 
 @cli.command("fit")

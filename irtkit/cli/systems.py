@@ -159,10 +159,14 @@ def gate_command(
 
 
 def _result(out: Path | None, options: dict[str, Any]) -> FitResult:
+    if out is not None:
+        check_out(out, options["responses"])
+    return saved_or_fitted(options)
+
+
+def saved_or_fitted(options: dict[str, Any]) -> FitResult:
     """The result that the responses stand for: saved, or fitted anew."""
     path = options["responses"]
-    if out is not None:
-        check_out(out, path)
     saved = path / RESULT_FILE if path.is_dir() else path
     if saved.suffix == ".npz" and saved.is_file():
         return load(saved)

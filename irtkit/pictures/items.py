@@ -80,7 +80,7 @@ def error_and_difficulty(result: FitResult, suspects: pd.DataFrame) -> ItemPoint
 
     Of a flat item, and where the slope is below 0, the difficulty says nothing of how hard it is.
     """
-    difficulty = readable_difficulty(result.items).to_numpy(dtype=np.float64)
+    difficulty = _readable(result)
     error = result.counts.average_error
     drawn = np.isfinite(difficulty) & np.isfinite(error)
     about, within = result.latent_mean, _FURTHEST * result.latent_sd
@@ -93,8 +93,8 @@ def predicted_and_fitted(
     result: FitResult, suspects: pd.DataFrame, predicted: pd.Series[float]
 ) -> ItemPoints:
     """Predicted difficulties, by label, beside fitted ones."""
-    fitted = readable_difficulty(result.items).to_numpy(dtype=np.float64)
-    values = predicted.reindex(result.items.index).to_numpy(dtype=np.float64)
+    fitted = _readable(result)
+    values = np.asarray(predicted.reindex(result.item_labels), np.float64)
     drawn = np.isfinite(fitted) & np.isfinite(values)
     about, within = result.latent_mean, _FURTHEST * result.latent_sd
     axes = (
@@ -102,3 +102,8 @@ def predicted_and_fitted(
         Scale.by_quantiles(fitted[drawn], within=within, about=about),
     )
     return ItemPoints(values, fitted, kinds_of(result, suspects), drawn, *axes)
+
+
+def _readable(result: FitResult) -> Array:
+    """Difficulties of the items that rise with ability, NaN for others."""
+    return np.asarray(readable_difficulty(result.items), np.float64)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
 
 _ENDS = (0.005, 0.995)
-"""Quantiles between which an axis shows what may run to −2,969, as difficulties of flat items do."""
-_MARGIN = 0.04
-"""Part of its length by which an axis reaches beyond what it shows, as in matplotlib (0.05)."""
+"""Quantiles between which an axis shows what may run to −3,000, as difficulties of flat items."""
+_MARGIN = 0.05
+"""Part of its length by which an axis reaches beyond what it shows, as in matplotlib."""
 _STEPS = (1, 2, 2.5, 5, 10)
 """Distances of ticks, times a power of ten."""
 
@@ -40,7 +40,9 @@ class Scale:
         return cls(low - margin, high + margin)
 
     @classmethod
-    def by_quantiles(cls, values: ArrayLike, *, within: float = math.inf, about: float = 0) -> Scale:
+    def by_quantiles(
+        cls, values: ArrayLike, *, within: float = math.inf, about: float = 0
+    ) -> Scale:
         """An axis over all but the outermost hundredth, which lies beyond its ends.
 
         It reaches no further than ``within`` from ``about``.

@@ -33,7 +33,6 @@ class Ranking:
     rank: NDArray[np.int64]
     rank_low: NDArray[np.int64]
     rank_high: NDArray[np.int64]
-    score: Array
     x: Scale
     """Of ranks."""
     n_more: int
@@ -41,12 +40,11 @@ class Ranking:
 
 
 def ranking(board: pd.DataFrame, top: int) -> Ranking:
-    """First systems of `irtkit.FitResult.leaderboard`, and the ranks that items like these allow."""
+    """First systems of ``result.leaderboard()``, and the ranks that items like these allow."""
     first = board.head(top)
-    ranks = [first[name].to_numpy() for name in ("rank", "rank_low", "rank_high")]
-    score = first["expected_score"].to_numpy(dtype=np.float64)
-    x = Scale(0.5, float(ranks[2].max()) + 0.5)
-    return Ranking(list(map(str, first.index)), *ranks, score, x, len(board) - len(first))
+    rank, low, high = (first[name].to_numpy() for name in ("rank", "rank_low", "rank_high"))
+    x = Scale(0.5, float(high.max()) + 0.5)
+    return Ranking(list(map(str, first.index)), rank, low, high, x, len(board) - len(first))
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +74,8 @@ def wright_map(result: FitResult) -> WrightMap:
     reach = [mean - _LEAST_SHOWN * sd, mean + _LEAST_SHOWN * sd]
     scale = Scale.over(ability, [shown.low, shown.high], reach)
     edges = np.linspace(scale.low, scale.high, _BINS + 1)
-    counts = (np.histogram(scale.clipped(values), edges)[0] for values in (ability, difficulty))
+    systems, items = (
+        np.histogram(scale.clipped(values), edges)[0] for values in (ability, difficulty)
+    )
     n_beyond = int(scale.is_beyond(difficulty).sum())
-    return WrightMap(edges, *counts, n_beyond, len(found) - len(difficulty), scale)
+    return WrightMap(edges, systems, items, n_beyond, len(found) - len(difficulty), scale)

@@ -22,7 +22,7 @@ from irtkit.pictures import (
     kinds_of,
 )
 from irtkit.report.findings import strong_answer
-from irtkit.report.words import cut
+from irtkit.report.words import LABEL, TEXT, cut
 from irtkit.responses import item_texts
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from irtkit.pictures import AbilityGroups
     from irtkit.report.findings import Findings
 
-LABEL, TEXT = 120, 300
-"""Characters of a label and of a text that the page keeps."""
 _MOST_TEXT = 1_500_000
 """Characters of texts of all items: more, and only those of suspects are kept. A page of 42,000
 items takes 2.5 MB without, and 4 MB are the most that it should."""
@@ -138,7 +136,9 @@ def _answers(result: FitResult, suspects: list[int]) -> dict[str, Any]:
     if some is not None:
         told["answered_items"] = suspects
     if patterns.sparse:
-        right, tried = (table[who][:, some].toarray() for table in (patterns.cells, patterns.trials))
+        right, tried = (
+            table[who][:, some].toarray() for table in (patterns.cells, patterns.trials)
+        )
     else:
         cells = patterns.cells[who] if some is None else patterns.cells[np.ix_(who, some)]
         right, tried = cells > 0, cells >= 0

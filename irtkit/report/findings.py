@@ -15,7 +15,6 @@ import numpy as np
 from irtkit.difficulty import DifficultyComparison, compare_difficulties
 from irtkit.pictures import number_text
 from irtkit.suspects import audit
-from irtkit.suspects.flags import negatives
 from irtkit.systems import leaderboard
 from irtkit.systems.standing import MOST_SYSTEMS
 
@@ -139,29 +138,24 @@ def _difficulties(table: pd.DataFrame | pd.Series[Any]) -> pd.Series[float]:
             )
         column = table[named[0] if named else table.columns[0]]
     try:
-        return column.astype(object).where(column.notna(), np.nan).astype(np.float64)
+        numbers: pd.Series[float] = column.astype(object).where(column.notna(), np.nan)
+        return numbers.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"predictions of items must be numbers: {error}") from error
 
 
 def look_first(found: Findings) -> list[str]:
-    """Suspect items to begin with: those called negative, or of the others by wrong_key."""
-    suspects = found.suspects
-    called = suspects[negatives(suspects)]
-    if len(called):
-        return list(called.index[:_FIRST])
-    known = suspects.dropna(subset="wrong_key").sort_values(
-        "wrong_key", ascending=False, kind="stable"
-    )
-    return list(known.index[:1])
+    """The first items of `flag_items`: those called negative, or else one."""
+    n = min(found.n_negative, _FIRST) or 1
+    return [str(label) for label in found.suspects.index[:n]]
 
 
 def why(found: Findings, item: str) -> str:
     """Evidence on a suspect item, in words."""
-    row = found.suspects.loc[item]
+    row: Any = found.suspects.loc[item]
     told = [str(row["reasons"])]
-    if not np.isnan(row["wrong_key"]):
-        told.append(f"wrong key {number_text(row['wrong_key'], 1)}")
+    if not np.isnan(row["p_negative"]):
+        told.append(f"p negative {number_text(row['p_negative'])}")
     return "; ".join(filter(None, [*told, strong_answer(row)]))
 
 

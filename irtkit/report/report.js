@@ -316,7 +316,7 @@ const save = element("button", {type: "button", id: "save"}, "Save as CSV");
 host.append(element("div", {class: "tools"},
   element("label", {for: "search"}, "Search ", search),
   element("label", {for: "only"}, only, "suspects only"), save, counted));
-const box = element("div", {id: "rows", tabindex: "0", role: "region", "aria-label": "All items"});
+const box = element("div", {id: "rows", tabindex: "0", role: "region", "aria-label": "Table of all items"});
 const head = element("tr", {"aria-rowindex": "1"});
 const body = element("tbody");
 const table = element("table", {}, element("thead", {}, head), body);

@@ -16,6 +16,8 @@ from irtkit.pictures import NEGATIVE, ORDINARY, SUSPECT, Scale, tick_text
 from irtkit.printed import shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import ArrayLike
 
     from irtkit.irf import Array
@@ -58,8 +60,10 @@ class Panel:
 
     def py(self, values: ArrayLike) -> Array:
         """Pixels from above."""
-        return self.height - self.bottom - self.y.share(values) * (
-            self.height - self.bottom - self.top
+        return (
+            self.height
+            - self.bottom
+            - self.y.share(values) * (self.height - self.bottom - self.top)
         )
 
     @property
@@ -69,12 +73,8 @@ class Panel:
 
     def axes(self, across: str, up: str) -> str:
         """Grid lines, ticks and names of both axes; shares are in per cent, and need no name."""
-        end, parts = self.width - self.right, []
-        for tick in (0.0, 0.5, 1.0) if self.y is _UNIT else self.y.ticks(6):
-            at = _n(self.py(tick))
-            text = f"{tick:.0%}".replace("%", " %") if self.y is _UNIT else tick_text(tick)
-            parts.append(_line(self.left, at, end, at, "grid"))
-            parts.append(_text(self.left - 7, f"{float(at) + 4:g}", text, anchor="end"))
+        end = self.width - self.right
+        parts = [self.ticks_up((0.0, 0.5, 1.0) if self.y is _UNIT else self.y.ticks(6))]
         minor = _thinned(self.x.ticks(7))
         for tick, odd in zip(self.x.ticks(7), minor, strict=True):
             at = _n(self.px(tick))
@@ -85,6 +85,16 @@ class Panel:
         middle = (self.left + end) / 2
         parts.append(_text(f"{middle:g}", self.height - 8, across, kind="name"))
         return "".join([*parts, self.name_up(up)])
+
+    def ticks_up(self, ticks: Iterable[float]) -> str:
+        """Grid lines and numbers of the vertical axis."""
+        parts = []
+        for tick in ticks:
+            at = float(self.py(tick))
+            text = f"{tick:.0%}".replace("%", " %") if self.y is _UNIT else tick_text(tick)
+            parts.append(_line(self.left, _n(at), self.width - self.right, _n(at), "grid"))
+            parts.append(_text(self.left - 7, _n(at + 4), text, anchor="end"))
+        return "".join(parts)
 
     def name_up(self, name: str) -> str:
         """Name of the vertical axis."""
@@ -116,8 +126,7 @@ def item_curve(curve: ItemCurve, title: str, *, width: int = 260, height: int = 
         path = _path(panel.px(curve.ability[some]), panel.py(curve.probability[some]))
         dash = ' stroke-dasharray="4 4"' if dashed else ""
         parts.append(
-            f'<path class="fitted" d="{path}" fill="none" stroke="{ITEM}" '
-            f'stroke-width="2"{dash}/>'
+            f'<path class="fitted" d="{path}" fill="none" stroke="{ITEM}" stroke-width="2"{dash}/>'
         )
     seen = curve.observed
     at, middle = panel.px(seen.ability), panel.py(seen.share)
@@ -183,30 +192,26 @@ def rank_bar(shown: Ranking, k: int) -> str:
 
 def wright(drawn: WrightMap, title: str) -> str:
     """Histograms back to back: respondents to the left, items to the right, ability upwards."""
-    panel = Panel(_UNIT, drawn.scale, 520, 400, right=14)
+    panel = Panel(_UNIT, drawn.scale, 520, 400, bottom=30)
     middle = (panel.left + panel.width - panel.right) / 2
-    parts = []
-    for tick in drawn.scale.ticks(8):
-        at = _n(panel.py(tick))
-        parts.append(_line(panel.left, at, panel.width - panel.right, at, "grid"))
-        parts.append(_text(panel.left - 7, f"{float(at) + 4:g}", tick_text(tick), anchor="end"))
+    parts = [panel.ticks_up(drawn.scale.ticks(8))]
     edges, room = panel.py(drawn.edges), middle - panel.left - 6
-    sides = ((drawn.respondents, -1, "seen", TEXT), (drawn.items, 1, "item", ITEM))
-    for counts, side, kind, colour in sides:
-        longest = room / max(int(counts.max()), 1)
+    sides = (
+        (drawn.respondents, -1, f'class="seen" fill="{TEXT}"', "systems"),
+        (drawn.items, 1, f'class="item" fill="{ITEM}"', "items"),
+    )
+    for counts, side, style, name in sides:
+        most = max(int(counts.max()), 1)
+        at = middle + side * room / 2
+        parts.append(_text(_n(at), panel.floor + 18, f"{name} (longest bar: {most:,})"))
         for k in np.flatnonzero(counts):
-            length = counts[k] * longest
+            length = counts[k] / most * room
             start = middle + 3 if side > 0 else middle - 3 - length
             top, size = edges[k + 1] + 0.5, edges[k] - edges[k + 1] - 1
             parts.append(
-                f'<rect class="{kind}" x="{_n(start)}" y="{_n(top)}" width="{_n(length)}" '
-                f'height="{_n(size)}" fill="{colour}"/>'
+                f'<rect {style} x="{_n(start)}" y="{_n(top)}" width="{_n(length)}" '
+                f'height="{_n(size)}"/>'
             )
-    most = [f"{int(counts.max()):,}".replace(",", " ") for counts in (drawn.respondents, drawn.items)]
-    parts.append(_text(panel.left + room / 2, panel.floor + 18, "systems", kind="name"))
-    parts.append(_text(middle + room / 2, panel.floor + 18, "items", kind="name"))
-    longest = f"longest bars: {most[0]} and {most[1]}"
-    parts.append(_text(f"{middle:g}", panel.height - 8, longest))
     parts.append(panel.name_up("ability and difficulty"))
     return picture(panel, "".join(parts), title, kind="wide")
 
@@ -216,9 +221,7 @@ def information(drawn: Precision, title: str) -> str:
     panel = Panel(drawn.x, drawn.y, 520, 400)
     parts = [panel.axes("ability", "information")]
     path = _path(panel.px(drawn.ability), panel.py(drawn.information))
-    parts.append(
-        f'<path class="fitted" d="{path}" fill="none" stroke="{ITEM}" stroke-width="2"/>'
-    )
+    parts.append(f'<path class="fitted" d="{path}" fill="none" stroke="{ITEM}" stroke-width="2"/>')
     places = np.unique(np.round(panel.px(drawn.respondents) * 2) / 2)
     marks = "".join(f"M{_n(at)} {panel.floor}v-9" for at in places)
     parts.append(f'<path class="observed" d="{marks}" stroke="{TEXT}" stroke-width="1"/>')

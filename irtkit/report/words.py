@@ -11,6 +11,8 @@ from irtkit.printed import printable
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+LABEL, TEXT = 120, 300
+"""Characters of a label and of a text that the page keeps."""
 _SHOWN = 48
 """Characters of a label in a table."""
 _TITLE = 300

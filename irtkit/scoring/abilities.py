@@ -90,7 +90,7 @@ class Curves:
 
     @cached_property
     def log_odds(self) -> Array | None:
-        """log P/(1 − P); None without guessing, where it is aθ + d."""
+        """Logarithm of P/(1 − P); None without guessing, where it is aθ + d."""
         c = self.items.guessing[:, None]
         if not c.any():
             return None
@@ -99,8 +99,8 @@ class Curves:
 
     @cached_property
     def log_wrong(self) -> Array:
-        """log(1 − P)."""
-        return np.log1p(-self.items.guessing[:, None]) - softplus(self._logits)
+        """Logarithm of 1 − P."""
+        return np.asarray(np.log1p(-self.items.guessing[:, None]) - softplus(self._logits))
 
     @cached_property
     def log_all_wrong(self) -> Array:

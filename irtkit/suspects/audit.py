@@ -110,6 +110,14 @@ class Audit:
             [line for line in map(_asked, rows.index, texts.to_dict("records")) if line],
         )
 
+    def __repr__(self) -> str:
+        return f"Audit({len(self.items)} suspect items, {self.n_negative} called negative)"
+
+    def _repr_html_(self) -> str:
+        from irtkit.report.notebook import of_audit
+
+        return of_audit(self)
+
     def __str__(self) -> str:
         return plain(self.shown())
 

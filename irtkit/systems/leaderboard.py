@@ -120,6 +120,8 @@ def leaderboard(
     """
     import pandas as pd
 
+    from irtkit.systems.board import Leaderboard
+
     check_seed(seed)
     level = check_number("level", level, above=0, below=1)
     table, parts = standings(result, clusters=clusters, level=level)
@@ -138,7 +140,9 @@ def leaderboard(
             "right (expected_score)",
             stacklevel=2,
         )
-    return board
+    found = Leaderboard(board)
+    found.attrs["level"] = level
+    return found
 
 
 def standings(
