@@ -492,6 +492,6 @@ const begin = () => {
   const named = first ? placeOf(decodeURIComponent(first.hash.slice(6))) : undefined;
   choose(named === undefined ? item : named);
 };
-if (fromAddress()) requestAnimationFrame(reveal); else begin();
+if (fromAddress()) requestAnimationFrame(() => reveal()); else begin();
 root.dataset.ready = String(Math.round(performance.now()));
 })();
