@@ -8,7 +8,11 @@ const data = JSON.parse(byId("data").textContent);
 const n = data.items.length;
 
 // --- columns ---------------------------------------------------------------------------------
-const bytesOf = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+const bytesOf = (text) => {
+  const plain = atob(text), bytes = new Uint8Array(plain.length);
+  for (let k = 0; k < plain.length; k += 1) bytes[k] = plain.charCodeAt(k);
+  return bytes;
+};
 const KINDS = {f: Float32Array, h: Uint16Array, b: Uint8Array};
 const columnOf = (stored, length) => {
   if (typeof stored === "number") return new Float32Array(length).fill(stored);
@@ -280,6 +284,7 @@ for (const svg of document.querySelectorAll("svg[data-map]")) {
       ring.append(shape("circle", {class: "ring", cx: px(item), cy: py(item), r: 8}));
     }
   };
+  (window.requestIdleCallback || setTimeout)(() => { if (!grid) index(); });
   svg.addEventListener("pointermove", (event) => {
     const [item, more] = nearest(event);
     tip.hidden = item < 0;
@@ -341,12 +346,11 @@ const sort = () => {
   const sign = descending ? -1 : 1;
   if (sortedBy === "item" || sortedBy === "note") {
     const words = sortedBy === "item" ? data.items : null;
-    const compare = new Intl.Collator("en", {numeric: true}).compare;
     if (words) {
-      const plain = sorting(words, compare);
+      const plain = sorting(words);
       order.sort((a, b) => sign * (plain[a] - plain[b]) || a - b);
     } else {
-      const rank = sorting(data.notes, compare);
+      const rank = sorting(data.notes);
       order.sort((a, b) => {  // items without a note come last either way
         const one = data.notes[note[a]] === "", other = data.notes[note[b]] === "";
         return one - other || sign * (rank[note[a]] - rank[note[b]]) || a - b;
@@ -367,10 +371,11 @@ const sort = () => {
   }
 };
 const ranks = new Map();
-const sorting = (words, compare) => {
+const sorting = (words) => {  // item 9 before item 10; a collator takes ten times as long
   if (!ranks.has(words)) {
+    const keys = words.map((word) => word.toLowerCase().replace(/\d+/g, (n) => n.padStart(12, "0")));
     const places = Uint32Array.from({length: words.length}, (_, k) => k);
-    places.sort((a, b) => compare(words[a], words[b]) || a - b);
+    places.sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] > keys[b] ? 1 : a - b));
     const rank = new Uint32Array(words.length);
     places.forEach((place, k) => { rank[place] = k; });
     ranks.set(words, rank);

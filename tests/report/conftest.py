@@ -136,7 +136,7 @@ def draw(labels: tuple[str, ...] = ()) -> irtkit.ResponseMatrix:
     systems = [f"org/model-{k}" for k in range(60)]
     for place, label in zip((7, 30, 60, *range(8, 30)), labels, strict=False):
         names[place] = label
-    systems[60 - len(labels) :] = [f"s{label}" for label in labels]  # the ablest
+    systems[60 - len(labels) :] = [f"s{label}" for label in reversed(labels)]  # the ablest
     texts = [labels[0] * 50 if labels and k == 7 else f"What is {k} + {k}?" for k in range(120)]
     table = pd.DataFrame({"text": texts, "target": [str(2 * k) for k in range(120)]}, names)
     return irtkit.ResponseMatrix(right, systems, names).with_tables(table)
