@@ -45,8 +45,8 @@ def item_curves(
 ) -> Any:
     """Item curves: fitted, dashed where no respondent is, and observed shares with intervals.
 
-    Dots are shares right of groups of respondents, equally many in each, from the least able to the
-    ablest; bars are 95 % intervals by Wilson, which take respondents for independent. A result
+    Dots are shares right of groups of respondents of about the same size, from the least able to
+    the ablest; bars are 95 % intervals by Wilson, which take respondents for independent. A result
     without its responses has none.
 
     Parameters

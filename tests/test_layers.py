@@ -78,7 +78,8 @@ DOWNWARD = {
     PACKAGE / "responses.py": SHOWN,
     PACKAGE / "difficulty" / "comparison.py": SHOWN,
     PACKAGE / "suspects" / "audit.py": SHOWN,
-    PACKAGE / "systems" / "board.py": SHOWN,
+    PACKAGE / "systems" / "leaderboard.py": SHOWN,
+    PACKAGE / "systems" / "comparison.py": SHOWN,
 }
 """Imports from layers below, inside a method: people look for `result.leaderboard()` on the result,
 and ranks need scores, which are a layer below results; notebooks ask objects how to show them."""

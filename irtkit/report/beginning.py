@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from irtkit.report.findings import leader_sentences, look_first, why
+from irtkit.report.findings import leader_sentences, look_first, negative_sentence, why
 from irtkit.report.html import item_link, listed, safe
 from irtkit.report.words import count
 
@@ -24,13 +24,7 @@ def lead(found: Findings, title: str) -> str:
     systems, items = count(result.n_answering, "system"), count(n_items, "item")
     size = f"<strong>{systems}</strong> answered <strong>{items}</strong>{beside}."
     first = [f"{size} {safe(told[0])}"]
-    if n_negative:
-        first.append(
-            f"On <strong>{count(n_negative, 'item')}</strong>, called negative, the weak do better "
-            f"than the strong: most often {'a wrong key' if n_negative == 1 else 'wrong keys'}."
-        )
-    else:
-        first.append("No item is called negative.")
+    first.append(negative_sentence(found))
     begin = look_first(found)
     named = "".join(f"<li>{item_link(one)}: {safe(why(found, one))}</li>" for one in begin)
     these = "this item" if len(begin) == 1 else f"these {len(begin)} items"

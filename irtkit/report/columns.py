@@ -59,6 +59,8 @@ def contents(found: Findings) -> dict[str, Any]:
     items, groups = result.items, ability_groups(result)
     names = [*_ITEM_COLUMNS, *(name for name in ("quality_standard",) if name in items)]
     names += ["guessing"] if result.model == "3PL" else []
+    if found.grouped:
+        names.remove("p_negative")  # that of the suspects counts by family
     columns = {name: column(items[name].to_numpy(dtype=np.float64)) for name in names}
     if found.predicted is not None:
         columns["predicted"] = column(found.predicted.reindex(items.index).to_numpy())

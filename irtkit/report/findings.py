@@ -50,6 +50,9 @@ class Findings:
     comparison: DifficultyComparison | None
     predicted: pd.Series[float] | None
     """Predicted difficulty by item."""
+    fdr: float
+    grouped: bool
+    """Whether evidence on slopes counts by family: p_negative of `result.items` does not."""
 
     @property
     def suspects(self) -> pd.DataFrame:
@@ -90,6 +93,8 @@ def findings(
         doubts,
         comparison,
         predicted,
+        fdr,
+        groups is not None,
     )
 
 
@@ -157,6 +162,23 @@ def why(found: Findings, item: str) -> str:
     if not np.isnan(row["p_negative"]):
         told.append(f"p negative {number_text(row['p_negative'])}")
     return "; ".join(filter(None, [*told, strong_answer(row)]))
+
+
+def negative_sentence(found: Findings) -> str:
+    """How many items are called negative, and what that means."""
+    n = found.n_negative
+    if not n:
+        return "No item is called negative."
+    items = f"{n} item{'s' * (n > 1)}"
+    if found.result.one_ability_doubted:
+        called = "is" if n == 1 else "are"
+        return (
+            f"{items} {called} called negative, but one scale does not hold, and keys may be right."
+        )
+    return (
+        f"On {items}, called negative at a false-discovery rate of {found.fdr:.0%}, the weak do "
+        f"better than the strong: most often {'a wrong key' if n == 1 else 'wrong keys'}."
+    )
 
 
 def strong_answer(row: pd.Series[Any]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from irtkit.calibration.summary import negative_sentence
 from irtkit.difficulty.rank_agreement import rank_agreement
 from irtkit.pictures import (
     NEGATIVE,
@@ -29,7 +28,7 @@ _MAP = (
 
 def item_map_section(found: Findings) -> str:
     """Difficulty and discrimination, beside the panel of the chosen item."""
-    result, items = found.result, found.result.items
+    result = found.result
     drawn = item_map(result, found.suspects)
     picture = svg.points(
         drawn,
@@ -38,14 +37,13 @@ def item_map_section(found: Findings) -> str:
         "discrimination (slope)",
         data="difficulty discrimination 1",
     )
-    varied = items["average_error"].between(0, 1, inclusive="neither")
-    slope = items["discrimination"].where(varied).to_numpy()
-    signs = negative_sentence(
-        items["p_negative"].to_numpy(), slope, doubted=result.one_ability_doubted
-    )
+    below = drawn.drawn & (drawn.y_values < 0) & (drawn.kind != NEGATIVE)
+    n = int(below.sum()) if result.model in {"2PL", "3PL"} else 0
+    slopes = "1 slope is" if n == 1 else f"{count(n)} slopes are"
+    unsure = f"{slopes} estimated below 0, but may not be: no such item is called negative."
     told = [
         _MAP,
-        *([f"{safe(signs)}."] if signs else []),
+        *([unsure] if n else []),
         _points_caption(drawn, "all systems get them right, or none does, or none answered"),
     ]
     return section(

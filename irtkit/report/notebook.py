@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from irtkit.difficulty import DifficultyComparison
     from irtkit.responses import ResponseMatrix
     from irtkit.suspects import Audit
+    from irtkit.systems import SystemComparison
 
 _ROWS, _ITEMS = 5, 8
 """Rows of a table, as many as ``head`` of pandas shows, and columns of a matrix."""
@@ -114,16 +115,22 @@ def of_audit(found: Audit) -> str:
     )
 
 
-def of_board(board: pd.DataFrame) -> str:
+def of_systems(found: SystemComparison) -> str:
+    """Two systems: what is said of them, and the items on which they differ most."""
+    first = found.items.head(_ROWS)
+    names = {"accuracy": cut(found.system, 20), "other_accuracy": cut(found.other, 20)}
+    caption = "items on which they differ most from what is expected"
+    return _scoped([_sentences(found.sentences()), _table(caption, first.rename(columns=names))])
+
+
+def of_board(board: pd.DataFrame, level: float) -> str:
     """A leaderboard: the first systems, their ranks drawn, and what the columns mean."""
-    if not {"rank_low", "expected_score_high", "group"} <= set(board.columns) or not len(board):
-        return _scoped([_table("leaderboard", board.head(_SYSTEMS))])
     kept = ["rank", "rank_low", "rank_high", "group", "expected_score", "ability"]
     kept += [name for name in ("family", "component") if name in board]
     drawn = ranking(board, _SYSTEMS)
     picture = "" if "component" in board else svg.ranks(drawn, "Ranks with their intervals")
     more = f"the first {len(drawn.system)} of {count(len(board), 'system')}"
-    legend = [f"{one}." for one in board_legend(board, board.attrs.get("level", 0.95))]
+    legend = [f"{one}." for one in board_legend(board, level)]
     return _scoped(
         [_table(more, board[kept].head(_SYSTEMS), 3), _wide(picture), _sentences(legend)]
     )

@@ -54,6 +54,8 @@ def all_items(found: Findings) -> str:
         "discrimination": ("slope", 2),
         "p_negative": ("p negative", 2),
     }
+    if found.grouped:
+        del columns["p_negative"]  # that of the suspects counts by family
     head = ["item", *(name for name, _ in columns.values()), "responses", "status"]
     body = []
     for label, row in hardest.iterrows():
@@ -65,7 +67,7 @@ def all_items(found: Findings) -> str:
         cells.append(f"<td>{row['status']}</td>")
         body.append(f'<tr><th scope="row">{shown(str(label))}</th>{"".join(cells)}</tr>')
     caption = f"The {len(hardest)} items with the highest average error that some get right"
-    plain = table(caption, head, body, numeric=range(1, 6))
+    plain = table(caption, head, body, numeric=range(1, len(head) - 1))
     return section(
         "items",
         "All items",
@@ -97,11 +99,14 @@ def method(found: Findings) -> str:
     if result.quality_standard is not None:
         rows.append(("further metrics", str(settings.metrics)))
     listed = "".join(f"<div><dt>{name}</dt><dd>{safe(value)}</dd></div>" for name, value in rows)
-    spread = ", which for Rasch is estimated instead." if result.model == "Rasch" else "."
+    spread = "The mean ability of these systems is 0, and 1 its standard deviation."
+    if result.model == "Rasch":
+        spread = "The mean ability of these systems is 0; its standard deviation is estimated."
+    if result.fixed is not None:
+        spread = "Abilities are on the scale of the items that were fixed."
     scale = (
         f"{_FORMULA}{_WITHOUT[result.model]}. Items are estimated with abilities integrated out "
-        "(Bock & Aitkin 1981); 0 is the mean ability of these systems, and 1 its standard "
-        f"deviation{spread}"
+        f"(Bock & Aitkin 1981). {spread}"
     )
     summary = escape(str(result))
     drawn = svg.trace(trace(result), "Progress of the fit")

@@ -87,7 +87,7 @@ def measurement(found: Findings) -> str:
         )
     told = (
         "How many systems have an ability (left) and how many items that difficulty (right): items "
-        "measure best where their difficulties are." + beyond + without
+        "measure best near their difficulties." + beyond + without
     )
     return section(
         "precision",

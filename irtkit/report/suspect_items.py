@@ -71,7 +71,7 @@ def _curve_caption(found: Findings) -> str:
     taken = f"; but {safe(alike)}" if alike else ""
     return (
         "Line: share right by the model, dashed where no system is. Dots: share right in groups "
-        "of systems, equally many in each, from the least able to the ablest; bars: 95 % "
+        "of systems of about the same size, from the least able to the ablest; bars: 95 % "
         f"intervals (Wilson), which take systems for independent{taken}."
     )
 

@@ -201,7 +201,7 @@ def wright(drawn: WrightMap, title: str) -> str:
         (drawn.items, 1, f'class="item" fill="{ITEM}"', "items"),
     )
     for counts, side, style, name in sides:
-        most = max(int(counts.max()), 1)
+        most = int(counts.max())
         at = middle + side * room / 2
         parts.append(_text(_n(at), panel.floor + 18, f"{name} (longest bar: {most:,})"))
         for k in np.flatnonzero(counts):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -120,8 +121,6 @@ def leaderboard(
     """
     import pandas as pd
 
-    from irtkit.systems.board import Leaderboard
-
     check_seed(seed)
     level = check_number("level", level, above=0, below=1)
     table, parts = standings(result, clusters=clusters, level=level)
@@ -140,9 +139,15 @@ def leaderboard(
             "right (expected_score)",
             stacklevel=2,
         )
-    found = Leaderboard(board)
-    found.attrs["level"] = level
-    return found
+    object.__setattr__(board, "_repr_html_", partial(_in_a_notebook, board, level))
+    return board
+
+
+def _in_a_notebook(board: pd.DataFrame, level: float) -> str:
+    """What notebooks show of a board. It is a DataFrame like any other, with a face of its own."""
+    from irtkit.report.notebook import of_board
+
+    return of_board(board, level)
 
 
 def standings(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import warnings
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import irtkit
@@ -25,6 +27,7 @@ def shown(result: irtkit.FitResult) -> dict[str, Any]:
             "audit": irtkit.audit(result),
             "comparison": irtkit.compare_difficulties(result, folds=0),
             "leaderboard": result.leaderboard(),
+            "systems": irtkit.compare_systems(result, *result.respondent_labels[-2:]),
         }
 
 
@@ -53,7 +56,9 @@ def test_a_row_of_a_leaderboard_is_that_of_the_table(digits: Any) -> None:
     root = ET.fromstring(board._repr_html_())  # noqa: S314  # our own
     first = ["".join(cell.itertext()) for cell in root.findall(".//tbody/tr")[0]]
     assert first[:5] == [board.index[0], "1", "1", str(board["rank_high"].iloc[0]), "a"]
-    assert type(board.head(2)).__name__ == "DataFrame"
+    assert type(board) is pd.DataFrame
+    assert "irtkit" not in board.head(2)._repr_html_()
+    assert "irtkit" not in pickle.loads(pickle.dumps(board))._repr_html_()  # noqa: S301  # our own
 
 
 def test_results_are_one_line_where_they_are_quoted(digits: Any) -> None:
@@ -61,6 +66,8 @@ def test_results_are_one_line_where_they_are_quoted(digits: Any) -> None:
         if name != "leaderboard":
             assert "\n" not in repr(one), name
             assert len(repr(one)) < 120, name
+    told = irtkit.information(digits.result), irtkit.gate(*[digits.result.responses] * 2)
+    assert all(len(repr(one)) < 120 for one in told)
     assert repr(digits.result) == "FitResult(2PL, 130 respondents × 1797 items, converged)"
 
 

@@ -253,6 +253,34 @@ def test_quality_predictions_and_comparison_have_their_places(
         assert name in text
 
 
+def test_with_families_no_probability_stands_in_the_page_that_leaves_them_out(
+    inverted: Callable[..., irtkit.ResponseMatrix], tmp_path: Path
+) -> None:
+    result = quiet(inverted())
+    families = [f"family {k // 3}" for k in range(60)]
+    irtkit.report(result, tmp_path / "page.html", groups=families)
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    suspects = irtkit.flag_items(result, groups=families)
+    assert '"p_negative":' not in text
+    assert f'<td class="number">{suspects["wrong_key"].iloc[0]:.1f}</td>' in text
+
+
+def test_where_one_scale_does_not_hold_a_negative_item_is_no_wrong_key(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    items = irtkit.ItemParameters.from_difficulty(np.full(60, 2.0), np.linspace(-2, 2, 60))
+    one, other = (
+        irtkit.simulate_responses(items, generator.normal(size=200), seed=k).values.copy()
+        for k in range(2)
+    )
+    one[:, :3] = 1 - one[:, 30:33]
+    result = quiet(irtkit.ResponseMatrix(np.hstack([one, other[:, :30]])))
+    assert result.one_ability_doubted
+    irtkit.report(result, tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "one scale does not hold, and keys may be right" in text
+    assert "most often" not in text
+
+
 @pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [
