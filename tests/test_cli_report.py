@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -59,6 +60,23 @@ def test_a_saved_fit_gives_the_same_page_but_for_its_name(
         assert done.returncode == 0, done.stderr
     fresh, saved = ((tmp_path / f"{name}.html").read_bytes() for name in ("runs.csv", "result.npz"))
     assert fresh == saved
+
+
+@pytest.mark.parametrize(("shape", "seconds"), [("digits", 10), ("12 × 42,000", 20)])
+def test_the_whole_command_takes_seconds(shape: str, seconds: float, tmp_path: Path) -> None:
+    if shape == "digits":
+        responses = irtkit.load_digits_crowd().responses
+    else:
+        generator = np.random.default_rng(0)
+        slopes, places = generator.lognormal(0, 0.4, 42_000), generator.normal(0, 1.5, 42_000)
+        items = irtkit.ItemParameters.from_difficulty(slopes, places)
+        responses = irtkit.simulate_responses(items, np.linspace(-1.5, 2, 12), seed=0)
+    responses.to_frame().to_csv(tmp_path / "responses.csv")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = run("responses.csv", "--out", "page.html", folder=tmp_path)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode == 0, done.stderr
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < seconds
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from irtkit.calibration.summary import readable_difficulty
+from irtkit.metrics.quality_standard import quality_sentence
 from irtkit.pictures import trace
 from irtkit.report import svg
 from irtkit.report.html import paragraphs, safe, section, table
@@ -96,14 +97,15 @@ def method(found: Findings) -> str:
         ("seed", str(settings.seed)),
         ("irtkit", version("irtkit")),
     ]
-    if result.quality_standard is not None:
-        rows.append(("further metrics", str(settings.metrics)))
     listed = "".join(f"<div><dt>{name}</dt><dd>{safe(value)}</dd></div>" for name, value in rows)
     spread = "The mean ability of these systems is 0, and 1 its standard deviation."
     if result.model == "Rasch":
         spread = "The mean ability of these systems is 0; its standard deviation is estimated."
     if result.fixed is not None:
         spread = "Abilities are on the scale of the items that were fixed."
+    quality = []
+    if result.quality_standard is not None and settings.metrics:
+        quality.append(f"{quality_sentence(result.quality_standard, settings.metrics)}.")
     scale = (
         f"{_FORMULA}{_WITHOUT[result.model]}. Items are estimated with abilities integrated out "
         f"(Bock & Aitkin 1981). {spread}"
@@ -114,7 +116,7 @@ def method(found: Findings) -> str:
         "method",
         "Settings and method",
         f'<dl class="settings">{listed}</dl>',
-        paragraphs([scale, _SIGNS, _INTERVALS]),
+        paragraphs([scale, _SIGNS, _INTERVALS, *quality]),
         f"<details><summary>Progress of the fit</summary><figure>{drawn}</figure></details>",
         f"<details><summary>Summary as text</summary><pre>{summary}</pre></details>",
     )

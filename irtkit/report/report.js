@@ -295,7 +295,7 @@ for (const svg of document.querySelectorAll("svg[data-map]")) {
       words ? ` \u2013 ${words}` : "",
       ` \u2013 slope ${number(col.discrimination[item])}, average error ` +
       number(col.average_error[item]));
-    tip.style.left = `${Math.min(event.clientX + 14, innerWidth - 240)}px`;
+    tip.style.left = `${Math.max(Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8), 8)}px`;
     tip.style.top = `${event.clientY + 14}px`;
   });
   svg.addEventListener("pointerleave", () => { tip.hidden = true; });

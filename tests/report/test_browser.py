@@ -26,6 +26,24 @@ AXE = os.environ.get("IRTKIT_AXE", "")
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
+ANSWERS = """async (name) => {
+  const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  const svg = document.querySelector("#map svg[data-map]"), taken = [];
+  const box = svg.getBoundingClientRect();
+  for (let k = 0; k < 30; k += 1) {
+    await frame();
+    const start = performance.now();
+    svg.dispatchEvent(new PointerEvent(name, {bubbles: true,
+      clientX: box.left + box.width * (0.12 + 0.028 * k),
+      clientY: box.top + box.height * (0.1 + 0.02 * ((7 * k) % 35))}));
+    await frame();
+    taken.push(performance.now() - start);
+  }
+  return taken;
+}"""
+"""Milliseconds from what a pointer does on the item map to the frame after the next."""
+
+
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     found = next(filter(None, map(shutil.which, NAMES)), None)
@@ -96,10 +114,19 @@ def test_nothing_needs_sideways_scrolling(
     assert tab.evaluate("document.querySelectorAll('*').length") < 10_000
 
 
-def test_pages_are_ready_at_once(visit: Callable[..., Any], digits: Any, many: Any) -> None:
+def test_pages_are_ready_and_answer_at_once(
+    visit: Callable[..., Any], digits: Any, many: Any
+) -> None:
     for written, most in ((digits, 1000), (many, 2000)):
-        tab = visit(written.path)
-        assert int(tab.evaluate("document.documentElement.dataset.ready")) < most
+        ready = []
+        for _ in range(3):  # the machine may have other work
+            tab = visit(written.path)
+            ready.append(int(tab.evaluate("document.documentElement.dataset.ready")))
+        assert min(ready) < most
+        tab.locator("#map").scroll_into_view_if_needed()
+        for name in ("pointermove", "click"):
+            taken = tab.evaluate(ANSWERS, name)
+            assert sorted(taken)[len(taken) // 2] < 50
 
 
 def test_the_table_shows_the_items_and_sorts_with_blanks_last(
