@@ -11,7 +11,7 @@ BENCHMARKS := peers default_call floor scaling
 STUDIES := recovery coverage empirical planted_wrong_keys near_copies sparse variational guessing \
 	standard_errors warnings_of_fit repeated_trials held_out fuzzed_logs read_logs read_long \
 	model_fit systems few_items differential few_families \
-	stored_difficulties difficulty_prediction expected_difficulty curves
+	stored_difficulties difficulty_prediction expected_difficulty curves report_page
 CANDIDATES := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 DEMO_OUT :=

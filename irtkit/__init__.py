@@ -34,9 +34,13 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``curves``: systems as items get harder, as they grow, and when something changes
 - ``agreement``, ``annotation``: Fleiss' kappa; what it costs to mend predicted annotations
 - ``datasets``: the digits crowd, real answers of 130 classifiers, and of eight that learn
+- ``pictures``: points, bins, intervals and axes of what is drawn
+- ``plots``: pictures by matplotlib
+- ``report``: a page that a team lead reads, and results in notebooks
 - ``cli``: the command line
 """
 
+from irtkit import plots
 from irtkit.agreement import fleiss_kappa
 from irtkit.annotation import impact, impact_summary
 from irtkit.calibration import FitResult, fit, load
@@ -59,6 +63,7 @@ from irtkit.difficulty import DifficultyComparison, average_error, compare_diffi
 from irtkit.io import read_responses, read_table, write_responses, write_table
 from irtkit.irf import ItemParameters
 from irtkit.prediction import DifficultyPredictor, cross_validate_predictors
+from irtkit.report import report
 from irtkit.responses import ResponseMatrix
 from irtkit.scoring import Linking, link, score
 from irtkit.selection import AdaptiveTest, Selection, adaptive, select_items
@@ -124,8 +129,10 @@ __all__ = [
     "local_dependence",
     "model_fit",
     "pass_k",
+    "plots",
     "read_responses",
     "read_table",
+    "report",
     "respondent_fit",
     "score",
     "select_items",

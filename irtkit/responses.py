@@ -635,6 +635,11 @@ class ResponseMatrix:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def _repr_html_(self) -> str:
+        from irtkit.report.notebook import of_responses
+
+        return of_responses(self)
+
     def __repr__(self) -> str:
         n_synthetic = int(self.synthetic.sum())
         synthetic = f" ({n_synthetic} synthetic)" if n_synthetic else ""

@@ -382,3 +382,14 @@ def test_families_are_joined_and_held_out_whole(monkeypatch: pytest.MonkeyPatch)
         held = few._held_out(np.repeat(np.arange(40), 5), seed)
         assert set(held.reshape(40, 5).sum(axis=1)) == {0, 5}
         assert 0.25 <= held.mean() <= 0.3
+
+
+def test_a_page_is_timed_whether_or_not_there_is_a_browser(tmp_path: Path) -> None:
+    out = tmp_path / "figures.json"
+    command = [sys.executable, BENCHMARKS / "report_page.py", "--items", "60", "--rounds", "1"]
+    subprocess.run([*command, "--out", out], check=True, capture_output=True)
+    records = json.loads(out.read_text(encoding="utf-8"))["records"]
+    assert [record["responses"] for record in records] == ["130 × 1,797", "12 × 60"]
+    for record in records:
+        assert record["bytes"] < 1_000_000
+        assert "problem" in record or record["hover"]["median"] > 0

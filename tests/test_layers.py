@@ -59,7 +59,7 @@ LAYERS = (
         "curves",
         "agreement",
     ),
-    *("annotation", "datasets", "plots", "report", "cli"),
+    *("annotation", "datasets", "pictures", "plots", "report", "cli"),
 )
 CALIBRATION = (
     *("summary", "lbfgs", "priors", "item_prior", "expected"),
@@ -74,9 +74,17 @@ CALIBRATION = (
     *("variational.fit_variational", "fitting", "refitting"),
 )
 """Modules of the largest folder, bottom-up; what they import for types alone counts as well."""
-DOWNWARD = {CALIBRATED / "result.py": {"systems"}}
+SHOWN = {"report"}
+DOWNWARD = {
+    CALIBRATED / "result.py": {"systems", "plots", *SHOWN},
+    PACKAGE / "responses.py": SHOWN,
+    PACKAGE / "difficulty" / "comparison.py": SHOWN,
+    PACKAGE / "suspects" / "audit.py": SHOWN,
+    PACKAGE / "systems" / "leaderboard.py": SHOWN,
+    PACKAGE / "systems" / "comparison.py": SHOWN,
+}
 """Imports from layers below, inside a method: people look for `result.leaderboard()` on the result,
-and ranks need scores, which are a layer below results."""
+and ranks need scores, which are a layer below results; notebooks ask objects how to show them."""
 
 
 def layer_of(path: Path) -> str:

@@ -448,6 +448,30 @@ class FitResult:
             return self.saved_dependence
         return None if self.responses is None else self.signs.dependence
 
+    def plot_items(self, items: Any, ax: Any = None) -> Any:
+        """Draw observed and fitted curves of some items: :func:`irtkit.plots.item_curves`.
+
+        Parameters
+        ----------
+        items
+            Labels of up to 12 items, or one label.
+        ax
+            Axes of matplotlib, one for each item; by default those of a new figure.
+        """
+        from irtkit.plots import item_curves
+
+        return item_curves(self, items, ax)
+
+    def __repr__(self) -> str:
+        state = "converged" if self.converged else "not converged"
+        size = f"{self.n_real} respondents × {len(self.item_labels)} items"
+        return f"FitResult({self.model}, {size}, {state})"
+
+    def _repr_html_(self) -> str:
+        from irtkit.report.notebook import of_result
+
+        return of_result(self)
+
     def __str__(self) -> str:
         from irtkit.calibration.summary import tables_in_words
         from irtkit.printed import in_lines

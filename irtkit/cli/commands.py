@@ -38,6 +38,7 @@ from irtkit.cli.inputs import (
     without,
 )
 from irtkit.cli.outputs import check_out, described, prepared, write_comparison, write_fit
+from irtkit.cli.report import report_command
 from irtkit.cli.scores import score_command
 from irtkit.cli.select import select_command
 from irtkit.cli.systems import compare_systems_command, gate_command, leaderboard_command
@@ -200,6 +201,7 @@ cli.add_command(leaderboard_command)
 cli.add_command(compare_systems_command)
 cli.add_command(gate_command)
 cli.add_command(select_command)
+cli.add_command(report_command)
 
 
 @cli.command("fit")

@@ -19,7 +19,7 @@ from irtkit.curves.regressed import regressed
 from irtkit.io.reading import as_responses
 from irtkit.patterns import patterns_of
 from irtkit.responses import refuse_sparse
-from irtkit.systems.standing import Answers
+from irtkit.systems.standing import Shares
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,7 +68,7 @@ class Part(NamedTuple):
 class Answered(NamedTuple):
     """Answers of all respondents, with the difficulties of the items for each of them."""
 
-    answers: Answers
+    answers: Shares
     respondents: tuple[str, ...]
     items: tuple[str, ...]
     real: NDArray[np.bool_]
@@ -93,7 +93,7 @@ class Answered(NamedTuple):
             values = given_difficulties(difficulties, responses.items, argument)
             errors = given_errors(se, responses.items)
             known = same_for_all(values, errors, responses.n_respondents)
-        answers = Answers.of(patterns_of(responses, synthetic_is_real=True))
+        answers = Shares.of(patterns_of(responses, synthetic_is_real=True))
         names = responses.respondents, responses.items
         return cls(answers, *names, ~responses.synthetic, known)
 
@@ -113,7 +113,7 @@ class Answered(NamedTuple):
         """What one system answered of the items with a difficulty."""
         difficulty, se = self.difficulties.of(row)
         own = np.flatnonzero(np.isfinite(difficulty) & (self.answers.trials[row] > 0))
-        answers = self.answers.share[row, own], self.answers.trials[row, own]
+        answers = self.answers.right[row, own], self.answers.trials[row, own]
         return Part(own, difficulty[own], se[own], *answers)
 
 

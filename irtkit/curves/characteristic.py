@@ -21,7 +21,7 @@ from irtkit.curves.logistic import crossing
 from irtkit.curves.ranges import Ranges
 from irtkit.irf import logistic
 from irtkit.printed import in_lines, plain, shortened, table_of
-from irtkit.systems.standing import Answers
+from irtkit.systems.standing import Shares
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -256,7 +256,7 @@ def _best(data: Answered, rows: NDArray[np.intp], ranges: Ranges, level: float) 
     """Leaders of every range."""
     import pandas as pd
 
-    answers = Answers(data.answers.share[rows], data.answers.trials[rows])
+    answers = Shares(data.answers.right[rows], data.answers.trials[rows])
     found = []
     for number, items in enumerate(ranges.items(data.difficulties.of_all)):
         one = leaders_of(answers, items, (1 - level) / ranges.n)

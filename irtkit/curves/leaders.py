@@ -21,7 +21,7 @@ from irtkit.systems.paired import mean_of, tail
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.systems.standing import Answers
+    from irtkit.systems.standing import Shares
 
     Array = NDArray[np.float64]
 
@@ -37,9 +37,9 @@ class Leaders(NamedTuple):
     """It, and those not told apart from it, by their share right."""
 
 
-def leaders_of(answers: Answers, items: NDArray[np.intp], alpha: float) -> Leaders:
+def leaders_of(answers: Shares, items: NDArray[np.intp], alpha: float) -> Leaders:
     """Leaders on some items; α is of this range."""
-    share, tried = answers.share[:, items], answers.trials[:, items] > 0
+    share, tried = answers.right[:, items], answers.trials[:, items] > 0
     n = tried.sum(axis=1)
     if not n.any():
         return Leaders(-1, np.nan, np.arange(0))
@@ -52,11 +52,9 @@ def leaders_of(answers: Answers, items: NDArray[np.intp], alpha: float) -> Leade
     return Leaders(best, float(mean[best]), kept[np.argsort(-mean[kept], kind="stable")])
 
 
-def _behind(
-    answers: Answers, items: NDArray[np.intp], best: int, others: NDArray[np.intp]
-) -> Array:
+def _behind(answers: Shares, items: NDArray[np.intp], best: int, others: NDArray[np.intp]) -> Array:
     """P-values of the others being no worse than the best, (n_others,)."""
-    share, trials = answers.share[:, items], answers.trials[:, items]
+    share, trials = answers.right[:, items], answers.trials[:, items]
     both = (trials[others] > 0) & (trials[best] > 0)
     ahead = np.where(both, share[best] - share[others], 0.0)
     if trials.max() <= 1:

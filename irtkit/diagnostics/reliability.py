@@ -81,6 +81,9 @@ class Information:
             raise ValueError(f"ability {ability:g} is where these items tell nothing")
         return math.ceil(self._parameters.n_items * wanted / told - 1e-9)
 
+    def __repr__(self) -> str:
+        return f"Information({len(self.items)} items, reliability {self.marginal_reliability:.3f})"
+
     def __str__(self) -> str:
         best = self.curve["standard_error"].idxmin()
         n_top = int(self.items["separates_top"].sum())

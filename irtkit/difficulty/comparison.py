@@ -123,6 +123,15 @@ class DifficultyComparison:
     draws: int
     seed: int
 
+    def __repr__(self) -> str:
+        measures = ", ".join(dict.fromkeys([*self.pairs["measure_1"], *self.pairs["measure_2"]]))
+        return f"DifficultyComparison({len(self.table)} items, {self.model}: {measures})"
+
+    def _repr_html_(self) -> str:
+        from irtkit.report.notebook import of_comparison
+
+        return of_comparison(self)
+
     def __str__(self) -> str:
         parts = [f"Difficulty of {len(self.table)} items, {self.model}", _shown(self.pairs, _PAIRS)]
         if self.held_out is not None:

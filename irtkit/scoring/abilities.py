@@ -26,14 +26,13 @@ from irtkit.calibration.maximise import GridSchedule
 from irtkit.irf import Items
 from irtkit.patterns import float_blocks
 from irtkit.scoring.expected_score import number_right
-from irtkit.scoring.posterior import curves_at, log_likelihood, posterior_of, summed
+from irtkit.scoring.posterior import ItemCurves, log_likelihood, posterior_of, summed
 
 if TYPE_CHECKING:
     from irtkit.irf import Array, ItemParameters
     from irtkit.patterns import Patterns
     from irtkit.quadrature import Nodes
     from irtkit.scoring.expected_score import NumberRight
-    from irtkit.scoring.posterior import ItemCurves
     from irtkit.scoring.scoring import MethodName
 
 _REFINED, _OF_MANY = 6, 3
@@ -136,7 +135,7 @@ def _test(
     unasked = np.stack([p.sum(axis=1), (p * (1 - p)).sum(axis=1)])
     by_step = nodes.theta[_around(np.arange(len(nodes.theta)), len(nodes.theta))]
     return TestCurves(
-        items, nodes, curves_at(items, nodes.theta), unasked, by_step @ _TO_COEFFICIENTS.T
+        items, nodes, ItemCurves(items, nodes.theta), unasked, by_step @ _TO_COEFFICIENTS.T
     )
 
 
@@ -166,7 +165,7 @@ class AbilityCurves(NamedTuple):
     @classmethod
     def of(cls, test: TestCurves, right: Any, answered: Any) -> AbilityCurves:
         """Return answers with their curves."""
-        likelihood = log_likelihood(test.items, test.curves, test.nodes, right, answered)
+        likelihood = log_likelihood(test.curves, right, answered)
         return cls(test, right, answered, likelihood, posterior_of(likelihood, test.nodes))
 
     def summed(self, by_item: Array) -> Array:

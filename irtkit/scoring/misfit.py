@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.scoring.expected_score import number_right
-from irtkit.scoring.posterior import curves_at, log_likelihood, nodes_for, posterior_of
+from irtkit.scoring.posterior import ItemCurves, log_likelihood, nodes_for, posterior_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,9 +88,8 @@ def expected_scores(items: ItemParameters, cells: Cells, places: Places) -> Expe
     asked = items.chosen(places)
     nodes = nodes_for(asked)
     seen = Cells(*(part[:, places] for part in cells))
-    likelihood = log_likelihood(
-        asked, curves_at(asked, nodes.theta), nodes, seen.right * seen.tried, seen.tried
-    )
+    curves = ItemCurves(asked, nodes.theta)
+    likelihood = log_likelihood(curves, seen.right * seen.tried, seen.tried)
     n_items = np.maximum(cells.answered.sum(axis=1), 1)
     rest, trials = cells.answered, np.maximum(cells.tried, 1)
     rest[:, places] = 0

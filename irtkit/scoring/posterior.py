@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irtkit.irf import Items, logistic, softplus
+from irtkit.patterns import blocks
 
 if TYPE_CHECKING:
     from irtkit.irf import Array, ItemParameters
@@ -16,47 +18,75 @@ _HALF_WIDTH = 8.0
 """Abilities integrated over, in SDs of the population: beyond it lies 1e-15 of them."""
 
 
-class ItemCurves(NamedTuple):
-    """Curves of items (rows) at nodes (columns)."""
+class ItemCurves:
+    """Curves of items (rows) at abilities, (n_items, n_nodes), computed when first asked for.
 
-    log_odds: Array | None
-    """log P/(1 − P); None without guessing, where it is aθ + d."""
-    log_wrong: Array
-    p: Array
-    information: Array
-    """P'²/(P(1 − P))."""
-    bend: Array
-    """P'P''/(P(1 − P)), which Warm's J is the sum of."""
+    Of many items most estimates need one of them.
+    """
 
+    def __init__(self, items: ItemParameters, theta: Array) -> None:
+        self.items, self.theta = items, theta
 
-def curves_at(items: ItemParameters, theta: Array) -> ItemCurves:
-    """Curves of items at abilities."""
-    a, c = items.discrimination[:, None], items.guessing[:, None]
-    z = a * theta + items.intercept[:, None]
-    s = logistic(z)
-    p = c + (1 - c) * s
-    log_wrong, log_odds = np.log1p(-c) - softplus(z), None
-    if c.any():
+    @cached_property
+    def log_odds(self) -> Array | None:
+        """Logarithm of P/(1 − P); None without guessing, where it is aθ + d."""
+        c = self.items.guessing[:, None]
+        if not c.any():
+            return None
         with np.errstate(divide="ignore"):
-            log_odds = np.logaddexp(np.log(c), z + log_wrong) - log_wrong
-    information = items.information(theta).T
-    return ItemCurves(log_odds, log_wrong, p, information, information * a * (1 - 2 * s))
+            return np.logaddexp(np.log(c), self._logits + self.log_wrong) - self.log_wrong
+
+    @cached_property
+    def log_wrong(self) -> Array:
+        """Logarithm of 1 − P."""
+        return np.asarray(np.log1p(-self.items.guessing[:, None]) - softplus(self._logits))
+
+    @cached_property
+    def log_all_wrong(self) -> Array:
+        """Sum of log(1 − P) over all items, (1, n_nodes); items of the same parameters once."""
+        a, d, c = self.items.discrimination, self.items.intercept, self.items.guessing
+        (a, d, c), n = np.unique(np.stack([a, d, c]), axis=1, return_counts=True)
+        total = np.full(len(self.theta), n @ np.log1p(-c))
+        for some in blocks(len(self.theta), len(a)):
+            total[some] -= softplus(np.multiply.outer(self.theta[some], a) + d) @ n
+        return total[None]
+
+    @cached_property
+    def p(self) -> Array:
+        """P(right)."""
+        return self.items.probability(self.theta).T
+
+    @cached_property
+    def information(self) -> Array:
+        """P'²/(P(1 − P))."""
+        return self.items.information(self.theta).T
+
+    @cached_property
+    def bend(self) -> Array:
+        """P'P''/(P(1 − P)), which Warm's J is the sum of."""
+        slope = self.items.discrimination[:, None]
+        return np.asarray(self.information * slope * (1 - 2 * logistic(self._logits)))
+
+    @property
+    def _logits(self) -> Array:
+        a, d = self.items.discrimination, self.items.intercept
+        return np.asarray(np.multiply.outer(a, self.theta) + d[:, None])
 
 
-def log_likelihood(
-    items: ItemParameters, curves: ItemCurves, nodes: Nodes, right: Any, answered: Any
-) -> Array:
-    """ℓ(θ) of every respondent at the nodes, (n, n_nodes).
+def log_likelihood(curves: ItemCurves, right: Any, answered: Any) -> Array:
+    """ℓ(θ) of every respondent at the abilities of the curves, (n, n_nodes).
 
     ``right`` and ``answered``, (n, n_items), count trials; ``answered`` is None if each answered
     every item once.
     """
+    items = curves.items
     if curves.log_odds is None:
-        by_slope = np.multiply.outer(right @ items.discrimination, nodes.theta)
+        by_slope = np.multiply.outer(right @ items.discrimination, curves.theta)
         found = by_slope + (right @ items.intercept)[:, None]
     else:
         found = right @ curves.log_odds
-    return np.asarray(found + summed(answered, curves.log_wrong))
+    wrong = curves.log_all_wrong if answered is None else answered @ curves.log_wrong
+    return np.asarray(found + wrong)
 
 
 def summed(answered: Any, by_item: Array) -> Array:

@@ -84,12 +84,13 @@ class Audit:
             if more := len(self.items) - n_shown:
                 parts.append(Text(f"… and {more} more"))
             parts += [Text(), *map(Text, texts)] if texts else []
-            parts += [Text(), Text(self._legend(), style="dim")]
+            parts += [Text(), Text(self.legend, style="dim")]
         if further and all_sentences:
             parts += [Text(), *(Text(printable(sentence)) for sentence in further)]
         return Group(*parts)
 
-    def _legend(self) -> str:
+    @property
+    def legend(self) -> str:
         """What the columns of the table mean."""
         negative = negatives(self.items)
         shallow = bool((negative & (self.items["wrong_key"] < 0)).any())
@@ -108,6 +109,14 @@ class Audit:
             n_shown,
             [line for line in map(_asked, rows.index, texts.to_dict("records")) if line],
         )
+
+    def __repr__(self) -> str:
+        return f"Audit({len(self.items)} suspect items, {self.n_negative} called negative)"
+
+    def _repr_html_(self) -> str:
+        from irtkit.report.notebook import of_audit
+
+        return of_audit(self)
 
     def __str__(self) -> str:
         return plain(self.shown())

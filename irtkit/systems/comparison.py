@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.printed import in_lines, p_words, plain, printable, short_labels, table_of
+from irtkit.printed import in_lines, p_words, plain, printable, short_labels, shortened, table_of
 from irtkit.systems.paired import POWER, power_of
 
 if TYPE_CHECKING:
@@ -146,7 +146,8 @@ class SystemComparison:
             f"probability of {p:.3f} where the model holds."
         )
 
-    def _sentences(self) -> Iterator[str]:
+    def sentences(self) -> Iterator[str]:
+        """All that `print` says before the items."""
         yield self.sentence
         if self.n_systems > 2:
             yield (
@@ -176,10 +177,19 @@ class SystemComparison:
         if self.n_clusters >= 2 and self.p_value >= 1 - self.level:
             yield settled(self.items_needed - self.n_items)
 
+    def __repr__(self) -> str:
+        names = f"{shortened(self.system)}, {shortened(self.other)}"
+        return f"SystemComparison({names}: {self.difference:+.4f} on {self.n_items} items)"
+
+    def _repr_html_(self) -> str:
+        from irtkit.report.notebook import of_systems
+
+        return of_systems(self)
+
     def __str__(self) -> str:
         import pandas as pd
 
-        words = in_lines(self._sentences())
+        words = in_lines(self.sentences())
         if not len(self.items):
             return words
         first = self.items.head(5)

@@ -172,6 +172,9 @@ class Gate:
         ]
         return "\n".join(lines) + "\n"
 
+    def __repr__(self) -> str:
+        return f"Gate({self.verdict}, {len(self.systems)} systems)"
+
     def __str__(self) -> str:
         return f"gate {self.verdict}\n{in_lines(self.sentences)}"
 

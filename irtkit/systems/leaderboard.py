@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -140,7 +141,15 @@ def leaderboard(
             "right (expected_score)",
             stacklevel=2,
         )
+    object.__setattr__(board, "_repr_html_", partial(_in_a_notebook, board, level))
     return board
+
+
+def _in_a_notebook(board: pd.DataFrame, level: float) -> str:
+    """What notebooks show of a board. It is a DataFrame like any other, with a face of its own."""
+    from irtkit.report.notebook import of_board
+
+    return of_board(board, level)
 
 
 def standings(
@@ -225,7 +234,7 @@ def board_in_words(
         lines.append(plain(table_of(_shown(part.head(top)))))
         if len(part) > top:
             lines.append(f"… and {len(part) - top} more")
-    lines += ["", in_lines(_legend(board, level)), in_lines(sentences)]
+    lines += ["", in_lines(board_legend(board, level)), in_lines(sentences)]
     return "\n".join(lines).rstrip()
 
 
@@ -259,7 +268,7 @@ def _shown(board: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.Index(names, name="system"))
 
 
-def _legend(board: pd.DataFrame, level: float) -> Iterator[str]:
+def board_legend(board: pd.DataFrame, level: float) -> Iterator[str]:
     """What the columns are."""
     yield (
         f"between: ranks that items like these would allow ({level:.0%} intervals, each by "

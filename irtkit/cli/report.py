@@ -1,0 +1,81 @@
+"""``irtkit report``: responses become a page that people read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from irtkit.cli.inputs import (
+    read_families,
+    read_labelled,
+    reading_and_fitting,
+    result_of,
+    with_metrics,
+)
+from irtkit.cli.outputs import check_out
+from irtkit.report import report
+from irtkit.signs import FALSE_DISCOVERY_RATE
+
+if TYPE_CHECKING:
+    from irtkit.calibration import FitResult
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command("report")
+@reading_and_fitting
+@with_metrics
+@click.option("--out", type=_PATH, required=True, help="The page to write: .html.")
+@click.option("--title", help="Heading of the page.  [default: the name of RESPONSES]")
+@click.option("--fdr", default=FALSE_DISCOVERY_RATE, help="False-discovery rate of negatives.")
+@click.option(
+    "--groups",
+    metavar="FILE",
+    help="A CSV with the respondent and its family in two columns, or the word 'similar', as for "
+    "irtkit audit.",
+)
+@click.option(
+    "--predictions",
+    type=_PATH,
+    multiple=True,
+    metavar="FILE",
+    help="A wide CSV of what each respondent answered, which names the answer the strong agree on; "
+    "or a CSV of items and their predicted difficulty, drawn beside that of the fit. Both may be "
+    "given, each by itself.",
+)
+@click.option(
+    "--compare",
+    is_flag=True,
+    help="Compare measures of difficulty as well, as irtkit compare does: several more fits.",
+)
+def report_command(
+    *,
+    out: Path,
+    title: str | None,
+    fdr: float,
+    groups: str | None,
+    predictions: tuple[Path, ...],
+    compare: bool,
+    **options: Any,
+) -> None:
+    """Write a page of suspect items, items and systems: one file of HTML, for any browser.
+
+    RESPONSES may also be the folder that `irtkit fit --out` wrote, or a saved result.
+    """
+    source = options["responses"]
+    check_out(out, source, *predictions, endings=(".html", ".htm"))
+    tables = [read_labelled(path, "--predictions") for path in predictions]
+    families = read_families(groups)
+    result: FitResult = result_of(options, standard_errors=True)
+    report(
+        result,
+        out,
+        title=title or source.name,
+        predictions=tables,
+        groups=families,
+        compare=compare,
+        fdr=fdr,
+    )
+    click.echo(f"wrote {out}")

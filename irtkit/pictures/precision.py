@@ -1,0 +1,69 @@
+"""How precisely the items measure, and how the fit got there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from irtkit.diagnostics import information
+from irtkit.pictures.scales import Scale
+
+if TYPE_CHECKING:
+    from irtkit.calibration import FitResult
+    from irtkit.diagnostics.reliability import Information
+    from irtkit.irf import Array
+
+_POINTS = 81
+"""Abilities at which the information is computed."""
+_REACH = 4.0
+"""SDs to either side of the mean that are shown at least."""
+
+
+@dataclass(frozen=True, eq=False)
+class Precision:
+    """Information of all items, and the standard error it gives, along ability."""
+
+    ability: Array
+    information: Array
+    standard_error: Array
+    respondents: Array
+    """Abilities of real respondents."""
+    told: Information
+    x: Scale
+    y: Scale
+    """Of the information."""
+
+
+def precision(result: FitResult) -> Precision:
+    """Information along ability."""
+    who = ~result.synthetic & (result.counts.respondent_responses > 0)
+    abilities, mean, sd = result.ability[who], result.latent_mean, result.latent_sd
+    x = Scale.over(abilities, [mean - _REACH * sd, mean + _REACH * sd])
+    told = information(result, np.linspace(x.low, x.high, _POINTS))
+    curve = told.curve
+    values = curve["information"].to_numpy(dtype=np.float64)
+    y = Scale(0.0, max(float(values.max()), 1e-9) * 1.05)
+    errors = curve["standard_error"].to_numpy(dtype=np.float64)
+    return Precision(curve.index.to_numpy(), values, errors, abilities, told, x, y)
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Log-likelihood, or evidence lower bound, after every accepted step."""
+
+    step: Array
+    value: Array
+    name: str
+    x: Scale
+    y: Scale
+
+
+def trace(result: FitResult) -> Trace:
+    """What the search went through."""
+    rows = result.trace
+    name = "elbo_smoothed" if "elbo_smoothed" in rows else "log_likelihood"
+    step, value = rows["step"].to_numpy(np.float64), rows[name].to_numpy(np.float64)
+    words = {"elbo_smoothed": "evidence lower bound (smoothed)"}.get(name, "log-likelihood")
+    return Trace(step, value, words, Scale.over(step), Scale.over(value))

@@ -1,0 +1,296 @@
+"""Pictures by matplotlib: each function draws on ``ax``, or a new one, and returns it.
+
+What is drawn (points, groups, intervals, axes) comes from :mod:`irtkit.pictures`, as for the page
+that :func:`irtkit.report` writes. Needs the extra ``plots``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit import pictures
+from irtkit.calibration.result import FitResult
+from irtkit.checks import check_type, check_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from irtkit.pictures import ItemPoints
+
+__all__ = [
+    "average_error",
+    "information",
+    "item_curves",
+    "item_map",
+    "leaderboard",
+    "trace",
+    "wright_map",
+]
+
+_ITEM, _SUSPECT, _TEXT, _RULE = "#0072b2", "#c2410c", "#1b1f24", "#8a8f98"
+"""Colours that the colour-blind tell apart (Okabe & Ito 2008, the second one darkened)."""
+_MOST_CURVES = 12
+"""Items of one picture: curves in more panels, or of more colours, are told apart no longer."""
+_LABEL = 28
+"""Columns of a label on an axis."""
+
+
+def item_curves(
+    result: FitResult, items: Sequence[str] | str, ax: Axes | Sequence[Axes] | None = None
+) -> Any:
+    """Item curves: fitted, dashed where no respondent is, and observed shares with intervals.
+
+    Dots are shares right of groups of respondents of about the same size, from the least able to
+    the ablest; bars are 95 % intervals by Wilson, which take respondents for independent. A result
+    without its responses has none.
+
+    Parameters
+    ----------
+    result
+        What :func:`irtkit.fit` returned.
+    items
+        Labels of up to 12 items, or one label.
+    ax
+        Where to draw: one for each item. By default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes or array of them
+        One for one label, else an array, (n_items,).
+
+    Raises
+    ------
+    ValueError
+        If there is no such item, or ``ax`` are not as many as items.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> responses = irtkit.ResponseMatrix([[1, 0], [1, 1], [0, 0]], items=["a", "b"])
+    >>> irtkit.plots.item_curves(irtkit.fit(responses, "1PL"), "b").get_title()
+    'b'
+    """
+    check_type("result", result, FitResult)
+    labels = [items] if isinstance(items, str) else [str(item) for item in items]
+    if not 1 <= len(labels) <= _MOST_CURVES:
+        raise ValueError(f"items must be 1 to {_MOST_CURVES} labels, got {len(labels)}")
+    curves = pictures.item_curves(result, labels)
+    places = _panels(len(labels)) if ax is None else np.atleast_1d(np.asarray(ax, dtype=object))
+    if places.size != len(labels):
+        raise ValueError(f"ax must be one for each of {len(labels)} items, got {places.size}")
+    for curve, place in zip(curves, places.flat, strict=True):
+        _curve(curve, place)
+        if ax is None:
+            place.label_outer()
+    return places.flat[0] if isinstance(items, str) else places.reshape(-1)
+
+
+def item_map(
+    result: FitResult, suspects: pd.DataFrame | None = None, ax: Axes | None = None
+) -> Axes:
+    """Difficulty against discrimination; suspects stand out, and points beyond lie at the edge.
+
+    Axes reach over all but the outermost hundredth of the items. Items that all or none get right
+    have no place.
+
+    Parameters
+    ----------
+    result
+        What :func:`irtkit.fit` returned.
+    suspects
+        What :func:`irtkit.flag_items` returned; by default it is called (and warns as it does).
+    ax
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> responses = irtkit.ResponseMatrix([[1, 0], [1, 1], [0, 0]])
+    >>> result = irtkit.fit(responses, "2PL")
+    >>> irtkit.plots.item_map(result, result.items[[]].assign(reasons="")[:0]).get_xlabel()
+    'difficulty'
+    """
+    check_type("result", result, FitResult)
+    drawn = pictures.item_map(result, _suspects(result, suspects))
+    return _points(drawn, "difficulty", "discrimination", _one(ax))
+
+
+def average_error(
+    result: FitResult, suspects: pd.DataFrame | None = None, ax: Axes | None = None
+) -> Axes:
+    """Average error against difficulty, of the items that have a difficulty to speak of.
+
+    Flat items, those with a slope below 0, and those that all or none get right have no place.
+    Arguments and what is returned are as for :func:`item_map`.
+    """
+    check_type("result", result, FitResult)
+    drawn = pictures.error_and_difficulty(result, _suspects(result, suspects))
+    return _points(drawn, "average error", "difficulty", _one(ax))
+
+
+def leaderboard(
+    result: FitResult, ax: Axes | None = None, *, board: pd.DataFrame | None = None, top: int = 20
+) -> Axes:
+    """Ranks of the best systems, with the intervals that items like these would allow.
+
+    Parameters
+    ----------
+    result
+        What :func:`irtkit.fit` returned, with its responses.
+    ax
+        Where to draw; by default a new figure.
+    board
+        What ``result.leaderboard()`` returned; by default it is called. Where it has several
+        components ranks are those within them.
+    top
+        How many systems.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    check_type("result", result, FitResult)
+    check_whole("top", top, 1)
+    drawn = pictures.ranking(result.leaderboard() if board is None else board, top)
+    ax = _one(ax, height=1 + 0.24 * len(drawn.system))
+    rows = np.arange(len(drawn.system))
+    ax.hlines(rows, drawn.rank_low, drawn.rank_high, color=_ITEM, alpha=0.4, linewidth=5)
+    ax.plot(drawn.rank, rows, "o", color=_ITEM)
+    ax.set_yticks(rows, [_label(name) for name in drawn.system])
+    ax.set(xlabel="rank, 1 is best", xlim=_ends(drawn.x), ylim=(len(rows) - 0.5, -0.5))
+    ax.grid(axis="x", color=_RULE, alpha=0.3)
+    return _plain(ax)
+
+
+def wright_map(result: FitResult, ax: Axes | None = None) -> Axes:
+    """Abilities of respondents (left) beside difficulties of items (right), on one scale.
+
+    Lengths of bars are shares of the longest one on their side. Items without a difficulty to speak
+    of are left out, those beyond the scale are in the outermost bars.
+    """
+    check_type("result", result, FitResult)
+    drawn = pictures.wright_map(result)
+    ax = _one(ax)
+    middles, height = (drawn.edges[:-1] + drawn.edges[1:]) / 2, float(np.diff(drawn.edges)[0])
+    sides = ((drawn.respondents, -1, _RULE, "respondents"), (drawn.items, 1, _ITEM, "items"))
+    for counts, side, colour, name in sides:
+        most = max(int(counts.max()), 1)
+        ax.barh(middles, side * counts / most, 0.92 * height, color=colour)
+        ax.text(side * 0.5, 1.01, f"{name} (longest bar: {most:,})", ha="center", va="bottom",
+                transform=ax.get_xaxis_transform())  # fmt: skip
+    ax.set(ylabel="ability and difficulty", ylim=_ends(drawn.scale), xlim=(-1.05, 1.05), xticks=[])
+    return _plain(ax)
+
+
+def information(result: FitResult, ax: Axes | None = None) -> Axes:
+    """Information of all items along ability, above a mark for every real respondent."""
+    check_type("result", result, FitResult)
+    drawn = pictures.precision(result)
+    ax = _one(ax)
+    ax.plot(drawn.ability, drawn.information, color=_ITEM)
+    ax.plot(drawn.respondents, np.zeros(len(drawn.respondents)), "|", color=_TEXT, clip_on=False)
+    ax.set(xlabel="ability", ylabel="information", xlim=_ends(drawn.x), ylim=_ends(drawn.y))
+    return _plain(ax)
+
+
+def trace(result: FitResult, ax: Axes | None = None) -> Axes:
+    """Log-likelihood after every accepted step of the fit (of "vi" the evidence lower bound)."""
+    check_type("result", result, FitResult)
+    drawn = pictures.trace(result)
+    ax = _one(ax)
+    ax.plot(drawn.step, drawn.value, ".-", color=_ITEM)
+    ax.set(xlabel="step", ylabel=drawn.name, xlim=_ends(drawn.x), ylim=_ends(drawn.y))
+    return _plain(ax)
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("plots need matplotlib: pip install 'irtkit[plots]'") from error
+    return plt
+
+
+def _one(ax: Axes | None, *, height: float = 4.5) -> Any:
+    """The given axes, or those of a new figure."""
+    plt = _pyplot()
+    if ax is not None:
+        return ax
+    return plt.subplots(figsize=(7, height), layout="constrained")[1]
+
+
+def _panels(n: int) -> Any:
+    """Axes of a new figure, four to a row."""
+    columns = min(n, 4)
+    rows = -(-n // columns)
+    size = (max(3 * columns, 4.5), 2.8 * rows)
+    figure, places = _pyplot().subplots(
+        rows, columns, figsize=size, squeeze=False, sharex=True, sharey=True, layout="constrained"
+    )
+    for empty in places.flat[n:]:
+        figure.delaxes(empty)
+    return places.flat[:n]
+
+
+def _curve(curve: pictures.ItemCurve, ax: Any) -> None:
+    dashed = np.where(curve.inside, np.nan, curve.probability)
+    inside = np.flatnonzero(curve.inside)
+    dashed[inside[[0, -1]]] = curve.probability[inside[[0, -1]]]  # so that no gap is left
+    ax.plot(curve.ability, dashed, "--", color=_ITEM)
+    ax.plot(curve.ability[curve.inside], curve.probability[curve.inside], color=_ITEM)
+    seen = curve.observed
+    bars = np.stack([seen.share - seen.low, seen.high - seen.share]).clip(min=0)
+    ax.errorbar(seen.ability, seen.share, bars, fmt="o", color=_TEXT, markersize=4, linewidth=1)
+    ax.set_title(_label(curve.item), fontsize="medium")
+    ax.set(xlabel="ability", ylabel="share right", xlim=_ends(curve.x), ylim=(-0.03, 1.03))
+    _plain(ax)
+
+
+def _points(drawn: ItemPoints, across: str, up: str, ax: Any) -> Axes:
+    x, y = drawn.x.clipped(drawn.x_values), drawn.y.clipped(drawn.y_values)
+    kinds = (
+        (pictures.ORDINARY, "items", {"s": 8, "color": _ITEM, "alpha": 0.45, "linewidth": 0}),
+        (pictures.SUSPECT, "suspect", {"s": 32, "facecolor": "none", "edgecolor": _SUSPECT}),
+        (pictures.NEGATIVE, "called negative", {"s": 44, "marker": "^", "color": _SUSPECT}),
+    )
+    for kind, name, style in kinds:
+        some = drawn.drawn & (drawn.kind == kind)
+        if some.any():
+            ax.scatter(x[some], y[some], label=name, clip_on=False, zorder=2, **style)
+    if drawn.y.low < 0 < drawn.y.high:
+        ax.axhline(0, color=_RULE, linewidth=0.8)
+    ax.set(xlabel=across, ylabel=up, xlim=_ends(drawn.x), ylim=_ends(drawn.y))
+    if (drawn.drawn & (drawn.kind != pictures.ORDINARY)).any():
+        ax.legend(frameon=False)
+    return _plain(ax)
+
+
+def _suspects(result: FitResult, suspects: pd.DataFrame | None) -> pd.DataFrame:
+    from irtkit.suspects import flag_items
+
+    return flag_items(result) if suspects is None else suspects
+
+
+def _plain(ax: Any) -> Axes:
+    ax.spines[["top", "right"]].set_visible(False)
+    found: Axes = ax
+    return found
+
+
+def _ends(scale: pictures.Scale) -> tuple[float, float]:
+    return scale.low, scale.high
+
+
+def _label(name: str) -> str:
+    from irtkit.printed import shortened
+
+    return shortened(name, _LABEL).replace("$", r"\$")  # matplotlib would set it as mathematics

@@ -1,0 +1,193 @@
+"""Results as notebooks show them: words, small tables, a few curves; neither script nor style.
+
+Sites that show notebooks take styles and scripts away, so there are none: colours stand in the
+pictures, and tables look as tables of the notebook do. Labels are escaped and cut.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.pictures import item_curves, ranking
+from irtkit.report import svg
+from irtkit.report.words import count, cut, number, shown
+from irtkit.signs import called_negative
+from irtkit.suspects.flags import negatives
+from irtkit.systems.leaderboard import board_legend
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import pandas as pd
+
+    from irtkit.calibration import FitResult
+    from irtkit.difficulty import DifficultyComparison
+    from irtkit.responses import ResponseMatrix
+    from irtkit.suspects import Audit
+    from irtkit.systems import SystemComparison
+
+_ROWS, _ITEMS = 5, 8
+"""Rows of a table, as many as ``head`` of pandas shows, and columns of a matrix."""
+_CURVES = 4
+"""Items whose curves are drawn: one row."""
+_SYSTEMS = 10
+_SENTENCE = 2000
+"""Characters of a sentence, which may quote labels."""
+
+
+def of_result(result: FitResult) -> str:
+    """A fit: what `print` says of it, the hardest items, the ablest respondents, inverted items."""
+    items, respondents = result.items, result.respondents
+    head = str(result).partition("\n\n")[0].replace("\n  ", " ").split("\n")
+    varied = items[items["average_error"].between(0, 1, inclusive="neither")]
+    hardest = varied.nlargest(_ROWS, "average_error")
+    real = respondents[~respondents["synthetic"]].nlargest(_ROWS, "ability")
+    called = items[called_negative(items["p_negative"].to_numpy())]
+    worst = called.nlargest(_CURVES, "p_negative").index
+    parts = [
+        _sentences(head),
+        _table(
+            "items with the highest average error, of those that some get right",
+            hardest[["discrimination", "average_error", "p_negative", "n_responses", "status"]],
+        ),
+        _table("ablest respondents", real[["ability", "ability_se", "accuracy", "n_responses"]]),
+        _curves(result, list(worst), "items called negative, the most probable first"),
+    ]
+    return _scoped(parts)
+
+
+def of_responses(responses: ResponseMatrix) -> str:
+    """A matrix: its size and share right, and the corner of it."""
+    import pandas as pd
+
+    rows, columns = min(_ROWS, responses.n_respondents), min(_ITEMS, responses.n_items)
+    observed = responses.observed
+    right, tried = (table[:rows, :columns].toarray() for table in observed)
+    total = int(observed.trials.sum(dtype=np.int64))
+    share = int(observed.successes.sum(dtype=np.int64)) / total
+    repeated = responses.has_repeats
+    cells = [
+        [
+            "" if not tried[i, j] else f"{right[i, j]}/{tried[i, j]}" if repeated else right[i, j]
+            for j in range(columns)
+        ]
+        for i in range(rows)
+    ]
+    corner = pd.DataFrame(
+        cells,
+        pd.Index(responses.respondents[:rows], name="respondent"),
+        [cut(name, 20) for name in responses.items[:columns]],
+        dtype=object,
+    )
+    told = f"{share:.1%}".replace("%", " %")
+    first = f"{rows} respondents and {columns} items" if rows * columns > 1 else "the response"
+    return _scoped(
+        [_sentences([f"{responses!r}, {told} right"]), _table(f"the first {first}", corner)]
+    )
+
+
+def of_comparison(comparison: DifficultyComparison) -> str:
+    """A comparison: its sentences, and the correlations."""
+    columns = ["measure_2", "spearman", "spearman_low", "spearman_high", "kendall", "n_items"]
+    pairs = comparison.pairs.set_index("measure_1")[columns]
+    first = f"Difficulty of {count(len(comparison.table), 'item')}, {comparison.model}"
+    listed = "".join(f"<li>{_text(one)}</li>" for one in comparison.summary)
+    return _scoped(
+        [_sentences([first]), f"<ul>{listed}</ul>", _table("pairs of measures", pairs, 3)]
+    )
+
+
+def of_audit(found: Audit) -> str:
+    """An audit: its sentences, the first suspects, and their curves."""
+    suspects = found.items
+    kept = ["reasons", "p_negative", "wrong_key", "discrimination", "average_error"]
+    called = suspects[negatives(suspects)]
+    worst = list((called if len(called) else suspects).index[:_CURVES])
+    return _scoped(
+        [
+            _sentences(found.summary),
+            _table("suspect items, most probably negative first", suspects[kept].head(2 * _ROWS)),
+            _curves(found.result, worst, "their curves, the first of them"),
+        ]
+    )
+
+
+def of_systems(found: SystemComparison) -> str:
+    """Two systems: what is said of them, and the items on which they differ most."""
+    first = found.items.head(_ROWS)
+    names = {"accuracy": cut(found.system, 20), "other_accuracy": cut(found.other, 20)}
+    caption = "items on which they differ most from what is expected"
+    return _scoped([_sentences(found.sentences()), _table(caption, first.rename(columns=names))])
+
+
+def of_board(board: pd.DataFrame, level: float) -> str:
+    """A leaderboard: the first systems, their ranks drawn, and what the columns mean."""
+    kept = ["rank", "rank_low", "rank_high", "group", "expected_score", "ability"]
+    kept += [name for name in ("family", "component") if name in board]
+    drawn = ranking(board, _SYSTEMS)
+    picture = "" if "component" in board else svg.ranks(drawn, "Ranks with their intervals")
+    more = f"the first {len(drawn.system)} of {count(len(board), 'system')}"
+    legend = [f"{one}." for one in board_legend(board, level)]
+    return _scoped(
+        [_table(more, board[kept].head(_SYSTEMS), 3), _wide(picture), _sentences(legend)]
+    )
+
+
+def _scoped(parts: Iterable[str]) -> str:
+    return f'<div class="irtkit">{"".join(parts)}</div>'
+
+
+def _text(sentence: str) -> str:
+    return escape(cut(sentence, _SENTENCE))
+
+
+def _sentences(sentences: Iterable[str]) -> str:
+    return "".join(f"<p>{_text(one)}</p>" for one in sentences)
+
+
+def _table(caption: str, frame: pd.DataFrame, decimals: int = 2) -> str:
+    """A small table by the index and columns of a frame; nothing without rows."""
+    if not len(frame):
+        return ""
+    names = [frame.index.name or "", *frame.columns]
+    head = "".join(f'<th scope="col">{_text(str(name)).replace("_", " ")}</th>' for name in names)
+    rows = "".join(
+        f'<tr><th scope="row">{shown(label)}</th>'
+        + "".join(f"<td>{_cell(value, decimals)}</td>" for value in row)
+        + "</tr>"
+        for label, row in zip(frame.index, frame.to_numpy(dtype=object), strict=True)
+    )
+    return (
+        f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{rows}</tbody></table>"
+    )
+
+
+def _cell(value: Any, decimals: int) -> str:
+    if isinstance(value, float):
+        return number(value, decimals)
+    return "" if value is None else shown(value)
+
+
+def _curves(result: FitResult, items: Sequence[str], caption: str) -> str:
+    """Curves in one row."""
+    if not len(items):
+        return ""
+    cells = "".join(
+        f"<td>{shown(curve.item, 24)}<br>"
+        f"{_sized(svg.item_curve(curve, cut(curve.item, 60)), 260)}</td>"
+        for curve in item_curves(result, items)
+    )
+    return f"<table><caption>{escape(caption)}</caption><tbody><tr>{cells}</tr></tbody></table>"
+
+
+def _wide(picture: str) -> str:
+    return f"<p>{_sized(picture, 640)}</p>" if picture else ""
+
+
+def _sized(picture: str, width: int) -> str:
+    """A picture that has a width without a style."""
+    return picture.replace("<svg ", f'<svg width="{width}" ', 1)

@@ -1,0 +1,122 @@
+"""All items, settings and method: what is looked up."""
+
+from __future__ import annotations
+
+from html import escape
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from irtkit.calibration.summary import readable_difficulty
+from irtkit.metrics.quality_standard import quality_sentence
+from irtkit.pictures import trace
+from irtkit.report import svg
+from irtkit.report.html import paragraphs, safe, section, table
+from irtkit.report.words import count, number, shown
+
+if TYPE_CHECKING:
+    from irtkit.report.findings import Findings
+
+_HARDEST = 50
+"""Items in the table for print and for browsers without scripts: a page of paper."""
+_FORMULA = (
+    "P(right) = c + (1 − c) / (1 + exp(−a (θ − b))), with ability θ, slope (discrimination) a, "
+    "difficulty b and guessing c (Birnbaum 1968)"
+)
+_WITHOUT = {
+    "Rasch": "; here a is 1 and c is 0",
+    "1PL": "; here all items share a, and c is 0",
+    "2PL": "; here c is 0",
+    "3PL": "",
+}
+_SIGNS = (
+    "Whether a slope is below 0 is told by how responses follow the share right of systems, and by "
+    "what all items show of slopes; calls are made at a false-discovery rate. Systems that answer "
+    "alike count for as many as are independent."
+)
+_INTERVALS = (
+    "Shares have Wilson's intervals (1927). Rank intervals are those of Mogstad, Romano, Shaikh & "
+    "Wilhelm (2024, Review of Economic Studies 91), about items like these; errors are those of "
+    "paired differences (Miller 2024, arXiv 2411.00640)."
+)
+
+_PRIORS = {"WeakPrior": "weak", "ItemPrior": "given"}
+"""Kinds of priors, and the words for them."""
+
+
+def all_items(found: Findings) -> str:
+    """The place of the table that the script makes, and the hardest items for paper."""
+    items = found.result.items
+    items["difficulty"] = readable_difficulty(items)
+    varied = items[items["average_error"].between(0, 1, inclusive="neither")]
+    hardest = varied.sort_values("average_error", ascending=False, kind="stable").head(_HARDEST)
+    columns = {
+        "average_error": ("average error", 2),
+        "difficulty": ("difficulty", 2),
+        "discrimination": ("slope", 2),
+        "p_negative": ("p negative", 2),
+    }
+    if found.grouped:
+        del columns["p_negative"]  # that of the suspects counts by family
+    head = ["item", *(name for name, _ in columns.values()), "responses", "status"]
+    body = []
+    for label, row in hardest.iterrows():
+        cells = [
+            f'<td class="number">{number(row[name], digits)}</td>'
+            for name, (_, digits) in columns.items()
+        ]
+        cells.append(f'<td class="number">{count(int(row["n_responses"]))}</td>')
+        cells.append(f"<td>{row['status']}</td>")
+        body.append(f'<tr><th scope="row">{shown(str(label))}</th>{"".join(cells)}</tr>')
+    caption = f"The {len(hardest)} items with the highest average error that some get right"
+    plain = table(caption, head, body, numeric=range(1, len(head) - 1))
+    return section(
+        "items",
+        "All items",
+        '<p class="caption">Difficulty is blank where an item is flat, its slope is below 0, or '
+        "all or none get it right. Choose an item to see its curve.</p>",
+        '<div class="scripted" id="table"></div>'
+        '<div id="detail-below" class="detail scripted" role="region" '
+        'aria-label="The chosen item, again"></div>',
+        f'<div class="fallback">{plain}</div>',
+    )
+
+
+def method(found: Findings) -> str:
+    """Settings, what the figures are, and the summary as text."""
+    result = found.result
+    settings = result.settings
+    kind = (settings.prior or {"kind": "none"})["kind"]
+    rows = [
+        ("model", result.model),
+        ("method", "variational posterior" if result.method == "vi" else "EM"),
+        ("prior of the items", _PRIORS.get(kind, kind)),
+        ("converged", f"{'yes' if result.converged else 'NO'}, {result.n_iterations} iterations"),
+        ("log-likelihood", f"{result.log_likelihood:.2f}".replace("-", "−")),
+        ("parameters", count(result.n_parameters)),
+        ("nodes of ability", count(result.quadrature.n_nodes)),
+        ("seed", str(settings.seed)),
+        ("irtkit", version("irtkit")),
+    ]
+    listed = "".join(f"<div><dt>{name}</dt><dd>{safe(value)}</dd></div>" for name, value in rows)
+    spread = "The mean ability of these systems is 0, and 1 its standard deviation."
+    if result.model == "Rasch":
+        spread = "The mean ability of these systems is 0; its standard deviation is estimated."
+    if result.fixed is not None:
+        spread = "Abilities are on the scale of the items that were fixed."
+    quality = []
+    if result.quality_standard is not None and settings.metrics:
+        quality.append(f"{quality_sentence(result.quality_standard, settings.metrics)}.")
+    scale = (
+        f"{_FORMULA}{_WITHOUT[result.model]}. Items are estimated with abilities integrated out "
+        f"(Bock & Aitkin 1981). {spread}"
+    )
+    summary = escape(str(result))
+    drawn = svg.trace(trace(result), "Progress of the fit")
+    return section(
+        "method",
+        "Settings and method",
+        f'<dl class="settings">{listed}</dl>',
+        paragraphs([scale, _SIGNS, _INTERVALS, *quality]),
+        f"<details><summary>Progress of the fit</summary><figure>{drawn}</figure></details>",
+        f"<details><summary>Summary as text</summary><pre>{summary}</pre></details>",
+    )

@@ -1,0 +1,99 @@
+"""Systems with their ranks, and how precisely the items measure them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from irtkit.pictures import precision, ranking, wright_map
+from irtkit.report import svg
+from irtkit.report.findings import LEVEL
+from irtkit.report.html import safe, section, table
+from irtkit.report.words import count, number, shown
+from irtkit.systems.leaderboard import board_legend
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from irtkit.report.findings import Findings
+
+
+_SYSTEMS = 40
+"""Systems in picture and table: a page of paper. 130 would make three."""
+
+
+def systems(found: Findings) -> str:
+    """The leaderboard."""
+    board = found.board
+    if board is None:
+        told = (
+            f"{count(found.result.n_answering)} systems are too many to compare every pair: they "
+            "are not ranked."
+        )
+        return section("systems", "Systems", f"<p>{told}</p>")
+    legend = [f"{one}." for one in board_legend(board, LEVEL)]
+    if "component" in board:
+        legend.insert(0, "Ranks are within parts that can be compared; parts follow each other.")
+    if len(board) > _SYSTEMS:
+        legend.append(f"The first {_SYSTEMS} of {count(len(board))} systems are shown.")
+    return section(
+        "systems",
+        "Systems",
+        _board_table(board),
+        f'<p class="caption">{" ".join(map(safe, legend))}</p>',
+    )
+
+
+def _board_table(board: pd.DataFrame) -> str:
+    """The first systems, each with its rank drawn."""
+    drawn = ranking(board, _SYSTEMS)
+    known = [name for name in ("family", "component") if name in board]
+    highest = count(int(drawn.rank_high.max()))
+    head = ["system", f"rank drawn, 1 to {highest}", "rank", "between", "tied", "score %"]
+    head += ["ability", "from … to", "responses", *known]
+    body = []
+    for k, (label, row) in enumerate(board.head(_SYSTEMS).iterrows()):
+        cells = [
+            f"{row['rank']}",
+            f"{row['rank_low']}…{row['rank_high']}",
+            str(row["group"]),
+            f"{100 * row['expected_score']:.1f}",
+            number(row["ability"]),
+            f"{number(row['ability_low'])} … {number(row['ability_high'])}",
+            count(int(row["n_responses"])),
+        ]
+        columns = "".join(f'<td class="number">{cell}</td>' for cell in cells)
+        columns += "".join(
+            f"<td>{shown('' if row[name] is None else row[name], 20)}</td>" for name in known
+        )
+        body.append(
+            f'<tr><th scope="row" class="system">{shown(str(label), 28)}</th>'
+            f"<td>{svg.rank_bar(drawn, k)}</td>{columns}</tr>"
+        )
+    return table("Leaderboard", head, body, numeric=range(2, 9))
+
+
+def measurement(found: Findings) -> str:
+    """Wright map and information."""
+    drawn, places = precision(found.result), wright_map(found.result)
+    wright = svg.wright(places, "Abilities of systems beside difficulties of items")
+    curve = svg.information(drawn, "Information of all items along ability")
+    beyond = ""
+    if places.n_beyond:
+        beyond = f" {count(places.n_beyond, 'item')} beyond the scale are in the outermost bars."
+    without = ""
+    if places.n_left_out:
+        without = (
+            f" {count(places.n_left_out, 'item')} without a difficulty to speak of are left out."
+        )
+    told = (
+        "How many systems have an ability (left) and how many items that difficulty (right): items "
+        "measure best near their difficulties." + beyond + without
+    )
+    return section(
+        "precision",
+        "How precisely the items measure",
+        f'<div class="beside even"><figure>{wright}<figcaption>{told}</figcaption></figure>'
+        f"<figure>{curve}<figcaption>Information of all items; the standard error of an ability "
+        "is 1 over its square root. Marks at the bottom are systems. "
+        f"{safe(str(drawn.told))}</figcaption></figure></div>",
+    )

@@ -1,0 +1,143 @@
+"""Suspect items: curves of the first, and a table of them."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.pictures import item_curves
+from irtkit.report import svg
+from irtkit.report.findings import strong_answer
+from irtkit.report.html import address, item_link, safe, section, table
+from irtkit.report.words import LABEL, count, cut, number, shown
+from irtkit.suspects.flags import negatives
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from irtkit.pictures import ItemCurve
+    from irtkit.report.findings import Findings
+
+_SUSPECTS = 100
+"""Rows of the table of suspects: two pages of paper."""
+
+_CURVES = 8
+"""Suspects whose curves are drawn: two rows of four."""
+_NAMED = 40
+"""Systems that are named as having an item right."""
+_ASKED = 160
+"""Characters of a text in the card of a suspect: six lines. The panel of an item has more."""
+_LOOK = (
+    "A suspect is not a verdict: look at the item and its key. Those most probably negative come "
+    "first."
+)
+
+
+def suspect_items(found: Findings) -> str:
+    """Curves of the worst suspects, and the table of them all."""
+    suspects = found.suspects
+    if not len(suspects):
+        return section("suspects", "Suspect items", "<p>None was found.</p>")
+    alike = found.result.alike.loc[suspects.index]
+    several = alike.map(alike.value_counts())
+    chosen = suspects[~alike.duplicated()].head(_CURVES)
+    curves = item_curves(found.result, list(chosen.index))
+    drawn = [svg.item_curve(curve, _told(curve)) for curve in curves]
+    rows = zip(chosen.index, several[chosen.index], drawn, strict=True)
+    cards = "".join(_card(found, str(label), n, picture) for label, n, picture in rows)
+    more = len(suspects) - _SUSPECTS
+    rest = f"<p>… and {count(more)} more, in the table of all items.</p>" if more > 0 else ""
+    return section(
+        "suspects",
+        "Suspect items",
+        f"<p>{_LOOK}</p>",
+        f'<div class="cards">{cards}</div>',
+        f'<p class="caption">{_curve_caption(found)}</p>',
+        _suspect_table(suspects.head(_SUSPECTS)),
+        rest,
+        f'<p class="caption">{safe(found.audit.legend)}. '
+        "The column wrong key calls nothing: reasons do.</p>",
+    )
+
+
+def _told(curve: ItemCurve) -> str:
+    return f"Observed and fitted share right of {cut(curve.item, LABEL)} along ability"
+
+
+def _curve_caption(found: Findings) -> str:
+    alike = found.result.dependence.sentence if found.result.dependence else ""
+    taken = f"; but {safe(alike)}" if alike else ""
+    return (
+        "Line: share right by the model, dashed where no system is. Dots: share right in groups "
+        "of systems of about the same size, from the least able to the ablest; bars: 95 % "
+        f"intervals (Wilson), which take systems for independent{taken}."
+    )
+
+
+def _card(found: Findings, label: str, n_alike: int, drawn: str) -> str:
+    """One suspect: what it is, its curve, and who gets it right."""
+    row: Any = found.suspects.loc[label]
+    told = [] if n_alike == 1 else [f"<p>+ {count(n_alike - 1)} with the same responses</p>"]
+    told += [f'<p class="why">{safe(str(row["reasons"]))}</p>']
+    told += [f"<p>{safe(text)}</p>"] if (text := strong_answer(row)) else []
+    told += [f'<p class="asked">{text}</p>'] if (text := _asked(row)) else []
+    return (
+        f'<article class="card" id="item={address(label)}"><h3>{item_link(label)}</h3>'
+        f"{drawn}{''.join(told)}{_who(found, label)}</article>"
+    )
+
+
+def _asked(row: pd.Series[Any]) -> str:
+    """Text and target of an item, where known."""
+    known = [row.get(name) for name in ("text", "target")]
+    text, target = (cut(one, _ASKED) if isinstance(one, str) and one else "" for one in known)
+    parts = [f"<bdi>{escape(text)}</bdi>"] if text else []
+    parts += [f"<b>marked right:</b> <bdi>{escape(target)}</bdi>"] if target else []
+    return " → ".join(parts)
+
+
+def _who(found: Findings, label: str) -> str:
+    """Systems that have an item right, ablest first; nothing of repeated trials."""
+    result = found.result
+    patterns = result.patterns
+    if patterns.repeated:
+        return ""
+    j = result.item_labels.index(label)
+    cells = patterns.cells[:, [j]].toarray()[:, 0] if patterns.sparse else patterns.cells[:, j]
+    right = np.flatnonzero((cells > 0) & ~result.synthetic)
+    n = int(result.counts.item_responses[j])
+    right = right[np.argsort(-result.ability[right], kind="stable")]
+    names = ", ".join(shown(result.respondent_labels[k]) for k in right[:_NAMED])
+    more = f" … and {count(len(right) - _NAMED)} more" if len(right) > _NAMED else ""
+    told = f"<p>Ablest first: {names}{more}</p>" if len(right) else ""
+    return (
+        f"<details><summary>Right: {len(right)} of {count(n, 'system')}</summary>{told}</details>"
+    )
+
+
+def _suspect_table(rows: pd.DataFrame) -> str:
+    columns = {
+        "p_negative": ("p negative", 2),
+        "wrong_key": ("wrong key", 1),
+        "discrimination": ("slope", 2),
+        "average_error": ("average error", 2),
+    }
+    answers = "strong_answer" in rows
+    head = ["item", "reasons", *(name for name, _ in columns.values())]
+    head += ["the strong answer"] if answers else []
+    body = []
+    for called, (label, row) in zip(negatives(rows), rows.iterrows(), strict=True):
+        mark = '<span class="mark negative" aria-hidden="true">▲</span>'
+        mark = mark if called else '<span class="mark suspect" aria-hidden="true">○</span>'
+        cells = [f'<th scope="row">{mark} {item_link(str(label))}</th>']
+        cells.append(f"<td>{safe(str(row['reasons']))}</td>")
+        cells += [
+            f'<td class="number">{number(row[name], digits)}</td>'
+            for name, (_, digits) in columns.items()
+        ]
+        cells += [f"<td>{safe(strong_answer(row))}</td>"] if answers else []
+        body.append(f"<tr>{''.join(cells)}</tr>")
+    caption = "Suspect items, most probably negative first"
+    return table(caption, head, body, numeric=range(2, 6), kind="tall")

@@ -1,0 +1,95 @@
+"""Claims about what notebooks show."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import warnings
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import irtkit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def shown(result: irtkit.FitResult) -> dict[str, Any]:
+    """Everything that has a face of its own."""
+    with warnings.catch_warnings(action="ignore"):
+        return {
+            "result": result,
+            "responses": result.responses,
+            "audit": irtkit.audit(result),
+            "comparison": irtkit.compare_difficulties(result, folds=0),
+            "leaderboard": result.leaderboard(),
+            "systems": irtkit.compare_systems(result, *result.respondent_labels[-2:]),
+        }
+
+
+@pytest.mark.parametrize("which", ["digits", "hostile"])
+def test_results_are_shown_in_words_and_small_tables(
+    which: str, request: pytest.FixtureRequest
+) -> None:
+    written = request.getfixturevalue(which)
+    for name, one in shown(written.result).items():
+        html = one._repr_html_()
+        root = ET.fromstring(html.replace("<br>", "<br/>"))  # noqa: S314  # our own
+        assert root.get("class") == "irtkit"
+        assert root.find(".//table") is not None, name
+        assert len(html) < 40_000, name
+        assert not re.search(r"<script|<img|<style|\x1b", html), name
+        names = {attribute for one in root.iter() for attribute in one.attrib}
+        assert not {"id", "style", "src", "href"} & names
+        assert not any(attribute.startswith("on") for attribute in names)
+        text = "".join(root.itertext())
+        if which == "hostile" and name in {"audit", "leaderboard", "result"}:
+            assert written.labels[0] in text
+
+
+def test_a_row_of_a_leaderboard_is_that_of_the_table(digits: Any) -> None:
+    board = shown(digits.result)["leaderboard"]
+    root = ET.fromstring(board._repr_html_())  # noqa: S314  # our own
+    first = ["".join(cell.itertext()) for cell in root.findall(".//tbody/tr")[0]]
+    assert first[:5] == [board.index[0], "1", "1", str(board["rank_high"].iloc[0]), "a"]
+    assert type(board) is pd.DataFrame
+    assert "irtkit" not in board.head(2)._repr_html_()
+    assert "irtkit" not in pickle.loads(pickle.dumps(board))._repr_html_()  # noqa: S301  # our own
+
+
+def test_results_are_one_line_where_they_are_quoted(digits: Any) -> None:
+    for name, one in shown(digits.result).items():
+        if name != "leaderboard":
+            assert "\n" not in repr(one), name
+            assert len(repr(one)) < 120, name
+    told = irtkit.information(digits.result), irtkit.gate(*[digits.result.responses] * 2)
+    assert all(len(repr(one)) < 120 for one in told)
+    assert repr(digits.result) == "FitResult(2PL, 130 respondents × 1797 items, converged)"
+
+
+def test_a_fit_shows_curves_of_items_called_negative_alone(
+    inverted: Callable[..., irtkit.ResponseMatrix],
+) -> None:
+    result = irtkit.fit(inverted())
+    assert result._repr_html_().count("<svg") == 3
+    items = irtkit.ItemParameters.from_difficulty(np.ones(40), np.linspace(-2, 2, 40))
+    sound = irtkit.simulate_responses(items, np.linspace(-2, 2, 100), seed=0)
+    assert "<svg" not in irtkit.fit(sound)._repr_html_()
+
+
+def test_matrices_of_every_kind_are_shown() -> None:
+    kinds = (
+        irtkit.ResponseMatrix([[1, -1], [0, 1]]),
+        irtkit.ResponseMatrix([[1, -1], [0, 1]]).to_sparse(),
+        irtkit.ResponseMatrix.from_counts([[3, 0]], [[5, 0]]),
+    )
+    html = [responses._repr_html_() for responses in kinds]
+    assert html[0].replace("2 items, 25.0% missing", "") == html[1].replace(
+        "2 items, sparse with 3 cells observed", ""
+    )
+    assert "3/5" in html[2]
+    assert "66.7 % right" in html[0]

@@ -1,0 +1,335 @@
+"""Claims about the page, read back from its HTML."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import warnings
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import irtkit
+from irtkit import pictures
+from irtkit.pictures import number_text
+from irtkit.report import columns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SUSPECTS = "Suspect items, most probably negative first"
+
+
+def quiet(responses: Any, model: str = "2PL", **settings: Any) -> irtkit.FitResult:
+    with warnings.catch_warnings(action="ignore"):
+        return irtkit.fit(responses, model, **settings)
+
+
+def test_pages_are_as_small_as_they_should_be(digits: Any, many: Any) -> None:
+    assert digits.path.stat().st_size < 1_000_000
+    assert many.path.stat().st_size < 4_000_000
+
+
+def test_a_page_is_one_file_that_loads_nothing(hostile: Any) -> None:
+    page = hostile.page
+    assert len(page.scripts) == 2
+    assert len(page.styles) == 1
+    for tag, attributes in page.elements:
+        assert tag not in {"link", "img", "iframe", "object", "embed", "base", "form"}
+        assert not any(name.startswith("on") for name in attributes)
+        assert not {"style", "src", "srcdoc", "action"} & set(attributes)
+        assert (attributes.get("href") or "#").startswith("#")
+    assert "url(" not in page.styles[0]
+    assert "@import" not in page.styles[0]
+
+
+def test_only_the_script_and_the_style_of_the_page_may_run(hostile: Any) -> None:
+    page = hostile.page
+    policy = next(
+        attributes["content"]
+        for tag, attributes in page.elements
+        if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
+    )
+    for text, kind in ((page.scripts[1], "script"), (page.styles[0], "style")):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+
+
+def test_hostile_labels_are_text_and_cut(hostile: Any) -> None:
+    raw = hostile.text
+    for label in hostile.labels[:4]:
+        assert label not in raw
+    assert hostile.labels[6] not in raw
+    assert raw.count("<script") == 2
+    assert "\x1b" not in raw
+    assert "\u202e" not in raw
+    assert "x" * 400 not in raw
+    words = "".join(hostile.page.words)
+    assert hostile.labels[0] in words
+    assert hostile.labels[1] in words
+    assert r"\x1b[31mred" in words
+    assert r"\u202egnp.exe" in words
+
+
+def test_the_same_result_gives_the_same_bytes(digits: Any, tmp_path: Path) -> None:
+    crowd = irtkit.load_digits_crowd()
+    again = tmp_path / "again.html"
+    irtkit.report(quiet(crowd.responses), again, predictions=crowd.predictions)
+    assert again.read_bytes() == digits.path.read_bytes()
+
+
+def test_numbers_of_items_are_those_of_the_table(digits: Any, many: Any, hostile: Any) -> None:
+    for written in (digits, many, hostile):
+        items = written.result.items
+        for name, stored in written.data["columns"].items():
+            if name == "predicted":
+                continue
+            shown = written.column(stored)
+            np.testing.assert_array_equal(shown, items[name].to_numpy(np.float32), err_msg=name)
+        assert len(written.data["items"]) == len(items)
+        notes = np.array(written.data["notes"])[written.column(written.data["note"]).astype(int)]
+        suspect = items.index.isin(written.suspects.index)
+        assert (notes[suspect] == written.suspects["reasons"].loc[items.index[suspect]]).all()
+        plain = items["status"].where(items["status"] != "ok", "")[~suspect]
+        assert (notes[~suspect] == plain).all()
+        negative = written.suspects["reasons"].str.contains("negative discrimination")
+        called = written.column(written.data["kind"]) == 2
+        assert set(items.index[called]) == set(written.suspects.index[negative])
+
+
+def test_shares_of_groups_and_answers_are_those_of_the_responses(digits: Any) -> None:
+    result, data = digits.result, digits.data
+    ability, values = result.ability, result.responses.values
+    order = np.argsort(ability, kind="stable")
+    parts = [order[np.arange(130) * 10 // 130 == k] for k in range(10)]
+    right = digits.column(data["groups"]["right"]).reshape(1797, 10)
+    expected = np.stack([(values[part] == 1).sum(axis=0) for part in parts], axis=1)
+    np.testing.assert_array_equal(right, expected)
+    assert data["groups"]["trials"] == [13.0] * 10
+    np.testing.assert_allclose(
+        data["groups"]["ability"], [ability[part].mean() for part in parts], atol=1e-5
+    )
+    bits = np.unpackbits(np.frombuffer(base64.b64decode(data["right"]), np.uint8))
+    answers = bits[: values.size].reshape(1797, 130).T
+    np.testing.assert_array_equal(answers, values[np.argsort(-ability, kind="stable")])
+
+
+def test_the_table_of_suspects_is_that_of_flag_items(digits: Any, hostile: Any) -> None:
+    shown = {"p_negative": 2, "wrong_key": 1, "discrimination": 2, "average_error": 2}
+    for written in (digits, hostile):
+        rows = written.page.tables[SUSPECTS][1:]
+        assert len(rows) == len(written.suspects)
+        for row, (_, expected) in zip(rows, written.suspects.iterrows(), strict=True):
+            assert row[1] == expected["reasons"]
+            told = [number_text(expected[name], digits) for name, digits in shown.items()]
+            assert row[2:6] == told
+    first = digits.page.tables[SUSPECTS][1]
+    assert "digit-1658" in first[0]
+    assert first[6].endswith("of the ablest quarter answer 3, 9 is marked right")
+
+
+def test_the_leaderboard_is_that_of_the_result(digits: Any) -> None:
+    with warnings.catch_warnings(action="ignore"):
+        board = digits.result.leaderboard()
+    rows = digits.page.tables["Leaderboard"][1:]
+    assert len(rows) == 40
+    for row, (label, expected) in zip(rows, board.iterrows(), strict=False):
+        assert row[0] == label
+        assert row[2:5] == [
+            str(expected["rank"]),
+            f"{expected['rank_low']}…{expected['rank_high']}",
+            expected["group"],
+        ]
+        assert row[5] == f"{100 * expected['expected_score']:.1f}"
+        assert row[6] == number_text(expected["ability"])
+
+
+def test_pictures_are_sound_xml_and_show_every_item_once_or_say_why(digits: Any) -> None:
+    shown = re.findall(r"<svg.*?</svg>", digits.text, re.DOTALL)
+    assert len(shown) > 50
+    for picture in shown:
+        ET.fromstring(picture)  # noqa: S314  # our own
+    item_map = next(one for one in shown if "Item map" in one)
+    dots = sum(path.count("h0") for path in re.findall(r'd="(m[^"]*)"', item_map))
+    assert 500 < dots < 1797  # points of one place are one dot
+    drawn = pictures.item_map(digits.result, digits.suspects)
+    assert 0 < drawn.n_beyond < 30
+    assert f"{drawn.n_beyond} items lie beyond an axis" in " ".join(digits.page.words)
+
+
+@pytest.mark.parametrize("which", ["digits", "many", "hostile"])
+def test_the_headline_says_what_the_audit_says_and_no_more(
+    which: str, request: pytest.FixtureRequest
+) -> None:
+    written = request.getfixturevalue(which)
+    words = " ".join("".join(written.page.words).split())
+    n_negative = int(written.suspects["reasons"].str.contains("negative disc").sum())
+    with warnings.catch_warnings(action="ignore"):
+        found = irtkit.audit(written.result)
+    for sentence in found.summary[1:]:
+        assert " ".join(sentence.split()) in words
+    assert ("No item is called negative" in words) == (n_negative == 0)
+    assert ("most often" in words) == (n_negative > 0)
+    assert f"{len(written.suspects)} of {len(written.result.item_labels)} items" in words
+
+
+def test_items_without_a_difficulty_to_speak_of_have_none(many: Any) -> None:
+    items, drawn = many.result.items, many.column(many.data["drawn"]).astype(int)
+    rises = (items["status"] == "ok") & (items["discrimination"] > 0)
+    np.testing.assert_array_equal((drawn & 2) > 0, rises)
+    silent = items["status"] == "no variance"
+    assert silent.any()
+    np.testing.assert_array_equal((drawn & 1) > 0, ~silent)
+
+
+@pytest.mark.parametrize("model", ["Rasch", "1PL", "3PL"])
+def test_every_model_has_a_page(
+    model: str, inverted: Callable[..., irtkit.ResponseMatrix], tmp_path: Path
+) -> None:
+    result = quiet(inverted(), model)
+    irtkit.report(result, tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert f"<dd>{model}</dd>" in text
+    assert ('"guessing":' in text) == (model == "3PL")
+
+
+def odd_matrices() -> dict[str, irtkit.ResponseMatrix]:
+    generator = np.random.default_rng(1)
+    ability = np.linspace(-2, 2, 24)[:, None]
+    right = (generator.random((24, 30)) < 1 / (1 + np.exp(-ability))).astype(float)
+    gaps = np.where(generator.random(right.shape) < 0.3, np.nan, right)
+    parts = np.full(right.shape, np.nan)
+    parts[:12, :15], parts[12:, 15:] = right[:12, :15], right[12:, 15:]
+    plain = irtkit.ResponseMatrix(right)
+    return {
+        "missing": irtkit.ResponseMatrix(gaps),
+        "sparse": irtkit.ResponseMatrix(gaps).to_sparse(),
+        "parts": irtkit.ResponseMatrix(parts),
+        "trials": irtkit.ResponseMatrix.from_counts(
+            generator.binomial(5, 0.5, (20, 9)), [[5] * 9] * 20
+        ),
+        "one system": irtkit.ResponseMatrix([[1, 0]]),
+        "all right": irtkit.ResponseMatrix([[1, 1], [1, 1]]),
+        "synthetic": irtkit.add_synthetic(plain, ("always-right", "always-wrong")),
+    }
+
+
+@pytest.mark.parametrize("kind", list(odd_matrices()))
+def test_odd_matrices_have_a_page(kind: str, tmp_path: Path) -> None:
+    responses = odd_matrices()[kind]
+    result = quiet(responses)
+    irtkit.report(result, tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "NaN" not in re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
+    assert ('"tried":"' in text) == (kind in {"missing", "sparse", "parts"})
+    assert ('"right":"' in text) == (kind != "trials")
+
+
+def test_quality_predictions_and_comparison_have_their_places(
+    inverted: Callable[..., irtkit.ResponseMatrix], tmp_path: Path
+) -> None:
+    responses = inverted()
+    cost = pd.DataFrame(np.arange(7200.0).reshape(60, 120), responses.respondents, responses.items)
+    costs = cost.rename_axis("respondent").melt(
+        var_name="item", value_name="cost", ignore_index=False
+    )
+    result = quiet(responses, metrics=costs.reset_index(), higher_is_better=[])
+    predicted = pd.DataFrame({"predicted": np.linspace(0, 1, 120)}, list(responses.items))
+    path = tmp_path / "page.html"
+    with warnings.catch_warnings(action="ignore"):
+        comparison = irtkit.compare_difficulties(result, folds=0)
+    irtkit.report(result, path, predictions=predicted, compare=comparison, title="A & B")
+    text = path.read_text(encoding="utf-8")
+    assert "<h1>A &amp; B</h1>" in text
+    assert "Spearman correlation 0." in text
+    for name in ('"quality_standard":', '"predicted":', "Measures of difficulty compared"):
+        assert name in text
+
+
+def test_with_families_no_probability_stands_in_the_page_that_leaves_them_out(
+    inverted: Callable[..., irtkit.ResponseMatrix], tmp_path: Path
+) -> None:
+    result = quiet(inverted())
+    families = [f"family {k // 3}" for k in range(60)]
+    irtkit.report(result, tmp_path / "page.html", groups=families)
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    suspects = irtkit.flag_items(result, groups=families)
+    assert '"p_negative":' not in text
+    assert f'<td class="number">{suspects["wrong_key"].iloc[0]:.1f}</td>' in text
+
+
+def test_where_one_scale_does_not_hold_a_negative_item_is_no_wrong_key(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    items = irtkit.ItemParameters.from_difficulty(np.full(60, 2.0), np.linspace(-2, 2, 60))
+    one, other = (
+        irtkit.simulate_responses(items, generator.normal(size=200), seed=k).values.copy()
+        for k in range(2)
+    )
+    one[:, :3] = 1 - one[:, 30:33]
+    result = quiet(irtkit.ResponseMatrix(np.hstack([one, other[:, :30]])))
+    assert result.one_ability_doubted
+    irtkit.report(result, tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "one scale does not hold, and keys may be right" in text
+    assert "most often" not in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message"),
+    [
+        ({"predictions": [1, 2]}, TypeError, "predictions must be a DataFrame"),
+        ({"predictions": pd.Series([1.0], ["strange"])}, ValueError, "neither respondents nor"),
+        ({"predictions": pd.Series(["x"], ["task/item 1"])}, ValueError, "must be numbers"),
+        (
+            {"predictions": pd.DataFrame({"a": [1.0], "b": [2.0]}, ["task/item 1"])},
+            ValueError,
+            "or one alone",
+        ),
+        ({"title": " "}, ValueError, "title must be a text"),
+        ({"compare": "yes"}, TypeError, "compare must be True or False"),
+        ({"fdr": 2.0}, ValueError, "fdr must be"),
+    ],
+)
+def test_bad_arguments_are_refused_and_nothing_is_written(
+    arguments: dict[str, Any],
+    kind: type[Exception],
+    message: str,
+    inverted: Callable[..., irtkit.ResponseMatrix],
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(kind, match=message):
+        irtkit.report(quiet(inverted()), tmp_path / "page.html", **arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_result_without_responses_is_refused(
+    inverted: Callable[..., irtkit.ResponseMatrix], tmp_path: Path
+) -> None:
+    quiet(inverted()).save(tmp_path / "result.npz", include_responses=False)
+    result = irtkit.load(tmp_path / "result.npz")
+    with pytest.raises(ValueError, match="report needs the responses"):
+        irtkit.report(result, tmp_path / "page.html")
+
+
+def test_a_page_of_many_answers_keeps_those_to_suspects(
+    inverted: Callable[..., irtkit.ResponseMatrix],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(columns, "_MOST_ANSWERS", 10)
+    monkeypatch.setattr(columns, "_MOST_TEXT", 10)
+    result = quiet(inverted())
+    irtkit.report(result, tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    suspects = irtkit.flag_items(result)
+    places = [result.item_labels.index(label) for label in suspects.index]
+    assert f'"answered_items":{str(places).replace(" ", "")}' in text
+    assert text.count("What is 7 + 7?") >= 1
+    assert "What is 8 + 8?" not in text

@@ -1,0 +1,95 @@
+"""Claims about the pictures of matplotlib."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import irtkit
+from irtkit import pictures, plots
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+plt = pytest.importorskip("matplotlib.pyplot")
+plt.switch_backend("Agg")
+
+
+@pytest.fixture(autouse=True)
+def closed_figures() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def result() -> irtkit.FitResult:
+    slopes = [*np.linspace(0.5, 2, 29), -1.5]
+    items = irtkit.ItemParameters.from_difficulty(slopes, np.linspace(-2, 2, 30))
+    labels = [f"$q_{k}$" for k in range(30)]
+    drawn = irtkit.simulate_responses(items, np.linspace(-2, 2, 150), seed=0).values
+    with warnings.catch_warnings(action="ignore"):
+        return irtkit.fit(irtkit.ResponseMatrix(drawn, items=labels))
+
+
+OTHERS = [name for name in plots.__all__ if name != "item_curves"]
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_every_picture_draws_on_the_axes_given_and_returns_them(
+    name: str, result: irtkit.FitResult
+) -> None:
+    figure, ax = plt.subplots()
+    assert getattr(plots, name)(result, ax=ax) is ax
+    figure.canvas.draw()
+    assert ax.get_ylabel() or ax.get_yticklabels()
+    alone = getattr(plots, name)(result)
+    assert alone.figure is not figure
+
+
+@pytest.mark.parametrize("name", plots.__all__)
+def test_only_a_result_is_drawn(name: str) -> None:
+    arguments: tuple[Any, ...] = (None, ["a"]) if name == "item_curves" else (None,)
+    with pytest.raises(TypeError, match="result must be a FitResult"):
+        getattr(plots, name)(*arguments)
+
+
+def test_curves_are_drawn_for_one_item_and_for_several(result: irtkit.FitResult) -> None:
+    one = result.plot_items("$q_3$")
+    assert one.get_title() == r"\$q_3\$"
+    [seen] = one.containers
+    [curve] = pictures.item_curves(result, ["$q_3$"])
+    np.testing.assert_array_equal(seen.lines[0].get_ydata(), curve.observed.share)
+    several = result.plot_items(["$q_1$", "$q_2$", "$q_4$", "$q_5$", "$q_6$"])
+    assert several.shape == (5,)
+    one.figure.canvas.draw()
+    axes = plt.subplots(1, 2)[1]
+    assert list(result.plot_items(["$q_1$", "$q_2$"], ax=axes)) == list(axes)
+
+
+def test_items_and_axes_must_fit_each_other(result: irtkit.FitResult) -> None:
+    ax = plt.subplots()[1]
+    with pytest.raises(ValueError, match="one for each of 2 items, got 1"):
+        plots.item_curves(result, ["$q_1$", "$q_2$"], ax=ax)
+    with pytest.raises(ValueError, match="1 to 12 labels, got 0"):
+        plots.item_curves(result, [])
+    with pytest.raises(ValueError, match="top must be a whole number"):
+        plots.leaderboard(result, top=0)
+
+
+def test_the_map_shows_every_item_and_marks_the_inverted_one(result: irtkit.FitResult) -> None:
+    ax = plots.item_map(result)
+    n = {one.get_label(): len(one.get_offsets()) for one in ax.collections}
+    assert n["called negative"] == 1
+    assert sum(n.values()) == 30
+
+
+def test_without_matplotlib_the_extra_is_named(
+    result: irtkit.FitResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"pip install 'irtkit\[plots\]'"):
+        plots.trace(result)
