@@ -17,7 +17,7 @@ of its own; Horn 1965). Here it is held against the next one: many families of n
 It is silent where there is little to go by: with fewer than 30 respondents, or fewer than 20 items
 that are neither too easy nor too hard and have enough responses. Of few of both it misses much: an
 uncorrelated ability that half of the items ask for is told in nearly all sets from 50 × 100 on and
-in most of 30 × 200; one that a fifth asks for, correlated −0.5, from 100 × 200 on, but in a third of
+in most of 30 × 200; one that a fifth asks for, correlated −0.5, from 100 × 200 on, but a third of
 60 × 200 and hardly ever at 50 × 100 or 30 × 200, where at best it makes pairs disagree.
 
 What it sees, and what its constants do, is measured in ``benchmarks/warnings_of_fit.py`` (20 sets
