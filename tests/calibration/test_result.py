@@ -124,6 +124,7 @@ def test_the_verdict_comes_back_from_a_file(
     assert (tmp_path / "again").read_bytes() == (tmp_path / "fit").read_bytes()
 
 
+@pytest.mark.filterwarnings("ignore:one ability")
 def test_near_copies_are_said_in_print_and_after_loading_without_responses(
     result: FitResult, tmp_path: Path
 ) -> None:
