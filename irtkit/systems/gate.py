@@ -116,27 +116,26 @@ class Gate:
                 )
 
     def _sentence(self, system: GateSystem) -> str:
-        points = 100 * self.max_drop
-        allowed = f"{points:g} percentage point{'s' * (points != 1)} allowed"
-        certain = f"with {100 * self._each:.4g}% certainty"
-        drop = f"{100 * abs(system.drop):.2f}"
-        moved = f"{'dropped' if system.drop > 0 else 'rose'} by {drop} percentage points"
-        if not float(drop):
+        moved = f"{'dropped' if system.drop > 0 else 'rose'} by {100 * abs(system.drop):.2f}"
+        moved = f"{moved} percentage points"
+        if abs(system.drop) < 5e-5:
             moved = "is the same to 0.01 percentage points"
+        points = 100 * self.max_drop
+        beyond = f"of more than the {points:g} percentage point{'s' * (points != 1)} allowed "
+        drop, certain = f"a drop {beyond * (points > 0)}is", f"{100 * self._each:.4g}% certainty"
         start = (
             f"{printable(system.system)} {system.verdict}: its share right {moved} on "
-            f"{system.n_items:,} item{'s' * (system.n_items > 1)}"
+            f"{system.n_items:,} item{'s' * (system.n_items > 1)}; {drop}"
         )
-        if system.verdict == "failed":
-            return f"{start}, and {certain} it dropped by more than the {allowed}."
-        if system.verdict == "passed":
-            return f"{start}, and {certain} it dropped by no more than the {allowed}."
+        if system.verdict != "inconclusive":
+            told = "shown" if system.verdict == "failed" else "ruled out"
+            return f"{start} {told} with {certain}."
         more = settled(
             system.items_needed - system.n_items, "The drop is as good as the one allowed"
         )
         return (
-            f"{start}; that it dropped by more than the {allowed} is neither shown nor ruled out "
-            f"({certain} by {100 * system.high:.2f} at most). {more}"
+            f"{start} neither shown nor ruled out ({100 * system.high:.2f} at most, with {certain})"
+            f". {more}"
         )
 
     @property
