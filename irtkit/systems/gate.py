@@ -10,14 +10,14 @@ said as well, and a system that the new one lacks keeps the gate from passing.
 
 **Few changes.** That no answer changed on 200 items proves a drop below 1.5 points, since one of
 1.5 leaves all as they were in 5 % of runs, and not one below 0.8, as Student's t has it. So the
-drop is no larger than U, at least, of
+upper bound of the drop is at least the larger root U of
 
     (U − d̄)² = max(z², −log α) · (wU − U²)/J,
 
-the bound of Wilson (1927, *JASA* 22, 209–212) for answers that only change for the worse: of those
-a mean drop of U has the variance U − U², and of none −log α makes it that of Clopper & Pearson. w
-is how much more they vary where clusters fall together, or few trials of an item fall alone:
-Σ_g(Σ_{j∈g} d_j)²/Σ|d_j|, begun with one change of a whole cluster.
+the bound of Wilson (1927, *JASA* 22, 209–212) for answers that only change for the worse, whose
+mean U has the variance (U − U²)/J; where none did, −log α makes it that of Clopper & Pearson. w is
+how much more they vary where clusters fall together, and less where single trials of an item do:
+Σ_g(Σ_{j∈g} d_j)²/Σ|d_j|, as if a cluster, which may fall whole, had done so before.
 """
 
 from __future__ import annotations
