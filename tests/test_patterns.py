@@ -225,3 +225,20 @@ def test_counts_of_right_answers_alike_out_of_different_trials_are_not_merged() 
     found = merged(whole)
     assert found.patterns.n == 2
     assert np.array_equal(found.patterns.trials[found.respondents][:, found.items], trials)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_dense_responses_are_those_of_the_cells_chosen(sparse: bool) -> None:
+    right, trials = (
+        np.array([[2, 0, 0], [1, 0, 3], [0, 0, 0]]),
+        np.array([[2, 0, 1], [4, 0, 3], [0] * 3]),
+    )
+    responses = ResponseMatrix.from_counts(right, trials)
+    patterns = patterns_of(responses.to_sparse() if sparse else responses, synthetic_is_real=True)
+    for rows in (slice(None), np.array([1, 0]), np.array([True, False, True])):
+        for items in (slice(None), slice(1, 3)):
+            found = patterns.dense(rows, items)
+            np.testing.assert_array_equal(found[0], right[rows][:, items])
+            np.testing.assert_array_equal(found[1], trials[rows][:, items])
+    assert patterns.answering.tolist() == [True, True, False]
+    assert patterns.n_answering == 2

@@ -10,14 +10,14 @@ said as well, and a system that the new one lacks keeps the gate from passing.
 
 **Few changes.** That no answer changed on 200 items proves a drop below 1.5 points, since one of
 1.5 leaves all as they were in 5 % of runs, and not one below 0.8, as Student's t has it. So the
-drop is no larger than U, at least, of
+upper bound of the drop is at least the larger root U of
 
     (U − d̄)² = max(z², −log α) · (wU − U²)/J,
 
-the bound of Wilson (1927, *JASA* 22, 209–212) for answers that only change for the worse: of those
-a mean drop of U has the variance U − U², and of none −log α makes it that of Clopper & Pearson. w
-is how much more they vary where clusters fall together, or few trials of an item fall alone:
-Σ_g(Σ_{j∈g} d_j)²/Σ|d_j|, begun with one change of a whole cluster.
+the bound of Wilson (1927, *JASA* 22, 209–212) for answers that only change for the worse, whose
+mean U has the variance (U − U²)/J; where none did, −log α makes it that of Clopper & Pearson. w is
+how much more they vary where clusters fall together, and less where single trials of an item do:
+Σ_g(Σ_{j∈g} d_j)²/Σ|d_j|, as if a cluster, which may fall whole, had done so before.
 """
 
 from __future__ import annotations
@@ -116,27 +116,26 @@ class Gate:
                 )
 
     def _sentence(self, system: GateSystem) -> str:
-        points = 100 * self.max_drop
-        allowed = f"{points:g} percentage point{'s' * (points != 1)} allowed"
-        certain = f"with {100 * self._each:.4g}% certainty"
-        drop = f"{100 * abs(system.drop):.2f}"
-        moved = f"{'dropped' if system.drop > 0 else 'rose'} by {drop} percentage points"
-        if not float(drop):
+        moved = f"{'dropped' if system.drop > 0 else 'rose'} by {100 * abs(system.drop):.2f}"
+        moved = f"{moved} percentage points"
+        if abs(system.drop) < 5e-5:
             moved = "is the same to 0.01 percentage points"
+        points = 100 * self.max_drop
+        beyond = f"of more than the {points:g} percentage point{'s' * (points != 1)} allowed "
+        drop, certain = f"a drop {beyond * (points > 0)}is", f"{100 * self._each:.4g}% certainty"
         start = (
             f"{printable(system.system)} {system.verdict}: its share right {moved} on "
-            f"{system.n_items:,} item{'s' * (system.n_items > 1)}"
+            f"{system.n_items:,} item{'s' * (system.n_items > 1)}; {drop}"
         )
-        if system.verdict == "failed":
-            return f"{start}, and {certain} it dropped by more than the {allowed}."
-        if system.verdict == "passed":
-            return f"{start}, and {certain} it dropped by no more than the {allowed}."
+        if system.verdict != "inconclusive":
+            told = "shown" if system.verdict == "failed" else "ruled out"
+            return f"{start} {told} with {certain}."
         more = settled(
             system.items_needed - system.n_items, "The drop is as good as the one allowed"
         )
         return (
-            f"{start}; that it dropped by more than the {allowed} is neither shown nor ruled out "
-            f"({certain} by {100 * system.high:.2f} at most). {more}"
+            f"{start} neither shown nor ruled out ({100 * system.high:.2f} at most, with {certain})"
+            f". {more}"
         )
 
     @property

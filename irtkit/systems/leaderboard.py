@@ -36,6 +36,8 @@ _SHOWN = 20
 """Systems that are printed: with the headings, about a screen of 24 lines."""
 _LABEL, _FAMILY = 22, 10
 """Characters of a label and of a family that fit beside the numbers in 80 columns."""
+_MANY = 1000
+"""Systems from which on ranks have four digits, and a column less fits."""
 _MOST_REVERSED = 0.01
 """Share of the pairs told apart that ability may have the other way round, of which nothing is
 said: of one ability 0 of 160 boards are warned of (``benchmarks/systems.py``)."""
@@ -231,14 +233,14 @@ def board_in_words(
     for part in parts:
         if len(parts) > 1:
             lines.append(f"part {part['component'].iloc[0]}, with ranks of its own:")
-        lines.append(plain(table_of(_shown(part.head(top)))))
+        lines.append(plain(table_of(_shown(part.head(top), roomy=_roomy(board)))))
         if len(part) > top:
             lines.append(f"… and {len(part) - top} more")
     lines += ["", in_lines(board_legend(board, level)), in_lines(sentences)]
     return "\n".join(lines).rstrip()
 
 
-def _shown(board: pd.DataFrame) -> pd.DataFrame:
+def _shown(board: pd.DataFrame, *, roomy: bool) -> pd.DataFrame:
     """Columns that are printed."""
     import pandas as pd
 
@@ -246,14 +248,15 @@ def _shown(board: pd.DataFrame) -> pd.DataFrame:
         bounds = zip(board[low], board[high], strict=True)
         return [f"{one:.{decimals}f}…{two:.{decimals}f}" for one, two in bounds]
 
-    score, unlike = board["expected_score"], board["expected_score"] - board["accuracy"]
+    score = board["expected_score"]
     columns: dict[str, Any] = {
         "rank": [str(rank) for rank in board["rank"]],
         "between": interval("rank_low", "rank_high", 0),
+        **({"all_at once": interval("rank_low_of_all", "rank_high_of_all", 0)} if roomy else {}),
         "tied": list(board["group"]),
         "score": [f"{100 * value:.1f}" for value in score],
     }
-    if (unlike.abs() > 1e-9).any():
+    if _filled(board):
         columns["of these items"] = [
             f"{100 * low:.1f}…{100 * high:.1f}"
             for low, high in zip(
@@ -268,16 +271,26 @@ def _shown(board: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.Index(names, name="system"))
 
 
+def _filled(board: pd.DataFrame) -> bool:
+    """Whether the model has filled in answers of some system."""
+    return bool((board["expected_score"] - board["accuracy"]).abs().max() > 1e-9)
+
+
+def _roomy(board: pd.DataFrame) -> bool:
+    """Whether ranks of all systems at once fit beside the other columns."""
+    return not _filled(board) and "family" not in board and len(board) < _MANY
+
+
 def board_legend(board: pd.DataFrame, level: float) -> Iterator[str]:
     """What the columns are."""
     yield (
         f"between: ranks that items like these would allow ({level:.0%} intervals, each by "
-        "itself); tied: systems that share a letter cannot be told apart, all pairs looked at"
+        f"itself{'; and for all systems at once' * _roomy(board)}); tied: "
+        "systems that share a letter cannot be told apart, all pairs looked at"
     )
-    filled = (board["expected_score"] - board["accuracy"]).abs().max() > 1e-9
     yield (
         "score: per cent right of these items"
-        + (", those without an answer as the model expects them" if filled else "")
+        + (", those without an answer as the model expects them" if _filled(board) else "")
         + "; ability: in SDs of the systems, where the model is true"
     )
     if "family" in board:

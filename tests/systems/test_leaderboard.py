@@ -131,6 +131,20 @@ def test_a_board_fits_a_terminal_and_steers_none() -> None:
     assert "… and 5 more" in words
 
 
+@pytest.mark.filterwarnings("ignore:respondents")
+def test_ranks_of_all_systems_at_once_are_shown_where_there_is_room() -> None:
+    responses = matrix(150, 40)
+    names = [f"organisation/model-with-a-name-of-length-{k}" for k in range(150)]
+    board = irtkit.fit(irtkit.ResponseMatrix(responses.values, names)).leaderboard()
+    words = board_in_words(board, level=0.95, sentences=[], top=150)
+    assert max(map(len, words.splitlines())) <= 80
+    first = board.iloc[0]
+    assert f" {first['rank_low_of_all']}…{first['rank_high_of_all']} " in words.splitlines()[2]
+    assert "for all systems at once" in " ".join(words.split())
+    families = board_in_words(board.assign(family="x"), level=0.95, sentences=[])
+    assert "at once" not in families
+
+
 def test_sparse_boards_are_those_of_dense_matrices() -> None:
     values = matrix(12).values.astype(float)
     values[np.random.default_rng(0).random(values.shape) < 0.5] = np.nan
