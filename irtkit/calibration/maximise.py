@@ -23,7 +23,7 @@ from irtkit.calibration.likelihood import (
     synthetic_sd,
 )
 from irtkit.calibration.priors import WeakPrior
-from irtkit.quadrature import NodeDensity, engine_of, fixed_nodes
+from irtkit.quadrature import HALF_WIDTH, NodeDensity, engine_of, fixed_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,8 +45,7 @@ class GridSchedule:
     """
 
     fixed: tuple[int, float] | None = None
-    half_width: float = 8.0
-    """Beyond it lies 1e-15 of N(0, 1)."""
+    half_width: float = HALF_WIDTH
     many_items: int = 512
     """Items below which curves are computed at every node, with complete data and no guessing; else
     the share of points decides alone."""

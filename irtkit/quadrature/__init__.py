@@ -2,9 +2,10 @@
 
 from irtkit.quadrature.engines import Engine, engine_of
 from irtkit.quadrature.formulas import Grid, Posteriors, Sums
-from irtkit.quadrature.nodes import NodeDensity, Nodes, fixed_nodes
+from irtkit.quadrature.nodes import HALF_WIDTH, NodeDensity, Nodes, fixed_nodes
 
 __all__ = [
+    "HALF_WIDTH",
     "Engine",
     "Grid",
     "NodeDensity",

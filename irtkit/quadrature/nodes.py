@@ -30,6 +30,8 @@ from irtkit.patterns import blocks
 if TYPE_CHECKING:
     from irtkit.irf import Array, Items
 
+HALF_WIDTH = 8.0
+"""SDs of N(0, 1) that are integrated over to each side: beyond lies 1e-15 of it."""
 _SPACING = 1.1
 """Spacing of adaptive nodes in posterior SDs; see the error above."""
 _POINT_SPACING = 1.12

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from irtkit.irf import Array, ItemParameters
     from irtkit.quadrature import Nodes
 
-_HALF_WIDTH = 8.0
-"""Abilities integrated over, in SDs of the population: beyond it lies 1e-15 of them."""
-
 
 class ItemCurves:
     """Curves of items (rows) at abilities, (n_items, n_nodes), computed when first asked for.
@@ -105,7 +102,7 @@ def posterior_of(likelihood: Array, nodes: Nodes) -> Array:
 
 def nodes_for(items: ItemParameters) -> Nodes:
     """Abilities close enough together for posteriors after all of some items, N(0, 1) before."""
-    from irtkit.quadrature.nodes import NodeDensity
+    from irtkit.quadrature.nodes import HALF_WIDTH, NodeDensity
 
     known = Items.of(items) if items.n_items else Items(np.zeros(1), np.zeros(1))
-    return NodeDensity.of(known, _HALF_WIDTH).nodes(interpolates=False)
+    return NodeDensity.of(known, HALF_WIDTH).nodes(interpolates=False)
