@@ -72,13 +72,31 @@ def simulated_fits(result: FitResult, n: int, seed: int) -> Iterator[FitResult]:
 
 
 def fitted_alike(result: FitResult, responses: ResponseMatrix) -> FitResult:
-    """Fit other responses by EM with the model, prior and quadrature of a result."""
+    """Fit other responses to the same items by EM with the model, prior and grid of a result."""
     given, prior = result.settings.quadrature, _prior_of(result)
     grid: Any = given if isinstance(given, str) else (int(given[0]), given[1])
     with warnings.catch_warnings(action="ignore"):
         return fit(
-            responses, result.model, prior=prior, quadrature=grid, standard_errors=False, tol=1e-5
+            responses,
+            result.model,
+            prior=prior,
+            item_prior_mean=_expected_of(result, responses),
+            batch_items=result.settings.batch_items,
+            quadrature=grid,
+            standard_errors=False,
+            tol=1e-5,
         )
+
+
+def _expected_of(result: FitResult, responses: ResponseMatrix) -> Any:
+    """Difficulties that were expected of items, as the argument of another fit, or None."""
+    import pandas as pd
+
+    told = result.settings.prior
+    if not isinstance(told, dict) or "item_intercept_mean" not in told:
+        return None
+    mean, sd = -np.array(told["item_intercept_mean"]), told["item_intercept_sd"]
+    return pd.DataFrame({"mean": mean, "sd": sd}, index=list(responses.items))
 
 
 def _prior_of(result: FitResult) -> Any:
@@ -88,7 +106,8 @@ def _prior_of(result: FitResult) -> Any:
         return told
     kind, values = told["kind"], {name: value for name, value in told.items() if name != "kind"}
     if kind == "WeakPrior":
-        return WeakPrior(**values)
+        own = {name: value for name, value in values.items() if not name.startswith("item_")}
+        return WeakPrior(**own)
     if kind == "empirical":
         return kind
     parts = {name: None if part is None else _density(dict(part)) for name, part in values.items()}
