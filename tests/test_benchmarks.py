@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import norm
 
@@ -329,6 +330,36 @@ def test_what_is_said_by_difficulty_is_counted(monkeypatch: pytest.MonkeyPatch) 
     assert fitted["n"] == 5
     assert {one["share"] for one in study.horizons(1, 2)} == {0.5, 0.8}
     assert study.products(2)["truth"] == pytest.approx(-0.1, abs=0.05)
+
+
+def test_what_predictions_are_worth_is_read_off_the_errors_without_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    pytest.importorskip("sklearn")
+    study = load("expected_difficulty")
+    answers = pd.Index([1, 4, 16], name="answers")
+    error = 1 / np.sqrt(answers)
+    told = 1 / np.sqrt(answers + 3)  # predictions are three answers more
+    table = pd.DataFrame({"weak prior": error, "with predictions": told}, index=answers)
+    assert study.worth(table) == pytest.approx([4, 7, 16])
+    responses = irtkit.ResponseMatrix(np.ones((9, 6), dtype=int))
+    new = np.arange(6) > 2
+    few = study.with_few_answers(responses, new, 2, np.random.default_rng(0))
+    assert (few.values >= 0).sum(axis=0).tolist() == [9, 9, 9, 2, 2, 2]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_stored_difficulties_are_compared_with_fits(
+    monkeypatch: pytest.MonkeyPatch, shared_data: Path
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    study = load("stored_difficulties")
+    assert study.stored("tptp", shared_data).drawn(0).n_respondents == 24
+    assert study.stored("sat", shared_data).batch_items == 226
+    found = study.reproduced("sat", 1)
+    assert found["rmse"] < 0.03
+    assert found["rmse_without_shift"] < found["rmse"]
 
 
 def load(name: str) -> ModuleType:

@@ -130,7 +130,8 @@ def fit(
         equally spaced on [−limit, limit]: (61, 6.0) is the grid of R's mirt. "Rasch" there ends
         where mirt does: without a prior and synthetic respondents, on nodes no farther apart than
         the SD σ of ability, σ² is the mean of E[θ² | responses], so that what N(0, σ²) has beyond
-        the grid counts as lost.
+        the grid counts as lost. Where nodes are farther apart than posteriors are wide there are
+        many such places, all items shifted by the same; the search starts where mirt does.
         Log-likelihood, AIC and BIC are of N(0, σ²) cut off at the grid and scaled up, as mirt's
         are; they are not at their maximum, which lies elsewhere or, where abilities spread far,
         nowhere. Standard errors are those of what is maximised.

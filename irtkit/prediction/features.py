@@ -176,18 +176,19 @@ def _answers_of_one(numeric: pd.DataFrame, responses: ResponseMatrix) -> list[st
     places = {label: k for k, label in enumerate(responses.items)}
     values = responses.values[:, [places[label] for label in items]]
     varied = (values == 0).any(axis=1) & (values == 1).any(axis=1)
-    some, found = values[varied], []
-    for name in numeric.columns:
-        column = numeric.loc[items, name]
-        kinds = column.dropna().unique()
-        if len(kinds) != 2 or column.isna().any():
-            continue
-        marks = (column == kinds[0]).to_numpy()
-        agree = np.where(some < 0, True, some == marks)  # noqa: FBT003  # a missing answer
-        differ = np.where(some < 0, True, some != marks)  # noqa: FBT003
-        if (agree.all(axis=1) | differ.all(axis=1)).any():
-            found.append(name)
-    return found
+    binary = [
+        name
+        for name in numeric.columns
+        if numeric.loc[items, name].nunique(dropna=False) == 2
+        and not numeric.loc[items, name].isna().any()
+    ]
+    if not binary or not varied.any():
+        return []
+    columns = numeric.loc[items, binary].to_numpy()
+    marks = np.where(columns == columns.max(axis=0), 1.0, -1.0)
+    answers = np.where(values[varied] < 0, 0.0, 2.0 * values[varied] - 1)
+    same = np.abs(answers @ marks) == np.abs(answers).sum(axis=1)[:, None]
+    return [name for name, is_one in zip(binary, same.any(axis=0), strict=True) if is_one]
 
 
 def _target_again(features: pd.DataFrame, responses: ResponseMatrix) -> list[str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 TARGETS = ("1PL", "Rasch", "2PL", "average_error", "expected_error")
 """Columns of the table that can be predicted."""
 _CROP = 6.0
-"""Difficulties beyond are put there: the paper calls them extreme (METHODS, "cropping")."""
+"""Difficulties beyond are put there: the AAAI-22 paper calls them extreme."""
 
 
 def difficulty_targets(given: object, *, crop: float = _CROP, **reading: Any) -> pd.DataFrame:

@@ -178,3 +178,12 @@ def test_the_usual_prior_is_left_where_nothing_is_told() -> None:
     assert isinstance(prior, ExpectedItems)
     assert usual(prior) == WeakPrior(intercept_spread=2.0)
     assert prior.intercept_sd.tolist() == [0.5, 0.5, 2.0, 0.5]
+
+
+def test_a_fit_is_repeated_with_what_was_expected() -> None:
+    from irtkit.diagnostics.bootstrap import fitted_alike
+
+    responses, predicted, _ = drawn(30, 12, 0.5)
+    result = irtkit.fit(responses, item_prior_mean=predicted.iloc[:8], item_prior_sd=0.5)
+    again = fitted_alike(result, responses).items["intercept"]
+    assert again.to_numpy() == pytest.approx(result.items["intercept"].to_numpy(), abs=0.01)

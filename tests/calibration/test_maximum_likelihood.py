@@ -85,7 +85,7 @@ def crowd_of(
     return whole, rows, columns
 
 
-def merging_nothing(whole: Patterns) -> Merged:
+def merging_nothing(whole: Patterns, _of_items: Any = None) -> Merged:
     return Merged(whole, np.arange(whole.n), np.arange(whole.cells.shape[1]))
 
 
