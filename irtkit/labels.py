@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from irtkit.checks import check_unique
+from irtkit.checks import check_unique, short
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -51,9 +51,19 @@ def label_names(
         if is_missing_label(label):
             raise ValueError(f"{kind} {position} has no label")
     names = tuple(map(str, given))
+    _refuse_half_characters(names, kind)
     if unique:
         check_unique(f"{kind} labels must be unique", names)
     return names
+
+
+def _refuse_half_characters(names: tuple[str, ...], kind: str) -> None:
+    """Refuse labels that no file could hold: halves of characters (surrogates) are no text."""
+    try:
+        "".join(names).encode()
+    except UnicodeEncodeError as error:
+        bad = next(name for name in names if error.object[error.start] in name)
+        raise ValueError(f"{kind} label {short(bad)} is no text that UTF-8 has") from error
 
 
 def values_by_label(

@@ -110,6 +110,14 @@ def test_labels_that_occur_again_are_counted() -> None:
         check_unique("labels must be unique", "abacba", ", see draws")
 
 
+def test_a_message_repeats_no_more_than_a_line_of_a_value() -> None:
+    for value in ("x" * 10**6, ["y" * 10**6], {"z" * 99: list(range(99))}, np.zeros(999)):
+        with pytest.raises(ValueError, match=r"^n must be") as error:
+            check_whole("n", value, 1)
+        assert len(str(error.value)) < 250
+    assert len(first_names(["x" * 10**6] * 9)) < 600
+
+
 def test_few_names_are_all_shown() -> None:
     assert first_names(range(5)) == "0, 1, 2, 3, 4"
     assert first_names(range(7), "; ") == "0; 1; 2; 3; 4; 2 more"

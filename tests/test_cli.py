@@ -386,3 +386,26 @@ def test_a_pattern_that_the_shell_expanded_is_to_be_quoted(results: Path, tmp_pa
     done = run("fit", results, results, folder=tmp_path)
     assert done.returncode == 2
     assert "quote a pattern, as in 'runs/*.eval'" in done.stderr
+
+
+def test_what_steers_a_terminal_is_spelled_out_in_one_line_of_bounded_length(
+    tmp_path: Path,
+) -> None:
+    label = "\x1b[31mred" + "x" * 200_000
+    (tmp_path / "results.csv").write_text(f"model,q1,{label}\n\x1b]0;title\x07,1,maybe\nb,0,1\n")
+    done = run("fit", "results.csv", folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.isascii() or done.stderr.replace("…", "").isascii()
+    assert "\x1b" not in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert len(done.stderr) < 2100
+
+
+def test_a_comparison_without_folds_leaves_none_of_an_earlier_one(
+    results: Path, tmp_path: Path
+) -> None:
+    run("compare", results, "--folds", "2", "--out", "tables", folder=tmp_path)
+    assert (tmp_path / "tables" / "held_out.csv").exists()
+    run("compare", results, "--folds", "0", "--out", "tables", folder=tmp_path)
+    assert not (tmp_path / "tables" / "held_out.csv").exists()
+    assert (tmp_path / "tables" / "difficulties.csv").exists()

@@ -31,3 +31,20 @@ def test_labels_given_go_before_those_of_a_table() -> None:
         ("respondent-1",),
         ("item-1", "item-2"),
     )
+
+
+@pytest.mark.parametrize(
+    "labels", [{"a", "b"}, frozenset({"a", "b"}), "ab", b"ab", 2, {"a": 1}.items()]
+)
+def test_labels_without_an_order_or_that_are_no_list_are_refused(labels: Any) -> None:
+    with pytest.raises(TypeError, match=r"^respondents must be "):
+        matrix_names((2, 1), labels, None)
+
+
+def test_labels_of_a_mapping_keep_its_order() -> None:
+    assert matrix_names((2, 1), {"b": 1, "a": 2}.keys(), None)[0] == ("b", "a")
+
+
+def test_a_label_that_no_file_could_hold_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^item label '\\udcff' is no text that UTF-8 has$"):
+        matrix_names((1, 2), None, ["ß", "\udcff"])

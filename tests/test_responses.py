@@ -53,6 +53,14 @@ def test_masked_counts_are_missing() -> None:
     assert ResponseMatrix.from_counts(successes, trials).trials.tolist() == [[3, 0], [0, 4]]
 
 
+def test_masked_successes_alone_are_missing() -> None:
+    successes = np.ma.array(SUCCESSES, mask=[[0, 1], [1, 0]])
+    assert ResponseMatrix.from_counts(successes, TRIALS).trials.tolist() == [
+        [TRIALS[0][0], 0],
+        [0, TRIALS[1][1]],
+    ]
+
+
 def test_columns_of_different_types_share_a_wide_frame() -> None:
     frame = pd.DataFrame({"a": [True, None], "b": [0, 1], "c": ["1", ""]}, index=["x", "y"])
     responses = ResponseMatrix.from_frame(frame)

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from irtkit.signs import SlopeSigns
 
 _FORMAT = storage.Format("irtkit result", 3)
+_LARGEST = 1e9
+"""Logits, and SDs of ability, that no fit comes near: it gives up at slopes of 100."""
+_LARGEST_ERROR = 1e100
+"""Its square is a number; errors of difficulties grow beyond bounds as slopes come near 0."""
 _STATUSES = ("ok", "flat", "no variance", "unbounded", "no responses")
 
 
@@ -129,7 +133,8 @@ class FitResult:
     parameters: ItemParameters
     standard_errors: NDArray[np.float64]
     """Shape (n_items, 4): of discrimination, difficulty, guessing and intercept; NaN if not asked
-    for, or where the model has no such parameter."""
+    for, where the model has no such parameter, or where the likelihood does not fall in all
+    directions (``warnings`` names those items)."""
     status: tuple[str, ...]
     """Per item: "ok"; "flat" (the slope is not told from 0 and less than a third of the median one,
     if respondents differ by more than chance; and so difficulty, −intercept / slope, tells
@@ -562,14 +567,15 @@ def _restored(record: dict[str, Any]) -> FitResult:
         shared = {name: record[name] for name in ("item_labels", "respondent_labels", "synthetic")}
         made["posterior"] = Posterior.restored(record["posterior"], **shared)
     result = FitResult(**made)
-    _ = result.items, result.respondents  # a table refuses what does not go with its labels
     _refuse_impossible(result)
+    _ = result.items, result.respondents  # a table refuses what does not go with its labels
     return result
 
 
 def _refuse_impossible(result: FitResult) -> None:
     """Refuse what no fit returns: a number out of its range, or none where there must be one."""
     counts, parameters = result.counts, result.parameters
+    _refuse_other_lengths(result)
     estimated = np.array(result.status) != "no responses"
     slopes = parameters.discrimination + parameters.intercept + parameters.guessing
     rights = (
@@ -586,7 +592,16 @@ def _refuse_impossible(result: FitResult) -> None:
             for labels in (result.item_labels, result.respondent_labels)
         ),
         "parameters must be finite where there are responses": np.isfinite(slopes[estimated]).all(),
-        "standard errors must be 0 or more": not (result.standard_errors < 0).any(),
+        f"parameters and abilities must lie within ±{_LARGEST:g}": not any(
+            (np.abs(values) > _LARGEST).any()
+            for values in (
+                *(parameters.discrimination, parameters.intercept, result.ability),
+                *(np.array(numbers[1:]), result.ability_se),
+            )
+        ),
+        f"standard errors must be from 0 to {_LARGEST_ERROR:g}": not (
+            (result.standard_errors < 0) | (result.standard_errors > _LARGEST_ERROR)
+        ).any(),
         "standard errors must be four of each item": (
             result.standard_errors.shape == (len(result.item_labels), 4)
         ),
@@ -611,3 +626,34 @@ def _refuse_impossible(result: FitResult) -> None:
     for rule, holds in rules.items():
         if not holds:
             raise ValueError(rule)
+
+
+def _refuse_other_lengths(result: FitResult) -> None:
+    """Refuse arrays that have not one value for each item, or each respondent."""
+    counts, verdict, parts = result.counts, result.verdict, result.components
+    of_items = {
+        "discrimination": result.parameters.discrimination,
+        "status": result.status,
+        "counts.item_right": counts.item_right,
+        "counts.item_responses": counts.item_responses,
+        "p_negative": verdict.p_negative,
+        "wrong_key": verdict.wrong_key,
+        "components.items": None if parts is None else parts.items,
+        "fixed": result.fixed,
+        "quality_standard": result.quality_standard,
+    }
+    of_respondents = {
+        "ability": result.ability,
+        "ability_se": result.ability_se,
+        "synthetic": result.synthetic,
+        "counts.respondent_right": counts.respondent_right,
+        "counts.respondent_responses": counts.respondent_responses,
+        "components.respondents": None if parts is None else parts.respondents,
+    }
+    for kind, labels, arrays in (
+        ("item", result.item_labels, of_items),
+        ("respondent", result.respondent_labels, of_respondents),
+    ):
+        for name, values in arrays.items():
+            if values is not None and np.shape(values) != (len(labels),):
+                raise ValueError(f"{name} must have one value per {kind}")

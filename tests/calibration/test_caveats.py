@@ -245,3 +245,15 @@ def test_printed_tables_and_comparisons_say_which_part_is_which(model: str) -> N
     whole = fitted(drawn(0, 90, 40), model=model)
     assert "different parts" not in str(whole)
     assert not any("parts" in line for line in compare_difficulties(whole, folds=0).summary)
+
+
+def test_items_without_errors_are_named_with_what_gives_them() -> None:
+    generator = np.random.default_rng(15)
+    values = (generator.random((9, 4)) < generator.random(4)).astype(np.int8)
+    result = fitted(values, prior=None, standard_errors=True)
+    lacking = result.items.index[result.items["difficulty_se"].isna()]
+    (said,) = (text for text in result.warnings if "no standard errors" in text)
+    assert said.startswith(f"{len(lacking)} of 4 items have no standard errors: {lacking[0]!r}")
+    assert "prior='weak' gives errors" in said
+    assert fitted(values, standard_errors=True).items["difficulty_se"].notna().all()
+    assert not any("no standard errors" in text for text in fitted(values, prior=None).warnings)

@@ -56,8 +56,8 @@ INVALID = [2, -3, 0.5, math.inf, -math.inf, 1e308, 10**400, "x", "correct", "\x1
            np.timedelta64(1, "s"), np.complex64(2j), object, print, Ellipsis]  # fmt: skip
 CODES = [(RIGHT, 1), (WRONG, 0), (MISSING, -1)]
 LABELS = ["a", "b", "007", "1e5", "NA", "=1+1", "-x", "\x1b[31m", "ß", "日本", "a,b", '"', "x\ny",
-          "'", "a\tb", "z" * 300, "true", "1.0", " lead", "trail ", "item-1", "\u200b", "🤖"]  # fmt: skip
-BAD_LABELS = ["", " ", None, math.nan, pd.NaT]
+          "'", "a\tb", "z" * 300, "true", "1.0", " lead", "trail ", "item-1", "🤖"]  # fmt: skip
+BAD_LABELS = ["", " ", "\ud800", None, math.nan, pd.NaT]
 OWN_WORDS = re.compile(
     r"respondent|item|values|successes|trials|frame|response|column|label|threshold|synthetic|"
     r"table|quadrature|prior|model|method|tol|max_iterations|seed|"

@@ -1,0 +1,297 @@
+"""Interrupted, killed and starved: what is there is whole, and what is not leaves nothing behind.
+
+IRTKIT_TRIALS=20 kills twenty times as often.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import irtkit
+from irtkit import files, memory
+from irtkit.calibration.fitting import silently
+from irtkit.cli.outputs import prepared
+from irtkit.io import read_table, write_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+TIMES = int(os.environ.get("IRTKIT_TRIALS", "1"))
+COMMAND = [sys.executable, "-c", "from irtkit.cli import main; main()"]
+KILLED = """
+import os, random, signal, sys, time
+import numpy as np, irtkit
+from irtkit.io import write_responses, write_table
+folder, times = sys.argv[1], int(sys.argv[2])
+responses = irtkit.ResponseMatrix(np.random.default_rng(0).integers(0, 2, (40, 6)))
+result = irtkit.fit(responses, "1PL")
+result.items
+def work():
+    while True:
+        irtkit.fit(responses, "1PL", standard_errors=False)
+        result.save(f"{folder}/result.npz")
+        write_table(result.items, f"{folder}/items.csv.gz")
+        write_table(result.items, f"{folder}/items.parquet")
+        write_responses(responses, f"{folder}/merged.csv")
+random.seed(1)
+for _ in range(times):
+    child = os.fork()
+    if not child:
+        work()
+    time.sleep(random.random() / 10)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.filterwarnings("ignore:one ability does not", "ignore:respondents differ in how much")
+def test_what_a_killed_process_leaves_is_whole(tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", KILLED, str(tmp_path), str(50 * TIMES)]
+    subprocess.run(command, check=True)
+    made = {path.name for path in tmp_path.iterdir() if not path.name.startswith(".")}
+    assert "result.npz" in made
+    result = irtkit.load(tmp_path / "result.npz")
+    for name in made & {"items.csv.gz", "items.parquet"}:
+        found = read_table(tmp_path / name)
+        pd.testing.assert_frame_equal(found, result.items, check_dtype=False)
+    if "merged.csv" in made:
+        assert irtkit.read_responses(tmp_path / "merged.csv") == result.responses
+
+
+@pytest.fixture
+def responses(tmp_path: Path) -> Path:
+    path = tmp_path / "results.csv"
+    values = np.random.default_rng(0).integers(0, 2, (60, 200))
+    irtkit.ResponseMatrix(values).to_frame().to_csv(path)
+    return path
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("command", ["fit", "compare"])
+def test_an_interrupted_command_leaves_nothing(
+    responses: Path, command: str, sent: signal.Signals, code: int
+) -> None:
+    out = responses.parent / "some" / "tables"
+    started = [*COMMAND, command, str(responses), "--model", "3PL", "--out", str(out)]
+    with subprocess.Popen(started, stderr=subprocess.PIPE, text=True) as process:
+        while not out.exists() and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(sent)
+        _, told = process.communicate(timeout=60)
+    word = {130: "interrupted", 143: "terminated"}[code]
+    assert (process.returncode, told.splitlines()[-1]) == (code, f"irtkit: {word}")
+    assert "Traceback" not in told
+    assert [path.name for path in responses.parent.iterdir()] == ["results.csv"]
+
+
+def test_a_full_disk_leaves_no_file_and_is_told_with_the_name(responses: Path) -> None:
+    def starve() -> None:  # files beyond it are as those on a full disk
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    command = [*COMMAND, "fit", str(responses), "--model", "1PL", "--out", "tables"]
+    done = subprocess.run(
+        command,
+        cwd=responses.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=starve,
+    )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 2
+    assert "items.csv" in done.stderr
+    assert "cannot be written" in done.stderr
+    assert [path.name for path in responses.parent.iterdir()] == ["results.csv"]
+
+
+def test_memory_that_is_not_there_is_told_in_one_line(responses: Path) -> None:
+    code = (
+        "from irtkit import memory; memory._NOT_LOOKED_AT = 0;"
+        "memory.available_bytes = lambda: 9.0;"
+        "from irtkit.cli import main; main()"
+    )
+    command = [sys.executable, "-c", code, "fit", str(responses), "--out", "tables"]
+    done = subprocess.run(
+        command, cwd=responses.parent, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "60 respondents × 200 items needs at least" in done.stderr
+    assert "sparse=True" in done.stderr
+    assert [line[:14] for line in done.stderr.splitlines()] == ["irtkit: 60 res", "irtkit: error:"]
+    assert not (responses.parent / "tables").exists()
+
+
+def test_a_fit_that_cannot_fit_is_refused_before_it_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    matrix = irtkit.ResponseMatrix(np.ones((3, 4), int))
+    monkeypatch.setattr(memory, "_NOT_LOOKED_AT", 0)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 571.0)
+    with pytest.raises(MemoryError, match=r"3 respondents × 4 items needs at least .*Variational"):
+        irtkit.fit(matrix)
+    rows = pd.DataFrame({"model": range(40), "item": range(40), "response": 1})
+    with pytest.warns(UserWarning, match=r"40 respondents × 40 items does not fit into memory"):
+        sparse = irtkit.ResponseMatrix.from_long(rows)
+    assert sparse.is_sparse
+    with pytest.raises(MemoryError, match=r"40 respondents × 40 items"):
+        sparse.to_dense()
+    monkeypatch.setattr(memory, "available_bytes", lambda: 572.0)
+    with silently():
+        assert irtkit.fit(matrix, "1PL").converged
+
+
+def test_the_system_says_how_much_memory_is_left() -> None:
+    assert 0 < memory.available_bytes() < 2**60
+
+
+def test_the_limit_of_a_container_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_GROUP", tmp_path)
+    before = memory.available_bytes()
+    for name, content in (("current", "5000\n"), ("stat", "anon 9\ninactive_file 1000\n")):
+        (tmp_path / f"memory.{name}").write_text(content)
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory.available_bytes() == pytest.approx(before, rel=0.5)
+    (tmp_path / "memory.max").write_text("10000\n")
+    assert memory.available_bytes() == 6000
+
+
+class TestTogether:
+    @staticmethod
+    def write(folder: Path, *names: str, fail: BaseException | None = None) -> None:
+        with files.together(folder):
+            for name in names:
+                with files.replacing(folder / name) as temporary:
+                    temporary.write_text(name)
+            if fail is not None:
+                raise fail
+
+    def test_files_appear_when_the_last_is_written(self, tmp_path: Path) -> None:
+        self.write(tmp_path, "a.csv", "b.csv")
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "b.csv"]
+
+    @pytest.mark.parametrize("error", [OSError, KeyboardInterrupt, UnicodeError])
+    def test_none_appears_if_one_fails(self, tmp_path: Path, error: type[BaseException]) -> None:
+        (tmp_path / "a.csv").write_text("old")
+        with pytest.raises(error):
+            self.write(tmp_path, "a.csv", "b.csv", fail=error())
+        assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
+
+    def test_of_two_writers_at_once_all_files_are_those_of_one(self, tmp_path: Path) -> None:
+        def write(word: str) -> None:
+            with files.together(tmp_path):
+                for name in "abcd":
+                    with files.replacing(tmp_path / name) as temporary:
+                        temporary.write_text(word)
+
+        for _ in range(20):
+            threads = [threading.Thread(target=write, args=(word,)) for word in ("one", "two")]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert len({path.read_text() for path in tmp_path.iterdir()}) == 1
+
+    def test_a_folder_that_was_there_stays(self, tmp_path: Path) -> None:
+        def fail() -> None:
+            with prepared(tmp_path / "a" / "b"):
+                raise ValueError
+
+        (tmp_path / "a").mkdir()
+        with pytest.raises(ValueError):  # noqa: PT011 - its own
+            fail()
+        assert [path.name for path in tmp_path.iterdir()] == ["a"]
+        assert not list((tmp_path / "a").iterdir())
+
+    @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+    def test_a_folder_that_cannot_be_written_is_told_before_the_work(self, tmp_path: Path) -> None:
+        tmp_path.chmod(0o500)
+        with pytest.raises(PermissionError, match="cannot be written"), prepared(tmp_path):
+            pytest.fail("the work must not begin")
+        tmp_path.chmod(0o700)
+
+
+@pytest.mark.parametrize("name", ["items.csv", "items.json", "items.csv.gz"])
+def test_a_label_that_utf8_has_not_is_refused_with_the_file(tmp_path: Path, name: str) -> None:
+    table = pd.DataFrame({"x": [1.0]}, index=pd.Index(["\ud800"], name="item", dtype=object))
+    with pytest.raises(ValueError, match=f"{name}: cannot be written as UTF-8"):
+        write_table(table, tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        irtkit.load,
+        irtkit.read_table,
+        irtkit.read_responses,
+        lambda path: irtkit.fit([[1, 0], [0, 1]], fixed=path),
+        lambda path: irtkit.fit(
+            [[1, 0], [0, 1]], method=irtkit.Variational(checkpoint=path), max_iterations=2
+        ),
+        lambda path: irtkit.score([[1, 0]], path),
+    ],
+)
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, read: Callable[..., Any]) -> None:
+    for ending in ("csv", "npz"):
+        os.mkfifo(tmp_path / f"pipe.{ending}")
+    with pytest.raises(OSError, match="is not an ordinary file"):
+        read(tmp_path / ("pipe.csv" if read is irtkit.read_table else "pipe.npz"))
+
+
+@pytest.mark.parametrize("line", [b"\n", b"a,1,0\n", b'"'])
+def test_one_line_over_and_over_is_refused_as_gzip(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: bytes
+) -> None:
+    monkeypatch.setattr(files, "_UNPACKED", 2**20)
+    path = tmp_path / "bomb.csv"
+    path.write_bytes(gzip.compress(b"model,q1,q2\n" + line * (2**24 // len(line))))
+    with pytest.raises(ValueError, match=r"bomb.csv: the gzip data unpack to more than \d+ MiB"):
+        irtkit.read_responses(path)
+
+
+def test_fits_in_threads_leave_the_filters_of_warnings_as_they_were() -> None:
+    values = np.random.default_rng(0).integers(0, 2, (30, 6))
+    result = irtkit.fit(values, "1PL")
+    before = list(warnings.filters)
+
+    def work() -> None:
+        irtkit.shuffle_control(irtkit.ResponseMatrix(values), "1PL", seeds=[1])
+        irtkit.compare_difficulties(result, folds=2)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert list(warnings.filters) == before
+    with pytest.warns(UserWarning, match="only 3 respondents"):
+        irtkit.fit(values[:3], "1PL")
+
+
+def test_the_bytes_of_a_fit_do_not_depend_on_threads(tmp_path: Path) -> None:
+    code = (
+        "import sys, numpy as np, irtkit; g = np.random.default_rng(0);"
+        "p = 0.2 + 0.8 / (1 + np.exp(g.normal(size=150) - g.normal(size=(600, 1))));"
+        "r = irtkit.fit((g.random(p.shape) < p).astype(int), '3PL', standard_errors=False);"
+        "np.save(sys.argv[1], np.r_[r.parameters.discrimination, r.parameters.guessing, r.ability])"
+    )
+    for n in ("1", "2"):
+        threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), n)
+        command = [sys.executable, "-W", "ignore", "-c", code, str(tmp_path / n)]
+        subprocess.run(command, check=True, env={**os.environ, **threads})
+    one, two = (np.load(tmp_path / f"{n}.npy") for n in (1, 2))
+    np.testing.assert_array_equal(one, two)
