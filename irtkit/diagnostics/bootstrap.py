@@ -72,7 +72,7 @@ def simulated_fits(result: FitResult, n: int, seed: int) -> Iterator[FitResult]:
 
 
 def fitted_alike(result: FitResult, responses: ResponseMatrix) -> FitResult:
-    """Fit other responses to the same items by EM with the model, prior and grid of a result."""
+    """Fit other responses, to the same items or some, by EM with the settings of a result."""
     given, prior = result.settings.quadrature, _prior_of(result)
     grid: Any = given if isinstance(given, str) else (int(given[0]), given[1])
     with warnings.catch_warnings(action="ignore"):
@@ -80,7 +80,7 @@ def fitted_alike(result: FitResult, responses: ResponseMatrix) -> FitResult:
             responses,
             result.model,
             prior=prior,
-            item_prior_mean=_expected_of(result, responses),
+            item_prior_mean=_expected_of(result),
             batch_items=result.settings.batch_items,
             quadrature=grid,
             standard_errors=False,
@@ -88,7 +88,7 @@ def fitted_alike(result: FitResult, responses: ResponseMatrix) -> FitResult:
         )
 
 
-def _expected_of(result: FitResult, responses: ResponseMatrix) -> Any:
+def _expected_of(result: FitResult) -> Any:
     """Difficulties that were expected of items, as the argument of another fit, or None."""
     import pandas as pd
 
@@ -96,7 +96,7 @@ def _expected_of(result: FitResult, responses: ResponseMatrix) -> Any:
     if not isinstance(told, dict) or "item_intercept_mean" not in told:
         return None
     mean, sd = -np.array(told["item_intercept_mean"]), told["item_intercept_sd"]
-    return pd.DataFrame({"mean": mean, "sd": sd}, index=list(responses.items))
+    return pd.DataFrame({"mean": mean, "sd": sd}, index=list(result.item_labels))
 
 
 def _prior_of(result: FitResult) -> Any:
