@@ -21,7 +21,7 @@ def refitted(
 ) -> FitResult:
     """Fit other responses by EM as a result was fitted, without standard errors and warnings.
 
-    They are to the same items, of which the same was expected and which go in the same batches.
+    They are to the same items or some, of which the same was expected.
 
     The correlation of repeated trials is that of the result. ``fixed`` is as in
     :func:`irtkit.fit`.
@@ -44,14 +44,14 @@ def refitted(
             synthetic=settings.synthetic,  # type: ignore[arg-type]  # checked by the first fit
             trial_correlation=settings.trial_correlation,
             fixed=fixed,
-            item_prior_mean=_expected_of(result, responses),
+            item_prior_mean=_expected_of(result),
             batch_items=settings.batch_items,
             tol=tol,
             progress=False,
         )
 
 
-def _expected_of(result: FitResult, responses: ResponseMatrix) -> Any:
+def _expected_of(result: FitResult) -> Any:
     """Difficulties that were expected of items, as the argument of another fit, or None."""
     import pandas as pd
 
@@ -59,7 +59,7 @@ def _expected_of(result: FitResult, responses: ResponseMatrix) -> Any:
     if not isinstance(told, dict) or "item_intercept_mean" not in told:
         return None
     mean = [-intercept for intercept in told["item_intercept_mean"]]
-    return pd.DataFrame({"mean": mean, "sd": told["item_intercept_sd"]}, index=responses.items)
+    return pd.DataFrame({"mean": mean, "sd": told["item_intercept_sd"]}, index=result.item_labels)
 
 
 def _prior_of(told: Any) -> Any:

@@ -185,8 +185,10 @@ def poorly_fitting(result: FitResult, fdr: float) -> NDArray[np.bool_] | None:
         excess = found.statistic[bad] / found.df[bad] - 1
         worst = bad[excess >= _AS_BAD * excess.max()]
         called[places[worst]] = True
-        places, left = np.delete(places, worst), parts.of_items(np.delete(np.arange(len(p)), worst))
-        result = fitted_alike(result, ResponseMatrix(left.cells))
+        kept = np.delete(np.arange(len(p)), worst)
+        places, left = np.delete(places, worst), parts.of_items(kept)
+        labels = [result.item_labels[place] for place in parts.places[kept]]
+        result = fitted_alike(result, ResponseMatrix(left.cells, items=labels))
         parts = fitted(result, "poor_fit")
         places = places[parts.places]
 
