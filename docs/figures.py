@@ -353,6 +353,67 @@ TABLES: dict[str, tuple[Callable[[], Iterable[Record]], dict[str, Column]]] = {
             "disagree": percent("disagree", 0),
         },
     ),
+    "prediction": (
+        lambda: stored("difficulty_prediction")["sets"],
+        {
+            "data": number("set"),
+            "random forest, rank correlation": lambda record: (
+                f"{record['spearman']['irtkit']:.2f}" if record.get("spearman") else "—"
+            ),
+            "intervals hold": percent("coverage"),
+        },
+    ),
+    "expected difficulty": (
+        lambda: stored("expected_difficulty")["curves"]["1PL"],
+        {
+            "answers": number("answers"),
+            "without predictions": number("weak prior", ".2f"),
+            "with": number("with predictions", ".2f"),
+            "worth": number("worth", ".0f"),
+        },
+    ),
+    "stored difficulties": (
+        lambda: stored("stored_difficulties")["difficulties"],
+        {
+            "data": number("set"),
+            "draws": number("draws"),
+            "RMSE, median": number("rmse", ".4f"),
+            "without the shift": number("rmse_without_shift", ".4f"),
+            "least correlation": number("least_correlation", ".6f"),
+            "all items at once, correlation": number("at_once_correlation", ".4f"),
+        },
+    ),
+    "curves": (
+        lambda: stored("curves")["curves"],
+        {
+            "systems": number("systems"),
+            "items": number("items", ","),
+            "trials": number("trials"),
+            "missing": percent("missing", 0),
+            "ranges hold: fits without the system": percent("without"),
+            "fit with all": percent("of all"),
+        },
+    ),
+    "alarms": (
+        lambda: stored("curves")["alarms"],
+        {
+            "difficulties": number("difficulties"),
+            "systems": number("systems"),
+            "items": number("items", ","),
+            "new items harder by": number("harder", ".0f"),
+            "alarm": percent("alarm"),
+            "power": percent("power"),
+        },
+    ),
+    "horizons": (
+        lambda: stored("curves")["horizons"],
+        {
+            "runs": number("runs"),
+            "errors": number("errors"),
+            "share": percent("share", 0),
+            "95 % intervals hold": percent("coverage"),
+        },
+    ),
     "reading": (
         lambda: stored("read_long")["records"],
         {

@@ -69,6 +69,10 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "old": simulated(6, items, seed=5),
         "many": simulated(400, many, seed=6),
     }
+    simulated(40, items, seed=8).add_prefix("new-").to_csv(folder / "later.csv")
+    known = np.random.default_rng(9).normal(size=(120, 3)) + difficulties[:, None]
+    names = [f"item-{k + 1}" for k in range(120)]
+    pd.DataFrame(known, names, ["length", "steps", "rarity"]).to_csv(folder / "features.csv")
     tables["unseen"] = simulated(1, items, seed=7).set_axis(["newcomer"], axis=0)
     for name, table in tables.items():
         table.to_csv(folder / f"{name}.csv")
