@@ -59,12 +59,13 @@ _MEASURE = """async () => {
     sort.push(await timed(() => button.click()));
   }
   const field = document.querySelector("#search");
-  for (const text of ["7", "77", "777"]) {
+  for (const text of ["7", "", "7", "17"]) {
     field.value = text;
     const start = performance.now(), before = document.querySelector(".count").textContent;
     field.dispatchEvent(new Event("input"));
-    while (document.querySelector(".count").textContent === before) await frame();
-    search.push(performance.now() - start);
+    const same = () => document.querySelector(".count").textContent === before;
+    for (let k = 0; same() && k < 120; k += 1) await frame();
+    if (!same()) search.push(performance.now() - start);
   }
   const heap = performance.memory ? performance.memory.usedJSHeapSize / 2 ** 20 : 0;
   return {hover, click, sort, search, heap,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit import storage
+from irtkit.checks import is_whole
 from irtkit.components import Components
 from irtkit.irf import MODELS, ItemParameters
 from irtkit.metrics.quality_standard import quality_sentence
@@ -558,6 +559,8 @@ def _restored(record: dict[str, Any]) -> FitResult:
         "saved_dependence": Dependence,
         "components": Components,
     }
+    if absent := [name for name in (*kinds, "settings") if record[name] is None]:
+        raise ValueError(f"{absent[0]} must not be missing")
     made = storage.with_parts(record, **kinds, **told, settings=Settings)
     if record["responses"] is not None:
         made["responses"] = storage.restored_responses(record["responses"], respondents, items)
@@ -602,6 +605,14 @@ def _refuse_impossible(result: FitResult) -> None:
         f"standard errors must be from 0 to {_LARGEST_ERROR:g}": not (
             (result.standard_errors < 0) | (result.standard_errors > _LARGEST_ERROR)
         ).any(),
+        "warnings must be text": isinstance(result.warnings, tuple)
+        and all(isinstance(text, str) for text in result.warnings),
+        "converged and one_ability_doubted must be True or False": isinstance(
+            result.converged, bool
+        )
+        and isinstance(result.one_ability_doubted, bool),
+        "numbers of iterations and parameters must be whole": is_whole(result.n_iterations)
+        and is_whole(result.n_parameters),
         "standard errors must be four of each item": (
             result.standard_errors.shape == (len(result.item_labels), 4)
         ),
@@ -631,7 +642,7 @@ def _refuse_impossible(result: FitResult) -> None:
 def _refuse_other_lengths(result: FitResult) -> None:
     """Refuse arrays that have not one value for each item, or each respondent."""
     counts, verdict, parts = result.counts, result.verdict, result.components
-    of_items = {
+    of_items: dict[str, Any] = {
         "discrimination": result.parameters.discrimination,
         "status": result.status,
         "counts.item_right": counts.item_right,
@@ -642,7 +653,7 @@ def _refuse_other_lengths(result: FitResult) -> None:
         "fixed": result.fixed,
         "quality_standard": result.quality_standard,
     }
-    of_respondents = {
+    of_respondents: dict[str, Any] = {
         "ability": result.ability,
         "ability_se": result.ability_se,
         "synthetic": result.synthetic,

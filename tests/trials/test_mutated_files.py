@@ -115,7 +115,8 @@ def test_an_edited_result_is_refused_or_has_numbers_that_a_fit_may_have(
         answered = found.items["status"] != "no responses"
         assert np.isfinite(found.items.loc[answered, ["discrimination", "intercept"]]).all().all()
         assert str(found)
-        assert len(found.leaderboard()) in {11, 12}  # a row may be marked synthetic
+        if found.responses is not None:
+            assert len(found.leaderboard()) in {11, 12}  # a row may be marked synthetic
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
