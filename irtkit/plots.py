@@ -13,6 +13,7 @@ import numpy as np
 from irtkit import pictures
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_type, check_whole
+from irtkit.curves import CharacteristicCurves, LearningSurface
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,10 +25,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "average_error",
+    "characteristic_curves",
     "information",
     "item_curves",
     "item_map",
     "leaderboard",
+    "learning_surface",
     "trace",
     "wright_map",
 ]
@@ -209,6 +212,90 @@ def trace(result: FitResult, ax: Axes | None = None) -> Axes:
     ax = _one(ax)
     ax.plot(drawn.step, drawn.value, ".-", color=_ITEM)
     ax.set(xlabel="step", ylabel=drawn.name, xlim=_ends(drawn.x), ylim=_ends(drawn.y))
+    return _plain(ax)
+
+
+def characteristic_curves(
+    curves: CharacteristicCurves, systems: Sequence[str] | str | None = None, ax: Axes | None = None
+) -> Axes:
+    """Share right of systems in ranges of difficulty, with intervals and the logistic curves.
+
+    Parameters
+    ----------
+    curves
+        What :func:`irtkit.characteristic_curves` returned.
+    systems
+        Labels of those to draw; by default the first twelve.
+    ax
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        If a system has no curve.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> items = irtkit.ItemParameters.from_difficulty([1.0] * 40, [k / 10 - 2 for k in range(40)])
+    >>> responses = irtkit.simulate_responses(items, [k / 10 - 1 for k in range(20)], seed=1)
+    >>> curves = irtkit.characteristic_curves(irtkit.fit(responses, "1PL"), bins=3)
+    >>> irtkit.plots.characteristic_curves(curves, "respondent-20").get_ylabel()
+    'share right'
+    """
+    check_type("curves", curves, CharacteristicCurves)
+    known = list(dict.fromkeys(curves.table.index.get_level_values(0)))
+    chosen = [systems] if isinstance(systems, str) else list(systems or known[:_MOST_CURVES])
+    if strange := [name for name in chosen if name not in known]:
+        raise ValueError(f"systems: there is no curve of {strange[0]!r}")
+    ax = _one(ax)
+    for name in chosen:
+        one = curves.table.loc[name]
+        reach = [one["accuracy"] - one["accuracy_low"], one["accuracy_high"] - one["accuracy"]]
+        bars = ax.errorbar(one["difficulty"], one["accuracy"], reach, fmt="o", ms=4, capsize=2)
+        ax.plot(one["difficulty"], one["smooth"], lw=1, color=bars[0].get_color(), label=name)
+    ax.set(xlabel="difficulty", ylabel="share right", ylim=(-0.02, 1.02))
+    ax.legend(frameon=False)
+    return _plain(ax)
+
+
+def learning_surface(surface: LearningSurface, system: str, ax: Axes | None = None) -> Axes:
+    """Contours of the log-odds of one system over its covariate and difficulty.
+
+    Parameters
+    ----------
+    surface
+        What :func:`irtkit.learning_surface` returned, of items whose difficulty was given.
+    system
+        Its label, in the first of the columns that surfaces are by.
+    ax
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        If there is no surface of the system, or none over difficulty.
+    """
+    check_type("surface", surface, LearningSurface)
+    grid, covariate = surface.grid, surface.axis.name
+    points = grid[grid[surface.by[0]] == system]
+    if points.empty or "difficulty" not in points:
+        raise ValueError(f"system: there is no surface over difficulty of {system!r}")
+    over = points.pivot_table(index="difficulty", columns=covariate, values="log_odds")
+    ax = _one(ax)
+    drawn = ax.contour(over.columns, over.index, over, levels=9, cmap="RdBu")
+    ax.clabel(drawn, fontsize=8)
+    if surface.axis.kind == "log":
+        ax.set_xscale("log")
+    ax.set(xlabel=covariate.replace("_", " "), ylabel="difficulty", title=system)
     return _plain(ax)
 
 

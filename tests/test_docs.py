@@ -69,7 +69,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "old": simulated(6, items, seed=5),
         "many": simulated(400, many, seed=6),
     }
-    simulated(40, items, seed=8).add_prefix("new-").to_csv(folder / "later.csv")
+    simulated(40, items, seed=8).to_csv(folder / "later.csv")
     known = np.random.default_rng(9).normal(size=(120, 3)) + difficulties[:, None]
     names = [f"item-{k + 1}" for k in range(120)]
     pd.DataFrame(known, names, ["length", "steps", "rarity"]).to_csv(folder / "features.csv")
@@ -166,7 +166,7 @@ def test_the_site_builds_without_a_warning_and_reaches_every_public_name(tmp_pat
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr
     text = (site / "reference.html").read_text(encoding="utf-8")
-    assert [name for name in irtkit.__all__ if f'id="irtkit.{name}"' not in text] == []
+    assert [name for name in irtkit.__all__ if f'irtkit.{name}"' not in text] == []
     named = re.findall(r"\((\w+\.html)\)", (site / "llms.txt").read_text(encoding="utf-8"))
     assert named
     assert [page for page in named if not (site / page).exists()] == []

@@ -35,7 +35,33 @@ def result() -> irtkit.FitResult:
         return irtkit.fit(irtkit.ResponseMatrix(drawn, items=labels))
 
 
-OTHERS = [name for name in plots.__all__ if name != "item_curves"]
+OF_CURVES = ("characteristic_curves", "learning_surface")
+OF_RESULTS = [name for name in plots.__all__ if name not in OF_CURVES]
+OTHERS = [name for name in OF_RESULTS if name != "item_curves"]
+
+
+def test_curves_of_systems_and_surfaces_are_drawn(result: irtkit.FitResult) -> None:
+    curves = irtkit.characteristic_curves(result, bins=4)
+    ax = plots.characteristic_curves(curves, ["respondent-3", "respondent-140"])
+    assert [line.get_label() for line in ax.get_lines() if line.get_label()[0] != "_"] == [
+        "respondent-3",
+        "respondent-140",
+    ]
+    with pytest.raises(ValueError, match="there is no curve of 'nobody'"):
+        plots.characteristic_curves(curves, "nobody")
+    answers = irtkit.load_digits_learning()
+    answers["difficulty"] = answers["item"].map(hash_free(answers["item"]))
+    surface = irtkit.learning_surface(answers)
+    system = answers["respondent"].iloc[0]
+    ax = plots.learning_surface(surface, system)
+    assert (ax.get_title(), ax.get_xscale()) == (system, "log")
+    with pytest.raises(ValueError, match="no surface over difficulty of 'nobody'"):
+        plots.learning_surface(surface, "nobody")
+
+
+def hash_free(labels: Any) -> Any:
+    """A number for every label, the same in every run."""
+    return labels.drop_duplicates().reset_index(drop=True).reset_index().set_index("item")["index"]
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -50,7 +76,7 @@ def test_every_picture_draws_on_the_axes_given_and_returns_them(
     assert alone.figure is not figure
 
 
-@pytest.mark.parametrize("name", plots.__all__)
+@pytest.mark.parametrize("name", OF_RESULTS)
 def test_only_a_result_is_drawn(name: str) -> None:
     arguments: tuple[Any, ...] = (None, ["a"]) if name == "item_curves" else (None,)
     with pytest.raises(TypeError, match="result must be a FitResult"):
