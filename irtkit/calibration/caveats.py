@@ -112,9 +112,7 @@ def _sentences(
     """What limits the estimates, the gravest first."""
     if not result.converged or "unbounded" in result.status:
         yield _shortcoming_of(result)
-    if found := _without_errors(result):
-        yield found
-    if found := _too_few_items(result, patterns):
+    if found := _too_few_items(result, patterns) or _without_errors(result):
         yield found
     if _look_transposed(result.respondent_labels, result.item_labels):
         yield (

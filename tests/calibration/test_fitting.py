@@ -365,7 +365,7 @@ def test_a_likelihood_without_a_maximum_ends_soon_and_in_one_warning() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:the fit did not converge")
-@pytest.mark.filterwarnings("ignore:.*no finite maximum")
+@pytest.mark.filterwarnings("ignore:.*no finite maximum", "ignore:.*no standard errors")
 def test_guessing_stays_below_one_without_a_prior() -> None:
     for values in ([[1, 0, 1, 1, 0], [0, 0, 1, 1, 1]], [[1, 0, 1, 1, 0]]):
         assert (fit(ResponseMatrix(values), "3PL", prior=None).items["guessing"] < 1).all()

@@ -148,6 +148,7 @@ def test_copies_counted_give_the_fit_of_copies_spelled_out(
     assert_alike(*both_ways(responses, monkeypatch, model, prior=prior, quadrature=FINE))
 
 
+@pytest.mark.filterwarnings("ignore:one ability does not explain")  # copies are a family
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("model", ["1PL", "2PL"])
 def test_nodes_that_follow_the_items_are_no_obstacle(
