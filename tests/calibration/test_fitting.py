@@ -365,7 +365,7 @@ def test_a_likelihood_without_a_maximum_ends_soon_and_in_one_warning() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:the fit did not converge")
-@pytest.mark.filterwarnings("ignore:.*no finite maximum")
+@pytest.mark.filterwarnings("ignore:.*no finite maximum", "ignore:.*no standard errors")
 def test_guessing_stays_below_one_without_a_prior() -> None:
     for values in ([[1, 0, 1, 1, 0], [0, 0, 1, 1, 1]], [[1, 0, 1, 1, 0]]):
         assert (fit(ResponseMatrix(values), "3PL", prior=None).items["guessing"] < 1).all()
@@ -401,7 +401,7 @@ def test_every_shape_and_constant_matrices_give_finite_estimates(
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*one ability")
+@pytest.mark.filterwarnings("ignore:.*one ability", "ignore:.*no standard errors")
 @pytest.mark.parametrize(("model", "synthetic"), [("2PL", False), ("2PL", True), ("1PL", True)])
 def test_real_matrices_give_finite_estimates(
     shared_data: Path, model: ModelName, synthetic: bool
