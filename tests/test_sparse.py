@@ -83,6 +83,7 @@ def test_a_fit_is_that_of_the_dense_matrix(
     assert_same_fit(*(irtkit.fit(matrix, model, tol=1e-9) for matrix in (few, crowd)))
 
 
+@pytest.mark.filterwarnings("ignore:.*no standard errors")
 @pytest.mark.parametrize(
     "settings",
     [{"prior": None}, {"prior": "empirical"}, {"quadrature": (41, 6.0)}, {"synthetic": "ordinary"}],

@@ -177,10 +177,13 @@ def _without_errors(result: FitResult) -> str:
     if not lacking.any():
         return ""
     names = [repr(result.item_labels[k]) for k in np.flatnonzero(lacking)]
-    advice = "; prior='weak' gives errors" if result.settings.prior is None else ""
+    advice = "; prior='weak' may give errors" if result.settings.prior is None else ""
+    one, free = len(names) == 1, result.settings.prior is None
+    falling = "the likelihood does" if free else "likelihood and prior together do"
     return (
-        f"{len(names)} of {len(usual)} items have no standard errors: {first_names(names)}; where "
-        f"these estimates lie the likelihood does not fall in all directions{advice}"
+        f"{len(names)} of {len(usual)} items {'has' if one else 'have'} no standard errors: "
+        f"{first_names(names)}; where {'this estimate lies' if one else 'these estimates lie'} "
+        f"{falling} not fall in all directions{advice}"
     )
 
 
