@@ -715,6 +715,8 @@ def _as_table(values: ArrayLike | pd.DataFrame, argument: str) -> NDArray[Any]:
     """Array of two dimensions with at least one row and one column; what is masked is missing."""
     try:
         cells = np.asarray(_unmasked(values))
+        if cells.dtype.kind in "US" and not hasattr(values, "dtype"):
+            cells = np.array(values, dtype=object)  # NumPy makes 'Fals' of False beside text
     except ValueError as error:
         raise ValueError(
             f"{argument} must be a rectangular table: its rows differ in length"

@@ -53,6 +53,11 @@ def test_masked_counts_are_missing() -> None:
     assert ResponseMatrix.from_counts(successes, trials).trials.tolist() == [[3, 0], [0, 4]]
 
 
+def test_booleans_beside_text_in_a_list_stay_what_they_are() -> None:
+    given: Any = [[True, True, True], [np.int8(1), False, "1"]]
+    assert ResponseMatrix(given).values.tolist() == [[1, 1, 1], [1, 0, 1]]
+
+
 def test_masked_successes_alone_are_missing() -> None:
     successes = np.ma.array(SUCCESSES, mask=[[0, 1], [1, 0]])
     assert ResponseMatrix.from_counts(successes, TRIALS).trials.tolist() == [
