@@ -104,11 +104,12 @@ def read(path: str | PathLike[str], form: Format, make: Callable[[dict[str, Any]
 
 def name_of(path: str | PathLike[str]) -> str | None:
     """Return the name of what a file holds; None if it was not written here."""
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return str(json.loads(bytes(archive["header"]))["name"])
-    except _UNREADABLE:
-        return None
+    with ordinary_file(path).open("rb") as handle:
+        try:
+            with np.lib.npyio.NpzFile(handle, allow_pickle=False) as archive:
+                return str(json.loads(bytes(archive["header"]))["name"])
+        except _UNREADABLE:
+            return None
 
 
 def fields_of(record: Any) -> dict[str, Any]:
