@@ -14,6 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -103,7 +104,9 @@ def read(path: str | PathLike[str], form: Format, make: Callable[[dict[str, Any]
 
 
 def name_of(path: str | PathLike[str]) -> str | None:
-    """Return the name of what a file holds; None if it was not written here."""
+    """Return the name of what a file holds; None if it was not written here, or is a folder."""
+    if Path(path).is_dir():
+        return None
     with ordinary_file(path).open("rb") as handle:
         try:
             with np.lib.npyio.NpzFile(handle, allow_pickle=False) as archive:
