@@ -138,7 +138,7 @@ for name, values in leaking.items():
     try:
         check_leaks(
             pixels.assign(**{name: values}),
-            average_error=targets["average_error"],
+            target=targets["average_error"],
             responses=crowd.responses,
         )
     except ValueError as error:

@@ -14,13 +14,16 @@ import numpy as np
 
 from irtkit.calibration.result import FitResult
 from irtkit.checks import and_more, check_unique, first_names
+from irtkit.difficulty.rank_agreement import levels, spearman
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     import pandas as pd
+    from numpy.typing import NDArray
 
+    Array = NDArray[np.float64]
     Embedding = Callable[[list[str]], Any]
 
 _LEAKING = {
@@ -30,8 +33,8 @@ _LEAKING = {
 """Words in the names of features that say that these are what is to be predicted, or the label."""
 _LEAKING_NAMES = {"average_error", "expected_error", "ave", "p_negative"}
 _THE_SAME = 0.995
-"""Rank correlation with the share wrong from which a feature is taken for it in other words; that
-of true difficulties gets there in simulated data with some thousand respondents."""
+"""Rank correlation with a measure of difficulty from which on a feature is taken for it in other
+words; true difficulties get there in simulated data with some thousand respondents."""
 
 _ENOUGH_ITEMS = 20
 """Items from which on a feature of two values is no respondent's answers by chance: that of a fair
@@ -99,22 +102,22 @@ def columns_by_kind(table: pd.DataFrame) -> tuple[list[str], list[str]]:
 def check_leaks(
     features: pd.DataFrame,
     *,
-    average_error: pd.Series[float] | None = None,
+    target: pd.Series[float] | pd.DataFrame | None = None,
     responses: ResponseMatrix | None = None,
     allow: Collection[str] = (),
 ) -> None:
     """Refuse features that are the class, the answer, the accuracy or the difficulty itself.
 
-    Told by name ("class", "Truth_SAT", "meanACC"); by values that order the items as the average
-    error does (a rank correlation of 0.995 or more, either way round); and by values that are the
-    answers of one respondent, right or wrong, or the target that the responses' item table has.
+    Told by name ("class", "Truth_SAT", "meanACC"); by values that order the items as what is
+    predicted does (a rank correlation of 0.995 or more, either way round); and by values that are
+    the answers of one respondent, right or wrong, or the target that the responses' item table has.
 
     Parameters
     ----------
     features
         Index = item labels.
-    average_error
-        Or whatever is predicted, by item label.
+    target
+        What is predicted, by item label; or a table of it and of other measures of difficulty.
     responses
         Answers to these items.
     allow
@@ -137,10 +140,12 @@ def check_leaks(
     """
     found = {name: "by its name" for name in features.columns if _leaks_by_name(name)}
     numeric, _ = columns_by_kind(features)
-    if average_error is not None:
-        known = average_error.reindex(features.index)
+    if target is not None:
+        known: Array = np.asarray(target.reindex(features.index), dtype=np.float64)
+        measures = known.reshape(len(features), -1).T
         for name in numeric:
-            if abs(_rank_correlation(features[name], known)) >= _THE_SAME:
+            values = features[name].to_numpy(np.float64)
+            if any(_in_one_order(values, measure) for measure in measures):
                 found.setdefault(name, "it orders items as their difficulty does")
     if responses is not None:
         for name in _answers_of_one(features[numeric], responses):
@@ -161,11 +166,14 @@ def _leaks_by_name(name: str) -> bool:
     return not _LEAKING.isdisjoint(words) or "_".join(words) in _LEAKING_NAMES
 
 
-def _rank_correlation(feature: pd.Series[Any], error: pd.Series[float]) -> float:
-    both = feature.astype(float).to_frame("feature").assign(error=error).dropna()
-    if len(both) < 3 or both.nunique().min() < 3:
-        return 0.0
-    return float(np.asarray(both.corr("spearman"))[0, 1])
+def _in_one_order(feature: Array, measure: Array) -> bool:
+    """Whether a feature, in any unit, and a measure order items alike, or the other way round."""
+    there = ~(np.isnan(feature) | np.isnan(measure))
+    order = np.unique(feature[there], return_inverse=True)[1]
+    measured = levels(measure[there])
+    if min(order.max(initial=0), measured.max(initial=0)) < 2:
+        return False
+    return abs(spearman(order, measured)) >= _THE_SAME
 
 
 def _answers_of_one(numeric: pd.DataFrame, responses: ResponseMatrix) -> list[str]:

@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_number, check_seed, check_whole
-from irtkit.prediction.predictor import DifficultyPredictor
+from irtkit.checks import check_number, check_one_of, check_seed, check_whole
+from irtkit.difficulty.rank_agreement import levels, spearman
+from irtkit.prediction.predictor import training_of, weights_of
 from irtkit.prediction.regressors import REGRESSORS, fitted, model_of, predicted
 from irtkit.prediction.targets import TARGETS, difficulty_targets
 from irtkit.printed import in_lines
@@ -159,20 +160,14 @@ def cross_validate_predictors(
     check_whole("folds", folds, 2)
     check_whole("repeats", repeats, 1)
     check_seed(seed)
+    if weights is not None:
+        check_one_of("weights", weights, ("error",))
     named = regressors if hasattr(regressors, "items") else {name: name for name in regressors}
     table, targets, slopes = _targets(target, targets, slopes)
     rows: list[pd.DataFrame] = []
     for name in targets:
-        predictor = DifficultyPredictor(
-            target=name if name in TARGETS else "1PL",
-            folds=0,
-            weights=weights,
-            embed=embed,
-            allow=allow,
-            seed=seed,
-        )
         given = table if name in TARGETS else table[name]
-        training = predictor.training(features, given)
+        training = training_of(features, given, name, embed=embed, allow=allow)
         negative = _negative(training, slopes)
         for kind in _kinds(negative_slopes, negative):
             left_out = negative if kind == "removed" and negative is not None else None
@@ -198,7 +193,6 @@ class _Plan:
     def run(self, training: Training, regressor: Any, left_out: Any) -> pd.DataFrame:
         """NRMSE by fold, and of the held-out items, with their rank correlation."""
         import pandas as pd
-        from scipy.stats import spearmanr
 
         y, n = training.target, len(training.target)
         generator = np.random.default_rng(self.seed)
@@ -217,8 +211,7 @@ class _Plan:
                 found.append((repeat, k, float(np.sqrt(np.mean(off**2))) / scale, np.nan))
         found_out = self._predicted(training, regressor, rest, held, left_out)
         nrmse = float(np.sqrt(np.mean((y[held] - found_out) ** 2)) / y[held].std())
-        constant = np.ptp(found_out) == 0
-        rho = np.nan if constant else float(spearmanr(found_out, y[held]).statistic)
+        rho = spearman(levels(found_out / scale), levels(y[held] / scale))
         found.append((-1, -1, nrmse, rho))
         table = pd.DataFrame(found, columns=["repeat", "fold", "nrmse", "spearman"])
         removed = 0 if left_out is None else int(left_out[rest].sum())
@@ -228,8 +221,6 @@ class _Plan:
         self, training: Training, regressor: Any, inside: Any, outside: Any, left_out: Any
     ) -> Array:
         """Predictions of some items by the regressor trained on others."""
-        from irtkit.prediction.predictor import weights_of
-
         seen = inside if left_out is None else inside[~left_out[inside]]
         table = training.features
         model = model_of(regressor, table, self.seed)

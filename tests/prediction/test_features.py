@@ -107,9 +107,9 @@ def test_the_accuracy_is_refused_under_any_name_and_in_any_unit(
     accuracy = pd.Series(responses.values.mean(axis=0), index=ITEMS)
     table = pd.DataFrame({"x": np.exp(3 * accuracy)})
     with pytest.raises(ValueError, match="it orders items as"):
-        check_leaks(table, average_error=1 - accuracy)
+        check_leaks(table, target=1 - accuracy)
     noisy = table + np.random.default_rng(0).normal(0, 3, (40, 1))
-    check_leaks(noisy, average_error=1 - accuracy)
+    check_leaks(noisy, target=1 - accuracy)
 
 
 @pytest.mark.parametrize("flipped", [False, True])
