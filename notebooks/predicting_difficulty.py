@@ -182,8 +182,8 @@ order = generator.random(values.shape).argsort(axis=0)
 values[(order >= 4) & held.to_numpy()] = -1
 few = irtkit.ResponseMatrix(values, crowd.responses.respondents, crowd.responses.items)
 
-prior = predictor.prior_mean(pixels[held])
-print(prior.head())
+prior = predictor.prior_mean(pixels)
+print(prior[held].head())
 
 all_answers = targets.loc[held, "Rasch"]
 ways = {
@@ -192,7 +192,7 @@ ways = {
         few, "1PL", item_prior_mean=prior, standard_errors=False
     ).items,
 }
-found = {"predictions": prior["mean"]}
+found = {"predictions": prior.loc[held, "mean"]}
 found |= {name: -table.loc[held, "intercept"] for name, table in ways.items()}
 rows = {
     name: {

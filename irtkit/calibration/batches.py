@@ -131,6 +131,7 @@ def _together(parts: list[Estimates], patterns: Patterns, schedule: GridSchedule
         latent_sd=sd,
         synthetic_sd=population_sds(patterns, at, 1.0)[1] * unit,
         trial_correlation=correlation,
+        prior=_prior_of([part.prior for part in parts]),
         log_likelihood=problem.log_likelihood(posteriors),
         converged=all(part.converged for part in parts),
         n_iterations=sum(part.n_iterations for part in parts),
@@ -138,6 +139,14 @@ def _together(parts: list[Estimates], patterns: Patterns, schedule: GridSchedule
         nodes=nodes,
         quadrature_error=sum(part.quadrature_error for part in parts),
     )
+
+
+def _prior_of(told: list[dict[str, Any] | None]) -> dict[str, Any] | None:
+    """The prior of all batches, with what each of them learned where that is not the same."""
+    first = told[0]
+    if first is None or all(one == first for one in told):
+        return first
+    return {"kind": first["kind"], "batches": told}
 
 
 def _joined(arrays: list[Any]) -> Any:

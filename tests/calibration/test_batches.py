@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 
 import irtkit
+from irtkit.calibration.refitting import refitted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,6 +83,28 @@ def test_batches_are_printed_and_saved(responses: irtkit.ResponseMatrix, tmp_pat
     assert again.batches.equals(result.batches)
     assert again.settings["batch_items"] == 45
     assert "fitted in 2 batches; abilities have means from" in str(again)
+
+
+def test_a_fit_in_batches_says_what_each_batch_learned_of_items(
+    responses: irtkit.ResponseMatrix, tmp_path: Path
+) -> None:
+    fits = {
+        prior: irtkit.fit(responses, prior=prior, batch_items=45, standard_errors=False)
+        for prior in ("empirical", "weak")
+    }
+    learned = fits["empirical"].settings.prior
+    alone = irtkit.fit(
+        irtkit.ResponseMatrix(responses.values[:, 45:]), prior="empirical", standard_errors=False
+    )
+    assert learned["kind"] == "empirical"
+    assert learned["batches"][1] == pytest.approx(alone.settings.prior)
+    assert fits["weak"].settings.prior == {"kind": "WeakPrior", **asdict(irtkit.WeakPrior())}
+    again = refitted(fits["empirical"], responses, tol=1e-7)
+    assert again.items["intercept"].to_numpy() == pytest.approx(
+        fits["empirical"].items["intercept"].to_numpy(), abs=1e-3
+    )
+    fits["empirical"].save(tmp_path / "result.npz")
+    assert irtkit.load(tmp_path / "result.npz").settings.prior == learned
 
 
 def test_means_of_ability_tell_batches_that_others_answered() -> None:
