@@ -173,7 +173,8 @@ plt.show()
 # Say the held-out digits are new, and only four systems have read each of them. Four answers say
 # little. But together with what the pixels say, they say more. `prior_mean` gives the predictions
 # in the form in which `fit` takes them: what is expected of each digit, and how far off that may
-# be.
+# be. We ask for all digits, old and new: `fit` goes by differences between predictions, so that
+# those of the new ones alone would not tell whether they are harder than the old ones.
 
 # %%
 generator = np.random.default_rng(1)
