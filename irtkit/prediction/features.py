@@ -31,7 +31,17 @@ _LEAKING = {
     *("correct", "accuracy", "acc", "meanacc", "difficulty", "dffclt", "discrimination"),
 }
 """Words in the names of features that say that these are what is to be predicted, or the label."""
-_LEAKING_NAMES = {"average_error", "expected_error", "ave", "p_negative"}
+_LEAKING_NAMES = {
+    *("average_error", "expected_error", "ave", "p_negative", "pass_rate", "error_rate"),
+    *("n_wrong", "n_right", "solved", "score", "y"),
+}
+_OF_SIZE = {
+    *("length", "len", "size", "count", "time", "words", "word", "chars", "characters", "tokens"),
+    *("lines", "options", "format", "type"),
+}
+"""Words after which a name says how much of it there is, or of what form: "answer_length"."""
+_MISSING = "missing"
+"""The category of what is missing."""
 _THE_SAME = 0.995
 """Rank correlation with a measure of difficulty from which on a feature is taken for it in other
 words; true difficulties get there in simulated data with some thousand respondents."""
@@ -83,7 +93,7 @@ def as_features(
     numeric, categories = columns_by_kind(table)
     table = table.astype(dict.fromkeys(numeric, np.float64))
     for name in categories:  # what is missing is a category as well
-        table[name] = table[name].astype(object).where(table[name].notna(), "missing").map(str)
+        table[name] = table[name].astype(object).where(table[name].notna(), _MISSING).map(str)
     check_unique("features must have one row per item", table.index)
     return table
 
@@ -139,16 +149,16 @@ def check_leaks(
     say allow=['class']
     """
     found = {name: "by its name" for name in features.columns if _leaks_by_name(name)}
-    numeric, _ = columns_by_kind(features)
+    numbers = _as_numbers(features)
     if target is not None:
         known: Array = np.asarray(target.reindex(features.index), dtype=np.float64)
         measures = known.reshape(len(features), -1).T
-        for name in numeric:
-            values = features[name].to_numpy(np.float64)
+        for name in numbers.columns:
+            values = numbers[name].to_numpy(np.float64)
             if any(_in_one_order(values, measure) for measure in measures):
                 found.setdefault(name, "it orders items as their difficulty does")
     if responses is not None:
-        for name in _answers_of_one(features[numeric], responses):
+        for name in _answers_of_one(numbers, responses):
             found.setdefault(name, "it is what one respondent answered")
         for name in _target_again(features, responses):
             found.setdefault(name, "it is the target of the items")
@@ -161,9 +171,27 @@ def check_leaks(
         )
 
 
+def _as_numbers(features: pd.DataFrame) -> pd.DataFrame:
+    """Features with numbers, those written as text and those of two categories among them."""
+    import pandas as pd
+
+    numeric, categories = columns_by_kind(features)
+    found = {name: features[name].astype(np.float64) for name in numeric}
+    for name in categories:
+        there = features[name].where(features[name] != _MISSING)
+        values = pd.to_numeric(there, errors="coerce")
+        if values.notna().equals(there.notna()):
+            found[name] = values
+        elif there.nunique() == 2:
+            codes = pd.Series(pd.factorize(there)[0], index=features.index, dtype=np.float64)
+            found[name] = codes.where(codes >= 0)
+    return pd.DataFrame(found, index=features.index)
+
+
 def _leaks_by_name(name: str) -> bool:
     words = re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z][a-z])", r"\1 \2", name).lower())
-    return not _LEAKING.isdisjoint(words) or "_".join(words) in _LEAKING_NAMES
+    by_word = not _LEAKING.isdisjoint(words) and _OF_SIZE.isdisjoint(words)
+    return by_word or "_".join(words) in _LEAKING_NAMES
 
 
 def _in_one_order(feature: Array, measure: Array) -> bool:
@@ -187,15 +215,17 @@ def _answers_of_one(numeric: pd.DataFrame, responses: ResponseMatrix) -> list[st
     binary = [
         name
         for name in numeric.columns
-        if numeric.loc[items, name].nunique(dropna=False) == 2
-        and not numeric.loc[items, name].isna().any()
+        if numeric.loc[items, name].nunique() == 2
+        and numeric.loc[items, name].notna().sum() >= _ENOUGH_ITEMS
     ]
     if not binary or not varied.any():
         return []
     columns = numeric.loc[items, binary].to_numpy()
-    marks = np.where(columns == columns.max(axis=0), 1.0, -1.0)
+    known = np.where(np.isnan(columns), 0.0, 1.0)
+    marks = known * np.where(columns == np.nanmax(columns, axis=0), 1.0, -1.0)
     answers = np.where(values[varied] < 0, 0.0, 2.0 * values[varied] - 1)
-    same = np.abs(answers @ marks) == np.abs(answers).sum(axis=1)[:, None]
+    both = np.abs(answers) @ known
+    same = (np.abs(answers @ marks) == both) & (both >= _ENOUGH_ITEMS)
     return [name for name, is_one in zip(binary, same.any(axis=0), strict=True) if is_one]
 
 

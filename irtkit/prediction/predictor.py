@@ -11,12 +11,20 @@ for any regressor is nearly 1 − 2α (their theorem 4).
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_number, check_one_of, check_seed, check_whole, first_names
+from irtkit.checks import (
+    check_number,
+    check_one_of,
+    check_seed,
+    check_unique,
+    check_whole,
+    first_names,
+)
 from irtkit.prediction.features import as_features, check_leaks
 from irtkit.prediction.regressors import fitted, model_of, predicted
 from irtkit.prediction.targets import TARGETS, difficulty_targets
@@ -28,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.prediction.features import Embedding
+    from irtkit.responses import ResponseMatrix
 
     Array = NDArray[np.float64]
 
@@ -57,31 +66,33 @@ def training_of(
     name: str,
     *,
     errors: object = None,
+    responses: ResponseMatrix | None = None,
     least: int = 2,
     embed: Embedding | None = None,
     allow: Collection[str] = (),
 ) -> Training:
     """Items that have features and a finite target; features that leak are refused.
 
-    ``name`` is the column of a table of targets that is predicted, and what a Series holds.
+    ``name`` is the column of a table of targets that is predicted, and what a Series holds;
+    ``responses`` are those that a table is of.
     """
     import pandas as pd
 
-    responses, told = None, target
+    told = target
     if isinstance(target, FitResult):
         responses, told = target.responses, difficulty_targets(target)
     logits = 1.0 if name == "Rasch" else None
     if isinstance(told, pd.DataFrame):
-        by_label = _by_label(told)
-        if name not in by_label.columns:
-            raise ValueError(f"target has no column {name!r}, but {first_names(by_label.columns)}")
-        if name == "1PL" and "Rasch" in by_label.columns:
-            logits = _ratio(by_label["Rasch"], by_label["1PL"])
-        errors = by_label.get(f"{name}_se") if errors is None else errors
-        measures = by_label[[one for one in TARGETS if one in by_label.columns]]
-        known = by_label[name].astype(np.float64)
+        targets = by_label(told, "target")
+        if name not in targets.columns:
+            raise ValueError(f"target has no column {name!r}, but {first_names(targets.columns)}")
+        if name == "1PL" and "Rasch" in targets.columns:
+            logits = _ratio(targets["Rasch"], targets["1PL"])
+        errors = targets.get(f"{name}_se") if errors is None else errors
+        measures = targets[[one for one in TARGETS if one in targets.columns]]
+        known = targets[name].astype(np.float64)
     elif isinstance(told, pd.Series):
-        known = _by_label(told).astype(np.float64)
+        known = by_label(told, "target").astype(np.float64)
         measures = known.to_frame(name)
     else:
         raise TypeError(
@@ -98,15 +109,20 @@ def training_of(
         )
     found = None
     if errors is not None:
-        found = np.asarray(_by_label(errors).reindex(usable), dtype=np.float64)
+        found = np.asarray(by_label(errors, "errors").reindex(usable), dtype=np.float64)
     values = np.asarray(known[usable], dtype=np.float64)
     return Training(table.loc[usable], values, found, logits)
 
 
-def _by_label(values: Any) -> Any:
-    """A Series or a table by item label, as text."""
+def by_label(values: Any, name: str) -> Any:
+    """A Series (or mapping) or a table by item label, as text; arrays have none and are refused."""
     import pandas as pd
 
+    if isinstance(values, Mapping):
+        values = pd.Series(dict(values))
+    if not isinstance(values, pd.Series | pd.DataFrame):
+        raise TypeError(f"{name} must be a Series by item label, got {type(values).__name__}")
+    check_unique(f"{name} must have one value per item", values.index.map(str))
     return values.set_axis(pd.Index(values.index.map(str), name="item"), axis=0)
 
 

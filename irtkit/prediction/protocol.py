@@ -23,7 +23,8 @@ import numpy as np
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_one_of, check_seed, check_whole
 from irtkit.difficulty.rank_agreement import levels, spearman
-from irtkit.prediction.predictor import training_of, weights_of
+from irtkit.io.reading import as_responses
+from irtkit.prediction.predictor import by_label, training_of, weights_of
 from irtkit.prediction.regressors import REGRESSORS, fitted, model_of, predicted
 from irtkit.prediction.targets import TARGETS, difficulty_targets
 from irtkit.printed import in_lines
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from irtkit.prediction.features import Embedding
     from irtkit.prediction.predictor import Training
+    from irtkit.responses import ResponseMatrix
 
     Array = NDArray[np.float64]
 
@@ -90,6 +92,8 @@ class PredictorComparison:
     def _tests(self, target: Any, negative: Any) -> str:
         """Both tests in words."""
         p = self.friedman.loc[(target, negative), "p_value"]
+        if not len(self.pairs):
+            return ""
         pairs = self.pairs.loc[(target, negative)]
         apart = pairs[pairs["p_holm"] < 0.05]
         sentences = [] if np.isnan(p) else [f"Friedman's test over folds: p = {p:.2g}"]
@@ -97,7 +101,8 @@ class PredictorComparison:
             better, worse = (first, second) if row["difference"] < 0 else (second, first)
             sentences.append(f"{better} better than {worse} (p = {row['p_holm']:.2g}, Holm)")
         if not len(apart):
-            sentences.append("no pair of regressors differs (Wilcoxon's test, Holm)")
+            sentences.append("no two regressors are told apart (Wilcoxon's test, Holm)")
+        sentences.append("folds share what they train on, so that p-values are too small")
         return in_lines(f"{sentence}" for sentence in sentences) + "\n"
 
 
@@ -162,12 +167,18 @@ def cross_validate_predictors(
     check_seed(seed)
     if weights is not None:
         check_one_of("weights", weights, ("error",))
+    if isinstance(regressors, str):
+        regressors = [regressors]
     named = regressors if hasattr(regressors, "items") else {name: name for name in regressors}
-    table, targets, slopes = _targets(target, targets, slopes)
+    if not named:
+        raise ValueError("regressors must name one or more, and got none")
+    if len(named) < len(regressors):
+        raise ValueError("regressors must have different names; give a mapping of names to them")
+    table, targets, slopes, responses = _targets(target, targets, slopes)
     rows: list[pd.DataFrame] = []
     for name in targets:
         given = table if name in TARGETS else table[name]
-        training = training_of(features, given, name, embed=embed, allow=allow)
+        training = training_of(features, given, name, responses=responses, embed=embed, allow=allow)
         negative = _negative(training, slopes)
         for kind in _kinds(negative_slopes, negative):
             left_out = negative if kind == "removed" and negative is not None else None
@@ -200,6 +211,8 @@ class _Plan:
         n_held = round(self.held_out * n)
         if n_held < 2 or n - n_held < 2 * self.folds:
             raise ValueError(f"{n} items are too few for {self.folds} folds and a share held out")
+        if np.ptp(y) == 0:
+            raise ValueError("target is the same for all items: there is nothing to predict")
         held, rest = np.sort(order[:n_held]), np.sort(order[n_held:])
         scale = float(y[rest].std())
         found = []
@@ -230,27 +243,35 @@ class _Plan:
         return found
 
 
-def _targets(target: Any, targets: Sequence[str], slopes: Any) -> tuple[Any, list[str], Any]:
-    """A table of targets, which of its columns are meant, and slopes, or None."""
+def _targets(
+    target: Any, targets: Sequence[str], slopes: Any
+) -> tuple[Any, list[str], Any, ResponseMatrix | None]:
+    """A table of targets, which of its columns are meant, and slopes and responses, or None."""
     import pandas as pd
 
     if isinstance(targets, str):
         targets = [targets]
     if isinstance(target, pd.Series):
         name = str(target.name or "difficulty")
-        return target.to_frame(name), [name], slopes
+        return target.to_frame(name), [name], slopes, None
+    for name in targets:
+        check_one_of("targets", name, TARGETS)
     own = isinstance(target, pd.DataFrame) and not set(TARGETS).isdisjoint(target.columns)
+    if not own and not isinstance(target, FitResult):
+        target = as_responses(target)
+    responses = target.responses if isinstance(target, FitResult) else None if own else target
     table = target if own else difficulty_targets(target)
     if isinstance(target, FitResult) and slopes is None and target.model in {"2PL", "3PL"}:
         slopes = target.items["discrimination"]
-    return table, list(targets), table.get("slope") if slopes is None else slopes
+    slopes = table.get("slope") if slopes is None else slopes
+    return table, list(targets), slopes, responses
 
 
 def _negative(training: Training, slopes: Any) -> Any:
     """Which items have a negative slope, None if slopes are not known."""
     if slopes is None:
         return None
-    known = slopes.set_axis(slopes.index.map(str)).reindex(training.features.index)
+    known = by_label(slopes, "slopes").reindex(training.features.index)
     return np.asarray(known < 0)
 
 

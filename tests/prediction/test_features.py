@@ -87,7 +87,17 @@ def test_what_are_no_features_is_refused(
 
 
 @pytest.mark.parametrize(
-    "name", ["class", "Class", "meanACC", "Truth_SAT", "accuracy", "item_label", "average_error"]
+    "name",
+    [
+        "class",
+        "Class",
+        "meanACC",
+        "Truth_SAT",
+        "accuracy",
+        "item_label",
+        "average_error",
+        "pass_rate",
+    ],
 )
 def test_the_class_and_the_accuracy_are_refused_by_name(name: str) -> None:
     table = pd.DataFrame({"x": [1.0, 2.0], name: [0, 1]}, index=["a", "b"])
@@ -96,7 +106,13 @@ def test_the_class_and_the_accuracy_are_refused_by_name(name: str) -> None:
     check_leaks(table, allow=[name])
 
 
-@pytest.mark.parametrize("name", ["glucose", "X.clauses", "classical", "acceleration", "x1"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("glucose", "X.clauses", "classical", "acceleration", "x1"),
+        *("answer_length", "class_size", "response_time"),
+    ],
+)
 def test_other_names_are_not(name: str) -> None:
     check_leaks(pd.DataFrame({name: [1.0, 2.0]}, index=["a", "b"]))
 
@@ -108,6 +124,10 @@ def test_the_accuracy_is_refused_under_any_name_and_in_any_unit(
     table = pd.DataFrame({"x": np.exp(3 * accuracy)})
     with pytest.raises(ValueError, match="it orders items as"):
         check_leaks(table, target=1 - accuracy)
+    written = table.astype(str)
+    written.loc["q3"] = None
+    with pytest.raises(ValueError, match="it orders items as"):
+        check_leaks(as_features(written), target=1 - accuracy)
     noisy = table + np.random.default_rng(0).normal(0, 3, (40, 1))
     check_leaks(noisy, target=1 - accuracy)
 
@@ -120,6 +140,10 @@ def test_a_response_is_refused_under_any_name(
     table = pd.DataFrame({"x": 1 - row if flipped else row}, index=ITEMS)
     with pytest.raises(ValueError, match="what one respondent answered"):
         check_leaks(table, responses=responses)
+    some = table.where(np.arange(40)[:, None] % 5 > 0)
+    for written in (some, table.replace({0: "no", 1: "yes"}), table.astype(str)):
+        with pytest.raises(ValueError, match="what one respondent answered"):
+            check_leaks(as_features(written), responses=responses)
     table.loc["q0", "x"] = 1 - table.loc["q0", "x"]
     check_leaks(table, responses=responses)
 
