@@ -8,6 +8,7 @@ predicts difficulty well, and says nothing of items that nobody has answered: it
 from __future__ import annotations
 
 import re
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from irtkit.calibration.result import FitResult
 from irtkit.checks import and_more, check_unique, first_names
 from irtkit.difficulty.rank_agreement import levels, spearman
+from irtkit.frames import as_frame
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ _LEAKING = {
 """Words in the names of features that say that these are what is to be predicted, or the label."""
 _LEAKING_NAMES = {
     *("average_error", "expected_error", "ave", "p_negative", "pass_rate", "error_rate"),
-    *("n_wrong", "n_right", "solved", "score", "y"),
+    *("n_wrong", "n_right", "solved", "score"),
 }
 _OF_SIZE = {
     *("length", "len", "size", "count", "time", "words", "word", "chars", "characters", "tokens"),
@@ -59,7 +61,8 @@ def as_features(
     Parameters
     ----------
     given
-        A DataFrame indexed by item label (or with a column "item"); an array whose first axis is
+        A DataFrame indexed by item label (or with a column "item", which one of polars or PyArrow
+        must have); an array whose first axis is
         the items, such as images; a list or Series of texts; or a ResponseMatrix or FitResult whose
         item table has a text.
     labels
@@ -79,10 +82,16 @@ def as_features(
 
     if isinstance(given, FitResult | ResponseMatrix):
         given = _texts_of(given)
+    if not isinstance(given, pd.DataFrame) and hasattr(given, "columns"):  # of another library
+        given = as_frame(given)
+        if "item" not in given.columns:
+            raise ValueError("features: a table without an index needs a column item, with labels")
     if isinstance(given, pd.DataFrame):
         table = given.set_index("item") if "item" in given.columns else given.copy()
         if "text" in table.columns:
             table = table.drop(columns="text").join(_embedded(table["text"], embed))
+        elif embed is not None:
+            raise ValueError("embed is for texts, in a column text, which features do not have")
     elif isinstance(given, pd.Series):
         table = _embedded(given, embed) if _is_text(given) else given.to_frame(given.name or "x")
     else:
@@ -91,11 +100,44 @@ def as_features(
     table.columns = table.columns.map(str)
     check_unique("features must have one column per feature", table.columns)
     numeric, categories = columns_by_kind(table)
+    numeric += [name for name in categories if _holds_numbers(table[name])]
+    categories = [name for name in categories if name not in numeric]
     table = table.astype(dict.fromkeys(numeric, np.float64))
     for name in categories:  # what is missing is a category as well
         table[name] = table[name].astype(object).where(table[name].notna(), _MISSING).map(str)
     check_unique("features must have one row per item", table.index)
     return table
+
+
+def _holds_numbers(values: pd.Series[Any]) -> bool:
+    """Whether a column of objects holds numbers, with gaps or without."""
+    there = values[values.notna()]
+    return values.dtype == object and len(there) > 0 and all(isinstance(v, Real) for v in there)
+
+
+def like(table: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
+    """Columns of a table that is known, each of numbers or categories as it is there.
+
+    Raises
+    ------
+    ValueError
+        If there is text where numbers were.
+    """
+    import pandas as pd
+
+    found = table[list(known.columns)].copy()
+    was, (is_now, _) = set(columns_by_kind(known)[0]), columns_by_kind(found)
+    for name in known.columns:
+        if name in was and name not in is_now:
+            there = found[name].where(found[name] != _MISSING)
+            try:
+                found[name] = pd.to_numeric(there).astype(np.float64)
+            except ValueError as error:
+                raise ValueError(f"features: {name!r} held numbers when it was fitted") from error
+        elif name not in was and name in is_now:
+            text = found[name].map("{:g}".format)
+            found[name] = text.where(found[name].notna(), _MISSING)
+    return found
 
 
 def columns_by_kind(table: pd.DataFrame) -> tuple[list[str], list[str]]:

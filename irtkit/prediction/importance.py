@@ -7,13 +7,14 @@ apart and not for how hard items are, and the other way round (AAAI-22 paper, su
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irtkit.checks import check_number, check_one_of, check_seed, check_whole
 from irtkit.difficulty.rank_agreement import levels, spearman
-from irtkit.prediction.predictor import training_of
+from irtkit.prediction.predictor import by_label, training_of
 from irtkit.prediction.regressors import fitted, in_one_thread, model_of
 from irtkit.prediction.targets import TARGETS
 
@@ -139,8 +140,8 @@ def _importances(
 
 def _labels(labels: Any, items: Any) -> Any:
     """Labels of the items, in their order."""
-    if hasattr(labels, "reindex"):
-        labels = labels.set_axis(labels.index.map(str)).reindex(items)
+    if hasattr(labels, "reindex") or isinstance(labels, Mapping):
+        labels = by_label(labels, "labels").reindex(items)
         if labels.isna().any():
             raise ValueError(f"labels has no label of item {items[labels.isna()][0]!r}")
     values = np.asarray(labels)

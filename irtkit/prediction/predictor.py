@@ -25,7 +25,7 @@ from irtkit.checks import (
     check_whole,
     first_names,
 )
-from irtkit.prediction.features import as_features, check_leaks
+from irtkit.prediction.features import as_features, check_leaks, like
 from irtkit.prediction.regressors import fitted, model_of, predicted
 from irtkit.prediction.targets import TARGETS, difficulty_targets
 
@@ -307,7 +307,7 @@ class DifficultyPredictor:
         import pandas as pd
 
         table = self._table(features, items)
-        found = predicted(self.model_, table)
+        found = predicted(self.model_, table) if len(table) else np.zeros(0)
         low, high = self._interval(table)
         columns = {"predicted": found, "low": low, "high": high}
         return pd.DataFrame(columns, index=table.index)
@@ -357,7 +357,7 @@ class DifficultyPredictor:
             raise ValueError(
                 f"features lack {first_names(missing)}, which the predictor was fitted to"
             )
-        return table[list(known)]
+        return like(table, self.training_.features)
 
     def _fold_of(self, n: int) -> NDArray[np.intp]:
         """The fold of every item, drawn at random, all of one size but for one item."""

@@ -129,7 +129,8 @@ def cross_validate_predictors(
     features, target
         As in :meth:`DifficultyPredictor.fit`; a target may also be responses, which are fitted.
     regressors
-        Names of families (by default all five), or a mapping of names to regressors or pipelines
+        Names of families (by default all five, with weights those that take any: k nearest
+        neighbours does not), or a mapping of names to regressors or pipelines
         of scikit-learn.
     targets
         Columns of the table of targets that are predicted: any of "1PL", "Rasch", "2PL",
@@ -169,6 +170,8 @@ def cross_validate_predictors(
         check_one_of("weights", weights, ("error",))
     if isinstance(regressors, str):
         regressors = [regressors]
+    if regressors is REGRESSORS and weights is not None:
+        regressors = [name for name in REGRESSORS if name != "k nearest neighbours"]
     named = regressors if hasattr(regressors, "items") else {name: name for name in regressors}
     if not named:
         raise ValueError("regressors must name one or more, and got none")

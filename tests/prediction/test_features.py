@@ -43,6 +43,26 @@ def test_numbers_categories_and_missing_values_are_told_apart() -> None:
     assert list(table.index) == ["1", "2", "3"]
 
 
+def test_numbers_that_are_objects_stay_numbers() -> None:
+    table = as_features(pd.DataFrame({"n": [1, 2.5, None]}, index=list("abc"), dtype=object))
+    assert columns_by_kind(table) == (["n"], [])
+
+
+def test_tables_of_other_libraries_are_read_by_label() -> None:
+    polars = pytest.importorskip("polars")
+    table = polars.DataFrame({"item": ["b", "a"], "words": [1, 2]})
+    found = as_features(table, ["a", "b"])
+    assert found["words"].to_dict() == {"b": 1.0, "a": 2.0}
+    assert as_features(table.to_arrow(), ["a", "b"]).equals(found)
+    with pytest.raises(ValueError, match="needs a column item"):
+        as_features(table.drop("item"), ["a", "b"])
+
+
+def test_an_embedding_without_texts_is_refused() -> None:
+    with pytest.raises(ValueError, match="in a column text"):
+        as_features(pd.DataFrame({"question": ["x"]}, index=["a"]), embed=lengths)
+
+
 @pytest.mark.parametrize("kind", [list, pd.Series])
 def test_texts_go_through_an_embedding(kind: Any) -> None:
     table = as_features(kind(["two words", "one"]), ["a", "b"], lengths)

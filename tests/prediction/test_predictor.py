@@ -140,6 +140,19 @@ def test_missing_features_and_kinds_not_seen_before_are_no_obstacle() -> None:
     assert predictor.predict(new).notna().all(axis=None)
 
 
+def test_features_are_read_as_those_that_were_fitted() -> None:
+    features, difficulty = made(200, 3)
+    features["kind"] = np.where(features["kind"] == "x", "1", "2")
+    predictor = DifficultyPredictor("linear", folds=0).fit(features, difficulty)
+    known = predictor.predict(features[:9])
+    assert predictor.predict(features[:9].astype({"kind": float})).equals(known)
+    assert predictor.predict(features[:9].astype({"a": object})).equals(known)
+    assert predictor.predict(features[:9].assign(a=None))["predicted"].notna().all()
+    assert predictor.predict(features[:0]).shape == (0, 3)
+    with pytest.raises(ValueError, match="'a' held numbers"):
+        predictor.predict(features[:9].assign(a="many"))
+
+
 def test_images_and_texts_are_predicted_from() -> None:
     images = np.random.default_rng(0).random((200, 4, 4))
     index = [f"i{k}" for k in range(200)]
