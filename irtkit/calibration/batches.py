@@ -51,7 +51,7 @@ def batched_estimates(
     """Fit blocks of ``size`` consecutive items, the last one with what is left, and put together.
 
     Of the batches of a Rasch model, whose SDs of ability differ, items keep their slope of 1; all
-    abilities together have the root mean square of those SDs.
+    abilities together have the root mean square of those SDs, over items.
     """
     n_items = patterns.cells.shape[1]
     blocks = [slice(start, min(start + size, n_items)) for start in range(0, n_items, size)]
@@ -106,14 +106,24 @@ def _row(part: Estimates, first_item: int, batch: Patterns) -> tuple[float, ...]
 
 
 def _together(parts: list[Estimates], patterns: Patterns, schedule: GridSchedule) -> Estimates:
-    """Items of all batches, with abilities and the likelihood of all responses under them."""
+    """Items of all batches, with abilities and the likelihood of all responses under them.
+
+    What a batch found of the population, and of repeated trials, counts by its number of items.
+    """
     first = parts[0]
+    sizes = [len(part.items.slope) for part in parts]
     sd = None
     if first.latent_sd is not None:
-        sd = float(np.sqrt(np.mean([(part.latent_sd or 1.0) ** 2 for part in parts])))
+        sd = float(
+            np.sqrt(np.average([(part.latent_sd or 1.0) ** 2 for part in parts], weights=sizes))
+        )
     items = Items(*(_joined([part.items[k] for part in parts]) for k in range(3)))
-    correlations = [part.trial_correlation for part in parts if part.trial_correlation is not None]
-    correlation = float(np.mean(correlations)) if correlations else None
+    correlation = None
+    if repeated := [part for part in parts if part.trial_correlation is not None]:
+        weights = [len(part.items.slope) for part in repeated]
+        correlation = float(
+            np.average([part.trial_correlation or 0.0 for part in repeated], weights=weights)
+        )
     patterns = patterns.with_trial_correlation(correlation or 0.0)
     problem = problem_of(patterns, "2PL" if items.logit_guessing is None else "3PL", None)
     unit = 1.0 if sd is None else sd

@@ -107,13 +107,14 @@ def test_a_fit_in_batches_says_what_each_batch_learned_of_items(
     assert irtkit.load(tmp_path / "result.npz").settings.prior == learned
 
 
-def test_means_of_ability_tell_batches_that_others_answered() -> None:
+def test_batches_that_others_answered_are_each_on_a_scale_of_their_own() -> None:
     # the able answered the second batch: each batch calls its own respondents average
     items = irtkit.ItemParameters.from_difficulty(np.ones(60), np.zeros(60))
     ability = np.repeat([-1.0, 1.0], 200)
     values = irtkit.simulate_responses(items, ability, seed=0).values.copy()
     values[:200, 30:] = values[200:, :30] = -1
-    found = irtkit.fit(irtkit.ResponseMatrix(values), "Rasch", batch_items=30).items["difficulty"]
+    result = irtkit.fit(irtkit.ResponseMatrix(values), "Rasch", batch_items=30)
+    found = result.items["difficulty"]
     assert found.iloc[:30].mean() - found.iloc[30:].mean() == pytest.approx(2.0, abs=0.2)
 
 
@@ -130,6 +131,15 @@ def test_what_is_no_batch_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         irtkit.fit(responses, **given)
+
+
+def test_abilities_have_the_sd_of_all_batches_by_their_items(
+    responses: irtkit.ResponseMatrix,
+) -> None:
+    result = irtkit.fit(responses, "Rasch", batch_items=80, standard_errors=False)
+    assert result.batches is not None
+    of_batches, sizes = result.batches["latent_sd"], result.batches["n_items"]
+    assert result.latent_sd**2 == pytest.approx(np.average(of_batches**2, weights=sizes))
 
 
 def test_a_batch_that_nobody_answered_is_refused() -> None:
