@@ -2,7 +2,7 @@
 
 Half of the digits of the digits crowd were answered by all 130 systems; difficulty is learned from
 their pixels. The other half are new: only a few systems answered them, drawn at random. All items
-are fitted together, with the weak prior and with predictions as the means of new items
+are fitted together, with the weak prior and with predictions as the means of all items
 (``item_prior_mean``), and beside both stand the predictions alone. What is right is the fit to all
 answers.
 
@@ -61,14 +61,14 @@ def one_draw(
     )
     result = irtkit.fit(old, "1PL", progress=False)
     predictor = irtkit.DifficultyPredictor(REGRESSOR, target="Rasch", folds=5, seed=seed)
-    prior = predictor.fit(features[~new], result).prior_mean(features[new])
+    prior = predictor.fit(features[~new], result).prior_mean(features)
     rows = []
     for answers in ANSWERS:
         few = with_few_answers(responses, new, answers, generator)
         ways = {
             "weak prior": fitted(few, model, None)[new],
             "with predictions": fitted(few, model, prior)[new],
-            "predictions alone": -prior["mean"].to_numpy(),
+            "predictions alone": -prior.loc[features.index[new], "mean"].to_numpy(),
         }
         row: dict[str, Any] = {"answers": answers, "sd": float(prior["sd"].iloc[0])}
         for way, intercepts in ways.items():

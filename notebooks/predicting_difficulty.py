@@ -138,7 +138,7 @@ for name, values in leaking.items():
     try:
         check_leaks(
             pixels.assign(**{name: values}),
-            average_error=targets["average_error"],
+            target=targets["average_error"],
             responses=crowd.responses,
         )
     except ValueError as error:
@@ -173,7 +173,8 @@ plt.show()
 # Say the held-out digits are new, and only four systems have read each of them. Four answers say
 # little. But together with what the pixels say, they say more. `prior_mean` gives the predictions
 # in the form in which `fit` takes them: what is expected of each digit, and how far off that may
-# be.
+# be. We ask for all digits, old and new: `fit` goes by differences between predictions, so that
+# those of the new ones alone would not tell whether they are harder than the old ones.
 
 # %%
 generator = np.random.default_rng(1)
@@ -182,8 +183,8 @@ order = generator.random(values.shape).argsort(axis=0)
 values[(order >= 4) & held.to_numpy()] = -1
 few = irtkit.ResponseMatrix(values, crowd.responses.respondents, crowd.responses.items)
 
-prior = predictor.prior_mean(pixels[held])
-print(prior.head())
+prior = predictor.prior_mean(pixels)
+print(prior[held].head())
 
 all_answers = targets.loc[held, "Rasch"]
 ways = {
@@ -192,7 +193,7 @@ ways = {
         few, "1PL", item_prior_mean=prior, standard_errors=False
     ).items,
 }
-found = {"predictions": prior["mean"]}
+found = {"predictions": prior.loc[held, "mean"]}
 found |= {name: -table.loc[held, "intercept"] for name, table in ways.items()}
 rows = {
     name: {

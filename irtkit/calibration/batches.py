@@ -51,7 +51,7 @@ def batched_estimates(
     """Fit blocks of ``size`` consecutive items, the last one with what is left, and put together.
 
     Of the batches of a Rasch model, whose SDs of ability differ, items keep their slope of 1; all
-    abilities together have the root mean square of those SDs.
+    abilities together have the root mean square of those SDs, over items.
     """
     n_items = patterns.cells.shape[1]
     blocks = [slice(start, min(start + size, n_items)) for start in range(0, n_items, size)]
@@ -106,14 +106,24 @@ def _row(part: Estimates, first_item: int, batch: Patterns) -> tuple[float, ...]
 
 
 def _together(parts: list[Estimates], patterns: Patterns, schedule: GridSchedule) -> Estimates:
-    """Items of all batches, with abilities and the likelihood of all responses under them."""
+    """Items of all batches, with abilities and the likelihood of all responses under them.
+
+    What a batch found of the population, and of repeated trials, counts by its number of items.
+    """
     first = parts[0]
+    sizes = [len(part.items.slope) for part in parts]
     sd = None
     if first.latent_sd is not None:
-        sd = float(np.sqrt(np.mean([(part.latent_sd or 1.0) ** 2 for part in parts])))
+        sd = float(
+            np.sqrt(np.average([(part.latent_sd or 1.0) ** 2 for part in parts], weights=sizes))
+        )
     items = Items(*(_joined([part.items[k] for part in parts]) for k in range(3)))
-    correlations = [part.trial_correlation for part in parts if part.trial_correlation is not None]
-    correlation = float(np.mean(correlations)) if correlations else None
+    correlation = None
+    if repeated := [part for part in parts if part.trial_correlation is not None]:
+        weights = [len(part.items.slope) for part in repeated]
+        correlation = float(
+            np.average([part.trial_correlation or 0.0 for part in repeated], weights=weights)
+        )
     patterns = patterns.with_trial_correlation(correlation or 0.0)
     problem = problem_of(patterns, "2PL" if items.logit_guessing is None else "3PL", None)
     unit = 1.0 if sd is None else sd
@@ -131,6 +141,7 @@ def _together(parts: list[Estimates], patterns: Patterns, schedule: GridSchedule
         latent_sd=sd,
         synthetic_sd=population_sds(patterns, at, 1.0)[1] * unit,
         trial_correlation=correlation,
+        prior=_prior_of([part.prior for part in parts]),
         log_likelihood=problem.log_likelihood(posteriors),
         converged=all(part.converged for part in parts),
         n_iterations=sum(part.n_iterations for part in parts),
@@ -138,6 +149,14 @@ def _together(parts: list[Estimates], patterns: Patterns, schedule: GridSchedule
         nodes=nodes,
         quadrature_error=sum(part.quadrature_error for part in parts),
     )
+
+
+def _prior_of(told: list[dict[str, Any] | None]) -> dict[str, Any] | None:
+    """The prior of all batches, with what each of them learned where that is not the same."""
+    first = told[0]
+    if first is None or all(one == first for one in told):
+        return first
+    return {"kind": first["kind"], "batches": told}
 
 
 def _joined(arrays: list[Any]) -> Any:

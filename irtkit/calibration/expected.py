@@ -5,6 +5,11 @@ when ability is rescaled, which difficulties in units of ability do not. So d �
 β being the difficulty less the middle of all that are given, leaves scale and location as free as
 the weak prior does (:mod:`.priors`): another population of respondents, or means that are all off
 by the same, pull on neither.
+
+The location is that of the items with a mean. Others have d ~ N(0, spread²): new items may be
+harder than those that were answered long ago, and would be drawn to these if m were of all. Means
+of new items alone therefore order these among themselves; how hard they are beside the others, only
+their answers say, or means for all.
 """
 
 from __future__ import annotations
@@ -30,7 +35,7 @@ class ExpectedItems(WeakPrior):
     """Weak prior with a mean and an SD of the intercept of every item, those of a fit in order.
 
     ``follows`` is 1 where the intercept follows the learned location m, and 0 where its mean is on
-    a scale that is given.
+    a scale that is given, or nothing is expected.
     """
 
     intercept_mean: Array = field(default_factory=lambda: np.zeros(0))
@@ -46,8 +51,8 @@ class ExpectedItems(WeakPrior):
 
     @property
     def keys(self) -> Array:
-        """What copies of an item must have in common beside their answers, (2, n_items)."""
-        return np.stack([self.intercept_mean, self.intercept_sd])
+        """What copies of an item must have in common beside their answers, (3, n_items)."""
+        return np.stack([self.intercept_mean, self.intercept_sd, self.told])
 
     def chosen(self, items: Any) -> ExpectedItems:
         """The prior of some of the items."""
@@ -63,16 +68,13 @@ class ExpectedItems(WeakPrior):
 
     def described(self) -> dict[str, Any]:
         """Return the prior as plain values, for the settings of a result."""
-        numbers, means, sds = (
-            asdict(usual(self)),
-            self.intercept_mean.tolist(),
-            self.intercept_sd.tolist(),
-        )
+        means = np.where(self.told, self.intercept_mean, np.nan).tolist()
         return {
-            "kind": "WeakPrior",
-            **numbers,
-            "item_intercept_mean": means,
-            "item_intercept_sd": sds,
+            "kind": "ExpectedItems",
+            **asdict(usual(self)),
+            "item_intercept_mean": [None if np.isnan(mean) else mean for mean in means],
+            "item_intercept_sd": self.intercept_sd.tolist(),
+            "middle": self.middle,
         }
 
     def _of_intercepts(self, items: Items, hyper: Hyper) -> Term:
@@ -122,6 +124,7 @@ def expecting(
         intercept_sd=np.where(told, spread, weak.intercept_spread),
         told=told,
         middle=middle,
+        follows=told.astype(np.float64),
     )
 
 

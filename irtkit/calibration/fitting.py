@@ -179,9 +179,10 @@ def fit(
         mean and sd, as :meth:`irtkit.prediction.DifficultyPredictor.prior_mean` makes it. In place
         of the weak prior's d − m·a ~ N(0, 3²), the intercept of such an item has
         d − m·a ~ N(−β, sd²), with β its mean less the average of all means: the location m stays
-        free, and differences of means alone count. Beside ``fixed`` items it is d ~ N(−mean, sd²),
-        on their scale. Items without a mean (no label, or NaN) keep the weak prior. For
-        method="em" with the weak prior.
+        free, and differences of means alone count. Items without a mean (no label, or NaN) have
+        d ~ N(0, 3²), so that means of new items alone do not say how hard these are beside others:
+        give means of all items. Beside ``fixed`` items it is d ~ N(−mean, sd²), on their scale,
+        and items without a mean keep the weak prior. For method="em" with the weak prior.
     item_prior_sd
         SD of difficulties around ``item_prior_mean``, in logits, where that is no table: the
         typical error of the predictions.
@@ -551,8 +552,7 @@ def _maximum(
         estimates_of=lambda some, block: maximum(some, of_some(prior, block)),
     )
     batches.append(found.rows)
-    of_all = None if prior is None else prior.described()
-    return found.estimates._replace(prior=of_all)
+    return found.estimates
 
 
 def _expecting(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from irtkit.calibration.fitting import fit, silently
 from irtkit.calibration.item_prior import ItemPrior, LogNormal
 from irtkit.calibration.priors import Beta, Normal, WeakPrior
@@ -58,7 +60,8 @@ def _expected_of(result: FitResult) -> Any:
     told = result.settings.prior
     if not isinstance(told, dict) or "item_intercept_mean" not in told:
         return None
-    mean = [-intercept for intercept in told["item_intercept_mean"]]
+    of_intercepts = np.array(told["item_intercept_mean"], dtype=np.float64)
+    mean = told.get("middle", 0.0) - of_intercepts
     return pd.DataFrame({"mean": mean, "sd": told["item_intercept_sd"]}, index=result.item_labels)
 
 
@@ -67,7 +70,7 @@ def _prior_of(told: Any) -> Any:
     if told is None:
         return None
     kind, values = told["kind"], {name: value for name, value in told.items() if name != "kind"}
-    if kind == "WeakPrior":
+    if kind in {"WeakPrior", "ExpectedItems"}:
         return WeakPrior(**{part.name: values[part.name] for part in fields(WeakPrior)})
     if kind == "empirical":
         return kind

@@ -115,7 +115,7 @@ def average_error_interval(responses: object, *, level: float = 0.95) -> pd.Data
     responses = as_responses(responses)
     patterns = patterns_of(responses, synthetic_is_real=False)
     error, n = patterns.counts.average_error, patterns.counts.item_responses
-    tried, z = np.maximum(n, 1) * _respondents_per_trial(patterns), float(ndtri((1 + level) / 2))
+    tried, z = np.maximum(n, 1) * respondents_per_trial(patterns), float(ndtri((1 + level) / 2))
     centre = (error + z**2 / (2 * tried)) / (1 + z**2 / tried)
     inside = error * (1 - error) / tried + z**2 / (4 * tried**2)
     half = z * np.sqrt(inside) / (1 + z**2 / tried)
@@ -159,7 +159,7 @@ def expected_error(items: ItemParameters, *, latent_sd: float = 1.0) -> NDArray[
     return items.expected_error(latent_sd)
 
 
-def _respondents_per_trial(patterns: Patterns) -> float:
+def respondents_per_trial(patterns: Patterns) -> float:
     """Independent responses to an item that a trial is worth."""
     error = patterns.counts.average_error
     varied = (error > 0) & (error < 1)

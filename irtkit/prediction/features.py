@@ -8,19 +8,24 @@ predicts difficulty well, and says nothing of items that nobody has answered: it
 from __future__ import annotations
 
 import re
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irtkit.calibration.result import FitResult
 from irtkit.checks import and_more, check_unique, first_names
+from irtkit.difficulty.rank_agreement import levels, spearman
+from irtkit.frames import as_frame
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     import pandas as pd
+    from numpy.typing import NDArray
 
+    Array = NDArray[np.float64]
     Embedding = Callable[[list[str]], Any]
 
 _LEAKING = {
@@ -28,10 +33,20 @@ _LEAKING = {
     *("correct", "accuracy", "acc", "meanacc", "difficulty", "dffclt", "discrimination"),
 }
 """Words in the names of features that say that these are what is to be predicted, or the label."""
-_LEAKING_NAMES = {"average_error", "expected_error", "ave", "p_negative"}
+_LEAKING_NAMES = {
+    *("average_error", "expected_error", "ave", "p_negative", "pass_rate", "error_rate"),
+    *("n_wrong", "n_right", "solved", "score"),
+}
+_OF_SIZE = {
+    *("length", "len", "size", "count", "time", "words", "word", "chars", "characters", "tokens"),
+    *("lines", "options", "format", "type"),
+}
+"""Words after which a name says how much of it there is, or of what form: "answer_length"."""
+_MISSING = "missing"
+"""The category of what is missing."""
 _THE_SAME = 0.995
-"""Rank correlation with the share wrong from which a feature is taken for it in other words; that
-of true difficulties gets there in simulated data with some thousand respondents."""
+"""Rank correlation with a measure of difficulty from which on a feature is taken for it in other
+words; true difficulties get there in simulated data with some thousand respondents."""
 
 _ENOUGH_ITEMS = 20
 """Items from which on a feature of two values is no respondent's answers by chance: that of a fair
@@ -46,7 +61,8 @@ def as_features(
     Parameters
     ----------
     given
-        A DataFrame indexed by item label (or with a column "item"); an array whose first axis is
+        A DataFrame indexed by item label (or with a column "item", which one of polars or PyArrow
+        must have); an array whose first axis is
         the items, such as images; a list or Series of texts; or a ResponseMatrix or FitResult whose
         item table has a text.
     labels
@@ -66,10 +82,16 @@ def as_features(
 
     if isinstance(given, FitResult | ResponseMatrix):
         given = _texts_of(given)
+    if not isinstance(given, pd.DataFrame) and hasattr(given, "columns"):  # of another library
+        given = as_frame(given)
+        if "item" not in given.columns:
+            raise ValueError("features: a table without an index needs a column item, with labels")
     if isinstance(given, pd.DataFrame):
         table = given.set_index("item") if "item" in given.columns else given.copy()
         if "text" in table.columns:
             table = table.drop(columns="text").join(_embedded(table["text"], embed))
+        elif embed is not None:
+            raise ValueError("embed is for texts, in a column text, which features do not have")
     elif isinstance(given, pd.Series):
         table = _embedded(given, embed) if _is_text(given) else given.to_frame(given.name or "x")
     else:
@@ -78,11 +100,44 @@ def as_features(
     table.columns = table.columns.map(str)
     check_unique("features must have one column per feature", table.columns)
     numeric, categories = columns_by_kind(table)
+    numeric += [name for name in categories if _holds_numbers(table[name])]
+    categories = [name for name in categories if name not in numeric]
     table = table.astype(dict.fromkeys(numeric, np.float64))
     for name in categories:  # what is missing is a category as well
-        table[name] = table[name].astype(object).where(table[name].notna(), "missing").map(str)
+        table[name] = table[name].astype(object).where(table[name].notna(), _MISSING).map(str)
     check_unique("features must have one row per item", table.index)
     return table
+
+
+def _holds_numbers(values: pd.Series[Any]) -> bool:
+    """Whether a column of objects holds numbers, with gaps or without."""
+    there = values[values.notna()]
+    return values.dtype == object and len(there) > 0 and all(isinstance(v, Real) for v in there)
+
+
+def like(table: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
+    """Columns of a table that is known, each of numbers or categories as it is there.
+
+    Raises
+    ------
+    ValueError
+        If there is text where numbers were.
+    """
+    import pandas as pd
+
+    found = table[list(known.columns)].copy()
+    was, (is_now, _) = set(columns_by_kind(known)[0]), columns_by_kind(found)
+    for name in known.columns:
+        if name in was and name not in is_now:
+            there = found[name].where(found[name] != _MISSING)
+            try:
+                found[name] = pd.to_numeric(there).astype(np.float64)
+            except ValueError as error:
+                raise ValueError(f"features: {name!r} held numbers when it was fitted") from error
+        elif name not in was and name in is_now:
+            text = found[name].map("{:g}".format)
+            found[name] = text.where(found[name].notna(), _MISSING)
+    return found
 
 
 def columns_by_kind(table: pd.DataFrame) -> tuple[list[str], list[str]]:
@@ -99,22 +154,22 @@ def columns_by_kind(table: pd.DataFrame) -> tuple[list[str], list[str]]:
 def check_leaks(
     features: pd.DataFrame,
     *,
-    average_error: pd.Series[float] | None = None,
+    target: pd.Series[float] | pd.DataFrame | None = None,
     responses: ResponseMatrix | None = None,
     allow: Collection[str] = (),
 ) -> None:
     """Refuse features that are the class, the answer, the accuracy or the difficulty itself.
 
-    Told by name ("class", "Truth_SAT", "meanACC"); by values that order the items as the average
-    error does (a rank correlation of 0.995 or more, either way round); and by values that are the
-    answers of one respondent, right or wrong, or the target that the responses' item table has.
+    Told by name ("class", "Truth_SAT", "meanACC"); by values that order the items as what is
+    predicted does (a rank correlation of 0.995 or more, either way round); and by values that are
+    the answers of one respondent, right or wrong, or the target that the responses' item table has.
 
     Parameters
     ----------
     features
         Index = item labels.
-    average_error
-        Or whatever is predicted, by item label.
+    target
+        What is predicted, by item label; or a table of it and of other measures of difficulty.
     responses
         Answers to these items.
     allow
@@ -136,14 +191,16 @@ def check_leaks(
     say allow=['class']
     """
     found = {name: "by its name" for name in features.columns if _leaks_by_name(name)}
-    numeric, _ = columns_by_kind(features)
-    if average_error is not None:
-        known = average_error.reindex(features.index)
-        for name in numeric:
-            if abs(_rank_correlation(features[name], known)) >= _THE_SAME:
+    numbers = _as_numbers(features)
+    if target is not None:
+        known: Array = np.asarray(target.reindex(features.index), dtype=np.float64)
+        measures = known.reshape(len(features), -1).T
+        for name in numbers.columns:
+            values = numbers[name].to_numpy(np.float64)
+            if any(_in_one_order(values, measure) for measure in measures):
                 found.setdefault(name, "it orders items as their difficulty does")
     if responses is not None:
-        for name in _answers_of_one(features[numeric], responses):
+        for name in _answers_of_one(numbers, responses):
             found.setdefault(name, "it is what one respondent answered")
         for name in _target_again(features, responses):
             found.setdefault(name, "it is the target of the items")
@@ -156,16 +213,37 @@ def check_leaks(
         )
 
 
+def _as_numbers(features: pd.DataFrame) -> pd.DataFrame:
+    """Features with numbers, those written as text and those of two categories among them."""
+    import pandas as pd
+
+    numeric, categories = columns_by_kind(features)
+    found = {name: features[name].astype(np.float64) for name in numeric}
+    for name in categories:
+        there = features[name].where(features[name] != _MISSING)
+        values = pd.to_numeric(there, errors="coerce")
+        if values.notna().equals(there.notna()):
+            found[name] = values
+        elif there.nunique() == 2:
+            codes = pd.Series(pd.factorize(there)[0], index=features.index, dtype=np.float64)
+            found[name] = codes.where(codes >= 0)
+    return pd.DataFrame(found, index=features.index)
+
+
 def _leaks_by_name(name: str) -> bool:
     words = re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z][a-z])", r"\1 \2", name).lower())
-    return not _LEAKING.isdisjoint(words) or "_".join(words) in _LEAKING_NAMES
+    by_word = not _LEAKING.isdisjoint(words) and _OF_SIZE.isdisjoint(words)
+    return by_word or "_".join(words) in _LEAKING_NAMES
 
 
-def _rank_correlation(feature: pd.Series[Any], error: pd.Series[float]) -> float:
-    both = feature.astype(float).to_frame("feature").assign(error=error).dropna()
-    if len(both) < 3 or both.nunique().min() < 3:
-        return 0.0
-    return float(np.asarray(both.corr("spearman"))[0, 1])
+def _in_one_order(feature: Array, measure: Array) -> bool:
+    """Whether a feature, in any unit, and a measure order items alike, or the other way round."""
+    there = ~(np.isnan(feature) | np.isnan(measure))
+    order = np.unique(feature[there], return_inverse=True)[1]
+    measured = levels(measure[there])
+    if min(order.max(initial=0), measured.max(initial=0)) < 2:
+        return False
+    return abs(spearman(order, measured)) >= _THE_SAME
 
 
 def _answers_of_one(numeric: pd.DataFrame, responses: ResponseMatrix) -> list[str]:
@@ -179,15 +257,17 @@ def _answers_of_one(numeric: pd.DataFrame, responses: ResponseMatrix) -> list[st
     binary = [
         name
         for name in numeric.columns
-        if numeric.loc[items, name].nunique(dropna=False) == 2
-        and not numeric.loc[items, name].isna().any()
+        if numeric.loc[items, name].nunique() == 2
+        and numeric.loc[items, name].notna().sum() >= _ENOUGH_ITEMS
     ]
     if not binary or not varied.any():
         return []
     columns = numeric.loc[items, binary].to_numpy()
-    marks = np.where(columns == columns.max(axis=0), 1.0, -1.0)
+    known = np.where(np.isnan(columns), 0.0, 1.0)
+    marks = known * np.where(columns == np.nanmax(columns, axis=0), 1.0, -1.0)
     answers = np.where(values[varied] < 0, 0.0, 2.0 * values[varied] - 1)
-    same = np.abs(answers @ marks) == np.abs(answers).sum(axis=1)[:, None]
+    both = np.abs(answers) @ known
+    same = (np.abs(answers @ marks) == both) & (both >= _ENOUGH_ITEMS)
     return [name for name, is_one in zip(binary, same.any(axis=0), strict=True) if is_one]
 
 

@@ -7,13 +7,16 @@ apart and not for how hard items are, and the other way round (AAAI-22 paper, su
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import check_number, check_seed, check_whole
-from irtkit.prediction.predictor import DifficultyPredictor
+from irtkit.checks import check_number, check_one_of, check_seed, check_whole
+from irtkit.difficulty.rank_agreement import levels, spearman
+from irtkit.prediction.predictor import by_label, training_of
 from irtkit.prediction.regressors import fitted, in_one_thread, model_of
+from irtkit.prediction.targets import TARGETS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -86,8 +89,8 @@ def feature_importances(
     check_number("held_out", held_out, above=0, below=1)
     check_whole("repeats", repeats, 1)
     check_seed(seed)
-    predictor = DifficultyPredictor(target=target_name, folds=0, allow=allow, seed=seed)
-    training = predictor.training(features, target)
+    check_one_of("target_name", target_name, TARGETS)
+    training = training_of(features, target, target_name, allow=allow)
     table, n = training.features, len(training.target)
     order = np.random.default_rng(seed).permutation(n)
     n_held = max(2, round(held_out * n))
@@ -105,8 +108,7 @@ def feature_importances(
         task = model_of(task_model or _forest(known, seed), table, seed)
         scores["task"], columns = _importances(task, table, known, division, name="task", **plan)
         found = found.assign(**columns)
-        both = found[["difficulty", "task"]]
-        scores["spearman"] = float(np.asarray(both.corr("spearman"))[0, 1])
+        scores["spearman"] = spearman(levels(found["difficulty"]), levels(found["task"]))
     found = found.sort_values("difficulty", ascending=False, kind="stable")
     found.attrs.update(scores)
     return found
@@ -138,8 +140,8 @@ def _importances(
 
 def _labels(labels: Any, items: Any) -> Any:
     """Labels of the items, in their order."""
-    if hasattr(labels, "reindex"):
-        labels = labels.set_axis(labels.index.map(str)).reindex(items)
+    if hasattr(labels, "reindex") or isinstance(labels, Mapping):
+        labels = by_label(labels, "labels").reindex(items)
         if labels.isna().any():
             raise ValueError(f"labels has no label of item {items[labels.isna()][0]!r}")
     values = np.asarray(labels)

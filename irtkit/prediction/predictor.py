@@ -3,19 +3,29 @@
 Intervals are CV+ (Barber, Candès, Ramdas & Tibshirani 2021, "Predictive inference with the
 jackknife+"): of K regressors each is trained without one of K folds of the items, Rᵢ is how far
 the one without item i is off there, and a new item has the interval from the ⌊α(n + 1)⌋-th smallest
-of μ₋ₖ₍ᵢ₎(x) − Rᵢ to the ⌈(1 − α)(n + 1)⌉-th smallest of μ₋ₖ₍ᵢ₎(x) + Rᵢ. Whatever the regressor, it
-holds about 1 − α of items that come from where the items of training come from.
+of μ₋ₖ₍ᵢ₎(x) − Rᵢ to the ⌈(1 − α)(n + 1)⌉-th smallest of μ₋ₖ₍ᵢ₎(x) + Rᵢ. Of items that
+come from where the items of training come from it holds, in practice, about 1 − α. What is proved
+for any regressor is nearly 1 − 2α (their theorem 4).
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_number, check_one_of, check_seed, check_whole, first_names
-from irtkit.prediction.features import as_features, check_leaks
+from irtkit.checks import (
+    check_number,
+    check_one_of,
+    check_seed,
+    check_unique,
+    check_whole,
+    first_names,
+)
+from irtkit.prediction.features import as_features, check_leaks, like
 from irtkit.prediction.regressors import fitted, model_of, predicted
 from irtkit.prediction.targets import TARGETS, difficulty_targets
 
@@ -26,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.prediction.features import Embedding
+    from irtkit.responses import ResponseMatrix
 
     Array = NDArray[np.float64]
 
@@ -34,6 +45,8 @@ _LEAST_SHARE = 0.1
 explain all of it: an SD of 0 would let predictions outvote all answers."""
 _BLOCK = 2**22
 """Numbers of the intervals worked on at once, 32 MiB."""
+_ROUNDING = 1e-9
+"""Within which a rank is whole: of 0.7 · 10, which comes out above 7, it is 7."""
 
 
 class Training(NamedTuple):
@@ -43,6 +56,83 @@ class Training(NamedTuple):
     target: Array
     errors: Array | None
     """Standard errors of the target, NaN where there is none; None if there are none at all."""
+    logits: float | None
+    """Logits in a unit of the target; None where this is not known, or not the same of all."""
+
+
+def training_of(
+    features: object,
+    target: object,
+    name: str,
+    *,
+    errors: object = None,
+    responses: ResponseMatrix | None = None,
+    least: int = 2,
+    embed: Embedding | None = None,
+    allow: Collection[str] = (),
+) -> Training:
+    """Items that have features and a finite target; features that leak are refused.
+
+    ``name`` is the column of a table of targets that is predicted, and what a Series holds;
+    ``responses`` are those that a table is of.
+    """
+    import pandas as pd
+
+    told = target
+    if isinstance(target, FitResult):
+        responses, told = target.responses, difficulty_targets(target)
+    logits = 1.0 if name == "Rasch" else None
+    if isinstance(told, pd.DataFrame):
+        targets = by_label(told, "target")
+        if name not in targets.columns:
+            raise ValueError(f"target has no column {name!r}, but {first_names(targets.columns)}")
+        if name == "1PL" and "Rasch" in targets.columns:
+            logits = _ratio(targets["Rasch"], targets["1PL"])
+        errors = targets.get(f"{name}_se") if errors is None else errors
+        measures = targets[[one for one in TARGETS if one in targets.columns]]
+        known = targets[name].astype(np.float64)
+    elif isinstance(told, pd.Series):
+        known = by_label(told, "target").astype(np.float64)
+        measures = known.to_frame(name)
+    else:
+        raise TypeError(
+            "target must be a FitResult, a table of targets or a Series by item label, got "
+            f"{type(told).__name__}"
+        )
+    table = as_features(features, list(known.index), embed)
+    check_leaks(table, target=measures, responses=responses, allow=allow)
+    usable = known[np.isfinite(known)].index.intersection(table.index, sort=False)
+    if len(usable) < max(2, least):
+        raise ValueError(
+            f"features and target have {len(usable)} items in common with a finite target, and "
+            f"{max(2, least)} are needed"
+        )
+    found = None
+    if errors is not None:
+        found = np.asarray(by_label(errors, "errors").reindex(usable), dtype=np.float64)
+    values = np.asarray(known[usable], dtype=np.float64)
+    return Training(table.loc[usable], values, found, logits)
+
+
+def by_label(values: Any, name: str) -> Any:
+    """A Series (or mapping) or a table by item label, as text; arrays have none and are refused."""
+    import pandas as pd
+
+    if isinstance(values, Mapping):
+        values = pd.Series(dict(values))
+    if not isinstance(values, pd.Series | pd.DataFrame):
+        raise TypeError(f"{name} must be a Series by item label, got {type(values).__name__}")
+    check_unique(f"{name} must have one value per item", values.index.map(str))
+    return values.set_axis(pd.Index(values.index.map(str), name="item"), axis=0)
+
+
+def _ratio(logits: Any, units: Any) -> float | None:
+    """Logits in a unit, None where it is not the same of all items, as of batches."""
+    some = np.isfinite(units) & np.isfinite(logits) & (units != 0)
+    ratios = np.asarray(logits[some] / units[some], dtype=np.float64)
+    if not len(ratios) or not np.allclose(ratios, ratios[0]):
+        return None
+    return float(np.median(ratios))
 
 
 class DifficultyPredictor:
@@ -161,7 +251,15 @@ class DifficultyPredictor:
             If a feature tells what is predicted, fewer than 2 items (or than folds) have both
             features and a target, or ``weights="error"`` has no errors to go by.
         """
-        training = self.training(features, target, errors)
+        training = training_of(
+            features,
+            target,
+            self.target,
+            errors=errors,
+            least=self.folds,
+            embed=self.embed,
+            allow=self.allow,
+        )
         table, y = training.features, training.target
         weights = weights_of(training) if self.weights == "error" else None
         model = model_of(self.regressor, table, self.seed)
@@ -209,7 +307,7 @@ class DifficultyPredictor:
         import pandas as pd
 
         table = self._table(features, items)
-        found = predicted(self.model_, table)
+        found = predicted(self.model_, table) if len(table) else np.zeros(0)
         low, high = self._interval(table)
         columns = {"predicted": found, "low": low, "high": high}
         return pd.DataFrame(columns, index=table.index)
@@ -227,7 +325,9 @@ class DifficultyPredictor:
         Raises
         ------
         ValueError
-            If the target is neither "Rasch" nor "1PL", or there were no folds.
+            If the target is neither "Rasch" nor "1PL", there were no folds, or difficulties of the
+            1PL, which are in SDs of ability, came without those of Rasch, which say how many logits
+            an SD is.
         """
         if self.target not in {"Rasch", "1PL"} or not self.folds:
             raise ValueError(
@@ -235,58 +335,18 @@ class DifficultyPredictor:
                 f"{self.target!r} and {self.folds}"
             )
         found = self.predict(features, items=items)
+        logits = self.training_.logits
+        if logits is None:
+            raise ValueError(
+                "prior_mean: of a 1PL in SDs of ability it is not known how many logits an SD is; "
+                "give difficulties in logits with target='Rasch', or a FitResult"
+            )
         own, errors = self.rmse_**2, self.training_.errors
         if errors is not None:
             known = errors[np.isfinite(errors)]
             own -= float(np.mean(known**2)) if len(known) else 0.0
         sd = np.sqrt(max(own, _LEAST_SHARE * self.rmse_**2))
-        logits = found[["predicted"]].set_axis(["mean"], axis=1)
-        return logits.assign(sd=sd) * self._logits
-
-    def training(self, features: object, target: object, errors: object = None) -> Training:
-        """Items that have features and a finite target; features that leak are refused."""
-        import pandas as pd
-
-        self._logits = 1.0
-        average, responses = None, None
-        if isinstance(target, FitResult):
-            responses = target.responses
-            target = difficulty_targets(target)
-        if isinstance(target, pd.DataFrame):
-            if self.target not in target.columns:
-                raise ValueError(
-                    f"target has no column {self.target!r}, but {first_names(target.columns)}"
-                )
-            average = target.get("average_error")
-            if self.target == "1PL" and "Rasch" in target.columns:
-                self._logits = float(target["Rasch"].std() / target["1PL"].std())
-            if errors is None:
-                errors = target.get(f"{self.target}_se")
-            target = target[self.target]
-        if not isinstance(target, pd.Series):
-            raise TypeError(
-                "target must be a FitResult, a table of targets or a Series by item label, got "
-                f"{type(target).__name__}"
-            )
-        known = pd.Series(
-            np.asarray(target, dtype=np.float64), index=pd.Index(target.index.map(str), name="item")
-        )
-        table = as_features(features, list(known.index), self.embed)
-        measure = known if average is None else average.set_axis(known.index)
-        check_leaks(table, average_error=measure, responses=responses, allow=self.allow)
-        usable = known[np.isfinite(known)].index.intersection(table.index, sort=False)
-        if len(usable) < max(2, self.folds):
-            raise ValueError(
-                f"features and target have {len(usable)} items in common with a finite target, and "
-                f"{max(2, self.folds)} are needed"
-            )
-        found = None
-        if errors is not None:
-            by_label: Any = errors
-            aligned = by_label.set_axis(by_label.index.map(str)).reindex(usable)
-            found = np.asarray(aligned, dtype=np.float64)
-        values = np.asarray(known[usable], dtype=np.float64)
-        return Training(table.loc[usable], values, found)
+        return found[["predicted"]].set_axis(["mean"], axis=1).assign(sd=sd) * logits
 
     def _table(self, features: object, items: Sequence[str] | None) -> pd.DataFrame:
         if not hasattr(self, "model_"):
@@ -297,7 +357,7 @@ class DifficultyPredictor:
             raise ValueError(
                 f"features lack {first_names(missing)}, which the predictor was fitted to"
             )
-        return table[list(known)]
+        return like(table, self.training_.features)
 
     def _fold_of(self, n: int) -> NDArray[np.intp]:
         """The fold of every item, drawn at random, all of one size but for one item."""
@@ -312,9 +372,8 @@ class DifficultyPredictor:
         low, high = np.full((2, n_new), np.nan)
         if not self.folds or not n_new:
             return low, high
-        alpha = 1 - self.level
-        below = int(np.floor(alpha * (n + 1)))
-        above = int(np.ceil((1 - alpha) * (n + 1)))
+        above = math.ceil(self.level * (n + 1) - _ROUNDING)
+        below = n + 1 - above
         by_fold = np.stack([predicted(one, table) for one in self._of_folds], axis=1)
         step = max(1, _BLOCK // n)
         for start in range(0, n_new, step):

@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_number, check_seed, check_whole
-from irtkit.prediction.predictor import DifficultyPredictor
+from irtkit.checks import check_number, check_one_of, check_seed, check_whole
+from irtkit.difficulty.rank_agreement import levels, spearman
+from irtkit.io.reading import as_responses
+from irtkit.prediction.predictor import by_label, training_of, weights_of
 from irtkit.prediction.regressors import REGRESSORS, fitted, model_of, predicted
 from irtkit.prediction.targets import TARGETS, difficulty_targets
 from irtkit.printed import in_lines
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
     from irtkit.prediction.features import Embedding
     from irtkit.prediction.predictor import Training
+    from irtkit.responses import ResponseMatrix
 
     Array = NDArray[np.float64]
 
@@ -89,6 +92,8 @@ class PredictorComparison:
     def _tests(self, target: Any, negative: Any) -> str:
         """Both tests in words."""
         p = self.friedman.loc[(target, negative), "p_value"]
+        if not len(self.pairs):
+            return ""
         pairs = self.pairs.loc[(target, negative)]
         apart = pairs[pairs["p_holm"] < 0.05]
         sentences = [] if np.isnan(p) else [f"Friedman's test over folds: p = {p:.2g}"]
@@ -96,7 +101,8 @@ class PredictorComparison:
             better, worse = (first, second) if row["difference"] < 0 else (second, first)
             sentences.append(f"{better} better than {worse} (p = {row['p_holm']:.2g}, Holm)")
         if not len(apart):
-            sentences.append("no pair of regressors differs (Wilcoxon's test, Holm)")
+            sentences.append("no two regressors are told apart (Wilcoxon's test, Holm)")
+        sentences.append("folds share what they train on, so that p-values are too small")
         return in_lines(f"{sentence}" for sentence in sentences) + "\n"
 
 
@@ -123,7 +129,8 @@ def cross_validate_predictors(
     features, target
         As in :meth:`DifficultyPredictor.fit`; a target may also be responses, which are fitted.
     regressors
-        Names of families (by default all five), or a mapping of names to regressors or pipelines
+        Names of families (by default all five, with weights those that take any: k nearest
+        neighbours does not), or a mapping of names to regressors or pipelines
         of scikit-learn.
     targets
         Columns of the table of targets that are predicted: any of "1PL", "Rasch", "2PL",
@@ -159,20 +166,22 @@ def cross_validate_predictors(
     check_whole("folds", folds, 2)
     check_whole("repeats", repeats, 1)
     check_seed(seed)
+    if weights is not None:
+        check_one_of("weights", weights, ("error",))
+    if isinstance(regressors, str):
+        regressors = [regressors]
+    if regressors is REGRESSORS and weights is not None:
+        regressors = [name for name in REGRESSORS if name != "k nearest neighbours"]
     named = regressors if hasattr(regressors, "items") else {name: name for name in regressors}
-    table, targets, slopes = _targets(target, targets, slopes)
+    if not named:
+        raise ValueError("regressors must name one or more, and got none")
+    if len(named) < len(regressors):
+        raise ValueError("regressors must have different names; give a mapping of names to them")
+    table, targets, slopes, responses = _targets(target, targets, slopes)
     rows: list[pd.DataFrame] = []
     for name in targets:
-        predictor = DifficultyPredictor(
-            target=name if name in TARGETS else "1PL",
-            folds=0,
-            weights=weights,
-            embed=embed,
-            allow=allow,
-            seed=seed,
-        )
         given = table if name in TARGETS else table[name]
-        training = predictor.training(features, given)
+        training = training_of(features, given, name, responses=responses, embed=embed, allow=allow)
         negative = _negative(training, slopes)
         for kind in _kinds(negative_slopes, negative):
             left_out = negative if kind == "removed" and negative is not None else None
@@ -198,7 +207,6 @@ class _Plan:
     def run(self, training: Training, regressor: Any, left_out: Any) -> pd.DataFrame:
         """NRMSE by fold, and of the held-out items, with their rank correlation."""
         import pandas as pd
-        from scipy.stats import spearmanr
 
         y, n = training.target, len(training.target)
         generator = np.random.default_rng(self.seed)
@@ -206,6 +214,8 @@ class _Plan:
         n_held = round(self.held_out * n)
         if n_held < 2 or n - n_held < 2 * self.folds:
             raise ValueError(f"{n} items are too few for {self.folds} folds and a share held out")
+        if np.ptp(y) == 0:
+            raise ValueError("target is the same for all items: there is nothing to predict")
         held, rest = np.sort(order[:n_held]), np.sort(order[n_held:])
         scale = float(y[rest].std())
         found = []
@@ -217,8 +227,7 @@ class _Plan:
                 found.append((repeat, k, float(np.sqrt(np.mean(off**2))) / scale, np.nan))
         found_out = self._predicted(training, regressor, rest, held, left_out)
         nrmse = float(np.sqrt(np.mean((y[held] - found_out) ** 2)) / y[held].std())
-        constant = np.ptp(found_out) == 0
-        rho = np.nan if constant else float(spearmanr(found_out, y[held]).statistic)
+        rho = spearman(levels(found_out / scale), levels(y[held] / scale))
         found.append((-1, -1, nrmse, rho))
         table = pd.DataFrame(found, columns=["repeat", "fold", "nrmse", "spearman"])
         removed = 0 if left_out is None else int(left_out[rest].sum())
@@ -228,8 +237,6 @@ class _Plan:
         self, training: Training, regressor: Any, inside: Any, outside: Any, left_out: Any
     ) -> Array:
         """Predictions of some items by the regressor trained on others."""
-        from irtkit.prediction.predictor import weights_of
-
         seen = inside if left_out is None else inside[~left_out[inside]]
         table = training.features
         model = model_of(regressor, table, self.seed)
@@ -239,27 +246,35 @@ class _Plan:
         return found
 
 
-def _targets(target: Any, targets: Sequence[str], slopes: Any) -> tuple[Any, list[str], Any]:
-    """A table of targets, which of its columns are meant, and slopes, or None."""
+def _targets(
+    target: Any, targets: Sequence[str], slopes: Any
+) -> tuple[Any, list[str], Any, ResponseMatrix | None]:
+    """A table of targets, which of its columns are meant, and slopes and responses, or None."""
     import pandas as pd
 
     if isinstance(targets, str):
         targets = [targets]
     if isinstance(target, pd.Series):
         name = str(target.name or "difficulty")
-        return target.to_frame(name), [name], slopes
+        return target.to_frame(name), [name], slopes, None
+    for name in targets:
+        check_one_of("targets", name, TARGETS)
     own = isinstance(target, pd.DataFrame) and not set(TARGETS).isdisjoint(target.columns)
+    if not own and not isinstance(target, FitResult):
+        target = as_responses(target)
+    responses = target.responses if isinstance(target, FitResult) else None if own else target
     table = target if own else difficulty_targets(target)
     if isinstance(target, FitResult) and slopes is None and target.model in {"2PL", "3PL"}:
         slopes = target.items["discrimination"]
-    return table, list(targets), table.get("slope") if slopes is None else slopes
+    slopes = table.get("slope") if slopes is None else slopes
+    return table, list(targets), slopes, responses
 
 
 def _negative(training: Training, slopes: Any) -> Any:
     """Which items have a negative slope, None if slopes are not known."""
     if slopes is None:
         return None
-    known = slopes.set_axis(slopes.index.map(str)).reindex(training.features.index)
+    known = by_label(slopes, "slopes").reindex(training.features.index)
     return np.asarray(known < 0)
 
 

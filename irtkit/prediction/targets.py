@@ -9,7 +9,9 @@ import numpy as np
 from irtkit.calibration.fitting import fit, silently
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number
+from irtkit.difficulty.average_error import respondents_per_trial
 from irtkit.io.reading import as_responses
+from irtkit.patterns import patterns_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,10 +63,15 @@ def difficulty_targets(given: object, *, crop: float = _CROP, **reading: Any) ->
     import pandas as pd
 
     crop = check_number("crop", crop, above=0)
-    results = _results(given, reading)
+    responses = given.responses if isinstance(given, FitResult) else as_responses(given, **reading)
+    if responses is None:
+        raise ValueError("the result was saved without its responses; give these")
+    results = _results(given, responses)
     of_1pl, of_2pl = results["1PL"].items, results["2PL"].items
     slope = of_1pl["discrimination"]
-    error, n = of_1pl["average_error"], of_1pl["n_responses"]
+    error, n_responses = of_1pl["average_error"], of_1pl["n_responses"]
+    patterns = patterns_of(responses, synthetic_is_real=False)
+    n = n_responses * respondents_per_trial(patterns)
     location = of_2pl["difficulty"].clip(-crop, crop)
     located = of_2pl["difficulty"].abs() <= crop
     answered = n > 0
@@ -77,7 +84,7 @@ def difficulty_targets(given: object, *, crop: float = _CROP, **reading: Any) ->
             "2PL": location.where(answered),
             "2PL_se": of_2pl["difficulty_se"].where(located),
             "average_error": error,
-            # one answer of each kind added, so that no error is 0 (Agresti & Coull 1998)
+            # one answer of each kind added, so that no error is 0 (Agresti & Caffo 2000)
             "average_error_se": np.sqrt((error * n + 1) * ((1 - error) * n + 1) / (n + 2) ** 3),
             "expected_error": of_2pl["expected_error"].where(answered),
             "slope": of_2pl["discrimination"],
@@ -85,18 +92,11 @@ def difficulty_targets(given: object, *, crop: float = _CROP, **reading: Any) ->
     )
 
 
-def _results(given: object, reading: dict[str, Any]) -> dict[str, FitResult]:
+def _results(given: object, responses: ResponseMatrix) -> dict[str, FitResult]:
     """Fits of the 1PL and of the 2PL."""
     results: dict[str, FitResult] = {}
-    responses: ResponseMatrix | None = None
-    if isinstance(given, FitResult):
-        if given.model in {"1PL", "2PL"}:
-            results[given.model] = given
-        responses = given.responses
-        if responses is None:
-            raise ValueError("the result was saved without its responses; give these")
-    else:
-        responses = as_responses(given, **reading)
+    if isinstance(given, FitResult) and given.model in {"1PL", "2PL"}:
+        results[given.model] = given
     for model in ("1PL", "2PL"):
         if model not in results:
             with silently():  # what a fit warns of is said where the user fits

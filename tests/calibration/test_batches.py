@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 
 import irtkit
+from irtkit.calibration.refitting import refitted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,13 +85,36 @@ def test_batches_are_printed_and_saved(responses: irtkit.ResponseMatrix, tmp_pat
     assert "fitted in 2 batches; abilities have means from" in str(again)
 
 
-def test_means_of_ability_tell_batches_that_others_answered() -> None:
+def test_a_fit_in_batches_says_what_each_batch_learned_of_items(
+    responses: irtkit.ResponseMatrix, tmp_path: Path
+) -> None:
+    fits = {
+        prior: irtkit.fit(responses, prior=prior, batch_items=45, standard_errors=False)
+        for prior in ("empirical", "weak")
+    }
+    learned = fits["empirical"].settings.prior
+    alone = irtkit.fit(
+        irtkit.ResponseMatrix(responses.values[:, 45:]), prior="empirical", standard_errors=False
+    )
+    assert learned["kind"] == "empirical"
+    assert learned["batches"][1] == pytest.approx(alone.settings.prior)
+    assert fits["weak"].settings.prior == {"kind": "WeakPrior", **asdict(irtkit.WeakPrior())}
+    again = refitted(fits["empirical"], responses, tol=1e-7)
+    assert again.items["intercept"].to_numpy() == pytest.approx(
+        fits["empirical"].items["intercept"].to_numpy(), abs=1e-3
+    )
+    fits["empirical"].save(tmp_path / "result.npz")
+    assert irtkit.load(tmp_path / "result.npz").settings.prior == learned
+
+
+def test_batches_that_others_answered_are_each_on_a_scale_of_their_own() -> None:
     # the able answered the second batch: each batch calls its own respondents average
     items = irtkit.ItemParameters.from_difficulty(np.ones(60), np.zeros(60))
     ability = np.repeat([-1.0, 1.0], 200)
     values = irtkit.simulate_responses(items, ability, seed=0).values.copy()
     values[:200, 30:] = values[200:, :30] = -1
-    found = irtkit.fit(irtkit.ResponseMatrix(values), "Rasch", batch_items=30).items["difficulty"]
+    result = irtkit.fit(irtkit.ResponseMatrix(values), "Rasch", batch_items=30)
+    found = result.items["difficulty"]
     assert found.iloc[:30].mean() - found.iloc[30:].mean() == pytest.approx(2.0, abs=0.2)
 
 
@@ -106,6 +131,15 @@ def test_what_is_no_batch_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         irtkit.fit(responses, **given)
+
+
+def test_abilities_have_the_sd_of_all_batches_by_their_items(
+    responses: irtkit.ResponseMatrix,
+) -> None:
+    result = irtkit.fit(responses, "Rasch", batch_items=80, standard_errors=False)
+    assert result.batches is not None
+    of_batches, sizes = result.batches["latent_sd"], result.batches["n_items"]
+    assert result.latent_sd**2 == pytest.approx(np.average(of_batches**2, weights=sizes))
 
 
 def test_a_batch_that_nobody_answered_is_refused() -> None:

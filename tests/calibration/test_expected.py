@@ -148,7 +148,9 @@ def test_a_saved_result_says_what_was_expected(tmp_path: Any) -> None:
     prior = irtkit.load(tmp_path / "result.npz").settings.prior
     assert prior["item_intercept_sd"] == [0.5] * 8 + [WeakPrior.intercept_spread] * 4
     centred = predicted.iloc[:8] - predicted.iloc[:8].mean()
-    assert prior["item_intercept_mean"] == pytest.approx([*-centred, *np.zeros(4)])
+    assert prior["kind"] == "ExpectedItems"
+    assert prior["item_intercept_mean"][:8] == pytest.approx([*-centred])
+    assert prior["item_intercept_mean"][8:] == [None] * 4
 
 
 @pytest.mark.parametrize(
@@ -181,9 +183,43 @@ def test_the_usual_prior_is_left_where_nothing_is_told() -> None:
 
 
 def test_a_fit_is_repeated_with_what_was_expected() -> None:
+    from irtkit.calibration.refitting import refitted
     from irtkit.diagnostics.bootstrap import fitted_alike
 
     responses, predicted, _ = drawn(30, 12, 0.5)
     result = irtkit.fit(responses, item_prior_mean=predicted.iloc[:8], item_prior_sd=0.5)
     again = fitted_alike(result, responses).items["intercept"]
     assert again.to_numpy() == pytest.approx(result.items["intercept"].to_numpy(), abs=0.01)
+    bank = result.items.iloc[8:]
+    told = {"item_prior_mean": predicted.iloc[:8] + 2, "item_prior_sd": 0.1}
+    beside = irtkit.fit(responses, fixed=bank, **told)
+    again = refitted(beside, responses, tol=1e-7, fixed=bank).items["intercept"]
+    assert again.to_numpy() == pytest.approx(beside.items["intercept"].to_numpy(), abs=1e-3)
+
+
+@pytest.mark.parametrize("model", ["1PL", "2PL"])
+@pytest.mark.parametrize("gap", [-2.0, 2.0])
+def test_new_items_are_as_hard_as_their_answers_say_beside_items_without_means(
+    model: ModelName, gap: float
+) -> None:
+    # the mean of 10 new items with 5 answers each has an error of about 0.4, and of six sets 0.17
+    new, shifts = np.arange(110) >= 100, []
+    for seed in range(6):
+        generator = np.random.default_rng(seed)
+        difficulty = generator.normal(size=110) + gap * new
+        items = irtkit.ItemParameters.from_difficulty(np.ones(110), difficulty)
+        values = irtkit.simulate_responses(items, generator.normal(size=200), seed=seed).values
+        unasked = (generator.random(values.shape).argsort(axis=0) >= 5) & new
+        responses = irtkit.ResponseMatrix(np.where(unasked, -1, values))
+        predicted = pd.Series(difficulty + generator.normal(0, 0.3, 110), index=responses.items)
+        found = irtkit.fit(
+            responses,
+            model,
+            item_prior_mean=predicted[new],
+            item_prior_sd=0.3,
+            standard_errors=False,
+        )
+        off = -found.items["intercept"].to_numpy() - difficulty
+        shifts.append(off[new].mean() - off[~new].mean())
+        assert off[new].std() < 0.8  # of answers alone 1; slopes of the 2PL add to 0.3
+    assert np.mean(shifts) == pytest.approx(0, abs=0.5)

@@ -43,6 +43,26 @@ def test_numbers_categories_and_missing_values_are_told_apart() -> None:
     assert list(table.index) == ["1", "2", "3"]
 
 
+def test_numbers_that_are_objects_stay_numbers() -> None:
+    table = as_features(pd.DataFrame({"n": [1, 2.5, None]}, index=list("abc"), dtype=object))
+    assert columns_by_kind(table) == (["n"], [])
+
+
+def test_tables_of_other_libraries_are_read_by_label() -> None:
+    polars = pytest.importorskip("polars")
+    table = polars.DataFrame({"item": ["b", "a"], "words": [1, 2]})
+    found = as_features(table, ["a", "b"])
+    assert found["words"].to_dict() == {"b": 1.0, "a": 2.0}
+    assert as_features(table.to_arrow(), ["a", "b"]).equals(found)
+    with pytest.raises(ValueError, match="needs a column item"):
+        as_features(table.drop("item"), ["a", "b"])
+
+
+def test_an_embedding_without_texts_is_refused() -> None:
+    with pytest.raises(ValueError, match="in a column text"):
+        as_features(pd.DataFrame({"question": ["x"]}, index=["a"]), embed=lengths)
+
+
 @pytest.mark.parametrize("kind", [list, pd.Series])
 def test_texts_go_through_an_embedding(kind: Any) -> None:
     table = as_features(kind(["two words", "one"]), ["a", "b"], lengths)
@@ -87,7 +107,17 @@ def test_what_are_no_features_is_refused(
 
 
 @pytest.mark.parametrize(
-    "name", ["class", "Class", "meanACC", "Truth_SAT", "accuracy", "item_label", "average_error"]
+    "name",
+    [
+        "class",
+        "Class",
+        "meanACC",
+        "Truth_SAT",
+        "accuracy",
+        "item_label",
+        "average_error",
+        "pass_rate",
+    ],
 )
 def test_the_class_and_the_accuracy_are_refused_by_name(name: str) -> None:
     table = pd.DataFrame({"x": [1.0, 2.0], name: [0, 1]}, index=["a", "b"])
@@ -96,7 +126,13 @@ def test_the_class_and_the_accuracy_are_refused_by_name(name: str) -> None:
     check_leaks(table, allow=[name])
 
 
-@pytest.mark.parametrize("name", ["glucose", "X.clauses", "classical", "acceleration", "x1"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("glucose", "X.clauses", "classical", "acceleration", "x1"),
+        *("answer_length", "class_size", "response_time"),
+    ],
+)
 def test_other_names_are_not(name: str) -> None:
     check_leaks(pd.DataFrame({name: [1.0, 2.0]}, index=["a", "b"]))
 
@@ -107,9 +143,13 @@ def test_the_accuracy_is_refused_under_any_name_and_in_any_unit(
     accuracy = pd.Series(responses.values.mean(axis=0), index=ITEMS)
     table = pd.DataFrame({"x": np.exp(3 * accuracy)})
     with pytest.raises(ValueError, match="it orders items as"):
-        check_leaks(table, average_error=1 - accuracy)
+        check_leaks(table, target=1 - accuracy)
+    written = table.astype(str)
+    written.loc["q3"] = None
+    with pytest.raises(ValueError, match="it orders items as"):
+        check_leaks(as_features(written), target=1 - accuracy)
     noisy = table + np.random.default_rng(0).normal(0, 3, (40, 1))
-    check_leaks(noisy, average_error=1 - accuracy)
+    check_leaks(noisy, target=1 - accuracy)
 
 
 @pytest.mark.parametrize("flipped", [False, True])
@@ -120,6 +160,10 @@ def test_a_response_is_refused_under_any_name(
     table = pd.DataFrame({"x": 1 - row if flipped else row}, index=ITEMS)
     with pytest.raises(ValueError, match="what one respondent answered"):
         check_leaks(table, responses=responses)
+    some = table.where(np.arange(40)[:, None] % 5 > 0)
+    for written in (some, table.replace({0: "no", 1: "yes"}), table.astype(str)):
+        with pytest.raises(ValueError, match="what one respondent answered"):
+            check_leaks(as_features(written), responses=responses)
     table.loc["q0", "x"] = 1 - table.loc["q0", "x"]
     check_leaks(table, responses=responses)
 

@@ -31,7 +31,8 @@ def test_features_of_difficulty_and_of_the_task_are_told_apart(
     assert found.loc["x", "difficulty"] > 1
     assert found.attrs["difficulty"] > 0.7
     assert found.attrs["task"] > 0.95
-    assert -1 <= found.attrs["spearman"] <= 1
+    ranks = found[["difficulty", "task"]].corr("spearman").iloc[0, 1]
+    assert found.attrs["spearman"] == pytest.approx(ranks)
 
 
 def test_without_labels_there_is_difficulty_alone(
@@ -39,6 +40,14 @@ def test_without_labels_there_is_difficulty_alone(
 ) -> None:
     found = feature_importances(*made[:2], regressor="gradient boosting", repeats=2)
     assert list(found.columns) == ["difficulty", "difficulty_sd"]
+
+
+def test_labels_may_be_a_mapping(
+    made: tuple[pd.DataFrame, pd.Series[float], pd.Series[bool]],
+) -> None:
+    given, plan = made[2], {"regressor": "linear", "repeats": 1}
+    found = feature_importances(*made[:2], given.to_dict(), **plan)  # type: ignore[arg-type]
+    assert found.equals(feature_importances(*made, **plan))  # type: ignore[arg-type]
 
 
 def test_labels_of_all_items_are_needed(

@@ -65,12 +65,28 @@ def test_intervals_are_those_of_the_formula() -> None:
     table = predictor.cross_validated_
     off = (table["target"] - table["predicted"]).abs().to_numpy()
     new, _ = made(3, 2)
-    at = [one.predict(predictor.predict(new).pipe(lambda _: new)) for one in predictor._of_folds]
+    at = [one.predict(new) for one in predictor._of_folds]
     around = np.stack(at, axis=1)[:, table["fold"]]
     found = predictor.predict(new)
     # ⌊0.2 · 61⌋ = 12 and ⌈0.8 · 61⌉ = 49
     assert found["low"].to_numpy() == pytest.approx(np.sort(around - off)[:, 11])
     assert found["high"].to_numpy() == pytest.approx(np.sort(around + off)[:, 48])
+
+
+@pytest.mark.parametrize(
+    ("n", "level", "below"), [(99, 0.9, 10), (9, 0.9, 1), (19, 0.8, 4), (59, 0.8, 12), (9, 0.7, 3)]
+)
+def test_ranks_that_are_whole_are_not_rounded_away(n: int, level: float, below: int) -> None:
+    features, difficulty = made(n, 1)
+    settings: dict[str, Any] = {"folds": 3, "level": level}
+    predictor = DifficultyPredictor("k nearest neighbours", **settings).fit(features, difficulty)
+    off = (difficulty - predictor.cross_validated_["predicted"]).abs().to_numpy()
+    new, _ = made(3, 2)
+    at = [one.predict(new) for one in predictor._of_folds]
+    around = np.stack(at, axis=1)[:, predictor.cross_validated_["fold"]]
+    found = predictor.predict(new)
+    assert found["low"].to_numpy() == pytest.approx(np.sort(around - off)[:, below - 1])
+    assert found["high"].to_numpy() == pytest.approx(np.sort(around + off)[:, n - below])
 
 
 def features_of(shared_data: Path, name: str) -> tuple[pd.DataFrame, irtkit.ResponseMatrix]:
@@ -122,6 +138,19 @@ def test_missing_features_and_kinds_not_seen_before_are_no_obstacle() -> None:
     predictor = DifficultyPredictor("linear", folds=2).fit(features, difficulty)
     new = features[:3].assign(kind="z", b=np.nan)
     assert predictor.predict(new).notna().all(axis=None)
+
+
+def test_features_are_read_as_those_that_were_fitted() -> None:
+    features, difficulty = made(200, 3)
+    features["kind"] = np.where(features["kind"] == "x", "1", "2")
+    predictor = DifficultyPredictor("linear", folds=0).fit(features, difficulty)
+    known = predictor.predict(features[:9])
+    assert predictor.predict(features[:9].astype({"kind": float})).equals(known)
+    assert predictor.predict(features[:9].astype({"a": object})).equals(known)
+    assert predictor.predict(features[:9].assign(a=None))["predicted"].notna().all()
+    assert predictor.predict(features[:0]).shape == (0, 3)
+    with pytest.raises(ValueError, match="'a' held numbers"):
+        predictor.predict(features[:9].assign(a="many"))
 
 
 def test_images_and_texts_are_predicted_from() -> None:
@@ -177,7 +206,7 @@ def test_items_whose_difficulty_is_known_badly_weigh_less() -> None:
 
 def test_weights_are_the_inverse_of_variances() -> None:
     target, errors = np.array([0.0, 2.0, 0.0, 2.0]), np.array([0.5, 0.5, 0.7, np.nan])
-    weights = weights_of(Training(pd.DataFrame(index=range(4)), target, errors))
+    weights = weights_of(Training(pd.DataFrame(index=range(4)), target, errors, None))
     spread = 1 - (2 * 0.25 + 2 * 0.49) / 4
     ratio = (spread + 0.49) / (spread + 0.25)
     assert weights / weights[3] == pytest.approx([ratio, ratio, 1, 1])
@@ -191,6 +220,17 @@ def test_leaks_are_refused_on_the_way() -> None:
         DifficultyPredictor().fit(features.assign(x=-2 * difficulty), difficulty)
     allowed = DifficultyPredictor("linear", folds=0, allow=["x"])
     allowed.fit(features.assign(x=-2 * difficulty), difficulty)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-9])
+def test_the_target_is_no_feature_where_the_average_error_is_known_too(unit: float) -> None:
+    features, difficulty = made(100, 7)
+    error = np.random.default_rng(0).permutation(np.linspace(0.1, 0.9, 100))
+    targets = pd.DataFrame({"1PL": difficulty, "average_error": error})
+    for column in targets.columns:
+        with pytest.raises(ValueError, match=r"'x' \(it orders items"):
+            DifficultyPredictor(folds=0).fit(features.assign(x=unit * targets[column]), targets)
+    DifficultyPredictor("linear", folds=0).fit(features, targets)
 
 
 def test_items_without_features_or_difficulty_are_left_out() -> None:
@@ -238,6 +278,28 @@ def test_a_prior_needs_difficulties_and_folds(
     for settings in ({"target": "average_error"}, {"folds": 0}):
         predictor = DifficultyPredictor("linear", **settings).fit(features, result)  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="prior_mean needs"):
+            predictor.prior_mean(features)
+
+
+def test_a_prior_is_in_logits_or_refused(
+    calibrated: tuple[pd.DataFrame, irtkit.FitResult, pd.Series[float]],
+) -> None:
+    features, result, _ = calibrated
+    targets = difficulty_targets(result)
+    predictor = DifficultyPredictor("linear").fit(features, targets)
+    whole = predictor.prior_mean(features)
+    slope = result.items["discrimination"].iloc[0]
+    assert whole["mean"].to_numpy() == pytest.approx(
+        slope * predictor.predict(features)["predicted"]
+    )
+    in_logits = DifficultyPredictor("linear", target="Rasch").fit(features, targets["Rasch"])
+    assert in_logits.prior_mean(features)["mean"].to_numpy() == pytest.approx(whole["mean"])
+    batched = difficulty_targets(
+        irtkit.fit(result.responses, "1PL", batch_items=100, standard_errors=False)
+    )
+    for unknown in (targets["1PL"], targets[["1PL"]], batched):
+        predictor = DifficultyPredictor("linear").fit(features, unknown)
+        with pytest.raises(ValueError, match="how many logits an SD is"):
             predictor.prior_mean(features)
 
 

@@ -72,7 +72,26 @@ def test_it_prints_tables_and_tests(comparison: Any) -> None:
     assert "hardness, items with negative slopes removed in training" in shown
     assert all(shown.count(name) >= 2 for name in REGRESSORS)
     assert "Friedman's test over folds: p = " in shown
+    assert "p-values are too small" in shown
     assert "linear better than k nearest neighbours (p = " in shown
+
+
+def test_one_regressor_is_printed_without_tests() -> None:
+    table, difficulty, _ = made(60)
+    shown = str(cross_validate_predictors(table, difficulty, "linear"))
+    assert "linear" in shown
+    assert "told apart" not in shown
+
+
+def test_answers_are_no_features() -> None:
+    table, difficulty, _ = made(120)
+    items = irtkit.ItemParameters.from_difficulty(np.ones(120), difficulty)
+    drawn = irtkit.simulate_responses(items, np.linspace(-3, 3, 60), seed=0)
+    responses = irtkit.ResponseMatrix(drawn.values, items=table.index)
+    leaking = table.assign(x=drawn.values[30])
+    for target in (responses, irtkit.fit(responses, "1PL")):
+        with pytest.raises(ValueError, match="what one respondent answered"):
+            cross_validate_predictors(leaking, target, ["linear"])
 
 
 def test_the_same_seed_divides_the_same_way() -> None:
@@ -107,7 +126,7 @@ def test_noise_is_not_predicted_and_nothing_is_said_of_it() -> None:
     noise = pd.Series(generator.normal(size=240), index=table.index)
     found = cross_validate_predictors(table, noise, ["linear", "elastic net"])
     assert (found.table["nrmse"] > 0.95).all()
-    assert "no pair of regressors differs" in str(found)
+    assert "no two regressors are told apart" in str(found)
     assert found.friedman["p_value"].isna().all()
 
 
@@ -119,9 +138,22 @@ def test_noise_is_not_predicted_and_nothing_is_said_of_it() -> None:
         ({"held_out": 1.0}, "held_out"),
         ({"folds": 1}, "folds"),
         ({"folds": 50}, "too few"),
+        ({"regressors": []}, "got none"),
+        ({"regressors": ["linear", "linear"]}, "different names"),
+        ({"weights": "se"}, "weights must be one of"),
     ],
 )
 def test_what_is_no_protocol_is_refused(settings: dict[str, Any], message: str) -> None:
     table, difficulty, _ = made(60)
     with pytest.raises(ValueError, match=message):
-        cross_validate_predictors(table, difficulty, ["linear"], **settings)
+        cross_validate_predictors(table, difficulty, **{"regressors": ["linear"], **settings})
+
+
+def test_what_is_no_target_is_refused() -> None:
+    table, difficulty, slopes = made(60)
+    with pytest.raises(ValueError, match="targets must be one of"):
+        cross_validate_predictors(table, difficulty.to_frame("1PL"), targets=["3PL"])
+    with pytest.raises(TypeError, match="slopes must be a Series by item label, got ndarray"):
+        cross_validate_predictors(table, difficulty, ["linear"], slopes=slopes.to_numpy())
+    with pytest.raises(ValueError, match="the same for all items"):
+        cross_validate_predictors(table, 0 * difficulty, ["linear"])

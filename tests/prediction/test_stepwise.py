@@ -36,10 +36,10 @@ def test_weights_count_observations_that_often() -> None:
     times = generator.integers(1, 4, 60)
     weighted = StepwiseLinear().fit(x, y, times)
     several = StepwiseLinear().fit(np.repeat(x, times, axis=0), np.repeat(y, times))
-    shared = np.intersect1d(weighted.chosen_, several.chosen_)
-    assert 0 in shared
-    if len(weighted.chosen_) == len(several.chosen_):
-        assert weighted.coef_ == pytest.approx(several.coef_)
+    assert weighted.chosen_.tolist() == several.chosen_.tolist()
+    assert weighted.coef_ == pytest.approx(several.coef_)
+    assert weighted.intercept_ == pytest.approx(several.intercept_)
+    assert weighted.coef_[0] != pytest.approx(StepwiseLinear().fit(x, y).coef_[0])
 
 
 def test_a_constant_and_a_copy_add_nothing() -> None:

@@ -43,6 +43,20 @@ def test_the_targets_are_those_of_the_fits(
     assert again["2PL"].equals(table["2PL"])
 
 
+def test_errors_of_the_average_error_are_those_of_agresti_and_caffo(
+    responses: irtkit.ResponseMatrix, table: pd.DataFrame
+) -> None:
+    wrong = 150 * table["average_error"]
+    share = (wrong + 1) / 152
+    expected = np.sqrt(share * (1 - share) / 152)
+    assert table["average_error_se"].to_numpy() == pytest.approx(expected.to_numpy())
+    thrice = irtkit.ResponseMatrix.from_counts(
+        3 * responses.values, np.full(responses.values.shape, 3), items=responses.items
+    )  # the same answer every time tells no more than once
+    again = difficulty_targets(thrice)["average_error_se"]
+    assert again.to_numpy() == pytest.approx(expected.to_numpy(), rel=0.05)
+
+
 def test_difficulties_that_run_off_are_cropped(responses: irtkit.ResponseMatrix) -> None:
     found = difficulty_targets(responses, crop=1.0)
     assert found["2PL"].abs().max() == 1
