@@ -70,12 +70,23 @@ def test_hostile_labels_are_text_and_cut(hostile: Any) -> None:
     assert raw.count("<script") == 2
     assert "\x1b" not in raw
     assert "\u202e" not in raw
-    assert "x" * 400 not in raw
+    assert "x" * 400 not in raw.replace(hostile.page.scripts[0], "")
+    assert hostile.data["items"] == list(hostile.result.item_labels)  # whole, for the file saved
     words = "".join(hostile.page.words)
     assert hostile.labels[0] in words
     assert hostile.labels[1] in words
     assert r"\x1b[31mred" in words
     assert r"\u202egnp.exe" in words
+
+
+def test_items_with_a_long_beginning_in_common_have_places_of_their_own(
+    inverted: Callable[..., irtkit.ResponseMatrix], tmp_path: Path
+) -> None:
+    labels = tuple("long" * 40 + end for end in "abc")
+    irtkit.report(quiet(inverted(labels)), tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text("utf-8")
+    for kind in ('"card" id="', '"to-item" href="#'):
+        assert {*re.findall(f'{kind}(place=.*?)"', text)} == {"place=7", "place=30", "place=60"}
 
 
 def test_the_same_result_gives_the_same_bytes(digits: Any, tmp_path: Path) -> None:
