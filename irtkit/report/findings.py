@@ -175,9 +175,10 @@ def negative_sentence(found: Findings) -> str:
         return (
             f"{items} {called} called negative, but one scale does not hold, and keys may be right."
         )
+    have, them = ("has", "it") if n == 1 else ("have", "them")
     return (
-        f"On {items}, called negative at a false-discovery rate of {found.fdr:.0%}, the weak do "
-        f"better than the strong: most often {'a wrong key' if n == 1 else 'wrong keys'}."
+        f"{items} {have} negative discrimination (at a false-discovery rate of {found.fdr:.0%}): "
+        f"the weak do better on {them} than the strong, as where a key is wrong."
     )
 
 
