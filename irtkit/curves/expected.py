@@ -226,6 +226,8 @@ class Predicted(NamedTuple):
 
     def quantile(self, probability: float) -> float:
         """Share right below which so much lies, by halving."""
+        if np.isnan(self.mean).any():
+            return np.nan
         low, high = 0.0, 1.0
         for _ in range(_HALVINGS):
             middle = (low + high) / 2

@@ -59,7 +59,7 @@ def learning_surface(
     frame
         A data frame of pandas, polars, PyArrow or the like, a row per response: system, covariate,
         difficulty of the item, and whether the answer was right (1, 0, True, False; missing ones
-        are left out). Rows that lack the covariate or the difficulty are left out as well.
+        are left out). Rows that lack a value in any other column named below are left out as well.
     covariate
         The column of the covariate; by default "training_size", "train_size" or "size". It may be
         of systems or runs (size, compute, release date) or of items (minutes people take).
@@ -78,7 +78,8 @@ def learning_surface(
     clusters
         Columns, two at most, of which responses that share a value go together; by default the
         items ("item", "question_id", …), and the systems if ``by`` leaves them out, where there are
-        such columns. ``clusters=[]`` takes all responses for independent.
+        such columns. ``clusters=[]`` takes all responses for independent. Of no more clusters than
+        there are terms, errors and intervals are NaN.
     interaction
         Whether to have the product of both.
     level
@@ -136,11 +137,12 @@ def learning_surface(
     table = table.dropna(subset=[*columns.needed])
     if not len(table):
         raise ValueError("frame has no row with a response and all covariates")
-    if not columns.by:
-        table, columns = table.assign(**{_POOLED: "all"}), columns._replace(by=(_POOLED,))
     axis = Axis.of(columns.covariate, table[columns.covariate], log=log)
-    places = table.groupby(list(columns.by), sort=False).indices
-    parts = [(name, table.iloc[rows]) for name, rows in places.items()]
+    if columns.by:
+        places = table.groupby(list(columns.by), sort=False).indices
+        parts = [(name, table.iloc[rows]) for name, rows in places.items()]
+    else:
+        parts, columns = [("all", table)], columns._replace(by=(_POOLED,))
     surfaces = tuple(_surface(*part, columns, axis, interaction=interaction) for part in parts)
     middle = None
     if columns.difficulty is not None:

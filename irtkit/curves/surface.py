@@ -56,13 +56,13 @@ class LearningSurface:
     """A row per system and term, index ``by`` and "term": "intercept", the covariate ("log size"
     on a log scale, natural logarithms), "difficulty" and their product ("log size:difficulty").
     Columns: estimate; se (inverse Fisher information, as of independent responses); se_clustered
-    (NaN without clusters); low, high and p_value (two-sided, of 0) from the clustered error where
-    there is one. NaN where there is no maximum."""
+    (NaN without clusters, and of no more clusters than terms); low, high and p_value (two-sided, of
+    0) from the clustered error where there are clusters. NaN where there is no maximum."""
     systems: pd.DataFrame
     """Index ``by``: n_responses, n_clusters, accuracy, log_likelihood, status. That is "ok";
     "unbounded" (some covariate value or plane parts right from wrong, so that the likelihood has no
-    maximum); "no variance" (all right, or all wrong); "collinear" (such as one size alone); or "no
-    responses"."""
+    maximum); "no variance" (all right, or all wrong); "collinear" (such as one size alone); "no
+    responses"; or "not converged"."""
     axis: Axis
     level: float
     surfaces: tuple[Surface, ...] = field(repr=False)
@@ -170,6 +170,11 @@ class LearningSurface:
             yield "Intervals and p-values are from errors clustered by what responses share."
         else:
             yield "Errors take all responses for independent: there are no clusters."
+        fitted = [one for one in self.surfaces if one.fisher.status == "ok"]
+        few = [one for one in fitted if np.isnan(one.clustered.covariance).any()]
+        if few:
+            unsure = first_names([_label(one.name) for one in few])
+            yield f"No more clusters than terms, and so no intervals: {unsure}."
         ill = self.systems["status"][self.systems["status"] != "ok"]
         for status in ill.unique():
             which = [_label(name) for name in ill.index[ill == status]]

@@ -93,6 +93,20 @@ def test_the_same_covariate_may_be_minutes_of_people_or_a_date() -> None:
     horizon = found.horizons([0.5])["date"].iloc[0]
     assert pd.Timestamp("2024-01-01") < horizon < pd.Timestamp("2025-01-01")
     assert found.systems["n_clusters"].tolist() == [2]  # the systems, fewer than items
+    assert found.coefficients[["se_clustered", "low", "high", "p_value"]].isna().all(axis=None)
+    ends = found.horizons([0.5])[["date_low", "date_high"]]
+    assert ends.isna().all(axis=None)
+    assert "No more clusters than terms, and so no intervals: all." in " ".join(str(found).split())
+
+
+def test_pooled_rows_leave_a_column_called_rows_alone() -> None:
+    frame = frame_of()
+    plain = learning_surface(frame, by=[], clusters=["item"])
+    found = learning_surface(
+        frame.rename(columns={"training_size": "rows"}), covariate="rows", by=[], clusters=["item"]
+    )
+    assert found.coefficients.to_numpy() == pytest.approx(plain.coefficients.to_numpy())
+    assert found.coefficients["se_clustered"].gt(0).all()
 
 
 def test_tasks_have_surfaces_of_their_own() -> None:
