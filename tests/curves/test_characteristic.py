@@ -159,7 +159,8 @@ def test_location_is_where_the_smooth_curve_is_a_half() -> None:
         ({"by": "widths"}, "by must be one of quantile, width.*did you mean 'width'"),
         ({"systems": ["respondent-99"]}, "there is no respondent 'respondent-99'"),
         ({"difficulties": {"item-1": np.inf}}, "difficulties must be finite.*'item-1'"),
-        ({"difficulties": {"other": 1.0}}, "difficulties names none of the items"),
+        ({"systems": []}, "systems names no respondent"),
+        ({"difficulties": {"other": 1.0}}, "difficulties has a difficulty of none of the items"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(settings: dict[str, Any], message: str) -> None:
