@@ -57,7 +57,10 @@ class CharacteristicCurves:
     with location_low and location_high (Fieller; infinite where the slope is not told from 0),
     slope and slope_se; capability, spread and generality (Hernández-Orallo et al. 2021), of the
     curve of the ranges, from the easiest item to the hardest, with _low and _high (delta method, of
-    items like these, the ranges held). Generality is infinite for a step at the edge of a range."""
+    items like these). They are of these ranges: wide ones hide where a curve falls and lower its
+    generality, and difficulties far off the others move capability; so compare systems within one
+    table. Generality is infinite for a step at the edge of a range, and NaN, as the spread, where
+    all is right, or wrong, or of one difficulty."""
     best: pd.DataFrame
     """Index "range". Columns: difficulty_low, difficulty_high, n_items, best (the system with the
     highest share right, the first of equal ones), accuracy (its share right), n_leaders, leaders

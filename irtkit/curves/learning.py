@@ -22,7 +22,7 @@ import numpy as np
 
 from irtkit.checks import check_number, check_yes_or_no, did_you_mean, first_names
 from irtkit.columns import usual_column
-from irtkit.curves.axis import Axis
+from irtkit.curves.axis import Axis, as_dates
 from irtkit.curves.logistic import clustered, logistic_regression
 from irtkit.curves.surface import DIFFICULTY, LearningSurface, Surface, design, terms_of
 from irtkit.frames import as_frame, with_index
@@ -117,26 +117,33 @@ def learning_surface(
     [0.99, 0.08]
     """
     check_yes_or_no(interaction=interaction)
+    if log is not None:
+        check_yes_or_no(log=log)
     level = check_number("level", level, above=0, below=1)
     table = with_index(as_frame(frame))
     table = table.set_axis([str(name) for name in table.columns], axis="columns")
     header = list(table.columns)
+    size = _named(header, "covariate", covariate) or _size(header)
+    if difficulty == size:
+        raise ValueError(f"difficulty and covariate are both {size!r}")
+    usual = None if size == DIFFICULTY else _there(header, DIFFICULTY)
     columns = _Columns(
-        covariate=_named(header, "covariate", covariate) or _size(header),
-        difficulty=_named(header, "difficulty", difficulty) or _there(header, DIFFICULTY),
+        covariate=size,
+        difficulty=_named(header, "difficulty", difficulty) or usual,
         response=_named(header, "response", response) or _response(header),
         trials=_named(header, "trials", trials),
         by=_several(header, "by", by, [usual_column(header, "respondent"), _there(header, _TASK)]),
         clusters=(),
     )
-    usual = [usual_column(header, role) for role in ("item", "respondent")]
-    usual = [name for name in usual if name not in {*columns.by, columns.covariate}]
-    columns = columns._replace(clusters=_several(header, "clusters", clusters, usual))
+    roles = [usual_column(header, role) for role in ("item", "respondent")]
+    alike = [name for name in roles if name not in {*columns.by, columns.covariate}]
+    columns = columns._replace(clusters=_several(header, "clusters", clusters, alike))
     if len(columns.clusters) > 2:
         raise ValueError(f"clusters must be two columns at most, got {len(columns.clusters)}")
     table = table.dropna(subset=[*columns.needed])
     if not len(table):
         raise ValueError("frame has no row with a response and all covariates")
+    table = table.assign(**{columns.covariate: as_dates(table[columns.covariate])})
     axis = Axis.of(columns.covariate, table[columns.covariate], log=log)
     if columns.by:
         places = table.groupby(list(columns.by), sort=False).indices

@@ -106,7 +106,7 @@ def logistic_regression(
     # orthonormal columns, whatever the units of covariates are
     q, triangle = np.linalg.qr(x)
     diagonal = np.abs(np.diag(triangle))
-    if len(x) < x.shape[1] or (diagonal < _RANK * np.linalg.norm(triangle, axis=0)).any():
+    if len(x) < x.shape[1] or (diagonal <= _RANK * np.linalg.norm(triangle, axis=0)).any():
         return _without(x.shape[1], "collinear")
     if not jeffreys and not 0 < right.sum() < n.sum():
         return _without(x.shape[1], "no variance")

@@ -139,6 +139,7 @@ class LearningSurface:
         """
         import pandas as pd
 
+        shares = [shares] if isinstance(shares, float | int) else shares
         wanted = [check_number("shares", share, above=0, below=1) for share in shares]
         at = self.middle if difficulty is None else check_number("difficulty", difficulty)
         if difficulty is not None and self.middle is None:
@@ -179,6 +180,10 @@ class LearningSurface:
         for status in ill.unique():
             which = [_label(name) for name in ill.index[ill == status]]
             yield f"{status.capitalize()}: {first_names(which)}."
+        if (self.systems["status"] == "collinear").all():
+            yield (
+                f"Where each system has one value of {self.axis.name}, by=[] fits one curve to all."
+            )
         term = f"{self.axis.term}:{DIFFICULTY}"
         if self.middle is None or not self.interaction:
             return
@@ -186,9 +191,9 @@ class LearningSurface:
         told = product_of["p_value"] < 1 - self.level
         faster, slower = (told & (sign * product_of["estimate"] < 0) for sign in (1, -1))
         yield (
-            f"The odds rise faster with {self.axis.name} for easy items in {faster.sum()} of "
-            f"{int(product_of['estimate'].notna().sum())}, for hard ones in {slower.sum()}, each "
-            f"told from 0 by itself."
+            f"The slope of the log-odds along {self.axis.name} is higher for easy items in "
+            f"{faster.sum()} of {int(product_of['estimate'].notna().sum())}, for hard ones in "
+            f"{slower.sum()}, each told from 0 by itself."
         )
 
     def __str__(self) -> str:

@@ -125,6 +125,45 @@ def test_tasks_have_surfaces_of_their_own() -> None:
     )
 
 
+def test_dates_may_be_of_any_kind() -> None:
+    frame = frame_of()
+    days = pd.to_datetime("2024-01-01") + pd.to_timedelta(np.log(frame["training_size"]) * 90, "D")
+    days = days.dt.floor("D")
+    found = {
+        kind: learning_surface(frame.assign(date=dates), covariate="date").coefficients
+        for kind, dates in (
+            ("plain", days),
+            ("date", days.dt.date),
+            ("day", days.dt.to_period("D")),
+        )
+    }
+    for other in ("date", "day"):
+        pd.testing.assert_frame_equal(found["plain"], found[other])
+    with pytest.raises(TypeError, match="turns texts into dates"):
+        learning_surface(frame.assign(date=days.astype(str)), covariate="date")
+
+
+def test_one_value_of_a_covariate_is_collinear_whatever_it_is() -> None:
+    frame = frame_of()
+    for settings in ({"difficulty": 0.0}, {"training_size": 1}, {"training_size": 7}):
+        found = learning_surface(frame.assign(**settings))
+        assert set(found.systems["status"]) == {"collinear"}
+        assert "by=[] fits one curve to all" in " ".join(str(found).split())
+    alone = learning_surface(frame.drop(columns="difficulty").assign(training_size=1))
+    assert set(alone.systems["status"]) == {"collinear"}
+    with pytest.raises(ValueError, match="'training_size' must hold finite numbers"):
+        learning_surface(frame.assign(training_size=np.inf))
+
+
+def test_difficulty_may_be_the_covariate() -> None:
+    found = learning_surface(frame_of(), covariate="difficulty", log=False)
+    assert found.terms == ["intercept", "difficulty"]
+    assert len(found.horizons(0.5)) == 2
+    assert "independent" not in str(found)
+    with pytest.raises(ValueError, match="difficulty and covariate are both 'difficulty'"):
+        learning_surface(frame_of(), covariate="difficulty", difficulty="difficulty", log=False)
+
+
 def test_a_surface_without_a_maximum_is_said_to_be_unbounded() -> None:
     frame = pd.DataFrame({"model": "net", "size": [1, 2, 3, 4] * 5, "right": [0, 0, 1, 1] * 5})
     found = learning_surface(frame)
