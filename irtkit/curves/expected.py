@@ -116,8 +116,8 @@ def expected_performance(
     error of predicted difficulties is common to all.
     The curve falls to 0 as items get harder. Where items are guessed right (choice questions) it
     does not, and alarms on harder items are false: results of the 3PL are refused.
-    Of fitted difficulties the shift falls short of a drop in ability: they are regressed, and so
-    the curve over them is one of expectations.
+    Over fitted difficulties the shift falls short of a drop in ability, of the 2PL more than of the
+    1PL; over known ones it does not.
     Estimated difficulties are regressed to the mean of their set. That is right for sets that were
     not chosen by these estimates, and wrong for items chosen for looking hard.
 

@@ -83,10 +83,9 @@ def of_responses(responses: ResponseMatrix) -> str:
         dtype=object,
     )
     told = f"{share:.1%}".replace("%", " %")
-    first = f"{rows} respondents and {columns} items" if rows * columns > 1 else "the response"
-    return _scoped(
-        [_sentences([f"{responses!r}, {told} right"]), _table(f"the first {first}", corner)]
-    )
+    caption = f"the first {count(rows, 'respondent')} and {count(columns, 'item')}"
+    caption = caption if rows * columns > 1 else "the response"
+    return _scoped([_sentences([f"{responses!r}, {told} right"]), _table(caption, corner)])
 
 
 def of_comparison(comparison: DifficultyComparison) -> str:

@@ -95,6 +95,11 @@ def test_a_system_without_an_answer_in_a_range_has_no_share_there() -> None:
     cells = np.ones((2, 10))
     cells[0, 5:] = np.nan
     found = characteristic_curves(ResponseMatrix(cells), difficulties=range(10), bins=2)
+    assert found.best["n_items"].tolist() == [5, 5]
+    alone = characteristic_curves(
+        ResponseMatrix(cells), difficulties=range(10), bins=2, systems=["respondent-1"]
+    )
+    assert alone.best["n_items"].sum() == 5
     row = found.table.loc[("respondent-1", 2)]
     assert np.isnan(row["accuracy"])
     assert (row["accuracy_low"], row["accuracy_high"], row["n_items"]) == (0, 1, 0)
