@@ -55,6 +55,8 @@ _CHANCE = 20
 """Answers that are all the same once in a million times by chance, half of them being right."""
 _FEW_SYSTEMS = 40
 """Fewest systems whose fits were simulated: 8 % of alarms with a 2PL, about 5 % with a 1PL."""
+_ROUNDING = 1e-9
+"""Of its error, below which a slope is 0: that of a record without a mistake."""
 _LEAST = 1e-12
 """Variance of a sum of answers all of which are as good as certain."""
 
@@ -103,12 +105,14 @@ def expected_performance(
     pandas.DataFrame
         Index "respondent". Columns: n_items (new ones, answered and with a difficulty); accuracy
         (mean share right of these), expected, expected_low, expected_high (where it should lie with
-        the probability ``level`` if nothing but difficulty has changed), p_value (two-sided),
-        alarm (whether it is below 1 − ``level``); shift (in units of difficulty, by how much harder
-        items would have to be to explain what was seen; above 0 the system has become weaker);
-        original_accuracy, difficulty and original_difficulty (means), expected_at_means (the same
-        by mean difficulties alone, as the paper has it); beyond (share of the new items whose
-        difficulty lies outside that of the original ones: the curve is only extended there).
+        the probability ``level`` if nothing but difficulty has changed), p_value (two-sided, half
+        of the probability of what was seen counting), alarm (whether it is below 1 − ``level``);
+        shift (in units of difficulty, by how much harder items would have to be to explain what was
+        seen; above 0 the system has become weaker; NaN if its curve does not fall);
+        original_accuracy, difficulty and original_difficulty (means, of regressed difficulties),
+        expected_at_means (the same by mean difficulties alone, as the paper has it); beyond (share
+        of the new items whose difficulty lies outside that of the original ones, both regressed:
+        the curve is only extended there).
 
     Notes
     -----
@@ -327,12 +331,12 @@ def _expectation(old: Part, new: Part, level: float) -> dict[str, Any]:
 
 
 def _shift(fit: Regression, new: Part) -> float:
-    """Rise of all difficulties at which the curve expects what was seen; NaN of a rising curve.
+    """Rise of all difficulties at which the curve expects what was seen; NaN unless it falls.
 
     Half a response keeps it finite.
     """
     slope = -float(fit.coefficients[1])
-    if not slope > 0:
+    if not slope > _ROUNDING * fit.covariance[1, 1] ** 0.5:
         return np.nan
     z = fit.log_odds(with_intercept(new.difficulty))
     n = len(z)

@@ -87,7 +87,13 @@ def given_errors(given: Any, items: tuple[str, ...]) -> Array:
     if given is None or isinstance(given, float | int):
         return np.full(len(items), check_number("difficulty_se", given or 0.0, least=0))
     values = values_by_label("difficulty_se", given, items, value="standard error", kind="item")
-    return np.array([0.0 if one is None else float(one) for one in values])
+    if all(one is None for one in values):
+        raise ValueError(f"difficulty_se has none of the items: they are {first_names(items)}")
+    found = np.array([0.0 if one is None else float(one) for one in values])
+    if (wrong := ~(found >= 0) & ~np.isnan(found)).any():
+        label = items[int(np.argmax(wrong))]
+        raise ValueError(f"difficulty_se must be 0 or more; that of item {label!r} is not")
+    return found
 
 
 def same_for_all(difficulty: Array, se: Array, n_respondents: int) -> Difficulties:

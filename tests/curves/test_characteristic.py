@@ -154,7 +154,9 @@ def test_location_is_where_the_smooth_curve_is_a_half() -> None:
     system = found.systems.loc["respondent-1"]
     assert system["location_low"] < 0.7 < system["location_high"]
     assert abs(system["slope"] - 1.5) < 3 * system["slope_se"]
-    assert found.table["smooth"].between(0, 1).all()
+    table = found.table.loc["respondent-1"]
+    true = 1 / (1 + np.exp(-1.5 * (0.7 - table["difficulty"])))
+    assert table["smooth"].to_numpy() == pytest.approx(true.to_numpy(), abs=0.03)
 
 
 @pytest.mark.parametrize(
