@@ -34,7 +34,7 @@ from machine import arguments, describe, store
 
 import irtkit
 from irtkit.curves.answered import Answered
-from irtkit.curves.binomial import effective_number, wilson_interval
+from irtkit.curves.binomial import effective_number, share_interval
 from irtkit.curves.generality import generality_of
 from irtkit.curves.ranges import Ranges, fitted_difficulties
 
@@ -100,7 +100,7 @@ def curve_coverage(n: int, n_items: int, trials: int, missing: float, seed: int)
                     held[row, k] = True
                     continue
                 size = effective_number(part.share[own], part.trials[own], 0.95)
-                low, high = wilson_interval(part.share[own].mean(), size, 0.95)
+                low, high = share_interval(part.share[own].mean(), size, 0.95)
                 true[row, k] = p[row, part.items[own]].mean()
                 held[row, k] = low <= true[row, k] <= high
         found[name] = held

@@ -125,10 +125,10 @@ easiest = digits.nsmallest(180, "difficulty")
 print(easiest.nsmallest(8, "discrimination")[["discrimination", "difficulty", "share_right"]])
 
 # %% [markdown]
-# Look at the share right: these digits are among the "easiest" tenth, and hardly anyone reads them.
-# Their slopes are below 0. For such a digit a low difficulty does not mean easy: it means that
-# only the weakest get it right. The first of them is the worst suspect of the notebook
-# `suspect_items`. Without the digits whose slope is below 0:
+# Look at the share right: these digits are among the "easiest" tenth, and hardly anyone reads
+# the first seven. The slopes of these are below 0. For such a digit a low difficulty does not mean
+# easy: it means that only the weakest get it right. The first of them is the worst
+# suspect of the notebook `suspect_items`. Without the digits whose slope is below 0:
 
 # %%
 sound = digits["difficulty"].where(digits["discrimination"] > 0)

@@ -38,6 +38,7 @@ LAYERS = (
         "io",
         "storage",
         "irf",
+        "wilson",
         "packed",
         "patterns",
         "components",

@@ -11,8 +11,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 import irtkit
 from irtkit import pictures
-from irtkit.pictures.curves import wilson
 from irtkit.pictures.scales import Scale, number_text, tick_text
+from irtkit.wilson import wilson_interval
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def result() -> irtkit.FitResult:
 def test_intervals_are_those_of_statsmodels(n: int) -> None:
     right = np.arange(n + 1)
     expected = proportion_confint(right, n, method="wilson")
-    np.testing.assert_allclose(wilson(right / n, np.full(n + 1, float(n))), expected, atol=1e-12)
+    np.testing.assert_allclose(wilson_interval(right / n, n), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize(("n", "groups"), [(1, 1), (4, 2), (12, 3), (130, 10), (5000, 10)])
@@ -133,7 +133,8 @@ def test_an_axis_goes_by_quantiles_and_no_further_than_it_should() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high"), [(0, 1), (-3.3, 2.9), (0.001, 0.002), (-9e4, 3e5), (1, 59)]
+    ("low", "high"),
+    [(0, 1), (-3.3, 2.9), (0.001, 0.002), (-9e4, 3e5), (1, 59), (0, 7), (0, 14), (0, 70)],
 )
 def test_ticks_are_round_few_and_within(low: float, high: float) -> None:
     axis = Scale(low, high)

@@ -47,6 +47,11 @@ def test_curves_of_systems_and_surfaces_are_drawn(result: irtkit.FitResult) -> N
         "respondent-3",
         "respondent-140",
     ]
+    table = curves.table.loc["respondent-140"]
+    dots = ax.containers[-1].lines[0].get_xydata()
+    smooth = ax.get_lines()[-1].get_xydata()
+    np.testing.assert_allclose(dots, table[["difficulty", "accuracy"]])
+    np.testing.assert_allclose(smooth, table[["difficulty", "smooth"]])
     with pytest.raises(ValueError, match="there is no curve of 'nobody'"):
         plots.characteristic_curves(curves, "nobody")
     answers = irtkit.load_digits_learning()

@@ -102,6 +102,8 @@ class Answered(NamedTuple):
         if systems is None:
             return np.flatnonzero(self.real & (self.answers.trials > 0).any(axis=1))
         names = [systems] if isinstance(systems, str) else [str(name) for name in systems]
+        if not names:
+            raise ValueError("systems names no respondent")
         place = {label: k for k, label in enumerate(self.respondents)}
         for name in names:
             if name not in place:

@@ -33,7 +33,7 @@ class Axis:
         Raises
         ------
         ValueError
-            If logarithms are wanted of what is not above 0, or of dates.
+            If logarithms are wanted of what is not above 0, or of dates; or a number is infinite.
         TypeError
             If the column holds neither numbers nor dates.
         """
@@ -44,7 +44,12 @@ class Axis:
                 raise ValueError(f"log: {name!r} holds dates, which have no logarithm")
             return cls(name, "date")
         if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
-            raise TypeError(f"column {name!r} must hold numbers or dates, it is {values.dtype}")
+            raise TypeError(
+                f"column {name!r} must hold numbers or dates, it is {values.dtype}; "
+                "pandas.to_datetime turns texts into dates"
+            )
+        if not np.isfinite(values.to_numpy(dtype=np.float64)).all():
+            raise ValueError(f"column {name!r} must hold finite numbers")
         if log is False:
             return cls(name, "number")
         if (values <= 0).any():
@@ -78,3 +83,17 @@ class Axis:
             return pd.Timestamp(0) + pd.to_timedelta(near * _DAYS, unit="D")
         with np.errstate(over="ignore"):
             return np.exp(scaled) if self.kind == "log" else scaled
+
+
+def as_dates(values: Any) -> Any:
+    """A column of datetime.date or of periods as one of dates; others as they are."""
+    import datetime as dt
+
+    import pandas as pd
+
+    if isinstance(values.dtype, pd.PeriodDtype):
+        return values.dt.to_timestamp()
+    held = values.dtype == object and len(values) > 0
+    if held and all(isinstance(one, dt.date) for one in values):
+        return pd.to_datetime(values)
+    return values

@@ -11,7 +11,7 @@ n is what the spread of the shares right between items says, p̂ (1 − p̂) / v
 less for that spread being an estimate (Korn & Graubard 1998): at least the number of items, at most
 that of trials.
 
-Where 3 or fewer answers are right, or wrong, Wilson's bound next to them is too tight, and that of
+Where 1 to 3 answers are right, or wrong, Wilson's bound next to them is too tight, and that of
 a Poisson variable takes its place (Brown, Cai & DasGupta 2001, *Statistical Science* 16, 101-133).
 """
 
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.systems.paired import correction, t_quantile
+from irtkit.wilson import wilson_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,21 +32,16 @@ if TYPE_CHECKING:
 _FEW = 3.0
 
 
-def wilson_interval(share: Any, n: Any, level: float) -> tuple[Array, Array]:
+def share_interval(share: Any, n: Any, level: float) -> tuple[Array, Array]:
     """Bounds of p at equal tails, from 0 to 1 where nothing was answered (share NaN, or n = 0)."""
-    from scipy.special import gammaincinv, ndtri
+    from scipy.special import gammaincinv
 
     share, n = np.broadcast_arrays(np.asarray(share, float), np.asarray(n, float))
     known = (n > 0) & np.isfinite(share)
-    p, size, square = (
-        np.where(known, share, 0.5),
-        np.where(known, n, 1),
-        ndtri((1 + level) / 2) ** 2,
-    )
-    middle = (p + square / (2 * size)) / (1 + square / size)
-    reach = np.sqrt(square * p * (1 - p) / size + (square / (2 * size)) ** 2) / (1 + square / size)
+    p, size = np.where(known, share, 0.5), np.where(known, n, 1)
+    low, high = wilson_interval(p, size, level)
     bounds = []
-    for part, bound in ((p, middle - reach), (1 - p, 1 - middle - reach)):
+    for part, bound in ((p, low), (1 - p, 1 - high)):
         few = (part * size > 0) & (part * size <= _FEW)
         poisson = gammaincinv(np.where(few, part * size, 1.0), 1 - level) / size
         bounds.append(np.where(known, np.where(few, np.minimum(bound, poisson), bound), 0.0))

@@ -14,7 +14,7 @@ import numpy as np
 
 from irtkit.checks import check_number, check_one_of, check_seed, check_whole
 from irtkit.curves.answered import Answered, with_intercept
-from irtkit.curves.binomial import effective_number, wilson_interval
+from irtkit.curves.binomial import effective_number, share_interval
 from irtkit.curves.generality import generality_of
 from irtkit.curves.leaders import leaders_of
 from irtkit.curves.logistic import crossing
@@ -57,12 +57,16 @@ class CharacteristicCurves:
     with location_low and location_high (Fieller; infinite where the slope is not told from 0),
     slope and slope_se; capability, spread and generality (Hernández-Orallo et al. 2021), of the
     curve of the ranges, from the easiest item to the hardest, with _low and _high (delta method, of
-    items like these, the ranges held). Generality is infinite for a step at the edge of a range."""
+    items like these). They are of these ranges: wide ones hide where a curve falls and lower its
+    generality, and difficulties far off the others move capability; so compare systems within one
+    table. Generality is infinite for a step at the edge of a range, and NaN, as the spread, where
+    all is right, or wrong, or of one difficulty."""
     best: pd.DataFrame
-    """Index "range". Columns: difficulty_low, difficulty_high, n_items, best (the system with the
-    highest share right, the first of equal ones), accuracy (its share right), n_leaders, leaders
-    (systems not told apart from it, as a tuple, the best first), winner (it, if it leads alone;
-    else None).
+    """Index "range", items being where the fit of all, or what was given, puts them. Columns:
+    difficulty_low, difficulty_high, n_items (that any of the systems answered), best (the system
+    with the highest share right, the first of equal ones), accuracy (its share right), n_leaders,
+    leaders (systems not told apart from it, as a tuple, the best first), winner (it, if it
+    leads alone; else None).
 
     With the probability ``level`` the best system of every range, on items like these, is among its
     leaders, in all ranges together (of equal ones that holds of each by itself); so noise alone
@@ -213,7 +217,7 @@ def _curve(part: Part, fit: Regression, ranges: Ranges, level: float) -> pd.Data
     table = pd.DataFrame(found, index=pd.RangeIndex(1, ranges.n + 1, name="range"))
     table.insert(1, "difficulty_low", ranges.edges[:-1])
     table.insert(2, "difficulty_high", ranges.edges[1:])
-    bounds = wilson_interval(table["accuracy"], effective, level)
+    bounds = share_interval(table["accuracy"], effective, level)
     table["accuracy_low"], table["accuracy_high"] = bounds
     at = with_intercept(table["difficulty"].to_numpy())
     return table.assign(smooth=logistic(fit.log_odds(at)))
@@ -266,7 +270,7 @@ def _best(data: Answered, rows: NDArray[np.intp], ranges: Ranges, level: float) 
             {
                 "difficulty_low": ranges.edges[number],
                 "difficulty_high": ranges.edges[number + 1],
-                "n_items": len(items),
+                "n_items": int((answers.trials[:, items] > 0).any(axis=0).sum()),
                 "best": best,
                 "accuracy": one.share,
                 "n_leaders": len(names),

@@ -27,10 +27,12 @@ nearly all of them upwards.
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_seed
 from irtkit.curves.answered import Answered, with_intercept
 from irtkit.irf import logistic
@@ -49,6 +51,12 @@ if TYPE_CHECKING:
 _NODES, _WEIGHTS = (part for part in np.polynomial.hermite_e.hermegauss(15))
 """Of the error of the curve, in SDs."""
 _HALVINGS = 50
+_CHANCE = 20
+"""Answers that are all the same once in a million times by chance, half of them being right."""
+_FEW_SYSTEMS = 40
+"""Fewest systems whose fits were simulated: 8 % of alarms with a 2PL, about 5 % with a 1PL."""
+_ROUNDING = 1e-9
+"""Of its error, below which a slope is 0: that of a record without a mistake."""
 _LEAST = 1e-12
 """Variance of a sum of answers all of which are as good as certain."""
 
@@ -72,8 +80,9 @@ def expected_performance(
         What :func:`irtkit.fit` returned, with its responses to the original items; or, with
         ``original_difficulties``, those responses alone.
     new
-        Responses of the same systems to new items: a ResponseMatrix or anything that
-        :func:`irtkit.read_responses` takes. They must not be among those of ``result``.
+        Responses of the same systems to new items, or new ones to the same items: a ResponseMatrix
+        or anything that :func:`irtkit.read_responses` takes. They must not be among those of
+        ``result``, which expect themselves.
     difficulties
         Difficulty of each new item by label, such as a predicted one; by default that of the item
         with this label in ``result``, from other systems.
@@ -83,7 +92,7 @@ def expected_performance(
     difficulty_se
         Standard error of each difficulty by label, of both sets, where they were estimated from
         answers; those of ``result`` are known if it has standard errors, and needed. Difficulties
-        predicted from features have none: by default 0.
+        predicted from features have none: by default 0. Goes with ``original_difficulties``.
     systems
         Labels of those to look at; by default all that answered both.
     level
@@ -96,24 +105,37 @@ def expected_performance(
     pandas.DataFrame
         Index "respondent". Columns: n_items (new ones, answered and with a difficulty); accuracy
         (mean share right of these), expected, expected_low, expected_high (where it should lie with
-        the probability ``level`` if nothing but difficulty has changed), p_value (two-sided),
-        alarm (whether it is below 1 − ``level``); shift (in units of difficulty, by how much harder
-        items would have to be to explain what was seen; above 0 the system has become weaker);
-        original_accuracy, difficulty and original_difficulty (means), expected_at_means (the same
-        by mean difficulties alone, as the paper has it); beyond (share of the new items whose
-        difficulty lies outside that of the original ones: the curve is only extended there).
+        the probability ``level`` if nothing but difficulty has changed), p_value (two-sided, half
+        of the probability of what was seen counting), alarm (whether it is below 1 − ``level``);
+        shift (in units of difficulty, by how much harder items would have to be to explain what was
+        seen; above 0 the system has become weaker; NaN if its curve does not fall);
+        original_accuracy, difficulty and original_difficulty (means, of regressed difficulties),
+        expected_at_means (the same by mean difficulties alone, as the paper has it); beyond (share
+        of the new items whose difficulty lies outside that of the original ones, both regressed:
+        the curve is only extended there).
 
     Notes
     -----
     If many systems are off in one direction, difficulties are to blame rather than systems: a mean
     error of predicted difficulties is common to all.
+    The curve falls to 0 as items get harder. Where items are guessed right (choice questions) it
+    does not, and alarms on harder items are false: results of the 3PL are refused.
+    Over fitted difficulties the shift falls short of a drop in ability, of the 2PL more than of the
+    1PL; over known ones it does not.
     Estimated difficulties are regressed to the mean of their set. That is right for sets that were
     not chosen by these estimates, and wrong for items chosen for looking hard.
 
     Raises
     ------
     TypeError, ValueError
-        If responses or difficulties are not there, or no system answered both sets.
+        If responses or difficulties are not there, no system answered both sets, the responses are
+        the original ones, or ``result`` is of the 3PL.
+
+    Warns
+    -----
+    UserWarning
+        If difficulties come from a fit to fewer than 40 systems: more than 1 − ``level`` of the
+        systems may raise an alarm.
 
     Examples
     --------
@@ -134,6 +156,7 @@ def expected_performance(
     level = check_number("level", level, above=0, below=1)
     old, now = both_sets(result, new, difficulties, original_difficulties, difficulty_se, seed=seed)
     pairs = pairs_of(old, now, systems)
+    refuse_same_answers(old, now, pairs)
     rows = [_expectation(old.part(one), now.part(other), level) for one, other in pairs]
     index = pd.Index([old.respondents[one] for one, _ in pairs], name="respondent")
     return pd.DataFrame(rows, index=index)
@@ -149,13 +172,56 @@ def both_sets(
     seed: int,
 ) -> tuple[Answered, Answered]:
     """Answers to the original and to new items, with difficulties that err alike."""
+    refuse_guessing(result)
+    refuse_predicted_beside_fitted(result, difficulties, original_difficulties)
+    if original_difficulties is None and difficulty_se is not None:
+        raise ValueError("difficulty_se goes with original_difficulties, which are not given")
     argument = "original_difficulties"
     old = Answered.of(result, original_difficulties, argument, se=difficulty_se, seed=seed)
-    se = difficulty_se
+    if original_difficulties is None and old.real.sum() < _FEW_SYSTEMS:
+        warnings.warn(
+            f"difficulties come from a fit to {old.real.sum()} systems: of fewer than "
+            f"{_FEW_SYSTEMS} they are known worse than their errors say, and alarms come too often",
+            stacklevel=3,
+        )
+    argument, se = "difficulties", difficulty_se
     if difficulties is None:
+        argument = "result"
         difficulties = dict(zip(old.items, old.difficulties.of_all, strict=True))
         se = dict(zip(old.items, old.difficulties.se, strict=True))
-    return old, Answered.of(new, difficulties, "difficulties", se=se, seed=seed)
+    return old, Answered.of(new, difficulties, argument, se=se, seed=seed)
+
+
+def refuse_guessing(result: object) -> None:
+    """Refuse a result whose items are guessed right, which no logistic curve follows."""
+    if isinstance(result, FitResult) and result.parameters.guessing.any():
+        raise ValueError(
+            "result is of the 3PL: where items are guessed right, curves that fall to 0 expect too "
+            "little of hard ones"
+        )
+
+
+def refuse_predicted_beside_fitted(result: object, difficulties: Any, original: Any) -> None:
+    """Refuse difficulties of two sources, over which curves have two slopes."""
+    if isinstance(result, FitResult) and difficulties is not None and original is None:
+        raise ValueError(
+            "difficulties need original_difficulties from the same source beside them: those of "
+            "result have another scale"
+        )
+
+
+def refuse_same_answers(old: Answered, now: Answered, pairs: list[tuple[int, int]]) -> None:
+    """Refuse answers that are the original ones, which expect themselves."""
+    place = {label: k for k, label in enumerate(old.items)}
+    both = [(place[label], k) for k, label in enumerate(now.items) if label in place]
+    if not both:
+        return
+    mine, theirs = map(np.ix_, zip(*pairs, strict=True), zip(*both, strict=True))
+    first, second = old.answers, now.answers
+    same = first.right[mine] == second.right[theirs]
+    same &= first.trials[mine] == second.trials[theirs]
+    if same.all() and (first.trials[mine] > 0).sum() >= _CHANCE:
+        raise ValueError("new holds the responses of result: what systems answered expects itself")
 
 
 def pairs_of(old: Answered, now: Answered, systems: Iterable[str] | None) -> list[tuple[int, int]]:
@@ -226,6 +292,8 @@ class Predicted(NamedTuple):
 
     def quantile(self, probability: float) -> float:
         """Share right below which so much lies, by halving."""
+        if np.isnan(self.mean).any():
+            return np.nan
         low, high = 0.0, 1.0
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
@@ -263,12 +331,12 @@ def _expectation(old: Part, new: Part, level: float) -> dict[str, Any]:
 
 
 def _shift(fit: Regression, new: Part) -> float:
-    """Rise of all difficulties at which the curve expects what was seen; NaN of a rising curve.
+    """Rise of all difficulties at which the curve expects what was seen; NaN unless it falls.
 
     Half a response keeps it finite.
     """
     slope = -float(fit.coefficients[1])
-    if not slope > 0:
+    if not slope > _ROUNDING * fit.covariance[1, 1] ** 0.5:
         return np.nan
     z = fit.log_odds(with_intercept(new.difficulty))
     n = len(z)

@@ -10,7 +10,9 @@ spread 0. Among curves that do not rise, with the same capability, a flat one ha
 spread. For a logistic curve with slope a, all of which is within the difficulties, it is π/(√3 a).
 
 ψ is the curve of the ranges, constant within each: integrals are sums, and a spread holds what the
-ranges hide, up to half the width of the one in which a curve falls.
+ranges hide, up to half the width of the one in which a curve falls. The wider the ranges, the lower
+the generality. A curve that is 1 throughout, or 0, falls beyond the difficulties there are: its
+spread is not known.
 """
 
 from __future__ import annotations
@@ -23,6 +25,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+
+
+_ROUNDING = 1e-12
+"""Squared spread, by the squared length of the difficulties, below which it is a difference of
+sums that agree."""
 
 
 class Generality(NamedTuple):
@@ -40,7 +47,7 @@ def generality_of(edges: Array, share: Array, variance: Array) -> Generality:
     Shape (n,), edges (n + 1,); a share that is not known is that between its neighbours.
     """
     known = np.isfinite(share)
-    if len(edges) < 2 or not known.any():
+    if len(edges) < 2 or not known.any() or edges[-1] == edges[0]:
         return Generality(*[np.nan] * 4)
     places = np.arange(len(share))
     psi = np.interp(places, places[known], share[known])
@@ -49,10 +56,13 @@ def generality_of(edges: Array, share: Array, variance: Array) -> Generality:
     first, second = np.diff(h), np.diff(h**2)
     capability = float(first @ psi)
     spread = float(second @ psi) - capability**2
+    spread = 0.0 if spread < _ROUNDING * h[-1] ** 2 else spread
+    if psi.min() == psi.max() and psi[0] in {0.0, 1.0}:
+        spread = np.nan
     by_share = second - 2 * capability * first
     return Generality(
         capability,
         float(np.sqrt(first**2 @ noise)),
-        max(spread, 0.0),
+        spread,
         float(np.sqrt(by_share**2 @ noise)),
     )

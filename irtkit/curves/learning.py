@@ -22,7 +22,7 @@ import numpy as np
 
 from irtkit.checks import check_number, check_yes_or_no, did_you_mean, first_names
 from irtkit.columns import usual_column
-from irtkit.curves.axis import Axis
+from irtkit.curves.axis import Axis, as_dates
 from irtkit.curves.logistic import clustered, logistic_regression
 from irtkit.curves.surface import DIFFICULTY, LearningSurface, Surface, design, terms_of
 from irtkit.frames import as_frame, with_index
@@ -59,7 +59,7 @@ def learning_surface(
     frame
         A data frame of pandas, polars, PyArrow or the like, a row per response: system, covariate,
         difficulty of the item, and whether the answer was right (1, 0, True, False; missing ones
-        are left out). Rows that lack the covariate or the difficulty are left out as well.
+        are left out). Rows that lack a value in any other column named below are left out as well.
     covariate
         The column of the covariate; by default "training_size", "train_size" or "size". It may be
         of systems or runs (size, compute, release date) or of items (minutes people take).
@@ -78,7 +78,8 @@ def learning_surface(
     clusters
         Columns, two at most, of which responses that share a value go together; by default the
         items ("item", "question_id", …), and the systems if ``by`` leaves them out, where there are
-        such columns. ``clusters=[]`` takes all responses for independent.
+        such columns. ``clusters=[]`` takes all responses for independent. Of no more clusters than
+        there are terms, errors and intervals are NaN.
     interaction
         Whether to have the product of both.
     level
@@ -116,31 +117,39 @@ def learning_surface(
     [0.99, 0.08]
     """
     check_yes_or_no(interaction=interaction)
+    if log is not None:
+        check_yes_or_no(log=log)
     level = check_number("level", level, above=0, below=1)
     table = with_index(as_frame(frame))
     table = table.set_axis([str(name) for name in table.columns], axis="columns")
     header = list(table.columns)
+    size = _named(header, "covariate", covariate) or _size(header)
+    if difficulty == size:
+        raise ValueError(f"difficulty and covariate are both {size!r}")
+    usual = None if size == DIFFICULTY else _there(header, DIFFICULTY)
     columns = _Columns(
-        covariate=_named(header, "covariate", covariate) or _size(header),
-        difficulty=_named(header, "difficulty", difficulty) or _there(header, DIFFICULTY),
+        covariate=size,
+        difficulty=_named(header, "difficulty", difficulty) or usual,
         response=_named(header, "response", response) or _response(header),
         trials=_named(header, "trials", trials),
         by=_several(header, "by", by, [usual_column(header, "respondent"), _there(header, _TASK)]),
         clusters=(),
     )
-    usual = [usual_column(header, role) for role in ("item", "respondent")]
-    usual = [name for name in usual if name not in {*columns.by, columns.covariate}]
-    columns = columns._replace(clusters=_several(header, "clusters", clusters, usual))
+    roles = [usual_column(header, role) for role in ("item", "respondent")]
+    alike = [name for name in roles if name not in {*columns.by, columns.covariate}]
+    columns = columns._replace(clusters=_several(header, "clusters", clusters, alike))
     if len(columns.clusters) > 2:
         raise ValueError(f"clusters must be two columns at most, got {len(columns.clusters)}")
     table = table.dropna(subset=[*columns.needed])
     if not len(table):
         raise ValueError("frame has no row with a response and all covariates")
-    if not columns.by:
-        table, columns = table.assign(**{_POOLED: "all"}), columns._replace(by=(_POOLED,))
+    table = table.assign(**{columns.covariate: as_dates(table[columns.covariate])})
     axis = Axis.of(columns.covariate, table[columns.covariate], log=log)
-    places = table.groupby(list(columns.by), sort=False).indices
-    parts = [(name, table.iloc[rows]) for name, rows in places.items()]
+    if columns.by:
+        places = table.groupby(list(columns.by), sort=False).indices
+        parts = [(name, table.iloc[rows]) for name, rows in places.items()]
+    else:
+        parts, columns = [("all", table)], columns._replace(by=(_POOLED,))
     surfaces = tuple(_surface(*part, columns, axis, interaction=interaction) for part in parts)
     middle = None
     if columns.difficulty is not None:

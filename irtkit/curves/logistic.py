@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-Status = Literal["ok", "unbounded", "no variance", "collinear", "no responses"]
+Status = Literal["ok", "unbounded", "no variance", "collinear", "no responses", "not converged"]
 _MOST_STEPS = 100
 _GAIN = 1e-13
 """Relative gain in likelihood below which a Newton step, whose error is squared each time, was the
@@ -50,12 +50,12 @@ class Regression:
     coefficients: Array
     """(k,)."""
     covariance: Array
-    """(k, k), of independent responses, or clustered."""
+    """(k, k), of independent responses, or clustered; NaN of k clusters or fewer."""
     log_likelihood: float
     """Of the sequence of trials."""
     status: Status
     """"ok"; "unbounded" (a plane parts right from wrong: no maximum); "no variance" (all right, or
-    all wrong); "collinear" (covariates say the same); "no responses"."""
+    all wrong); "collinear" (covariates say the same); "no responses"; "not converged"."""
     df: float = np.inf
     """Of Student's t: clusters less one; infinite for independent responses."""
 
@@ -106,13 +106,19 @@ def logistic_regression(
     # orthonormal columns, whatever the units of covariates are
     q, triangle = np.linalg.qr(x)
     diagonal = np.abs(np.diag(triangle))
-    if len(x) < x.shape[1] or (diagonal < _RANK * np.linalg.norm(triangle, axis=0)).any():
+    if len(x) < x.shape[1] or (diagonal <= _RANK * np.linalg.norm(triangle, axis=0)).any():
         return _without(x.shape[1], "collinear")
     if not jeffreys and not 0 < right.sum() < n.sum():
         return _without(x.shape[1], "no variance")
-    gamma, far = _maximum(q, right, n, jeffreys=jeffreys)
-    if far and not jeffreys and _parted(q, right, n):
-        return _without(x.shape[1], "unbounded")
+    gamma, converged = _maximum(q, right, n, jeffreys=jeffreys)
+    if not jeffreys and np.abs(q @ gamma).max() > _FAR:
+        parted = _parted(q, right, n)
+        if parted:
+            return _without(x.shape[1], "unbounded")
+        if not converged and parted is not None:
+            gamma, converged = _maximum(q, right, n, jeffreys=False, far=np.inf)
+    if not converged:
+        return _without(x.shape[1], "not converged")
     back = np.linalg.inv(triangle)
     covariance = back @ np.linalg.inv(_information(q, gamma, n)) @ back.T
     return Regression(back @ gamma, covariance, _log_likelihood(q @ gamma, right, n), "ok")
@@ -125,20 +131,27 @@ def clustered(
     trials: Array | None,
     clusters: Sequence[NDArray[Any]],
 ) -> Regression:
-    """Return a regression with errors clustered by one or two ways of numbering rows, each (n,)."""
+    """Return a regression with errors clustered by one or two ways of numbering rows, each (n,).
+
+    Scores add up to 0, so G clusters tell errors along G − 1 directions: of k coefficients, fewer
+    than k + 1 tell none, and the covariance is NaN.
+    """
     if found.status != "ok" or not clusters:
         return found
     n = np.ones(len(x)) if trials is None else trials
     score = x * (right - n * logistic(found.log_odds(x)))[:, None]
     bread = found.covariance
     parts = [_meat(score, one) for one in clusters]
+    df = min(count for _, count in parts) - 1
+    if df < x.shape[1]:
+        return replace(found, covariance=np.full_like(bread, np.nan), df=df)
     meat = sum(part for part, _ in parts)
     if len(clusters) == 2:
         both = np.unique(np.stack(clusters), axis=1, return_inverse=True)[1].reshape(-1)
         meat = meat - _meat(score, both)[0]
     values, vectors = np.linalg.eigh(bread @ meat @ bread)
     covariance = (vectors * np.maximum(values, 0)) @ vectors.T
-    return replace(found, covariance=covariance, df=min(count for _, count in parts) - 1)
+    return replace(found, covariance=covariance, df=df)
 
 
 def _meat(score: Array, cluster: NDArray[Any]) -> tuple[Array, int]:
@@ -163,8 +176,10 @@ def _information(x: Array, beta: Array, n: Array) -> Array:
     return np.asarray(x.T @ (x * (n * p * (1 - p))[:, None]))
 
 
-def _maximum(x: Array, right: Array, n: Array, *, jeffreys: bool) -> tuple[Array, bool]:
-    """Coefficients, and whether some logit is large."""
+def _maximum(
+    x: Array, right: Array, n: Array, *, jeffreys: bool, far: float = 4 * _FAR
+) -> tuple[Array, bool]:
+    """Coefficients, and whether they converged; not where some logit is as far off first."""
 
     def height(beta: Array) -> float:
         value = _log_likelihood(x @ beta, right, n)
@@ -188,17 +203,18 @@ def _maximum(x: Array, right: Array, n: Array, *, jeffreys: bool) -> tuple[Array
             step /= 2
             new = height(beta + step)
         beta, gain, now = beta + step, new - now, new
-        far = np.abs(x @ beta).max() > 4 * _FAR
-        if gain <= _GAIN * abs(now) or (far and not jeffreys):
+        if gain <= _GAIN * abs(now):
+            return beta, True
+        if not jeffreys and np.abs(x @ beta).max() > far:
             break
-    return beta, bool(np.abs(x @ beta).max() > _FAR)
+    return beta, False
 
 
-def _parted(x: Array, right: Array, n: Array) -> bool:
+def _parted(x: Array, right: Array, n: Array) -> bool | None:
     """Whether some direction makes every right response likelier, or no less so, and no wrong one.
 
     The linear program max Σ s_i x_i'γ with s_i x_i'γ ≥ 0, s = 1 for right rows and −1 for wrong
-    ones, and x_i'γ = 0 for rows of both, within |γ| ≤ 1.
+    ones, and x_i'γ = 0 for rows of both, within |γ| ≤ 1. None if it was not solved.
     """
     from scipy.optimize import linprog
 
@@ -220,7 +236,7 @@ def _parted(x: Array, right: Array, n: Array) -> bool:
         bounds=(-1, 1),
         **held,
     )
-    return bool(solved.status == 0 and -solved.fun > 1e-6)
+    return bool(-solved.fun > 1e-6) if solved.status == 0 else None
 
 
 def _row_space(x: Array) -> Array:

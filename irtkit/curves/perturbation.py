@@ -14,7 +14,11 @@ import numpy as np
 
 from irtkit.checks import check_number, check_seed
 from irtkit.curves.answered import Answered, with_intercept
-from irtkit.curves.expected import pairs_of
+from irtkit.curves.expected import (
+    pairs_of,
+    refuse_guessing,
+    refuse_predicted_beside_fitted,
+)
 from irtkit.curves.ranges import given_difficulties
 from irtkit.irf import logistic
 from irtkit.systems.paired import Estimate, mean_of
@@ -93,11 +97,13 @@ def perturbation_table(
         Difficulties of the perturbed items, by name of the perturbation, such as those predicted
         from their features; a perturbation without them is taken to leave difficulty as it was.
     original_difficulties
-        Those of the original items, predicted alike; by default those of ``result``.
+        Those of the original items, predicted alike: needed beside ``difficulties``. By default
+        those of ``result``.
     systems, seed
         As in :func:`irtkit.expected_performance`.
     level
-        Coverage of the intervals; 1 − level is the rate of false alarms, of each row by itself.
+        Coverage of the intervals; 1 − level is the rate of false alarms at most, of each row by
+        itself.
 
     Returns
     -------
@@ -113,7 +119,8 @@ def perturbation_table(
     Raises
     ------
     TypeError, ValueError
-        If responses or difficulties are not there, or items have no label in common.
+        If responses or difficulties are not there, or items have no label in common; or where
+        there are ``difficulties`` and ``result`` has others, or is of the 3PL.
 
     Examples
     --------
@@ -137,6 +144,9 @@ def perturbation_table(
     known = {} if difficulties is None else difficulties
     if extra := [name for name in known if name not in perturbed]:
         raise ValueError(f"difficulties: there is no perturbation {extra[0]!r}")
+    if known:
+        refuse_guessing(result)
+        refuse_predicted_beside_fitted(result, known, original_difficulties)
     old = Answered.of(result, original_difficulties, "original_difficulties", seed=seed)
     rows, names = [], []
     for name, responses in perturbed.items():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from irtkit.checks import check_number
+from irtkit.checks import check_number, first_names
 from irtkit.labels import values_by_label
 from irtkit.selection.cross_validation import refits
 from irtkit.suspects.families import SIMILAR, family_codes
@@ -34,7 +34,7 @@ reach, and no more (Martínez-Plumed et al. 2022 crop there)."""
 _LEAST_SYSTEMS = 3
 """Of which one is left out, and two others still differ."""
 _FOLDS = 5
-"""Fits of four fifths of the systems; their difficulties have errors √(5/4) times as large."""
+"""Fits of four fifths of the systems; there are fewer where systems are."""
 
 
 class Difficulties(NamedTuple):
@@ -56,8 +56,12 @@ class Difficulties(NamedTuple):
         return len(self.without) > 1
 
     def of(self, respondent: int) -> tuple[Array, Array]:
-        """Difficulties for one respondent, and their standard errors."""
-        fewer = np.sqrt(_FOLDS / (_FOLDS - 1)) if self.held_out else 1.0
+        """Difficulties for one respondent, and their standard errors.
+
+        Those of a fit to (n − 1)/n of the systems are √(n / (n − 1)) times as large.
+        """
+        n = len(self.without) - 1
+        fewer = np.sqrt(n / (n - 1)) if self.fold[respondent] and n > 1 else 1.0
         return self.without[self.fold[respondent]], fewer * self.se
 
 
@@ -72,7 +76,9 @@ def given_difficulties(given: Any, items: tuple[str, ...], argument: str) -> Arr
         label = items[int(np.argmax(np.isinf(found)))]
         raise ValueError(f"{argument} must be finite, or missing; that of item {label!r} is not")
     if not np.isfinite(found).any():
-        raise ValueError(f"{argument} names none of the items: they are {', '.join(items[:5])}, …")
+        raise ValueError(
+            f"{argument} has a difficulty of none of the items: they are {first_names(items)}"
+        )
     return found
 
 
@@ -81,7 +87,13 @@ def given_errors(given: Any, items: tuple[str, ...]) -> Array:
     if given is None or isinstance(given, float | int):
         return np.full(len(items), check_number("difficulty_se", given or 0.0, least=0))
     values = values_by_label("difficulty_se", given, items, value="standard error", kind="item")
-    return np.array([0.0 if one is None else float(one) for one in values])
+    if all(one is None for one in values):
+        raise ValueError(f"difficulty_se has none of the items: they are {first_names(items)}")
+    found = np.array([0.0 if one is None else float(one) for one in values])
+    if (wrong := ~(found >= 0) & ~np.isnan(found)).any():
+        label = items[int(np.argmax(wrong))]
+        raise ValueError(f"difficulty_se must be 0 or more; that of item {label!r} is not")
+    return found
 
 
 def same_for_all(difficulty: Array, se: Array, n_respondents: int) -> Difficulties:
@@ -123,7 +135,8 @@ def held_out_difficulties(result: FitResult, *, seed: int = 0) -> Difficulties:
 def _families(result: FitResult) -> Any:
     """Families of systems that answer alike; if they link most, each system is one of its own."""
     codes = family_codes(result, SIMILAR)
-    if np.bincount(codes[~result.synthetic]).max() > len(codes) / _FOLDS:
+    real = codes[~result.synthetic]
+    if np.bincount(real).max() > len(real) / _FOLDS:
         return list(result.respondent_labels)
     return codes.tolist()
 
@@ -152,6 +165,8 @@ class Ranges(NamedTuple):
         Fewer than asked for where difficulties are equal.
         """
         known = difficulty[np.isfinite(difficulty)]
+        if not len(known):
+            raise ValueError("no item that was answered has a difficulty")
         if by == "width":
             edges = np.linspace(known.min(), known.max(), bins + 1)
         else:

@@ -56,13 +56,13 @@ class LearningSurface:
     """A row per system and term, index ``by`` and "term": "intercept", the covariate ("log size"
     on a log scale, natural logarithms), "difficulty" and their product ("log size:difficulty").
     Columns: estimate; se (inverse Fisher information, as of independent responses); se_clustered
-    (NaN without clusters); low, high and p_value (two-sided, of 0) from the clustered error where
-    there is one. NaN where there is no maximum."""
+    (NaN without clusters, and of no more clusters than terms); low, high and p_value (two-sided, of
+    0) from the clustered error where there are clusters. NaN where there is no maximum."""
     systems: pd.DataFrame
     """Index ``by``: n_responses, n_clusters, accuracy, log_likelihood, status. That is "ok";
     "unbounded" (some covariate value or plane parts right from wrong, so that the likelihood has no
-    maximum); "no variance" (all right, or all wrong); "collinear" (such as one size alone); or "no
-    responses"."""
+    maximum); "no variance" (all right, or all wrong); "collinear" (such as one size alone); "no
+    responses"; or "not converged"."""
     axis: Axis
     level: float
     surfaces: tuple[Surface, ...] = field(repr=False)
@@ -139,6 +139,7 @@ class LearningSurface:
         """
         import pandas as pd
 
+        shares = [shares] if isinstance(shares, float | int) else shares
         wanted = [check_number("shares", share, above=0, below=1) for share in shares]
         at = self.middle if difficulty is None else check_number("difficulty", difficulty)
         if difficulty is not None and self.middle is None:
@@ -170,10 +171,19 @@ class LearningSurface:
             yield "Intervals and p-values are from errors clustered by what responses share."
         else:
             yield "Errors take all responses for independent: there are no clusters."
+        fitted = [one for one in self.surfaces if one.fisher.status == "ok"]
+        few = [one for one in fitted if np.isnan(one.clustered.covariance).any()]
+        if few:
+            unsure = first_names([_label(one.name) for one in few])
+            yield f"No more clusters than terms, and so no intervals: {unsure}."
         ill = self.systems["status"][self.systems["status"] != "ok"]
         for status in ill.unique():
             which = [_label(name) for name in ill.index[ill == status]]
             yield f"{status.capitalize()}: {first_names(which)}."
+        if (self.systems["status"] == "collinear").all():
+            yield (
+                f"Where each system has one value of {self.axis.name}, by=[] fits one curve to all."
+            )
         term = f"{self.axis.term}:{DIFFICULTY}"
         if self.middle is None or not self.interaction:
             return
@@ -181,9 +191,9 @@ class LearningSurface:
         told = product_of["p_value"] < 1 - self.level
         faster, slower = (told & (sign * product_of["estimate"] < 0) for sign in (1, -1))
         yield (
-            f"The odds rise faster with {self.axis.name} for easy items in {faster.sum()} of "
-            f"{int(product_of['estimate'].notna().sum())}, for hard ones in {slower.sum()}, each "
-            f"told from 0 by itself."
+            f"The slope of the log-odds along {self.axis.name} is higher for easy items in "
+            f"{faster.sum()} of {int(product_of['estimate'].notna().sum())}, for hard ones in "
+            f"{slower.sum()}, each told from 0 by itself."
         )
 
     def __str__(self) -> str:

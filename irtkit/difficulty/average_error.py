@@ -19,6 +19,7 @@ from irtkit.checks import check_number
 from irtkit.io.reading import as_responses
 from irtkit.patterns import patterns_of
 from irtkit.signs import independent_share
+from irtkit.wilson import wilson_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,17 +110,14 @@ def average_error_interval(responses: object, *, level: float = 0.95) -> pd.Data
     [0.301, 0.954]
     """
     import pandas as pd
-    from scipy.special import ndtri
 
     check_number("level", level, above=0, below=1)
     responses = as_responses(responses)
     patterns = patterns_of(responses, synthetic_is_real=False)
     error, n = patterns.counts.average_error, patterns.counts.item_responses
-    tried, z = np.maximum(n, 1) * respondents_per_trial(patterns), float(ndtri((1 + level) / 2))
-    centre = (error + z**2 / (2 * tried)) / (1 + z**2 / tried)
-    inside = error * (1 - error) / tried + z**2 / (4 * tried**2)
-    half = z * np.sqrt(inside) / (1 + z**2 / tried)
-    columns = {"average_error": error, "low": centre - half, "high": centre + half}
+    tried = np.maximum(n, 1) * respondents_per_trial(patterns)
+    low, high = wilson_interval(error, tried, level)
+    columns = {"average_error": error, "low": low, "high": high}
     index = pd.Index(responses.items, name="item")
     return pd.DataFrame(columns, index=index).assign(n_responses=n)
 

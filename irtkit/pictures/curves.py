@@ -9,6 +9,7 @@ import numpy as np
 
 from irtkit.checks import did_you_mean
 from irtkit.pictures.scales import Scale
+from irtkit.wilson import wilson_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 _MOST_GROUPS = 10
 """Groups of ability; of fewer than 100 respondents √n, so that a group has as many members as there
 are groups."""
-_DEVIATE = 1.959963984540054
-"""Standard normal deviate of a 95 % interval."""
 _POINTS = 61
 """Points of a fitted curve, besides the ends of the abilities: 1.7 % of the axis apart."""
 _BEYOND = 0.25
@@ -110,17 +109,6 @@ def group_counts(
     return GroupCounts(right.astype(np.int64), tried.astype(np.int64), worth)
 
 
-def wilson(share: Array, n: Array) -> tuple[Array, Array]:
-    """95 % interval of a share of n independent responses (Wilson 1927), n above 0.
-
-    (p + z²/2n ± z √(p(1 − p)/n + z²/4n²)) / (1 + z²/n).
-    """
-    more = _DEVIATE**2 / n
-    middle = (share + more / 2) / (1 + more)
-    half = np.sqrt(more * (share * (1 - share) + more / 4)) / (1 + more)
-    return np.maximum(middle - half, 0), np.minimum(middle + half, 1)
-
-
 def ability_scale(result: FitResult) -> tuple[Array, Any, Scale]:
     """Abilities at which curves are drawn, which of them respondents have, and the axis."""
     who = ~result.synthetic & (result.counts.respondent_responses > 0)
@@ -173,5 +161,5 @@ def _observed(groups: AbilityGroups, counts: GroupCounts | None, k: int) -> Obse
     right, trials, worth = (part[k] for part in counts)
     some = trials > 0
     share = right[some] / trials[some]
-    bounds = wilson(share, worth[some])
+    bounds = wilson_interval(share, worth[some])
     return Observed(groups.ability[some], share, *bounds, right[some], trials[some])

@@ -68,23 +68,24 @@ class Scale:
         return np.asarray((self.clipped(values) - self.low) / (self.high - self.low))
 
     def ticks(self, most: int = 7) -> list[float]:
-        """Round numbers within, at most so many."""
-        room = self.high - self.low
-        size = 10.0 ** math.floor(math.log10(room / most))
-        step = next(s * size for s in (*_STEPS, 20) if room / (s * size) <= most)
-        first, last = math.ceil(self.low / step), math.floor(self.high / step)
+        """Round numbers within, at most so many, 2 or more."""
+        size = 10.0 ** math.floor(math.log10((self.high - self.low) / most))
+        for step in (part * size for part in (*_STEPS, 20)):  # 20: ends may both be round
+            first, last = math.ceil(self.low / step), math.floor(self.high / step)
+            if last - first < most:
+                break
         return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
 
 
 def tick_text(value: float) -> str:
-    """A number beside an axis: −2, 0.5, 9k."""
+    """A number beside an axis: −2, 0.5, 9000, 12k."""
     if abs(value) >= 10_000:
         return f"{value / 1000:g}k".replace("-", "−")
     return f"{value:g}".replace("-", "−")
 
 
 def number_text(value: float, decimals: int = 2) -> str:
-    """A number in a table of a page: a true minus sign, 3.0e+3 if it is large, empty for NaN."""
+    """A number in a table of a page: a true minus sign, 3.0e+03 if it is large, empty for NaN."""
     if math.isnan(value):
         return ""
     text = f"{value:.1e}" if 1e3 <= abs(value) < math.inf else f"{value:z.{decimals}f}"

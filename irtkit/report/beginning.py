@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def lead(found: Findings, title: str) -> str:
     """What was found, in words and five numbers."""
     result, told = found.result, found.audit.summary
-    n_items, n_negative = len(result.item_labels), found.n_negative
+    labels, n_negative = result.item_labels, found.n_negative
+    n_items = len(labels)
     synthetic = int(result.synthetic.sum())
     beside = (
         f" ({synthetic} synthetic ones beside them count for nothing here)" if synthetic else ""
@@ -26,7 +27,7 @@ def lead(found: Findings, title: str) -> str:
     first = [f"{size} {safe(told[0])}"]
     first.append(negative_sentence(found))
     begin = look_first(found)
-    named = "".join(f"<li>{item_link(one)}: {safe(why(found, one))}</li>" for one in begin)
+    named = "".join(f"<li>{item_link(one, labels)}: {safe(why(found, one))}</li>" for one in begin)
     these = "this item" if len(begin) == 1 else f"these {len(begin)} items"
     first += [f"Look at {these} first:"] if begin else []
     words = f"<p>{' '.join(first)}</p>" + (f"<ul>{named}</ul>" if named else "")

@@ -45,12 +45,18 @@ _ITEM_COLUMNS = (
 
 
 def block(found: Findings) -> str:
-    """JSON that can stand in a page: no <, and no line end that a script does not know."""
+    """JSON that can stand in a page: no <, and nothing that does not print."""
     text = json.dumps(contents(found), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    escapes = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028"}
-    for raw, escaped in {**escapes, "\u2029": "\\u2029"}.items():
-        text = text.replace(raw, escaped)
+    for raw in {*text}:
+        if raw in "<>&" or not raw.isprintable():
+            text = text.replace(raw, _escaped(raw))
     return text
+
+
+def _escaped(character: str) -> str:
+    """A character as JSON spells it out, by its UTF-16 units."""
+    units = character.encode("utf-16-be")
+    return "".join(f"\\u{units[k : k + 2].hex()}" for k in range(0, len(units), 2))
 
 
 def contents(found: Findings) -> dict[str, Any]:
@@ -72,8 +78,10 @@ def contents(found: Findings) -> dict[str, Any]:
     drawn = item_map(result, suspects).drawn + 2 * error_and_difficulty(result, suspects).drawn
     ability, inside, x = ability_scale(result)
     within = np.flatnonzero(inside)
+    cuts = ((k, label, cut(label, LABEL)) for k, label in enumerate(result.item_labels))
     return {
-        "items": [cut(label, LABEL) for label in result.item_labels],
+        "items": list(result.item_labels),
+        "cut": {str(k): text for k, label, text in cuts if text != label},
         "columns": columns,
         "notes": [str(word) for word in words],
         "note": column(codes, np.uint16),

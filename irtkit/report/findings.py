@@ -14,6 +14,7 @@ import numpy as np
 
 from irtkit.difficulty import DifficultyComparison, compare_difficulties
 from irtkit.pictures import number_text
+from irtkit.report.words import share
 from irtkit.suspects import audit
 from irtkit.systems import leaderboard
 from irtkit.systems.standing import MOST_SYSTEMS
@@ -175,9 +176,10 @@ def negative_sentence(found: Findings) -> str:
         return (
             f"{items} {called} called negative, but one scale does not hold, and keys may be right."
         )
+    have, them = ("has", "it") if n == 1 else ("have", "them")
     return (
-        f"On {items}, called negative at a false-discovery rate of {found.fdr:.0%}, the weak do "
-        f"better than the strong: most often {'a wrong key' if n == 1 else 'wrong keys'}."
+        f"{items} {have} negative discrimination (at a false-discovery rate of {found.fdr:.0%}): "
+        f"the weak do better on {them} than the strong, as where a key is wrong."
     )
 
 
@@ -186,12 +188,12 @@ def strong_answer(row: pd.Series[Any]) -> str:
     answer = row.get("strong_answer")
     if answer is None or (isinstance(answer, float) and np.isnan(answer)):
         return ""
-    share = f"{row['strong_share']:.0%}".replace("%", " %")
+    of_all = share(float(row["strong_share"]), 0)
     marked = row["marked_right"]
     unknown = marked is None or (isinstance(marked, float) and np.isnan(marked))
     key = "no one answer is marked right" if unknown else f"{marked} is marked right"
     key = "which is marked right" if str(marked) == str(answer) else key
-    return f"{share} of the ablest quarter answer {answer}, {key}"
+    return f"{of_all} of the ablest quarter answer {answer}, {key}"
 
 
 def leader_sentences(found: Findings) -> Iterator[str]:
@@ -203,7 +205,7 @@ def leader_sentences(found: Findings) -> Iterator[str]:
     names = [str(name) for name in first.index]
     more = f"{len(names) - _NAMED} more" if len(names) > _NAMED else ""
     several = len(names) > 1
-    score = f"{first['expected_score'].iloc[0]:.1%}".replace("%", " %")
+    score = share(float(first["expected_score"].iloc[0]))
     filled = (board["expected_score"] - board["accuracy"]).abs().max() > 1e-9
     what = "the highest expected score" if filled else "most right"
     low, high = int(first["rank_low"].min()), int(first["rank_high"].max())

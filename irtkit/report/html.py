@@ -38,14 +38,16 @@ def listed(sentences: Sequence[str]) -> str:
     return f"<ul>{''.join(f'<li>{safe(one)}</li>' for one in sentences)}</ul>" if sentences else ""
 
 
-def item_link(label: str) -> str:
-    """A link to what the page knows of an item."""
-    return f'<a class="to-item" href="#item={address(label)}">{shown(label)}</a>'
+def item_link(label: str, labels: Sequence[str]) -> str:
+    """A link to what the page knows of an item, one of these."""
+    return f'<a class="to-item" href="#{address(label, labels)}">{shown(label)}</a>'
 
 
-def address(label: str) -> str:
-    """A label as it stands in a link."""
-    return escape(quote(cut(label, LABEL), safe=""))
+def address(label: str, labels: Sequence[str]) -> str:
+    """Where an item is found: its label or, as cut ones may be alike, its place among them."""
+    if cut(label, LABEL) == label:
+        return f"item={quote(label, safe='')}"
+    return f"place={labels.index(label)}"
 
 
 def table(

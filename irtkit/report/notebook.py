@@ -13,7 +13,7 @@ import numpy as np
 
 from irtkit.pictures import item_curves, ranking
 from irtkit.report import svg
-from irtkit.report.words import count, cut, number, shown
+from irtkit.report.words import count, cut, number, share, shown
 from irtkit.signs import called_negative
 from irtkit.suspects.flags import negatives
 from irtkit.systems.leaderboard import board_legend
@@ -67,7 +67,7 @@ def of_responses(responses: ResponseMatrix) -> str:
     observed = responses.observed
     right, tried = (table[:rows, :columns].toarray() for table in observed)
     total = int(observed.trials.sum(dtype=np.int64))
-    share = int(observed.successes.sum(dtype=np.int64)) / total
+    told = share(int(observed.successes.sum(dtype=np.int64)) / total)
     repeated = responses.has_repeats
     cells = [
         [
@@ -82,11 +82,9 @@ def of_responses(responses: ResponseMatrix) -> str:
         [cut(name, 20) for name in responses.items[:columns]],
         dtype=object,
     )
-    told = f"{share:.1%}".replace("%", " %")
-    first = f"{rows} respondents and {columns} items" if rows * columns > 1 else "the response"
-    return _scoped(
-        [_sentences([f"{responses!r}, {told} right"]), _table(f"the first {first}", corner)]
-    )
+    caption = f"the first {count(rows, 'respondent')} and {count(columns, 'item')}"
+    caption = caption if rows * columns > 1 else "the response"
+    return _scoped([_sentences([f"{responses!r}, {told} right"]), _table(caption, corner)])
 
 
 def of_comparison(comparison: DifficultyComparison) -> str:

@@ -39,8 +39,15 @@ _INTERVALS = (
     "paired differences (Miller 2024, arXiv 2411.00640)."
 )
 
+_ESTIMATED = {
+    "em": "Items are estimated with abilities integrated out (Bock & Aitkin 1981).",
+    "vi": "The posterior of the items is approximated by variational inference (Blei, Kucukelbir "
+    "& McAuliffe 2017).",
+}
 _PRIORS = {"WeakPrior": "weak", "ItemPrior": "given"}
 """Kinds of priors, and the words for them."""
+_EXPECTED = "weak, with difficulties expected of items"
+"""Of a fit with ``item_prior_mean``."""
 
 
 def all_items(found: Findings) -> str:
@@ -85,11 +92,12 @@ def method(found: Findings) -> str:
     """Settings, what the figures are, and the summary as text."""
     result = found.result
     settings = result.settings
-    kind = (settings.prior or {"kind": "none"})["kind"]
+    told = settings.prior or {"kind": "none"}
+    prior = _PRIORS.get(told["kind"], told["kind"])
     rows = [
         ("model", result.model),
         ("method", "variational posterior" if result.method == "vi" else "EM"),
-        ("prior of the items", _PRIORS.get(kind, kind)),
+        ("prior of the items", _EXPECTED if "item_intercept_mean" in told else prior),
         ("converged", f"{'yes' if result.converged else 'NO'}, {result.n_iterations} iterations"),
         ("log-likelihood", f"{result.log_likelihood:.2f}".replace("-", "−")),
         ("parameters", count(result.n_parameters)),
@@ -98,18 +106,16 @@ def method(found: Findings) -> str:
         ("irtkit", version("irtkit")),
     ]
     listed = "".join(f"<div><dt>{name}</dt><dd>{safe(value)}</dd></div>" for name, value in rows)
-    spread = "The mean ability of these systems is 0, and 1 its standard deviation."
+    spread = "The scale: systems come from a population with mean ability 0 and SD 1."
     if result.model == "Rasch":
-        spread = "The mean ability of these systems is 0; its standard deviation is estimated."
+        sd = f"{result.latent_sd:.2f}, as estimated"
+        spread = f"The scale: systems come from a population with mean ability 0 and SD {sd}."
     if result.fixed is not None:
         spread = "Abilities are on the scale of the items that were fixed."
     quality = []
     if result.quality_standard is not None and settings.metrics:
         quality.append(f"{quality_sentence(result.quality_standard, settings.metrics)}.")
-    scale = (
-        f"{_FORMULA}{_WITHOUT[result.model]}. Items are estimated with abilities integrated out "
-        f"(Bock & Aitkin 1981). {spread}"
-    )
+    scale = f"{_FORMULA}{_WITHOUT[result.model]}. {_ESTIMATED[result.method]} {spread}"
     summary = escape(str(result))
     drawn = svg.trace(trace(result), "Progress of the fit")
     return section(

@@ -6,6 +6,7 @@ root.classList.add("js");
 const byId = (id) => document.getElementById(id);
 const data = JSON.parse(byId("data").textContent);
 const n = data.items.length;
+const labelOf = (item) => data.cut[item] ?? data.items[item];  // as it is shown
 
 // --- columns ---------------------------------------------------------------------------------
 const bytesOf = (text) => {
@@ -96,7 +97,7 @@ const curveOf = (item) => {
   const x = (value) => left + (value - low) / (high - low) * (end - left);
   const y = (value) => floor - (value + 0.03) / 1.06 * (floor - top);
   const svg = shape("svg", {class: "chart", viewBox: "0 0 420 300", role: "img",
-    "font-size": "13", "aria-label": `Observed and fitted share right of ${data.items[item]}`});
+    "font-size": "13", "aria-label": `Observed and fitted share right of ${labelOf(item)}`});
   const line = (x1, y1, x2, y2, kind) => svg.append(shape("line", {x1, y1, x2, y2, class: kind}));
   const text = (at, up, words, anchor = "middle") => {
     const made = shape("text", {x: at, y: up, "text-anchor": anchor});
@@ -170,7 +171,7 @@ const readable = (name, item) =>
 let chosen = -1;
 const listeners = [];
 const told = (item) => {
-  const parts = [element("h3", {}, bdi(data.items[item]))];
+  const parts = [element("h3", {}, bdi(labelOf(item)))];
   if (data.notes[note[item]]) parts.push(element("p", {}, data.notes[note[item]]));
   if (data.strong[item]) parts.push(element("p", {}, bdi(data.strong[item])));
   const asked = [];
@@ -199,9 +200,15 @@ const choose = (item) => {
 };
 
 // --- deep links ------------------------------------------------------------------------------
-const addressOf = (item) => `#item=${encodeURIComponent(data.items[item])}`;
+const addressOf = (item) =>  // as in the links of the page: cut labels may be alike
+  item in data.cut ? `#place=${item}` : `#item=${encodeURIComponent(data.items[item])}`;
 let places = null;
-const placeOf = (label) => {
+const placeAt = (address) => {
+  const [, place, text] = /^#(?:place=(\d+)|item=(.+))$/.exec(address) || [];
+  if (place) return Number(place) < n ? Number(place) : undefined;
+  if (!text) return undefined;
+  let label;
+  try { label = decodeURIComponent(text); } catch { return undefined; }
   if (!places) {
     places = new Map();
     for (let k = n - 1; k >= 0; k -= 1) places.set(data.items[k], k);
@@ -209,10 +216,7 @@ const placeOf = (label) => {
   return places.get(label);
 };
 const fromAddress = () => {
-  if (!location.hash.startsWith("#item=")) return false;
-  let label;
-  try { label = decodeURIComponent(location.hash.slice(6)); } catch { return false; }
-  const item = placeOf(label);
+  const item = placeAt(location.hash);
   if (item === undefined) return false;
   choose(item);
   return true;
@@ -221,14 +225,14 @@ const reveal = (where = panel) => where.scrollIntoView({block: "nearest"});
 const open = (item, where = panel) => {
   choose(item);
   history.replaceState(null, "", addressOf(item));
-  status.textContent = `Showing ${data.items[item]}`;
+  status.textContent = `Showing ${labelOf(item)}`;
   if (where) reveal(where);
 };
 document.addEventListener("click", (event) => {
   const link = event.target.closest ? event.target.closest("a.to-item") : null;
   if (!link) return;
   event.preventDefault();
-  const item = placeOf(decodeURIComponent(link.hash.slice(6)));
+  const item = placeAt(link.hash);
   if (item !== undefined) open(item);
 });
 addEventListener("hashchange", () => { if (fromAddress()) reveal(); });
@@ -290,7 +294,7 @@ for (const svg of document.querySelectorAll("svg[data-map]")) {
     tip.hidden = item < 0;
     if (item < 0) return;
     const words = data.notes[note[item]];
-    tip.replaceChildren(bdi(data.items[item]),
+    tip.replaceChildren(bdi(labelOf(item)),
       more > 0 ? ` and ${thousands(more)} more here` : "",
       words ? ` \u2013 ${words}` : "",
       ` \u2013 slope ${number(col.discrimination[item])}, average error ` +
@@ -402,7 +406,7 @@ const cellOf = (name, item) => {
 };
 const rowFor = (place) => {
   const item = shown[place];
-  const button = element("button", {type: "button", "data-item": item}, bdi(data.items[item]));
+  const button = element("button", {type: "button", "data-item": item}, bdi(labelOf(item)));
   const row = element("tr", {"aria-rowindex": place + 2},
     element("th", {scope: "row"}, button));
   for (const [name] of COLUMNS.slice(1)) row.append(cellOf(name, item));
@@ -494,7 +498,7 @@ const begin = () => {
     if (kind[k] > kind[item] || (kind[k] === kind[item] && drawn[k] && !drawn[item])) item = k;
   }
   const first = document.querySelector("a.to-item");
-  const named = first ? placeOf(decodeURIComponent(first.hash.slice(6))) : undefined;
+  const named = first ? placeAt(first.hash) : undefined;
   choose(named === undefined ? item : named);
 };
 if (fromAddress()) requestAnimationFrame(() => reveal()); else begin();

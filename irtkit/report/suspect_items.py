@@ -15,6 +15,8 @@ from irtkit.report.words import LABEL, count, cut, number, shown
 from irtkit.suspects.flags import negatives
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
     from irtkit.pictures import ItemCurve
@@ -55,7 +57,7 @@ def suspect_items(found: Findings) -> str:
         f"<p>{_LOOK}</p>",
         f'<div class="cards">{cards}</div>',
         f'<p class="caption">{_curve_caption(found)}</p>',
-        _suspect_table(suspects.head(_SUSPECTS)),
+        _suspect_table(suspects.head(_SUSPECTS), found.result.item_labels),
         rest,
         f'<p class="caption">{safe(found.audit.legend)}. '
         "The column wrong key calls nothing: reasons do.</p>",
@@ -83,8 +85,9 @@ def _card(found: Findings, label: str, n_alike: int, drawn: str) -> str:
     told += [f'<p class="why">{safe(str(row["reasons"]))}</p>']
     told += [f"<p>{safe(text)}</p>"] if (text := strong_answer(row)) else []
     told += [f'<p class="asked">{text}</p>'] if (text := _asked(row)) else []
+    labels = found.result.item_labels
     return (
-        f'<article class="card" id="item={address(label)}"><h3>{item_link(label)}</h3>'
+        f'<article class="card" id="{address(label, labels)}"><h3>{item_link(label, labels)}</h3>'
         f"{drawn}{''.join(told)}{_who(found, label)}</article>"
     )
 
@@ -117,7 +120,7 @@ def _who(found: Findings, label: str) -> str:
     )
 
 
-def _suspect_table(rows: pd.DataFrame) -> str:
+def _suspect_table(rows: pd.DataFrame, labels: Sequence[str]) -> str:
     columns = {
         "p_negative": ("p negative", 2),
         "wrong_key": ("wrong key", 1),
@@ -131,7 +134,7 @@ def _suspect_table(rows: pd.DataFrame) -> str:
     for called, (label, row) in zip(negatives(rows), rows.iterrows(), strict=True):
         mark = '<span class="mark negative" aria-hidden="true">▲</span>'
         mark = mark if called else '<span class="mark suspect" aria-hidden="true">○</span>'
-        cells = [f'<th scope="row">{mark} {item_link(str(label))}</th>']
+        cells = [f'<th scope="row">{mark} {item_link(str(label), labels)}</th>']
         cells.append(f"<td>{safe(str(row['reasons']))}</td>")
         cells += [
             f'<td class="number">{number(row[name], digits)}</td>'

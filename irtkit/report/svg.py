@@ -14,6 +14,7 @@ import numpy as np
 
 from irtkit.pictures import NEGATIVE, ORDINARY, SUSPECT, Scale, tick_text
 from irtkit.printed import shortened
+from irtkit.report.words import share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -91,7 +92,7 @@ class Panel:
         parts = []
         for tick in ticks:
             at = float(self.py(tick))
-            text = f"{tick:.0%}".replace("%", " %") if self.y is _UNIT else tick_text(tick)
+            text = share(tick, 0) if self.y is _UNIT else tick_text(tick)
             parts.append(_line(self.left, _n(at), self.width - self.right, _n(at), "grid"))
             parts.append(_text(self.left - 7, _n(at + 4), text, anchor="end"))
         return "".join(parts)

@@ -95,6 +95,11 @@ def test_a_system_without_an_answer_in_a_range_has_no_share_there() -> None:
     cells = np.ones((2, 10))
     cells[0, 5:] = np.nan
     found = characteristic_curves(ResponseMatrix(cells), difficulties=range(10), bins=2)
+    assert found.best["n_items"].tolist() == [5, 5]
+    alone = characteristic_curves(
+        ResponseMatrix(cells), difficulties=range(10), bins=2, systems=["respondent-1"]
+    )
+    assert alone.best["n_items"].sum() == 5
     row = found.table.loc[("respondent-1", 2)]
     assert np.isnan(row["accuracy"])
     assert (row["accuracy_low"], row["accuracy_high"], row["n_items"]) == (0, 1, 0)
@@ -149,7 +154,9 @@ def test_location_is_where_the_smooth_curve_is_a_half() -> None:
     system = found.systems.loc["respondent-1"]
     assert system["location_low"] < 0.7 < system["location_high"]
     assert abs(system["slope"] - 1.5) < 3 * system["slope_se"]
-    assert found.table["smooth"].between(0, 1).all()
+    table = found.table.loc["respondent-1"]
+    true = 1 / (1 + np.exp(-1.5 * (0.7 - table["difficulty"])))
+    assert table["smooth"].to_numpy() == pytest.approx(true.to_numpy(), abs=0.03)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +166,8 @@ def test_location_is_where_the_smooth_curve_is_a_half() -> None:
         ({"by": "widths"}, "by must be one of quantile, width.*did you mean 'width'"),
         ({"systems": ["respondent-99"]}, "there is no respondent 'respondent-99'"),
         ({"difficulties": {"item-1": np.inf}}, "difficulties must be finite.*'item-1'"),
-        ({"difficulties": {"other": 1.0}}, "difficulties names none of the items"),
+        ({"systems": []}, "systems names no respondent"),
+        ({"difficulties": {"other": 1.0}}, "difficulties has a difficulty of none of the items"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(settings: dict[str, Any], message: str) -> None:

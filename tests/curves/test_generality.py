@@ -25,6 +25,22 @@ def test_the_generality_of_a_step_has_no_bound(n: int) -> None:
     assert of_curve(half_in_a_range, edges)[1] == pytest.approx(3 / n)  # half of 6 / n
 
 
+def test_a_step_at_an_edge_has_spread_0_whatever_the_edges() -> None:
+    generator = np.random.default_rng(0)
+    for _ in range(500):
+        edges = np.sort(generator.normal(0, 10, 12))
+        share = (np.arange(11) < generator.integers(1, 11)).astype(float)
+        assert of_curve(share, edges)[1] == 0
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_the_spread_of_a_curve_that_falls_elsewhere_is_not_known(share: float) -> None:
+    capability, spread = of_curve(np.full(5, share), np.linspace(-1, 1, 6))
+    assert capability == pytest.approx(2 * share)
+    assert np.isnan(spread)
+    assert np.isnan(of_curve(np.array([0.5]), np.array([1.0, 1.0]))).all()
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_of_curves_that_do_not_rise_a_flat_one_is_the_least_general(seed: int) -> None:
     generator = np.random.default_rng(seed)

@@ -93,6 +93,20 @@ def test_the_same_covariate_may_be_minutes_of_people_or_a_date() -> None:
     horizon = found.horizons([0.5])["date"].iloc[0]
     assert pd.Timestamp("2024-01-01") < horizon < pd.Timestamp("2025-01-01")
     assert found.systems["n_clusters"].tolist() == [2]  # the systems, fewer than items
+    assert found.coefficients[["se_clustered", "low", "high", "p_value"]].isna().all(axis=None)
+    ends = found.horizons([0.5])[["date_low", "date_high"]]
+    assert ends.isna().all(axis=None)
+    assert "No more clusters than terms, and so no intervals: all." in " ".join(str(found).split())
+
+
+def test_pooled_rows_leave_a_column_called_rows_alone() -> None:
+    frame = frame_of()
+    plain = learning_surface(frame, by=[], clusters=["item"])
+    found = learning_surface(
+        frame.rename(columns={"training_size": "rows"}), covariate="rows", by=[], clusters=["item"]
+    )
+    assert found.coefficients.to_numpy() == pytest.approx(plain.coefficients.to_numpy())
+    assert found.coefficients["se_clustered"].gt(0).all()
 
 
 def test_tasks_have_surfaces_of_their_own() -> None:
@@ -109,6 +123,45 @@ def test_tasks_have_surfaces_of_their_own() -> None:
     pd.testing.assert_frame_equal(
         found.coefficients.loc[("b", "odd")], alone.coefficients.loc["b"], check_names=False
     )
+
+
+def test_dates_may_be_of_any_kind() -> None:
+    frame = frame_of()
+    days = pd.to_datetime("2024-01-01") + pd.to_timedelta(np.log(frame["training_size"]) * 90, "D")
+    days = days.dt.floor("D")
+    found = {
+        kind: learning_surface(frame.assign(date=dates), covariate="date").coefficients
+        for kind, dates in (
+            ("plain", days),
+            ("date", days.dt.date),
+            ("day", days.dt.to_period("D")),
+        )
+    }
+    for other in ("date", "day"):
+        pd.testing.assert_frame_equal(found["plain"], found[other])
+    with pytest.raises(TypeError, match="turns texts into dates"):
+        learning_surface(frame.assign(date=days.astype(str)), covariate="date")
+
+
+def test_one_value_of_a_covariate_is_collinear_whatever_it_is() -> None:
+    frame = frame_of()
+    for settings in ({"difficulty": 0.0}, {"training_size": 1}, {"training_size": 7}):
+        found = learning_surface(frame.assign(**settings))
+        assert set(found.systems["status"]) == {"collinear"}
+        assert "by=[] fits one curve to all" in " ".join(str(found).split())
+    alone = learning_surface(frame.drop(columns="difficulty").assign(training_size=1))
+    assert set(alone.systems["status"]) == {"collinear"}
+    with pytest.raises(ValueError, match="'training_size' must hold finite numbers"):
+        learning_surface(frame.assign(training_size=np.inf))
+
+
+def test_difficulty_may_be_the_covariate() -> None:
+    found = learning_surface(frame_of(), covariate="difficulty", log=False)
+    assert found.terms == ["intercept", "difficulty"]
+    assert len(found.horizons(0.5)) == 2
+    assert "independent" not in str(found)
+    with pytest.raises(ValueError, match="difficulty and covariate are both 'difficulty'"):
+        learning_surface(frame_of(), covariate="difficulty", difficulty="difficulty", log=False)
 
 
 def test_a_surface_without_a_maximum_is_said_to_be_unbounded() -> None:

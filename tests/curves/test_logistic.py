@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
+from irtkit.curves import logistic
 from irtkit.curves.logistic import clustered, crossing, logistic_regression
 
 
@@ -106,6 +108,34 @@ def test_errors_clustered_two_ways_add_up() -> None:
     assert both.covariance == pytest.approx(parts[0] + parts[1] - parts[2], abs=1e-12)
     same = clustered(found, x, right, trials, [one, one])
     assert same.covariance == pytest.approx(parts[0], abs=1e-12)
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2, 3, 4])
+def test_as_many_clusters_as_coefficients_tell_no_error(n_clusters: int) -> None:
+    x, right, trials = drawn()
+    found = logistic_regression(x, right, trials)
+    one = clustered(found, x, right, trials, [np.arange(len(x)) % n_clusters])
+    assert np.isnan(one.covariance).all() == (n_clusters <= 3)
+    assert one.coefficients == pytest.approx(found.coefficients)
+
+
+def test_a_search_that_runs_out_of_steps_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, right, trials = drawn()
+    monkeypatch.setattr(logistic, "_MOST_STEPS", 2)
+    found = logistic_regression(x, right, trials)
+    assert found.status == "not converged"
+    assert np.isnan(found.coefficients).all()
+
+
+def test_a_far_maximum_is_reached() -> None:
+    values = np.linspace(-10, 10, 2000)
+    right = (values > 0).astype(float)
+    right[[999, 1000]] = 1 - right[[999, 1000]]
+    x = np.column_stack([np.ones(2000), values])
+    found = logistic_regression(x, right)
+    assert np.abs(found.log_odds(x)).max() > 32
+    score = x.T @ (right - expit(found.log_odds(x)))
+    assert score == pytest.approx(np.zeros(2), abs=1e-6)
 
 
 def test_fiellers_bounds_are_where_log_odds_are_just_told_from_those_wanted() -> None:

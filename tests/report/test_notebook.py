@@ -51,6 +51,12 @@ def test_results_are_shown_in_words_and_small_tables(
             assert written.labels[0] in text
 
 
+def test_the_corner_of_a_matrix_is_called_what_it_is() -> None:
+    captions = {"the response": [[1]], "the first 1 respondent and 2 items": [[1, 0]]}
+    for caption, values in captions.items():
+        assert f"<caption>{caption}</caption>" in irtkit.ResponseMatrix(values)._repr_html_()
+
+
 def test_a_row_of_a_leaderboard_is_that_of_the_table(digits: Any) -> None:
     board = shown(digits.result)["leaderboard"]
     root = ET.fromstring(board._repr_html_())  # noqa: S314  # our own
