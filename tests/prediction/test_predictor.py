@@ -140,6 +140,17 @@ def test_missing_features_and_kinds_not_seen_before_are_no_obstacle() -> None:
     assert predictor.predict(new).notna().all(axis=None)
 
 
+@pytest.mark.parametrize("regressor", ["k nearest neighbours", "elastic net"])
+def test_units_of_features_do_not_matter_to_distances(regressor: str) -> None:
+    features, difficulty = made(200, 3)
+    inches = features.assign(c=1e4 * features["c"])
+    found, scaled = (
+        DifficultyPredictor(regressor, folds=0).fit(table, difficulty).predict(table)["predicted"]
+        for table in (features, inches)
+    )
+    assert scaled.to_numpy() == pytest.approx(found.to_numpy())
+
+
 def test_features_are_read_as_those_that_were_fitted() -> None:
     features, difficulty = made(200, 3)
     features["kind"] = np.where(features["kind"] == "x", "1", "2")
