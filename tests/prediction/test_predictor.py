@@ -160,6 +160,8 @@ def test_features_are_read_as_those_that_were_fitted() -> None:
     assert predictor.predict(features[:9].astype({"a": object})).equals(known)
     assert predictor.predict(features[:9].assign(a=None))["predicted"].notna().all()
     assert predictor.predict(features[:0]).shape == (0, 3)
+    with pytest.raises(ValueError, match="a table has its own"):
+        predictor.predict(features[:1], items=["new"])
     with pytest.raises(ValueError, match="'a' held numbers"):
         predictor.predict(features[:9].assign(a="many"))
 
