@@ -169,9 +169,9 @@ def fit(
         Fit consecutive blocks of so many items apart, as where a program cannot take them all
         (the last one has what is left); for method="em" without fixed items or a mesh. The
         respondents carry the scale: items of different batches are comparable as far as the same
-        respondents answered them, or respondents drawn alike. ``result.batches`` has the mean and
-        SD of their abilities in each; abilities, standard errors of abilities and log-likelihood
-        are those of all responses together under the items so found.
+        respondents answered them, or respondents drawn alike. ``result.batches`` has the SD
+        of their abilities in each, whose mean is called 0; abilities, standard errors of abilities
+        and log-likelihood are those of all responses together under the items so found.
     item_prior_mean
         Difficulties expected of items before they are answered, so that they need fewer answers: a
         Series (or mapping) by item label, in logits (difficulty × discrimination, as that of

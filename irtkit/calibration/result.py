@@ -285,7 +285,9 @@ class FitResult:
 
         Columns: first_item (its label), n_items; ability_mean and ability_sd, of the posterior
         means of the real respondents who answered in it; latent_sd; log_likelihood (of its
-        responses alone) and converged. Batches are on one scale as far as means and SDs agree.
+        responses alone) and converged. Each batch calls the mean of its own respondents 0, so that
+        batches are on one scale as far as respondents are the same, or drawn alike; that others
+        answered it, its mean does not tell.
         """
         import pandas as pd
 
@@ -519,12 +521,10 @@ class FitResult:
         elif self.model == "Rasch":
             lines.append(f"SD of ability {self.latent_sd:.3f}")
         if self.batches is not None:
-            spread = (
-                f"{name} from {self.batches[column].min():.3f} to {self.batches[column].max():.3f}"
-                for column, name in (("ability_mean", "means"), ("latent_sd", "SDs"))
-            )
+            sds = self.batches["latent_sd"]
             lines.append(
-                f"fitted in {len(self.batches)} batches; abilities have {' and '.join(spread)}"
+                f"fitted in {len(self.batches)} batches, each on the scale of its respondents: "
+                f"mean 0, SDs from {sds.min():.3f} to {sds.max():.3f}"
             )
         if self.dependence is not None and self.dependence.sentence:
             told = f"{self.dependence.sentence}; errors of abilities and items are too small, as "

@@ -273,12 +273,16 @@ def _answers_of_one(numeric: pd.DataFrame, responses: ResponseMatrix) -> list[st
 
 def _target_again(features: pd.DataFrame, responses: ResponseMatrix) -> list[str]:
     """Features that say no more and no less than the target of the items."""
-    import pandas as pd
-
     known = responses.item_table
     if known is None or "target" not in known.columns:
         return []
-    target = known["target"].reindex(features.index)
+    return the_same_kinds(features, known["target"].reindex(features.index))
+
+
+def the_same_kinds(features: pd.DataFrame, target: pd.Series[Any]) -> list[str]:
+    """Features that tell apart the same items as a target with some kinds does."""
+    import pandas as pd
+
     there = target.notna()
     codes, kinds = pd.factorize(target[there].map(str))
     if not 2 <= len(kinds) <= there.sum() / 2:  # numbers of items say nothing of their answers

@@ -14,6 +14,7 @@ import numpy as np
 
 from irtkit.checks import check_number, check_one_of, check_seed, check_whole
 from irtkit.difficulty.rank_agreement import levels, spearman
+from irtkit.prediction.features import the_same_kinds
 from irtkit.prediction.predictor import by_label, training_of
 from irtkit.prediction.regressors import fitted, in_one_thread, model_of
 from irtkit.prediction.targets import TARGETS
@@ -71,6 +72,11 @@ def feature_importances(
         of the task model falls (R² for numbers; ``attrs["task"]``), and ``attrs["spearman"]``, the
         rank correlation of both importances.
 
+    Raises
+    ------
+    ValueError
+        If a feature tells what is predicted or is the labels, or an item has no label.
+
     Examples
     --------
     >>> import numpy as np, pandas as pd
@@ -105,6 +111,12 @@ def feature_importances(
     scores: dict[str, float] = {"difficulty": score}
     if labels is not None:
         known = _labels(labels, table.index)
+        same = the_same_kinds(table, pd.Series(known, index=table.index))
+        if refused := [name for name in same if name not in set(allow)]:
+            raise ValueError(
+                f"features must not be the labels: {refused[0]!r}; leave it out, or say "
+                f"allow={refused}"
+            )
         task = model_of(task_model or _forest(known, seed), table, seed)
         scores["task"], columns = _importances(task, table, known, division, name="task", **plan)
         found = found.assign(**columns)

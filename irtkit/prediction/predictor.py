@@ -302,7 +302,8 @@ class DifficultyPredictor:
         Raises
         ------
         ValueError
-            If nothing was fitted, or a feature is missing.
+            If nothing was fitted, a feature is missing or holds text where numbers were, or items
+            come beside a table.
         """
         import pandas as pd
 
@@ -351,6 +352,8 @@ class DifficultyPredictor:
     def _table(self, features: object, items: Sequence[str] | None) -> pd.DataFrame:
         if not hasattr(self, "model_"):
             raise ValueError("the predictor knows no items yet: call fit first")
+        if items is not None and hasattr(features, "columns"):
+            raise ValueError("items are the labels of an array or a list; a table has its own")
         table = as_features(features, items, self.embed)
         known = self.training_.features.columns
         if missing := [name for name in known if name not in table.columns]:

@@ -44,9 +44,9 @@ def model_of(regressor: Any, features: pd.DataFrame, seed: int) -> Any:
     """A pipeline from a table of features to difficulty.
 
     A regressor, by its name or an estimator of scikit-learn, gets numbers: missing ones the median
-    of their column, with a column that says so; categories a column each, those not seen before
-    none; for k nearest neighbours and the elastic net all on one scale. A pipeline of one's own
-    gets the table as it is.
+    of their column, with a column that says so where some were missing in training; categories a
+    column of 0 and 1 each, those not seen before none; for k nearest neighbours and the elastic net
+    numbers, not categories, of mean 0 and SD 1. A pipeline of one's own gets the table as it is.
     """
     refuse_missing_sklearn()
     from sklearn.base import clone

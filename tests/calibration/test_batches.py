@@ -82,7 +82,7 @@ def test_batches_are_printed_and_saved(responses: irtkit.ResponseMatrix, tmp_pat
     assert result.batches is not None
     assert again.batches.equals(result.batches)
     assert again.settings["batch_items"] == 45
-    assert "fitted in 2 batches; abilities have means from" in str(again)
+    assert "fitted in 2 batches, each on the scale of its respondents" in str(again)
 
 
 def test_a_fit_in_batches_says_what_each_batch_learned_of_items(
@@ -115,6 +115,8 @@ def test_batches_that_others_answered_are_each_on_a_scale_of_their_own() -> None
     values[:200, 30:] = values[200:, :30] = -1
     result = irtkit.fit(irtkit.ResponseMatrix(values), "Rasch", batch_items=30)
     found = result.items["difficulty"]
+    assert result.batches is not None
+    assert result.batches["ability_mean"].to_numpy() == pytest.approx(0, abs=0.05)
     assert found.iloc[:30].mean() - found.iloc[30:].mean() == pytest.approx(2.0, abs=0.2)
 
 

@@ -42,6 +42,14 @@ def test_without_labels_there_is_difficulty_alone(
     assert list(found.columns) == ["difficulty", "difficulty_sd"]
 
 
+def test_labels_are_no_feature(
+    made: tuple[pd.DataFrame, pd.Series[float], pd.Series[bool]],
+) -> None:
+    table = made[0].assign(side=np.where(made[2], "left", "right"))
+    with pytest.raises(ValueError, match="must not be the labels: 'side'"):
+        feature_importances(table, *made[1:])
+
+
 def test_labels_may_be_a_mapping(
     made: tuple[pd.DataFrame, pd.Series[float], pd.Series[bool]],
 ) -> None:

@@ -140,6 +140,17 @@ def test_missing_features_and_kinds_not_seen_before_are_no_obstacle() -> None:
     assert predictor.predict(new).notna().all(axis=None)
 
 
+@pytest.mark.parametrize("regressor", ["k nearest neighbours", "elastic net"])
+def test_units_of_features_do_not_matter_to_distances(regressor: str) -> None:
+    features, difficulty = made(200, 3)
+    inches = features.assign(c=1e4 * features["c"])
+    found, scaled = (
+        DifficultyPredictor(regressor, folds=0).fit(table, difficulty).predict(table)["predicted"]
+        for table in (features, inches)
+    )
+    assert scaled.to_numpy() == pytest.approx(found.to_numpy())
+
+
 def test_features_are_read_as_those_that_were_fitted() -> None:
     features, difficulty = made(200, 3)
     features["kind"] = np.where(features["kind"] == "x", "1", "2")
@@ -149,6 +160,8 @@ def test_features_are_read_as_those_that_were_fitted() -> None:
     assert predictor.predict(features[:9].astype({"a": object})).equals(known)
     assert predictor.predict(features[:9].assign(a=None))["predicted"].notna().all()
     assert predictor.predict(features[:0]).shape == (0, 3)
+    with pytest.raises(ValueError, match="a table has its own"):
+        predictor.predict(features[:1], items=["new"])
     with pytest.raises(ValueError, match="'a' held numbers"):
         predictor.predict(features[:9].assign(a="many"))
 

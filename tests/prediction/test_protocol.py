@@ -83,6 +83,14 @@ def test_one_regressor_is_printed_without_tests() -> None:
     assert "told apart" not in shown
 
 
+def test_families_that_take_no_weights_are_left_out_where_there_are_weights() -> None:
+    table, difficulty, _ = made(60)
+    targets = pd.DataFrame({"1PL": difficulty, "1PL_se": 0.2})
+    found = cross_validate_predictors(table, targets, weights="error", repeats=1, folds=2).table
+    names = set(found.index.get_level_values("regressor"))
+    assert names == set(REGRESSORS) - {"k nearest neighbours"}
+
+
 def test_answers_are_no_features() -> None:
     table, difficulty, _ = made(120)
     items = irtkit.ItemParameters.from_difficulty(np.ones(120), difficulty)
