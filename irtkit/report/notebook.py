@@ -13,6 +13,7 @@ import numpy as np
 
 from irtkit.pictures import item_curves, ranking
 from irtkit.report import svg
+from irtkit.report.html import paragraphs, safe
 from irtkit.report.words import count, cut, number, share, shown
 from irtkit.signs import called_negative
 from irtkit.suspects.flags import negatives
@@ -34,8 +35,6 @@ _ROWS, _ITEMS = 5, 8
 _CURVES = 4
 """Items whose curves are drawn: one row."""
 _SYSTEMS = 10
-_SENTENCE = 2000
-"""Characters of a sentence, which may quote labels."""
 
 
 def of_result(result: FitResult) -> str:
@@ -48,7 +47,7 @@ def of_result(result: FitResult) -> str:
     called = items[called_negative(items["p_negative"].to_numpy())]
     worst = called.nlargest(_CURVES, "p_negative").index
     parts = [
-        _sentences(head),
+        paragraphs(head),
         _table(
             "items with the highest average error, of those that some get right",
             hardest[["discrimination", "average_error", "p_negative", "n_responses", "status"]],
@@ -84,7 +83,7 @@ def of_responses(responses: ResponseMatrix) -> str:
     )
     caption = f"the first {count(rows, 'respondent')} and {count(columns, 'item')}"
     caption = caption if rows * columns > 1 else "the response"
-    return _scoped([_sentences([f"{responses!r}, {told} right"]), _table(caption, corner)])
+    return _scoped([paragraphs([f"{responses!r}, {told} right"]), _table(caption, corner)])
 
 
 def of_comparison(comparison: DifficultyComparison) -> str:
@@ -92,9 +91,9 @@ def of_comparison(comparison: DifficultyComparison) -> str:
     columns = ["measure_2", "spearman", "spearman_low", "spearman_high", "kendall", "n_items"]
     pairs = comparison.pairs.set_index("measure_1")[columns]
     first = f"Difficulty of {count(len(comparison.table), 'item')}, {comparison.model}"
-    listed = "".join(f"<li>{_text(one)}</li>" for one in comparison.summary)
+    listed = "".join(f"<li>{safe(one)}</li>" for one in comparison.summary)
     return _scoped(
-        [_sentences([first]), f"<ul>{listed}</ul>", _table("pairs of measures", pairs, 3)]
+        [paragraphs([first]), f"<ul>{listed}</ul>", _table("pairs of measures", pairs, 3)]
     )
 
 
@@ -106,7 +105,7 @@ def of_audit(found: Audit) -> str:
     worst = list((called if len(called) else suspects).index[:_CURVES])
     return _scoped(
         [
-            _sentences(found.summary),
+            paragraphs(found.summary),
             _table("suspect items, most probably negative first", suspects[kept].head(2 * _ROWS)),
             _curves(found.result, worst, "their curves, the first of them"),
         ]
@@ -118,7 +117,7 @@ def of_systems(found: SystemComparison) -> str:
     first = found.items.head(_ROWS)
     names = {"accuracy": cut(found.system, 20), "other_accuracy": cut(found.other, 20)}
     caption = "items on which they differ most from what is expected"
-    return _scoped([_sentences(found.sentences()), _table(caption, first.rename(columns=names))])
+    return _scoped([paragraphs(found.sentences()), _table(caption, first.rename(columns=names))])
 
 
 def of_board(board: pd.DataFrame, level: float) -> str:
@@ -130,7 +129,7 @@ def of_board(board: pd.DataFrame, level: float) -> str:
     more = f"the first {len(drawn.system)} of {count(len(board), 'system')}"
     legend = [f"{one}." for one in board_legend(board, level)]
     return _scoped(
-        [_table(more, board[kept].head(_SYSTEMS), 3), _wide(picture), _sentences(legend)]
+        [_table(more, board[kept].head(_SYSTEMS), 3), _wide(picture), paragraphs(legend)]
     )
 
 
@@ -138,20 +137,12 @@ def _scoped(parts: Iterable[str]) -> str:
     return f'<div class="irtkit">{"".join(parts)}</div>'
 
 
-def _text(sentence: str) -> str:
-    return escape(cut(sentence, _SENTENCE))
-
-
-def _sentences(sentences: Iterable[str]) -> str:
-    return "".join(f"<p>{_text(one)}</p>" for one in sentences)
-
-
 def _table(caption: str, frame: pd.DataFrame, decimals: int = 2) -> str:
     """A small table by the index and columns of a frame; nothing without rows."""
     if not len(frame):
         return ""
     names = [frame.index.name or "", *frame.columns]
-    head = "".join(f'<th scope="col">{_text(str(name)).replace("_", " ")}</th>' for name in names)
+    head = "".join(f'<th scope="col">{safe(str(name)).replace("_", " ")}</th>' for name in names)
     rows = "".join(
         f'<tr><th scope="row">{shown(label)}</th>'
         + "".join(f"<td>{_cell(value, decimals)}</td>" for value in row)
