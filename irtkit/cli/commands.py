@@ -85,10 +85,8 @@ def main() -> None:
             click.echo(error.format_message())
         except BrokenPipeError:  # the reader of our output has left; the files are written
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        except (click.Abort, KeyboardInterrupt):
-            _stop("interrupted", 130)
-        except _TerminatedError:
-            _stop("terminated", 143)
+        except (RuntimeError, KeyboardInterrupt, _TerminatedError) as error:
+            _end(error)
         except click.ClickException as error:
             message = error.format_message()
             expanded = "unexpected extra argument" in message  # the shell made many of a pattern
@@ -98,6 +96,16 @@ def main() -> None:
             _fail(_reason(error))
         else:
             sys.exit(code)
+
+
+def _end(error: BaseException) -> None:
+    """End as was asked for; Python 3.11 wraps a request that meets the making of a class."""
+    asked = error.__cause__ or error
+    if isinstance(asked, _TerminatedError):
+        _stop("terminated", 143)
+    if isinstance(asked, click.Abort | KeyboardInterrupt):
+        _stop("interrupted", 130)
+    raise error
 
 
 @contextmanager

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -99,17 +98,17 @@ def test_an_interrupted_command_leaves_nothing(
 
 
 def test_a_full_disk_leaves_no_file_and_is_told_with_the_name(responses: Path) -> None:
-    def starve() -> None:  # files beyond it are as those on a full disk
-        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-
-    command = [*COMMAND, "fit", str(responses), "--model", "1PL", "--out", "tables"]
+    code = (  # files beyond the limit are as those on a full disk
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000));"
+        "from irtkit.cli import main; main()"
+    )
+    command = [sys.executable, "-c", code, "fit", str(responses)]
     done = subprocess.run(
-        command,
+        [*command, "--model", "1PL", "--out", "tables"],
         cwd=responses.parent,
         capture_output=True,
         text=True,
         check=False,
-        preexec_fn=starve,
     )
     assert done.returncode == 2
     assert done.stderr.count("\n") == 2
