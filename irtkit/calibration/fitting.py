@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from irtkit.calibration.estimates import Estimates
     from irtkit.calibration.maximise import Control
     from irtkit.calibration.priors import Prior, PriorName
-    from irtkit.irf import Array, ModelName
+    from irtkit.irf import Array, ItemParameters, ModelName
     from irtkit.metrics import QualityStandard
     from irtkit.patterns import Patterns
     from irtkit.responses import ResponseMatrix
@@ -439,14 +439,8 @@ def _estimates(
     report: Callable[[int, float], None],
     batches: list[Array],
 ) -> Estimates:
-    """What the method that was asked for finds; ``batches`` gets a row for each, if there are any.
-
-    Respondents and items without a response are set aside, but for items of which something else
-    is known: that they are fixed, what is expected of them, a density of each. A variational
-    posterior has all of them.
-    """
+    """What the method asked for finds; ``batches`` gets a row for each, if there are any."""
     from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
-    from irtkit.components import part_of
 
     grid = settings.quadrature
     schedule = GridSchedule(None if isinstance(grid, str) else (int(grid[0]), float(grid[1])))
@@ -469,19 +463,45 @@ def _estimates(
             mesh=mesh,
             report=report,
         )
-    whole = isinstance(prior, ItemPrior) or settings.batch_items is not None
-    known = np.full(responses.n_items, whole)
-    if isinstance(prior, ExpectedItems):
-        known |= prior.told
     fixed = None
     if anchors is not None:
         fixed = fixed_parameters(anchors, anchors.places_of(responses.items), model)
+    control = Control(schedule, Stopping(settings.tol, settings.max_iterations), Monitor(report))
+    models = (model, of_items)
+    return _of_answered(
+        patterns, prior, models, settings, control, fixed=fixed, mesh=mesh, batches=batches
+    )
+
+
+def _of_answered(
+    patterns: Patterns,
+    prior: Prior | None,
+    models: tuple[ModelName, ModelName],
+    settings: Settings,
+    control: Control,
+    *,
+    fixed: ItemParameters | None,
+    mesh: Mesh | None,
+    batches: list[Array],
+) -> Estimates:
+    """Estimates by EM, respondents and items without a response being set aside.
+
+    But not items of which something else is known: that they are fixed, what is expected of them, a
+    density of each.
+    """
+    from irtkit.components import part_of
+
+    n_items, model = patterns.n_items, models[0]
+    whole = isinstance(prior, ItemPrior) or settings.batch_items is not None
+    known = np.full(n_items, whole)
+    if isinstance(prior, ExpectedItems):
+        known |= prior.told
+    if fixed is not None:
         known |= ~np.isnan(fixed.discrimination)
     margins = patterns.margins
     rows = np.flatnonzero(margins.respondent_responses)
     columns = np.flatnonzero(margins.item_responses.any(axis=0) | known)
     answered = part_of(patterns, rows, columns)
-    control = Control(schedule, Stopping(settings.tol, settings.max_iterations), Monitor(report))
     if fixed is not None:
         from irtkit.calibration.anchored import anchored_estimates
 
@@ -498,7 +518,7 @@ def _estimates(
         found = _maximum(
             answered,
             of_some(prior, columns),
-            (model, of_items),
+            models,
             settings,
             control,
             mesh=mesh,
@@ -506,7 +526,7 @@ def _estimates(
         )
     if isinstance(prior, ExpectedItems):
         found = found._replace(prior=prior.described())
-    return found.beside_unanswered(rows, columns, patterns.group, responses.n_items)
+    return found.beside_unanswered(rows, columns, patterns.group, n_items)
 
 
 def _maximum(

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _FEW = 3.0
+"""Right, or wrong, answers up to which the bound next to them is replaced, as Brown et al. do where
+n is above 50 (2 up to there: one more of them widens the interval)."""
 
 
 def share_interval(share: Any, n: Any, level: float) -> tuple[Array, Array]:

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 _NODES, _WEIGHTS = (part for part in np.polynomial.hermite_e.hermegauss(15))
 """Of the error of the curve, in SDs."""
 _HALVINGS = 50
+"""Of an interval of length 1, until rounding is reached: 2⁻⁵⁰ is 1e-15."""
 _CHANCE = 20
 """Answers that are all the same once in a million times by chance, half of them being right."""
 _FEW_SYSTEMS = 40

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 Status = Literal["ok", "unbounded", "no variance", "collinear", "no responses", "not converged"]
 _MOST_STEPS = 100
+"""Newton steps at most: without a maximum logits grow by about 1 in each, so that 8, from where a
+linear program is asked, is passed long before."""
 _GAIN = 1e-13
 """Relative gain in likelihood below which a Newton step, whose error is squared each time, was the
 last one."""

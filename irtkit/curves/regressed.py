@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _HALVINGS = 60
+"""Of the variance that there is, until rounding is reached: 2⁻⁵³ of it."""
 
 
 def regressed(difficulty: Array, se: Array) -> Array:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _DIGITS = 1797
+"""Digits of the set that scikit-learn carries, all of which are items."""
 
 
 def load_digits_learning() -> pd.DataFrame:

@@ -35,6 +35,7 @@ _ROWS, _ITEMS = 5, 8
 _CURVES = 4
 """Items whose curves are drawn: one row."""
 _SYSTEMS = 10
+"""Systems of a board that are shown and drawn: its top, which fits a screen."""
 
 
 def of_result(result: FitResult) -> str:
