@@ -163,7 +163,8 @@ def _doubts(
     if times > _DISAGREE:
         yield (
             f"pairs of respondents disagree far beyond what one ability explains, {times:.0f} "
-            "times as often as by chance: they fall into families, or items ask for a further ability"
+            "times as often as by chance: they fall into families, or items ask for a further "
+            "ability"
         )
 
 
