@@ -70,9 +70,9 @@ CALIBRATION = (
     *("variational.elbo", "variational.minibatches", "variational.encoder"),
     *("variational.amortised", "variational.bent", "variational.posterior"),
     *("variational.inference", "variational.checkpoint"),
-    *("result", "calibrated", "estimates", "drawn_together", "caveats"),
-    *("maximum_likelihood", "batches", "anchored"),
-    *("variational.fit_variational", "fitting", "refitting"),
+    *("result", "saved", "calibrated", "estimates", "drawn_together", "caveats"),
+    *("maximum_likelihood", "batches", "anchored", "arguments", "one_thread"),
+    *("variational.fit_variational", "estimation", "fitting", "refitting"),
 )
 """Modules of the largest folder, bottom-up; what they import for types alone counts as well."""
 SHOWN = {"report"}

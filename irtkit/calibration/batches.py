@@ -8,7 +8,7 @@ them (Martínez-Plumed, Castellano-Falcón, Monserrat & Hernández-Orallo 2022, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,21 +23,13 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.estimates import Estimates
     from irtkit.calibration.maximise import GridSchedule
-    from irtkit.irf import Array
     from irtkit.patterns import Patterns
 
 COLUMNS = (
     *("first_item", "n_items", "ability_mean", "ability_sd", "latent_sd"),
     *("log_likelihood", "converged"),
 )
-"""What a row says of a batch."""
-
-
-class Batched(NamedTuple):
-    """Estimates of all items, and a row for every batch, (n_batches, 7): see ``COLUMNS``."""
-
-    estimates: Estimates
-    rows: Array
+"""What a row of :attr:`.Estimates.batch_rows` says of a batch."""
 
 
 def batched_estimates(
@@ -47,7 +39,7 @@ def batched_estimates(
     *,
     rasch: bool,
     estimates_of: Callable[[Patterns, slice], Estimates],
-) -> Batched:
+) -> Estimates:
     """Fit blocks of ``size`` consecutive items, the last one with what is left, and put together.
 
     Of the batches of a Rasch model, whose SDs of ability differ, items keep their slope of 1; all
@@ -66,7 +58,8 @@ def batched_estimates(
         part = in_unit_of_rasch(estimates_of(batch, block)) if rasch else estimates_of(batch, block)
         parts.append(_turned(part, batch))
         rows.append(_row(parts[-1], block.start, batch))
-    return Batched(_together(parts, patterns, schedule), np.array(rows, dtype=np.float64))
+    together = _together(parts, patterns, schedule)
+    return together._replace(batch_rows=np.array(rows, dtype=np.float64))
 
 
 def _turned(part: Estimates, batch: Patterns) -> Estimates:

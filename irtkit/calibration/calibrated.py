@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.result import FitResult, load
+from irtkit.calibration.result import FitResult
+from irtkit.calibration.saved import load
 from irtkit.checks import check_number, first_names
 from irtkit.io import read_table
 from irtkit.irf import ItemParameters

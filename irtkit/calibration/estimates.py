@@ -76,6 +76,8 @@ class Estimates(NamedTuple):
     posterior: Posterior | None = None
     population: Population | None = None
     """On whose scale all is, if items are fixed: it stays."""
+    batch_rows: Array | None = None
+    """A row for each batch of items, (n_batches, 7), if they were fitted apart."""
 
     def beside_unanswered(
         self, rows: Places, columns: Places, group: NDArray[np.int8], n_items: int
@@ -152,7 +154,7 @@ def result_of(
         latent_sd=latent_sd,
         latent_mean=0.0 if estimates.population is None else estimates.population.mean,
         log_likelihood=estimates.log_likelihood,
-        n_parameters=_n_parameters(counts, model),
+        n_parameters=_n_parameters(counts, model, estimates.batch_rows),
         converged=estimates.converged,
         n_iterations=estimates.n_iterations,
         trace_rows=estimates.trace_rows,
@@ -163,6 +165,7 @@ def result_of(
             estimated_error=estimates.quadrature_error,
         ),
         responses=responses,
+        batch_rows=estimates.batch_rows,
         posterior=None if posterior is None else posterior.stretched(stretch),
     )
 
@@ -186,10 +189,15 @@ def _units(
     return -1.0 if common < 0 else 1.0, latent_sd
 
 
-def _n_parameters(counts: Counts, model: ModelName) -> int:
-    """Parameters that responses tell of; those of an item without any are nobody's choice."""
+def _n_parameters(counts: Counts, model: ModelName, batch_rows: Array | None) -> int:
+    """Parameters that responses tell of; those of an item without any are nobody's choice.
+
+    Batches have a common slope or SD each.
+    """
     n_items = int((counts.item_responses > 0).sum())
-    return n_items * {"2PL": 2, "3PL": 3}.get(model, 1) + (model in {"Rasch", "1PL"})
+    n_batches = 1 if batch_rows is None else len(batch_rows)
+    common = n_batches if model in {"Rasch", "1PL"} else 0
+    return n_items * {"2PL": 2, "3PL": 3}.get(model, 1) + common
 
 
 def _standard_errors(

@@ -9,65 +9,49 @@ import warnings
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from functools import cache
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from irtkit.calibration.calibrated import calibrated_items, fixed_parameters, with_fixed
-from irtkit.calibration.expected import ExpectedItems, expecting, of_some
-from irtkit.calibration.item_prior import ItemPrior
-from irtkit.calibration.priors import WeakPrior
+from irtkit.calibration.arguments import (
+    TOLERANCES,
+    check_batches,
+    check_data,
+    check_memory_of,
+    check_mesh,
+    check_prior,
+    checked_quadrature,
+    prior_expecting,
+    variational_of,
+)
+from irtkit.calibration.calibrated import calibrated_items
+from irtkit.calibration.one_thread import one_thread
 from irtkit.calibration.result import FitResult, Settings
 from irtkit.calibration.variational.options import Variational
 from irtkit.checks import (
-    as_number,
     check_number,
     check_one_of,
     check_whole,
     check_yes_or_no,
     did_you_mean,
-    is_whole,
-    short,
 )
 from irtkit.io.metric_files import as_metrics
 from irtkit.io.reading import READING, as_responses
 from irtkit.irf import model_name
-from irtkit.memory import check_memory
 from irtkit.metrics import quality_of
 from irtkit.progress import progress_line
 from irtkit.responses import refuse_sparse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from jax.sharding import Mesh
 
-    from irtkit.calibration.calibrated import CalibratedItems
-    from irtkit.calibration.estimates import Estimates
-    from irtkit.calibration.maximise import Control
     from irtkit.calibration.priors import Prior, PriorName
-    from irtkit.irf import Array, ItemParameters, ModelName
+    from irtkit.irf import Array, ModelName
     from irtkit.metrics import QualityStandard
-    from irtkit.patterns import Patterns
-    from irtkit.responses import ResponseMatrix
 
-_TOLERANCES = {"em": 1e-7, "vi": 0.03}
-"""Estimates within √(2·10⁻⁷), 0.0004 standard errors of the maximum; posterior means within 3 %
-of a posterior SD, which changes the probability of a 90 % interval by 0.02 %."""
-
-_MOST_NODES, _LEAST_LIMIT, _MOST_LIMIT = 100_000, 0.01, 1000.0
-"""Bounds of a fixed grid: with 1,000 items so many nodes make tables of 0.8 GB; on a narrower grid
-no item tells ability from 0, and on a wider one probabilities are 0 and 1 at the first node."""
-
-_BYTES = 80.0
-"""Bytes of every respondent and item that EM takes at the least, beside a copy of the responses (a
-byte a cell, or six of an observed one): measured were 1.3 to 3.5 times as many in all (200,000 ×
-50, 20,000 × 300, 1,000 × 8,000), and where cells are missing up to 40 times."""
 _SILENT: ContextVar[bool] = ContextVar("silent", default=False)
-_limited = Lock()
-"""Held by the fit that holds linear algebra to one thread."""
 
 
 def fit(
@@ -289,25 +273,25 @@ def fit(
         raise TypeError(f"fit() got an unexpected keyword argument {option!r}{remedy}")
     model = model_name(model)
     check_one_of("synthetic", synthetic, ("separate", "ordinary"))
-    variational = _variational_of(method)
+    variational = variational_of(method)
     name = "em" if variational is None else "vi"
-    tol = check_number("tol", _TOLERANCES[name] if tol is None else tol, above=0)
+    tol = check_number("tol", TOLERANCES[name] if tol is None else tol, above=0)
     check_whole("max_iterations", max_iterations, 1)
     check_whole("seed", seed, 0)
     check_yes_or_no(standard_errors=standard_errors)
     if trial_correlation is not None:
         trial_correlation = check_number("trial_correlation", trial_correlation, least=0, most=1)
-    _check_prior(prior, model, variational=variational is not None)
-    _check_batches(batch_items, variational is None and fixed is None and mesh is None)
+    check_prior(prior, model, variational=variational is not None)
+    check_batches(batch_items, variational is None and fixed is None and mesh is None)
     anchors = None if fixed is None else calibrated_items(fixed, name="fixed")
     if anchors is not None and (variational or mesh is not None or prior == "empirical"):
         raise ValueError("fixed= is for method='em' without a mesh, and not for prior='empirical'")
     if mesh is not None:
-        _check_mesh(mesh)
+        check_mesh(mesh)
     responses = as_responses(responses, **reading)
     check_data(responses, synthetic)
-    prior = _expecting(prior, item_prior_mean, item_prior_sd, responses, name)
-    _check_memory(responses, variational)
+    prior = prior_expecting(prior, item_prior_mean, item_prior_sd, responses, name)
+    check_memory_of(responses, variational)
     ordinary = synthetic == "ordinary"
     quality = quality_of(responses, as_metrics(metrics), higher_is_better, synthetic=ordinary)
     if mesh is not None:
@@ -318,7 +302,7 @@ def fit(
     settings = Settings(
         prior=prior,
         seed=int(seed),  # a number of NumPy's own cannot be stored
-        quadrature=_checked_quadrature(quadrature),
+        quadrature=checked_quadrature(quadrature),
         standard_errors=bool(standard_errors),
         synthetic=synthetic,
         trial_correlation=trial_correlation,
@@ -328,10 +312,12 @@ def fit(
         batch_items=None if batch_items is None else int(batch_items),
         **batches,
     )
+    from irtkit.calibration.estimation import fitted
+
     quantity = "log-likelihood" if variational is None else "ELBO"
     line = progress_line(f"fitting {model}", quantity, shown=progress)
     with line as report, one_thread():
-        result = _fitted(responses, model, settings, variational, anchors, mesh=mesh, report=report)
+        result = fitted(responses, model, settings, variational, anchors, mesh=mesh, report=report)
     if quality is not None:
         result = _with_quality(result, quality)
     _warn(result)
@@ -363,337 +349,3 @@ def _with_quality(result: FitResult, quality: QualityStandard) -> FitResult:
     scores: Array = np.asarray(quality.items.reindex(list(result.item_labels)), np.float64)
     settings = replace(result.settings, metrics=quality.settings)
     return replace(result, quality_standard=scores, settings=settings)
-
-
-def _fitted(
-    responses: ResponseMatrix,
-    model: ModelName,
-    settings: Settings,
-    variational: Variational | None,
-    anchors: CalibratedItems | None,
-    *,
-    mesh: Mesh | None,
-    report: Callable[[int, float], None],
-) -> FitResult:
-    """Fit with settings that have been checked."""
-    from irtkit.calibration.caveats import with_caveats
-    from irtkit.calibration.estimates import result_of
-    from irtkit.patterns import patterns_of
-    from irtkit.signs import differ_by_chance, proportion_score
-
-    batches: list[Array] = []
-    patterns = patterns_of(responses, synthetic_is_real=settings.synthetic == "ordinary")
-    counts = patterns.counts
-    if not counts.item_responses.any():
-        raise ValueError("responses holds no response of a real respondent")
-    estimates = _estimates(
-        patterns,
-        responses,
-        model,
-        settings,
-        variational,
-        anchors=anchors,
-        mesh=mesh,
-        report=report,
-        batches=batches,
-    )
-    method = "em" if variational is None else "vi"
-    proportion = proportion_score(patterns)
-    counted = patterns.with_trial_correlation(estimates.trial_correlation or 0.0)
-    by_chance = differ_by_chance(counted)
-    result = result_of(
-        estimates,
-        responses,
-        counts,
-        proportion,
-        model=model,
-        method=method,
-        settings=settings,
-        by_chance=by_chance,
-    )
-    if anchors is not None:
-        result = with_fixed(result, anchors, anchors.places_of(responses.items))
-    if batches:
-        result = _with_batches(result, batches[0])
-    counted_anew = bool(result.settings.trial_correlation and settings.trial_correlation is None)
-    return with_caveats(
-        result, patterns, proportion, by_chance=by_chance, counted_anew=counted_anew
-    )
-
-
-def _with_batches(result: FitResult, rows: Array) -> FitResult:
-    """The result with what its batches found, each with a common slope or SD of its own."""
-    more = len(rows) - 1 if result.model in {"1PL", "Rasch"} else 0
-    return replace(result, batch_rows=rows, n_parameters=result.n_parameters + more)
-
-
-def _estimates(
-    patterns: Patterns,
-    responses: ResponseMatrix,
-    model: ModelName,
-    settings: Settings,
-    variational: Variational | None,
-    *,
-    anchors: CalibratedItems | None,
-    mesh: Mesh | None,
-    report: Callable[[int, float], None],
-    batches: list[Array],
-) -> Estimates:
-    """What the method asked for finds; ``batches`` gets a row for each, if there are any."""
-    from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
-
-    grid = settings.quadrature
-    schedule = GridSchedule(None if isinstance(grid, str) else (int(grid[0]), float(grid[1])))
-    # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
-    same_as_1pl = schedule.fixed is None or variational is not None
-    of_items: ModelName = "1PL" if model == "Rasch" and same_as_1pl else model
-    # an empirical prior is learned after a search with the weak one
-    prior = WeakPrior() if isinstance(settings.prior, str) else settings.prior
-    if variational is not None:
-        from irtkit.calibration.variational.fit_variational import variational_estimates
-
-        return variational_estimates(
-            patterns,
-            responses,
-            models=(model, of_items),
-            prior=prior,
-            settings=settings,
-            options=variational,
-            schedule=schedule,
-            mesh=mesh,
-            report=report,
-        )
-    fixed = None
-    if anchors is not None:
-        fixed = fixed_parameters(anchors, anchors.places_of(responses.items), model)
-    control = Control(schedule, Stopping(settings.tol, settings.max_iterations), Monitor(report))
-    models = (model, of_items)
-    return _of_answered(
-        patterns, prior, models, settings, control, fixed=fixed, mesh=mesh, batches=batches
-    )
-
-
-def _of_answered(
-    patterns: Patterns,
-    prior: Prior | None,
-    models: tuple[ModelName, ModelName],
-    settings: Settings,
-    control: Control,
-    *,
-    fixed: ItemParameters | None,
-    mesh: Mesh | None,
-    batches: list[Array],
-) -> Estimates:
-    """Estimates by EM, respondents and items without a response being set aside.
-
-    But not items of which something else is known: that they are fixed, what is expected of them, a
-    density of each.
-    """
-    from irtkit.components import part_of
-
-    n_items, model = patterns.n_items, models[0]
-    whole = isinstance(prior, ItemPrior) or settings.batch_items is not None
-    known = np.full(n_items, whole)
-    if isinstance(prior, ExpectedItems):
-        known |= prior.told
-    if fixed is not None:
-        known |= ~np.isnan(fixed.discrimination)
-    margins = patterns.margins
-    rows = np.flatnonzero(margins.respondent_responses)
-    columns = np.flatnonzero(margins.item_responses.any(axis=0) | known)
-    answered = part_of(patterns, rows, columns)
-    if fixed is not None:
-        from irtkit.calibration.anchored import anchored_estimates
-
-        found = anchored_estimates(
-            answered,
-            fixed.chosen(columns),
-            "1PL" if model == "Rasch" else model,
-            of_some(prior, columns),
-            control,
-            standard_errors=settings.standard_errors,
-            trial_correlation=settings.trial_correlation,
-        )
-    else:
-        found = _maximum(
-            answered,
-            of_some(prior, columns),
-            models,
-            settings,
-            control,
-            mesh=mesh,
-            batches=batches,
-        )
-    if isinstance(prior, ExpectedItems):
-        found = found._replace(prior=prior.described())
-    return found.beside_unanswered(rows, columns, patterns.group, n_items)
-
-
-def _maximum(
-    patterns: Patterns,
-    prior: Prior | None,
-    models: tuple[ModelName, ModelName],
-    settings: Settings,
-    control: Control,
-    *,
-    mesh: Mesh | None,
-    batches: list[Array],
-) -> Estimates:
-    """The marginal maximum, of all items together or of batches; ``batches`` gets their rows.
-
-    ``models`` are the one asked for, and the one fitted in its place.
-    """
-    from irtkit.calibration.maximum_likelihood import maximum_likelihood
-
-    model, of_items = models
-
-    def maximum(some: Patterns, prior: Prior | None) -> Estimates:
-        monitor = replace(control.monitor, n_evaluations=0, trace=[])
-        return maximum_likelihood(
-            some,
-            of_items,
-            prior,
-            control._replace(monitor=monitor),
-            empirical=isinstance(settings.prior, str) and settings.prior == "empirical",
-            standard_errors=settings.standard_errors,
-            mesh=mesh,
-            trial_correlation=settings.trial_correlation,
-        )
-
-    if settings.batch_items is None:
-        return maximum(patterns, prior)
-    from irtkit.calibration.batches import batched_estimates
-
-    found = batched_estimates(
-        patterns,
-        settings.batch_items,
-        control.schedule,
-        rasch=model == "Rasch",
-        estimates_of=lambda some, block: maximum(some, of_some(prior, block)),
-    )
-    batches.append(found.rows)
-    return found.estimates
-
-
-def _expecting(
-    prior: Any, mean: object, sd: float | None, responses: ResponseMatrix, method: str
-) -> Any:
-    """The prior, with difficulties that are expected of items if there are any."""
-    if mean is None and sd is None:
-        return prior
-    if mean is None:
-        raise ValueError("item_prior_sd is how far off item_prior_mean may be, which is not given")
-    weak = WeakPrior() if isinstance(prior, str) and prior == "weak" else prior
-    if method != "em" or not isinstance(weak, WeakPrior):
-        raise ValueError("item_prior_mean is for method='em' with the weak prior")
-    return expecting(weak, mean, sd, responses.items)
-
-
-def _check_batches(batch_items: object, possible: bool) -> None:  # noqa: FBT001
-    """Refuse batches of no item, or where something else links all items."""
-    if batch_items is None:
-        return
-    check_whole("batch_items", batch_items, 1)
-    if not possible:
-        raise ValueError("batch_items is for method='em' without fixed items or a mesh")
-
-
-def _variational_of(method: object) -> Variational | None:
-    """Options of the variational path; None for EM."""
-    if isinstance(method, Variational):
-        return method
-    if not isinstance(method, str) or method not in _TOLERANCES:
-        raise ValueError(f"method must be 'em', 'vi' or an irtkit.Variational, got {short(method)}")
-    return Variational() if method == "vi" else None
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Hold the linear algebra of NumPy to one thread, unless another fit does so already.
-
-    Products are of parts of the matrix that a processor's cache holds, too small for threads to
-    help; where threads share their processors with other work they wait for one another, and a fit
-    takes up to 2.6 times as long (``benchmarks/threads.py``). The limit is that of the process: who
-    set it lifts it, and fits that overlap with that one let it be.
-    """
-    if not _limited.acquire(blocking=False):
-        yield
-        return
-    try:
-        with _linear_algebra().limit(limits=1, user_api="blas"):
-            yield
-    finally:
-        _limited.release()
-
-
-@cache
-def _linear_algebra() -> Any:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
-def _check_memory(responses: ResponseMatrix, variational: Variational | None) -> None:
-    """Refuse what EM surely needs more memory for than there is."""
-    if variational is not None:
-        return
-    n, n_items = responses.n_respondents, responses.n_items
-    n_bytes = 6.0 * responses.observed.n_cells if responses.is_sparse else float(n) * n_items
-    needed = n_bytes + _BYTES * (n + n_items)
-    check_memory(needed, f"a fit of {n} respondents × {n_items} items")
-
-
-def check_data(responses: ResponseMatrix, synthetic: str) -> None:
-    """Refuse what cannot be fitted."""
-    if synthetic == "separate" and responses.synthetic.all():
-        raise ValueError(
-            "responses holds synthetic respondents only; real ones set the scale "
-            "(synthetic='ordinary' treats all rows alike)"
-        )
-
-
-def _checked_quadrature(quadrature: object) -> str | list[float]:
-    """Return the name of the adaptive grid, or nodes and limit of a fixed one."""
-    if isinstance(quadrature, str) and quadrature == "adaptive":
-        return quadrature
-    if isinstance(quadrature, tuple | list) and len(quadrature) == 2:
-        nodes, limit = quadrature
-        if (
-            is_whole(nodes)
-            and 3 <= nodes <= _MOST_NODES
-            and _LEAST_LIMIT <= as_number(limit) <= _MOST_LIMIT
-        ):
-            return [int(nodes), float(limit)]
-    raise ValueError(
-        f"quadrature must be 'adaptive' or (nodes, limit), a whole number from 3 to {_MOST_NODES} "
-        f"and a number from {_LEAST_LIMIT:g} to {_MOST_LIMIT:g}; got {short(quadrature)}"
-    )
-
-
-def _check_mesh(mesh: object) -> None:
-    """Refuse what holds no device to compute on; jax is loaded only where there is a mesh."""
-    from jax.sharding import Mesh
-
-    if not isinstance(mesh, Mesh):
-        raise TypeError(f"mesh must be a jax.sharding.Mesh or None, got {type(mesh).__name__}")
-    if not mesh.local_devices:
-        raise ValueError("mesh must hold at least one device of this process")
-    if len(set(mesh.devices.flat)) < mesh.size:
-        raise ValueError("mesh must hold every device once only")
-
-
-def _check_prior(prior: object, model: str, *, variational: bool) -> None:
-    """Refuse a prior that the method or the model cannot have, or what is none."""
-    if variational and prior is None:
-        raise ValueError(
-            "prior must not be None for method='vi': a posterior needs one; prior='weak' leaves "
-            "scale and location free"
-        )
-    if isinstance(prior, str) and prior == "empirical" and model not in {"2PL", "3PL"}:
-        raise ValueError(f"prior='empirical' learns about slopes, which {model} has not by item")
-    named = isinstance(prior, str) and prior in {"weak", "empirical"}
-    if not (named or prior is None or isinstance(prior, WeakPrior | ItemPrior)):
-        raise ValueError(
-            "prior must be 'weak', 'empirical', None, an ItemPrior or a WeakPrior, got "
-            f"{short(prior)}"
-        )

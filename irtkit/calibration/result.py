@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit import storage
-from irtkit.checks import is_whole
-from irtkit.components import Components
-from irtkit.irf import MODELS, ItemParameters
 from irtkit.metrics.quality_standard import quality_sentence
 from irtkit.patterns import Counts, patterns_of
 from irtkit.responses import refuse_sparse
@@ -25,17 +22,14 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from irtkit.calibration.variational.posterior import Posterior
-    from irtkit.irf import ModelName
+    from irtkit.components import Components
+    from irtkit.irf import ItemParameters, ModelName
     from irtkit.patterns import Patterns
     from irtkit.responses import ResponseMatrix
     from irtkit.signs import SlopeSigns
 
-_FORMAT = storage.Format("irtkit result", 3)
-_LARGEST = 1e9
-"""Logits, and SDs of ability, that no fit comes near: it gives up at slopes of 100."""
-_LARGEST_ERROR = 1e100
-"""Its square is a number; errors of difficulties grow beyond bounds as slopes come near 0."""
-_STATUSES = ("ok", "flat", "no variance", "unbounded", "no responses")
+FORMAT = storage.Format("irtkit result", 3)
+STATUSES = ("ok", "flat", "no variance", "unbounded", "no responses")
 
 
 @dataclass(frozen=True, eq=False)
@@ -413,7 +407,7 @@ class FitResult:
             record["responses"] = storage.stored_responses(self.responses)
         if self.posterior is not None:
             record["posterior"] = self.posterior.stored()
-        storage.write(path, _FORMAT, record, compressed=True)
+        storage.write(path, FORMAT, record, compressed=True)
 
     @cached_property
     def patterns(self) -> Patterns:
@@ -535,136 +529,3 @@ class FitResult:
         tables = self._items, self._respondents, self.counts, self.alike
         words = tables_in_words(*tables, self.model, doubted=self.one_ability_doubted)
         return "\n".join([*filter(None, lines), words])
-
-
-def load(path: str | PathLike[str]) -> FitResult:
-    """Read a result written by :meth:`FitResult.save`.
-
-    Raises
-    ------
-    ValueError
-        If the file is not a saved result, is damaged, or was written by another version of irtkit.
-    OSError
-        If there is no such file, or it is a folder.
-    """
-    return storage.read(path, _FORMAT, _restored)
-
-
-def _restored(record: dict[str, Any]) -> FitResult:
-    """Put a result together again."""
-    items, respondents = record["item_labels"], record["respondent_labels"]
-    kinds = {"parameters": ItemParameters, "counts": Counts, "quadrature": Quadrature}
-    told = {
-        "saved_verdict": Verdict,
-        "saved_dependence": Dependence,
-        "components": Components,
-    }
-    if absent := [name for name in (*kinds, "settings") if record[name] is None]:
-        raise ValueError(f"{absent[0]} must not be missing")
-    made = storage.with_parts(record, **kinds, **told, settings=Settings)
-    if record["responses"] is not None:
-        made["responses"] = storage.restored_responses(record["responses"], respondents, items)
-    if record["posterior"] is not None:
-        from irtkit.calibration.variational.posterior import Posterior
-
-        shared = {name: record[name] for name in ("item_labels", "respondent_labels", "synthetic")}
-        made["posterior"] = Posterior.restored(record["posterior"], **shared)
-    result = FitResult(**made)
-    _refuse_impossible(result)
-    _ = result.items, result.respondents  # a table refuses what does not go with its labels
-    return result
-
-
-def _refuse_impossible(result: FitResult) -> None:
-    """Refuse what no fit returns: a number out of its range, or none where there must be one."""
-    counts, parameters = result.counts, result.parameters
-    _refuse_other_lengths(result)
-    estimated = np.array(result.status) != "no responses"
-    slopes = parameters.discrimination + parameters.intercept + parameters.guessing
-    rights = (
-        (counts.item_right, counts.item_responses),
-        (counts.respondent_right, counts.respondent_responses),
-    )
-    numbers = (result.log_likelihood, result.latent_mean, result.latent_sd)
-    rules = {
-        f"model must be one of {', '.join(MODELS)}": result.model in MODELS,
-        "method must be em or vi": result.method in {"em", "vi"},
-        f"status must be one of {', '.join(_STATUSES)}": {*result.status} <= {*_STATUSES},
-        "labels must be unique text": all(
-            len({*map(str, labels)}) == len(labels) and all(isinstance(one, str) for one in labels)
-            for labels in (result.item_labels, result.respondent_labels)
-        ),
-        "parameters must be finite where there are responses": np.isfinite(slopes[estimated]).all(),
-        f"parameters and abilities must lie within ±{_LARGEST:g}": not any(
-            (np.abs(values) > _LARGEST).any()
-            for values in (
-                *(parameters.discrimination, parameters.intercept, result.ability),
-                *(np.array(numbers[1:]), result.ability_se),
-            )
-        ),
-        f"standard errors must be from 0 to {_LARGEST_ERROR:g}": not (
-            (result.standard_errors < 0) | (result.standard_errors > _LARGEST_ERROR)
-        ).any(),
-        "warnings must be text": isinstance(result.warnings, tuple)
-        and all(isinstance(text, str) for text in result.warnings),
-        "converged and one_ability_doubted must be True or False": isinstance(
-            result.converged, bool
-        )
-        and isinstance(result.one_ability_doubted, bool),
-        "numbers of iterations and parameters must be whole": is_whole(result.n_iterations)
-        and is_whole(result.n_parameters),
-        "standard errors must be four of each item": (
-            result.standard_errors.shape == (len(result.item_labels), 4)
-        ),
-        "abilities must be finite": np.isfinite(result.ability).all(),
-        "errors of abilities must be finite, and 0 or more": (
-            np.isfinite(result.ability_se).all() and (result.ability_se >= 0).all()
-        ),
-        "counts must be whole numbers, 0 or more, right ones no more than all": all(
-            part.dtype.kind in "iu" and (part >= 0).all() and (part <= whole).all()
-            for part, whole in rights
-        ),
-        "numbers must be finite": np.isfinite(numbers).all() and result.latent_sd > 0,
-        "log_likelihood must be at most 0": result.log_likelihood <= 0,
-        "synthetic must be True or False for each respondent": (
-            result.synthetic.shape == (len(result.respondent_labels),)
-            and result.synthetic.dtype == bool
-        ),
-        "p_negative must be a probability": not (
-            (result.verdict.p_negative < 0) | (result.verdict.p_negative > 1)
-        ).any(),
-    }
-    for rule, holds in rules.items():
-        if not holds:
-            raise ValueError(rule)
-
-
-def _refuse_other_lengths(result: FitResult) -> None:
-    """Refuse arrays that have not one value for each item, or each respondent."""
-    counts, verdict, parts = result.counts, result.verdict, result.components
-    of_items: dict[str, Any] = {
-        "discrimination": result.parameters.discrimination,
-        "status": result.status,
-        "counts.item_right": counts.item_right,
-        "counts.item_responses": counts.item_responses,
-        "p_negative": verdict.p_negative,
-        "wrong_key": verdict.wrong_key,
-        "components.items": None if parts is None else parts.items,
-        "fixed": result.fixed,
-        "quality_standard": result.quality_standard,
-    }
-    of_respondents: dict[str, Any] = {
-        "ability": result.ability,
-        "ability_se": result.ability_se,
-        "synthetic": result.synthetic,
-        "counts.respondent_right": counts.respondent_right,
-        "counts.respondent_responses": counts.respondent_responses,
-        "components.respondents": None if parts is None else parts.respondents,
-    }
-    for kind, labels, arrays in (
-        ("item", result.item_labels, of_items),
-        ("respondent", result.respondent_labels, of_respondents),
-    ):
-        for name, values in arrays.items():
-            if values is not None and np.shape(values) != (len(labels),):
-                raise ValueError(f"{name} must have one value per {kind}")

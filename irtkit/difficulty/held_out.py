@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.fitting import one_thread
+from irtkit.calibration.one_thread import one_thread
 from irtkit.calibration.priors import WeakPrior
 from irtkit.checks import check_seed, check_whole
 from irtkit.difficulty.additive import additive_model

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration import fit
-from irtkit.calibration.fitting import check_data, silently
+from irtkit.calibration.arguments import check_data
+from irtkit.calibration.fitting import silently
 from irtkit.checks import check_seed, check_unique
 from irtkit.io.reading import as_responses
 from irtkit.irf import model_name

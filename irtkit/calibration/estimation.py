@@ -1,0 +1,193 @@
+"""From responses and checked settings to a result, by the method that was asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from irtkit.calibration.anchored import anchored_estimates
+from irtkit.calibration.batches import batched_estimates
+from irtkit.calibration.calibrated import fixed_parameters, with_fixed
+from irtkit.calibration.caveats import with_caveats
+from irtkit.calibration.estimates import result_of
+from irtkit.calibration.expected import ExpectedItems, of_some
+from irtkit.calibration.item_prior import ItemPrior
+from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
+from irtkit.calibration.maximum_likelihood import maximum_likelihood
+from irtkit.calibration.priors import WeakPrior
+from irtkit.components import part_of
+from irtkit.patterns import patterns_of
+from irtkit.signs import differ_by_chance, proportion_score
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jax.sharding import Mesh
+
+    from irtkit.calibration.calibrated import CalibratedItems
+    from irtkit.calibration.estimates import Estimates
+    from irtkit.calibration.priors import Prior
+    from irtkit.calibration.result import FitResult, Settings
+    from irtkit.calibration.variational.options import Variational
+    from irtkit.irf import ItemParameters, ModelName
+    from irtkit.patterns import Patterns
+    from irtkit.responses import ResponseMatrix
+
+
+def fitted(
+    responses: ResponseMatrix,
+    model: ModelName,
+    settings: Settings,
+    variational: Variational | None,
+    anchors: CalibratedItems | None,
+    *,
+    mesh: Mesh | None,
+    report: Callable[[int, float], None],
+) -> FitResult:
+    """Fit with settings that have been checked; ``report`` hears of every step."""
+    patterns = patterns_of(responses, synthetic_is_real=settings.synthetic == "ordinary")
+    if not patterns.counts.item_responses.any():
+        raise ValueError("responses holds no response of a real respondent")
+    estimates = _estimates(
+        patterns, responses, model, settings, variational, anchors=anchors, mesh=mesh, report=report
+    )
+    proportion = proportion_score(patterns)
+    counted = patterns.with_trial_correlation(estimates.trial_correlation or 0.0)
+    by_chance = differ_by_chance(counted)
+    result = result_of(
+        estimates,
+        responses,
+        patterns.counts,
+        proportion,
+        model=model,
+        method="em" if variational is None else "vi",
+        settings=settings,
+        by_chance=by_chance,
+    )
+    if anchors is not None:
+        result = with_fixed(result, anchors, anchors.places_of(responses.items))
+    counted_anew = bool(result.settings.trial_correlation and settings.trial_correlation is None)
+    return with_caveats(
+        result, patterns, proportion, by_chance=by_chance, counted_anew=counted_anew
+    )
+
+
+def _estimates(
+    patterns: Patterns,
+    responses: ResponseMatrix,
+    model: ModelName,
+    settings: Settings,
+    variational: Variational | None,
+    *,
+    anchors: CalibratedItems | None,
+    mesh: Mesh | None,
+    report: Callable[[int, float], None],
+) -> Estimates:
+    """What EM or the variational path finds."""
+    grid = settings.quadrature
+    schedule = GridSchedule(None if isinstance(grid, str) else (int(grid[0]), float(grid[1])))
+    # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
+    same_as_1pl = schedule.fixed is None or variational is not None
+    models = model, "1PL" if model == "Rasch" and same_as_1pl else model
+    # an empirical prior is learned after a search with the weak one
+    prior = WeakPrior() if isinstance(settings.prior, str) else settings.prior
+    if variational is not None:
+        from irtkit.calibration.variational.fit_variational import variational_estimates
+
+        return variational_estimates(
+            patterns,
+            responses,
+            models=models,
+            prior=prior,
+            settings=settings,
+            options=variational,
+            schedule=schedule,
+            mesh=mesh,
+            report=report,
+        )
+    fixed = None
+    if anchors is not None:
+        fixed = fixed_parameters(anchors, anchors.places_of(responses.items), model)
+    control = Control(schedule, Stopping(settings.tol, settings.max_iterations), Monitor(report))
+    return _of_answered(patterns, prior, models, settings, control, fixed=fixed, mesh=mesh)
+
+
+def _of_answered(
+    patterns: Patterns,
+    prior: Prior | None,
+    models: tuple[ModelName, ModelName],
+    settings: Settings,
+    control: Control,
+    *,
+    fixed: ItemParameters | None,
+    mesh: Mesh | None,
+) -> Estimates:
+    """Estimates by EM, respondents and items without a response being set aside.
+
+    But not items of which something else is known: that they are fixed, what is expected of them, a
+    density of each. ``models`` are the one asked for, and the one fitted in its place.
+    """
+    n_items, model = patterns.n_items, models[0]
+    whole = isinstance(prior, ItemPrior) or settings.batch_items is not None
+    known = np.full(n_items, whole)
+    if isinstance(prior, ExpectedItems):
+        known |= prior.told
+    if fixed is not None:
+        known |= ~np.isnan(fixed.discrimination)
+    margins = patterns.margins
+    rows = np.flatnonzero(margins.respondent_responses)
+    columns = np.flatnonzero(margins.item_responses.any(axis=0) | known)
+    answered, prior_there = part_of(patterns, rows, columns), of_some(prior, columns)
+    if fixed is None:
+        found = _maximum(answered, prior_there, models, settings, control, mesh=mesh)
+    else:
+        found = anchored_estimates(
+            answered,
+            fixed.chosen(columns),
+            "1PL" if model == "Rasch" else model,
+            prior_there,
+            control,
+            standard_errors=settings.standard_errors,
+            trial_correlation=settings.trial_correlation,
+        )
+    if isinstance(prior, ExpectedItems):
+        found = found._replace(prior=prior.described())
+    return found.beside_unanswered(rows, columns, patterns.group, n_items)
+
+
+def _maximum(
+    patterns: Patterns,
+    prior: Prior | None,
+    models: tuple[ModelName, ModelName],
+    settings: Settings,
+    control: Control,
+    *,
+    mesh: Mesh | None,
+) -> Estimates:
+    """The marginal maximum, of all items together or of batches."""
+    model, of_items = models
+
+    def maximum(some: Patterns, prior: Prior | None) -> Estimates:
+        monitor = replace(control.monitor, n_evaluations=0, trace=[])
+        return maximum_likelihood(
+            some,
+            of_items,
+            prior,
+            control._replace(monitor=monitor),
+            empirical=isinstance(settings.prior, str) and settings.prior == "empirical",
+            standard_errors=settings.standard_errors,
+            mesh=mesh,
+            trial_correlation=settings.trial_correlation,
+        )
+
+    if settings.batch_items is None:
+        return maximum(patterns, prior)
+    return batched_estimates(
+        patterns,
+        settings.batch_items,
+        control.schedule,
+        rasch=model == "Rasch",
+        estimates_of=lambda some, block: maximum(some, of_some(prior, block)),
+    )
