@@ -138,10 +138,12 @@ def table_of(frame: pd.DataFrame, texts: Iterable[str] = (), *, red: Iterable[bo
 
 
 def plain(shown: RenderableType) -> str:
-    """What rich would print, as text without colours."""
+    """What rich would print, as text without colours, in a notebook too."""
     from rich.console import Console
 
     written = io.StringIO()
-    Console(file=written, width=WIDTH, color_system=None, legacy_windows=False).print(shown)
+    Console(
+        file=written, width=WIDTH, color_system=None, legacy_windows=False, force_jupyter=False
+    ).print(shown)
     lines = written.getvalue().splitlines()
     return "\n".join(line.rstrip() for line in lines)

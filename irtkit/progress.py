@@ -1,14 +1,21 @@
-"""Progress of long work: a line on a terminal, silence everywhere else."""
+"""Progress of long work: a line on a terminal or in a notebook, silence everywhere else."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
-from importlib.util import find_spec
+import time
 from typing import TYPE_CHECKING
+
+from irtkit.printed import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from rich.progress import Progress
+
+_SHORT, _BETWEEN = 1.0, 0.2
+"""Seconds of work that needs no progress in a notebook, and between two states that are shown."""
 
 
 @contextlib.contextmanager
@@ -17,16 +24,20 @@ def progress_line(
 ) -> Iterator[Callable[[int, float], None]]:
     """Give a function to call with the step and the value reached, which is of the quantity.
 
-    It shows them on standard error, by default if that is a terminal.
+    It shows them on standard error or below a cell, by default on a terminal and in a notebook.
     """
     with progress_bar(description, None, shown=shown) as update:
         yield lambda step, value: update(step, f"step {step}, {quantity} {value:.3f}")
 
 
 def is_watched() -> bool:
-    """Whether standard error is a terminal, or this a notebook with widgets to show progress."""
-    notebook = "ipykernel" in sys.modules and find_spec("ipywidgets") is not None
-    return notebook or sys.stderr.isatty()
+    """Whether standard error is a terminal, or this a notebook."""
+    return _in_notebook() or sys.stderr.isatty()
+
+
+def _in_notebook() -> bool:
+    python = sys.modules.get("IPython")
+    return python is not None and hasattr(python.get_ipython(), "kernel")
 
 
 @contextlib.contextmanager
@@ -37,20 +48,56 @@ def progress_bar(
 
     It shows the share and the time left as well, or the time passed where no total is known.
     """
-    if not (sys.stderr.isatty() if shown is None else shown):
+    if not (is_watched() if shown is None else shown):
         yield lambda _done, _state: None
         return
     from rich import progress as rich
     from rich.console import Console
 
-    console = Console(stderr=True)
+    console = Console(stderr=True, force_jupyter=False)
     whole = (rich.BarColumn(20), rich.TaskProgressColumn(), rich.TimeRemainingColumn())
     columns = (
-        rich.SpinnerColumn(),
-        rich.TextColumn("{task.description}", markup=False),
         *([rich.TimeElapsedColumn()] if total is None else whole),
+        rich.TextColumn("{task.description}", markup=False),
         rich.TextColumn("{task.fields[state]}", markup=False),
     )
-    with rich.Progress(*columns, console=console, transient=console.is_terminal) as progress:
-        task = progress.add_task(description, total=total, state="")
-        yield lambda done, state: progress.update(task, completed=done, state=state)
+    progress = rich.Progress(*columns, console=console, transient=console.is_terminal)
+    task = progress.add_task(description, total=total, state="")
+    with _below_cell(progress) if _in_notebook() else _on_terminal(progress) as refreshed:
+
+        def update(done: int, state: str) -> None:
+            progress.update(task, completed=done, state=state)
+            refreshed()
+
+        yield update
+
+
+@contextlib.contextmanager
+def _on_terminal(progress: Progress) -> Iterator[Callable[[], None]]:
+    """A line that a thread of its own draws anew."""
+    with progress:
+        yield lambda: None
+
+
+@contextlib.contextmanager
+def _below_cell(progress: Progress) -> Iterator[Callable[[], None]]:
+    """A line below the cell of a notebook, which needs no widgets and is empty in the end."""
+    from IPython.display import display
+
+    handle, last = None, time.monotonic() + _SHORT - _BETWEEN
+
+    def refreshed() -> None:
+        nonlocal handle, last
+        if time.monotonic() - last < _BETWEEN:
+            return
+        last, line = time.monotonic(), {"text/plain": plain(progress.get_renderable())}
+        if handle is None:
+            handle = display(line, raw=True, display_id=True)
+        else:
+            handle.update(line, raw=True)
+
+    try:
+        yield refreshed
+    finally:
+        if handle is not None:
+            handle.update({"text/plain": "", "text/html": ""}, raw=True)

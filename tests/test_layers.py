@@ -20,10 +20,10 @@ LAYERS = (
     *(
         "memory",
         "files",
-        "progress",
         "checks",
         "labels",
         "printed",
+        "progress",
         "marking",
         "advice",
         "codes",

@@ -182,7 +182,7 @@ def fit(
         counted anew), or steps of a handful of them ("vi"). A fit
         that needs more is returned with ``converged=False`` and a warning.
     progress
-        Whether to show progress; by default on a terminal only.
+        Whether to show progress; by default on a terminal and in a notebook.
     mesh
         Devices that share the respondents, for instance ``jax.make_mesh((jax.device_count(),),
         ("all",))``, whatever its axes. Of several processes (after ``jax.distributed.initialize``),

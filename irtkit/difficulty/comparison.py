@@ -201,7 +201,7 @@ def compare_difficulties(
     seed
         The same number gives the same intervals and folds.
     progress
-        Whether to show progress; by default on a terminal only.
+        Whether to show progress; by default on a terminal and in a notebook.
 
     Returns
     -------

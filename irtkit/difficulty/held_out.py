@@ -79,7 +79,7 @@ def held_out_predictions(
     seed
         The same number divides the cells the same way.
     progress
-        Whether to show progress; by default on a terminal only.
+        Whether to show progress; by default on a terminal and in a notebook.
 
     Returns
     -------

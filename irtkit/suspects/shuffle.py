@@ -150,7 +150,7 @@ def shuffle_control(
     fdr, extreme_difficulty, chance
         The thresholds of :func:`irtkit.flag_items`.
     progress
-        Whether to show progress; by default on a terminal only.
+        Whether to show progress; by default on a terminal and in a notebook.
 
     Raises
     ------

@@ -1,0 +1,78 @@
+"""Claims about the progress of long work."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rich import console
+
+from irtkit import progress
+from irtkit.printed import plain, table_of
+from irtkit.progress import progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Shown = list[dict[str, str]]
+
+
+@pytest.fixture
+def notebook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shown]:
+    """What is shown below a cell, as if the tests ran in a notebook."""
+    shown: Shown = []
+
+    def display(content: dict[str, str], **_: Any) -> Any:
+        shown.append(content)
+        return SimpleNamespace(update=lambda content, **_: shown.append(content))
+
+    kernel = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=None))
+    monkeypatch.setitem(sys.modules, "IPython", kernel)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))  # type: ignore[arg-type]
+    monkeypatch.setattr(console, "_is_jupyter", lambda: True)
+    monkeypatch.setattr(progress, "_BETWEEN", 0.0)
+    return shown
+
+
+def test_progress_is_one_line_below_the_cell_which_ends_empty(
+    notebook: Shown, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "_SHORT", 0.0)
+    with progress_bar("predicting", 4) as update:
+        for done in range(1, 5):
+            update(done, f"fold {done}")
+    lines = [content["text/plain"] for content in notebook]
+    assert lines[-1] == ""
+    assert [f"{share}%" in line for share, line in zip((25, 50, 75, 100), lines, strict=False)] == [
+        True
+    ] * 4
+    assert lines[1].endswith("predicting fold 2")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_what_takes_less_than_a_second_shows_nothing(notebook: Shown) -> None:
+    with progress_bar("fitting", None) as update:
+        update(1, "step 1")
+    assert notebook == []
+
+
+@pytest.mark.parametrize("shown", [None, False])
+def test_progress_is_silent_in_a_pipe_and_where_it_is_not_asked_for(
+    capsys: pytest.CaptureFixture[str], *, shown: bool | None
+) -> None:
+    with progress_bar("fitting", 2, shown=shown) as update:
+        update(1, "step 1")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_printed_table_is_text_in_a_notebook_too(
+    notebook: Shown, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import pandas as pd
+
+    text = plain(table_of(pd.DataFrame({"slope": [0.5]}, pd.Index(["q1"], name="item"))))
+    assert text.splitlines() == ["item slope", "q1   0.500"]
+    assert notebook == []
+    assert capsys.readouterr() == ("", "")
