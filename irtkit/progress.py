@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from irtkit.printed import plain
 
@@ -84,7 +84,8 @@ def _below_cell(progress: Progress) -> Iterator[Callable[[], None]]:
     """A line below the cell of a notebook, which needs no widgets and is empty in the end."""
     from IPython.display import display
 
-    handle, last = None, time.monotonic() + _SHORT - _BETWEEN
+    handle: Any = None
+    last = time.monotonic() + _SHORT - _BETWEEN
 
     def refreshed() -> None:
         nonlocal handle, last
@@ -92,7 +93,7 @@ def _below_cell(progress: Progress) -> Iterator[Callable[[], None]]:
             return
         last, line = time.monotonic(), {"text/plain": plain(progress.get_renderable())}
         if handle is None:
-            handle = display(line, raw=True, display_id=True)
+            handle = display(line, raw=True, display_id=True)  # type: ignore[no-untyped-call]
         else:
             handle.update(line, raw=True)
 

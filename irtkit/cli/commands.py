@@ -11,6 +11,7 @@ import warnings
 from contextlib import contextmanager
 from logging.handlers import MemoryHandler
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -34,10 +35,18 @@ from irtkit.cli.inputs import (
     read_rows,
     reading_and_fitting,
     reading_only,
+    result_of,
     with_metrics,
     without,
 )
-from irtkit.cli.outputs import check_out, described, prepared, write_comparison, write_fit
+from irtkit.cli.outputs import (
+    check_out,
+    described,
+    next_step,
+    prepared,
+    write_comparison,
+    write_fit,
+)
 from irtkit.cli.report import report_command
 from irtkit.cli.scores import score_command
 from irtkit.cli.select import select_command
@@ -50,7 +59,7 @@ from irtkit.io.overview import overview
 from irtkit.io.reading import holds_logs, repeats_of_part
 from irtkit.io.writing import format_by_name, side_tables, write_responses
 from irtkit.memory import LESS_MEMORY
-from irtkit.printed import printable
+from irtkit.printed import in_lines, printable
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects import audit, shuffle_control
 from irtkit.trials import check_repeats
@@ -172,12 +181,18 @@ def _stop(how: str, code: int) -> NoReturn:
 
 
 def _fail(message: str) -> NoReturn:
-    click.echo(f"irtkit: error: {_told(message)}", err=True)
+    _tell(f"error: {_told(message)}")
     sys.exit(2)
 
 
 def _show_warning(message: Warning | str, *_: Any) -> None:
-    click.echo(f"irtkit: warning: {_told(str(message))}", err=True)
+    _tell(f"warning: {_told(str(message))}")
+
+
+def _tell(message: str) -> None:
+    """Say something on standard error: one line, but for somebody who reads it on a terminal."""
+    line = f"irtkit: {message}"
+    click.echo(in_lines([line]) if sys.stderr.isatty() else line, err=True)
 
 
 def _told(message: str) -> str:
@@ -227,6 +242,7 @@ def fit_command(*, out: Path | None, no_standard_errors: bool, **options: Any) -
         result = fitted(responses, options, standard_errors=not no_standard_errors)
         written = write_fit(result, out, source=str(options["responses"]))
     click.echo(f"{result}{written}")
+    next_step("irtkit audit lists the items to look at first, irtkit report makes a page of it all")
 
 
 @cli.command("compare")
@@ -237,10 +253,12 @@ def fit_command(*, out: Path | None, no_standard_errors: bool, **options: Any) -
     "--folds", default=5, help="Parts of the responses to leave out and predict; 0 leaves that out."
 )
 def compare_command(*, out: Path | None, folds: int, **options: Any) -> None:
-    """Set average error beside IRT difficulty and say whether they order the items alike."""
-    responses = read(options)
+    """Set average error beside IRT difficulty and say whether they order the items alike.
+
+    RESPONSES may also be the folder that `irtkit fit --out` wrote, or a saved result.
+    """
     with prepared(out):
-        result = fitted(responses, options, standard_errors=False)
+        result = result_of(options, standard_errors=False)
         comparison = compare_difficulties(result, folds=folds, seed=options["seed"])
         written = write_comparison(comparison, out)
     click.echo(f"{comparison}{written}")
@@ -292,20 +310,26 @@ def audit_command(
     fail_on: str | None,
     **options: Any,
 ) -> int:
-    """List suspect items: negative or flat discrimination, extreme difficulty."""
+    """List suspect items: negative or flat discrimination, extreme difficulty.
+
+    RESPONSES may also be the folder that `irtkit fit --out` wrote, or a saved result.
+    """
     names = ("fdr", "extreme_difficulty", "chance")
     thresholds = {name: options.pop(name) for name in names}
     if out is not None:
         check_out(out, options["responses"])
-    responses = read(options)
     answers = None if predictions is None else read_labelled(predictions, "--predictions")
     families = read_families(groups)
-    result = fitted(responses, options, standard_errors=True)
+    result = result_of(options, standard_errors=True)
+    responses = result.responses
+    if shuffles and responses is None:
+        raise ValueError("--shuffles: the responses were not saved with this result")
     found = audit(result, groups=families, predictions=answers, **thresholds)
     if out is not None:
-        write_table(described(found.items, responses.item_table), out)
+        about = None if responses is None else responses.item_table
+        write_table(described(found.items, about), out)
     Console().print(found.shown(top))
-    if shuffles:
+    if shuffles and responses is not None:
         seeds = range(shuffles)
         control = shuffle_control(responses, result.model, seeds=seeds, **thresholds)
         click.echo(f"\n{control}")
@@ -379,3 +403,4 @@ def demo_command(*, model: Any, out: Path) -> None:
     found = audit(result, predictions=crowd.predictions)
     Console().print(found.shown(_LISTED, all_sentences=False))
     click.echo(f"\n{comparison}{written}")
+    next_step(f"irtkit report {quote(str(out))} --out report.html, a page of the same")

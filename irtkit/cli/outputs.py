@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from irtkit.calibration.calibrated import RESULT_FILE
 from irtkit.files import folder_for, replacing_text, together
 from irtkit.io import write_table
@@ -48,6 +50,11 @@ def check_out(
         raise IsADirectoryError(f"{option} {out}: is a folder")
     if not out.absolute().parent.is_dir():
         raise NotADirectoryError(f"{option} {out}: there is no folder {out.parent}")
+
+
+def next_step(command: str) -> None:
+    """Say which command goes on from here."""
+    click.echo(f"\n{in_lines([f'next: {command}'])}")
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from irtkit.cli.inputs import (
     reading_only,
     result_of,
 )
-from irtkit.cli.outputs import check_out
+from irtkit.cli.outputs import check_out, next_step
 from irtkit.files import replacing
 from irtkit.io import write_table
 from irtkit.printed import in_lines, plain, short_labels, table_of
@@ -90,6 +90,8 @@ def leaderboard_command(
     if result.responses is not None and result.responses.has_repeats:
         click.echo(_trials_in_words(result.responses, board, top))
     _write(board, out)
+    if len(board) > 1:
+        next_step("irtkit compare-systems with two of them says how sure their difference is")
 
 
 @click.command("compare-systems")

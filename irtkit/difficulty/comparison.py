@@ -86,6 +86,19 @@ _SYSTEMS = {
     "passed_by": ("passed by", ""),
 }
 """Columns that are printed, under what name and how."""
+_MEASURES = (
+    "expected_error: average_error as the model expects it of all systems; spearman (with a 95% "
+    "interval), kendall: how far the orders of the items agree, 1 if wholly; ties: items that "
+    "share their value with another"
+)
+_BY_METRICS = "; quality_standard: Kolena's score by further metrics"
+_GAIN = (
+    "log-likelihood: of a response, the higher the better predicted; gain: how much higher than "
+    "by average error (95% intervals that hold together)"
+)
+_PASSES = (
+    "passes: systems with more right that it is abler than, beyond error; passed by: the reverse"
+)
 _SYSTEMS_SHOWN = 6
 """Systems in the printed table: twice those that the sentence names."""
 _PARAMETERS = ["discrimination", "intercept", "guessing"]
@@ -133,13 +146,19 @@ class DifficultyComparison:
         return of_comparison(self)
 
     def __str__(self) -> str:
-        parts = [f"Difficulty of {len(self.table)} items, {self.model}", _shown(self.pairs, _PAIRS)]
+        measures = in_lines([_MEASURES + _BY_METRICS * ("quality_standard" in self.table)])
+        parts = [
+            f"Difficulty of {len(self.table)} items, {self.model}",
+            f"{_shown(self.pairs, _PAIRS)}\n{measures}",
+        ]
         if self.held_out is not None:
             predicted = _shown(self.held_out.reset_index(), _HELD_OUT)
-            parts.append(f"Responses left out at random, predicted:\n{predicted}")
+            legend = in_lines([_GAIN])
+            parts.append(f"Responses left out at random, predicted:\n{predicted}\n{legend}")
         if self.systems is not None:
             ranked = _with_labels(most_moved(self.systems, _SYSTEMS_SHOWN))
-            parts.append(f"Systems by share right and by ability:\n{ranked}")
+            legend = in_lines([_PASSES])
+            parts.append(f"Systems by share right and by ability:\n{ranked}\n{legend}")
         parts.append(in_lines(self.summary, bullet="- "))
         return "\n\n".join(parts)
 

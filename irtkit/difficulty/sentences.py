@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 3  # items that a sentence names
 _LARGE_MOVE = 0.1  # of all ranks
-_SAME = 0.999  # Spearman of the same order, which only ties of one measure keep from 1
+_SAME = 1 - 1e-9  # Spearman of the same order and the same ties, but for rounding
 _FEW_RESPONSES = 30  # an average error of a half has a standard error of 0.09
 _UNUSUAL_GUESSING = 0.05  # away from the median
 _UNUSUAL_SLOPE = 2.0  # times the median, or the median times the slope

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from irtkit.report.findings import leader_sentences, look_first, negative_sentence, why
+from irtkit.report.findings import leader_sentences, negative_sentence, why
 from irtkit.report.html import item_link, listed, safe
 from irtkit.report.words import count
 
@@ -26,7 +26,7 @@ def lead(found: Findings, title: str) -> str:
     size = f"<strong>{systems}</strong> answered <strong>{items}</strong>{beside}."
     first = [f"{size} {safe(told[0])}"]
     first.append(negative_sentence(found))
-    begin = look_first(found)
+    begin = found.audit.look_first
     named = "".join(f"<li>{item_link(one, labels)}: {safe(why(found, one))}</li>" for one in begin)
     these = "this item" if len(begin) == 1 else f"these {len(begin)} items"
     first += [f"Look at {these} first:"] if begin else []

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from irtkit.suspects import Audit
     from irtkit.suspects.flags import Groups
 
-_FIRST = 3
-"""Items named to begin with: as many as a sentence holds."""
 _NAMED = 5
 """Systems of one rank that a sentence names."""
 _NAMES = ("predicted", "predicted_difficulty", "prediction", "difficulty")
@@ -148,12 +146,6 @@ def _difficulties(table: pd.DataFrame | pd.Series[Any]) -> pd.Series[float]:
         return numbers.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"predictions of items must be numbers: {error}") from error
-
-
-def look_first(found: Findings) -> list[str]:
-    """The first items of `flag_items`: those called negative, or else one."""
-    n = min(found.n_negative, _FIRST) or 1
-    return [str(label) for label in found.suspects.index[:n]]
 
 
 def why(found: Findings, item: str) -> str:

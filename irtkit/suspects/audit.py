@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _SHOWN = 20
 """Suspects that are printed: with the headings, about a screen of 24 lines."""
+_FIRST = 3
+"""Items named to begin with: as many as a sentence holds."""
 _COLUMNS = (
     *("p_negative", "wrong_key", "discrimination", "average_error"),
     *("strong_answer", "marked_right", "reasons"),
@@ -67,6 +69,11 @@ class Audit:
         """Number of items called negative."""
         return int(negatives(self.items).sum())
 
+    @property
+    def look_first(self) -> list[str]:
+        """Up to three items to look at first: those called negative, or else the first suspect."""
+        return [str(label) for label in self.items.index[: min(self.n_negative, _FIRST) or 1]]
+
     def shown(self, top: int = _SHOWN, *, all_sentences: bool = True) -> Group:
         """What is printed, with so many suspects, for a console of rich.
 
@@ -83,6 +90,8 @@ class Audit:
             parts += [Text(), table]
             if more := len(self.items) - n_shown:
                 parts.append(Text(f"… and {more} more"))
+            names = ", ".join(shortened(label) for label in self.look_first)
+            parts += [Text(), Text(f"Look first at {names}: at what is asked, and at the key.")]
             parts += [Text(), *map(Text, texts)] if texts else []
             parts += [Text(), Text(self.legend, style="dim")]
         if further and all_sentences:

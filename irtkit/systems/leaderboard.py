@@ -291,7 +291,7 @@ def board_legend(board: pd.DataFrame, level: float) -> Iterator[str]:
     yield (
         "score: per cent right of these items"
         + (", those without an answer as the model expects them" if _filled(board) else "")
-        + "; ability: in SDs of the systems, where the model is true"
+        + "; ability: on the scale of the fit, where the model is true"
     )
     if "family" in board:
         yield _by_family(board)
