@@ -46,8 +46,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def printed(arguments: tuple[str, ...], width: int, folder: Path) -> list[str]:
-    """Lines that a terminal of a width would keep."""
+def printed(
+    arguments: tuple[str, ...], width: int, folder: Path, *, errors: bool = False
+) -> list[str]:
+    """Lines that a terminal of a width would keep, of the output or of what ends in an error."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
     named = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
@@ -57,7 +59,7 @@ def printed(arguments: tuple[str, ...], width: int, folder: Path) -> list[str]:
         env=named | {"TERM": "xterm-256color"},
         stdin=subprocess.DEVNULL,
         stdout=theirs,
-        stderr=subprocess.DEVNULL,
+        stderr=theirs if errors else subprocess.DEVNULL,
     )
     os.close(theirs)
     written = b""
@@ -70,7 +72,7 @@ def printed(arguments: tuple[str, ...], width: int, folder: Path) -> list[str]:
             break
         written += part
     os.close(ours)
-    assert process.wait() == 0, written.decode()
+    assert process.wait() == 2 * errors, written.decode()
     lines = STEERING.sub("", written.decode()).replace("\r\n", "\n").split("\n")
     return [line.split("\r")[-1].rstrip() for line in lines]
 
@@ -86,3 +88,11 @@ def test_no_line_is_wider_than_the_terminal_and_no_word_is_broken(
         assert max(map(cell_len, lines)) <= width, max(lines, key=cell_len)
         words = {word for line in lines for word in line.split()}
         assert {word for word in words - wide if "…" not in word} == set()
+
+
+def test_a_long_error_is_broken_between_words_on_a_terminal(folder: Path) -> None:
+    (folder / "twice.csv").write_text("model,item,correct\n" + "a model,an item,1\n" * 9)
+    lines = printed(("fit", "twice.csv"), 80, folder, errors=True)
+    assert max(map(cell_len, lines)) <= 80
+    text = " ".join(map(str.strip, lines))
+    assert "item 'an item' occurs twice (and 7 more repeats); --repeats count counts" in text

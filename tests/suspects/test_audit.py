@@ -247,3 +247,13 @@ def test_as_many_as_are_shown_that_are_the_ablest_are_said_to_be() -> None:
     values = (generator.random(z.shape) < 1 / (1 + np.exp(-z))).astype(np.int8)
     result = irtkit.fit(ResponseMatrix(np.vstack([values, *[values[-1:]] * 4])))
     assert "ablest respondents (5 are as able as the first):" in str(result)
+
+
+def test_an_audit_says_which_items_to_look_at_first(found: irtkit.Audit) -> None:
+    assert found.look_first == [*found.items.index[:3]]
+    assert f"Look first at {', '.join(found.look_first)}: " in str(found)
+    none_negative = replace(found, items=found.items.iloc[found.n_negative :])
+    assert none_negative.look_first == [*none_negative.items.index[:1]]
+    nothing = replace(found, items=found.items.iloc[:0])
+    assert nothing.look_first == []
+    assert "Look first" not in str(nothing)
