@@ -391,6 +391,7 @@ TABLES: dict[str, Table] = {
             ("wanted", lambda record: record["wanted"] or "none"),
             ("transposed", percent("transposed", 0)),
             ("parts", percent("parts", 0)),
+            ("apart", percent("apart", 0)),
             ("few", percent("few", 0)),
             ("chance", percent("chance", 0)),
             ("does not follow", percent("follows", 0)),
