@@ -228,11 +228,11 @@ TABLES: dict[str, Table] = {
         [
             ("data", shape),
             ("SD of log slopes", number("spread")),
-            ("RMSE of slopes: weak", number("rmse_weak", ".3f")),
-            ("empirical", number("rmse_empirical", ".3f")),
-            ("known best", number("rmse_best", ".3f")),
-            ("intervals hold: slope", percent("covered_discrimination")),
-            ("intercept", percent("covered_intercept")),
+            ("RMSE of slopes, weak", number("rmse_weak", ".3f")),
+            ("RMSE, empirical", number("rmse_empirical", ".3f")),
+            ("RMSE, known best", number("rmse_best", ".3f")),
+            ("intervals hold, slope", percent("covered_discrimination")),
+            ("intervals hold, intercept", percent("covered_intercept")),
         ],
     ),
     "posterior": (
@@ -250,7 +250,7 @@ TABLES: dict[str, Table] = {
         [
             ("data", shape),
             ("drawn", number("kind")),
-            ("90 % intervals hold: slope", percent("discrimination")),
+            ("90 % intervals hold, slope", percent("discrimination")),
             ("intercept", percent("intercept")),
             ("guessing", percent("guessing")),
         ],
@@ -267,11 +267,11 @@ TABLES: dict[str, Table] = {
         lambda: stored("near_copies")["studies"],
         [
             ("data", number("setting")),
-            ("say as many as", number("effective", ".1f")),
-            ("false: each counted", percent("alone: false")),
-            ("weighed", percent("weighed: false")),
-            ("found: each counted", percent("alone: found")),
-            ("weighed", percent("weighed: found")),
+            ("worth", number("effective", ".1f")),
+            ("false, each counted", percent("alone: false")),
+            ("false, weighed", percent("weighed: false")),
+            ("found, each counted", percent("alone: found")),
+            ("found, weighed", percent("weighed: found")),
             ("warned", percent("warned", 0)),
         ],
     ),
@@ -279,9 +279,9 @@ TABLES: dict[str, Table] = {
         lambda: stored("few_families")["studies"],
         [
             ("data", number("setting")),
-            ("false: each counted", percent("alone: false")),
-            ("weighed", percent("weighed: false")),
-            ("found", percent("weighed: found")),
+            ("false, each counted", percent("alone: false")),
+            ("false, weighed", percent("weighed: false")),
+            ("found, weighed", percent("weighed: found")),
         ],
     ),
     "wrong keys": (
@@ -388,13 +388,13 @@ TABLES: dict[str, Table] = {
         lambda: stored("warnings_of_fit")["studies"],
         [
             ("data", number("setting")),
-            ("wanted", lambda record: record["wanted"] or "none"),
+            ("wanted", number("wanted")),
             ("transposed", percent("transposed", 0)),
             ("parts", percent("parts", 0)),
             ("apart", percent("apart", 0)),
             ("few", percent("few", 0)),
             ("chance", percent("chance", 0)),
-            ("does not follow", percent("follows", 0)),
+            ("follows", percent("follows", 0)),
             ("one ability", percent("one ability", 0)),
             ("disagree", percent("disagree", 0)),
         ],
@@ -551,8 +551,7 @@ def table(name: str) -> list[str]:
 
 def setup(app: Any) -> dict[str, bool]:
     """Give Sphinx the directive."""
-    from docutils import nodes
-    from docutils.statemachine import StringList
+    from listings import parsed
     from sphinx.util.docutils import SphinxDirective
 
     class Figures(SphinxDirective):
@@ -561,12 +560,9 @@ def setup(app: Any) -> dict[str, bool]:
         required_arguments = 1
         final_argument_whitespace = True
 
-        def run(self) -> list[nodes.Node]:
+        def run(self) -> list[Any]:
             """Parse the table as Markdown."""
-            node = nodes.container(classes=["figures"])
-            lines = StringList(table(self.arguments[0]), source=f"{self.arguments[0]}")
-            self.state.nested_parse(lines, self.content_offset, node)
-            return node.children
+            return parsed(self, table(self.arguments[0]))
 
     app.add_directive("figures", Figures)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
