@@ -222,6 +222,15 @@ def test_prose_states_no_speed_and_no_size_of_its_own() -> None:
         assert re.findall(rf"\d\s?(?:{UNITS})\b", prose) == [], page.name
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_first_lines_that_are_explained_are_those_that_are_printed() -> None:
+    text = (DOCS / "reading_the_output.md").read_text(encoding="utf-8")
+    shown = text.split("```text\n")[1].split("```")[0]
+    printed = str(irtkit.fit(irtkit.load_digits_crowd().responses))
+    without_numbers = [re.sub(r"[\d.]+", "0", lines) for lines in (shown, printed)]
+    assert without_numbers[1].startswith(without_numbers[0])
+
+
 def test_the_architecture_names_every_module() -> None:
     text = (DOCS / "architecture.md").read_text(encoding="utf-8")
     order = text.split("```text")[1].split("```")[0]
