@@ -1,17 +1,18 @@
 # make demo | test | lint | docs | bench | studies: each makes the virtual environment .venv on first use.
 # bench times irtkit beside its peers, which it installs; studies shows how well fits recover
-# what data were drawn from, and how often intervals hold it.
+# what data were drawn from, how often intervals hold it, and published numbers obtained again.
+# benchmarks/copies.py needs an earlier checkout to compare with, and is run by itself.
 # Needs Python 3.11 or newer; `make PYTHON=/path/to/python test` chooses one.
 
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 PEERS := $(VENV)/installed-peers
-BENCHMARKS := peers default_call floor scaling
+BENCHMARKS := peers default_call floor scaling threads
 STUDIES := recovery coverage empirical planted_wrong_keys near_copies sparse variational guessing \
 	standard_errors warnings_of_fit repeated_trials held_out fuzzed_logs read_logs read_long \
 	model_fit systems few_items differential few_families \
-	stored_difficulties difficulty_prediction expected_difficulty curves report_page
+	stored_difficulties difficulty_prediction expected_difficulty curves report_page replications
 CANDIDATES := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 DEMO_OUT :=

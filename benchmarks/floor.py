@@ -4,7 +4,7 @@ The floor is two float32 matrix–vector products over the responses (Y a and Y�
 NumPy's BLAS and JAX) and one exponential over (respondents + items) × final nodes (JAX; the faster
 of float32 and float64, which is float32 wherever memory or vector width decides, so that the
 floor is no higher than it has to be). Fits are warm and without standard errors; fit and floor
-take turns, and the best of each counts. A fit is held to at most 30 floors. Shapes above 10⁵
+take turns, and the best of each counts. Fits of more than 30 floors are marked. Shapes above 10⁵
 cells. Run with ``make bench``.
 """
 

@@ -1,7 +1,8 @@
-"""Published numbers obtained again: published, ours, difference.
+"""Numbers of others obtained again: theirs, ours, difference.
 
 LSAT6 and LSAT7 are carried with the tests; the others are read from the folder given by ``--data``,
-and left out where it does not hold them.
+and left out where it does not hold them. Nothing is stored then: the pages that show them would be
+left without.
 """
 
 from __future__ import annotations
@@ -22,27 +23,29 @@ CARRIED = Path(__file__).parents[1] / "tests" / "data"
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 Rows = Iterator[tuple[str, float, float]]
-"""What it is, as published and as irtkit has it."""
+"""What it is, as others have it and as irtkit does."""
 
 
 def lsat(name: str) -> Rows:
-    """Sections 6 and 7 of the Law School Admission Test (Bock & Lieberman 1970), by R's mirt."""
+    """Sections 6 and 7 of the Law School Admission Test; the one slope of the 1PL stands once."""
     frame = pd.read_csv(CARRIED / f"{name}.csv", dtype={"pattern": str})
     rows = [list(map(int, pattern)) for pattern in frame["pattern"].repeat(frame["count"])]
-    published = json.loads((CARRIED / f"{name}_mirt.json").read_text(encoding="utf-8"))["models"]
+    reference = json.loads((CARRIED / f"{name}_mirt.json").read_text(encoding="utf-8"))["models"]
     for model in ("1PL", "2PL"):
-        of = published[model]
+        of = reference[model]
         result = irtkit.fit(np.array(rows), model, prior=None, quadrature=(61, 6.0))
         yield f"{model}: log-likelihood", of["logLik"], result.log_likelihood
         for column, short in (("discrimination", "a"), ("difficulty", "b")):
             rows_of = zip(result.items[column].items(), of["items"], strict=True)
             for (item, ours), stored in rows_of:
-                if item == "item-1" or model != "1PL" or short == "b":
-                    yield f"{model}: {column} of {item}", stored[short], ours
+                common = model == "1PL" and short == "a"
+                if item == "item-1" or not common:
+                    name_of = "all items" if common else item
+                    yield f"{model}: {column} of {name_of}", stored[short], ours
 
 
 def gpqa(data: Path) -> Rows:
-    """A pair of systems on GPQA Diamond, 198 items × 5 trials (evalconfidence's example)."""
+    """A pair of systems on GPQA Diamond, 198 items × 5 trials."""
     responses = irtkit.read_responses(data / "gpqa_pair.csv.gz", repeats="count")
     one, other = sorted(responses.respondents)
     found = irtkit.compare_systems(irtkit.fit(responses), one, other)
@@ -58,7 +61,7 @@ def gpqa(data: Path) -> Rows:
 
 
 def tau_bench(data: Path) -> Rows:
-    """gpt-4o on τ-bench's airline tasks, 50 × 4 trials (Yao et al. 2024)."""
+    """gpt-4o on τ-bench's airline tasks, 50 × 4 trials."""
     responses = irtkit.read_responses(data / "taubench_gpt4o_airline.csv.gz", repeats="count")
     row = irtkit.pass_k(responses).iloc[0]
     for k, published in enumerate((0.420, 0.273, 0.220, 0.200), 1):
@@ -66,7 +69,7 @@ def tau_bench(data: Path) -> Rows:
 
 
 def kolena() -> Rows:
-    """The worked example of Kolena's difficulty score, whose page cuts digits off."""
+    """The worked example of Kolena's score, printed with three digits, further ones cut off."""
     metrics = pd.DataFrame(
         {
             "respondent": "A",
@@ -91,14 +94,16 @@ def impact() -> Rows:
     yield "impact", 0.667, found.impact
 
 
-REPLICATIONS: dict[str, Callable[[Path], Rows]] = {
-    "LSAT6": lambda _: lsat("lsat6"),
-    "LSAT7": lambda _: lsat("lsat7"),
-    "GPQA pair": gpqa,
-    "τ-bench": tau_bench,
-    "Kolena": lambda _: kolena(),
-    "impact": lambda _: impact(),
+MIRT = "mirt 1.47 in R, on the answers of Bock & Lieberman (1970), Psychometrika 35, 179-197"
+REPLICATIONS: dict[str, tuple[str, Callable[[Path], Rows]]] = {
+    "LSAT6": (MIRT, lambda _: lsat("lsat6")),
+    "LSAT7": (MIRT, lambda _: lsat("lsat7")),
+    "GPQA pair": ("evalconfidence 0.1.0 on PyPI, examples/demo.ipynb", gpqa),
+    "τ-bench": ("Yao, Shinn, Razavi & Narasimhan (2024), arXiv 2406.12045", tau_bench),
+    "Kolena": ("https://docs.kolena.com/metrics/difficulty-score", lambda _: kolena()),
+    "impact": ("worked example of the impact metric", lambda _: impact()),
 }
+"""Where the numbers are from, and what obtains them again."""
 
 
 def main() -> None:
@@ -107,16 +112,21 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=SHARED, help="folder of published matrices")
     options = parser.parse_args()
     records = []
-    for name, rows in REPLICATIONS.items():
+    for name, (source, rows) in REPLICATIONS.items():
         try:
             with warnings.catch_warnings(action="ignore"):
                 found = list(rows(options.data))
         except FileNotFoundError as missing:
-            print(f"{name}: left out, no {missing.filename}")
+            if options.out:
+                parser.error(f"nothing is stored, since {name} is left out: {missing}")
+            print(f"{name} is left out: {missing}")
             continue
-        for what, published, ours in found:
-            records.append({"of": name, "what": what, "published": published, "ours": ours})
-            print(f"{name:10} {what:32} {published:12.5g} {ours:12.5g} {ours - published:+.1e}")
+        print(f"{name}: {source}")
+        for what, theirs, ours in found:
+            records.append(
+                {"of": name, "source": source, "what": what, "theirs": theirs, "ours": ours}
+            )
+            print(f"  {what:32} {theirs:12.5g} {ours:12.5g} {ours - theirs:+.1e}")
     store(options.out, describe(), records=records)
 
 

@@ -1,7 +1,8 @@
 """Tables of the documentation, made of the stored results of benchmarks and studies.
 
 A page has ``{figures} NAME``; NAME is one of `TABLES`. Nothing else in the documentation may state
-how fast or how exact irtkit is, so that no figure is older than the script that printed it.
+how fast or how exact irtkit is, so that no figure is older than the script that printed it. What a
+script did not store is an error, of a column as of a whole table.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from typing import Any
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
 
-NEAR_COPIES = 30
-"""Settings of the study that are shown, the first ones."""
-
 Record = dict[str, Any]
-Column = Callable[[Record], str]
+Cell = Callable[[Record], str]
+Column = tuple[str, Cell]
+Table = tuple[Callable[[], Iterable[Record]], list[Column]]
+"""What makes the records, and heading and cell of every column."""
 
 
 @cache
@@ -27,14 +28,19 @@ def stored(name: str) -> Any:
     return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def percent(name: str, digits: int = 1) -> Column:
-    """A share as a percentage, a dash where there is none."""
-    return lambda record: "—" if record.get(name) is None else f"{record[name]:.{digits}%}"
+def number(name: str, form: str = "", *, optional: bool = False) -> Cell:
+    """A number or a word; a dash where None is stored, or, of an optional one, nothing."""
+
+    def cell(record: Record) -> str:
+        value = record.get(name) if optional else record[name]
+        return "—" if value is None else f"{value:{form}}"
+
+    return cell
 
 
-def number(name: str, form: str = "") -> Column:
-    """A number as it is, or in a form."""
-    return lambda record: "—" if record.get(name) is None else f"{record[name]:{form}}"
+def percent(name: str, digits: int = 1, *, optional: bool = False) -> Cell:
+    """A share as a percentage."""
+    return number(name, f".{digits}%", optional=optional)
 
 
 def shape(record: Record) -> str:
@@ -46,16 +52,21 @@ def shape(record: Record) -> str:
     return f"{of['n_respondents']:,} × {of['n_items']:,} {of['model']}{missing}"
 
 
-def fastest(record: Record, name: str = "seconds") -> str:
+def fastest(record: Record) -> str:
     """Least seconds of all runs."""
-    return f"{min(record[name]):.3g}" if record.get(name) else "—"
+    return f"{min(record['seconds']):.3g}"
 
 
-def of_parameters(parts: Iterable[str], records: Iterable[Record]) -> Iterator[Record]:
-    """A record for every part of every record."""
-    for record in records:
-        for part in parts:
-            yield {**record, **record[part], "parameter": part}
+def median_of(name: str) -> Cell:
+    """Median of all rounds."""
+    return lambda record: f"{record[name]['median']:.0f}"
+
+
+def intervals() -> Iterator[Record]:
+    """A record for every kind of parameter of every study of intervals."""
+    for study in stored("coverage")["studies"]:
+        for parameter in ("discrimination", "intercept"):
+            yield {**study, **study[parameter], "parameter": parameter}
 
 
 def default_calls() -> Iterator[Record]:
@@ -69,11 +80,11 @@ def default_calls() -> Iterator[Record]:
 
 def faster(record: Record) -> str:
     """How many times irtkit is faster."""
-    ratios = record.get("irtkit_faster") or []
+    ratios = record.get("irtkit_faster", [])  # a fit of irtkit itself has none
     return " / ".join("—" if ratio is None else f"{ratio:.3g}×" for ratio in ratios)
 
 
-def of_unequal(name: str) -> Column:
+def of_unequal(name: str) -> Cell:
     """A share of pairs, where abilities are drawn: levels are a board of ties and clear gaps."""
     share = percent(name)
     return lambda record: share(record) if record["abilities"] == "normal" else "—"
@@ -88,381 +99,459 @@ def boards() -> Iterator[Record]:
             yield {"name": name.replace("_", " "), "k": k, **found}
 
 
-def rmse(method: str) -> Column:
+def rmse(method: str) -> Cell:
     """Root mean square error of scores, in percentage points."""
     return lambda record: f"{record[method]['rmse']:.1f}"
 
 
-def parameters_of(which: str, rows: Iterable[Record], *same: str) -> Iterator[Record]:
-    """Records of several parameters joined: the values of ``which`` by parameter."""
-    joined: dict[tuple[Any, ...], Record] = {}
-    for row in rows:
-        key = tuple(str(row[name]) for name in same)
-        at = joined.setdefault(key, {**row, "all": []})
-        at["all"].append(f"{row[which]:.1%}")
+def guessing() -> Iterator[Record]:
+    """How often quantiles hold, by shape and kind of data, of the three parameters."""
+    joined: dict[tuple[str, str], Record] = {}
+    for row in stored("guessing")["coverage"]:
+        if row["way"] == "irtkit":
+            key = shape(row), row["kind"]
+            joined.setdefault(key, {**row})[row["parameter"]] = row["quantiles"]
     yield from joined.values()
 
 
-def together(record: Record) -> str:
-    """Values of all parameters."""
-    return ", ".join(record["all"])
-
-
-TABLES: dict[str, tuple[Callable[[], Iterable[Record]], dict[str, Column]]] = {
-    "default calls": (
-        default_calls,
-        {
-            "data": shape,
-            "irtkit, s": lambda record: fastest(record["irtkit"]),
-            "peer": lambda record: f"{record['package'].split(',')[0]} {record['version']}",
-            "its s": fastest,
-            "irtkit faster: clock / processors": faster,
-            "its log-likelihood beside irtkit's": number("above_irtkit", "+.1f"),
-        },
-    ),
-    "fits alone": (
-        lambda: (fit for fit in stored("peers")["fits"] if fit["seconds"]),
-        {
-            "data": shape,
-            "package": number("package"),
-            "s": fastest,
-            "irtkit faster: without a prior / by default": faster,
-            "log-likelihood beside irtkit's": number("above_irtkit", "+.1f"),
-            "RMSE of slopes": number("rmse_discrimination", ".3f"),
-        },
-    ),
-    "size": (
-        lambda: stored("scaling")["fits"],
-        {
-            "respondents": number("n_respondents", ","),
-            "items": number("n_items", ","),
-            "seconds": number("seconds", ".3g"),
-            "ns per cell": lambda record: f"{record['seconds'] / record['cells'] * 1e9:.1f}",
-            "peak GiB": lambda record: f"{record['peak_bytes'] / 2**30:.2f}",
-        },
-    ),
-    "sparse": (
-        lambda: stored("sparse")["fits"],
-        {
-            "respondents": number("respondents", ","),
-            "items": number("items", ","),
-            "responses": number("responses", ","),
-            "seconds: matrix": number("seconds_matrix", ".1f"),
-            "fit with errors": number("seconds_fit", ".1f"),
-            "peak GiB": number("peak_gib", ".2f"),
-        },
-    ),
-    "copies": (
-        lambda: stored("copies")["fits"],
-        {
-            "data": shape,
-            "distinct items": number("distinct_items", ","),
-            "task": number("task"),
-            "times less CPU time": number("times_less", ".1f"),
-        },
-    ),
-    "threads": (
-        lambda: stored("threads")["fits"],
-        {"data": shape, "beside": number("beside"), "s": fastest},
-    ),
-    "intervals": (
-        lambda: of_parameters(("discrimination", "intercept"), stored("coverage")["studies"]),
-        {
-            "data": shape,
-            "prior": lambda record: record["prior"] or "none",
-            "data sets": number("data_sets", ","),
-            "parameter": number("parameter"),
-            "95 % intervals hold": percent("coverage"),
-        },
-    ),
-    "empirical prior": (
-        lambda: ({**study, **study["mean"]} for study in stored("empirical")["studies"]),
-        {
-            "data": shape,
-            "SD of log slopes": number("spread"),
-            "RMSE of slopes: weak": number("rmse_weak", ".3f"),
-            "empirical": number("rmse_empirical", ".3f"),
-            "known best": number("rmse_best", ".3f"),
-            "intervals hold: slope": percent("covered_discrimination"),
-            "intercept": percent("covered_intercept"),
-        },
-    ),
-    "posterior": (
-        lambda: stored("variational")["calibration"]["figures"],
-        {
-            "data": shape,
-            "fit": number("fit"),
-            "parameter": number("parameter"),
-            "± 1.645 SD holds": percent("coverage"),
-            "quantiles hold": percent("quantiles"),
-        },
-    ),
-    "guessing": (
-        lambda: parameters_of(
-            "quantiles",
-            (row for row in stored("guessing")["coverage"] if row["way"] == "irtkit"),
-            "shape",
-            "kind",
-        ),
-        {
-            "data": shape,
-            "guessing": number("kind"),
-            "90 % intervals hold: slope, intercept, guessing": together,
-        },
-    ),
-    "standard errors": (
-        lambda: _by_size(stored("standard_errors")["fits"]),
-        {
-            "data": shape,
-            "fits": number("n"),
-            "off by at most": percent("largest", 2),
-        },
-    ),
-    "near-copies": (
-        lambda: stored("near_copies")["studies"][:NEAR_COPIES],
-        {
-            "data": number("setting"),
-            "say as many as": number("effective", ".1f"),
-            "false: each counted": percent("alone: false"),
-            "weighed": percent("weighed: false"),
-            "found: each counted": percent("alone: found"),
-            "weighed ": percent("weighed: found"),
-            "warned": percent("warned", 0),
-        },
-    ),
-    "few families": (
-        lambda: stored("few_families")["studies"],
-        {
-            "data": number("setting"),
-            "false: each counted": percent("alone: false"),
-            "weighed": percent("weighed: false"),
-            "found": percent("weighed: found"),
-        },
-    ),
-    "wrong keys": (
-        lambda: stored("planted_wrong_keys")["studies"],
-        {
-            "data": number("data"),
-            "planted": number("planted"),
-            "irtkit": number("auc irtkit", ".3f"),
-            "item–total": number("auc item–total", ".3f"),
-            "average error": number("auc average error", ".3f"),
-            "mirt": number("auc mirt", ".3f"),
-            "found": percent("found"),
-            "false": percent("false"),
-        },
-    ),
-    "held out": (
-        lambda: stored("held_out")["claims"],
-        {
-            "drawn from": number("data"),
-            "respondents": number("respondents"),
-            "items": number("items", ","),
-            "data sets": number("sets"),
-            "a gain is claimed in": number("claims"),
-        },
-    ),
-    "repeated trials": (
-        lambda: (
-            {**one, **one["study"], "found": one["correlation"], "held": one["ability"]["coverage"]}
-            for one in stored("repeated_trials")["studies"]
-        ),
-        {
-            "respondents": number("n_respondents"),
-            "items": number("n_items"),
-            "trials": lambda record: ", ".join(map(str, record["study"]["trials"])),
-            "correlation": lambda record: f"{record['study']['correlation']}",
-            "estimated": number("found", ".3f"),
-            "95 % intervals of abilities hold": percent("held"),
-        },
-    ),
-    "boards": (
-        lambda: stored("systems")["boards"],
-        {
-            "systems × items": lambda record: f"{record['systems']} × {record['items']}",
-            "abilities": number("abilities"),
-            "answers": number("answers"),
-            "rank": percent("rank"),
-            "all ranks": percent("all ranks"),
-            "no pair wrong": percent("tied"),
-            "better": of_unequal("better"),
-            "mean P": of_unequal("p"),
-        },
-    ),
-    "power": (
-        lambda: stored("systems")["power"],
-        {
-            "items": number("items", ","),
-            "simulated": percent("simulated"),
-            "stated": percent("formula"),
-        },
-    ),
-    "gates": (
-        lambda: stored("systems")["gates"],
-        {
-            "items": number("items", ","),
-            "trials": number("trials"),
-            "allowed drop": percent("max_drop", 0),
-            "merges": number("gates", ","),
-            "failed where the drop is just allowed": percent("failed"),
-        },
-    ),
-    "few items": (
-        boards,
-        {
-            "board": number("name"),
-            "asked": number("k"),
-            "stratified mean": rmse("stratified, mean"),
-            "random, p-IRT": rmse("random, p-IRT"),
-            "selected": rmse("fixed"),
-            "one by one": rmse("adaptive"),
-            "intervals hold": lambda record: f"{record['fixed']['holds']:.0%}",
-        },
-    ),
-    "fit of items": (
-        lambda: stored("model_fit")["null"],
-        {
-            "data": number("data"),
-            "items": number("n_items", ","),
-            "S-X² below 0.05": percent("s_x2_05"),
-            "lz below 0.05": percent("lz_05"),
-            "Q3 below 0.05": percent("q3_05"),
-        },
-    ),
-    "differential": (
-        lambda: (one for one in stored("differential")["studies"] if one["share"] == 0),
-        {
-            "setting": number("name"),
-            "groups": lambda record: f"{record['n_reference']} + {record['n_focal']}",
-            "items": number("n_items"),
-            "method": number("method"),
-            "p below 0.05": percent("below 0.05"),
-        },
-    ),
-    "warnings": (
-        lambda: stored("warnings_of_fit")["studies"],
-        {
-            "data": number("setting"),
-            "wanted": lambda record: record["wanted"] or "none",
-            "transposed": percent("transposed", 0),
-            "parts": percent("parts", 0),
-            "few": percent("few", 0),
-            "chance": percent("chance", 0),
-            "does not follow": percent("follows", 0),
-            "one ability": percent("one ability", 0),
-            "disagree": percent("disagree", 0),
-        },
-    ),
-    "prediction": (
-        lambda: stored("difficulty_prediction")["sets"],
-        {
-            "data": number("set"),
-            "random forest, rank correlation": lambda record: (
-                f"{record['spearman']['irtkit']:.2f}" if record.get("spearman") else "—"
-            ),
-            "intervals hold": percent("coverage"),
-        },
-    ),
-    "expected difficulty": (
-        lambda: stored("expected_difficulty")["curves"]["1PL"],
-        {
-            "answers": number("answers"),
-            "without predictions": number("weak prior", ".2f"),
-            "with": number("with predictions", ".2f"),
-            "worth": number("worth", ".0f"),
-        },
-    ),
-    "stored difficulties": (
-        lambda: stored("stored_difficulties")["difficulties"],
-        {
-            "data": number("set"),
-            "draws": number("draws"),
-            "RMSE, median": number("rmse", ".4f"),
-            "without the shift": number("rmse_without_shift", ".4f"),
-            "least correlation": number("least_correlation", ".6f"),
-            "all items at once, correlation": number("at_once_correlation", ".4f"),
-        },
-    ),
-    "curves": (
-        lambda: stored("curves")["curves"],
-        {
-            "systems": number("systems"),
-            "items": number("items", ","),
-            "trials": number("trials"),
-            "missing": percent("missing", 0),
-            "ranges hold: fits without the system": percent("without"),
-            "fit with all": percent("of all"),
-        },
-    ),
-    "alarms": (
-        lambda: stored("curves")["alarms"],
-        {
-            "difficulties": number("difficulties"),
-            "systems": number("systems"),
-            "items": number("items", ","),
-            "new items harder by": number("harder", ".0f"),
-            "alarm": percent("alarm"),
-            "power": percent("power"),
-        },
-    ),
-    "horizons": (
-        lambda: stored("curves")["horizons"],
-        {
-            "runs": number("runs"),
-            "errors": number("errors"),
-            "share": percent("share", 0),
-            "95 % intervals hold": percent("coverage"),
-        },
-    ),
-    "reading": (
-        lambda: stored("read_long")["records"],
-        {
-            "rows": number("rows", ","),
-            "form": number("form"),
-            "reader": number("reader"),
-            "times pyarrow": number("times_pyarrow", ".2f"),
-            "peak MiB": number("peak_mib", ".0f"),
-        },
-    ),
-}
-
-
-def _replicated(name: str) -> tuple[Callable[[], Iterable[Record]], dict[str, Column]]:
-    """Published, ours, difference."""
-    return (
-        lambda: (one for one in stored("replications")["records"] if one["of"] == name),
-        {
-            "": number("what"),
-            "published": number("published", ".5g"),
-            "ours": number("ours", ".5g"),
-            "difference": lambda record: f"{record['ours'] - record['published']:+.1e}",
-        },
-    )
-
-
-def _by_size(fits: list[Record]) -> Iterator[Record]:
+def standard_errors() -> Iterator[Record]:
     """Largest deviation of all fits of a size."""
     sizes: dict[str, Record] = {}
-    for fit in fits:
+    for fit in stored("standard_errors")["fits"]:
         at = sizes.setdefault(shape(fit), {"shape": fit["shape"], "n": 0, "largest": 0.0})
         at["n"] += 1
         at["largest"] = max(at["largest"], fit["largest"])
     yield from sizes.values()
 
 
+def busy() -> Iterator[Record]:
+    """Seconds on the clock with one thread and with all."""
+    for fit in stored("threads")["fits"]:
+        one, _, every, _ = fit["seconds"]
+        yield {**fit, "one": one, "every": every}
+
+
+def damaged() -> Iterator[Record]:
+    """All damages to logs together."""
+    records = stored("fuzzed_logs")["records"]
+    names = ("damages", "matrix", "error", "failures")
+    yield {name: sum(record[name] for record in records) for name in names}
+
+
+def replicated(name: str, theirs: str = "published") -> Table:
+    """Their numbers beside ours."""
+    return (
+        lambda: (one for one in stored("replications")["records"] if one["of"] == name),
+        [
+            ("", number("what")),
+            (theirs, number("theirs", ".5g")),
+            ("ours", number("ours", ".5g")),
+            ("difference", lambda record: f"{record['ours'] - record['theirs']:+.1e}"),
+        ],
+    )
+
+
+TABLES: dict[str, Table] = {
+    "default calls": (
+        default_calls,
+        [
+            ("data", shape),
+            ("irtkit, s", lambda record: fastest(record["irtkit"])),
+            ("peer", lambda record: f"{record['package'].split(',')[0]} {record['version']}"),
+            ("its s", fastest),
+            ("irtkit faster: clock / processors", faster),
+            ("its log-likelihood beside irtkit's", number("above_irtkit", "+.1f")),
+        ],
+    ),
+    "fits alone": (
+        lambda: (fit for fit in stored("peers")["fits"] if fit["seconds"]),
+        [
+            ("data", shape),
+            ("package", number("package")),
+            ("s", fastest),
+            ("irtkit faster: without a prior / by default", faster),
+            ("log-likelihood beside irtkit's", number("above_irtkit", "+.1f")),
+            ("RMSE of slopes", number("rmse_discrimination", ".3f")),
+        ],
+    ),
+    "size": (
+        lambda: stored("scaling")["fits"],
+        [
+            ("respondents", number("n_respondents", ",")),
+            ("items", number("n_items", ",")),
+            ("seconds", number("seconds", ".3g")),
+            ("ns per cell", lambda record: f"{record['seconds'] / record['cells'] * 1e9:.1f}"),
+            ("peak GiB", lambda record: f"{record['peak_bytes'] / 2**30:.2f}"),
+        ],
+    ),
+    "sparse": (
+        lambda: stored("sparse")["fits"],
+        [
+            ("respondents", number("respondents", ",")),
+            ("items", number("items", ",")),
+            ("responses", number("responses", ",")),
+            ("seconds: matrix", number("seconds_matrix", ".1f")),
+            ("fit with errors", number("seconds_fit", ".1f")),
+            ("peak GiB", number("peak_gib", ".2f")),
+        ],
+    ),
+    "copies": (
+        lambda: stored("copies")["fits"],
+        [
+            ("data", shape),
+            ("distinct items", number("distinct_items", ",")),
+            ("task", number("task")),
+            ("times less CPU time", number("times_less", ".1f")),
+        ],
+    ),
+    "threads": (
+        busy,
+        [
+            ("data", shape),
+            ("beside", number("beside")),
+            ("s: one thread", number("one", ".3g")),
+            ("all threads", number("every", ".3g")),
+        ],
+    ),
+    "intervals": (
+        intervals,
+        [
+            ("data", shape),
+            ("prior", lambda record: record["prior"] or "none"),
+            ("data sets", number("data_sets", ",")),
+            ("parameter", number("parameter")),
+            ("95 % intervals hold", percent("coverage")),
+        ],
+    ),
+    "empirical prior": (
+        lambda: ({**study, **study["mean"]} for study in stored("empirical")["studies"]),
+        [
+            ("data", shape),
+            ("SD of log slopes", number("spread")),
+            ("RMSE of slopes, weak", number("rmse_weak", ".3f")),
+            ("RMSE, empirical", number("rmse_empirical", ".3f")),
+            ("RMSE, known best", number("rmse_best", ".3f")),
+            ("intervals hold, slope", percent("covered_discrimination")),
+            ("intervals hold, intercept", percent("covered_intercept")),
+        ],
+    ),
+    "posterior": (
+        lambda: stored("variational")["calibration"]["figures"],
+        [
+            ("data", shape),
+            ("fit", number("fit")),
+            ("parameter", number("parameter")),
+            ("± 1.645 SD holds", percent("coverage")),
+            ("quantiles hold", percent("quantiles")),
+        ],
+    ),
+    "guessing": (
+        guessing,
+        [
+            ("data", shape),
+            ("drawn", number("kind")),
+            ("90 % intervals hold, slope", percent("discrimination")),
+            ("intercept", percent("intercept")),
+            ("guessing", percent("guessing")),
+        ],
+    ),
+    "standard errors": (
+        standard_errors,
+        [
+            ("data", shape),
+            ("fits", number("n")),
+            ("off by at most", percent("largest", 2)),
+        ],
+    ),
+    "near-copies": (
+        lambda: stored("near_copies")["studies"],
+        [
+            ("data", number("setting")),
+            ("worth", number("effective", ".1f")),
+            ("false, each counted", percent("alone: false")),
+            ("false, weighed", percent("weighed: false")),
+            ("found, each counted", percent("alone: found")),
+            ("found, weighed", percent("weighed: found")),
+            ("warned", percent("warned", 0)),
+        ],
+    ),
+    "few families": (
+        lambda: stored("few_families")["studies"],
+        [
+            ("data", number("setting")),
+            ("false, each counted", percent("alone: false")),
+            ("false, weighed", percent("weighed: false")),
+            ("found, weighed", percent("weighed: found")),
+        ],
+    ),
+    "wrong keys": (
+        lambda: stored("planted_wrong_keys")["studies"],
+        [
+            ("data", number("data")),
+            ("planted", number("planted")),
+            ("irtkit", number("auc irtkit", ".3f")),
+            ("item–total", number("auc item–total", ".3f")),
+            ("average error", number("auc average error", ".3f")),
+            ("mirt", number("auc mirt", ".3f", optional=True)),
+            ("found", percent("found")),
+            ("false", percent("false")),
+        ],
+    ),
+    "held out": (
+        lambda: stored("held_out")["claims"],
+        [
+            ("drawn from", number("data")),
+            ("respondents", number("respondents")),
+            ("items", number("items", ",")),
+            ("data sets", number("sets")),
+            ("a gain is claimed in", number("claims")),
+        ],
+    ),
+    "repeated trials": (
+        lambda: (
+            {**one, **one["study"], "found": one["correlation"], "held": one["ability"]["coverage"]}
+            for one in stored("repeated_trials")["studies"]
+        ),
+        [
+            ("respondents", number("n_respondents")),
+            ("items", number("n_items")),
+            ("trials", lambda record: ", ".join(map(str, record["study"]["trials"]))),
+            ("correlation", lambda record: f"{record['study']['correlation']}"),
+            ("estimated", number("found", ".3f")),
+            ("95 % intervals of abilities hold", percent("held")),
+        ],
+    ),
+    "boards": (
+        lambda: stored("systems")["boards"],
+        [
+            ("systems × items", lambda record: f"{record['systems']} × {record['items']}"),
+            ("abilities", number("abilities")),
+            ("answers", number("answers")),
+            ("rank", percent("rank")),
+            ("all ranks", percent("all ranks")),
+            ("no pair wrong", percent("tied")),
+            ("better", of_unequal("better")),
+            ("mean P", of_unequal("p")),
+        ],
+    ),
+    "power": (
+        lambda: stored("systems")["power"],
+        [
+            ("items", number("items", ",")),
+            ("simulated", percent("simulated")),
+            ("stated", percent("formula")),
+        ],
+    ),
+    "gates": (
+        lambda: stored("systems")["gates"],
+        [
+            ("items", number("items", ",")),
+            ("trials", number("trials")),
+            ("allowed drop", percent("max_drop", 0)),
+            ("merges", number("gates", ",")),
+            ("failed where the drop is just allowed", percent("failed")),
+        ],
+    ),
+    "few items": (
+        boards,
+        [
+            ("board", number("name")),
+            ("asked", number("k")),
+            ("stratified mean", rmse("stratified, mean")),
+            ("random, p-IRT", rmse("random, p-IRT")),
+            ("selected", rmse("fixed")),
+            ("one by one", rmse("adaptive")),
+            ("intervals hold", lambda record: f"{record['fixed']['holds']:.0%}"),
+        ],
+    ),
+    "fit of items": (
+        lambda: stored("model_fit")["null"],
+        [
+            ("data", number("data")),
+            ("items", number("n_items", ",")),
+            ("S-X² below 0.05", percent("s_x2_05")),
+            ("lz below 0.05", percent("lz_05")),
+            ("Q3 below 0.05", percent("q3_05")),
+        ],
+    ),
+    "differential": (
+        lambda: (one for one in stored("differential")["studies"] if one["share"] == 0),
+        [
+            ("setting", number("name")),
+            ("groups", lambda record: f"{record['n_reference']} + {record['n_focal']}"),
+            ("items", number("n_items")),
+            ("method", number("method")),
+            ("p below 0.05", percent("below 0.05")),
+        ],
+    ),
+    "warnings": (
+        lambda: stored("warnings_of_fit")["studies"],
+        [
+            ("data", number("setting")),
+            ("wanted", number("wanted")),
+            ("transposed", percent("transposed", 0)),
+            ("parts", percent("parts", 0)),
+            ("apart", percent("apart", 0)),
+            ("few", percent("few", 0)),
+            ("chance", percent("chance", 0)),
+            ("follows", percent("follows", 0)),
+            ("one ability", percent("one ability", 0)),
+            ("disagree", percent("disagree", 0)),
+        ],
+    ),
+    "prediction": (
+        lambda: stored("difficulty_prediction")["sets"],
+        [
+            ("data", number("set")),
+            (
+                "random forest, rank correlation",
+                lambda record: (
+                    f"{record['spearman']['irtkit']:.2f}" if record.get("spearman") else "—"
+                ),
+            ),
+            ("intervals hold", percent("coverage")),
+        ],
+    ),
+    "expected difficulty": (
+        lambda: stored("expected_difficulty")["curves"]["1PL"],
+        [
+            ("answers", number("answers")),
+            ("without predictions", number("weak prior", ".2f")),
+            ("with", number("with predictions", ".2f")),
+            ("worth", number("worth", ".0f")),
+        ],
+    ),
+    "stored difficulties": (
+        lambda: stored("stored_difficulties")["difficulties"],
+        [
+            ("data", number("set")),
+            ("draws", number("draws")),
+            ("RMSE, median", number("rmse", ".4f")),
+            ("without the shift", number("rmse_without_shift", ".4f")),
+            ("least correlation", number("least_correlation", ".6f")),
+            ("all items at once, correlation", number("at_once_correlation", ".4f")),
+        ],
+    ),
+    "curves": (
+        lambda: stored("curves")["curves"],
+        [
+            ("systems", number("systems")),
+            ("items", number("items", ",")),
+            ("trials", number("trials")),
+            ("missing", percent("missing", 0)),
+            ("ranges hold: fits without the system", percent("without")),
+            ("fit with all", percent("of all")),
+        ],
+    ),
+    "alarms": (
+        lambda: stored("curves")["alarms"],
+        [
+            ("difficulties", number("difficulties")),
+            ("systems", number("systems")),
+            ("items", number("items", ",")),
+            ("new items harder by", number("harder", ".0f")),
+            ("alarm", percent("alarm")),
+            ("power", percent("power")),
+        ],
+    ),
+    "horizons": (
+        lambda: stored("curves")["horizons"],
+        [
+            ("runs", number("runs")),
+            ("errors", number("errors")),
+            ("share", percent("share", 0)),
+            ("95 % intervals hold", percent("coverage")),
+        ],
+    ),
+    "reading": (
+        lambda: stored("read_long")["records"],
+        [
+            ("rows", number("rows", ",")),
+            ("form", number("form")),
+            ("reader", number("reader")),
+            ("s", number("seconds", ".2g")),
+            ("peak MiB", number("peak_mib", ".0f")),
+        ],
+    ),
+    "reading logs": (
+        lambda: stored("read_logs")["records"],
+        [
+            ("logs", number("format")),
+            ("systems", number("systems")),
+            ("items", number("items", ",")),
+            ("processor s", number("cpu_seconds", ".1f")),
+            ("µs per sample", number("microseconds_per_sample", ".1f")),
+            ("of which json alone", number("microseconds_of_json", ".1f")),
+            ("peak MiB", number("peak_mib", ".0f")),
+        ],
+    ),
+    "damaged logs": (
+        damaged,
+        [
+            ("damaged logs", number("damages", ",")),
+            ("read as a matrix", number("matrix", ",")),
+            ("refused with one error", number("error", ",")),
+            ("anything else", number("failures", ",")),
+        ],
+    ),
+    "least work": (
+        lambda: stored("floor")["fits"],
+        [
+            ("data", shape),
+            ("prior", lambda record: record["prior"] or "none"),
+            ("steps", number("evaluations")),
+            ("times the least work of one step", number("ratio", ".0f")),
+        ],
+    ),
+    "page": (
+        lambda: stored("report_page")["records"],
+        [
+            ("responses", number("responses")),
+            ("made in, processor s", number("cpu_seconds", ".1f")),
+            ("MB", lambda record: f"{record['bytes'] / 1e6:.2f}"),
+            ("ready after, ms", median_of("ready")),
+            ("pointer moved, ms", median_of("hover")),
+            ("click, ms", median_of("click")),
+        ],
+    ),
+    "replication of LSAT6": replicated("LSAT6", "R's mirt"),
+    "replication of LSAT7": replicated("LSAT7", "R's mirt"),
+    "replication of GPQA pair": replicated("GPQA pair"),
+    "replication of τ-bench": replicated("τ-bench"),
+    "replication of Kolena": replicated("Kolena"),
+    "replication of impact": replicated("impact"),
+    "negative slopes of AAAI-22": (
+        lambda: stored("stored_difficulties")["negative_slopes"],
+        [
+            ("data", number("set")),
+            ("R's mirt", percent("of_mirt", 0)),
+            ("ours", percent("share", 0)),
+            ("difference", lambda record: f"{record['share'] - record['of_mirt']:+.1%}"),
+            ("ours by default", percent("by_default", 0)),
+        ],
+    ),
+}
+
+
 def table(name: str) -> list[str]:
-    """Lines of a table in Markdown."""
-    replicated = name.removeprefix("replication of ")
-    records, columns = TABLES[name] if name in TABLES else _replicated(replicated)
-    rows = [list(columns), ["---"] * len(columns)]
-    rows += [[column(record) for column in columns.values()] for record in records()]
+    """Lines of a table in Markdown.
+
+    Raises
+    ------
+    ValueError
+        No record is stored for it.
+    """
+    records, columns = TABLES[name]
+    rows = [[cell(record) for _, cell in columns] for record in records()]
+    if not rows:
+        raise ValueError(f"there are no figures {name!r}")
+    rows = [[heading for heading, _ in columns], ["---"] * len(columns), *rows]
     return ["| " + " | ".join(row) + " |" for row in rows]
 
 
 def setup(app: Any) -> dict[str, bool]:
     """Give Sphinx the directive."""
-    from docutils import nodes
-    from docutils.statemachine import StringList
+    from listings import parsed
     from sphinx.util.docutils import SphinxDirective
 
     class Figures(SphinxDirective):
@@ -471,12 +560,9 @@ def setup(app: Any) -> dict[str, bool]:
         required_arguments = 1
         final_argument_whitespace = True
 
-        def run(self) -> list[nodes.Node]:
+        def run(self) -> list[Any]:
             """Parse the table as Markdown."""
-            node = nodes.container(classes=["figures"])
-            lines = StringList(table(self.arguments[0]), source=f"{self.arguments[0]}")
-            self.state.nested_parse(lines, self.content_offset, node)
-            return node.children
+            return parsed(self, table(self.arguments[0]))
 
     app.add_directive("figures", Figures)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -17,43 +17,36 @@ import irtkit
 from irtkit.cli.commands import cli
 
 
-class _Listing(SphinxDirective):
-    """What is written in Markdown by a method."""
-
-    def lines(self) -> list[str]:
-        """Markdown to be parsed."""
-        raise NotImplementedError
-
-    def run(self) -> list[nodes.Node]:
-        """Parse the lines."""
-        section = nodes.section()
-        section.document = self.state.document
-        lines = StringList(self.lines(), source="listing")
-        self.state.nested_parse(lines, self.content_offset, section, match_titles=True)
-        return section.children
+def parsed(directive: SphinxDirective, lines: list[str]) -> list[nodes.Node]:
+    """What lines of Markdown become where a directive stands; they may have headings."""
+    section = nodes.section()
+    section.document = directive.state.document
+    content = StringList(lines, source=directive.name)
+    directive.state.nested_parse(content, directive.content_offset, section, match_titles=True)
+    return section.children
 
 
-class Names(_Listing):
+class Names(SphinxDirective):
     """Documentation of public names, from their docstrings."""
 
     has_content = True
 
-    def lines(self) -> list[str]:
+    def run(self) -> list[nodes.Node]:
         """One directive of autodoc for every name."""
-        found = []
+        found: list[str] = []
         for name in " ".join(self.content).split():
             kind = "class" if inspect.isclass(getattr(irtkit, name)) else "function"
             found += ["```{eval-rst}", f".. auto{kind}:: irtkit.{name}"]
             found += ["   :members:"] * (kind == "class") + ["```", ""]
-        return found
+        return parsed(self, found)
 
 
-class Commands(_Listing):
+class Commands(SphinxDirective):
     """Help of every command."""
 
-    def lines(self) -> list[str]:
+    def run(self) -> list[nodes.Node]:
         """What the commands print about themselves, 80 columns wide."""
-        found = []
+        found: list[str] = []
         with click.Context(
             cli, info_name="irtkit", terminal_width=80, max_content_width=80
         ) as context:
@@ -62,7 +55,7 @@ class Commands(_Listing):
                 with click.Context(command, info_name=name, parent=context) as of:
                     found += [f"## irtkit {name}", "", "```text", *command.get_help(of).split("\n")]
                     found += ["```", ""]
-        return found
+        return parsed(self, found)
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -16,6 +16,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``io``: reading response matrices from files and memory, reading and writing tables
 - ``storage``: arrays and plain values in one file, for results and checkpoints
 - ``irf``: the item response function and item parameters
+- ``wilson``: intervals of shares
 - ``packed``, ``patterns``: packed answers; response patterns in groups, and their margins
 - ``components``, ``weak_links``: parts of a matrix that share no response, or none that tells
 - ``signs``: which items have a negative slope, told by the responses alone

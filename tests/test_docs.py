@@ -11,7 +11,7 @@ import subprocess
 import sys
 import zlib
 from contextlib import redirect_stdout
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,8 @@ from click.testing import CliRunner
 
 import irtkit
 from irtkit.cli.commands import cli
+from irtkit.cli.scores import _COLUMNS as SCORES
+from irtkit.suspects.audit import _HEADINGS as AUDIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +31,12 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("gallery/*.md")])
-OF_OTHERS = {"gpqa.md": "gpqa_pair.csv.gz", "tau_bench.md": "taubench_gpt4o_airline.csv.gz"}
+LIVER = "aid_liver-disorders"
+OF_OTHERS = {
+    "aaai22.md": [f"{LIVER}{part}.csv.gz" for part in ("", "_reference_items", "_respondents")],
+    "gpqa.md": ["gpqa_pair.csv.gz"],
+    "tau_bench.md": ["taubench_gpt4o_airline.csv.gz"],
+}
 """Pages whose data are read where they are, since they are not irtkit's to carry."""
 
 
@@ -126,8 +133,8 @@ def test_what_a_page_tells_to_type_works(
 ) -> None:
     folder = tmp_path / "page"
     shutil.copytree(examples, folder)
-    if page.name in OF_OTHERS:
-        shutil.copy(request.getfixturevalue("shared_data") / OF_OTHERS[page.name], folder)
+    for name in OF_OTHERS.get(page.name, []):
+        shutil.copy(request.getfixturevalue("shared_data") / name, folder)
     if page.stem == "comparing_systems":
         pd.read_csv(folder / "old.csv", index_col=0).to_csv(folder / "new.csv")
     monkeypatch.chdir(folder)
@@ -174,7 +181,95 @@ def test_the_site_builds_without_a_warning_and_reaches_every_public_name(tmp_pat
     assert [name for name in cli.commands if f"irtkit {name}" not in commands] == []
 
 
-def test_no_page_states_a_figure_of_its_own() -> None:
-    for page in PAGES:
+@pytest.fixture(scope="module")
+def figures() -> Any:
+    """The module that makes tables of stored results."""
+    spec = spec_from_file_location("figures", DOCS / "figures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_table_of_stored_figures_is_shown_and_has_rows(figures: Any) -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert set(re.findall(r"\{figures\} (.+)", text)) == set(figures.TABLES)
+    for name in figures.TABLES:
+        heading, line, *rows = figures.table(name)
+        assert rows, name
+        assert {row.count("|") for row in rows} == {heading.count("|"), line.count("|")}
+
+
+def test_figures_that_no_script_stored_are_an_error(
+    figures: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(KeyError, match="renamed"):
+        figures.number("renamed")({"name": 1})
+    assert figures.number("renamed", optional=True)({"name": 1}) == "—"
+    monkeypatch.setitem(figures.TABLES, "nothing", (list, [("name", figures.number("name"))]))
+    with pytest.raises(ValueError, match="no figures 'nothing'"):
+        figures.table("nothing")
+
+
+UNITS = r"ms|seconds?|minutes?|hours?|[KMG]i?B|nanoseconds?|microseconds?"
+
+
+def test_prose_states_no_speed_and_no_size_of_its_own() -> None:
+    for page in [*PAGES, ROOT / "README.md"]:
         prose = re.sub(r"(?ms)^```.*?^```$", "", page.read_text(encoding="utf-8"))
         assert re.findall(r"\d\s?(?:×|times) (?:faster|less|slower)", prose) == [], page.name
+        assert re.findall(rf"\d\s?(?:{UNITS})\b", prose) == [], page.name
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_first_lines_that_are_explained_are_those_that_are_printed() -> None:
+    text = (DOCS / "reading_the_output.md").read_text(encoding="utf-8")
+    shown = text.split("```text\n")[1].split("```")[0]
+    printed = str(irtkit.fit(irtkit.load_digits_crowd().responses))
+    without_numbers = [re.sub(r"[\d.]+", "0", lines) for lines in (shown, printed)]
+    assert without_numbers[1].startswith(without_numbers[0])
+
+
+def test_the_architecture_names_every_module() -> None:
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    order = text.split("```text")[1].split("```")[0]
+    modules = {path.stem for path in (ROOT / "irtkit").iterdir() if path.name[0] not in "_."}
+    assert sorted(modules - {"py"} - set(re.findall(r"\w+", order))) == []
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_glossary_explains_every_column(examples: Path) -> None:
+    text = (DOCS / "glossary.md").read_text(encoding="utf-8").split("\n## Columns\n")[1]
+    rows = re.findall(r"(?m)^\| (`[^|]*) \| ([^|]*)\|", text.split("\n## ")[0])
+    told = {name for cell, _ in rows for name in re.findall(r"`(\w+)`", cell)}
+    printed = {name.strip() for _, cell in rows for name in cell.split(",")}
+    responses = irtkit.read_responses(examples / "results.csv")
+    named = pd.DataFrame({"text": "?", "target": "!"}, index=responses.items)
+    responses = responses.with_tables(named)
+    measured = {"metrics": examples / "metrics.csv", "higher_is_better": ["f1"]}
+    result = irtkit.fit(responses, **measured)
+    answers = pd.DataFrame(responses.values, responses.respondents, responses.items)
+    blocks_apart = np.full((20, 20), np.nan)
+    blocks_apart[:10, :10] = blocks_apart[10:, 10:] = answers.to_numpy()[:10, :10]
+    parts = irtkit.fit(blocks_apart)
+    compared = irtkit.compare_difficulties(result)
+    tables = [
+        *(result.items, result.respondents, parts.items, parts.respondents),
+        irtkit.fit(responses, fixed=result).items,
+        irtkit.flag_items(result, predictions=answers),
+        result.leaderboard(families=dict.fromkeys(responses.respondents, "one")),
+        parts.leaderboard(),
+        irtkit.score(examples / "new.csv", result),
+        *(compared.table, compared.pairs, compared.held_out, compared.systems),
+    ]
+    columns = {name for table in tables for name in (*table.columns, table.index.name or "item")}
+    assert {"component", "fixed", "quality_standard", "marked_right", "text"} <= columns
+    assert sorted({_stem(name, told) for name in columns} - told) == []
+    headings = {*AUDIT.values(), *SCORES.values()}
+    assert sorted(headings - printed - {"se", "low", "high"}) == []
+
+
+def _stem(name: str, told: set[str]) -> str:
+    """A column, or the one that it is an error or an end of the interval of."""
+    return name if name in told else re.sub("_(?:se|low|high)$", "", name)
