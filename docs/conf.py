@@ -24,6 +24,7 @@ extensions = [
 exclude_patterns = ["_build", ".jupyter_cache", "jupyter_execute"]
 default_role = "code"
 html_theme = "furo"
+html_show_copyright = False
 html_title = f"irtkit {release}"
 html_extra_path = ["llms.txt"]
 html_show_sphinx = False
