@@ -14,6 +14,7 @@ from irtkit import pictures
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_type, check_whole
 from irtkit.curves import CharacteristicCurves, LearningSurface
+from irtkit.pictures.colours import INK, ITEM, RULE, SUSPECT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,8 +36,6 @@ __all__ = [
     "wright_map",
 ]
 
-_ITEM, _SUSPECT, _TEXT, _RULE = "#0072b2", "#c2410c", "#1b1f24", "#8a8f98"
-"""Colours that the colour-blind tell apart (Okabe & Ito 2008, the second one darkened)."""
 _MOST_CURVES = 12
 """Items of one picture: curves in more panels, or of more colours, are told apart no longer."""
 _LABEL = 28
@@ -166,11 +165,11 @@ def leaderboard(
     drawn = pictures.ranking(result.leaderboard() if board is None else board, top)
     ax = _one(ax, height=1 + 0.24 * len(drawn.system))
     rows = np.arange(len(drawn.system))
-    ax.hlines(rows, drawn.rank_low, drawn.rank_high, color=_ITEM, alpha=0.4, linewidth=5)
-    ax.plot(drawn.rank, rows, "o", color=_ITEM)
+    ax.hlines(rows, drawn.rank_low, drawn.rank_high, color=ITEM, alpha=0.4, linewidth=5)
+    ax.plot(drawn.rank, rows, "o", color=ITEM)
     ax.set_yticks(rows, [_label(name) for name in drawn.system])
     ax.set(xlabel="rank, 1 is best", xlim=_ends(drawn.x), ylim=(len(rows) - 0.5, -0.5))
-    ax.grid(axis="x", color=_RULE, alpha=0.3)
+    ax.grid(axis="x", color=RULE, alpha=0.3)
     return _plain(ax)
 
 
@@ -184,7 +183,7 @@ def wright_map(result: FitResult, ax: Axes | None = None) -> Axes:
     drawn = pictures.wright_map(result)
     ax = _one(ax)
     middles, height = (drawn.edges[:-1] + drawn.edges[1:]) / 2, float(np.diff(drawn.edges)[0])
-    sides = ((drawn.respondents, -1, _RULE, "respondents"), (drawn.items, 1, _ITEM, "items"))
+    sides = ((drawn.respondents, -1, RULE, "respondents"), (drawn.items, 1, ITEM, "items"))
     for counts, side, colour, name in sides:
         most = max(int(counts.max()), 1)
         ax.barh(middles, side * counts / most, 0.92 * height, color=colour)
@@ -199,8 +198,8 @@ def information(result: FitResult, ax: Axes | None = None) -> Axes:
     check_type("result", result, FitResult)
     drawn = pictures.precision(result)
     ax = _one(ax)
-    ax.plot(drawn.ability, drawn.information, color=_ITEM)
-    ax.plot(drawn.respondents, np.zeros(len(drawn.respondents)), "|", color=_TEXT, clip_on=False)
+    ax.plot(drawn.ability, drawn.information, color=ITEM)
+    ax.plot(drawn.respondents, np.zeros(len(drawn.respondents)), "|", color=INK, clip_on=False)
     ax.set(xlabel="ability", ylabel="information", xlim=_ends(drawn.x), ylim=_ends(drawn.y))
     return _plain(ax)
 
@@ -210,7 +209,7 @@ def trace(result: FitResult, ax: Axes | None = None) -> Axes:
     check_type("result", result, FitResult)
     drawn = pictures.trace(result)
     ax = _one(ax)
-    ax.plot(drawn.step, drawn.value, ".-", color=_ITEM)
+    ax.plot(drawn.step, drawn.value, ".-", color=ITEM)
     ax.set(xlabel="step", ylabel=drawn.name, xlim=_ends(drawn.x), ylim=_ends(drawn.y))
     return _plain(ax)
 
@@ -329,14 +328,12 @@ def _panels(n: int) -> Any:
 
 
 def _curve(curve: pictures.ItemCurve, ax: Any) -> None:
-    dashed = np.where(curve.inside, np.nan, curve.probability)
-    inside = np.flatnonzero(curve.inside)
-    dashed[inside[[0, -1]]] = curve.probability[inside[[0, -1]]]  # so that no gap is left
-    ax.plot(curve.ability, dashed, "--", color=_ITEM)
-    ax.plot(curve.ability[curve.inside], curve.probability[curve.inside], color=_ITEM)
+    for some, dashed in curve.pieces:
+        style = "--" if dashed else "-"
+        ax.plot(curve.ability[some], curve.probability[some], style, color=ITEM)
     seen = curve.observed
     bars = np.stack([seen.share - seen.low, seen.high - seen.share]).clip(min=0)
-    ax.errorbar(seen.ability, seen.share, bars, fmt="o", color=_TEXT, markersize=4, linewidth=1)
+    ax.errorbar(seen.ability, seen.share, bars, fmt="o", color=INK, markersize=4, linewidth=1)
     ax.set_title(_label(curve.item), fontsize="medium")
     ax.set(xlabel="ability", ylabel="share right", xlim=_ends(curve.x), ylim=(-0.03, 1.03))
     _plain(ax)
@@ -345,18 +342,18 @@ def _curve(curve: pictures.ItemCurve, ax: Any) -> None:
 def _points(drawn: ItemPoints, across: str, up: str, ax: Any) -> Axes:
     x, y = drawn.x.clipped(drawn.x_values), drawn.y.clipped(drawn.y_values)
     kinds = (
-        (pictures.ORDINARY, "items", {"s": 8, "color": _ITEM, "alpha": 0.45, "linewidth": 0}),
-        (pictures.SUSPECT, "suspect", {"s": 32, "facecolor": "none", "edgecolor": _SUSPECT}),
-        (pictures.NEGATIVE, "called negative", {"s": 44, "marker": "^", "color": _SUSPECT}),
+        (pictures.ORDINARY, "items", {"s": 8, "color": ITEM, "alpha": 0.45, "linewidth": 0}),
+        (pictures.SUSPECT, "suspect", {"s": 32, "facecolor": "none", "edgecolor": SUSPECT}),
+        (pictures.NEGATIVE, "called negative", {"s": 44, "marker": "^", "color": SUSPECT}),
     )
     for kind, name, style in kinds:
-        some = drawn.drawn & (drawn.kind == kind)
+        some = drawn.visible & (drawn.kind == kind)
         if some.any():
             ax.scatter(x[some], y[some], label=name, clip_on=False, zorder=2, **style)
     if drawn.y.low < 0 < drawn.y.high:
-        ax.axhline(0, color=_RULE, linewidth=0.8)
+        ax.axhline(0, color=RULE, linewidth=0.8)
     ax.set(xlabel=across, ylabel=up, xlim=_ends(drawn.x), ylim=_ends(drawn.y))
-    if (drawn.drawn & (drawn.kind != pictures.ORDINARY)).any():
+    if (drawn.visible & (drawn.kind != pictures.ORDINARY)).any():
         ax.legend(frameon=False)
     return _plain(ax)
 

@@ -61,7 +61,13 @@ def test_a_row_of_a_leaderboard_is_that_of_the_table(digits: Any) -> None:
     board = shown(digits.result)["leaderboard"]
     root = ET.fromstring(board._repr_html_())  # noqa: S314  # our own
     first = ["".join(cell.itertext()) for cell in root.findall(".//tbody/tr")[0]]
-    assert first[:5] == [board.index[0], "1", "1", str(board["rank_high"].iloc[0]), "a"]
+    row = board.iloc[0]
+    shown_rank, shown_score = f"1…{row['rank_high']}", f"{100 * row['expected_score']:.1f}"
+    assert first[:5] == [board.index[0], "1", shown_rank, "a", shown_score]
+    headings = {cell.text for cell in root.findall(".//thead/tr/th")}
+    legend = "".join(text for one in root.findall("p") for text in one.itertext())
+    for name in re.findall(r"(?:^|[;.] ?)(\w+): ", legend):
+        assert name in headings
     assert type(board) is pd.DataFrame
     assert "irtkit" not in board.head(2)._repr_html_()
     assert "irtkit" not in pickle.loads(pickle.dumps(board))._repr_html_()  # noqa: S301  # our own
