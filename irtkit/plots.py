@@ -1,7 +1,8 @@
 """Pictures by matplotlib: each function draws on ``ax``, or a new one, and returns it.
 
 What is drawn (points, groups, intervals, axes) comes from :mod:`irtkit.pictures`, as for the page
-that :func:`irtkit.report` writes. Needs the extra ``plots``.
+that :func:`irtkit.report` writes. Needs the extra ``plots``: without matplotlib each is an
+ImportError. What is not of the kind that is drawn (a FitResult, curves, a surface) is a TypeError.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def item_map(
     >>> import irtkit
     >>> responses = irtkit.ResponseMatrix([[1, 0], [1, 1], [0, 0]])
     >>> result = irtkit.fit(responses, "2PL")
-    >>> irtkit.plots.item_map(result, result.items[[]].assign(reasons="")[:0]).get_xlabel()
+    >>> irtkit.plots.item_map(result, irtkit.audit(result).items).get_xlabel()
     'difficulty'
     """
     check_type("result", result, FitResult)
@@ -133,6 +134,14 @@ def average_error(
 
     Flat items, those with a slope below 0, and those that all or none get right have no place.
     Arguments and what is returned are as for :func:`item_map`.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> responses = irtkit.ResponseMatrix([[1, 0], [1, 1], [0, 0]])
+    >>> result = irtkit.fit(responses, "1PL")
+    >>> irtkit.plots.average_error(result, irtkit.audit(result).items).get_xlabel()
+    'average error'
     """
     check_type("result", result, FitResult)
     drawn = pictures.error_and_difficulty(result, _suspects(result, suspects))
@@ -159,6 +168,19 @@ def leaderboard(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        If ``top`` is not 1 or more, or the result has no responses.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> responses = irtkit.ResponseMatrix([[1, 0], [1, 1], [0, 0]], ["a", "b", "c"])
+    >>> ax = irtkit.plots.leaderboard(irtkit.fit(responses, "1PL"))
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['b', 'a', 'c']
     """
     check_type("result", result, FitResult)
     check_whole("top", top, 1)
@@ -178,6 +200,13 @@ def wright_map(result: FitResult, ax: Axes | None = None) -> Axes:
 
     Lengths of bars are shares of the longest one on their side. Items without a difficulty to speak
     of are left out, those beyond the scale are in the outermost bars.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> responses = irtkit.ResponseMatrix([[1, 0], [1, 1], [0, 0]])
+    >>> irtkit.plots.wright_map(irtkit.fit(responses, "1PL")).get_ylabel()
+    'ability and difficulty'
     """
     check_type("result", result, FitResult)
     drawn = pictures.wright_map(result)
@@ -194,7 +223,17 @@ def wright_map(result: FitResult, ax: Axes | None = None) -> Axes:
 
 
 def information(result: FitResult, ax: Axes | None = None) -> Axes:
-    """Information of all items along ability, above a mark for every real respondent."""
+    """Information of all items along ability, above a mark for every real respondent.
+
+    Its unit is 1 over the variance of an ability (:func:`irtkit.information`).
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> responses = irtkit.ResponseMatrix([[1, 0], [1, 1], [0, 0]])
+    >>> irtkit.plots.information(irtkit.fit(responses, "1PL")).get_ylabel()
+    'information'
+    """
     check_type("result", result, FitResult)
     drawn = pictures.precision(result)
     ax = _one(ax)
@@ -205,7 +244,17 @@ def information(result: FitResult, ax: Axes | None = None) -> Axes:
 
 
 def trace(result: FitResult, ax: Axes | None = None) -> Axes:
-    """Log-likelihood after every accepted step of the fit (of "vi" the evidence lower bound)."""
+    """Log-likelihood after every accepted step of the fit (of "vi" the evidence lower bound).
+
+    In nats, against evaluations of the likelihood so far.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> responses = irtkit.ResponseMatrix([[1, 0], [1, 1], [0, 0]])
+    >>> irtkit.plots.trace(irtkit.fit(responses, "1PL")).get_ylabel()
+    'log-likelihood'
+    """
     check_type("result", result, FitResult)
     drawn = pictures.trace(result)
     ax = _one(ax)

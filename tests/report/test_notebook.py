@@ -51,6 +51,15 @@ def test_results_are_shown_in_words_and_small_tables(
             assert written.labels[0] in text
 
 
+def test_every_sentence_of_a_fit_is_a_paragraph(digits: Any) -> None:
+    root = ET.fromstring(digits.result._repr_html_())  # noqa: S314  # our own
+    paragraphs = ["".join(one.itertext()) for one in root.findall("p")]
+    assert paragraphs[0] == "2PL fitted to 130 respondents × 1797 items"
+    assert digits.result.warnings
+    for warning in digits.result.warnings:
+        assert f"warning: {warning}" in paragraphs
+
+
 def test_the_corner_of_a_matrix_is_called_what_it_is() -> None:
     captions = {"the response": [[1]], "the first 1 respondent and 2 items": [[1, 0]]}
     for caption, values in captions.items():

@@ -15,7 +15,7 @@ import pytest
 
 import irtkit
 from irtkit import pictures
-from irtkit.pictures import number_text
+from irtkit.pictures import colours, number_text
 from irtkit.report import columns, findings, suspect_items
 from irtkit.signs import called_negative
 
@@ -47,6 +47,8 @@ def test_a_page_is_one_file_that_loads_nothing(hostile: Any) -> None:
         assert (attributes.get("href") or "#").startswith("#")
     assert "url(" not in page.styles[0]
     assert "@import" not in page.styles[0]
+    assert f"--item:{colours.ITEM};" in page.styles[0]  # as in pictures elsewhere
+    assert f"--odd:{colours.SUSPECT};" in page.styles[0]
 
 
 def test_only_the_script_and_the_style_of_the_page_may_run(hostile: Any) -> None:
