@@ -19,8 +19,6 @@ _POINTS = 81
 """Abilities at which the information is computed: 1.2 % of the axis apart, 6 pixels on the page."""
 _REACH = 4.0
 """SDs to either side of the mean that are shown at least: of 16,000 people all but one."""
-_NONE = 1e-9
-"""Top of an axis of informations that are all 0: above 0, so that it has a length."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +42,7 @@ def precision(result: FitResult) -> Precision:
     told = information(result, np.linspace(x.low, x.high, _POINTS))
     curve = told.curve
     values = curve["information"].to_numpy(dtype=np.float64)
-    y = Scale(0.0, max(float(values.max()), _NONE) * 1.05)
+    y = Scale(0.0, 1.05 * max(float(values.max()), 1e-9))  # of items that tell nothing it is 0
     return Precision(curve.index.to_numpy(), values, abilities, told, x, y)
 
 

@@ -51,7 +51,7 @@ def _first_words(found: Findings) -> str:
 
 def _tiles(found: Findings) -> str:
     n_systems, n_items = found.result.n_answering, len(found.result.places)
-    n_negative = found.n_negative
+    n_negative = found.audit.n_negative
     tiles = (
         (n_systems, noun(n_systems, "system")),
         (n_items, noun(n_items, "item")),

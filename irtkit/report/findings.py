@@ -64,11 +64,6 @@ class Findings:
         """The suspect items, worst first."""
         return self.audit.items
 
-    @property
-    def n_negative(self) -> int:
-        """Items called negative."""
-        return self.audit.n_negative
-
     @cached_property
     def item_map(self) -> ItemPoints:
         """Difficulty and discrimination of items."""
@@ -186,7 +181,7 @@ def _difficulties(table: pd.DataFrame | pd.Series[Any]) -> pd.Series[float]:
 
 def look_first(found: Findings) -> list[str]:
     """The first items of `flag_items`: those called negative, or else one."""
-    n = min(found.n_negative, _FIRST) or 1
+    n = min(found.audit.n_negative, _FIRST) or 1
     return [str(label) for label in found.suspects.index[:n]]
 
 
@@ -201,7 +196,7 @@ def why(found: Findings, item: str) -> str:
 
 def negative_sentence(found: Findings) -> str:
     """How many items are called negative, and what that means."""
-    n = found.n_negative
+    n = found.audit.n_negative
     if not n:
         return "No item is called negative."
     doubted, them = found.result.one_ability_doubted, "it" if n == 1 else "them"

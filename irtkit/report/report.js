@@ -352,43 +352,33 @@ for (const [name, word] of COLUMNS) {
 const sort = () => {
   order = Uint32Array.from({length: n}, (_, k) => k);
   const sign = descending ? -1 : 1;
-  if (sortedBy === "item" || sortedBy === "note") {
-    const words = sortedBy === "item" ? data.items : null;
-    if (words) {
-      const plain = sorting(words);
-      order.sort((a, b) => sign * (plain[a] - plain[b]) || a - b);
-    } else {
-      const rank = sorting(data.notes);
-      order.sort((a, b) => {  // items without a note come last either way
-        const one = data.notes[note[a]] === "", other = data.notes[note[b]] === "";
-        return one - other || sign * (rank[note[a]] - rank[note[b]]) || a - b;
-      });
-    }
-  } else {
-    const values = Float64Array.from({length: n}, (_, k) => readable(sortedBy, k));
-    order.sort((a, b) => {
-      const one = Number.isNaN(values[a]), other = Number.isNaN(values[b]);
-      return one - other || (one ? 0 : sign * (values[a] - values[b])) || a - b;
-    });
-  }
-  for (const [name] of COLUMNS) heads[name].removeAttribute("aria-sort");
-  heads[sortedBy].setAttribute("aria-sort", descending ? "descending" : "ascending");
+  if (!keys.has(sortedBy)) keys.set(sortedBy, keysOf(sortedBy));
+  const values = keys.get(sortedBy);
+  order.sort((a, b) => {  // items without a value come last either way
+    const one = Number.isNaN(values[a]), other = Number.isNaN(values[b]);
+    return one - other || (one ? 0 : sign * (values[a] - values[b])) || a - b;
+  });
   for (const [name, word] of COLUMNS) {
     const arrow = name !== sortedBy ? "" : descending ? " \u2193" : " \u2191";
     heads[name].firstChild.textContent = word + arrow;
+    heads[name].removeAttribute("aria-sort");
   }
+  heads[sortedBy].setAttribute("aria-sort", descending ? "descending" : "ascending");
 };
-const ranks = new Map();
+const keys = new Map();
+const keysOf = (name) => {  // what a column is sorted by
+  if (name === "item") return sorting(data.items);
+  const rank = name === "note" ? sorting(data.notes) : null;
+  const key = rank ? (k) => (data.notes[note[k]] ? rank[note[k]] : NaN) : (k) => readable(name, k);
+  return Float64Array.from({length: n}, (_, k) => key(k));
+};
 const sorting = (words) => {  // item 9 before item 10; a collator takes ten times as long
-  if (!ranks.has(words)) {
-    const keys = words.map((word) => word.toLowerCase().replace(/\d+/g, (n) => n.padStart(12, "0")));
-    const places = Uint32Array.from({length: words.length}, (_, k) => k);
-    places.sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] > keys[b] ? 1 : a - b));
-    const rank = new Uint32Array(words.length);
-    places.forEach((place, k) => { rank[place] = k; });
-    ranks.set(words, rank);
-  }
-  return ranks.get(words);
+  const plain = words.map((word) => word.toLowerCase().replace(/\d+/g, (n) => n.padStart(12, "0")));
+  const places = Uint32Array.from({length: words.length}, (_, k) => k);
+  places.sort((a, b) => (plain[a] < plain[b] ? -1 : plain[a] > plain[b] ? 1 : a - b));
+  const rank = new Uint32Array(words.length);
+  places.forEach((place, k) => { rank[place] = k; });
+  return rank;
 };
 const filter = () => {
   const wanted = search.value.trim().toLowerCase();
@@ -487,18 +477,15 @@ save.addEventListener("click", () => {
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 });
 const build = () => {
-  if (order) return;
   sortedBy = "average_error";
   descending = true;
   sort();
   filter();
 };
-if ("IntersectionObserver" in window) {
-  const watch = new IntersectionObserver((seen) => {
-    if (seen.some((one) => one.isIntersecting)) { watch.disconnect(); build(); }
-  }, {rootMargin: "600px"});
-  watch.observe(host);
-} else build();
+const watch = new IntersectionObserver((seen) => {
+  if (seen.some((one) => one.isIntersecting)) { watch.disconnect(); build(); }
+}, {rootMargin: "600px"});
+watch.observe(host);
 
 // --- begin -----------------------------------------------------------------------------------
 const begin = () => {

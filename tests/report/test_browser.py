@@ -154,6 +154,12 @@ def test_the_table_shows_the_items_and_sorts_with_blanks_last(
         expected = rises.sort_values("difficulty", ascending=ascending, kind="stable")
         found = rows_of(tab)
         assert [row[0] for row in found] == list(expected.index[: len(found)])
+    for descending in (False, True):
+        tab.click("#rows button[data-column=note]")
+        notes = [row[1] for row in rows_of(tab)]
+        said = [note for note in notes if note]
+        assert notes[: len(said)] == sorted(said, reverse=descending)
+    tab.click("#rows button[data-column=difficulty]")
     tab.locator("#rows").evaluate("(box) => { box.scrollTop = 1e9; }")
     last = tab.locator("#rows tbody tr:last-child")
     sync_api.expect(last).to_have_attribute("aria-rowindex", "1798")
