@@ -12,7 +12,7 @@ from irtkit.pictures.scales import Scale
 from irtkit.wilson import wilson_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -73,12 +73,14 @@ class ItemCurve:
     x: Scale
 
     @property
-    def pieces(self) -> Iterator[tuple[slice, bool]]:
+    def pieces(self) -> list[tuple[slice, bool]]:
         """Parts of the curve, each up to where the next begins, and whether it is drawn dashed."""
         first, last = np.flatnonzero(self.inside)[[0, -1]]
-        yield slice(0, first + 1), True
-        yield slice(first, last + 1), False
-        yield slice(last, None), True
+        return [
+            (slice(0, first + 1), True),
+            (slice(first, last + 1), False),
+            (slice(last, None), True),
+        ]
 
 
 def ability_groups(result: FitResult) -> AbilityGroups:
