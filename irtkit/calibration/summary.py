@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.checks import first_names
-from irtkit.printed import LABEL, in_lines, plain, shortened, table_of
+from irtkit.printed import LABEL, in_lines, percent, plain, shortened, table_of
 from irtkit.signs.verdict import FALSE_DISCOVERY_RATE, called_negative
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def called_in_words(n: int, n_items: int, fdr: float, *, doubted: bool) -> str:
     sure = (
         "but one scale does not hold, and keys may be right"
         if doubted
-        else f"at a false-discovery rate of {fdr:.0%}"
+        else f"at a false-discovery rate of {percent(fdr)}"
     )
     return f"{n} of {n_items} items {'has' if n == 1 else 'have'} negative discrimination ({sure})"
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from irtkit.checks import check_number, check_seed
 from irtkit.labels import values_by_label
-from irtkit.printed import in_lines, plain, printable, short_labels, shortened, table_of
+from irtkit.printed import in_lines, percent, plain, printable, short_labels, shortened, table_of
 from irtkit.scoring import bank_of, score
 from irtkit.systems.ranks import groups_of, ranks_of
 from irtkit.systems.standing import MOST_SYSTEMS, clusters_of, doubts_of, standing_of
@@ -299,7 +299,7 @@ def _roomy(board: pd.DataFrame) -> bool:
 def board_legend(board: pd.DataFrame, level: float) -> Iterator[str]:
     """What the columns are."""
     yield (
-        f"between: ranks that items like these would allow ({level:.0%} intervals, each by "
+        f"between: ranks that items like these would allow ({percent(level)} intervals, each by "
         f"itself{'; and for all systems at once' * _roomy(board)}); tied: "
         "systems that share a letter cannot be told apart, all pairs looked at"
     )

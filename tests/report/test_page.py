@@ -384,8 +384,8 @@ def test_what_is_rare_is_said_as_it_is(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def words_of(result: irtkit.FitResult) -> str:
-        irtkit.report(result, tmp_path / "page.html")
+    def words_of(result: irtkit.FitResult, **settings: Any) -> str:
+        irtkit.report(result, tmp_path / "page.html", **settings)
         text = (tmp_path / "page.html").read_text(encoding="utf-8")
         return " ".join(re.sub(r"<script.*?</script>|<[^>]*>", " ", text, flags=re.DOTALL).split())
 
@@ -400,6 +400,7 @@ def test_what_is_rare_is_said_as_it_is(
     words = words_of(alike)
     assert "a, b, c, d, e and 2 more have most right, 66.7 %; items like these would allow" in words
     assert "1 other system shares the letter a with them, and cannot be told apart from" in words
+    assert "(at a false-discovery rate of 2.5%)" in words_of(result, fdr=0.025)
     synthetic = quiet(irtkit.add_synthetic(inverted(), ("always-right",)))
     assert "(1 synthetic respondent beside them counts for nothing here)" in words_of(synthetic)
 
