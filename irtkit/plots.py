@@ -1,7 +1,8 @@
 """Pictures by matplotlib: each function draws on ``ax``, or a new one, and returns it.
 
 What is drawn (points, groups, intervals, axes) comes from :mod:`irtkit.pictures`, as for the page
-that :func:`irtkit.report` writes. Needs the extra ``plots``.
+that :func:`irtkit.report` writes. Needs the extra ``plots``: without matplotlib each is an
+ImportError. What is not of the kind that is drawn (a FitResult, curves, a surface) is a TypeError.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from irtkit import pictures
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_type, check_whole
 from irtkit.curves import CharacteristicCurves, LearningSurface
+from irtkit.pictures.colours import INK, ITEM, RULE, SUSPECT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,8 +37,6 @@ __all__ = [
     "wright_map",
 ]
 
-_ITEM, _SUSPECT, _TEXT, _RULE = "#0072b2", "#c2410c", "#1b1f24", "#8a8f98"
-"""Colours that the colour-blind tell apart (Okabe & Ito 2008, the second one darkened)."""
 _MOST_CURVES = 12
 """Items of one picture: curves in more panels, or of more colours, are told apart no longer."""
 _LABEL = 28
@@ -119,7 +119,7 @@ def item_map(
     >>> import irtkit
     >>> responses = irtkit.ResponseMatrix([[1, 0], [1, 1], [0, 0]])
     >>> result = irtkit.fit(responses, "2PL")
-    >>> irtkit.plots.item_map(result, result.items[[]].assign(reasons="")[:0]).get_xlabel()
+    >>> irtkit.plots.item_map(result, irtkit.audit(result).items).get_xlabel()
     'difficulty'
     """
     check_type("result", result, FitResult)
@@ -134,6 +134,14 @@ def average_error(
 
     Flat items, those with a slope below 0, and those that all or none get right have no place.
     Arguments and what is returned are as for :func:`item_map`.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> responses = irtkit.ResponseMatrix([[1, 0], [1, 1], [0, 0]])
+    >>> result = irtkit.fit(responses, "1PL")
+    >>> irtkit.plots.average_error(result, irtkit.audit(result).items).get_xlabel()
+    'average error'
     """
     check_type("result", result, FitResult)
     drawn = pictures.error_and_difficulty(result, _suspects(result, suspects))
@@ -160,17 +168,30 @@ def leaderboard(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        If ``top`` is not 1 or more, or the result has no responses.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> responses = irtkit.ResponseMatrix([[1, 0], [1, 1], [0, 0]], ["a", "b", "c"])
+    >>> ax = irtkit.plots.leaderboard(irtkit.fit(responses, "1PL"))
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['b', 'a', 'c']
     """
     check_type("result", result, FitResult)
     check_whole("top", top, 1)
     drawn = pictures.ranking(result.leaderboard() if board is None else board, top)
     ax = _one(ax, height=1 + 0.24 * len(drawn.system))
     rows = np.arange(len(drawn.system))
-    ax.hlines(rows, drawn.rank_low, drawn.rank_high, color=_ITEM, alpha=0.4, linewidth=5)
-    ax.plot(drawn.rank, rows, "o", color=_ITEM)
+    ax.hlines(rows, drawn.rank_low, drawn.rank_high, color=ITEM, alpha=0.4, linewidth=5)
+    ax.plot(drawn.rank, rows, "o", color=ITEM)
     ax.set_yticks(rows, [_label(name) for name in drawn.system])
     ax.set(xlabel="rank, 1 is best", xlim=_ends(drawn.x), ylim=(len(rows) - 0.5, -0.5))
-    ax.grid(axis="x", color=_RULE, alpha=0.3)
+    ax.grid(axis="x", color=RULE, alpha=0.3)
     return _plain(ax)
 
 
@@ -179,12 +200,19 @@ def wright_map(result: FitResult, ax: Axes | None = None) -> Axes:
 
     Lengths of bars are shares of the longest one on their side. Items without a difficulty to speak
     of are left out, those beyond the scale are in the outermost bars.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> responses = irtkit.ResponseMatrix([[1, 0], [1, 1], [0, 0]])
+    >>> irtkit.plots.wright_map(irtkit.fit(responses, "1PL")).get_ylabel()
+    'ability and difficulty'
     """
     check_type("result", result, FitResult)
     drawn = pictures.wright_map(result)
     ax = _one(ax)
     middles, height = (drawn.edges[:-1] + drawn.edges[1:]) / 2, float(np.diff(drawn.edges)[0])
-    sides = ((drawn.respondents, -1, _RULE, "respondents"), (drawn.items, 1, _ITEM, "items"))
+    sides = ((drawn.respondents, -1, RULE, "respondents"), (drawn.items, 1, ITEM, "items"))
     for counts, side, colour, name in sides:
         most = max(int(counts.max()), 1)
         ax.barh(middles, side * counts / most, 0.92 * height, color=colour)
@@ -195,22 +223,42 @@ def wright_map(result: FitResult, ax: Axes | None = None) -> Axes:
 
 
 def information(result: FitResult, ax: Axes | None = None) -> Axes:
-    """Information of all items along ability, above a mark for every real respondent."""
+    """Information of all items along ability, above a mark for every real respondent.
+
+    Its unit is 1 over the variance of an ability (:func:`irtkit.information`).
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> responses = irtkit.ResponseMatrix([[1, 0], [1, 1], [0, 0]])
+    >>> irtkit.plots.information(irtkit.fit(responses, "1PL")).get_ylabel()
+    'information'
+    """
     check_type("result", result, FitResult)
     drawn = pictures.precision(result)
     ax = _one(ax)
-    ax.plot(drawn.ability, drawn.information, color=_ITEM)
-    ax.plot(drawn.respondents, np.zeros(len(drawn.respondents)), "|", color=_TEXT, clip_on=False)
+    ax.plot(drawn.ability, drawn.information, color=ITEM)
+    ax.plot(drawn.respondents, np.zeros(len(drawn.respondents)), "|", color=INK, clip_on=False)
     ax.set(xlabel="ability", ylabel="information", xlim=_ends(drawn.x), ylim=_ends(drawn.y))
     return _plain(ax)
 
 
 def trace(result: FitResult, ax: Axes | None = None) -> Axes:
-    """Log-likelihood after every accepted step of the fit (of "vi" the evidence lower bound)."""
+    """Log-likelihood after every accepted step of the fit (of "vi" the evidence lower bound).
+
+    In nats, against evaluations of the likelihood so far.
+
+    Examples
+    --------
+    >>> import irtkit
+    >>> responses = irtkit.ResponseMatrix([[1, 0], [1, 1], [0, 0]])
+    >>> irtkit.plots.trace(irtkit.fit(responses, "1PL")).get_ylabel()
+    'log-likelihood'
+    """
     check_type("result", result, FitResult)
     drawn = pictures.trace(result)
     ax = _one(ax)
-    ax.plot(drawn.step, drawn.value, ".-", color=_ITEM)
+    ax.plot(drawn.step, drawn.value, ".-", color=ITEM)
     ax.set(xlabel="step", ylabel=drawn.name, xlim=_ends(drawn.x), ylim=_ends(drawn.y))
     return _plain(ax)
 
@@ -329,14 +377,12 @@ def _panels(n: int) -> Any:
 
 
 def _curve(curve: pictures.ItemCurve, ax: Any) -> None:
-    dashed = np.where(curve.inside, np.nan, curve.probability)
-    inside = np.flatnonzero(curve.inside)
-    dashed[inside[[0, -1]]] = curve.probability[inside[[0, -1]]]  # so that no gap is left
-    ax.plot(curve.ability, dashed, "--", color=_ITEM)
-    ax.plot(curve.ability[curve.inside], curve.probability[curve.inside], color=_ITEM)
+    for some, dashed in curve.pieces:
+        style = "--" if dashed else "-"
+        ax.plot(curve.ability[some], curve.probability[some], style, color=ITEM)
     seen = curve.observed
     bars = np.stack([seen.share - seen.low, seen.high - seen.share]).clip(min=0)
-    ax.errorbar(seen.ability, seen.share, bars, fmt="o", color=_TEXT, markersize=4, linewidth=1)
+    ax.errorbar(seen.ability, seen.share, bars, fmt="o", color=INK, markersize=4, linewidth=1)
     ax.set_title(_label(curve.item), fontsize="medium")
     ax.set(xlabel="ability", ylabel="share right", xlim=_ends(curve.x), ylim=(-0.03, 1.03))
     _plain(ax)
@@ -345,18 +391,18 @@ def _curve(curve: pictures.ItemCurve, ax: Any) -> None:
 def _points(drawn: ItemPoints, across: str, up: str, ax: Any) -> Axes:
     x, y = drawn.x.clipped(drawn.x_values), drawn.y.clipped(drawn.y_values)
     kinds = (
-        (pictures.ORDINARY, "items", {"s": 8, "color": _ITEM, "alpha": 0.45, "linewidth": 0}),
-        (pictures.SUSPECT, "suspect", {"s": 32, "facecolor": "none", "edgecolor": _SUSPECT}),
-        (pictures.NEGATIVE, "called negative", {"s": 44, "marker": "^", "color": _SUSPECT}),
+        (pictures.ORDINARY, "items", {"s": 8, "color": ITEM, "alpha": 0.45, "linewidth": 0}),
+        (pictures.SUSPECT, "suspect", {"s": 32, "facecolor": "none", "edgecolor": SUSPECT}),
+        (pictures.NEGATIVE, "called negative", {"s": 44, "marker": "^", "color": SUSPECT}),
     )
     for kind, name, style in kinds:
-        some = drawn.drawn & (drawn.kind == kind)
+        some = drawn.visible & (drawn.kind == kind)
         if some.any():
             ax.scatter(x[some], y[some], label=name, clip_on=False, zorder=2, **style)
     if drawn.y.low < 0 < drawn.y.high:
-        ax.axhline(0, color=_RULE, linewidth=0.8)
+        ax.axhline(0, color=RULE, linewidth=0.8)
     ax.set(xlabel=across, ylabel=up, xlim=_ends(drawn.x), ylim=_ends(drawn.y))
-    if (drawn.drawn & (drawn.kind != pictures.ORDINARY)).any():
+    if (drawn.visible & (drawn.kind != pictures.ORDINARY)).any():
         ax.legend(frameon=False)
     return _plain(ax)
 

@@ -40,6 +40,18 @@ def shortened(label: Hashable, room: int = LABEL) -> str:
     return text if cell_len(text) <= room else f"{set_cell_size(text, room - 1).rstrip()}…"
 
 
+def percent(share: float) -> str:
+    """A level or rate as it was given: "95%", "97.5%".
+
+    Examples
+    --------
+    >>> from irtkit.printed import percent
+    >>> percent(0.95), percent(0.975), percent(1 - 0.999)
+    ('95%', '97.5%', '0.1%')
+    """
+    return f"{100 * share:.9g}%"
+
+
 def short_labels(labels: Iterable[Hashable], room: int = LABEL) -> list[str]:
     """Labels that print, of which those too long lose within what they share with others.
 

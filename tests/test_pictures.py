@@ -107,17 +107,17 @@ def test_maps_place_what_has_a_place_and_count_the_rest(result: irtkit.FitResult
     with warnings.catch_warnings(action="ignore"):
         suspects = irtkit.flag_items(result)
     drawn = pictures.item_map(result, suspects)
-    assert drawn.drawn.all()
+    assert drawn.visible.all()
     inverted = result.item_labels.index("item-39")
     assert drawn.kind[inverted] == pictures.NEGATIVE
     assert not drawn.y.is_beyond(drawn.y_values[inverted])
     assert (drawn.kind == pictures.ORDINARY).sum() == 40 - len(suspects)
     errors = pictures.error_and_difficulty(result, suspects)
-    assert not errors.drawn[inverted]
-    assert errors.n_left_out == 40 - errors.drawn.sum()
+    assert not errors.visible[inverted]
+    assert errors.n_left_out == 40 - errors.visible.sum()
     predicted = pd.Series({"item-1": 0.5, "item-39": 0.5, "elsewhere": 1.0})
     both = pictures.predicted_and_fitted(result, suspects, predicted)
-    assert list(np.flatnonzero(both.drawn)) == [0]
+    assert list(np.flatnonzero(both.visible)) == [0]
 
 
 def test_an_axis_goes_by_quantiles_and_no_further_than_it_should() -> None:

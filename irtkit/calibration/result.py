@@ -307,10 +307,20 @@ class FitResult:
         """Number of respondents that are not synthetic."""
         return int((~self.synthetic).sum())
 
+    @cached_property
+    def answering(self) -> NDArray[np.bool_]:
+        """Which of them have a response, (n_respondents,)."""
+        return np.asarray(~self.synthetic & (self.counts.respondent_responses > 0))
+
     @property
     def n_answering(self) -> int:
         """Number of them with a response."""
-        return int((~self.synthetic & (self.counts.respondent_responses > 0)).sum())
+        return int(self.answering.sum())
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Place of every item, by label."""
+        return {label: k for k, label in enumerate(self.item_labels)}
 
     @property
     def aic(self) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.checks import first_names
-from irtkit.printed import LABEL, in_lines, plain, shortened, table_of
+from irtkit.printed import LABEL, in_lines, percent, plain, shortened, table_of
 from irtkit.signs.verdict import FALSE_DISCOVERY_RATE, called_negative
 
 if TYPE_CHECKING:
@@ -55,9 +55,7 @@ def tables_in_words(
         )
         columns[-1:-1] = of_parts
         room -= len("part ")
-    varied = items[items["average_error"].between(0, 1, inclusive="neither")]
-    hardest = varied.sort_values("average_error", ascending=False, kind="stable")[columns]
-    hardest["difficulty"] = readable_difficulty(hardest)
+    hardest = hardest_first(items)[columns]
     real = respondents[~respondents["synthetic"]]
     real = real.sort_values("ability", ascending=False, kind="stable")
     ablest = real[["ability", "ability_se", "accuracy", "n_responses", *of_parts]].head(_SHOWN)
@@ -107,14 +105,7 @@ def negative_sentence(p_negative: Array, slope: Array, *, doubted: bool) -> str:
     n, unsure, above = called.sum(), (below & ~called).sum() * own, (called & (slope > 0)).sum()
     parts = []
     if n:
-        parts.append(
-            f"{n} of {len(called)} items {'has' if n == 1 else 'have'} negative discrimination "
-            + (
-                "(but one scale does not hold, and keys may be right)"
-                if doubted
-                else f"(at a false-discovery rate of {FALSE_DISCOVERY_RATE:.0%})"
-            )
-        )
+        parts.append(called_in_words(n, len(called), FALSE_DISCOVERY_RATE, doubted=doubted))
         if above and own:
             parts.append(f"the fitted slope of {above} of them is above 0")
     if unsure:
@@ -122,6 +113,16 @@ def negative_sentence(p_negative: Array, slope: Array, *, doubted: bool) -> str:
         slopes = f"{further}slope is" if unsure == 1 else f"{further}slopes are"
         parts.append(f"{unsure} {slopes} estimated below 0, but may not be")
     return "; ".join(parts)
+
+
+def called_in_words(n: int, n_items: int, fdr: float, *, doubted: bool) -> str:
+    """Say how many items are called negative, 1 or more, and how sure that is."""
+    sure = (
+        "but one scale does not hold, and keys may be right"
+        if doubted
+        else f"at a false-discovery rate of {percent(fdr)}"
+    )
+    return f"{n} of {n_items} items {'has' if n == 1 else 'have'} negative discrimination ({sure})"
 
 
 def silent_items(
@@ -165,6 +166,13 @@ def readable_difficulty(items: pd.DataFrame) -> pd.Series[float]:
     """
     rises = (items["status"] == "ok") & (items["discrimination"] > 0)
     return items["difficulty"].where(rises)
+
+
+def hardest_first(items: pd.DataFrame) -> pd.DataFrame:
+    """Items that some get right, the highest average error first, with readable difficulties."""
+    varied = items[items["average_error"].between(0, 1, inclusive="neither")]
+    hardest = varied.sort_values("average_error", ascending=False, kind="stable")
+    return hardest.assign(difficulty=readable_difficulty(hardest))
 
 
 def folded(

@@ -11,7 +11,7 @@ from irtkit.cli.inputs import how_to_read, read_families, read_rows, reading_onl
 from irtkit.cli.outputs import check_out
 from irtkit.differential import METHODS, differential_functioning
 from irtkit.io import write_table
-from irtkit.printed import in_lines, plain, short_labels, shortened, table_of
+from irtkit.printed import in_lines, percent, plain, short_labels, shortened, table_of
 from irtkit.signs import FALSE_DISCOVERY_RATE
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _shown(found: pd.DataFrame, fdr: float) -> str:
     tested = int(found["p_value"].notna().sum())
     told = (
         f"{len(differ)} of {tested} items tested differ between {reference} (reference group) and "
-        f"{focal} (focal group) at a false-discovery rate of {fdr:.0%}"
+        f"{focal} (focal group) at a false-discovery rate of {percent(fdr)}"
     )
     lines = [in_lines([told])]
     if len(differ):

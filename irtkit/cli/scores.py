@@ -10,7 +10,7 @@ import click
 from irtkit.cli.inputs import how_to_read, read_rows, reading_only
 from irtkit.cli.outputs import check_out
 from irtkit.io import write_table
-from irtkit.printed import in_lines, plain, short_labels, table_of
+from irtkit.printed import in_lines, percent, plain, short_labels, table_of
 from irtkit.scoring import DESIGNS, METHODS, score
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _shown(scores: pd.DataFrame, level: float, design: str | None) -> str:
         whom = "of systems like these" if design is None else "under any model"
         legend.append(
             "score is the share right that is expected of all calibrated items, with a "
-            f"{level:.0%} interval from low to high {whom}"
+            f"{percent(level)} interval from low to high {whom}"
         )
     if len(scores) > _SHOWN:
         legend.append(f"the first {_SHOWN} of {len(scores)} respondents; --out writes all")

@@ -20,7 +20,7 @@ from irtkit.cli.inputs import (
 from irtkit.cli.outputs import check_out, next_step
 from irtkit.files import replacing
 from irtkit.io import write_table
-from irtkit.printed import in_lines, plain, short_labels, table_of
+from irtkit.printed import in_lines, percent, plain, short_labels, table_of
 from irtkit.systems import board_in_words, compare_systems, gate, leaderboard, pass_k
 from irtkit.systems.comparison import two_digits
 
@@ -199,7 +199,7 @@ def _pairs_in_words(pairs: pd.DataFrame, level: float, top: int) -> str:
     """How many pairs are told apart, and neighbours on the board."""
     told = int(pairs["different"].sum())
     share = f"{told:,} of {len(pairs):,} pairs of systems are told apart"
-    headline = f"{share}, with an error among them in {1 - level:.0%} of boards at most."
+    headline = f"{share}, with an error among them in {percent(1 - level)} of boards at most."
     neighbours = pairs.drop_duplicates("system")
     closest = neighbours.head(top)
     labels = [*dict.fromkeys((*closest["system"], *closest["other"]))]

@@ -20,7 +20,7 @@ from irtkit.curves.leaders import leaders_of
 from irtkit.curves.logistic import crossing
 from irtkit.curves.ranges import Ranges
 from irtkit.irf import logistic
-from irtkit.printed import in_lines, plain, shortened, table_of
+from irtkit.printed import in_lines, percent, plain, shortened, table_of
 from irtkit.systems.standing import Shares
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class CharacteristicCurves:
             yield f"{len(winners)} of {len(self.best)} ranges have a best system that leads alone."
         yield (
             "Intervals of shares right are about items like these, each by itself; leaders hold "
-            f"the best system of every range with {self.level:.0%} probability, all ranges "
+            f"the best system of every range with {percent(self.level)} probability, all ranges "
             "together."
         )
         if self.held_out:

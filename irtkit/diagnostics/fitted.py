@@ -103,7 +103,7 @@ def fitted(result: FitResult, needed_by: str) -> Fitted:
             "one run of each (repeats='first')"
         )
     places = np.flatnonzero(result.parameters.known & (result.counts.item_responses > 0))
-    real = np.flatnonzero(~result.synthetic & (result.counts.respondent_responses > 0))
+    real = np.flatnonzero(result.answering)
     cells = responses.values
     if len(real) < len(cells) or len(places) < cells.shape[1]:
         cells = cells[np.ix_(real, places)]

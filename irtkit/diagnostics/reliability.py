@@ -155,7 +155,7 @@ def information(
         theta = np.atleast_1d(np.asarray(abilities, float))
     if theta.ndim != 1 or not np.isfinite(theta).all():
         raise ValueError("abilities must be a list of finite numbers (1 dimension)")
-    real = np.flatnonzero(~result.synthetic & (result.counts.respondent_responses > 0))
+    real = np.flatnonzero(result.answering)
     ablest = real[np.argsort(-result.ability[real], kind="stable")][:top]
     density = np.exp(-0.5 * _GRID**2)
     density /= density.sum()

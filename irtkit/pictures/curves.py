@@ -68,15 +68,25 @@ class ItemCurve:
     probability: Array
     """P(right) of the model there."""
     inside: Any
-    """Where abilities of real respondents are, (n,): beyond, the curve is drawn dashed."""
+    """Where abilities of real respondents are, (n,)."""
     observed: Observed
     x: Scale
+
+    @property
+    def pieces(self) -> list[tuple[slice, bool]]:
+        """Parts of the curve, each up to where the next begins, and whether it is drawn dashed."""
+        first, last = np.flatnonzero(self.inside)[[0, -1]]
+        return [
+            (slice(0, first + 1), True),
+            (slice(first, last + 1), False),
+            (slice(last, None), True),
+        ]
 
 
 def ability_groups(result: FitResult) -> AbilityGroups:
     """Cut the real respondents of a fit into groups of ability."""
     number = np.full(len(result.ability), -1)
-    who = np.flatnonzero(~result.synthetic & (result.counts.respondent_responses > 0))
+    who = np.flatnonzero(result.answering)
     ordered = who[np.argsort(result.ability[who], kind="stable")]
     n_groups = int(np.clip(round(len(who) ** 0.5), 1, _MOST_GROUPS)) if len(who) else 0
     number[ordered] = np.arange(len(who)) * n_groups // max(len(who), 1)
@@ -111,8 +121,7 @@ def group_counts(
 
 def ability_scale(result: FitResult) -> tuple[Array, Any, Scale]:
     """Abilities at which curves are drawn, which of them respondents have, and the axis."""
-    who = ~result.synthetic & (result.counts.respondent_responses > 0)
-    low, high = (float(end(result.ability[who])) for end in (np.min, np.max))
+    low, high = (float(end(result.ability[result.answering])) for end in (np.min, np.max))
     room = _BEYOND * max(high - low, result.latent_sd)
     x = Scale(low - room, high + room)
     ability = np.unique([*np.linspace(x.low, x.high, _POINTS), low, high])
@@ -146,12 +155,11 @@ def item_places(result: FitResult, items: Sequence[str]) -> NDArray[np.intp]:
     """Places of items, by label."""
     if isinstance(items, str):
         raise TypeError(f"items must be a list of labels, got the text {items!r}")
-    known = {label: k for k, label in enumerate(result.item_labels)}
     for item in items:
-        if str(item) not in known:
+        if str(item) not in result.places:
             asked = did_you_mean(item, result.item_labels)
             raise ValueError(f"result has no item {str(item)!r}{asked}")
-    return np.array([known[str(item)] for item in items], dtype=np.intp)
+    return np.array([result.places[str(item)] for item in items], dtype=np.intp)
 
 
 def _observed(groups: AbilityGroups, counts: GroupCounts | None, k: int) -> Observed:

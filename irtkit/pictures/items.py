@@ -33,7 +33,7 @@ class ItemPoints:
     y_values: Array
     kind: NDArray[np.int64]
     """ORDINARY, SUSPECT or NEGATIVE."""
-    drawn: NDArray[np.bool_]
+    visible: NDArray[np.bool_]
     """Which items have a place."""
     x: Scale
     y: Scale
@@ -42,20 +42,19 @@ class ItemPoints:
     def n_beyond(self) -> int:
         """How many points lie beyond an axis, and are drawn at its end."""
         beyond = self.x.is_beyond(self.x_values) | self.y.is_beyond(self.y_values)
-        return int((beyond & self.drawn).sum())
+        return int((beyond & self.visible).sum())
 
     @property
     def n_left_out(self) -> int:
         """How many items have no place."""
-        return int((~self.drawn).sum())
+        return int((~self.visible).sum())
 
 
 def kinds_of(result: FitResult, suspects: pd.DataFrame) -> NDArray[np.int64]:
     """ORDINARY, SUSPECT or NEGATIVE for every item, by what `flag_items` returned."""
     kind = np.full(len(result.item_labels), ORDINARY)
-    place = {label: k for k, label in enumerate(result.item_labels)}
     for label, negative in negatives(suspects).items():
-        kind[place[str(label)]] = NEGATIVE if negative else SUSPECT
+        kind[result.places[str(label)]] = NEGATIVE if negative else SUSPECT
     return kind
 
 
@@ -65,14 +64,14 @@ def item_map(result: FitResult, suspects: pd.DataFrame) -> ItemPoints:
     Those all or none get right have estimates by the prior alone, and no place.
     """
     a, b = result.parameters.discrimination, result.parameters.difficulty
-    drawn = ~np.isin(result.status, ["no variance", "no responses"]) & np.isfinite(a + b)
+    visible = ~np.isin(result.status, ["no variance", "no responses"]) & np.isfinite(a + b)
     about, within = result.latent_mean, FURTHEST * result.latent_sd
-    x = Scale.by_quantiles(b[drawn], within=within, about=about)
+    x = Scale.by_quantiles(b[visible], within=within, about=about)
     kind = kinds_of(result, suspects)
-    usual = Scale.by_quantiles(np.append(a[drawn], 0.0))
-    lowest = a[drawn & (kind != ORDINARY)].min(initial=0.0)
+    usual = Scale.by_quantiles(np.append(a[visible], 0.0))
+    lowest = a[visible & (kind != ORDINARY)].min(initial=0.0)
     y = Scale.over([usual.low, usual.high, max(lowest, -usual.high)])  # suspects are looked for
-    return ItemPoints(b, a, kind, drawn, x, y)
+    return ItemPoints(b, a, kind, visible, x, y)
 
 
 def error_and_difficulty(result: FitResult, suspects: pd.DataFrame) -> ItemPoints:
@@ -82,11 +81,11 @@ def error_and_difficulty(result: FitResult, suspects: pd.DataFrame) -> ItemPoint
     """
     difficulty = _readable(result)
     error = result.counts.average_error
-    drawn = np.isfinite(difficulty) & np.isfinite(error)
+    visible = np.isfinite(difficulty) & np.isfinite(error)
     about, within = result.latent_mean, FURTHEST * result.latent_sd
-    y = Scale.by_quantiles(difficulty[drawn], within=within, about=about)
+    y = Scale.by_quantiles(difficulty[visible], within=within, about=about)
     x = Scale.over([0.0, 1.0])
-    return ItemPoints(error, difficulty, kinds_of(result, suspects), drawn, x, y)
+    return ItemPoints(error, difficulty, kinds_of(result, suspects), visible, x, y)
 
 
 def predicted_and_fitted(
@@ -95,13 +94,13 @@ def predicted_and_fitted(
     """Predicted difficulties, by label, beside fitted ones."""
     fitted = _readable(result)
     values = np.asarray(predicted.reindex(result.item_labels), np.float64)
-    drawn = np.isfinite(fitted) & np.isfinite(values)
+    visible = np.isfinite(fitted) & np.isfinite(values)
     about, within = result.latent_mean, FURTHEST * result.latent_sd
     axes = (
-        Scale.by_quantiles(values[drawn]),
-        Scale.by_quantiles(fitted[drawn], within=within, about=about),
+        Scale.by_quantiles(values[visible]),
+        Scale.by_quantiles(fitted[visible], within=within, about=about),
     )
-    return ItemPoints(values, fitted, kinds_of(result, suspects), drawn, *axes)
+    return ItemPoints(values, fitted, kinds_of(result, suspects), visible, *axes)
 
 
 def _readable(result: FitResult) -> Array:

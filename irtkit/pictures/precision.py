@@ -16,18 +16,17 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
 
 _POINTS = 81
-"""Abilities at which the information is computed."""
+"""Abilities at which the information is computed: 1.2 % of the axis apart, 6 pixels on the page."""
 _REACH = 4.0
-"""SDs to either side of the mean that are shown at least."""
+"""SDs to either side of the mean that are shown at least: of 16,000 people all but one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Precision:
-    """Information of all items, and the standard error it gives, along ability."""
+    """Information of all items along ability."""
 
     ability: Array
     information: Array
-    standard_error: Array
     respondents: Array
     """Abilities of real respondents."""
     told: Information
@@ -38,15 +37,13 @@ class Precision:
 
 def precision(result: FitResult) -> Precision:
     """Information along ability."""
-    who = ~result.synthetic & (result.counts.respondent_responses > 0)
-    abilities, mean, sd = result.ability[who], result.latent_mean, result.latent_sd
+    abilities, mean, sd = result.ability[result.answering], result.latent_mean, result.latent_sd
     x = Scale.over(abilities, [mean - _REACH * sd, mean + _REACH * sd])
     told = information(result, np.linspace(x.low, x.high, _POINTS))
     curve = told.curve
     values = curve["information"].to_numpy(dtype=np.float64)
-    y = Scale(0.0, max(float(values.max()), 1e-9) * 1.05)
-    errors = curve["standard_error"].to_numpy(dtype=np.float64)
-    return Precision(curve.index.to_numpy(), values, errors, abilities, told, x, y)
+    y = Scale(0.0, 1.05 * max(float(values.max()), 1e-9))  # of items that tell nothing it is 0
+    return Precision(curve.index.to_numpy(), values, abilities, told, x, y)
 
 
 @dataclass(frozen=True, eq=False)

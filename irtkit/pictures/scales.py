@@ -19,6 +19,9 @@ _MARGIN = 0.05
 """Part of its length by which an axis reaches beyond what it shows, as in matplotlib."""
 _STEPS = (1, 2, 2.5, 5, 10)
 """Distances of ticks, times a power of ten."""
+_SHORTEST, _POINT = 0.5, 1e-9
+"""Length of an axis at least: of difficulties, which are in SDs of ability, so that items of one
+difficulty look so; and of other numbers, so that one number has an axis."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +32,12 @@ class Scale:
     high: float
 
     @classmethod
-    def over(cls, *values: ArrayLike, least: float = 0.0) -> Scale:
+    def over(cls, *values: ArrayLike, least: float = _POINT) -> Scale:
         """An axis over all finite numbers, at least so long."""
         found = np.concatenate([np.ravel(np.asarray(part, np.float64)) for part in values])
         found = found[np.isfinite(found)]
         low, high = (float(found.min()), float(found.max())) if len(found) else (0.0, 1.0)
-        short = max((least or 1e-9) - (high - low), 0.0) / 2
+        short = max(least - (high - low), 0.0) / 2
         low, high = low - short, high + short
         margin = _MARGIN * (high - low)
         return cls(low - margin, high + margin)
@@ -52,7 +55,7 @@ class Scale:
         if not len(found):
             return cls.over([about - 1, about + 1])
         ends = np.clip(np.quantile(found, _ENDS), about - within, about + within)
-        return cls.over(ends, least=0.5)
+        return cls.over(ends, least=_SHORTEST)
 
     def clipped(self, values: ArrayLike) -> Array:
         """Values, those beyond an end moved there."""
@@ -70,11 +73,13 @@ class Scale:
     def ticks(self, most: int = 7) -> list[float]:
         """Round numbers within, at most so many, 2 or more."""
         size = 10.0 ** math.floor(math.log10((self.high - self.low) / most))
-        for step in (part * size for part in (*_STEPS, 20)):  # 20: ends may both be round
-            first, last = math.ceil(self.low / step), math.floor(self.high / step)
-            if last - first < most:
-                break
-        return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
+        steps = [part * size for part in (*_STEPS, 20)]  # 20: ends may both be round
+        step = next(one for one in steps if len(self._multiples(one)) <= most)
+        return [float(f"{k * step:.12g}") for k in self._multiples(step)]
+
+    def _multiples(self, step: float) -> range:
+        """Which multiples of a step lie within."""
+        return range(math.ceil(self.low / step), math.floor(self.high / step) + 1)
 
 
 def tick_text(value: float) -> str:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
 
 _BINS = 30
-"""Bins of a Wright map over the whole axis."""
+"""Bins of a Wright map over the whole axis: 12 pixels on the page, 0.2 SDs or more."""
 _LEAST_SHOWN = 3.0
-"""SDs to either side of the mean that a Wright map shows at least."""
+"""SDs to either side of the mean that a Wright map shows at least: of 370 people all but one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +34,6 @@ class Ranking:
     rank_high: NDArray[np.int64]
     x: Scale
     """Of ranks."""
-    n_more: int
-    """Systems of the board that are not shown."""
 
 
 def ranking(board: pd.DataFrame, top: int) -> Ranking:
@@ -43,7 +41,7 @@ def ranking(board: pd.DataFrame, top: int) -> Ranking:
     first = board.head(top)
     rank, low, high = (first[name].to_numpy() for name in ("rank", "rank_low", "rank_high"))
     x = Scale(0.5, float(high.max()) + 0.5)
-    return Ranking(list(map(str, first.index)), rank, low, high, x, len(board) - len(first))
+    return Ranking(list(map(str, first.index)), rank, low, high, x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +62,7 @@ class WrightMap:
 
 def wright_map(result: FitResult) -> WrightMap:
     """Count respondents and items by ability and difficulty."""
-    who = ~result.synthetic & (result.counts.respondent_responses > 0)
-    ability = result.ability[who]
+    ability = result.ability[result.answering]
     found = readable_difficulty(result.items).to_numpy(dtype=np.float64)
     difficulty = found[np.isfinite(found)]
     mean, sd = result.latent_mean, result.latent_sd

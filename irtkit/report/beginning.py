@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from irtkit.report.findings import leader_sentences, negative_sentence, why
 from irtkit.report.html import item_link, listed, safe
-from irtkit.report.words import count
+from irtkit.report.words import count, noun
 
 if TYPE_CHECKING:
     from irtkit.report.findings import Findings
@@ -15,37 +15,58 @@ if TYPE_CHECKING:
 
 def lead(found: Findings, title: str) -> str:
     """What was found, in words and five numbers."""
-    result, told = found.result, found.audit.summary
-    labels, n_negative = result.item_labels, found.n_negative
-    n_items = len(labels)
-    synthetic = int(result.synthetic.sum())
-    beside = (
-        f" ({synthetic} synthetic ones beside them count for nothing here)" if synthetic else ""
-    )
-    systems, items = count(result.n_answering, "system"), count(n_items, "item")
-    size = f"<strong>{systems}</strong> answered <strong>{items}</strong>{beside}."
-    first = [f"{size} {safe(told[0])}"]
-    first.append(negative_sentence(found))
-    begin = found.audit.look_first
-    named = "".join(f"<li>{item_link(one, labels)}: {safe(why(found, one))}</li>" for one in begin)
-    these = "this item" if len(begin) == 1 else f"these {len(begin)} items"
-    first += [f"Look at {these} first:"] if begin else []
-    words = f"<p>{' '.join(first)}</p>" + (f"<ul>{named}</ul>" if named else "")
-    ahead = " ".join(map(safe, leader_sentences(found)))
-    words += f"<p>{ahead}</p>" if ahead else ""
-    tiles = (
-        (count(result.n_answering), "systems"),
-        (count(n_items), "items"),
-        (count(n_negative), "items called negative"),
-        (count(len(found.suspects) - n_negative), "suspect for other reasons"),
-        (count(len(found.audit.all_wrong)), "that no system gets right"),
-    )
-    boxes = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for value, name in tiles)
-    cautions = [*told[1:], *found.board_doubts]
-    read = ""
-    if cautions:
-        read = f'<div class="caution"><h2>Before you rely on this</h2>{listed(cautions)}</div>'
     return (
-        f'<section id="found" class="lead"><h1>{escape(title)}</h1>{words}'
-        f'<dl class="tiles">{boxes}</dl>{read}</section>'
+        f'<section id="found" class="lead"><h1>{escape(title)}</h1>{_first_words(found)}'
+        f"{_tiles(found)}{_cautions(found)}</section>"
     )
+
+
+def _first_words(found: Findings) -> str:
+    """How much was answered, how many items are suspect, where to begin, and who is ahead."""
+    result = found.result
+    systems, items = count(result.n_answering, "system"), count(len(result.places), "item")
+    beside = ""
+    if n := int(result.synthetic.sum()):
+        took = "takes part in estimating items, and is"
+        took = took if n == 1 else "take part in estimating items, and are"
+        beside = f" ({count(n, 'synthetic respondent')} beside them {took} in no count)"
+    begin = found.audit.look_first
+    first = [
+        f"<strong>{systems}</strong> answered <strong>{items}</strong>{beside}.",
+        safe(found.audit.summary[0]),
+        negative_sentence(found),
+    ]
+    if begin:
+        these = "this item" if len(begin) == 1 else f"these {len(begin)} items"
+        first.append(f"Look at {these} first:")
+    named = "".join(
+        f"<li>{item_link(one, result.places)}: {safe(why(found, one))}</li>" for one in begin
+    )
+    ahead = " ".join(map(safe, leader_sentences(found)))
+    return (
+        f"<p>{' '.join(first)}</p>"
+        + (f"<ul>{named}</ul>" if named else "")
+        + (f"<p>{ahead}</p>" if ahead else "")
+    )
+
+
+def _tiles(found: Findings) -> str:
+    n_systems, n_items = found.result.n_answering, len(found.result.places)
+    n_negative = found.audit.n_negative
+    tiles = (
+        (n_systems, noun(n_systems, "system")),
+        (n_items, noun(n_items, "item")),
+        (n_negative, f"{noun(n_negative, 'item')} called negative"),
+        (len(found.suspects) - n_negative, "suspect for other reasons"),
+        (len(found.audit.all_wrong), "that no system gets right"),
+    )
+    boxes = "".join(f"<div><dt>{name}</dt><dd>{count(n)}</dd></div>" for n, name in tiles)
+    return f'<dl class="tiles">{boxes}</dl>'
+
+
+def _cautions(found: Findings) -> str:
+    """What the audit and the leaderboard say of how far they can be relied on."""
+    cautions = [*found.audit.summary[1:], *found.board_doubts]
+    if not cautions:
+        return ""
+    return f'<div class="caution"><h2>Before you rely on this</h2>{listed(cautions)}</div>'

@@ -6,17 +6,20 @@ ranks those of ``result.leaderboard()``, doubts those of ``result.warnings``, in
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.calibration.summary import called_in_words
+from irtkit.checks import check_unique, short
 from irtkit.difficulty import DifficultyComparison, compare_difficulties
-from irtkit.pictures import number_text
-from irtkit.report.words import share
+from irtkit.pictures import error_and_difficulty, item_map, number_text, predicted_and_fitted
+from irtkit.report.words import count, share
 from irtkit.suspects import audit
-from irtkit.systems import leaderboard
+from irtkit.systems.leaderboard import filled_in, ranked
+from irtkit.systems.ranks import share_a_letter_with_the_first
 from irtkit.systems.standing import MOST_SYSTEMS
 
 if TYPE_CHECKING:
@@ -25,13 +28,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from irtkit.calibration import FitResult
+    from irtkit.pictures import ItemPoints
     from irtkit.suspects import Audit
     from irtkit.suspects.flags import Groups
 
 _NAMED = 5
 """Systems of one rank that a sentence names."""
-_NAMES = ("predicted", "predicted_difficulty", "prediction", "difficulty")
-"""Names of a column of predicted difficulties."""
+_NAMES = ("predicted", "difficulty")
+"""Names of a column of predicted difficulties, the first that there is."""
 LEVEL = 0.95
 """Coverage of the intervals of the page."""
 
@@ -58,10 +62,22 @@ class Findings:
         """The suspect items, worst first."""
         return self.audit.items
 
-    @property
-    def n_negative(self) -> int:
-        """Items called negative."""
-        return self.audit.n_negative
+    @cached_property
+    def item_map(self) -> ItemPoints:
+        """Difficulty and discrimination of items."""
+        return item_map(self.result, self.suspects)
+
+    @cached_property
+    def error_map(self) -> ItemPoints:
+        """Average error and difficulty of items."""
+        return error_and_difficulty(self.result, self.suspects)
+
+    @cached_property
+    def predicted_map(self) -> ItemPoints | None:
+        """Predicted and fitted difficulty of items."""
+        if self.predicted is None:
+            return None
+        return predicted_and_fitted(self.result, self.suspects, self.predicted)
 
 
 def findings(
@@ -76,11 +92,8 @@ def findings(
     if result.responses is None:
         raise ValueError("report needs the responses, which were not saved with this result")
     answers, predicted = _sorted_out(result, predictions)
-    board, doubts = None, []
-    if result.n_answering <= MOST_SYSTEMS:
-        with warnings.catch_warnings(record=True, action="always") as caught:
-            board = leaderboard(result, level=LEVEL)
-        doubts = [str(one.message) for one in caught if one.category is UserWarning]
+    rankable = result.n_answering <= MOST_SYSTEMS
+    board, doubts = ranked(result, level=LEVEL) if rankable else (None, [])
     if isinstance(compare, DifficultyComparison):
         comparison: DifficultyComparison | None = compare
     else:
@@ -101,32 +114,45 @@ def _sorted_out(
     result: FitResult, predictions: Any
 ) -> tuple[pd.DataFrame | None, pd.Series[float] | None]:
     """Answers of respondents, and predicted difficulties of items, told apart by their labels."""
-    import pandas as pd
-
     given = predictions if isinstance(predictions, list | tuple) else [predictions]
-    answers = predicted = None
-    respondents, items = set(result.respondent_labels), set(result.item_labels)
+    answers: list[pd.DataFrame] = []
+    difficulties: list[pd.Series[float]] = []
     for table in given:
         if table is None:
             continue
-        if not isinstance(table, pd.DataFrame | pd.Series):
-            raise TypeError(
-                "predictions must be a DataFrame of answers, respondents × items, or a Series or "
-                f"DataFrame of predicted difficulties by item; got {type(table).__name__}"
-            )
-        labels = [str(label) for label in table.index]
-        if isinstance(table, pd.DataFrame) and not respondents.isdisjoint(labels):
-            answers = table
-        elif not items.isdisjoint(labels):
-            predicted = _difficulties(table).set_axis(labels)
+        if _holds_answers(result, table):
+            answers.append(table)
         else:
-            raise ValueError(
-                "predictions has rows of neither respondents nor items of the result: the first "
-                f"is {labels[0]!r}"
-                if labels
-                else "predictions has no row"
-            )
-    return answers, predicted
+            difficulties.append(_difficulties(table))
+    for found, what in ((answers, "answers"), (difficulties, "predicted difficulties")):
+        if len(found) > 1:
+            raise ValueError(f"predictions must be one table of {what} at most, got {len(found)}")
+    return next(iter(answers), None), next(iter(difficulties), None)
+
+
+def _holds_answers(result: FitResult, table: Any) -> bool:
+    """Whether a table is of answers, its rows respondents, and not of difficulties, its rows items.
+
+    Where labels are of both, columns of answers are items.
+    """
+    import pandas as pd
+
+    if not isinstance(table, pd.DataFrame | pd.Series):
+        raise TypeError(
+            "predictions must be a DataFrame of answers, respondents × items, or a Series or "
+            f"DataFrame of predicted difficulties by item; got {type(table).__name__}"
+        )
+    rows = [str(label) for label in table.index]
+    by_item = not result.places.keys().isdisjoint(rows)
+    if isinstance(table, pd.DataFrame) and not set(result.respondent_labels).isdisjoint(rows):
+        return not by_item or not result.places.keys().isdisjoint(map(str, table.columns))
+    if not by_item:
+        first = f"the first is {short(rows[0])}" if rows else "there is none"
+        raise ValueError(
+            "predictions must have rows of respondents, what each answered, or of items, their "
+            f"predicted difficulties; {first}"
+        )
+    return False
 
 
 def _difficulties(table: pd.DataFrame | pd.Series[Any]) -> pd.Series[float]:
@@ -135,15 +161,18 @@ def _difficulties(table: pd.DataFrame | pd.Series[Any]) -> pd.Series[float]:
 
     column: Any = table
     if isinstance(table, pd.DataFrame):
-        named = [name for name in table.columns if str(name).lower() in _NAMES]
+        by_name = {str(name).lower(): name for name in table.columns}
+        named = [by_name[name] for name in _NAMES if name in by_name]
         if not named and table.shape[1] != 1:
             raise ValueError(
                 "predictions of items must have a column 'predicted' or 'difficulty', or one alone"
             )
         column = table[named[0] if named else table.columns[0]]
+    labels = [str(label) for label in column.index]
+    check_unique("predictions must have one difficulty per item", labels)
     try:
         numbers: pd.Series[float] = column.astype(object).where(column.notna(), np.nan)
-        return numbers.astype(np.float64)
+        return numbers.astype(np.float64).set_axis(labels)
     except (TypeError, ValueError) as error:
         raise ValueError(f"predictions of items must be numbers: {error}") from error
 
@@ -151,28 +180,22 @@ def _difficulties(table: pd.DataFrame | pd.Series[Any]) -> pd.Series[float]:
 def why(found: Findings, item: str) -> str:
     """Evidence on a suspect item, in words."""
     row: Any = found.suspects.loc[item]
-    told = [str(row["reasons"])]
+    evidence = [str(row["reasons"])]
     if not np.isnan(row["p_negative"]):
-        told.append(f"p negative {number_text(row['p_negative'])}")
-    return "; ".join(filter(None, [*told, strong_answer(row)]))
+        evidence.append(f"p negative {number_text(row['p_negative'])}")
+    return "; ".join(filter(None, [*evidence, strong_answer(row)]))
 
 
 def negative_sentence(found: Findings) -> str:
     """How many items are called negative, and what that means."""
-    n = found.n_negative
+    n = found.audit.n_negative
     if not n:
         return "No item is called negative."
-    items = f"{n} item{'s' * (n > 1)}"
-    if found.result.one_ability_doubted:
-        called = "is" if n == 1 else "are"
-        return (
-            f"{items} {called} called negative, but one scale does not hold, and keys may be right."
-        )
-    have, them = ("has", "it") if n == 1 else ("have", "them")
-    return (
-        f"{items} {have} negative discrimination (at a false-discovery rate of {found.fdr:.0%}): "
-        f"the weak do better on {them} than the strong, as where a key is wrong."
-    )
+    doubted, them = found.result.one_ability_doubted, "it" if n == 1 else "them"
+    called = called_in_words(n, len(found.result.places), found.fdr, doubted=doubted)
+    if doubted:
+        return f"{called}."
+    return f"{called}: the weak do better on {them} than the strong, as where a key is wrong."
 
 
 def strong_answer(row: pd.Series[Any]) -> str:
@@ -198,22 +221,19 @@ def leader_sentences(found: Findings) -> Iterator[str]:
     more = f"{len(names) - _NAMED} more" if len(names) > _NAMED else ""
     several = len(names) > 1
     score = share(float(first["expected_score"].iloc[0]))
-    filled = (board["expected_score"] - board["accuracy"]).abs().max() > 1e-9
-    what = "the highest expected score" if filled else "most right"
+    what = "the highest expected score" if filled_in(board) else "most right"
     low, high = int(first["rank_low"].min()), int(first["rank_high"].max())
     ranks = f"rank {low}" if low == high else f"ranks {low} to {high}"
     yield (
         f"{_and(names[:_NAMED], more)} {'have' if several else 'has'} {what}, {score}; items "
         f"like these would allow {ranks}."
     )
-    letter = str(first["group"].iloc[0]).split("-")[0]
-    sharing = int((board["group"].str.split("-").str[0] == letter).sum()) - len(first)
-    if sharing:
-        one = sharing == 1
+    groups = list(board["group"])
+    if sharing := sum(share_a_letter_with_the_first(groups)) - len(first):
+        them, share_it = "them" if several else "it", "shares" if sharing == 1 else "share"
         yield (
-            f"{sharing} other{' system shares' if one else ' systems share'} the letter {letter} "
-            f"with {'them' if several else 'it'}, and cannot be told apart from "
-            f"{'them' if several else 'it'}."
+            f"{count(sharing, 'other system')} {share_it} the letter {groups[0]} with {them}, and "
+            f"cannot be told apart from {them}."
         )
 
 

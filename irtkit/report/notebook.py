@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.calibration.summary import hardest_first
 from irtkit.pictures import item_curves, ranking
 from irtkit.report import svg
 from irtkit.report.html import paragraphs, safe
-from irtkit.report.words import count, cut, number, share, shown
+from irtkit.report.words import LABEL, count, cut, number, share, shown
 from irtkit.signs import called_negative
 from irtkit.suspects.flags import negatives
 from irtkit.systems.leaderboard import board_legend
@@ -34,6 +35,8 @@ _ROWS, _ITEMS = 5, 8
 """Rows of a table, as many as ``head`` of pandas shows, and columns of a matrix."""
 _CURVES = 4
 """Items whose curves are drawn: one row."""
+_LABEL, _SHORT = 24, 20
+"""Characters of a label above a curve, and of one that heads a column."""
 _SYSTEMS = 10
 """Systems of a board that are shown and drawn: its top, which fits a screen."""
 
@@ -42,8 +45,7 @@ def of_result(result: FitResult) -> str:
     """A fit: what `print` says of it, the hardest items, the ablest respondents, inverted items."""
     items, respondents = result.items, result.respondents
     head = str(result).partition("\n\n")[0].replace("\n  ", " ").split("\n")
-    varied = items[items["average_error"].between(0, 1, inclusive="neither")]
-    hardest = varied.nlargest(_ROWS, "average_error")
+    hardest = hardest_first(items).head(_ROWS)
     real = respondents[~respondents["synthetic"]].nlargest(_ROWS, "ability")
     called = items[called_negative(items["p_negative"].to_numpy())]
     worst = called.nlargest(_CURVES, "p_negative").index
@@ -67,7 +69,7 @@ def of_responses(responses: ResponseMatrix) -> str:
     observed = responses.observed
     right, tried = (table[:rows, :columns].toarray() for table in observed)
     total = int(observed.trials.sum(dtype=np.int64))
-    told = share(int(observed.successes.sum(dtype=np.int64)) / total)
+    right_of_all = share(int(observed.successes.sum(dtype=np.int64)) / total)
     repeated = responses.has_repeats
     cells = [
         [
@@ -79,12 +81,12 @@ def of_responses(responses: ResponseMatrix) -> str:
     corner = pd.DataFrame(
         cells,
         pd.Index(responses.respondents[:rows], name="respondent"),
-        [cut(name, 20) for name in responses.items[:columns]],
+        [cut(name, _SHORT) for name in responses.items[:columns]],
         dtype=object,
     )
     caption = f"the first {count(rows, 'respondent')} and {count(columns, 'item')}"
     caption = caption if rows * columns > 1 else "the response"
-    return _scoped([paragraphs([f"{responses!r}, {told} right"]), _table(caption, corner)])
+    return _scoped([paragraphs([f"{responses!r}, {right_of_all} right"]), _table(caption, corner)])
 
 
 def of_comparison(comparison: DifficultyComparison) -> str:
@@ -116,22 +118,26 @@ def of_audit(found: Audit) -> str:
 def of_systems(found: SystemComparison) -> str:
     """Two systems: what is said of them, and the items on which they differ most."""
     first = found.items.head(_ROWS)
-    names = {"accuracy": cut(found.system, 20), "other_accuracy": cut(found.other, 20)}
+    names = {"accuracy": cut(found.system, _SHORT), "other_accuracy": cut(found.other, _SHORT)}
     caption = "items on which they differ most from what is expected"
     return _scoped([paragraphs(found.sentences()), _table(caption, first.rename(columns=names))])
 
 
 def of_board(board: pd.DataFrame, level: float) -> str:
     """A leaderboard: the first systems, their ranks drawn, and what the columns mean."""
-    kept = ["rank", "rank_low", "rank_high", "group", "expected_score", "ability"]
+    first = board.head(_SYSTEMS)
+    kept = ["rank", "between", "tied", "score", "ability"]
     kept += [name for name in ("family", "component") if name in board]
+    rows = first.assign(
+        between=[f"{row.rank_low}…{row.rank_high}" for row in first.itertuples()],
+        tied=first["group"],
+        score=[f"{100 * score:.1f}" for score in first["expected_score"]],
+    )
     drawn = ranking(board, _SYSTEMS)
     picture = "" if "component" in board else svg.ranks(drawn, "Ranks with their intervals")
-    more = f"the first {len(drawn.system)} of {count(len(board), 'system')}"
+    caption = f"the first {len(first)} of {count(len(board), 'system')}"
     legend = [f"{one}." for one in board_legend(board, level)]
-    return _scoped(
-        [_table(more, board[kept].head(_SYSTEMS), 3), _wide(picture), paragraphs(legend)]
-    )
+    return _scoped([_table(caption, rows[kept]), _wide(picture), paragraphs(legend)])
 
 
 def _scoped(parts: Iterable[str]) -> str:
@@ -167,11 +173,12 @@ def _curves(result: FitResult, items: Sequence[str], caption: str) -> str:
     if not len(items):
         return ""
     cells = "".join(
-        f"<td>{shown(curve.item, 24)}<br>"
-        f"{_sized(svg.item_curve(curve, cut(curve.item, 60)), 260)}</td>"
+        f"<td>{shown(curve.item, _LABEL)}<br>"
+        f"{_sized(svg.item_curve(curve, cut(curve.item, LABEL)), 260)}</td>"
         for curve in item_curves(result, items)
     )
-    return f"<table><caption>{escape(caption)}</caption><tbody><tr>{cells}</tr></tbody></table>"
+    row = f'<table role="presentation"><tbody><tr>{cells}</tr></tbody></table>'
+    return f"<p>{escape(caption)}:</p>{row}"
 
 
 def _wide(picture: str) -> str:

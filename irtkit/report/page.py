@@ -1,7 +1,8 @@
 """The page: sections in the order in which they are read, and what holds them together.
 
 Nothing in it is loaded from elsewhere, and nothing runs but one script that the page names by its
-hash (Content-Security-Policy). Without the script all sections but the search are there.
+hash (Content-Security-Policy), and that may not make elements of texts. Without the script all is
+there but the panel of an item, the search, and the items after the first of their table.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def page(found: Findings, title: str) -> str:
     style, script = (_resource(f"report.{kind}") for kind in ("css", "js"))
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
+        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
     )
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

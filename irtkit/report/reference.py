@@ -6,7 +6,7 @@ from html import escape
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from irtkit.calibration.summary import readable_difficulty
+from irtkit.calibration.summary import hardest_first
 from irtkit.metrics.quality_standard import quality_sentence
 from irtkit.pictures import trace
 from irtkit.report import svg
@@ -52,30 +52,27 @@ _EXPECTED = "weak, with difficulties expected of items"
 
 def all_items(found: Findings) -> str:
     """The place of the table that the script makes, and the hardest items for paper."""
-    items = found.result.items
-    items["difficulty"] = readable_difficulty(items)
-    varied = items[items["average_error"].between(0, 1, inclusive="neither")]
-    hardest = varied.sort_values("average_error", ascending=False, kind="stable").head(_HARDEST)
-    columns = {
-        "average_error": ("average error", 2),
-        "difficulty": ("difficulty", 2),
-        "discrimination": ("slope", 2),
-        "p_negative": ("p negative", 2),
+    hardest = hardest_first(found.result.items).head(_HARDEST)
+    numbers = {
+        "average_error": "average error",
+        "difficulty": "difficulty",
+        "discrimination": "slope",
+        "p_negative": "p negative",
     }
     if found.grouped:
-        del columns["p_negative"]  # that of the suspects counts by family
-    head = ["item", *(name for name, _ in columns.values()), "responses", "status"]
-    body = []
-    for label, row in hardest.iterrows():
-        cells = [
-            f'<td class="number">{number(row[name], digits)}</td>'
-            for name, (_, digits) in columns.items()
-        ]
-        cells.append(f'<td class="number">{count(int(row["n_responses"]))}</td>')
-        cells.append(f"<td>{row['status']}</td>")
-        body.append(f'<tr><th scope="row">{shown(str(label))}</th>{"".join(cells)}</tr>')
+        del numbers["p_negative"]  # that of the suspects counts by family
+    columns = {"item": False, **dict.fromkeys([*numbers.values(), "responses"], True)}
+    columns["status"] = False
+    rows = [
+        (
+            shown(str(label)),
+            *(number(row[name]) for name in numbers),
+            count(int(row["n_responses"])),
+            row["status"],
+        )
+        for label, row in hardest.iterrows()
+    ]
     caption = f"The {len(hardest)} items with the highest average error that some get right"
-    plain = table(caption, head, body, numeric=range(1, len(head) - 1))
     return section(
         "items",
         "All items",
@@ -84,7 +81,7 @@ def all_items(found: Findings) -> str:
         '<div class="scripted" id="table"></div>'
         '<div id="detail-below" class="detail scripted" role="region" '
         'aria-label="The chosen item, again"></div>',
-        f'<div class="fallback">{plain}</div>',
+        f'<div class="fallback">{table(caption, columns, rows)}</div>',
     )
 
 
@@ -92,12 +89,12 @@ def method(found: Findings) -> str:
     """Settings, what the figures are, and the summary as text."""
     result = found.result
     settings = result.settings
-    told = settings.prior or {"kind": "none"}
-    prior = _PRIORS.get(told["kind"], told["kind"])
+    stated = settings.prior or {"kind": "none"}
+    prior = _PRIORS.get(stated["kind"], stated["kind"])
     rows = [
         ("model", result.model),
         ("method", "variational posterior" if result.method == "vi" else "EM"),
-        ("prior of the items", _EXPECTED if "item_intercept_mean" in told else prior),
+        ("prior of the items", _EXPECTED if "item_intercept_mean" in stated else prior),
         ("converged", f"{'yes' if result.converged else 'NO'}, {result.n_iterations} iterations"),
         ("log-likelihood", f"{result.log_likelihood:.2f}".replace("-", "−")),
         ("parameters", count(result.n_parameters)),

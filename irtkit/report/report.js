@@ -14,9 +14,9 @@ const bytesOf = (text) => {
   for (let k = 0; k < plain.length; k += 1) bytes[k] = plain.charCodeAt(k);
   return bytes;
 };
-const KINDS = {f: Float32Array, h: Uint16Array, b: Uint8Array};
+const KINDS = {d: Float64Array, f: Float32Array, h: Uint16Array, b: Uint8Array};
 const columnOf = (stored, length) => {
-  if (typeof stored === "number") return new Float32Array(length).fill(stored);
+  if (typeof stored === "number") return new Float64Array(length).fill(stored);
   const [kind] = Object.keys(stored);
   return new KINDS[kind](bytesOf(stored[kind]).buffer);  // little-endian, as all browsers run on
 };
@@ -40,17 +40,18 @@ const rowOf = data.answered_items ? new Map(data.answered_items.map((item, k) =>
 const bit = (plane, place) => (plane[place >> 3] >> (7 - (place & 7))) & 1;
 
 // --- words -----------------------------------------------------------------------------------
-const minus = (text) => text.replace(/-/g, "\u2212");
-const number = (value, digits = 2) => {
+const number = (value) => {
   if (Number.isNaN(value)) return "";
-  if (!Number.isFinite(value)) return minus(String(value));
+  if (!Number.isFinite(value)) return value < 0 ? "\u2212inf" : "inf";
   const size = Math.abs(value);
   if (size >= 1e3) {
-    const [digit, power] = value.toExponential(1).split("e");
-    return minus(`${digit}e${power[0]}${power.slice(1).padStart(2, "0")}`);
+    const [digit, power] = value.toExponential(1).split("e+");
+    return `${digit.replace("-", "\u2212")}e+${power.padStart(2, "0")}`;
   }
-  const text = value.toFixed(digits);
-  return minus(Number(text) === 0 ? text.replace("-", "") : text);
+  // of two as near, which odd multiples of 1/8 alone have, toFixed takes the larger, Python the even
+  const lower = size * 8 % 2 === 1 && Math.floor(size * 100) % 2 === 0;
+  const text = (lower ? size - 0.005 : size).toFixed(2);
+  return value < 0 && Number(text) > 0 ? `\u2212${text}` : text;
 };
 const element = (name, attributes = {}, ...children) => {
   const made = document.createElement(name);
@@ -82,9 +83,8 @@ prefersDark.addEventListener("change", tellTheme);
 tellTheme();
 
 // --- the curve of one item -------------------------------------------------------------------
-const Z = 1.959963984540054;
 const wilson = (share, count) => {
-  const more = Z * Z / count, middle = (share + more / 2) / (1 + more);
+  const more = data.curve.z ** 2 / count, middle = (share + more / 2) / (1 + more);
   const half = Math.sqrt(more * (share * (1 - share) + more / 4)) / (1 + more);
   return [Math.max(middle - half, 0), Math.min(middle + half, 1)];
 };
@@ -98,7 +98,7 @@ const curveOf = (item) => {
   const y = (value) => floor - (value + 0.03) / 1.06 * (floor - top);
   const svg = shape("svg", {class: "chart", viewBox: "0 0 420 300", role: "img",
     "font-size": "13", "aria-label": `Observed and fitted share right of ${labelOf(item)}`});
-  const line = (x1, y1, x2, y2, kind) => svg.append(shape("line", {x1, y1, x2, y2, class: kind}));
+  const line = (x1, y1, x2, y2, css) => svg.append(shape("line", {x1, y1, x2, y2, class: css}));
   const text = (at, up, words, anchor = "middle") => {
     const made = shape("text", {x: at, y: up, "text-anchor": anchor});
     made.textContent = words;
@@ -108,10 +108,9 @@ const curveOf = (item) => {
     line(left, y(share), end, y(share), "grid");
     text(left - 6, y(share) + 4, `${100 * share} %`, "end");
   }
-  const step = [0.25, 0.5, 1, 2, 5, 10, 20, 50].find((size) => (high - low) / size <= 8) || 100;
-  for (let tick = Math.ceil(low / step) * step; tick <= high; tick += step) {
+  for (const [tick, words] of data.curve.ticks) {
     line(x(tick), floor, x(tick), floor + 4, "axis");
-    text(x(tick), floor + 18, minus(String(Math.round(tick * 100) / 100)));
+    text(x(tick), floor + 18, words);
   }
   line(left, floor, end, floor, "axis");
   text((left + end) / 2, 294, "ability");
@@ -149,15 +148,16 @@ const whoOf = (item) => {
   }
   return names;
 };
-const MOST_NAMES = 200;
+const MOST_NAMES = 200;  // some two screens
 const listOf = (word, some) => {
-  const summary = element("summary", {}, `${word}: ${thousands(some.length)} systems`);
-  const told = element("p", {}, some.length ? "Ablest first: " : "None.");
+  const systems = some.length === 1 ? "system" : "systems";
+  const summary = element("summary", {}, `${word}: ${thousands(some.length)} ${systems}`);
+  const names = element("p", {}, some.length ? "Ablest first: " : "None.");
   some.slice(0, MOST_NAMES).forEach((k, place) => {
-    told.append(place ? ", " : "", bdi(data.systems[k]));
+    names.append(place ? ", " : "", bdi(data.systems[k]));
   });
-  if (some.length > MOST_NAMES) told.append(` \u2026 and ${thousands(some.length - MOST_NAMES)} more`);
-  return element("details", {}, summary, told);
+  if (some.length > MOST_NAMES) names.append(` \u2026 and ${thousands(some.length - MOST_NAMES)} more`);
+  return element("details", {}, summary, names);
 };
 
 // --- the chosen item -------------------------------------------------------------------------
@@ -166,20 +166,20 @@ const FIGURES = [["average_error", "average error"], ["difficulty", "difficulty"
   ["discrimination", "slope"], ["discrimination_se", "its SE"], ["p_negative", "p negative"],
   ["n_responses", "responses"], ["guessing", "guessing"],
   ["quality_standard", "quality standard"], ["predicted", "predicted difficulty"]];
+const ON_ERROR_MAP = 2;  // where the items are that have a difficulty to speak of
 const readable = (name, item) =>
-  name === "difficulty" && !(drawn[item] & 2) ? NaN : col[name][item];
+  name === "difficulty" && !(drawn[item] & ON_ERROR_MAP) ? NaN : col[name][item];
 let chosen = -1;
 const listeners = [];
-const told = (item) => {
+const described = (item) => {
   const parts = [element("h3", {}, bdi(labelOf(item)))];
   if (data.notes[note[item]]) parts.push(element("p", {}, data.notes[note[item]]));
   if (data.strong[item]) parts.push(element("p", {}, bdi(data.strong[item])));
-  const asked = [];
   for (const [name, word] of [["text", ""], ["target", "marked right: "]]) {
     const text = data.texts[name] && data.texts[name][item];
-    if (text) asked.push(element("p", {class: "asked"}, word, bdi(text)));
+    if (text) parts.push(element("p", {class: "asked"}, word, bdi(text)));
   }
-  parts.push(...asked, curveOf(item));
+  parts.push(curveOf(item));
   const figures = element("dl");
   for (const [name, word] of FIGURES) {
     if (!(name in col)) continue;
@@ -194,7 +194,7 @@ const told = (item) => {
 };
 const choose = (item) => {
   chosen = item;
-  for (const one of document.querySelectorAll(".detail")) one.replaceChildren(...told(item));
+  for (const one of document.querySelectorAll(".detail")) one.replaceChildren(...described(item));
   panel.dataset.item = String(item);
   for (const listener of listeners) listener(item);
 };
@@ -238,21 +238,24 @@ document.addEventListener("click", (event) => {
 addEventListener("hashchange", () => { if (fromAddress()) reveal(); });
 
 // --- maps ------------------------------------------------------------------------------------
-const tip = element("div", {class: "tip", role: "status"});
+const tip = element("div", {class: "tip"});
 tip.hidden = true;
 document.body.append(tip);
-const CELL = 16, REACH = 12;
+addEventListener("keydown", (event) => { if (event.key === "Escape") tip.hidden = true; });
+const CELL = 16;  // width of a cell of the index of points, of the 640 of a picture
+const ROW_OF_CELLS = 4096;  // more cells than stand in a row
+const REACH = 12;  // pixels from a pointer to a point: half of the 24 that WCAG asks of a target
+const NEARER = 4;  // what a suspect is nearer by, squared, than the items around it
 for (const svg of document.querySelectorAll("svg[data-map]")) {
-  const [across, up, flag] = svg.dataset.map.split(" ");
+  const [across, up] = svg.dataset.map.split(" "), flag = Number(svg.dataset.flag);
   const [x0, x1, y0, y1, left, end, top, floor] = svg.dataset.scale.split(" ").map(Number);
   const clip = (value, low, high) => Math.min(Math.max(value, low), high);
   const px = (item) => left + (clip(col[across][item], x0, x1) - x0) / (x1 - x0) * (end - left);
   const py = (item) => floor - (clip(col[up][item], y0, y1) - y0) / (y1 - y0) * (floor - top);
-  const isDrawn = (item) => Boolean(drawn[item] & Number(flag)) ||
-    (flag === "4" && drawn[item] & 2 && !Number.isNaN(col[across][item]));
+  const isDrawn = (item) => Boolean(drawn[item] & flag);
   const ring = svg.querySelector(".pointer");
   let grid = null;
-  const key = (x, y) => Math.floor(y / CELL) * 4096 + Math.floor(x / CELL);
+  const key = (x, y) => Math.floor(y / CELL) * ROW_OF_CELLS + Math.floor(x / CELL);
   const index = () => {
     grid = new Map();
     for (let item = 0; item < n; item += 1) {
@@ -269,7 +272,7 @@ for (const svg of document.querySelectorAll("svg[data-map]")) {
     for (let dx = -1; dx <= 1; dx += 1) {
       for (let dy = -1; dy <= 1; dy += 1) {
         for (const item of grid.get(key(x + dx * CELL, y + dy * CELL)) || []) {
-          const distance = (px(item) - x) ** 2 + (py(item) - y) ** 2 - (kind[item] ? 4 : 0);
+          const distance = (px(item) - x) ** 2 + (py(item) - y) ** 2 - (kind[item] ? NEARER : 0);
           if (distance < least) { least = distance; best = item; }
         }
       }
@@ -311,7 +314,8 @@ for (const svg of document.querySelectorAll("svg[data-map]")) {
 }
 
 // --- all items -------------------------------------------------------------------------------
-const ROW = 33;
+const ROW = Number.parseFloat(getComputedStyle(root).getPropertyValue("--row"));
+const BEFORE = 12, AFTER = 24;  // rows drawn out of sight: a screen, until the next frame
 const COLUMNS = [["item", "item"], ["note", "note"], ["average_error", "average error"],
   ["difficulty", "difficulty"], ["discrimination", "slope"], ["p_negative", "p negative"],
   ["n_responses", "responses"], ["quality_standard", "quality standard"],
@@ -348,43 +352,33 @@ for (const [name, word] of COLUMNS) {
 const sort = () => {
   order = Uint32Array.from({length: n}, (_, k) => k);
   const sign = descending ? -1 : 1;
-  if (sortedBy === "item" || sortedBy === "note") {
-    const words = sortedBy === "item" ? data.items : null;
-    if (words) {
-      const plain = sorting(words);
-      order.sort((a, b) => sign * (plain[a] - plain[b]) || a - b);
-    } else {
-      const rank = sorting(data.notes);
-      order.sort((a, b) => {  // items without a note come last either way
-        const one = data.notes[note[a]] === "", other = data.notes[note[b]] === "";
-        return one - other || sign * (rank[note[a]] - rank[note[b]]) || a - b;
-      });
-    }
-  } else {
-    const values = Float32Array.from({length: n}, (_, k) => readable(sortedBy, k));
-    order.sort((a, b) => {
-      const one = Number.isNaN(values[a]), other = Number.isNaN(values[b]);
-      return one - other || (one ? 0 : sign * (values[a] - values[b])) || a - b;
-    });
-  }
-  for (const [name] of COLUMNS) heads[name].removeAttribute("aria-sort");
-  heads[sortedBy].setAttribute("aria-sort", descending ? "descending" : "ascending");
+  if (!keys.has(sortedBy)) keys.set(sortedBy, keysOf(sortedBy));
+  const values = keys.get(sortedBy);
+  order.sort((a, b) => {  // items without a value come last either way
+    const one = Number.isNaN(values[a]), other = Number.isNaN(values[b]);
+    return one - other || (one ? 0 : sign * (values[a] - values[b])) || a - b;
+  });
   for (const [name, word] of COLUMNS) {
     const arrow = name !== sortedBy ? "" : descending ? " \u2193" : " \u2191";
     heads[name].firstChild.textContent = word + arrow;
+    heads[name].removeAttribute("aria-sort");
   }
+  heads[sortedBy].setAttribute("aria-sort", descending ? "descending" : "ascending");
 };
-const ranks = new Map();
+const keys = new Map();
+const keysOf = (name) => {  // what a column is sorted by
+  if (name === "item") return sorting(data.items);
+  const rank = name === "note" ? sorting(data.notes) : null;
+  const key = rank ? (k) => (data.notes[note[k]] ? rank[note[k]] : NaN) : (k) => readable(name, k);
+  return Float64Array.from({length: n}, (_, k) => key(k));
+};
 const sorting = (words) => {  // item 9 before item 10; a collator takes ten times as long
-  if (!ranks.has(words)) {
-    const keys = words.map((word) => word.toLowerCase().replace(/\d+/g, (n) => n.padStart(12, "0")));
-    const places = Uint32Array.from({length: words.length}, (_, k) => k);
-    places.sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] > keys[b] ? 1 : a - b));
-    const rank = new Uint32Array(words.length);
-    places.forEach((place, k) => { rank[place] = k; });
-    ranks.set(words, rank);
-  }
-  return ranks.get(words);
+  const plain = words.map((word) => word.toLowerCase().replace(/\d+/g, (n) => n.padStart(12, "0")));
+  const places = Uint32Array.from({length: words.length}, (_, k) => k);
+  places.sort((a, b) => (plain[a] < plain[b] ? -1 : plain[a] > plain[b] ? 1 : a - b));
+  const rank = new Uint32Array(words.length);
+  places.forEach((place, k) => { rank[place] = k; });
+  return rank;
 };
 const filter = () => {
   const wanted = search.value.trim().toLowerCase();
@@ -422,10 +416,10 @@ const spacer = (height) => {
 };
 let from = -1;
 const draw = (anew) => {
-  const first = Math.max(Math.floor(box.scrollTop / ROW) - 12, 0);
+  const first = Math.max(Math.floor(box.scrollTop / ROW) - BEFORE, 0);
   if (!anew && first === from) return;
   from = first;
-  const last = Math.min(first + Math.ceil(box.clientHeight / ROW) + 24, shown.length);
+  const last = Math.min(first + Math.ceil(box.clientHeight / ROW) + AFTER, shown.length);
   const focused = document.activeElement && document.activeElement.dataset.item;
   const rows = [];
   if (first > 0) rows.push(spacer(first * ROW));
@@ -446,7 +440,11 @@ body.addEventListener("click", (event) => {
   if (button) open(Number(button.dataset.item), byId("detail-below"));
 });
 let typing = 0;
-search.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(filter, 80); });
+const PAUSE = 80;  // milliseconds: a fast typist's between two keys, and below what is felt as waiting
+search.addEventListener("input", () => {
+  clearTimeout(typing);
+  typing = setTimeout(filter, PAUSE);
+});
 only.addEventListener("change", filter);
 listeners.push((item) => {
   for (const row of body.querySelectorAll("tr.chosen")) row.className = "";
@@ -464,7 +462,8 @@ const csv = () => {
       if (name === "item") return quoted(data.items[item]);
       if (name === "note") return quoted(data.notes[note[item]]);
       const value = readable(name, item);
-      return Number.isNaN(value) ? "" : String(Number(value.toPrecision(7)));
+      if (Number.isNaN(value)) return "";
+      return String(col[name] instanceof Float32Array ? Number(value.toPrecision(7)) : value);
     }).join(","));
   }
   return `${lines.join("\n")}\n`;
@@ -478,18 +477,15 @@ save.addEventListener("click", () => {
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 });
 const build = () => {
-  if (order) return;
   sortedBy = "average_error";
   descending = true;
   sort();
   filter();
 };
-if ("IntersectionObserver" in window) {
-  const watch = new IntersectionObserver((seen) => {
-    if (seen.some((one) => one.isIntersecting)) { watch.disconnect(); build(); }
-  }, {rootMargin: "600px"});
-  watch.observe(host);
-} else build();
+const watch = new IntersectionObserver((seen) => {
+  if (seen.some((one) => one.isIntersecting)) { watch.disconnect(); build(); }
+}, {rootMargin: "600px"});
+watch.observe(host);
 
 // --- begin -----------------------------------------------------------------------------------
 const begin = () => {

@@ -28,10 +28,11 @@ def report(
 ) -> None:
     """Write a page of a fit: suspect items, the item map, systems, precision, all items.
 
-    It is one file of HTML that loads nothing from elsewhere, works without a network and, but for
-    search and the choice of items, without JavaScript, and prints. What it says of items is what
-    :func:`irtkit.audit` says, of systems what ``result.leaderboard()`` says, with what the fit
-    warned of. The same result gives the same bytes.
+    It is one file of HTML that loads nothing from elsewhere, works without a network, and prints.
+    Without JavaScript there is no search, no choice of items, and of the table of all items the
+    first alone. What it says of items is what :func:`irtkit.audit` says, of systems what
+    ``result.leaderboard()`` says. What the fit warned of, and what these would warn of, stands in
+    the page. The same result gives the same bytes.
 
     Parameters
     ----------
@@ -46,8 +47,8 @@ def report(
         What each respondent answered, a DataFrame respondents × items as in
         :func:`irtkit.flag_items`: names the answers the strong agree on. Or predicted difficulties,
         a Series by item or a DataFrame with items as its index and a column "predicted" or
-        "difficulty": drawn beside those of the fit; items without one are left out. Which it is is
-        told by its labels. A list may hold one of each.
+        "difficulty" (the first of these, or its only one): drawn beside those of the fit; items
+        without one are left out. Which it is is told by its labels. A list may hold one of each.
     groups
         Families of respondents, as in :func:`irtkit.flag_items`.
     compare
@@ -60,7 +61,7 @@ def report(
     ------
     TypeError, ValueError
         If ``result`` is no FitResult or has no responses, predictions go with neither respondents
-        nor items, or groups do not go with the respondents.
+        nor items or are two of a kind, or groups do not go with the respondents.
     OSError
         If the file cannot be written.
 

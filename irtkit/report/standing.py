@@ -19,17 +19,19 @@ if TYPE_CHECKING:
 
 _SYSTEMS = 40
 """Systems in picture and table: a page of paper. 130 would make three."""
+_LABEL, _FAMILY = 28, 20
+"""Characters of a label and of a family that fit beside the numbers on a laptop."""
 
 
 def systems(found: Findings) -> str:
     """The leaderboard."""
     board = found.board
     if board is None:
-        told = (
+        many = (
             f"{count(found.result.n_answering)} systems are too many to compare every pair: they "
             "are not ranked."
         )
-        return section("systems", "Systems", f"<p>{told}</p>")
+        return section("systems", "Systems", f"<p>{many}</p>")
     legend = [f"{one}." for one in board_legend(board, LEVEL)]
     if "component" in board:
         legend.insert(0, "Ranks are within parts that can be compared; parts follow each other.")
@@ -48,11 +50,13 @@ def _board_table(board: pd.DataFrame) -> str:
     drawn = ranking(board, _SYSTEMS)
     known = [name for name in ("family", "component") if name in board]
     highest = count(int(drawn.rank_high.max()))
-    head = ["system", f"rank drawn, 1 to {highest}", "rank", "between", "tied", "score %"]
-    head += ["ability", "from … to", "responses", *known]
-    body = []
-    for k, (label, row) in enumerate(board.head(_SYSTEMS).iterrows()):
-        cells = [
+    numeric = ("rank", "between", "tied", "score %", "ability", "from … to", "responses")
+    columns = {"system": False, f"rank drawn, 1 to {highest}": False}
+    columns |= dict.fromkeys(numeric, True) | dict.fromkeys(known, False)
+    rows = [
+        (
+            shown(str(label), _LABEL),
+            svg.rank_bar(drawn, k),
             f"{row['rank']}",
             f"{row['rank_low']}…{row['rank_high']}",
             str(row["group"]),
@@ -60,16 +64,11 @@ def _board_table(board: pd.DataFrame) -> str:
             number(row["ability"]),
             f"{number(row['ability_low'])} … {number(row['ability_high'])}",
             count(int(row["n_responses"])),
-        ]
-        columns = "".join(f'<td class="number">{cell}</td>' for cell in cells)
-        columns += "".join(
-            f"<td>{shown('' if row[name] is None else row[name], 20)}</td>" for name in known
+            *(shown("" if row[name] is None else row[name], _FAMILY) for name in known),
         )
-        body.append(
-            f'<tr><th scope="row" class="system">{shown(str(label), 28)}</th>'
-            f"<td>{svg.rank_bar(drawn, k)}</td>{columns}</tr>"
-        )
-    return table("Leaderboard", head, body, numeric=range(2, 9))
+        for k, (label, row) in enumerate(board.head(_SYSTEMS).iterrows())
+    ]
+    return table("Leaderboard", columns, rows, css="board")
 
 
 def measurement(found: Findings) -> str:
@@ -85,14 +84,14 @@ def measurement(found: Findings) -> str:
         without = (
             f" {count(places.n_left_out, 'item')} without a difficulty to speak of are left out."
         )
-    told = (
+    how = (
         "How many systems have an ability (left) and how many items that difficulty (right): items "
         "measure best near their difficulties." + beyond + without
     )
     return section(
         "precision",
         "How precisely the items measure",
-        f'<div class="beside even"><figure>{wright}<figcaption>{told}</figcaption></figure>'
+        f'<div class="beside even"><figure>{wright}<figcaption>{how}</figcaption></figure>'
         f"<figure>{curve}<figcaption>Information of all items; the standard error of an ability "
         "is 1 over its square root. Marks at the bottom are systems. "
         f"{safe(str(drawn.told))}</figcaption></figure></div>",

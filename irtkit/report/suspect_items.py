@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.pictures import item_curves
+from irtkit.pictures import NEGATIVE, SUSPECT, item_curves
 from irtkit.report import svg
 from irtkit.report.findings import strong_answer
-from irtkit.report.html import address, item_link, safe, section, table
+from irtkit.report.html import address, item_link, mark, safe, section, table
 from irtkit.report.words import LABEL, count, cut, number, shown
 from irtkit.suspects.flags import negatives
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     import pandas as pd
 
@@ -46,7 +46,7 @@ def suspect_items(found: Findings) -> str:
     several = alike.map(alike.value_counts())
     chosen = suspects[~alike.duplicated()].head(_CURVES)
     curves = item_curves(found.result, list(chosen.index))
-    drawn = [svg.item_curve(curve, _told(curve)) for curve in curves]
+    drawn = [svg.item_curve(curve, _title(curve)) for curve in curves]
     rows = zip(chosen.index, several[chosen.index], drawn, strict=True)
     cards = "".join(_card(found, str(label), n, picture) for label, n, picture in rows)
     more = len(suspects) - _SUSPECTS
@@ -57,14 +57,14 @@ def suspect_items(found: Findings) -> str:
         f"<p>{_LOOK}</p>",
         f'<div class="cards">{cards}</div>',
         f'<p class="caption">{_curve_caption(found)}</p>',
-        _suspect_table(suspects.head(_SUSPECTS), found.result.item_labels),
+        _suspect_table(suspects.head(_SUSPECTS), found.result.places),
         rest,
         f'<p class="caption">{safe(found.audit.legend)}. '
         "The column wrong key calls nothing: reasons do.</p>",
     )
 
 
-def _told(curve: ItemCurve) -> str:
+def _title(curve: ItemCurve) -> str:
     return f"Observed and fitted share right of {cut(curve.item, LABEL)} along ability"
 
 
@@ -81,14 +81,14 @@ def _curve_caption(found: Findings) -> str:
 def _card(found: Findings, label: str, n_alike: int, drawn: str) -> str:
     """One suspect: what it is, its curve, and who gets it right."""
     row: Any = found.suspects.loc[label]
-    told = [] if n_alike == 1 else [f"<p>+ {count(n_alike - 1)} with the same responses</p>"]
-    told += [f'<p class="why">{safe(str(row["reasons"]))}</p>']
-    told += [f"<p>{safe(text)}</p>"] if (text := strong_answer(row)) else []
-    told += [f'<p class="asked">{text}</p>'] if (text := _asked(row)) else []
-    labels = found.result.item_labels
+    lines = [] if n_alike == 1 else [f"<p>+ {count(n_alike - 1)} with the same responses</p>"]
+    lines += [f'<p class="why">{safe(str(row["reasons"]))}</p>']
+    lines += [f"<p>{safe(text)}</p>"] if (text := strong_answer(row)) else []
+    lines += [f'<p class="asked">{text}</p>'] if (text := _asked(row)) else []
+    places = found.result.places
     return (
-        f'<article class="card" id="{address(label, labels)}"><h3>{item_link(label, labels)}</h3>'
-        f"{drawn}{''.join(told)}{_who(found, label)}</article>"
+        f'<article class="card" id="{address(label, places)}"><h3>{item_link(label, places)}</h3>'
+        f"{drawn}{''.join(lines)}{_who(found, label)}</article>"
     )
 
 
@@ -107,40 +107,37 @@ def _who(found: Findings, label: str) -> str:
     patterns = result.patterns
     if patterns.repeated:
         return ""
-    j = result.item_labels.index(label)
+    j = result.places[label]
     cells = patterns.cells[:, [j]].toarray()[:, 0] if patterns.sparse else patterns.cells[:, j]
     right = np.flatnonzero((cells > 0) & ~result.synthetic)
     n = int(result.counts.item_responses[j])
     right = right[np.argsort(-result.ability[right], kind="stable")]
     names = ", ".join(shown(result.respondent_labels[k]) for k in right[:_NAMED])
     more = f" … and {count(len(right) - _NAMED)} more" if len(right) > _NAMED else ""
-    told = f"<p>Ablest first: {names}{more}</p>" if len(right) else ""
+    named = f"<p>Ablest first: {names}{more}</p>" if len(right) else ""
     return (
-        f"<details><summary>Right: {len(right)} of {count(n, 'system')}</summary>{told}</details>"
+        f"<details><summary>Right: {len(right)} of {count(n, 'system')}</summary>{named}</details>"
     )
 
 
-def _suspect_table(rows: pd.DataFrame, labels: Sequence[str]) -> str:
-    columns = {
+def _suspect_table(suspects: pd.DataFrame, places: Mapping[str, int]) -> str:
+    numbers = {
         "p_negative": ("p negative", 2),
         "wrong_key": ("wrong key", 1),
         "discrimination": ("slope", 2),
         "average_error": ("average error", 2),
     }
-    answers = "strong_answer" in rows
-    head = ["item", "reasons", *(name for name, _ in columns.values())]
-    head += ["the strong answer"] if answers else []
-    body = []
-    for called, (label, row) in zip(negatives(rows), rows.iterrows(), strict=True):
-        mark = '<span class="mark negative" aria-hidden="true">▲</span>'
-        mark = mark if called else '<span class="mark suspect" aria-hidden="true">○</span>'
-        cells = [f'<th scope="row">{mark} {item_link(str(label), labels)}</th>']
-        cells.append(f"<td>{safe(str(row['reasons']))}</td>")
-        cells += [
-            f'<td class="number">{number(row[name], digits)}</td>'
-            for name, (_, digits) in columns.items()
-        ]
-        cells += [f"<td>{safe(strong_answer(row))}</td>"] if answers else []
-        body.append(f"<tr>{''.join(cells)}</tr>")
-    caption = "Suspect items, most probably negative first"
-    return table(caption, head, body, numeric=range(2, 6), kind="tall")
+    answers = "strong_answer" in suspects
+    columns = {"item": False, "reasons": False}
+    columns |= {heading: True for heading, _ in numbers.values()}
+    columns |= {"the strong answer": False} if answers else {}
+    rows = [
+        (
+            f"{mark(NEGATIVE if called else SUSPECT)} {item_link(str(label), places)}",
+            safe(str(row["reasons"])),
+            *(number(row[name], digits) for name, (_, digits) in numbers.items()),
+            *([safe(strong_answer(row))] if answers else []),
+        )
+        for called, (label, row) in zip(negatives(suspects), suspects.iterrows(), strict=True)
+    ]
+    return table("Suspect items, most probably negative first", columns, rows, css="tall")

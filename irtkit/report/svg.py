@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.pictures import NEGATIVE, ORDINARY, SUSPECT, Scale, tick_text
+from irtkit.pictures import NEGATIVE, ORDINARY, SUSPECT, Scale, colours, tick_text
 from irtkit.printed import shortened
 from irtkit.report.words import share
 
@@ -31,14 +31,13 @@ if TYPE_CHECKING:
         WrightMap,
     )
 
-ITEM, SUSPICIOUS, TEXT, RULE = "#0072b2", "#c2410c", "currentColor", "#8a8f98"
-"""Colours that the colour-blind tell apart (Okabe & Ito 2008, the second one darkened to a contrast
-of 4.5 with white)."""
+TEXT = "currentColor"
+"""Colour of the text around, which may be light or dark."""
 _SIZES = ((1, 4), (2, 6), (10, 9), (100, 13))
 """Diameter in pixels of a dot that stands for so many points or more."""
 _LABEL = 24
 """Columns of a label beside a picture."""
-_UNIT = Scale(-0.03, 1.03)
+_SHARES = Scale(-0.03, 1.03)
 """An axis of shares, on which dots at 0 and 1 are whole."""
 
 
@@ -46,14 +45,16 @@ _UNIT = Scale(-0.03, 1.03)
 class Panel:
     """A rectangle between axes, in pixels of the view box."""
 
-    x: Scale
-    y: Scale
+    x: Scale = _SHARES
+    y: Scale = _SHARES
     width: int = 640
     height: int = 400
     left: int = 58
     right: int = 14
     top: int = 14
     bottom: int = 46
+    percent: bool = False
+    """Whether the vertical axis is of shares."""
 
     def px(self, values: ArrayLike) -> Array:
         """Pixels from the left; values beyond the axis at its end."""
@@ -73,26 +74,26 @@ class Panel:
         return self.height - self.bottom
 
     def axes(self, across: str, up: str) -> str:
-        """Grid lines, ticks and names of both axes; shares are in per cent, and need no name."""
+        """Grid lines, ticks and names of both axes; one of shares, in per cent, needs none."""
         end = self.width - self.right
-        parts = [self.ticks_up((0.0, 0.5, 1.0) if self.y is _UNIT else self.y.ticks(6))]
-        minor = _thinned(self.x.ticks(7))
-        for tick, odd in zip(self.x.ticks(7), minor, strict=True):
+        parts = [self.ticks_up((0.0, 0.5, 1.0) if self.percent else self.y.ticks(6))]
+        ticks = self.x.ticks()
+        for tick, minor in zip(ticks, _thinned(ticks), strict=True):
             at = _n(self.px(tick))
             parts.append(_line(at, self.floor, at, self.floor + 4, "axis"))
-            kind = "minor" if odd else ""
-            parts.append(_text(at, self.floor + 18, tick_text(tick), kind=kind))
+            css = "minor" if minor else ""
+            parts.append(_text(at, self.floor + 18, tick_text(tick), css=css))
         parts.append(_line(self.left, self.floor, end, self.floor, "axis"))
         middle = (self.left + end) / 2
-        parts.append(_text(f"{middle:g}", self.height - 8, across, kind="name"))
-        return "".join([*parts, self.name_up(up)])
+        parts.append(_text(f"{middle:g}", self.height - 8, across))
+        return "".join([*parts, self.name_up(up) if up else ""])
 
     def ticks_up(self, ticks: Iterable[float]) -> str:
         """Grid lines and numbers of the vertical axis."""
         parts = []
         for tick in ticks:
             at = float(self.py(tick))
-            text = share(tick, 0) if self.y is _UNIT else tick_text(tick)
+            text = share(tick, 0) if self.percent else tick_text(tick)
             parts.append(_line(self.left, _n(at), self.width - self.right, _n(at), "grid"))
             parts.append(_text(self.left - 7, _n(at + 4), text, anchor="end"))
         return "".join(parts)
@@ -100,47 +101,42 @@ class Panel:
     def name_up(self, name: str) -> str:
         """Name of the vertical axis."""
         at = f"{(self.top + self.floor) / 2:g}"
-        return _text(14, at, name, kind="name", more=f' transform="rotate(-90 14 {at})"')
+        return _text(14, at, name, more=f' transform="rotate(-90 14 {at})"')
 
 
-def picture(panel: Panel, body: str, title: str, *, kind: str = "", more: str = "") -> str:
-    """An SVG with a title that screen readers tell."""
-    told = escape(title, quote=True)
+def picture(panel: Panel, body: str, title: str = "", *, css: str = "", more: str = "") -> str:
+    """An SVG with a title that screen readers tell; without one they pass it over."""
+    said = f'role="img" aria-label="{escape(title)}"' if title else 'aria-hidden="true"'
     return (
-        f'<svg class="chart {kind}" viewBox="0 0 {panel.width} {panel.height}" role="img" '
-        f'aria-label="{told}" font-family="system-ui,sans-serif" font-size="13" '
+        f'<svg class="{f"chart {css}".strip()}" viewBox="0 0 {panel.width} {panel.height}" {said} '
+        'font-family="system-ui,sans-serif" font-size="13" '
         f'xmlns="http://www.w3.org/2000/svg"{more}>{body}</svg>'
     )
 
 
 def item_curve(curve: ItemCurve, title: str, *, width: int = 260, height: int = 180) -> str:
     """Fitted curve, dashed where no respondent is, and observed shares with their intervals."""
-    panel = Panel(curve.x, _UNIT, width, height, left=50, right=8, top=10, bottom=40)
+    panel = Panel(
+        curve.x, width=width, height=height, left=50, right=8, top=10, bottom=40, percent=True
+    )
     parts = [panel.axes("ability", "")]
-    inside = np.flatnonzero(curve.inside)
-    first, last = inside[0], inside[-1] + 1
-    for some, dashed in (
-        (slice(0, first + 1), True),
-        (slice(first, last), False),
-        (slice(last - 1, None), True),
-    ):
-        path = _path(panel.px(curve.ability[some]), panel.py(curve.probability[some]))
-        dash = ' stroke-dasharray="4 4"' if dashed else ""
-        parts.append(
-            f'<path class="fitted" d="{path}" fill="none" stroke="{ITEM}" stroke-width="2"{dash}/>'
-        )
+    for some, dashed in curve.pieces:
+        x, y = panel.px(curve.ability[some]), panel.py(curve.probability[some])
+        parts.append(_fitted(x, y, ' stroke-dasharray="4 4"' if dashed else ""))
     seen = curve.observed
     at, middle = panel.px(seen.ability), panel.py(seen.share)
     for x, y, low, high in zip(at, middle, panel.py(seen.low), panel.py(seen.high), strict=True):
         parts.append(_line(_n(x), _n(low), _n(x), _n(high), "observed"))
         parts.append(f'<circle class="seen" cx="{_n(x)}" cy="{_n(y)}" r="3.5" fill="{TEXT}"/>')
-    return picture(panel, "".join(parts), title, kind="small")
+    return picture(panel, "".join(parts), title)
 
 
-def points(drawn: ItemPoints, title: str, across: str, up: str, *, data: str = "") -> str:
+def points(
+    drawn: ItemPoints, title: str, across: str, up: str, *, columns: tuple[str, str], flag: int
+) -> str:
     """Items as points: dots, hollow circles (suspect) and triangles (called negative).
 
-    ``data`` names the columns, "difficulty discrimination", by which a script finds them.
+    A script finds them by the names of two columns of numbers, and by the flag of those visible.
     """
     panel = Panel(drawn.x, drawn.y)
     x, y = panel.px(drawn.x_values), panel.py(drawn.y_values)
@@ -148,23 +144,23 @@ def points(drawn: ItemPoints, title: str, across: str, up: str, *, data: str = "
     if drawn.y.low < 0 < drawn.y.high:
         zero = _n(panel.py(0.0))
         parts.append(_line(panel.left, zero, panel.width - panel.right, zero, "axis"))
-    some = drawn.drawn & (drawn.kind == ORDINARY)
+    some = drawn.visible & (drawn.kind == ORDINARY)
     parts.append(_dots(x[some], y[some]))
-    parts.append(_marks(x, y, drawn.drawn & (drawn.kind == SUSPECT), hollow=True))
-    parts.append(_marks(x, y, drawn.drawn & (drawn.kind == NEGATIVE), hollow=False))
+    parts.append(_marks(x, y, drawn.visible & (drawn.kind == SUSPECT), hollow=True))
+    parts.append(_marks(x, y, drawn.visible & (drawn.kind == NEGATIVE), hollow=False))
     parts.append('<g class="pointer"></g>')
     axes = (drawn.x.low, drawn.x.high, drawn.y.low, drawn.y.high)
     ends = (panel.left, panel.width - panel.right, panel.top, panel.floor)
     scale = " ".join(f"{value:.9g}" for value in (*axes, *ends))
-    more = f' data-map="{data}" data-scale="{scale}"' if data else ""
-    return picture(panel, "".join(parts), title, kind="wide", more=more)
+    more = f' data-map="{" ".join(columns)}" data-flag="{flag}" data-scale="{scale}"'
+    return picture(panel, "".join(parts), title, css="wide", more=more)
 
 
 def ranks(shown: Ranking, title: str) -> str:
     """Ranks of systems with their intervals, a row for each."""
     row = 20
     height = 14 + 46 + row * len(shown.system)
-    panel = Panel(shown.x, _UNIT, 640, height, left=196)
+    panel = Panel(shown.x, height=height, left=196)
     parts = []
     for tick in _whole(shown.x):
         at = _n(panel.px(tick))
@@ -175,31 +171,28 @@ def ranks(shown: Ranking, title: str) -> str:
         low, high = (_n(panel.px(end[k])) for end in (shown.rank_low, shown.rank_high))
         parts.append(_text(panel.left - 8, y + 4, shortened(name, _LABEL), anchor="end"))
         parts.append(_line(low, y, high, y, "interval"))
-        at = _n(panel.px(shown.rank[k]))
-        parts.append(f'<circle class="item" cx="{at}" cy="{y}" r="4.5" fill="{ITEM}"/>')
+        parts.append(_dot(_n(panel.px(shown.rank[k])), y))
     middle = (panel.left + panel.width - panel.right) / 2
-    parts.append(_text(f"{middle:g}", panel.height - 8, "rank, 1 is best", kind="name"))
-    return picture(panel, "".join(parts), title, kind="wide tall")
+    parts.append(_text(f"{middle:g}", panel.height - 8, "rank, 1 is best"))
+    return picture(panel, "".join(parts), title, css="wide")
 
 
 def rank_bar(shown: Ranking, k: int) -> str:
-    """The rank of one system with its interval, for a row of a table."""
-    panel = Panel(shown.x, _UNIT, 200, 18, left=6, right=6, top=0, bottom=0)
+    """The rank of one system with its interval, for a row of a table that has the numbers."""
+    panel = Panel(shown.x, width=200, height=18, left=6, right=6, top=0, bottom=0)
     low, high, at = (_n(panel.px(end[k])) for end in (shown.rank_low, shown.rank_high, shown.rank))
-    body = f'{_line(low, 9, high, 9, "interval")}<circle class="item" cx="{at}" cy="9" r="4.5" '
-    told = f"rank {shown.rank[k]}, from {shown.rank_low[k]} to {shown.rank_high[k]}"
-    return picture(panel, f'{body}fill="{ITEM}"/>', told, kind="bar")
+    return picture(panel, _line(low, 9, high, 9, "interval") + _dot(at, 9), css="bar")
 
 
 def wright(drawn: WrightMap, title: str) -> str:
     """Histograms back to back: respondents to the left, items to the right, ability upwards."""
-    panel = Panel(_UNIT, drawn.scale, 520, 400, bottom=30)
+    panel = Panel(y=drawn.scale, width=520, bottom=30)
     middle = (panel.left + panel.width - panel.right) / 2
     parts = [panel.ticks_up(drawn.scale.ticks(8))]
     edges, room = panel.py(drawn.edges), middle - panel.left - 6
     sides = (
         (drawn.respondents, -1, f'class="seen" fill="{TEXT}"', "systems"),
-        (drawn.items, 1, f'class="item" fill="{ITEM}"', "items"),
+        (drawn.items, 1, f'class="item" fill="{colours.ITEM}"', "items"),
     )
     for counts, side, style, name in sides:
         most = int(counts.max())
@@ -214,27 +207,25 @@ def wright(drawn: WrightMap, title: str) -> str:
                 f'height="{_n(size)}"/>'
             )
     parts.append(panel.name_up("ability and difficulty"))
-    return picture(panel, "".join(parts), title, kind="wide")
+    return picture(panel, "".join(parts), title, css="wide")
 
 
 def information(drawn: Precision, title: str) -> str:
     """Information along ability, above a mark for every respondent."""
-    panel = Panel(drawn.x, drawn.y, 520, 400)
+    panel = Panel(drawn.x, drawn.y, width=520)
     parts = [panel.axes("ability", "information")]
-    path = _path(panel.px(drawn.ability), panel.py(drawn.information))
-    parts.append(f'<path class="fitted" d="{path}" fill="none" stroke="{ITEM}" stroke-width="2"/>')
+    parts.append(_fitted(panel.px(drawn.ability), panel.py(drawn.information)))
     places = np.unique(np.round(panel.px(drawn.respondents) * 2) / 2)
     marks = "".join(f"M{_n(at)} {panel.floor}v-9" for at in places)
     parts.append(f'<path class="observed" d="{marks}" stroke="{TEXT}" stroke-width="1"/>')
-    return picture(panel, "".join(parts), title, kind="wide")
+    return picture(panel, "".join(parts), title, css="wide")
 
 
 def trace(drawn: Trace, title: str) -> str:
     """Log-likelihood by step."""
-    panel = Panel(drawn.x, drawn.y, 520, 260, left=76)
-    path = _path(panel.px(drawn.step), panel.py(drawn.value))
-    line = f'<path class="fitted" d="{path}" fill="none" stroke="{ITEM}" stroke-width="2"/>'
-    return picture(panel, panel.axes("step", drawn.name) + line, title, kind="wide")
+    panel = Panel(drawn.x, drawn.y, width=520, height=260, left=76)
+    line = _fitted(panel.px(drawn.step), panel.py(drawn.value))
+    return picture(panel, panel.axes("step", drawn.name) + line, title, css="wide")
 
 
 def _whole(scale: Scale) -> list[float]:
@@ -264,7 +255,7 @@ def _dots(x: Array, y: Array) -> str:
             steps = np.diff(some[:, ::-1], axis=0, prepend=0)
             path = "".join(f"m{dx} {dy}h0" for dx, dy in steps)
             parts.append(
-                f'<path class="item" d="{path}" stroke="{ITEM}" stroke-width="{2 * size}" '
+                f'<path class="item" d="{path}" stroke="{colours.ITEM}" stroke-width="{2 * size}" '
                 'stroke-opacity="0.45"/>'
             )
     return "".join([*parts, "</g>"])
@@ -277,36 +268,42 @@ def _marks(x: Array, y: Array, some: Array, *, hollow: bool) -> str:
     places = np.unique(np.round(np.stack([x[some], y[some]], axis=1) * 2) / 2, axis=0)
     shape = "m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0" if hollow else "m0-6l5.5 10h-11z"
     path = "".join(f"M{px:g} {py:g}{shape}" for px, py in places)
-    fill = "none" if hollow else SUSPICIOUS
-    kind = "suspect" if hollow else "negative"
-    return f'<path class="{kind}" d="{path}" fill="{fill}" stroke="{SUSPICIOUS}" stroke-width="2"/>'
+    css, fill = ("suspect", "none") if hollow else ("negative", colours.SUSPECT)
+    line = f'stroke="{colours.SUSPECT}" stroke-width="2"'
+    return f'<path class="{css}" d="{path}" fill="{fill}" {line}/>'
 
 
-def _line(x1: object, y1: object, x2: object, y2: object, kind: str) -> str:
+def _dot(x: object, y: object) -> str:
+    return f'<circle class="item" cx="{x}" cy="{y}" r="4.5" fill="{colours.ITEM}"/>'
+
+
+def _line(x1: object, y1: object, x2: object, y2: object, css: str) -> str:
     colour, width, opacity = {
-        "grid": (RULE, 1, ' stroke-opacity="0.25"'),
-        "axis": (RULE, 1, ""),
+        "grid": (colours.RULE, 1, ' stroke-opacity="0.25"'),
+        "axis": (colours.RULE, 1, ""),
         "observed": (TEXT, 1.5, ""),
-        "interval": (ITEM, 5, ' stroke-opacity="0.35"'),
-    }[kind]
+        "interval": (colours.ITEM, 5, ' stroke-opacity="0.35"'),
+    }[css]
     return (
-        f'<line class="{kind}" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="{colour}" '
+        f'<line class="{css}" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="{colour}" '
         f'stroke-width="{width}"{opacity}/>'
     )
 
 
 def _text(
-    x: object, y: object, text: str, *, anchor: str = "middle", kind: str = "", more: str = ""
+    x: object, y: object, text: str, *, anchor: str = "middle", css: str = "", more: str = ""
 ) -> str:
-    named = f' class="{kind}"' if kind else ""
+    named = f' class="{css}"' if css else ""
     return (
         f'<text{named} x="{x}" y="{y}" text-anchor="{anchor}" fill="{TEXT}"{more}>'
         f"{escape(text)}</text>"
     )
 
 
-def _path(x: Array, y: Array) -> str:
-    return "M" + "L".join(f"{_n(a)} {_n(b)}" for a, b in zip(x, y, strict=True))
+def _fitted(x: Array, y: Array, dash: str = "") -> str:
+    path = "M" + "L".join(f"{_n(a)} {_n(b)}" for a, b in zip(x, y, strict=True))
+    line = f'stroke="{colours.ITEM}" stroke-width="2"'
+    return f'<path class="fitted" d="{path}" fill="none" {line}{dash}/>'
 
 
 def _n(value: object) -> str:

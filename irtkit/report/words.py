@@ -48,7 +48,11 @@ def share(value: float, decimals: int = 1) -> str:
     return "" if value != value else f"{value:.{decimals}%}".replace("%", " %")  # noqa: PLR0124
 
 
-def count(n: int, noun: str = "") -> str:
+def count(n: int, of: str = "") -> str:
     """A number of things, thousands set apart."""
-    named = f" {noun}{'s' * (n != 1)}" if noun else ""
-    return f"{n:,}{named}"
+    return f"{n:,} {noun(n, of)}" if of else f"{n:,}"
+
+
+def noun(n: int, of: str) -> str:
+    """One thing or several, without their number."""
+    return of if n == 1 else f"{of}s"

@@ -157,7 +157,7 @@ def _best(
     Of those who answered all, that is the score. Without their answers it is what is expected at
     the highest ability.
     """
-    real = np.flatnonzero(~result.synthetic & (result.counts.respondent_responses > 0))
+    real = np.flatnonzero(result.answering)
     known = np.flatnonzero(items.known)
     p = items.parameters.chosen(known).probability([result.ability[real].max()])
     if result.responses is None:

@@ -21,7 +21,7 @@ import numpy as np
 from irtkit.calibration.calibrated import CalibratedItems, calibrated_items
 from irtkit.checks import check_number, check_one_of, first_names
 from irtkit.irf import ItemParameters
-from irtkit.printed import in_lines
+from irtkit.printed import in_lines, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,7 +101,7 @@ class Linking:
         if drifting:
             told.append(
                 f"{len(drifting)} drifted and took no part (at a false-discovery rate of "
-                f"{self.fdr:.0%}): {first_names(drifting)}."
+                f"{percent(self.fdr)}): {first_names(drifting)}."
             )
         return told
 

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.printed import in_lines, p_words, plain, printable, short_labels, shortened, table_of
+from irtkit.printed import (
+    in_lines,
+    p_words,
+    percent,
+    plain,
+    printable,
+    short_labels,
+    shortened,
+    table_of,
+)
 from irtkit.systems.paired import POWER, power_of
 
 if TYPE_CHECKING:
@@ -116,7 +125,7 @@ class SystemComparison:
         points = self._points(self.difference, self.low, self.high)
         return (
             f"{ahead} {verb} {behind}: {points[0]} percentage points more right on the "
-            f"{self.n_items:,} items of both, {self.level:.0%} interval {points[1]}, "
+            f"{self.n_items:,} items of both, {percent(self.level)} interval {points[1]}, "
             f"{p_words(self.p_value, 4)}."
         )
 
@@ -133,8 +142,8 @@ class SystemComparison:
         points = self._points(self.score_difference, self.score_low, self.score_high)
         return (
             f"On the whole benchmark, items without an answer as the model expects them, {ahead} "
-            f"scores {points[0]} points more, {self.level:.0%} interval {points[1]}; leaderboards "
-            "and tables of all pairs go by that."
+            f"scores {points[0]} points more, {percent(self.level)} interval {points[1]}; "
+            "leaderboards and tables of all pairs go by that."
         )
 
     def _ability_sentence(self) -> str:

@@ -18,10 +18,10 @@ import numpy as np
 
 from irtkit.checks import check_number, check_seed
 from irtkit.labels import values_by_label
-from irtkit.printed import in_lines, plain, printable, short_labels, shortened, table_of
+from irtkit.printed import in_lines, percent, plain, printable, short_labels, shortened, table_of
 from irtkit.scoring import bank_of, score
 from irtkit.systems.ranks import groups_of, ranks_of
-from irtkit.systems.standing import MOST_SYSTEMS, clusters_of, standing_of
+from irtkit.systems.standing import MOST_SYSTEMS, clusters_of, doubts_of, standing_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,6 +123,21 @@ def leaderboard(
     respondent-3     3         2          3     0.470     b
     respondent-4     4         4          4     0.290     c
     """
+    board, doubts = ranked(result, families=families, clusters=clusters, level=level, seed=seed)
+    for doubt in doubts:
+        warnings.warn(doubt, UserWarning, stacklevel=2)
+    return board
+
+
+def ranked(
+    result: FitResult,
+    *,
+    families: Any = None,
+    clusters: Any = None,
+    level: float = 0.95,
+    seed: int = 0,
+) -> tuple[pd.DataFrame, list[str]]:
+    """The board of `leaderboard`, and what that warns of."""
     import pandas as pd
 
     check_seed(seed)
@@ -136,15 +151,15 @@ def leaderboard(
     if result.components is not None:
         board["component"] = result.respondents.loc[board.index, "component"]
     reversed_pairs, told = np.sum([counts for _, counts in boards], axis=0)
+    doubts = doubts_of(result, parts)
     if reversed_pairs > _MOST_REVERSED * told:
-        warnings.warn(
+        doubts.append(
             f"ability is not what the share right says: of {told} pairs of systems that are told "
             f"apart, {reversed_pairs} are the other way round by ability; ranks go by the share "
-            "right (expected_score)",
-            stacklevel=2,
+            "right (expected_score)"
         )
     object.__setattr__(board, "_repr_html_", partial(_in_a_notebook, board, level))
-    return board
+    return board, doubts
 
 
 def _in_a_notebook(board: pd.DataFrame, level: float) -> str:
@@ -256,7 +271,7 @@ def _shown(board: pd.DataFrame, *, roomy: bool) -> pd.DataFrame:
         "tied": list(board["group"]),
         "score": [f"{100 * value:.1f}" for value in score],
     }
-    if _filled(board):
+    if filled_in(board):
         columns["of these items"] = [
             f"{100 * low:.1f}…{100 * high:.1f}"
             for low, high in zip(
@@ -271,26 +286,26 @@ def _shown(board: pd.DataFrame, *, roomy: bool) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.Index(names, name="system"))
 
 
-def _filled(board: pd.DataFrame) -> bool:
+def filled_in(board: pd.DataFrame) -> bool:
     """Whether the model has filled in answers of some system."""
     return bool((board["expected_score"] - board["accuracy"]).abs().max() > 1e-9)
 
 
 def _roomy(board: pd.DataFrame) -> bool:
     """Whether ranks of all systems at once fit beside the other columns."""
-    return not _filled(board) and "family" not in board and len(board) < _MANY
+    return not filled_in(board) and "family" not in board and len(board) < _MANY
 
 
 def board_legend(board: pd.DataFrame, level: float) -> Iterator[str]:
     """What the columns are."""
     yield (
-        f"between: ranks that items like these would allow ({level:.0%} intervals, each by "
+        f"between: ranks that items like these would allow ({percent(level)} intervals, each by "
         f"itself{'; and for all systems at once' * _roomy(board)}); tied: "
         "systems that share a letter cannot be told apart, all pairs looked at"
     )
     yield (
         "score: per cent right of these items"
-        + (", those without an answer as the model expects them" if _filled(board) else "")
+        + (", those without an answer as the model expects them" if filled_in(board) else "")
         + "; ability: on the scale of the fit, where the model is true"
     )
     if "family" in board:

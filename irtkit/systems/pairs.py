@@ -14,6 +14,7 @@ probability is that of d√κ/SE. Two or three systems teach no distribution, an
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
@@ -35,7 +36,7 @@ from irtkit.systems.paired import (
     tail,
 )
 from irtkit.systems.ranks import told_apart
-from irtkit.systems.standing import Shares, clusters_of
+from irtkit.systems.standing import Shares, clusters_of, doubts_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -154,6 +155,8 @@ def compare_systems(
         raise ValueError("system and other must both be given, or neither")
     cluster = clusters_of(result, clusters)
     table, parts = standings(result, cluster)
+    for doubt in doubts_of(result, parts):
+        warnings.warn(doubt, UserWarning, stacklevel=2)
     if system is None or other is None:
         return _all_pairs(result, table, parts, cluster, level=level, seed=seed)
     names = label_names([system, other], 2, "system")

@@ -24,7 +24,7 @@ from irtkit.patterns import blocks
 from irtkit.systems.paired import tail
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -221,6 +221,14 @@ def groups_of(apart: Flags) -> list[str]:
         own = [_letters(number) for number, (start, stop) in enumerate(runs) if start <= k < stop]
         names.append(own[0] if len(own) == 1 else f"{own[0]}-{own[-1]}")
     return names
+
+
+def share_a_letter_with_the_first(groups: Sequence[str]) -> list[bool]:
+    """Which systems, in order of rank, cannot be told apart from the first; itself among them.
+
+    It has one letter, as only one group begins with it, and others that have it, have it first.
+    """
+    return [name.split("-")[0] == groups[0] for name in groups]
 
 
 def _letters(number: int) -> str:

@@ -28,7 +28,6 @@ a these are contributions of 2J further sources, taken as independent; guessing 
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -41,6 +40,8 @@ from irtkit.systems.paired import correction
 from irtkit.systems.ranks import Scores
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pandas as pd
 
     from irtkit.irf import Array, ItemParameters
@@ -83,6 +84,8 @@ class Standing(NamedTuple):
     """Clusters answered, less one."""
     least: float
     """Variance that a difference of scores has at least."""
+    filled: bool
+    """Whether the model has filled in answers."""
 
     @property
     def order(self) -> Any:
@@ -124,13 +127,6 @@ def standing_of(
         items, errors = items.chosen(known), errors[:, known]
         cluster = None if cluster is None else np.unique(cluster[known], return_inverse=True)[1]
     filled = not _all_answered(chosen)
-    if filled and not result.settings.standard_errors:
-        warnings.warn(
-            "responses are missing, and the fit left standard errors of items out: errors of "
-            "scores take items as known, and are too small (fit with standard_errors=True)",
-            UserWarning,
-            stacklevel=5,
-        )
     rows = table.iloc[places]
     scores = np.round(rows["expected_score"].to_numpy(dtype=np.float64), 12)
     n_items, correlation = chosen.n_items, result.settings.trial_correlation or 0.0
@@ -152,7 +148,17 @@ def standing_of(
         found[some, :n_clusters] *= correction(n_clusters) ** 0.5
         df[some] = (_by_cluster(shares.trials, number, n_clusters) > 0).sum(axis=1) - 1
     least = step**2 * correction(n_clusters) / n_items**2
-    return Standing(places, scores, found / n_items, df, least)
+    return Standing(places, scores, found / n_items, df, least, filled)
+
+
+def doubts_of(result: FitResult, parts: Iterable[Standing]) -> list[str]:
+    """What keeps errors of scores from being what they should, in sentences."""
+    known = (
+        "responses are missing, and the fit left standard errors of items out: errors of scores "
+        "take items as known, and are too small (fit with standard_errors=True)"
+    )
+    too_small = not result.settings.standard_errors and any(part.filled for part in parts)
+    return [known] if too_small else []
 
 
 def _all_answered(patterns: Patterns) -> bool:

@@ -112,7 +112,14 @@ class Written:
         if isinstance(stored, float):
             return np.full(len(self.result.item_labels), stored)
         [(kind, text)] = stored.items()
-        return np.frombuffer(base64.b64decode(text), {"f": "<f4", "h": "<u2", "b": "<u1"}[kind])
+        kinds = {"d": "<f8", "f": "<f4", "h": "<u2", "b": "<u1"}
+        return np.frombuffer(base64.b64decode(text), kinds[kind])
+
+
+@pytest.fixture(scope="session")
+def read_back() -> type[Written]:
+    """What reads a page that a test wrote."""
+    return Written
 
 
 @pytest.fixture(scope="session")

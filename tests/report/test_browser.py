@@ -6,14 +6,18 @@ import csv
 import os
 import re
 import shutil
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import irtkit
-from irtkit.pictures import item_curves, number_text
+from irtkit.pictures import item_curves, number_text, tick_text
+from irtkit.report import columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,22 +31,25 @@ AXE = os.environ.get("IRTKIT_AXE", "")
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
-ANSWERS = """async (name) => {
-  const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-  const svg = document.querySelector("#map svg[data-map]"), taken = [];
-  const box = svg.getBoundingClientRect();
-  for (let k = 0; k < 30; k += 1) {
-    await frame();
-    const start = performance.now();
-    svg.dispatchEvent(new PointerEvent(name, {bubbles: true,
-      clientX: box.left + box.width * (0.12 + 0.028 * k),
-      clientY: box.top + box.height * (0.1 + 0.02 * ((7 * k) % 35))}));
-    await frame();
-    taken.push(performance.now() - start);
-  }
-  return taken;
+SHARES = """() => {
+  const panel = document.querySelector("#detail svg");
+  const all = (name) => [...panel.querySelectorAll(name)];
+  const at = (one, name) => Number(one.getAttribute(name));
+  const [zero, , half, , one] = all("line.grid").map((line) => at(line, "y1"));
+  const share = (y) => (y - zero) / (one - zero);
+  const heights = (path) => path.getAttribute("d").slice(1).split("L")
+    .map((point) => share(Number(point.split(" ")[1])));
+  return {
+    half: share(half),
+    seen: all("circle.seen").map((dot) => share(at(dot, "cy"))),
+    low: all("line.observed").map((bar) => share(at(bar, "y1"))),
+    high: all("line.observed").map((bar) => share(at(bar, "y2"))),
+    fitted: all("path.fitted").map(heights),
+    dashed: all("path.fitted").map((path) => path.hasAttribute("stroke-dasharray")),
+    ticks: all("text:not([text-anchor=end])").map((text) => text.textContent),
+  };
 }"""
-"""Milliseconds from what a pointer does on the item map to the frame after the next."""
+"""What the panel of the chosen item shows, by its own lines of 0 %, 50 % and 100 %."""
 
 
 @pytest.fixture(scope="module")
@@ -115,19 +122,13 @@ def test_nothing_needs_sideways_scrolling(
     assert tab.evaluate("document.querySelectorAll('*').length") < 10_000
 
 
-def test_pages_are_ready_and_answer_at_once(
-    visit: Callable[..., Any], digits: Any, many: Any
-) -> None:
-    for written, most in ((digits, 1000), (many, 2000)):
+def test_pages_are_ready_in_two_seconds(visit: Callable[..., Any], digits: Any, many: Any) -> None:
+    for written in (digits, many):  # in how much less, and pointers: benchmarks/report_page.py
         ready = []
         for _ in range(3):  # the machine may have other work
             tab = visit(written.path)
             ready.append(int(tab.evaluate("document.documentElement.dataset.ready")))
-        assert min(ready) < most
-        tab.locator("#map").scroll_into_view_if_needed()
-        for name in ("pointermove", "click"):
-            taken = tab.evaluate(ANSWERS, name)
-            assert sorted(taken)[len(taken) // 2] < 50
+        assert min(ready) < 2000
 
 
 def test_the_table_shows_the_items_and_sorts_with_blanks_last(
@@ -142,8 +143,7 @@ def test_the_table_shows_the_items_and_sorts_with_blanks_last(
     for row in shown:
         expected = items.loc[row[0]]
         names = ("average_error", "discrimination", "p_negative")
-        told = [number_text(float(np.float32(expected[name]))) for name in names]
-        assert [row[2], row[4], row[5]] == told
+        assert [row[2], row[4], row[5]] == [number_text(expected[name]) for name in names]
         assert row[6] == f"{expected['n_responses']:,}"
     rises = items[(items["status"] == "ok") & (items["discrimination"] > 0)]
     for order, ascending in (("ascending", True), ("descending", False)):
@@ -154,6 +154,12 @@ def test_the_table_shows_the_items_and_sorts_with_blanks_last(
         expected = rises.sort_values("difficulty", ascending=ascending, kind="stable")
         found = rows_of(tab)
         assert [row[0] for row in found] == list(expected.index[: len(found)])
+    for descending in (False, True):
+        tab.click("#rows button[data-column=note]")
+        notes = [row[1] for row in rows_of(tab)]
+        said = [note for note in notes if note]
+        assert notes[: len(said)] == sorted(said, reverse=descending)
+    tab.click("#rows button[data-column=difficulty]")
     tab.locator("#rows").evaluate("(box) => { box.scrollTop = 1e9; }")
     last = tab.locator("#rows tbody tr:last-child")
     sync_api.expect(last).to_have_attribute("aria-rowindex", "1798")
@@ -209,44 +215,124 @@ def test_items_whose_labels_are_cut_alike_open_each_by_itself(
         tab.click(f".card[id='place={place}'] a.to-item")
         assert tab.url.endswith(f"#place={place}")
         told = tab.locator("#detail dd").first.text_content()
-        assert told == number_text(float(np.float32(errors[label])))
+        assert told == number_text(errors[label])
         again = visit(tmp_path / "page.html", f"#item={label}")  # by a link with the whole label
         assert again.locator("#detail dd").first.text_content() == told
 
 
-def test_the_curve_of_an_item_is_the_one_that_python_draws(
-    visit: Callable[..., Any], digits: Any
+@pytest.mark.parametrize("n_systems", [8, 40])
+def test_a_number_is_the_same_on_paper_and_in_the_table(
+    visit: Callable[..., Any], n_systems: int, tmp_path: Path
 ) -> None:
-    for item in ("digit-1658", "digit-0042"):
-        tab = visit(digits.path, f"#item={item}")
-        [curve] = item_curves(digits.result, [item])
-        places = tab.evaluate(
-            "[...document.querySelectorAll('#detail circle.seen')]"
-            ".map((dot) => +dot.getAttribute('cy'))"
-        )
-        bars = tab.evaluate(
-            "[...document.querySelectorAll('#detail line.observed')]"
-            ".map((bar) => [+bar.getAttribute('y1'), +bar.getAttribute('y2')])"
-        )
-        paths = tab.evaluate(
-            "[...document.querySelectorAll('#detail path.fitted')]"
-            ".map((one) => one.getAttribute('d'))"
-        )
-        share = lambda y: (250 - np.asarray(y)) * 1.06 / 240 - 0.03  # noqa: E731  # of its panel
-        np.testing.assert_allclose(share(places), curve.observed.share, atol=1e-6)
-        np.testing.assert_allclose(share(bars)[:, 0], curve.observed.low, atol=1e-6)
-        np.testing.assert_allclose(share(bars)[:, 1], curve.observed.high, atol=1e-6)
-        inside = re.findall(r"[\d.e-]+ ([\d.e-]+)", paths[1])
-        fitted = curve.probability[curve.inside]
-        np.testing.assert_allclose(share(np.array(inside, float)), fitted, atol=1e-4)
-        told = tab.locator("#detail dd").all_text_contents()
-        row = digits.result.items.loc[item]
-        assert told[0] == number_text(float(np.float32(row["average_error"])))
-        assert told[2] == number_text(float(np.float32(row["discrimination"])))
-        right = digits.result.responses.to_frame()[item] == 1
-        tab.click("#detail summary >> nth=0")
-        listed = tab.locator("#detail details >> nth=0").locator("bdi").all_text_contents()
-        assert set(listed) == set(right.index[right])
+    items = irtkit.ItemParameters.from_difficulty(np.ones(30), np.linspace(-2, 2, 30))
+    responses = irtkit.simulate_responses(items, np.linspace(-2, 2, n_systems), seed=0)
+    with warnings.catch_warnings(action="ignore"):
+        result = irtkit.fit(responses)
+    # half-way between two that are shown, as they are written or as they are stored
+    predicted = [k / 8 for k in range(-14, 14)] + [0.575, 1.005]
+    irtkit.report(result, tmp_path / "page.html", predictions=pd.Series(predicted, responses.items))
+    tab = visit(tmp_path / "page.html")
+    all_items(tab)
+    rows = rows_of(tab)
+    paper = tab.evaluate(
+        "[...document.querySelectorAll('.fallback tbody tr')]"
+        ".map((row) => [...row.children].map((cell) => cell.textContent))"
+    )
+    assert 20 < len(paper) <= len(rows)
+    for row, printed in zip(rows, paper, strict=False):
+        assert [row[0], *row[2:7]] == printed[:6]
+    given = dict(zip(responses.items, predicted, strict=True))
+    assert {row[0]: row[7] for row in rows} == {k: number_text(one) for k, one in given.items()}
+
+
+def with_gaps_and_guessing() -> irtkit.FitResult:
+    """80 systems × 40 items of a 3PL, two of them inverted, a fifth of the cells missing."""
+    slopes, chance = [*np.linspace(0.5, 2, 38), -1.5, -1.2], np.full(40, 0.2)
+    items = irtkit.ItemParameters.from_difficulty(slopes, np.linspace(-2, 2, 40), chance)
+    drawn = irtkit.simulate_responses(items, np.linspace(-2, 2, 80), seed=0).values.astype(float)
+    drawn[np.random.default_rng(0).random(drawn.shape) < 0.2] = np.nan
+    return irtkit.fit(irtkit.ResponseMatrix(drawn), "3PL")
+
+
+def with_repeated_trials() -> irtkit.FitResult:
+    """60 systems × 30 items, four runs that agree more than the model explains."""
+    items = irtkit.ItemParameters.from_difficulty(np.ones(30), np.linspace(-2, 2, 30))
+    runs = [irtkit.simulate_responses(items, np.linspace(-2, 2, 60), seed=k) for k in range(2)]
+    right = sum(2 * run.values.astype(int) for run in runs)
+    result = irtkit.fit(irtkit.ResponseMatrix.from_counts(right, np.full_like(right, 4)))
+    assert result.settings.trial_correlation
+    return result
+
+
+@pytest.fixture
+def drawn_page(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Path, irtkit.FitResult]:
+    """A page of one kind, and the fit that it is of."""
+    if request.param == "complete":
+        digits = request.getfixturevalue("digits")
+        return digits.path, digits.result
+    if request.param == "answers of suspects alone":
+        monkeypatch.setattr(columns, "_MOST_ANSWERS", 10)
+    make = with_repeated_trials if request.param == "trials" else with_gaps_and_guessing
+    with warnings.catch_warnings(action="ignore"):
+        result = make()
+    irtkit.report(result, tmp_path / "page.html")
+    return tmp_path / "page.html", result
+
+
+@pytest.mark.parametrize(
+    ("drawn_page", "items", "listed"),
+    [
+        ("complete", ("digit-1658", "digit-0042"), (True, True)),
+        ("3PL with gaps", ("item-40", "item-20"), (True, True)),
+        ("answers of suspects alone", ("item-40", "item-20"), (True, False)),
+        ("trials", ("item-1", "item-20"), (False, False)),
+    ],
+    indirect=["drawn_page"],
+)
+def test_the_curve_of_an_item_is_the_one_that_python_draws(
+    visit: Callable[..., Any],
+    drawn_page: tuple[Path, irtkit.FitResult],
+    items: tuple[str, ...],
+    listed: tuple[bool, ...],
+) -> None:
+    path, result = drawn_page
+    for item, named in zip(items, listed, strict=True):
+        tab = visit(path, f"#item={item}")
+        [curve] = item_curves(result, [item])
+        shown = tab.evaluate(SHARES)
+        assert shown["half"] == pytest.approx(0.5)
+        np.testing.assert_allclose(shown["seen"], curve.observed.share, atol=1e-6)
+        np.testing.assert_allclose(shown["low"], curve.observed.low, atol=1e-6)
+        np.testing.assert_allclose(shown["high"], curve.observed.high, atol=1e-6)
+        assert shown["dashed"] == [dashed for _, dashed in curve.pieces]
+        for (some, _), fitted in zip(curve.pieces, shown["fitted"], strict=True):
+            np.testing.assert_allclose(fitted, curve.probability[some], atol=1e-4)
+        assert shown["ticks"] == [*map(tick_text, curve.x.ticks()), "ability"]
+        figures = tab.locator("#detail dd").all_text_contents()
+        row = result.items.loc[item]
+        assert figures[0] == number_text(row["average_error"])
+        assert figures[2] == number_text(row["discrimination"])
+        lists = tab.locator("#detail details")
+        assert (lists.count() == 2) == named
+        if named:
+            values = result.responses.to_frame()[item]
+            for place, value in ((0, 1), (1, 0)):
+                names = lists.nth(place).locator("bdi").all_text_contents()
+                assert set(names) == set(values.index[values == value])
+
+
+def test_points_beside_predictions_are_those_that_python_draws(
+    visit: Callable[..., Any], inverted: Callable[..., irtkit.ResponseMatrix], tmp_path: Path
+) -> None:
+    result = irtkit.fit(inverted())
+    predicted = pd.Series(np.linspace(-2, 2, 120), result.item_labels)
+    predicted.iloc[50], predicted.iloc[51] = np.inf, np.nan
+    irtkit.report(result, tmp_path / "page.html", predictions=predicted)
+    for place, marked in ((49, 3), (50, 2), (51, 2)):  # of the three maps
+        tab = visit(tmp_path / "page.html", f"#item={quote(result.item_labels[place])}")
+        assert tab.locator(".ring").count() == marked
 
 
 def test_points_of_the_map_tell_and_open_their_item(visit: Callable[..., Any], many: Any) -> None:
@@ -264,6 +350,8 @@ def test_points_of_the_map_tell_and_open_their_item(visit: Callable[..., Any], m
     tab.mouse.move(x, y)
     tip = tab.locator(".tip")
     assert "more here" in tip.text_content()
+    tab.keyboard.press("Escape")
+    assert not tip.is_visible()
     tab.mouse.click(x, y)
     assert abs(items.loc[chosen(tab), "difficulty"] - b) < 0.05
     assert tab.locator("#map .ring").count() == 1

@@ -51,6 +51,15 @@ def test_results_are_shown_in_words_and_small_tables(
             assert written.labels[0] in text
 
 
+def test_every_sentence_of_a_fit_is_a_paragraph(digits: Any) -> None:
+    root = ET.fromstring(digits.result._repr_html_())  # noqa: S314  # our own
+    paragraphs = ["".join(one.itertext()) for one in root.findall("p")]
+    assert paragraphs[0] == "2PL fitted to 130 respondents × 1797 items"
+    assert digits.result.warnings
+    for warning in digits.result.warnings:
+        assert f"warning: {warning}" in paragraphs
+
+
 def test_the_corner_of_a_matrix_is_called_what_it_is() -> None:
     captions = {"the response": [[1]], "the first 1 respondent and 2 items": [[1, 0]]}
     for caption, values in captions.items():
@@ -61,7 +70,13 @@ def test_a_row_of_a_leaderboard_is_that_of_the_table(digits: Any) -> None:
     board = shown(digits.result)["leaderboard"]
     root = ET.fromstring(board._repr_html_())  # noqa: S314  # our own
     first = ["".join(cell.itertext()) for cell in root.findall(".//tbody/tr")[0]]
-    assert first[:5] == [board.index[0], "1", "1", str(board["rank_high"].iloc[0]), "a"]
+    row = board.iloc[0]
+    shown_rank, shown_score = f"1…{row['rank_high']}", f"{100 * row['expected_score']:.1f}"
+    assert first[:5] == [board.index[0], "1", shown_rank, "a", shown_score]
+    headings = {cell.text for cell in root.findall(".//thead/tr/th")}
+    legend = "".join(text for one in root.findall("p") for text in one.itertext())
+    for name in re.findall(r"(?:^|[;.] ?)(\w+): ", legend):
+        assert name in headings
     assert type(board) is pd.DataFrame
     assert "irtkit" not in board.head(2)._repr_html_()
     assert "irtkit" not in pickle.loads(pickle.dumps(board))._repr_html_()  # noqa: S301  # our own

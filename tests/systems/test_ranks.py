@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import studentized_range
 
-from irtkit.systems.ranks import Scores, groups_of, ranks_of, told_apart
+from irtkit.systems.ranks import (
+    Scores,
+    groups_of,
+    ranks_of,
+    share_a_letter_with_the_first,
+    told_apart,
+)
 
 INFINITE = 1e9
 
@@ -86,5 +92,7 @@ def test_systems_that_share_a_letter_are_tied_and_groups_are_as_long_as_can_be()
     for i, k in ((0, 2), (0, 3), (0, 4), (1, 3), (1, 4), (2, 4)):
         apart[i, k] = apart[k, i] = True
     assert groups_of(apart) == ["a", "a-b", "b-c", "c-d", "d"]
+    shared = share_a_letter_with_the_first(groups_of(apart))
+    assert shared == [True, True, False, False, False]
     assert groups_of(np.zeros((3, 3), bool)) == ["a"] * 3
     assert groups_of(~np.eye(30, dtype=bool))[-4:] == ["aa", "ab", "ac", "ad"]
