@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from irtkit.checks import check_number, first_names
+from irtkit.irf import EXTREME
 from irtkit.labels import values_by_label
 from irtkit.selection.cross_validation import refits
 from irtkit.suspects.families import SIMILAR, family_codes
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 Rule = Literal["quantile", "width"]
-EXTREME = 6.0
-"""SDs of ability beyond which a difficulty counts as that far off: it says that an item is out of
-reach, and no more (Martínez-Plumed et al. 2022 crop there)."""
 _LEAST_SYSTEMS = 3
 """Of which one is left out, and two others still differ."""
 _FOLDS = 5
