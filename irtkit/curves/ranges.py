@@ -56,10 +56,13 @@ class Difficulties(NamedTuple):
     def of(self, respondent: int) -> tuple[Array, Array]:
         """Difficulties for one respondent, and their standard errors.
 
-        Those of a fit to (n − 1)/n of the systems are √(n / (n − 1)) times as large.
+        A fit to (n − 1)/n of the systems has errors of variance s² n/(n − 1), and v + s²/(n − 1) in
+        all where the fit of all has v. At the values of that fit its difficulties b̂ are drawn
+        together, and E[b | b̂] has the slope (v − s²) / √(v (v + s²/(n − 1))): that of errors of
+        variance s² (1 + 1/(2(n − 1))), if s² is small beside v.
         """
         n = len(self.without) - 1
-        fewer = np.sqrt(n / (n - 1)) if self.fold[respondent] and n > 1 else 1.0
+        fewer = np.sqrt(1 + 1 / (2 * (n - 1))) if self.fold[respondent] and n > 1 else 1.0
         return self.without[self.fold[respondent]], fewer * self.se
 
 
