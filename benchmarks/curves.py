@@ -317,8 +317,8 @@ def main() -> None:
         found["leaders"].append(leaders(kind, better, sets, fitted=fitted))
     for setting in ALARMS:
         for harder in (0.0, 1.0):
-            # of a fit a quarter of the systems has new items: 20 n systems, and 60 n of others
-            sets = 80 * n // setting.n if setting.difficulties == "fitted" else 3 * n
+            # of a fit a quarter of the systems has new items: 25 n systems, and 60 n of others
+            sets = 100 * n // setting.n if setting.difficulties == "fitted" else 3 * n
             found["alarms"].append(alarms(setting, harder, max(sets, 1)))
     for runs in (1, 8):
         found["horizons"] += horizons(runs, 15 * n)

@@ -119,7 +119,12 @@ def find_labels(header: Sequence[str]) -> tuple[int, int]:
 
 def usual_column(header: Sequence[str], role: str) -> str | None:
     """Name of the one column that is usual for a role, None if there is none."""
-    return header[_recognise(header, role, frozenset())] if _usual(header, role) else None
+    return recognised_column(header, role) if _usual(header, role) else None
+
+
+def recognised_column(header: Sequence[str], role: str) -> str:
+    """Name of the one column that is usual for a role; none, or several, are refused."""
+    return header[_recognise(header, role, frozenset())]
 
 
 def refuse_repeats(names: Iterable[str]) -> None:
@@ -197,7 +202,7 @@ def other_columns(header: Sequence[str], ignore: Iterable[str] | str) -> list[in
 def _positions(header: Sequence[str], argument: str, given: Iterable[str] | str) -> list[int]:
     names = {given} if isinstance(given, str) else set(map(str, given))
     if unknown := names.difference(header):
-        raise _no_column(argument, min(unknown), header)
+        raise no_column(argument, min(unknown), header)
     return [k for k, name in enumerate(header) if name in names]
 
 
@@ -212,12 +217,13 @@ def _plain(name: str) -> str:
 
 def _only_position(header: Sequence[str], role: str, name: str) -> int:
     if name not in header:
-        raise _no_column(role, name, header)
+        raise no_column(role, name, header)
     refuse_repeats(other for other in header if other == name)
     return header.index(name)
 
 
-def _no_column(argument: str, name: str, header: Sequence[str]) -> ValueError:
+def no_column(argument: str, name: str, header: Sequence[str]) -> ValueError:
+    """Return the error for a name that no column has."""
     return ValueError(
         f"{argument}={name!r} is not a column{did_you_mean(name, header)}; "
         f"the columns are {_listed(header)}"

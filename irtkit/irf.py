@@ -24,6 +24,9 @@ ModelName = Literal["Rasch", "1PL", "2PL", "3PL"]
 MODELS: tuple[ModelName, ...] = get_args(ModelName)
 LEAST_LOGIT = -300.0
 """Logit of guessing that is as good as none, and whose c² is still a number of 64 bits."""
+EXTREME = 6.0
+"""SDs of ability from the mean beyond which a difficulty says that an item is out of reach, and no
+more: beyond lies one person in a billion (Martínez-Plumed et al. 2022 crop there)."""
 _NODES = np.linspace(-8.5, 8.5, 851)
 """Abilities, in standard deviations, over which expectations are taken."""
 NORMAL_POINTS = ((-(3**0.5), 1 / 6), (0.0, 2 / 3), (3**0.5, 1 / 6))

@@ -14,6 +14,7 @@ their answers say, or means for all.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration.priors import LogDensity, Normal, Term, WeakPrior
-from irtkit.checks import check_number, first_names
+from irtkit.checks import and_more, check_number, did_you_mean, first_names, short
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,8 +101,8 @@ def expecting(
     TypeError
         If they are neither a Series, nor a mapping, nor a table.
     ValueError
-        If a table lacks a column, no label is one of the items, a label occurs twice, a mean is
-        infinite, or an SD is not above 0.
+        If a table lacks a column, no label is one of the items, some are not while an item has no
+        mean, a label occurs twice, a mean is infinite, or an SD is not above 0.
     """
     means, sds = _given(mean, sd)
     found = np.array([means.get(label, np.nan) for label in labels], dtype=np.float64)
@@ -111,6 +112,7 @@ def expecting(
             "item_prior_mean has no item of the responses: its labels are "
             f"{first_names(list(means)) or 'none'}"
         )
+    _refuse_unknown(means, labels)
     spread = np.array([sds.get(label, np.nan) for label in labels], dtype=np.float64)
     for label, value, error in zip(labels, found, spread, strict=True):
         if not np.isnan(value):
@@ -126,6 +128,21 @@ def expecting(
         middle=middle,
         follows=told.astype(np.float64),
     )
+
+
+def _refuse_unknown(means: dict[str, float], labels: tuple[str, ...]) -> None:
+    """Refuse labels that are no item where an item has no mean: it may be that, misspelt."""
+    known = {label: mean for label, mean in means.items() if not math.isnan(mean)}
+    items = set(labels)
+    unknown = [label for label in known if label not in items]
+    without = [label for label in labels if label not in known]
+    if unknown and without:
+        raise ValueError(
+            f"item_prior_mean must be of items of the responses, and {short(unknown[0])} is none"
+            f"{and_more(len(unknown) - 1, 'label')}{did_you_mean(unknown[0], without)}; "
+            f"without a mean: {first_names(without)}; leave out what is no item, such as by "
+            "mean[mean.index.isin(responses.items)]"
+        )
 
 
 def usual(prior: WeakPrior) -> WeakPrior:

@@ -46,15 +46,15 @@ def refitted(
             synthetic=settings.synthetic,  # type: ignore[arg-type]  # checked by the first fit
             trial_correlation=settings.trial_correlation,
             fixed=fixed,
-            item_prior_mean=_expected_of(result),
+            item_prior_mean=_expected_of(result, responses.items),
             batch_items=settings.batch_items,
             tol=tol,
             progress=False,
         )
 
 
-def _expected_of(result: FitResult) -> Any:
-    """Difficulties that were expected of items, as the argument of another fit, or None."""
+def _expected_of(result: FitResult, items: tuple[str, ...]) -> Any:
+    """Difficulties that were expected of some items, as the argument of another fit, or None."""
     import pandas as pd
 
     told = result.settings.prior
@@ -62,7 +62,8 @@ def _expected_of(result: FitResult) -> Any:
         return None
     of_intercepts = np.array(told["item_intercept_mean"], dtype=np.float64)
     mean = told.get("middle", 0.0) - of_intercepts
-    return pd.DataFrame({"mean": mean, "sd": told["item_intercept_sd"]}, index=result.item_labels)
+    of_all = {"mean": mean, "sd": told["item_intercept_sd"]}
+    return pd.DataFrame(of_all, index=result.item_labels).reindex(items)
 
 
 def _prior_of(told: Any) -> Any:

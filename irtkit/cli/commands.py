@@ -58,6 +58,7 @@ from irtkit.io.merging import merge_responses
 from irtkit.io.overview import overview
 from irtkit.io.reading import holds_logs, repeats_of_part
 from irtkit.io.writing import format_by_name, side_tables, write_responses
+from irtkit.irf import EXTREME
 from irtkit.memory import LESS_MEMORY
 from irtkit.printed import in_lines, printable
 from irtkit.signs import FALSE_DISCOVERY_RATE
@@ -269,7 +270,7 @@ def compare_command(*, out: Path | None, folds: int, **options: Any) -> None:
 @click.option("--fdr", default=FALSE_DISCOVERY_RATE, help="False-discovery rate of negatives.")
 @click.option(
     "--extreme-difficulty",
-    default=6.0,
+    default=EXTREME,
     help="Difficulty, in SDs of ability, beyond which an item is extreme.",
 )
 @click.option("--chance", type=float, help="3PL: probability of guessing right, such as 0.25.")

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.checks import check_number, check_yes_or_no, did_you_mean, first_names
-from irtkit.columns import usual_column
+from irtkit.checks import check_number, check_yes_or_no, first_names
+from irtkit.columns import no_column, recognised_column, usual_column
 from irtkit.curves.axis import Axis, as_dates
 from irtkit.curves.logistic import clustered, logistic_regression
 from irtkit.curves.surface import DIFFICULTY, LearningSurface, Surface, design, terms_of
@@ -122,46 +122,36 @@ def learning_surface(
     level = check_number("level", level, above=0, below=1)
     table = with_index(as_frame(frame))
     table = table.set_axis([str(name) for name in table.columns], axis="columns")
-    header = list(table.columns)
-    size = _named(header, "covariate", covariate) or _size(header)
-    if difficulty == size:
-        raise ValueError(f"difficulty and covariate are both {size!r}")
-    usual = None if size == DIFFICULTY else _there(header, DIFFICULTY)
-    columns = _Columns(
-        covariate=size,
-        difficulty=_named(header, "difficulty", difficulty) or usual,
-        response=_named(header, "response", response) or _response(header),
-        trials=_named(header, "trials", trials),
-        by=_several(header, "by", by, [usual_column(header, "respondent"), _there(header, _TASK)]),
-        clusters=(),
+    columns = _Columns.of(
+        list(table.columns),
+        covariate=covariate,
+        difficulty=difficulty,
+        response=response,
+        trials=trials,
+        by=by,
+        clusters=clusters,
     )
-    roles = [usual_column(header, role) for role in ("item", "respondent")]
-    alike = [name for name in roles if name not in {*columns.by, columns.covariate}]
-    columns = columns._replace(clusters=_several(header, "clusters", clusters, alike))
-    if len(columns.clusters) > 2:
-        raise ValueError(f"clusters must be two columns at most, got {len(columns.clusters)}")
-    table = table.dropna(subset=[*columns.needed])
+    table = table.dropna(subset=columns.needed)
     if not len(table):
         raise ValueError("frame has no row with a response and all covariates")
     table = table.assign(**{columns.covariate: as_dates(table[columns.covariate])})
     axis = Axis.of(columns.covariate, table[columns.covariate], log=log)
-    if columns.by:
-        places = table.groupby(list(columns.by), sort=False).indices
-        parts = [(name, table.iloc[rows]) for name, rows in places.items()]
-    else:
-        parts, columns = [("all", table)], columns._replace(by=(_POOLED,))
-    surfaces = tuple(_surface(*part, columns, axis, interaction=interaction) for part in parts)
+    surfaces = tuple(
+        _surface(name, part, columns, axis, interaction=interaction)
+        for name, part in _parts(table, columns.by)
+    )
+    names = columns.by or (_POOLED,)
     middle = None
     if columns.difficulty is not None:
         middle = float(np.median(_numbers(table, columns.difficulty)))
     terms = terms_of(axis, by_difficulty=middle is not None, interaction=interaction)
     return LearningSurface(
-        coefficients=_coefficients(surfaces, columns.by, terms, level),
-        systems=_systems(surfaces, columns.by),
+        coefficients=_coefficients(surfaces, names, terms, level),
+        systems=_systems(surfaces, names),
         axis=axis,
         level=level,
         surfaces=surfaces,
-        by=columns.by,
+        by=names,
         middle=middle,
         interaction=interaction,
     )
@@ -177,11 +167,52 @@ class _Columns(NamedTuple):
     by: tuple[str, ...]
     clusters: tuple[str, ...]
 
+    @classmethod
+    def of(
+        cls,
+        header: list[str],
+        *,
+        covariate: str | None,
+        difficulty: str | None,
+        response: str | None,
+        trials: str | None,
+        by: Iterable[str] | None,
+        clusters: Iterable[str] | None,
+    ) -> _Columns:
+        """Return the columns that are named, and usual ones for those that are not."""
+        size = _named(header, "covariate", covariate) or _size(header)
+        if difficulty == size:
+            raise ValueError(f"difficulty and covariate are both {size!r}")
+        usual = None if size == DIFFICULTY else _there(header, DIFFICULTY)
+        who = usual_column(header, "respondent")
+        systems = _several(header, "by", by, [who, _there(header, _TASK)])
+        taken = {*systems, size}
+        alike = [name for name in (usual_column(header, "item"), who) if name not in taken]
+        together = _several(header, "clusters", clusters, alike)
+        if len(together) > 2:
+            raise ValueError(f"clusters must be two columns at most, got {len(together)}")
+        return cls(
+            covariate=size,
+            difficulty=_named(header, "difficulty", difficulty) or usual,
+            response=_named(header, "response", response) or recognised_column(header, "response"),
+            trials=_named(header, "trials", trials),
+            by=systems,
+            clusters=together,
+        )
+
     @property
-    def needed(self) -> set[str]:
+    def needed(self) -> list[str]:
         """Columns of which no row may lack a value."""
-        each = {self.covariate, self.difficulty, self.response, self.trials, *self.by}
-        return {name for name in (each | {*self.clusters}) if name is not None}
+        each = (self.covariate, self.difficulty, self.response, self.trials)
+        return [name for name in (*each, *self.by, *self.clusters) if name is not None]
+
+
+def _parts(table: pd.DataFrame, by: tuple[str, ...]) -> list[tuple[Any, pd.DataFrame]]:
+    """Rows of each system, or all of them."""
+    if not by:
+        return [("all", table)]
+    places = table.groupby(list(by), sort=False).indices
+    return [(name, table.iloc[rows]) for name, rows in places.items()]
 
 
 def _there(header: list[str], name: str) -> str | None:
@@ -191,10 +222,7 @@ def _there(header: list[str], name: str) -> str | None:
 def _named(header: list[str], argument: str, name: str | None) -> str | None:
     """Refuse a name that no column has."""
     if name is not None and name not in header:
-        raise ValueError(
-            f"{argument}={name!r} is not a column{did_you_mean(name, header)}; "
-            f"the columns are {first_names(header, shown=20)}"
-        )
+        raise no_column(argument, name, header)
     return name
 
 
@@ -212,16 +240,6 @@ def _size(header: list[str]) -> str:
     if found is None:
         raise ValueError(
             f"no column is called {' or '.join(_SIZES)}: pass covariate= with the name of one; "
-            f"the columns are {first_names(header, shown=20)}"
-        )
-    return found
-
-
-def _response(header: list[str]) -> str:
-    found = usual_column(header, "response")
-    if found is None:
-        raise ValueError(
-            "no column is recognised as the response: pass response= with its name; "
             f"the columns are {first_names(header, shown=20)}"
         )
     return found

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from irtkit.checks import check_number, first_names
+from irtkit.irf import EXTREME
 from irtkit.labels import values_by_label
 from irtkit.selection.cross_validation import refits
 from irtkit.suspects.families import SIMILAR, family_codes
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 Rule = Literal["quantile", "width"]
-EXTREME = 6.0
-"""SDs of ability beyond which a difficulty counts as that far off: it says that an item is out of
-reach, and no more (Martínez-Plumed et al. 2022 crop there)."""
 _LEAST_SYSTEMS = 3
 """Of which one is left out, and two others still differ."""
 _FOLDS = 5
@@ -58,10 +56,13 @@ class Difficulties(NamedTuple):
     def of(self, respondent: int) -> tuple[Array, Array]:
         """Difficulties for one respondent, and their standard errors.
 
-        Those of a fit to (n − 1)/n of the systems are √(n / (n − 1)) times as large.
+        A fit to (n − 1)/n of the systems has errors of variance s² n/(n − 1), and v + s²/(n − 1) in
+        all where the fit of all has v. At the values of that fit its difficulties b̂ are drawn
+        together, and E[b | b̂] has the slope (v − s²) / √(v (v + s²/(n − 1))): that of errors of
+        variance s² (1 + 1/(2(n − 1))), if s² is small beside v.
         """
         n = len(self.without) - 1
-        fewer = np.sqrt(n / (n - 1)) if self.fold[respondent] and n > 1 else 1.0
+        fewer = np.sqrt(1 + 1 / (2 * (n - 1))) if self.fold[respondent] and n > 1 else 1.0
         return self.without[self.fold[respondent]], fewer * self.se
 
 

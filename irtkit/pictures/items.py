@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.calibration.summary import readable_difficulty
+from irtkit.irf import EXTREME
 from irtkit.pictures.scales import Scale
 from irtkit.suspects.flags import negatives
 
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from irtkit.calibration import FitResult
     from irtkit.irf import Array
 
-FURTHEST = 6.0
-"""SDs of ability from the mean that an axis of difficulties reaches at most: beyond lies one person
-in a billion, and `flag_items` calls an item extreme."""
 ORDINARY, SUSPECT, NEGATIVE = 0, 1, 2
 """Kinds of items: listed by `flag_items`, and called negative."""
 
@@ -65,7 +63,7 @@ def item_map(result: FitResult, suspects: pd.DataFrame) -> ItemPoints:
     """
     a, b = result.parameters.discrimination, result.parameters.difficulty
     visible = ~np.isin(result.status, ["no variance", "no responses"]) & np.isfinite(a + b)
-    about, within = result.latent_mean, FURTHEST * result.latent_sd
+    about, within = result.latent_mean, EXTREME * result.latent_sd
     x = Scale.by_quantiles(b[visible], within=within, about=about)
     kind = kinds_of(result, suspects)
     usual = Scale.by_quantiles(np.append(a[visible], 0.0))
@@ -82,7 +80,7 @@ def error_and_difficulty(result: FitResult, suspects: pd.DataFrame) -> ItemPoint
     difficulty = _readable(result)
     error = result.counts.average_error
     visible = np.isfinite(difficulty) & np.isfinite(error)
-    about, within = result.latent_mean, FURTHEST * result.latent_sd
+    about, within = result.latent_mean, EXTREME * result.latent_sd
     y = Scale.by_quantiles(difficulty[visible], within=within, about=about)
     x = Scale.over([0.0, 1.0])
     return ItemPoints(error, difficulty, kinds_of(result, suspects), visible, x, y)
@@ -95,7 +93,7 @@ def predicted_and_fitted(
     fitted = _readable(result)
     values = np.asarray(predicted.reindex(result.item_labels), np.float64)
     visible = np.isfinite(fitted) & np.isfinite(values)
-    about, within = result.latent_mean, FURTHEST * result.latent_sd
+    about, within = result.latent_mean, EXTREME * result.latent_sd
     axes = (
         Scale.by_quantiles(values[visible]),
         Scale.by_quantiles(fitted[visible], within=within, about=about),

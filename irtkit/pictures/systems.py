@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.calibration.summary import readable_difficulty
-from irtkit.pictures.items import FURTHEST
+from irtkit.irf import EXTREME
 from irtkit.pictures.scales import Scale
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def wright_map(result: FitResult) -> WrightMap:
     found = readable_difficulty(result.items).to_numpy(dtype=np.float64)
     difficulty = found[np.isfinite(found)]
     mean, sd = result.latent_mean, result.latent_sd
-    shown = Scale.by_quantiles(difficulty, within=FURTHEST * sd, about=mean)
+    shown = Scale.by_quantiles(difficulty, within=EXTREME * sd, about=mean)
     reach = [mean - _LEAST_SHOWN * sd, mean + _LEAST_SHOWN * sd]
     scale = Scale.over(ability, [shown.low, shown.high], reach)
     edges = np.linspace(scale.low, scale.high, _BINS + 1)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import and_more, check_unique, first_names
+from irtkit.checks import and_more, check_unique, did_you_mean, first_names, short
 from irtkit.difficulty.rank_agreement import levels, spearman
 from irtkit.frames import as_frame
 from irtkit.responses import ResponseMatrix
@@ -50,7 +50,9 @@ words; true difficulties get there in simulated data with some thousand responde
 
 _ENOUGH_ITEMS = 20
 """Items from which on a feature of two values is no respondent's answers by chance: that of a fair
-coin agrees with one of 1,000 respondents, either way round, once in 500 times."""
+coin agrees with one of 1,000 respondents, either way round, once in 500 times. With as many outside
+its commonest value none of 1,000 features is in the order of difficulty by chance, but once in a
+million times: 20 of 40 items or more are drawn in 10¹¹ ways."""
 
 
 def as_features(
@@ -161,8 +163,12 @@ def check_leaks(
     """Refuse features that are the class, the answer, the accuracy or the difficulty itself.
 
     Told by name ("class", "Truth_SAT", "meanACC"); by values that order the items as what is
-    predicted does (a rank correlation of 0.995 or more, either way round); and by values that are
-    the answers of one respondent, right or wrong, or the target that the responses' item table has.
+    predicted does, either way round: with a rank correlation of 0.995 or more, or of 3 values or
+    more each of which has a range of difficulty to itself, such as rounded accuracy; features of
+    two values also by their mean, of which the answers of all respondents are an example. (Of few
+    values, 20 items must lie outside the commonest.) With
+    responses also by values that are the answers of one respondent, right or wrong, or the target
+    that the responses' item table has: a table of targets does not tell these.
 
     Parameters
     ----------
@@ -178,7 +184,7 @@ def check_leaks(
     Raises
     ------
     ValueError
-        If there is such a feature; it names all of them.
+        If there is such a feature; it names all of them. If a name that is allowed is no feature.
 
     Examples
     --------
@@ -190,6 +196,7 @@ def check_leaks(
     ValueError: features must not tell what is predicted: 'class' (by its name); leave it out, or
     say allow=['class']
     """
+    allowed = names_allowed(allow, features)
     found = {name: "by its name" for name in features.columns if _leaks_by_name(name)}
     numbers = _as_numbers(features)
     if target is not None:
@@ -199,18 +206,42 @@ def check_leaks(
             values = numbers[name].to_numpy(np.float64)
             if any(_in_one_order(values, measure) for measure in measures):
                 found.setdefault(name, "it orders items as their difficulty does")
+        marks = numbers.loc[:, numbers.nunique() == 2]
+        share = (marks == marks.max()).where(marks.notna()).mean(axis=1).to_numpy(np.float64)
+        if any(_in_one_order(share, measure) for measure in measures):
+            for name in marks.columns:
+                found.setdefault(name, "it orders items as their difficulty does, with others")
     if responses is not None:
         for name in _answers_of_one(numbers, responses):
             found.setdefault(name, "it is what one respondent answered")
         for name in _target_again(features, responses):
             found.setdefault(name, "it is the target of the items")
-    refused = {name: why for name, why in found.items() if name not in set(allow)}
+    refused = {name: why for name, why in found.items() if name not in allowed}
     if refused:
         name, why = next(iter(refused.items()))
         raise ValueError(
             f"features must not tell what is predicted: {name!r} ({why})"
             f"{and_more(len(refused) - 1, 'feature')}; leave it out, or say allow={list(refused)}"
         )
+
+
+def names_allowed(allow: str | Collection[str], features: pd.DataFrame) -> set[str]:
+    """Names of features that are allowed.
+
+    Raises
+    ------
+    ValueError
+        If one is no feature.
+    """
+    allowed = [allow] if isinstance(allow, str) else list(allow)
+    names = list(features.columns)
+    if unknown := [name for name in allowed if name not in names]:
+        raise ValueError(
+            f"allow must name features, and {short(unknown[0])} is none"
+            f"{and_more(len(unknown) - 1, 'name')}{did_you_mean(unknown[0], names)}; "
+            f"they are {first_names(names)}"
+        )
+    return set(allowed)
 
 
 def _as_numbers(features: pd.DataFrame) -> pd.DataFrame:
@@ -225,7 +256,9 @@ def _as_numbers(features: pd.DataFrame) -> pd.DataFrame:
         if values.notna().equals(there.notna()):
             found[name] = values
         elif there.nunique() == 2:
-            codes = pd.Series(pd.factorize(there)[0], index=features.index, dtype=np.float64)
+            codes = pd.Series(
+                pd.factorize(there, sort=True)[0], index=features.index, dtype=np.float64
+            )
             found[name] = codes.where(codes >= 0)
     return pd.DataFrame(found, index=features.index)
 
@@ -243,7 +276,18 @@ def _in_one_order(feature: Array, measure: Array) -> bool:
     measured = levels(measure[there])
     if min(order.max(initial=0), measured.max(initial=0)) < 2:
         return False
-    return abs(spearman(order, measured)) >= _THE_SAME
+    return abs(spearman(order, measured)) >= _THE_SAME or _coarser(order, measured)
+
+
+def _coarser(order: NDArray[np.intp], measured: NDArray[np.intp]) -> bool:
+    """Whether each of three or more values has a range of the measure, and these are in order."""
+    counts = np.bincount(order)
+    if len(counts) < 3 or counts.sum() - counts.max() < _ENOUGH_ITEMS:
+        return False
+    low, high = np.full(len(counts), measured.max()), np.zeros(len(counts), dtype=np.intp)
+    np.minimum.at(low, order, measured)
+    np.maximum.at(high, order, measured)
+    return bool((high[:-1] < low[1:]).all() or (low[:-1] > high[1:]).all())
 
 
 def _answers_of_one(numeric: pd.DataFrame, responses: ResponseMatrix) -> list[str]:

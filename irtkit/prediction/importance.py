@@ -14,7 +14,7 @@ import numpy as np
 
 from irtkit.checks import check_number, check_one_of, check_seed, check_whole
 from irtkit.difficulty.rank_agreement import levels, spearman
-from irtkit.prediction.features import the_same_kinds
+from irtkit.prediction.features import names_allowed, the_same_kinds
 from irtkit.prediction.predictor import by_label, training_of
 from irtkit.prediction.regressors import fitted, in_one_thread, model_of
 from irtkit.prediction.targets import TARGETS
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     import pandas as pd
+
+    from irtkit.prediction.predictor import Training
 
 
 def feature_importances(
@@ -45,8 +47,8 @@ def feature_importances(
     features, target
         As in :meth:`DifficultyPredictor.fit`; texts are no features that can be dealt out.
     labels
-        Class or number that the task asks for, by item label, or in the order of the target; None
-        for difficulty alone.
+        Class or number that the task asks for, by item label, or one for each item of the target,
+        in its order; None for difficulty alone.
     regressor
         Predicts difficulty, see :class:`DifficultyPredictor`.
     task_model
@@ -110,9 +112,9 @@ def feature_importances(
     found = pd.DataFrame(columns, index=pd.Index(table.columns, name="feature"))
     scores: dict[str, float] = {"difficulty": score}
     if labels is not None:
-        known = _labels(labels, table.index)
+        known = _labels(labels, training)
         same = the_same_kinds(table, pd.Series(known, index=table.index))
-        if refused := [name for name in same if name not in set(allow)]:
+        if refused := [name for name in same if name not in names_allowed(allow, table)]:
             raise ValueError(
                 f"features must not be the labels: {refused[0]!r}; leave it out, or say "
                 f"allow={refused}"
@@ -150,16 +152,22 @@ def _importances(
     return score, {name: found.importances_mean, f"{name}_sd": found.importances_std}
 
 
-def _labels(labels: Any, items: Any) -> Any:
-    """Labels of the items, in their order."""
-    if hasattr(labels, "reindex") or isinstance(labels, Mapping):
-        labels = by_label(labels, "labels").reindex(items)
-        if labels.isna().any():
-            raise ValueError(f"labels has no label of item {items[labels.isna()][0]!r}")
-    values = np.asarray(labels)
-    if len(values) != len(items):
-        raise ValueError(f"labels must have one for each of {len(items)} items, got {len(values)}")
-    return values
+def _labels(labels: Any, training: Training) -> Any:
+    """Labels of the items of training, in their order; those of others are not looked at."""
+    import pandas as pd
+
+    items, given = training.features.index, training.given
+    if not (hasattr(labels, "reindex") or isinstance(labels, Mapping)):
+        values = np.asarray(labels)
+        if len(values) != len(given):
+            raise ValueError(
+                f"labels must have one for each of {len(given)} items, got {len(values)}"
+            )
+        labels = pd.Series(values, given)
+    labels = by_label(labels, "labels").reindex(items)
+    if labels.isna().any():
+        raise ValueError(f"labels has no label of item {items[labels.isna()][0]!r}")
+    return np.asarray(labels)
 
 
 def _forest(labels: Any, seed: int) -> Any:

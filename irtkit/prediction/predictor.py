@@ -58,6 +58,8 @@ class Training(NamedTuple):
     """Standard errors of the target, NaN where there is none; None if there are none at all."""
     logits: float | None
     """Logits in a unit of the target; None where this is not known, or not the same of all."""
+    given: pd.Index[str]
+    """Items that the target was given of, in its order."""
 
 
 def training_of(
@@ -111,7 +113,7 @@ def training_of(
     if errors is not None:
         found = np.asarray(by_label(errors, "errors").reindex(usable), dtype=np.float64)
     values = np.asarray(known[usable], dtype=np.float64)
-    return Training(table.loc[usable], values, found, logits)
+    return Training(table.loc[usable], values, found, logits, known.index)
 
 
 def by_label(values: Any, name: str) -> Any:
@@ -222,7 +224,8 @@ class DifficultyPredictor:
             raise ValueError("folds must be 2 or more, or 0 for no intervals; got 1")
         self.regressor, self.target, self.weights = regressor, target, weights
         self.level = check_number("level", level, above=0, below=1)
-        self.folds, self.embed, self.allow, self.seed = folds, embed, tuple(allow), seed
+        self.folds, self.embed, self.seed = folds, embed, seed
+        self.allow = (allow,) if isinstance(allow, str) else tuple(allow)
 
     def fit(self, features: object, target: object, *, errors: object = None) -> Self:
         """Learn from items whose difficulty is known.
@@ -235,8 +238,9 @@ class DifficultyPredictor:
             or Series of texts, or a ResponseMatrix or FitResult whose item table has a text.
         target
             A FitResult with its responses, the table that :func:`difficulty_targets` makes of one,
-            or a Series by item label. Items without a finite target are left out, and so are those
-            without a row of features.
+            or a Series by item label. Only a FitResult holds answers, and so only beside one are
+            those of a single respondent refused as a feature. Items without a finite target are
+            left out, and so are those without a row of features.
         errors
             Standard errors of a Series, by item label.
 
@@ -248,8 +252,9 @@ class DifficultyPredictor:
         Raises
         ------
         ValueError
-            If a feature tells what is predicted, fewer than 2 items (or than folds) have both
-            features and a target, or ``weights="error"`` has no errors to go by.
+            If a feature tells what is predicted, a name in ``allow`` is no feature, fewer than 2
+            items (or than folds) have both features and a target, or ``weights="error"`` has no
+            errors to go by.
         """
         training = training_of(
             features,

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+_USUAL = ("1PL",)
 _MIXED = ("kept", "removed")
 """What becomes of training items with a negative slope."""
 
@@ -111,7 +112,7 @@ def cross_validate_predictors(
     target: object,
     regressors: Sequence[Any] | Mapping[str, Any] = REGRESSORS,
     *,
-    targets: Sequence[str] = ("1PL",),
+    targets: Sequence[str] = _USUAL,
     negative_slopes: Sequence[str] | None = None,
     slopes: object = None,
     held_out: float = 0.3,
@@ -134,7 +135,8 @@ def cross_validate_predictors(
         of scikit-learn.
     targets
         Columns of the table of targets that are predicted: any of "1PL", "Rasch", "2PL",
-        "average_error" and "expected_error". Of a Series it is its name, or "difficulty".
+        "average_error" and "expected_error". Of a Series it is its name, or "difficulty", and
+        need not be given.
     negative_slopes
         What becomes of training items with a negative slope: "kept", "removed" or, by default,
         both where slopes are known and some are negative.
@@ -256,6 +258,8 @@ def _targets(
         targets = [targets]
     if isinstance(target, pd.Series):
         name = str(target.name or "difficulty")
+        for asked in () if tuple(targets) == _USUAL else targets:
+            check_one_of("targets", asked, [name])
         return target.to_frame(name), [name], slopes, None
     for name in targets:
         check_one_of("targets", name, TARGETS)

@@ -11,6 +11,7 @@ from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number
 from irtkit.difficulty.average_error import respondents_per_trial
 from irtkit.io.reading import as_responses
+from irtkit.irf import EXTREME
 from irtkit.patterns import patterns_of
 
 if TYPE_CHECKING:
@@ -20,11 +21,9 @@ if TYPE_CHECKING:
 
 TARGETS = ("1PL", "Rasch", "2PL", "average_error", "expected_error")
 """Columns of the table that can be predicted."""
-_CROP = 6.0
-"""Difficulties beyond are put there: the AAAI-22 paper calls them extreme."""
 
 
-def difficulty_targets(given: object, *, crop: float = _CROP, **reading: Any) -> pd.DataFrame:
+def difficulty_targets(given: object, *, crop: float = EXTREME, **reading: Any) -> pd.DataFrame:
     """How hard items are, by the 1PL, the 2PL, average and expected error, in one table.
 
     Parameters

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from irtkit.calibration.result import FitResult
 from irtkit.calibration.summary import folded, silent_items
 from irtkit.checks import check_type
+from irtkit.irf import EXTREME
 from irtkit.printed import WIDTH, plain, printable, shortened, table_of
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects.families import linked, similar_respondents
@@ -135,7 +136,7 @@ def audit(
     result: FitResult,
     *,
     fdr: float = FALSE_DISCOVERY_RATE,
-    extreme_difficulty: float = 6.0,
+    extreme_difficulty: float = EXTREME,
     chance: float | None = None,
     groups: Groups | None = None,
     predictions: pd.DataFrame | None = None,

@@ -11,6 +11,7 @@ import numpy as np
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_type, check_yes_or_no
 from irtkit.diagnostics import poorly_fitting
+from irtkit.irf import EXTREME
 from irtkit.responses import item_texts
 from irtkit.signs import FALSE_DISCOVERY_RATE, called_negative
 from irtkit.suspects.answers import strong_answers
@@ -53,7 +54,7 @@ def flag_items(
     result: FitResult,
     *,
     fdr: float = FALSE_DISCOVERY_RATE,
-    extreme_difficulty: float = 6.0,
+    extreme_difficulty: float = EXTREME,
     chance: float | None = None,
     groups: Groups | None = None,
     predictions: pd.DataFrame | None = None,

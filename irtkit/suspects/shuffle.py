@@ -17,7 +17,7 @@ from irtkit.calibration.arguments import check_data
 from irtkit.calibration.fitting import silently
 from irtkit.checks import check_seed, check_unique
 from irtkit.io.reading import as_responses
-from irtkit.irf import model_name
+from irtkit.irf import EXTREME, model_name
 from irtkit.printed import in_lines
 from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix, refuse_sparse
@@ -129,7 +129,7 @@ def shuffle_control(
     *,
     seeds: Sequence[int] = (0, 1, 2, 3, 4),
     fdr: float = FALSE_DISCOVERY_RATE,
-    extreme_difficulty: float = 6.0,
+    extreme_difficulty: float = EXTREME,
     chance: float | None = None,
     progress: bool | None = None,
 ) -> ShuffleControl:

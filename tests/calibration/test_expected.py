@@ -159,6 +159,11 @@ def test_a_saved_result_says_what_was_expected(tmp_path: Any) -> None:
         ({"item_prior_mean": EXPECTED}, ValueError, "item_prior_mean needs item_prior_sd"),
         ({"item_prior_mean": 3, "item_prior_sd": 1}, TypeError, "Series or a mapping"),
         ({"item_prior_mean": {"x": 1.0}, "item_prior_sd": 1}, ValueError, "no item of the resp"),
+        (
+            {"item_prior_mean": {"a": 1.0, "bb": 0.0, "e": 2.0}, "item_prior_sd": 1},
+            ValueError,
+            r"'bb' is none \(and 1 more label\).*without a mean: b, c, d; leave out",
+        ),
         ({"item_prior_mean": {"a": np.inf}, "item_prior_sd": 1}, ValueError, "of 'a'"),
         ({"item_prior_mean": EXPECTED, "item_prior_sd": 0}, ValueError, "above 0"),
         ({"item_prior_mean": EXPECTED.to_frame("mean")}, ValueError, "no column 'sd'"),
@@ -173,6 +178,14 @@ def test_what_cannot_be_expected_is_refused(
     responses = irtkit.ResponseMatrix(np.eye(4, dtype=int), items=LABELS)
     with pytest.raises(error, match=message):
         irtkit.fit(responses, **given)
+
+
+def test_labels_of_no_item_are_ignored_where_none_can_be_misspelt() -> None:
+    every = {label: float(k) for k, label in enumerate(LABELS)}
+    whole = expecting(WeakPrior(), every, 0.5, LABELS)
+    assert np.array_equal(whole.keys, expecting(WeakPrior(), every | {"e": 9.0}, 0.5, LABELS).keys)
+    some = {"a": 1.0, "e": np.nan}
+    assert expecting(WeakPrior(), some, 0.5, LABELS).told.tolist() == [True, False, False, False]
 
 
 def test_the_usual_prior_is_left_where_nothing_is_told() -> None:

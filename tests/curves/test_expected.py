@@ -119,11 +119,18 @@ def test_the_distribution_of_a_known_curve_is_the_poisson_binomial() -> None:
 def test_regressed_difficulties_are_expectations() -> None:
     generator = np.random.default_rng(0)
     true = generator.normal(2, 0.8, 20_000)
-    se = generator.uniform(0.2, 1.5, 20_000)
-    found = regressed(true + se * generator.normal(size=20_000), se)
-    slope = np.polyfit(found, true, 1)[0]
-    assert slope == pytest.approx(1, abs=0.02)
-    assert found.mean() == pytest.approx(2, abs=0.03)
+    # of like error for all; and larger for hard items, as where few are right
+    for se in (generator.uniform(0.2, 1.0, 20_000), 0.3 + 0.2 * np.maximum(true, 0)):
+        found = regressed(true + se * generator.normal(size=20_000), se)
+        slope = np.polyfit(found, true, 1)[0]
+        assert slope == pytest.approx(1, abs=0.03)
+        assert found.mean() == pytest.approx(2, abs=0.03)
+
+
+def test_a_set_of_equal_or_unknown_difficulties_has_their_mean() -> None:
+    assert regressed(np.full(3, 0.5), np.ones(3)).tolist() == [0.5] * 3
+    unknown = regressed(np.array([-1.0, 2.0]), np.array([np.inf, 500.0]))
+    assert unknown == pytest.approx([0.5, 0.5])
 
 
 def test_perturbed_items_are_paired_with_the_originals() -> None:
@@ -203,12 +210,16 @@ def test_where_items_are_guessed_there_is_no_alarm() -> None:
 
 
 def test_few_systems_are_warned_of() -> None:
-    result = fitted(16)
-    again = ResponseMatrix(
-        1 - result.responses.values, result.respondent_labels, result.item_labels
-    )
-    with pytest.warns(UserWarning, match="come from a fit to 16 systems"):
-        expected_performance(result, again)
+    for n, model, message in (
+        (16, "1PL", "1PL fitted to 16 systems: of fewer than 40"),
+        (40, "2PL", "2PL fitted to 40 systems: of fewer than 100.*of a 1PL 40 are enough"),
+    ):
+        result = fitted(n, model)
+        again = ResponseMatrix(
+            1 - result.responses.values, result.respondent_labels, result.item_labels
+        )
+        with pytest.warns(UserWarning, match=message):
+            expected_performance(result, again)
 
 
 def test_errors_of_difficulties_are_checked() -> None:

@@ -152,6 +152,68 @@ def test_the_accuracy_is_refused_under_any_name_and_in_any_unit(
     check_leaks(noisy, target=1 - accuracy)
 
 
+@pytest.mark.parametrize("sign", [-1, 1])
+@pytest.mark.parametrize(
+    "coarse",
+    [
+        lambda accuracy: accuracy.round(1),
+        lambda accuracy: (20 * accuracy).round() * 5,
+        lambda accuracy: pd.cut(accuracy, 4, labels=["a", "b", "c", "d"]).cat.codes,
+    ],
+)
+def test_rounded_accuracy_is_refused_under_any_name(
+    responses: irtkit.ResponseMatrix, coarse: Any, sign: int
+) -> None:
+    accuracy = pd.Series(responses.values.mean(axis=0), index=ITEMS)
+    table = pd.DataFrame({"x": sign * coarse(accuracy)})
+    with pytest.raises(ValueError, match=r"'x' .it orders items as"):
+        check_leaks(table, target=1 - accuracy)
+    ends = [accuracy.idxmin(), accuracy.idxmax()]
+    table.loc[ends, "x"] = table.loc[ends[::-1], "x"].to_numpy()
+    check_leaks(table, target=1 - accuracy)
+
+
+def test_answers_of_all_are_refused_beside_a_target_alone(
+    responses: irtkit.ResponseMatrix,
+) -> None:
+    accuracy = pd.Series(responses.values.mean(axis=0), index=ITEMS)
+    answers = pd.DataFrame(responses.values.T, index=ITEMS).add_prefix("system")
+    for written in (answers, 1 - answers, answers.replace({0: "no", 1: "yes"})):
+        with pytest.raises(ValueError, match="as their difficulty does, with others"):
+            check_leaks(as_features(written), target=1 - accuracy)
+    check_leaks(answers.iloc[:, :6], target=1 - accuracy)
+
+
+def test_features_that_are_none_of_this_are_not_refused(
+    responses: irtkit.ResponseMatrix,
+) -> None:
+    # 300 of each kind: chance alone orders 40 items so in one of 10¹¹ ways at most
+    generator = np.random.default_rng(0)
+    error = pd.Series(1 - responses.values.mean(axis=0), index=ITEMS)
+    noise, shape = generator.normal(size=(40, 300)), (40, 300)
+    kinds = {
+        "noise": noise,
+        "marks": generator.integers(0, 2, shape),
+        "grades": generator.integers(0, 4, shape),
+        "sums": generator.integers(0, 16, (*shape, 8)).sum(axis=2),
+        "related": error.to_numpy()[:, None] + 0.1 * noise,
+        "related and rounded": (error.to_numpy()[:, None] + 0.1 * noise).round(1),
+        "related and cut": error.to_numpy()[:, None] + 0.1 * noise > 0.5,
+    }
+    for values in kinds.values():
+        check_leaks(as_features(values, ITEMS), target=error)
+
+
+def test_a_name_that_is_allowed_is_that_of_a_feature() -> None:
+    table = pd.DataFrame({"x": [1.0, 2.0], "class": [0, 1]}, index=["a", "b"])
+    message = (
+        "allow must name features, and 'clas' is none, did you mean 'class'.*they are x, class"
+    )
+    with pytest.raises(ValueError, match=message):
+        check_leaks(table, allow=["clas"])
+    check_leaks(table, allow="class")
+
+
 @pytest.mark.parametrize("flipped", [False, True])
 def test_a_response_is_refused_under_any_name(
     responses: irtkit.ResponseMatrix, *, flipped: bool

@@ -65,3 +65,24 @@ def test_labels_of_all_items_are_needed(
         feature_importances(*made[:2], made[2].drop("i3"))
     with pytest.raises(ValueError, match="one for each of 300 items"):
         feature_importances(*made[:2], [0, 1])
+
+
+def test_labels_in_the_order_of_the_target_are_those_of_its_items(
+    made: tuple[pd.DataFrame, pd.Series[float], pd.Series[bool]],
+) -> None:
+    table, difficulty, labels = made
+    unknown = difficulty.where(np.arange(300) % 7 > 0).sample(frac=1, random_state=0)
+    plan = {"regressor": "linear", "repeats": 1}
+    by_label, in_order = (
+        feature_importances(table.drop("i5"), unknown, given, **plan)  # type: ignore[arg-type]
+        for given in (labels, labels[unknown.index].to_numpy())
+    )
+    assert in_order.equals(by_label)
+    assert in_order.attrs == by_label.attrs
+
+
+def test_names_that_are_allowed_are_features(
+    made: tuple[pd.DataFrame, pd.Series[float], pd.Series[bool]],
+) -> None:
+    with pytest.raises(ValueError, match="allow must name features, and 'w' is none"):
+        feature_importances(*made, allow=["w"])

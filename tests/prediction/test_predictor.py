@@ -219,7 +219,8 @@ def test_items_whose_difficulty_is_known_badly_weigh_less() -> None:
 
 def test_weights_are_the_inverse_of_variances() -> None:
     target, errors = np.array([0.0, 2.0, 0.0, 2.0]), np.array([0.5, 0.5, 0.7, np.nan])
-    weights = weights_of(Training(pd.DataFrame(index=range(4)), target, errors, None))
+    table = pd.DataFrame(index=list("abcd"))
+    weights = weights_of(Training(table, target, errors, None, table.index))
     spread = 1 - (2 * 0.25 + 2 * 0.49) / 4
     ratio = (spread + 0.49) / (spread + 0.25)
     assert weights / weights[3] == pytest.approx([ratio, ratio, 1, 1])

@@ -149,6 +149,9 @@ def test_noise_is_not_predicted_and_nothing_is_said_of_it() -> None:
         ({"regressors": []}, "got none"),
         ({"regressors": ["linear", "linear"]}, "different names"),
         ({"weights": "se"}, "weights must be one of"),
+        ({"targets": ["hard"]}, "targets must be one of hardness; got 'hard'"),
+        ({"targets": ["hardness", "2PL"]}, "must be one of hardness; got '2PL'"),
+        ({"allow": ["typo"]}, "allow must name features, and 'typo' is none"),
     ],
 )
 def test_what_is_no_protocol_is_refused(settings: dict[str, Any], message: str) -> None:
