@@ -498,9 +498,7 @@ def _of_answered(
         known |= prior.told
     if fixed is not None:
         known |= ~np.isnan(fixed.discrimination)
-    margins = patterns.margins
-    rows = np.flatnonzero(margins.respondent_responses)
-    columns = np.flatnonzero(margins.item_responses.any(axis=0) | known)
+    rows, columns = patterns.answered(known)
     answered = part_of(patterns, rows, columns)
     if fixed is not None:
         from irtkit.calibration.anchored import anchored_estimates
