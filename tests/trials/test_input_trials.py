@@ -483,6 +483,14 @@ def of_files(result: Any, matrix: ResponseMatrix, folder: Path) -> None:
         write_table(result.items, folder / name)
         back = read_table(folder / name)
         pd.testing.assert_frame_equal(back, result.items, check_dtype=False)
+    page = folder / "page.html"
+    shown = answer_or_refusal(lambda: irtkit.report(result, page))
+    assert page.exists() == (shown is None), shown
+    if shown is None:
+        text = page.read_text(encoding="utf-8")
+        assert text.startswith("<!DOCTYPE html>")
+        assert text.rstrip().endswith("</html>")
+        assert not re.search(r">\s*(nan|-?inf|None|NaN)\s*<", text)
     exported = answer_or_refusal(lambda: write_responses(matrix, folder / "responses.csv"))
     if exported is None:
         read = answer_or_refusal(lambda: irtkit.read_responses(folder / "responses.csv"))
