@@ -299,7 +299,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=SAMPLED)
     parser.add_argument("--shapes", nargs="*", help="like 500x30, instead of the usual ones")
     options = parser.parse_args()
-    shapes = SHAPES
+    shapes: tuple[tuple[int, ...], ...] = SHAPES
     if options.shapes:
         shapes = tuple(tuple(map(int, text.split("x"))) for text in options.shapes)
     print("| data | parameter | SD / exact SD | off | within 10 % | means | rms | draws |")

@@ -28,7 +28,7 @@ Rows = Iterator[tuple[str, float, float]]
 def lsat(name: str) -> Rows:
     """Sections 6 and 7 of the Law School Admission Test (Bock & Lieberman 1970), by R's mirt."""
     frame = pd.read_csv(CARRIED / f"{name}.csv", dtype={"pattern": str})
-    rows = [list(map(int, pattern)) for pattern in frame["pattern"].repeat(frame["count"])]
+    rows = [list(map(int, pattern)) for pattern in frame["pattern"].repeat(frame["count"].tolist())]
     published = json.loads((CARRIED / f"{name}_mirt.json").read_text(encoding="utf-8"))["models"]
     for model in ("1PL", "2PL"):
         of = published[model]

@@ -36,10 +36,11 @@ HEADER = ("data", "beside", "one thread", "CPU s", "all threads", "CPU s", "time
 def timed(shape: Shape, rounds: int) -> Iterator[float]:
     """Median seconds on the clock and on the processors, with one thread and with all."""
     responses = irtkit.ResponseMatrix(draw(shape, seed=0)[1])
-    held, seconds = fitting.one_thread, {True: [], False: []}
+    held = fitting.one_thread
+    seconds: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
     for _ in range(rounds + 1):  # the first warms up
         for one, found in seconds.items():
-            fitting.one_thread = held if one else nullcontext
+            vars(fitting)["one_thread"] = held if one else nullcontext
             before = time.perf_counter(), time.process_time()
             irtkit.fit(responses, shape.model)
             found.append((time.perf_counter() - before[0], time.process_time() - before[1]))

@@ -144,7 +144,7 @@ def data(name: str) -> irtkit.ResponseMatrix:
 def fitted(name: str) -> dict[str, Array]:
     """Items, abilities and the objective that one case finds."""
     case = CASES[name]
-    method = "vi" if name.startswith("vi ") else "em"
+    method: Any = "vi" if name.startswith("vi ") else "em"
     settings = dict(case.settings)
     if "batch" in settings and hasattr(irtkit, "Variational"):
         of_method = {key: settings.pop(key) for key in ("batch", "amortised") if key in settings}
@@ -213,12 +213,14 @@ def _log_density(density: Any, values: Any) -> Array:
     if density is None or not values.any():  # no guessing
         return np.zeros_like(values)
     if isinstance(density, irtkit.Beta):
-        return (density.alpha - 1) * np.log(values) + (density.beta - 1) * np.log1p(-values)
+        return np.asarray(
+            (density.alpha - 1) * np.log(values) + (density.beta - 1) * np.log1p(-values)
+        )
     if isinstance(density, irtkit.LogNormal):
         values = np.log(np.abs(values))
     elif density.mean < 0:  # the logit of guessing is the only one around a negative mean here
         values = np.log(values) - np.log1p(-values)
-    return -0.5 * ((values - density.mean) / density.sd) ** 2
+    return np.asarray(-0.5 * ((values - density.mean) / density.sd) ** 2)
 
 
 class Moved(NamedTuple):

@@ -354,6 +354,6 @@ def test_what_is_no_fit_is_refused_by_name(
     fits: tuple[FitResult, FitResult], wrong: object
 ) -> None:
     with pytest.raises(TypeError, match="smaller must be a FitResult"):
-        likelihood_ratio_test(wrong, fits[1])  # type: ignore[arg-type]
+        likelihood_ratio_test(wrong, fits[1])
     with pytest.raises(TypeError, match=f"larger must be .* got {type(wrong).__name__}"):
-        likelihood_ratio_test(fits[0], wrong)  # type: ignore[arg-type]
+        likelihood_ratio_test(fits[0], wrong)

@@ -197,7 +197,7 @@ def test_few_responses_are_told(equal_slopes: Calibrated) -> None:
 
 def test_what_is_no_fit_is_refused() -> None:
     with pytest.raises(TypeError, match=r"result must be what irtkit\.fit"):
-        compare_difficulties(None)  # type: ignore[arg-type]
+        compare_difficulties(None)
 
 
 @pytest.mark.parametrize("model", ["1PL", "Rasch"])

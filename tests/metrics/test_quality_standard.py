@@ -332,7 +332,7 @@ class TestSignals:
         with pytest.raises(ValueError, match="TP must be a finite number from 0, got -3"):
             detection_score(self.counts.assign(TP=-3))
         with pytest.raises(ValueError, match="measure must be"):
-            detection_score(self.counts, "F2")  # type: ignore[arg-type]
+            detection_score(self.counts, "F2")
 
     def test_signals_join_other_metrics(self) -> None:
         signal = absolute_error(BINARY.astype({"item": str}))
@@ -386,4 +386,4 @@ class TestBadInput:
 
     def test_things_that_are_no_tables(self) -> None:
         with pytest.raises(TypeError, match="must be a pandas DataFrame, got list"):
-            quality_standard([1, 2], [])  # type: ignore[arg-type]
+            quality_standard([1, 2], [])

@@ -54,8 +54,8 @@ def test_labels_may_be_a_mapping(
     made: tuple[pd.DataFrame, pd.Series[float], pd.Series[bool]],
 ) -> None:
     given, plan = made[2], {"regressor": "linear", "repeats": 1}
-    found = feature_importances(*made[:2], given.to_dict(), **plan)  # type: ignore[arg-type]
-    assert found.equals(feature_importances(*made, **plan))  # type: ignore[arg-type]
+    found = feature_importances(*made[:2], given.to_dict(), **plan)
+    assert found.equals(feature_importances(*made, **plan))
 
 
 def test_labels_of_all_items_are_needed(

@@ -204,5 +204,5 @@ def test_without_common_items_there_is_no_link() -> None:
     with pytest.raises(ValueError, match="labels"):
         link(first, ItemParameters.from_difficulty([1.0], [0.0]))
     with pytest.raises(ValueError, match="method must be one of"):
-        link(first, first, "equipercentile")  # type: ignore[arg-type]
+        link(first, first, "equipercentile")
     assert irtkit.Linking is type(link(first, first))

@@ -66,7 +66,7 @@ def test_an_encoder_gives_the_abilities_of_the_integral(coded: FitResult, whole:
     assert coded.ability_se == pytest.approx(whole.ability_se, rel=0.1)
     # a bound on a bound: below, by what a normal posterior loses on each of 800 respondents
     assert whole.elbo is not None
-    assert whole.elbo - 0.1 * N < coded.elbo < whole.elbo + 3  # type: ignore[operator]
+    assert whole.elbo - 0.1 * N < coded.elbo < whole.elbo + 3
 
 
 @pytest.mark.parametrize("name", ["discrimination", "intercept"])
