@@ -56,7 +56,7 @@ class Study(NamedTuple):
     """Of alarms."""
 
     difficulties: str
-    model: str
+    model: Any
     """Of the fit that they are of."""
     n: int
     """Systems."""

@@ -69,9 +69,7 @@ SETTINGS: dict[str, near_copies.Draw] = {
         )
     },
     **{
-        f"{n} independent in four heaps": near_copies.planted(
-            partial(_in_heaps, n)
-        )
+        f"{n} independent in four heaps": near_copies.planted(partial(_in_heaps, n))
         for n in (8, 12, 20, 60)
     },
     **{

@@ -69,7 +69,7 @@ class MeanField:
         By quadrature: over θ, and over z, which is normal given θ.
         """
         with jax.enable_x64(new_val=True):
-            mean, sd = (Numbers(*(np.asarray(x, np.float64) for x in of)) for of in (self.mean, self.sd))
+            mean, sd = (Numbers(*map(jnp.float64, of)) for of in (self.mean, self.sd))
             total = float(_expected_log_likelihood(self.values, mean, sd))
         for m, s, (centre, spread) in zip(mean, sd, densities(self.prior), strict=True):
             # E log N(x; centre, spread²) + H[N(m, s²)] = log s/spread + ½ − E(x − centre)²/2spread²

@@ -54,7 +54,7 @@ class Null(NamedTuple):
     n_items: int
     n_sets: int
     model: ModelName = "2PL"
-    prior: str | None = "weak"
+    prior: PriorName | None = "weak"
     kind: str = ""
 
     def __str__(self) -> str:

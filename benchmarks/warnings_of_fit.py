@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     Draw = Callable[[np.random.Generator], irtkit.ResponseMatrix]
     Abler = Callable[[np.random.Generator], tuple[irtkit.ResponseMatrix, Any]]
 
-KINDS = {
+KINDS: dict[str, str | tuple[str, ...]] = {
     "transposed": "are rows items here",
     "parts": "respondents and items fall into",
     "apart": ("respondents and items fall into", "respondents who answered different items"),

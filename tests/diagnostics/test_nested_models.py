@@ -135,7 +135,7 @@ def test_the_result_is_frozen_and_holds_both_log_likelihoods(
     assert found == tuple(one.log_likelihood for one in fits)
     assert (test.smaller, test.larger, test.cautions) == ("1PL", "2PL", ())
     with pytest.raises(FrozenInstanceError):
-        test.statistic = 0.0  # type: ignore[misc]
+        test.statistic = 0.0
 
 
 def test_saved_fits_give_the_same_test(fits: tuple[FitResult, FitResult], tmp_path: Path) -> None:

@@ -190,7 +190,7 @@ class TestLayouts:
         TestProperties.same(quality_standard(SMALL, ["recall"]), renamed)
 
     def test_labels_are_text(self) -> None:
-        standard = quality_standard({7: PAGE}, HIGHER)  # type: ignore[dict-item]
+        standard = quality_standard({7: PAGE}, HIGHER)
         assert standard.scores.columns.tolist() == ["7"]
         assert standard.items.index.tolist() == ["1", "2", "3", "4"]
 

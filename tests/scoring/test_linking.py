@@ -58,8 +58,8 @@ def test_drifting_items_are_named_and_constants_are_within_their_errors() -> Non
         linking = link(first, second)
         off.append((linking.slope - 0.8) / linking.slope_se)
         off.append((linking.intercept - 0.7) / linking.intercept_se)
-        found += linking.items["drifts"].iloc[:2].sum()
-        wrongly += linking.items["drifts"].iloc[2:].sum()
+        found += int(linking.items["drifts"].iloc[:2].sum())
+        wrongly += int(linking.items["drifts"].iloc[2:].sum())
     assert found >= 12
     assert wrongly <= 3
     assert 0.6 < np.sqrt(np.mean(np.square(off))) < 1.5

@@ -23,7 +23,7 @@ import irtkit
 from irtkit import files, memory
 from irtkit.calibration.fitting import silently
 from irtkit.cli.outputs import prepared
-from irtkit.io import read_table, write_table
+from irtkit.io import write_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -54,7 +54,7 @@ MISSING = [None, math.nan, "", " ", "NA", "n/a", "NaN", "null", pd.NA, pd.NaT, n
 INVALID = [2, -3, 0.5, math.inf, -math.inf, 1e308, 10**400, "x", "correct", "\x1b[2J", "\ud800",
            "y" * 100_000, 1j, date(2026, 1, 1), datetime(2026, 1, 1, tzinfo=UTC), pd.Timestamp(0),
            np.timedelta64(1, "s"), np.complex64(2j), object, print, Ellipsis]  # fmt: skip
-CODES = [(RIGHT, 1), (WRONG, 0), (MISSING, -1)]
+CODES: list[tuple[list[Any], int]] = [(RIGHT, 1), (WRONG, 0), (MISSING, -1)]
 LABELS = ["a", "b", "007", "1e5", "NA", "=1+1", "-x", "\x1b[31m", "ß", "日本", "a,b", '"', "x\ny",
           "'", "a\tb", "z" * 300, "true", "1.0", " lead", "trail ", "item-1", "🤖"]  # fmt: skip
 BAD_LABELS = ["", " ", "\ud800", None, math.nan, pd.NaT]

@@ -33,8 +33,8 @@ NEAR = 0.02
 within 0.0004 of them from the maximum, which the weak prior's spread of slopes, hardly told by six
 items, makes flat."""
 NEAR_VI, NEAR_VI_3PL = 0.2, 0.35
-"""Posterior SDs, root mean square over items, within which posterior means are the same: each of two
-fits is off by tol = 0.03, and the 3PL by twice that. Of 360 pairs they were 0.03 apart in the
+"""Posterior SDs, root mean square over items, within which posterior means are the same: each of
+two fits is off by tol = 0.03, and the 3PL by twice that. Of 360 pairs they were 0.03 apart in the
 middle and 0.12 at most, those of the 3PL 0.09 and 0.21."""
 FEW_STEPS = {"max_iterations": 100}
 """Posteriors that take more steps, as some of hardly any responses do, are compared byte by byte
