@@ -253,6 +253,14 @@ def test_frames_of_any_library_and_files_read_as_arrays_do(
     holds(found, codes)
 
 
+@pytest.mark.parametrize(
+    "given", [{"model": ["a"], "q": ["\ud800"]}, [{"model": "a", "q": "\ud800"}]]
+)
+def test_half_a_character_is_refused(given: Any) -> None:
+    with pytest.raises(ValueError, match=r"'\\ud800' is half a character"):
+        irtkit.read_responses(given)
+
+
 @trials(200)
 @given(st.data())
 def test_tables_of_arrow_and_polars_read_as_arrays_do(data: Any) -> None:
