@@ -129,12 +129,13 @@ def judge(contenders: Sequence[Contender], data: Data, reference: str) -> None:
         if items is not None
     }
     for each in contenders:
-        if each.name in heights:
+        items = found[each.name]
+        if items is not None:
             height = heights[each.name]
             each.figures |= {
                 "log_likelihood": height,
                 "above_irtkit": height - heights[reference] if reference in heights else None,
-                **recovery(found[each.name], data.truth),
+                **recovery(items, data.truth),
             }
 
 

@@ -83,7 +83,8 @@ def measure(
         if each.worker.problem is not None:
             raise RuntimeError(f"{task} of {each.name.split('.')[0]}: {each.worker.problem}")
     here, against = both
-    moved = here.found().discrimination - against.found().discrimination
+    slopes = [items.discrimination for each in both if (items := each.found()) is not None]
+    moved = slopes[0] - slopes[1]
     return {
         "shape": values.shape,
         "distinct_respondents": len(np.unique(values, axis=0)),

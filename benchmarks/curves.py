@@ -56,7 +56,7 @@ class Study(NamedTuple):
     """Of alarms."""
 
     difficulties: str
-    model: str
+    model: Any
     """Of the fit that they are of."""
     n: int
     """Systems."""
@@ -217,7 +217,7 @@ def _alarms(study: Study, harder: float, seed: int) -> list[pd.DataFrame]:
     names = [f"system-{k}" for k in range(n)]
 
     def answers(theta: Array) -> Array:
-        return generator.binomial(trials, items.probability(theta))
+        return generator.binomial(trials, items.probability(theta)).astype(np.float64)
 
     def matrix(right: Array, which: Any) -> irtkit.ResponseMatrix:
         counts = right[:, which], np.full(right[:, which].shape, trials)

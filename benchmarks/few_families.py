@@ -8,6 +8,7 @@ Run with ``make studies``; ``--out benchmarks/results/few_families.json`` stores
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import near_copies
@@ -24,6 +25,14 @@ def beside_singles(size: int, n: int, noise: float, at: float) -> near_copies.Dr
         return np.concatenate([flipped(g, np.repeat(y[:1], size, axis=0), noise), y[1:]])
 
     return near_copies.planted(draw)
+
+
+def _in_heaps(n: int, g: np.random.Generator) -> Any:
+    return responses(g, np.repeat(g.normal(size=4), n // 4), 200)
+
+
+def _spread_out(n: int, g: np.random.Generator) -> Any:
+    return responses(g, 2 * g.normal(size=n), 200)
 
 
 SETTINGS: dict[str, near_copies.Draw] = {
@@ -60,14 +69,12 @@ SETTINGS: dict[str, near_copies.Draw] = {
         )
     },
     **{
-        f"{n} independent in four heaps": near_copies.planted(
-            lambda g, n=n: responses(g, np.repeat(g.normal(size=4), n // 4), 200)
-        )
+        f"{n} independent in four heaps": near_copies.planted(partial(_in_heaps, n))
         for n in (8, 12, 20, 60)
     },
     **{
         f"{n} independent, abilities with an SD of 2, 10 % inverted": near_copies.planted(
-            lambda g, n=n: responses(g, 2 * g.normal(size=n), 200), 0.1
+            partial(_spread_out, n), 0.1
         )
         for n in (12, 20, 30, 60)
     },

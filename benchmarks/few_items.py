@@ -190,7 +190,7 @@ def _one_by_one(selection: Any, new: Any, order: str) -> Any:
     for _, answers in new.iterrows():
         test = irtkit.adaptive(selection, order=order)
         while not test.done:
-            test.answer(int(answers[test.next_item]))
+            test.answer(bool(answers[test.next_item]))
         found.append((test.expected_score, *test.interval))
     names = ["expected_score", "expected_score_low", "expected_score_high"]
     return pd.DataFrame(found, new.index, names)
@@ -245,7 +245,7 @@ def _stronger(table: Any) -> list[dict[str, Any]]:
             raw = new[list(drawn.items)].mean(axis=1).to_numpy()
             rows.append({"method": "raw", "error": raw - truth})
         by = {m: [r for r in rows if r["method"] == m] for m in ("assisted", "model", "raw")}
-        record = {"k": k, "systems": int(held.sum())}
+        record: dict[str, Any] = {"k": k, "systems": int(held.sum())}
         for name in ("assisted", "model"):
             record[f"{name}_holds"] = float(np.mean([row["holds"].mean() for row in by[name]]))
         for name, some in by.items():
@@ -329,7 +329,7 @@ def _timings(data: Path) -> dict[str, float]:
     test = irtkit.adaptive(selection, order="adaptive")
 
     def one_item() -> None:
-        test.answer(len(test.next_item or "") % 2)
+        test.answer(len(test.next_item or "") % 2 == 1)
 
     found["the next of 100 items out of 6,000 asked, and its answer taken"] = _seconds(one_item, 50)
     return found

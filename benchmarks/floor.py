@@ -74,7 +74,7 @@ def products(values: np.ndarray[Any, np.dtype[np.int8]]) -> dict[str, Callable[[
     both = jax.jit(lambda y, a, m: (y @ a, y.T @ m))
     return {
         "NumPy": lambda: (matrix @ per_item, matrix.T @ per_respondent),
-        "JAX": lambda: jax.block_until_ready(both(*on_device)),
+        "JAX": lambda: [found.block_until_ready() for found in both(*on_device)],
     }
 
 
@@ -89,7 +89,7 @@ def exponentials(rows: int, nodes: int) -> dict[str, Callable[[], Any]]:
 
         def apply() -> Any:
             with jax.enable_x64(dtype == "float64"):
-                return jax.block_until_ready(exponential(on_device))
+                return exponential(on_device).block_until_ready()
 
         return apply
 

@@ -146,7 +146,8 @@ def damaged(content: bytes, draw: np.random.Generator) -> bytes:
 
 def fault_of(path: Path, draw: np.random.Generator) -> str | None:
     """What is wrong with the outcome of reading a file; None where it is a matrix, "" an error."""
-    settings = {"repeats": ("error", "count", "first", "last", "mean>=0.5")[draw.integers(5)]}
+    repeats = ("error", "count", "first", "last", "mean>=0.5")
+    settings: dict[str, Any] = {"repeats": repeats[draw.integers(5)]}
     if not path.name.endswith(".jsonlines"):
         settings["errors"] = (None, "missing")[draw.integers(2)]
     threshold = (None, 0.5)[draw.integers(2)]

@@ -35,6 +35,8 @@ from standard_errors import log_weak, objective
 import irtkit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
@@ -299,9 +301,10 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=SAMPLED)
     parser.add_argument("--shapes", nargs="*", help="like 500x30, instead of the usual ones")
     options = parser.parse_args()
-    shapes = SHAPES
+    shapes: Sequence[tuple[int, int]] = SHAPES
     if options.shapes:
-        shapes = tuple(tuple(map(int, text.split("x"))) for text in options.shapes)
+        sizes = (text.split("x") for text in options.shapes)
+        shapes = [(int(n), int(n_items)) for n, n_items in sizes]
     print("| data | parameter | SD / exact SD | off | within 10 % | means | rms | draws |")
     print("|---" * 8 + "|")
     beside, held = [], []

@@ -69,7 +69,7 @@ class MeanField:
         By quadrature: over θ, and over z, which is normal given θ.
         """
         with jax.enable_x64(new_val=True):
-            mean, sd = (Numbers(*(np.float64(x) for x in of)) for of in (self.mean, self.sd))
+            mean, sd = (Numbers(*map(jnp.float64, of)) for of in (self.mean, self.sd))
             total = float(_expected_log_likelihood(self.values, mean, sd))
         for m, s, (centre, spread) in zip(mean, sd, densities(self.prior), strict=True):
             # E log N(x; centre, spread²) + H[N(m, s²)] = log s/spread + ½ − E(x − centre)²/2spread²
@@ -81,7 +81,7 @@ class MeanField:
 def densities(prior: irtkit.ItemPrior) -> Densities:
     """Mean and SD of the prior of abilities, slopes and intercepts."""
     slope, intercept = prior.discrimination, prior.intercept
-    if not isinstance(slope, irtkit.Normal) or intercept is None:
+    if not (isinstance(slope, irtkit.Normal) and isinstance(intercept, irtkit.Normal)):
         raise ValueError(f"the plain peer takes normal slopes and intercepts, got {prior!r}")
     return (0.0, 1.0), (slope.mean, slope.sd), (intercept.mean, intercept.sd)
 
@@ -134,7 +134,8 @@ def _ascended(
         updates, adam = optimiser.update(jax.grad(loss)(guide, deviates), adam)
         return optax.apply_updates(guide, updates), adam
 
-    return jax.lax.fori_loop(0, steps, step, (start, optimiser.init(start)))[0]
+    found: Guide = jax.lax.fori_loop(0, steps, step, (start, optimiser.init(start)))[0]
+    return found
 
 
 @jax.jit

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
+    from irtkit.calibration.priors import PriorName
     from irtkit.irf import ModelName
 
     Array = NDArray[np.float64]
@@ -53,7 +54,7 @@ class Null(NamedTuple):
     n_items: int
     n_sets: int
     model: ModelName = "2PL"
-    prior: str | None = "weak"
+    prior: PriorName | None = "weak"
     kind: str = ""
 
     def __str__(self) -> str:
@@ -103,7 +104,7 @@ def draw(study: Null, seed: int) -> irtkit.ResponseMatrix:
 
 
 def fitted(
-    responses: irtkit.ResponseMatrix, model: ModelName = "2PL", prior: str | None = "weak"
+    responses: irtkit.ResponseMatrix, model: ModelName = "2PL", prior: PriorName | None = "weak"
 ) -> irtkit.FitResult:
     """Fit without a word."""
     with warnings.catch_warnings(action="ignore"):

@@ -319,7 +319,9 @@ def line(figures: dict[str, Any]) -> str:
 def constants(folder: Path | None) -> None:
     """Print the mean share by setting for every value of every constant."""
     matrices = {name: [drawn(name, seed)[0] for seed in range(6)] for name in VARIED_ON}
-    for name in () if folder is None else ("lalor2016_snli_5gs_human", "aid_optdigits"):
+    for name in ("lalor2016_snli_5gs_human", "aid_optdigits"):
+        if folder is None:
+            break
         found = irtkit.read_responses(folder / f"{name}.csv.gz")
         matrices[name] = [patterns_of(found, synthetic_is_real=False)]
     alike = {

@@ -169,7 +169,7 @@ def mirt_slopes(values: NDArray[np.int8], worker: Worker | None, folder: Path) -
     if "error" in worker.fit(responses, parameters, limit=PEER_SECONDS):
         return None
     with np.load(parameters) as found:
-        return np.nan_to_num(found["discrimination"])
+        return np.nan_to_num(np.asarray(found["discrimination"], np.float64))
 
 
 def negative_items(values: NDArray[np.int8]) -> tuple[irtkit.FitResult, NDArray[np.bool_]]:

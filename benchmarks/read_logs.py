@@ -20,18 +20,23 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from machine import arguments, describe, sentence, store
 
 import irtkit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MAKE = Path(__file__).parents[1] / "tests" / "io" / "conftest.py"
 FILLED = "x" * 250
 """Added to the prompt and to the answer, so that a line is as long as those of real logs."""
 
 
-def sample(form: str, system: int, item: int, make: dict[str, Any]) -> dict[str, Any]:
+def sample(
+    form: str, system: int, item: int, make: dict[str, Callable[..., dict[str, Any]]]
+) -> dict[str, Any]:
     """One sample of a format."""
     right = (item * (system + 7)) % 10 < system % 10
     if form == "lm-eval":

@@ -107,7 +107,7 @@ def compare(systems: int, items: int, form: str, rounds: int) -> list[dict[str, 
                 command = [sys.executable, __file__, "--measure", str(path), reader]
                 done = subprocess.run(command, check=True, capture_output=True, text=True)
                 figures.append(json.loads(done.stdout))
-    records = []
+    records: list[dict[str, Any]] = []
     for reader, figures in measured.items():
         least = {name: round(min(one[name] for one in figures), 5) for name in figures[0]}
         records.append(
@@ -141,7 +141,7 @@ def main() -> None:
     if options.measure:
         print(json.dumps(measure(Path(options.measure[0]), options.measure[1])))
         return
-    records = []
+    records: list[dict[str, Any]] = []
     for form in ("parquet", "csv"):
         for items in options.items:
             if form == "parquet" or options.systems * items <= _MOST_OF_PYARROW:

@@ -29,7 +29,7 @@ Rows = Iterator[tuple[str, float, float]]
 def lsat(name: str) -> Rows:
     """Sections 6 and 7 of the Law School Admission Test; the one slope of the 1PL stands once."""
     frame = pd.read_csv(CARRIED / f"{name}.csv", dtype={"pattern": str})
-    rows = [list(map(int, pattern)) for pattern in frame["pattern"].repeat(frame["count"])]
+    rows = [list(map(int, pattern)) for pattern in frame["pattern"].repeat(frame["count"].tolist())]
     reference = json.loads((CARRIED / f"{name}_mirt.json").read_text(encoding="utf-8"))["models"]
     for model in ("1PL", "2PL"):
         of = reference[model]

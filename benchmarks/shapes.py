@@ -63,7 +63,8 @@ def parse(text: str) -> Shape:
     listed = [shape for shape in SHAPES if shape[:2] == (n_respondents, n_items)]
     if listed and not rest:
         return listed[0]
-    model = {"1PL": "1PL", "2PL": "2PL", "3PL": "3PL"}[rest[0]] if rest else "2PL"
+    models: dict[str, ModelName] = {"1PL": "1PL", "2PL": "2PL", "3PL": "3PL"}
+    model = models[rest[0]] if rest else "2PL"
     return Shape(n_respondents, n_items, model, *(float(share) for share in rest[1:]))
 
 

@@ -117,10 +117,10 @@ def main() -> None:
             print(f"  {path}:{line} {name}")
     files = sorted(ROOT.rglob("*.py"))
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in files]
-    functions = [n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
+    defined = [n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
     lines = [len(path.read_text(encoding="utf-8").splitlines()) for path in files]
-    longest = max(functions, key=_length)
-    print(f"package: {sum(lines):,} lines, {len(files)} files, {len(functions)} functions")
+    longest = max(defined, key=_length)
+    print(f"package: {sum(lines):,} lines, {len(files)} files, {len(defined)} functions")
     print(f"longest: {max(lines)} lines a file, {_length(longest)} a function ({longest.name})")
 
 

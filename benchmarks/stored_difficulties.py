@@ -68,7 +68,7 @@ def stored(name: str, folder: Path = DATA) -> Stored:
     return Stored(kept[items["item"]].to_numpy(), items, extremes=name != "tptp")
 
 
-def compatible(responses: irtkit.ResponseMatrix, model: str, batch_items: int | None) -> Any:
+def compatible(responses: irtkit.ResponseMatrix, model: Any, batch_items: int | None) -> Any:
     """Fit as the paper did."""
     return irtkit.fit(
         responses,

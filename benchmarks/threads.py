@@ -16,12 +16,13 @@ from contextlib import nullcontext
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 from machine import describe, sentence
 from shapes import draw, parse
 
 import irtkit
-from irtkit.calibration import fitting
+from irtkit.calibration.one_thread import one_thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from shapes import Shape
 
 SHAPES = ("2000x40", "200x1000", "20000x100", "20000x100:2PL:0:0.2", "5000x50:3PL")
+ONE_THREAD = "irtkit.calibration.fitting.one_thread"
 BUSY = "while True: pass"
 HEADER = ("data", "beside", "one thread", "CPU s", "all threads", "CPU s", "times as long")
 
@@ -36,14 +38,13 @@ HEADER = ("data", "beside", "one thread", "CPU s", "all threads", "CPU s", "time
 def timed(shape: Shape, rounds: int) -> Iterator[float]:
     """Median seconds on the clock and on the processors, with one thread and with all."""
     responses = irtkit.ResponseMatrix(draw(shape, seed=0)[1])
-    held, seconds = fitting.one_thread, {True: [], False: []}
+    seconds: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
     for _ in range(rounds + 1):  # the first warms up
         for one, found in seconds.items():
-            fitting.one_thread = held if one else nullcontext
             before = time.perf_counter(), time.process_time()
-            irtkit.fit(responses, shape.model)
+            with patch(ONE_THREAD, one_thread if one else nullcontext):
+                irtkit.fit(responses, shape.model)
             found.append((time.perf_counter() - before[0], time.process_time() - before[1]))
-    fitting.one_thread = held
     for found in seconds.values():
         yield from (median(column) for column in zip(*found[1:], strict=True))
 

@@ -31,6 +31,8 @@ import irtkit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from irtkit.irf import ModelName
+
     Array = NDArray[np.float64]
 
 STORED = Path(__file__).parent / "results" / "unchanged.npz"
@@ -50,7 +52,7 @@ class Case(NamedTuple):
     """One fit."""
 
     data: str
-    model: str
+    model: ModelName
     settings: dict[str, Any]
 
 
@@ -144,7 +146,7 @@ def data(name: str) -> irtkit.ResponseMatrix:
 def fitted(name: str) -> dict[str, Array]:
     """Items, abilities and the objective that one case finds."""
     case = CASES[name]
-    method = "vi" if name.startswith("vi ") else "em"
+    method: Any = "vi" if name.startswith("vi ") else "em"
     settings = dict(case.settings)
     if "batch" in settings and hasattr(irtkit, "Variational"):
         of_method = {key: settings.pop(key) for key in ("batch", "amortised") if key in settings}
@@ -213,12 +215,14 @@ def _log_density(density: Any, values: Any) -> Array:
     if density is None or not values.any():  # no guessing
         return np.zeros_like(values)
     if isinstance(density, irtkit.Beta):
-        return (density.alpha - 1) * np.log(values) + (density.beta - 1) * np.log1p(-values)
+        return np.asarray(
+            (density.alpha - 1) * np.log(values) + (density.beta - 1) * np.log1p(-values)
+        )
     if isinstance(density, irtkit.LogNormal):
         values = np.log(np.abs(values))
     elif density.mean < 0:  # the logit of guessing is the only one around a negative mean here
         values = np.log(values) - np.log1p(-values)
-    return -0.5 * ((values - density.mean) / density.sd) ** 2
+    return np.asarray(-0.5 * ((values - density.mean) / density.sd) ** 2)
 
 
 class Moved(NamedTuple):
@@ -255,6 +259,7 @@ def main() -> int:
     parser.add_argument("what", nargs="?", choices=("check", "record", "errors"), default="check")
     parser.add_argument("--only", default="", help="cases whose name holds this")
     given = parser.parse_args()
+    arrays: dict[str, Any]
     names = [name for name in CASES if given.only in name]
     if given.what == "errors":
         names = [name for name in names if not name.startswith("vi ")]
@@ -276,16 +281,16 @@ def main() -> int:
         for name in names:
             after = fitted(name)
             before = {key: stored[f"{name}/{key}"] for key in after}
-            found, limits = moved(before, after), EM_LIMITS
+            off, limits = moved(before, after), EM_LIMITS
             if name.startswith("vi "):
                 limits = VI_LIMITS
             if given.what == "errors":
                 limits = limits._replace(standard_errors=np.inf)
-            bad = any(value > limit for value, limit in zip(found, limits, strict=True))
+            bad = any(value > limit for value, limit in zip(off, limits, strict=True))
             failed += bad
             if given.what == "errors" and not bad:
                 errors |= {f"{name}/{key}_se": after[f"{key}_se"] for key in VALUES}
-            figures = "".join(f"{value:12.2g}" for value in found)
+            figures = "".join(f"{value:12.2g}" for value in off)
             print(f"{name:26}{figures}{'  moved' if bad else ''}", flush=True)
     print(f"{failed} of {len(names)} moved")
     if errors:

@@ -200,9 +200,9 @@ def coverage_of(study: Study) -> list[Record]:
                 found = shares_held(said[name], truth, elsewhere, of_sample)
                 shares.setdefault((way, name), []).append(found)
     records = []
-    for (way, name), found in shares.items():
-        by_set = {key: np.array([one[key] for one in found]) for key in found[0]}
-        spread = float(by_set["coverage"].std(ddof=1)) if len(found) > 1 else float("nan")
+    for (way, name), sets in shares.items():
+        by_set = {key: np.array([one[key] for one in sets]) for key in sets[0]}
+        spread = float(by_set["coverage"].std(ddof=1)) if len(sets) > 1 else float("nan")
         figures = {key: float(values.mean()) for key, values in by_set.items()}
         records.append(
             {
@@ -210,7 +210,7 @@ def coverage_of(study: Study) -> list[Record]:
                 "data_sets": study.n_data_sets,
                 "fit": way,
                 "parameter": name,
-                "standard_error": spread / len(found) ** 0.5,
+                "standard_error": spread / len(sets) ** 0.5,
                 **figures,
                 "sd_of_z": figures["mean_square_z"] ** 0.5,
             }
@@ -237,6 +237,8 @@ def posterior(data: coverage.Drawn, model: Any, prior: Any) -> dict[str, Interva
     if not result.converged:
         raise RuntimeError(f"a fit of {len(data.abilities)} respondents did not converge")
     said = result.posterior
+    if said is None:
+        raise RuntimeError("a variational fit has a posterior")
     ends = {
         **said.item_intervals(PROBABILITY).to_dict("series"),
         **said.respondent_intervals(PROBABILITY).to_dict("series"),

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     Draw = Callable[[np.random.Generator], irtkit.ResponseMatrix]
     Abler = Callable[[np.random.Generator], tuple[irtkit.ResponseMatrix, Any]]
 
-KINDS = {
+KINDS: dict[str, str | tuple[str, ...]] = {
     "transposed": "are rows items here",
     "parts": "respondents and items fall into",
     "apart": ("respondents and items fall into", "respondents who answered different items"),
@@ -81,14 +81,14 @@ def one(n: int, m: int, ability: str = "normal", *, missing: float = 0.0, **how:
     """Responses of one ability."""
 
     def draw(g: np.random.Generator) -> irtkit.ResponseMatrix:
-        theta = {
+        theta: dict[str, Callable[[], Any]] = {
             "none": lambda: np.zeros(n),
             "normal": lambda: g.normal(size=n),
             "wide": lambda: 3 * g.normal(size=n),
             "exponential": lambda: g.exponential(size=n) - 1,
             "−exponential": lambda: 1 - g.exponential(size=n),
-        }[ability]()
-        y = responses(g, theta, m, **how)
+        }
+        y = responses(g, theta[ability](), m, **how)
         return irtkit.ResponseMatrix(np.where(g.random(y.shape) < missing, -1, y))
 
     return draw
@@ -297,9 +297,18 @@ TOGETHER: dict[str, Abler] = {
 }
 
 
+def always(drawn: irtkit.ResponseMatrix) -> Draw:
+    """The same responses each time."""
+    return lambda _: drawn
+
+
 def without_abilities(draws: dict[str, Abler]) -> dict[str, Draw]:
     """The responses alone."""
-    return {name: lambda g, draw=draw: draw(g)[0] for name, draw in draws.items()}
+
+    def alone(draw: Abler) -> Draw:
+        return lambda g: draw(g)[0]
+
+    return {name: alone(draw) for name, draw in draws.items()}
 
 
 PAIR, SMALL = ((100, 50), (60, 80)), ((10, 200), (20, 300))
@@ -466,7 +475,7 @@ def slopes(sets: int) -> list[dict[str, float]]:
                 a, b = g.lognormal(0, spread, 300), g.normal(size=300)
                 p = 1 / (1 + np.exp(-a * (g.normal(size=(n, 1)) - b)))
                 drawn = irtkit.ResponseMatrix(g.random(p.shape) < p)
-                result = fitted(lambda _, drawn=drawn: drawn, 0)
+                result = fitted(always(drawn), 0)
                 found.append(spearmanr(result.parameters.discrimination, a).statistic)
             row[f"log slopes SD {spread}"] = float(np.mean(found))
         rows.append(row)
@@ -506,7 +515,7 @@ def drawn(sets: int) -> list[dict[str, Any]]:
         found = []
         for seed in range(sets):
             made, theta = draw(np.random.default_rng([seed, 14]))
-            result = fitted(lambda _, made=made: made, 0)
+            result = fitted(always(made), 0)
             told = drawn_together(result, result.patterns)
             if told is not None and told[1] and result.components is None:
                 gap, x = told[0], told[0].x

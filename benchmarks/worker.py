@@ -19,7 +19,7 @@ import time
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -46,7 +46,7 @@ def _irtkit(**settings: Any) -> Package:
 
         return irtkit.ResponseMatrix(values)
 
-    def fit(responses: Any, model: str) -> Any:
+    def fit(responses: Any, model: Any) -> Any:
         import irtkit
 
         return irtkit.fit(responses, model, **settings)
@@ -74,7 +74,7 @@ def _compare() -> Package:
 
 
 def _variational() -> Package:
-    def fit(responses: Any, model: str) -> Any:
+    def fit(responses: Any, model: Any) -> Any:
         from mean_field import PRIOR
 
         import irtkit
@@ -97,7 +97,7 @@ def _mean_field() -> Package:
 
 
 def _mirt(**settings: Any) -> Package:
-    def fit(values: Any, model: str) -> Any:
+    def fit(values: Any, model: Any) -> Any:
         import mirt
 
         return mirt.fit_mirt(values, model=model, **settings)
@@ -282,10 +282,18 @@ class Worker:
         self.problem: str | None = None
         self.version: str | None = self._hear(limit=60).get("version")
 
+    @property
+    def _pipes(self) -> tuple[IO[str], IO[str]]:
+        """What the process hears and says."""
+        hears, says = self._process.stdin, self._process.stdout
+        if hears is None or says is None:
+            raise RuntimeError("the process was started without pipes")
+        return hears, says
+
     def fit(self, responses: Path, parameters: Path, *, limit: float) -> dict[str, Any]:
         """Answer to one request; the process is ended where it takes longer than ``limit`` s."""
-        self._process.stdin.write(request(responses, parameters))
-        self._process.stdin.flush()
+        self._pipes[0].write(request(responses, parameters))
+        self._pipes[0].flush()
         return self._hear(limit)
 
     def close(self) -> None:
@@ -296,9 +304,9 @@ class Worker:
 
     def _hear(self, limit: float) -> dict[str, Any]:
         with selectors.DefaultSelector() as selector:
-            selector.register(self._process.stdout, selectors.EVENT_READ)
+            selector.register(self._pipes[1], selectors.EVENT_READ)
             in_time = bool(selector.select(limit))
-        line = self._process.stdout.readline() if in_time else ""
+        line = self._pipes[1].readline() if in_time else ""
         if not in_time:
             self._process.kill()
             answer = {"error": f"over limit ({limit:.0f} s)"}

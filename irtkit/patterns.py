@@ -146,6 +146,11 @@ class Patterns:
             right = np.bitwise_count(self.packed.groups).sum(axis=0, dtype=np.float64)
         return Margins(item_right, item_responses, right, self.response_scores(ones))
 
+    def answered(self, known: NDArray[np.bool_]) -> tuple[Places, Places]:
+        """Respondents with a response, and items with one or of which something else is known."""
+        rows = np.flatnonzero(self.margins.respondent_responses)
+        return rows, np.flatnonzero(self.margins.item_responses.any(axis=0) | known)
+
     @property
     def counts(self) -> Counts:
         """Counts of all responses, those by item of real respondents alone."""

@@ -188,7 +188,7 @@ def test_tables_without_pairs_of_ratings_are_refused() -> None:
 
 def test_impossible_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match="missing must be one of error, omit"):
-        fleiss_kappa([["a", "b"]], missing="drop")  # type: ignore[arg-type]
+        fleiss_kappa([["a", "b"]], missing="drop")
     with pytest.raises(ValueError, match="ratings must be a table"):
         fleiss_kappa("abc")
     with pytest.raises(ValueError, match="unique categories: 'cat' occurs twice"):

@@ -291,9 +291,9 @@ def test_arguments_of_another_kind_are_refused(arguments: Any, said: str) -> Non
     with pytest.raises(TypeError, match=said):
         impact(*arguments)
     with pytest.raises(TypeError, match="unpair must be True or False"):
-        impact(PREDICTED, MANUAL, unpair="yes")  # type: ignore[arg-type]
+        impact(PREDICTED, MANUAL, unpair="yes")
     with pytest.raises(TypeError, match="tolerance must be a number, got 'wide'"):
-        impact(PREDICTED, MANUAL, tolerance="wide")  # type: ignore[arg-type]
+        impact(PREDICTED, MANUAL, tolerance="wide")
 
 
 def test_samples_that_do_not_fit_are_named() -> None:

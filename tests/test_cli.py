@@ -117,12 +117,12 @@ def test_items_are_selected_of_responses_and_of_a_saved_result(tmp_path: Path) -
     assert "under any model" in told
     for_score = run("select", "tables", "-k", "12", "--out", "few.npz", folder=tmp_path)
     assert "wrote few.npz" in for_score.stdout
-    told = run("score", "new.csv", "few.npz", folder=tmp_path)
-    assert "accuracy" not in told.stdout
-    assert "expected of all calibrated items" in told.stdout
-    told = run("score", "new.csv", "items.csv", folder=tmp_path)
-    assert "12 selected of 30" in told.stderr
-    assert "expected" not in told.stdout
+    scored = run("score", "new.csv", "few.npz", folder=tmp_path)
+    assert "accuracy" not in scored.stdout
+    assert "expected of all calibrated items" in scored.stdout
+    scored = run("score", "new.csv", "items.csv", folder=tmp_path)
+    assert "12 selected of 30" in scored.stderr
+    assert "expected" not in scored.stdout
 
 
 def test_synthetic_respondents_come_only_when_asked_for(results: Path, tmp_path: Path) -> None:

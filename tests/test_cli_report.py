@@ -40,7 +40,7 @@ def test_a_page_is_written_with_all_that_may_stand_in_it(
     pd.Series(np.linspace(-2, 2, 50), runs.items, name="predicted").to_csv(tmp_path / "hard.csv")
     families = pd.Series(["x", "y"] * 20, runs.respondents, name="family")
     families.to_csv(tmp_path / "families.csv")
-    options = ("--predictions", "answers.csv", "--predictions", "hard.csv")
+    options: tuple[str, ...] = ("--predictions", "answers.csv", "--predictions", "hard.csv")
     options += ("--groups", "families.csv", "--compare", "--title", "Spring", "--out", "page.html")
     done = run("runs.csv", *options, folder=tmp_path)
     assert done.returncode == 0, done.stderr

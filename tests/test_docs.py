@@ -115,7 +115,9 @@ def write_logs(folder: Path, answers: pd.DataFrame) -> None:
                 "input": f"Is {item} true?",
                 "target": "yes",
                 "scores": {"match": {"value": "CI"[1 - mark]}},
-                "model_usage": {f"mockllm/{system}": {"total_tokens": zlib.crc32(item.encode())}},
+                "model_usage": {
+                    f"mockllm/{system}": {"total_tokens": zlib.crc32(str(item).encode())}
+                },
             }
             for item, mark in marks.items()
         ]

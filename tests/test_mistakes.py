@@ -183,7 +183,7 @@ def test_minus_one_in_a_frame_is_told_from_missing() -> None:
 def test_answers_are_compared_with_the_right_ones(letters: str) -> None:
     key = pd.Series(list(letters), CELLS.columns)
     other = pd.Series(list(letters[1:] + letters[0]), CELLS.columns)
-    predictions = CELLS.astype(object)
+    predictions: Any = CELLS.astype(object)
     for item in CELLS:
         predictions[item] = np.where(CELLS[item] == 1, key[item], other[item])
     predictions.iloc[2, 1] = None

@@ -48,7 +48,7 @@ def test_curves_of_systems_and_surfaces_are_drawn(result: irtkit.FitResult) -> N
         "respondent-140",
     ]
     table = curves.table.loc["respondent-140"]
-    dots = ax.containers[-1].lines[0].get_xydata()
+    dots = vars(ax.containers[-1])["lines"][0].get_xydata()
     smooth = ax.get_lines()[-1].get_xydata()
     np.testing.assert_allclose(dots, table[["difficulty", "accuracy"]])
     np.testing.assert_allclose(smooth, table[["difficulty", "smooth"]])

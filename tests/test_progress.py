@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from rich import console
@@ -13,14 +13,11 @@ from irtkit import progress
 from irtkit.printed import plain, table_of
 from irtkit.progress import progress_bar
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 Shown = list[dict[str, str]]
 
 
 @pytest.fixture
-def notebook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shown]:
+def notebook(monkeypatch: pytest.MonkeyPatch) -> Shown:
     """What is shown below a cell, as if the tests ran in a notebook."""
     shown: Shown = []
 
@@ -29,8 +26,8 @@ def notebook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shown]:
         return SimpleNamespace(update=lambda content, **_: shown.append(content))
 
     kernel = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=None))
-    monkeypatch.setitem(sys.modules, "IPython", kernel)  # type: ignore[arg-type]
-    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "IPython", kernel)
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
     monkeypatch.setattr(console, "_is_jupyter", lambda: True)
     monkeypatch.setattr(progress, "_BETWEEN", 0.0)
     return shown

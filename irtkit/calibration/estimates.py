@@ -102,12 +102,16 @@ class Estimates(NamedTuple):
         if self.covariances is not None:
             covariances = np.full((n_items, *self.covariances.shape[1:]), np.nan)
             covariances[columns] = self.covariances
+        posterior = self.posterior
+        if posterior is not None:
+            posterior = posterior.beside_unanswered(rows, columns, ability_se, group > 0)
         return self._replace(
             items=Items(*parts),
             covariances=covariances,
             unbounded=endless,
             ability=ability,
             ability_se=ability_se,
+            posterior=posterior,
         )
 
 

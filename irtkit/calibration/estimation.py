@@ -136,9 +136,7 @@ def _of_answered(
         known |= prior.told
     if fixed is not None:
         known |= ~np.isnan(fixed.discrimination)
-    margins = patterns.margins
-    rows = np.flatnonzero(margins.respondent_responses)
-    columns = np.flatnonzero(margins.item_responses.any(axis=0) | known)
+    rows, columns = patterns.answered(known)
     answered, prior_there = part_of(patterns, rows, columns), of_some(prior, columns)
     if fixed is None:
         found = _maximum(answered, prior_there, models, settings, control, mesh=mesh)

@@ -83,12 +83,13 @@ def main() -> None:
     Exit codes: 0, 1 (``audit --fail-on`` found what it was told to, ``impact --max`` was passed, or
     a ``gate`` failed), 2 (bad input), 130 (interrupted), 143 (terminated).
     """
-    with warnings.catch_warnings(), _telling(), _terminable():
+    with warnings.catch_warnings(), _telling():
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _show_warning  # type: ignore[assignment]  # fewer names, same use
         _show_what_can_be()
         try:
-            code = _run()
+            with _stoppable():
+                code = _run()
         except click.exceptions.Exit as request:
             sys.exit(request.exit_code)
         except click.exceptions.NoArgsIsHelpError as error:
@@ -146,17 +147,22 @@ class _TerminatedError(BaseException):
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
-    """Take SIGTERM for an exception, so that no half of a file stays."""
+def _stoppable() -> Iterator[None]:
+    """Take SIGINT and SIGTERM for exceptions, so that no half of a file stays."""
 
     def end(*_: Any) -> NoReturn:
         raise _TerminatedError
 
-    before = signal.signal(signal.SIGTERM, end)
+    taken = {signal.SIGTERM: end, signal.SIGINT: signal.default_int_handler}
+    before = {number: signal.getsignal(number) for number in taken}
+    heard = [number for number in taken if before[number] is not signal.SIG_IGN]
     try:
+        for number in heard:
+            signal.signal(number, taken[number])
         yield
     finally:
-        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
+        for number in heard:
+            signal.signal(number, before[number] or signal.SIG_DFL)
 
 
 def _run() -> int | None:

@@ -36,12 +36,16 @@ def _frame(given: Any) -> Any:
     """Data frame of pandas, or table of PyArrow."""
     import pandas as pd
 
-    if _records(given):
-        return pd.DataFrame(list(given))
-    if isinstance(given, Mapping) and given:
-        if _records(list(given.values())):
-            return pd.DataFrame(list(given.values()), index=list(given))
-        return pd.DataFrame(dict(given))
+    try:
+        if _records(given):
+            return pd.DataFrame(list(given))
+        if isinstance(given, Mapping) and given:
+            if _records(list(given.values())):
+                return pd.DataFrame(list(given.values()), index=list(given))
+            return pd.DataFrame(dict(given))
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start : error.end])
+        raise ValueError(f"responses hold text that is none: {half} is half a character") from error
     try:
         return as_table(given)
     except TypeError as error:

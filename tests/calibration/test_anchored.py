@@ -102,9 +102,12 @@ def test_standard_errors_are_those_of_second_derivatives(
     fixed = ItemParameters(*parts, np.where(free, np.nan, whole.guessing))
     seen: list[Any] = []
     original = anchored._covariances
-    monkeypatch.setattr(
-        anchored, "_covariances", lambda *given: seen.append(given) or original(*given)
-    )
+
+    def noted(*given: Any) -> Any:
+        seen.append(given)
+        return original(*given)
+
+    monkeypatch.setattr(anchored, "_covariances", noted)
     patterns = patterns_of(responses, synthetic_is_real=False)
     found = anchored.anchored_estimates(
         patterns,

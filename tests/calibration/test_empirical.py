@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 from scipy.special import log_expit
@@ -15,6 +17,9 @@ from irtkit.calibration.priors import Hyper
 from irtkit.irf import Items
 from irtkit.patterns import patterns_of
 from irtkit.quadrature import Grid, NodeDensity
+
+if TYPE_CHECKING:
+    from irtkit.irf import ModelName
 
 SPREADS = (0.3, 0.5)
 SOME = ItemDistribution(1.2, 0.7, 0.35, 0.1, -0.4, 0.9, 0.6, 0.3)
@@ -89,7 +94,7 @@ def test_the_learned_distribution_is_that_of_the_items(spread: float) -> None:
 
 @pytest.mark.parametrize("model", ["2PL", "3PL"])
 def test_learning_changes_next_to_nothing_where_respondents_are_many(
-    model: irtkit.ModelName,
+    model: ModelName,
 ) -> None:
     responses, _, _ = drawn(6000, 40, 5, negative=0.0)
     weak, learned = (
@@ -267,7 +272,7 @@ def test_as_a_prior_its_gradient_is_that_of_differences() -> None:
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 @pytest.mark.parametrize("model", ["2PL", "3PL"])
-def test_likelihoods_of_single_items_bend_as_told(model: irtkit.ModelName, missing: float) -> None:
+def test_likelihoods_of_single_items_bend_as_told(model: ModelName, missing: float) -> None:
     responses, _, _ = drawn(300, 12, 4)
     values = np.array(responses.values)
     values[np.random.default_rng(4).random(values.shape) < missing] = -1

@@ -210,14 +210,14 @@ def test_arrays_of_a_density_are_described_as_lists() -> None:
         (lambda: ItemPrior(guessing=LogNormal(0.0, 1.0)), "guessing of ItemPrior"),
         (lambda: ItemPrior(intercept=Beta()), "intercept of ItemPrior must be Normal, a Density"),
         (lambda: ItemPrior(discrimination=Beta()), "discrimination of ItemPrior"),
-        (lambda: ItemPrior(discrimination=1.0), "discrimination of ItemPrior"),  # type: ignore[arg-type]
+        (lambda: ItemPrior(discrimination=1.0), "discrimination of ItemPrior"),
         (lambda: Normal(float("nan"), 1.0), "mean of Normal must be a finite number"),
-        (lambda: Normal("a", 1.0), "mean of Normal must be a number"),  # type: ignore[arg-type]
+        (lambda: Normal("a", 1.0), "mean of Normal must be a number"),
         (lambda: ItemPrior(Holding(np.tanh)), "attribute held of Holding must be a number"),
         (lambda: ItemPrior(Slotted()), "Slotted must keep its attributes without __slots__"),
         (Density, "abstract"),
-        (lambda: fit(drawn(20, 5, 1)[0], prior="strong"), "prior must be"),  # type: ignore[arg-type]
-        (lambda: fit(drawn(20, 5, 1)[0], prior=ItemPrior), "prior must be"),  # type: ignore[arg-type]
+        (lambda: fit(drawn(20, 5, 1)[0], prior="strong"), "prior must be"),
+        (lambda: fit(drawn(20, 5, 1)[0], prior=ItemPrior), "prior must be"),
         (lambda: fit(drawn(20, 5, 1)[0], "1PL", prior="empirical"), "empirical"),
     ],
 )

@@ -319,7 +319,7 @@ def test_settings_are_equal_to_the_dictionary_of_them() -> None:
 
 def test_settings_cannot_be_changed() -> None:
     with pytest.raises(FrozenInstanceError):
-        SETTINGS.seed = 4  # type: ignore[misc]
+        SETTINGS.seed = 4
 
 
 def test_who_answered_nothing_and_what_nobody_answered_counts_in_no_criterion() -> None:

@@ -61,7 +61,8 @@ def test_the_grid_is_the_surface() -> None:
 def test_a_horizon_is_where_the_share_is_reached() -> None:
     found = learning_surface(frame_of())
     table = found.horizons([0.5, 0.8], difficulty=0.5)
-    for (name, share), row in table.iterrows():
+    labels: Any = list(table.index)
+    for (name, share), (_, row) in zip(labels, table.iterrows(), strict=True):
         terms, size = found.coefficients.loc[name, "estimate"].to_numpy(), np.log(row.iloc[1])
         z = terms @ [1, size, 0.5, 0.5 * size]
         assert 1 / (1 + np.exp(-z)) == pytest.approx(share)

@@ -31,7 +31,7 @@ def mirt_fit(classical_test: Callable[[str], Any]) -> Callable[[str, str], Any]:
         responses, mirt = classical_test(name)
         guessing = ItemPrior(guessing=Normal(-1.1, 0.5))
         prior, kind = (guessing, "3PL") if model == "3PLnorm" else (None, model)
-        result = fit(responses, kind, prior=prior, quadrature=(61, 6.0), standard_errors=False)  # type: ignore[arg-type]
+        result = fit(responses, kind, prior=prior, quadrature=(61, 6.0), standard_errors=False)
         return result, mirt[model]
 
     return of

@@ -80,7 +80,7 @@ def result(drawn: Callable[..., ResponseMatrix]) -> FitResult:
 
 
 def test_mean_squares_are_the_sums_of_their_definition(result: FitResult) -> None:
-    y, p = result.responses.values, result.probability().to_numpy()  # type: ignore[union-attr]
+    y, p = result.responses.values, result.probability().to_numpy()
     table, variance = item_fit(result), p * (1 - p)
     assert (variance > 0.004).all()  # none is held
     square = (y - p) ** 2

@@ -40,7 +40,8 @@ def written_out(margins: BivariateMargins, derivatives: list[Array]) -> float:
     moments = np.concatenate([p, p[one] * p[other]])
     expected = moments @ weights
     products = np.empty((len(moments), len(moments)))
-    members = [{k} for k in range(n_items)] + [set(pair) for pair in zip(one, other, strict=True)]
+    members: list[set[int]] = [{k} for k in range(n_items)]
+    members += [{j, k} for j, k in zip(one.tolist(), other.tolist(), strict=True)]
     for j, mine in enumerate(members):
         for k, theirs in enumerate(members):
             products[j, k] = weights @ p[sorted(mine | theirs)].prod(axis=0)
@@ -49,7 +50,7 @@ def written_out(margins: BivariateMargins, derivatives: list[Array]) -> float:
     for kind in derivatives:
         columns = np.zeros((len(moments), n_items))
         columns[np.arange(n_items), np.arange(n_items)] = kind @ weights
-        for row, (j, k) in enumerate(zip(one, other, strict=True), n_items):
+        for row, (j, k) in enumerate(zip(one.tolist(), other.tolist(), strict=True), n_items):
             columns[row, j], columns[row, k] = (
                 (kind[j] * p[k]) @ weights,
                 (kind[k] * p[j]) @ weights,

@@ -135,7 +135,7 @@ def test_the_result_is_frozen_and_holds_both_log_likelihoods(
     assert found == tuple(one.log_likelihood for one in fits)
     assert (test.smaller, test.larger, test.cautions) == ("1PL", "2PL", ())
     with pytest.raises(FrozenInstanceError):
-        test.statistic = 0.0  # type: ignore[misc]
+        test.statistic = 0.0
 
 
 def test_saved_fits_give_the_same_test(fits: tuple[FitResult, FitResult], tmp_path: Path) -> None:
@@ -354,6 +354,6 @@ def test_what_is_no_fit_is_refused_by_name(
     fits: tuple[FitResult, FitResult], wrong: object
 ) -> None:
     with pytest.raises(TypeError, match="smaller must be a FitResult"):
-        likelihood_ratio_test(wrong, fits[1])  # type: ignore[arg-type]
+        likelihood_ratio_test(wrong, fits[1])
     with pytest.raises(TypeError, match=f"larger must be .* got {type(wrong).__name__}"):
-        likelihood_ratio_test(fits[0], wrong)  # type: ignore[arg-type]
+        likelihood_ratio_test(fits[0], wrong)

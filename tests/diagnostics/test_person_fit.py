@@ -39,7 +39,7 @@ def test_zh_is_the_standardised_log_likelihood(
 def test_lz_is_that_of_snijders(drawn: Callable[..., ResponseMatrix]) -> None:
     result = fit_of(drawn(100, 25))
     slope, p = result.parameters.discrimination, result.probability().to_numpy()
-    y, lz = result.responses.values, respondent_fit(result)["lz"].to_numpy()  # type: ignore[union-attr]
+    y, lz = result.responses.values, respondent_fit(result)["lz"].to_numpy()
     for cells, right, found in zip(y, p, lz, strict=True):
         variance, w = right * (1 - right), np.log(right / (1 - right))
         c = (slope * variance * w).sum() / (slope**2 * variance).sum()  # r = a, P' = aP(1 − P)

@@ -37,7 +37,7 @@ def all_pairs(result: FitResult) -> Array:
 
 
 def test_q3_is_the_correlation_of_residuals(result: FitResult) -> None:
-    y = result.responses.values  # type: ignore[union-attr]
+    y = result.responses.values
     residual = pd.DataFrame(np.where(y < 0, np.nan, y - result.probability().to_numpy()))
     expected = residual.corr().to_numpy()
     upper = np.triu_indices(20, 1)

@@ -125,7 +125,7 @@ def test_items_that_separate_the_top_are_the_hard_ones(result: FitResult) -> Non
     assert held.sum() - least < 0.9 * total <= held.sum()
     assert least >= items.loc[~items["separates_top"], "information_top"].max()
     assert result.items.loc[held.index, "difficulty"].mean() > result.items["difficulty"].mean()
-    right = result.responses.values[np.argsort(-result.ability)[:5]].mean(axis=0)  # type: ignore[union-attr]
+    right = result.responses.values[np.argsort(-result.ability)[:5]].mean(axis=0)
     assert items["right_top"].to_numpy() == pytest.approx(right)
     assert "hold 90% of what is told about the ablest 5" in str(told)
 
@@ -151,7 +151,7 @@ def test_cohorts_show_a_benchmark_that_saturates(result: FitResult) -> None:
 
 def test_arguments_out_of_range_are_refused(result: FitResult) -> None:
     with pytest.raises(TypeError, match="result must be a FitResult"):
-        information(None)  # type: ignore[arg-type]
+        information(None)
     with pytest.raises(ValueError, match="abilities must be a list of finite numbers"):
         information(result, [np.nan])
     with pytest.raises(ValueError, match="top"):

@@ -132,7 +132,7 @@ class TestSweBench:
         assert read_responses(path).values.tolist() == [[1, 0]]
         assert read_responses(path, errors="missing").values.tolist() == [[1, -1]]
         with pytest.raises(ValueError, match="errors must be 'missing' or None, got 'wrong'"):
-            read_responses(path, errors="wrong")  # type: ignore[arg-type]
+            read_responses(path, errors="wrong")
         said = "an error and count as wrong: 1 (--errors missing leaves them out)"
         assert said in " ".join(str(overview(path)).split())
 

@@ -190,7 +190,7 @@ class TestLayouts:
         TestProperties.same(quality_standard(SMALL, ["recall"]), renamed)
 
     def test_labels_are_text(self) -> None:
-        standard = quality_standard({7: PAGE}, HIGHER)  # type: ignore[dict-item]
+        standard = quality_standard({7: PAGE}, HIGHER)
         assert standard.scores.columns.tolist() == ["7"]
         assert standard.items.index.tolist() == ["1", "2", "3", "4"]
 
@@ -332,7 +332,7 @@ class TestSignals:
         with pytest.raises(ValueError, match="TP must be a finite number from 0, got -3"):
             detection_score(self.counts.assign(TP=-3))
         with pytest.raises(ValueError, match="measure must be"):
-            detection_score(self.counts, "F2")  # type: ignore[arg-type]
+            detection_score(self.counts, "F2")
 
     def test_signals_join_other_metrics(self) -> None:
         signal = absolute_error(BINARY.astype({"item": str}))
@@ -386,4 +386,4 @@ class TestBadInput:
 
     def test_things_that_are_no_tables(self) -> None:
         with pytest.raises(TypeError, match="must be a pandas DataFrame, got list"):
-            quality_standard([1, 2], [])  # type: ignore[arg-type]
+            quality_standard([1, 2], [])

@@ -226,7 +226,7 @@ def test_a_response_is_refused_under_any_name(
     for written in (some, table.replace({0: "no", 1: "yes"}), table.astype(str)):
         with pytest.raises(ValueError, match="what one respondent answered"):
             check_leaks(as_features(written), responses=responses)
-    table.loc["q0", "x"] = 1 - table.loc["q0", "x"]
+    table.iloc[0, 0] = 1 - int(table.iloc[0, 0])
     check_leaks(table, responses=responses)
 
 

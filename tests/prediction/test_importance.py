@@ -54,8 +54,8 @@ def test_labels_may_be_a_mapping(
     made: tuple[pd.DataFrame, pd.Series[float], pd.Series[bool]],
 ) -> None:
     given, plan = made[2], {"regressor": "linear", "repeats": 1}
-    found = feature_importances(*made[:2], given.to_dict(), **plan)  # type: ignore[arg-type]
-    assert found.equals(feature_importances(*made, **plan))  # type: ignore[arg-type]
+    found = feature_importances(*made[:2], given.to_dict(), **plan)
+    assert found.equals(feature_importances(*made, **plan))
 
 
 def test_labels_of_all_items_are_needed(
@@ -74,7 +74,7 @@ def test_labels_in_the_order_of_the_target_are_those_of_its_items(
     unknown = difficulty.where(np.arange(300) % 7 > 0).sample(frac=1, random_state=0)
     plan = {"regressor": "linear", "repeats": 1}
     by_label, in_order = (
-        feature_importances(table.drop("i5"), unknown, given, **plan)  # type: ignore[arg-type]
+        feature_importances(table.drop("i5"), unknown, given, **plan)
         for given in (labels, labels[unknown.index].to_numpy())
     )
     assert in_order.equals(by_label)

@@ -281,7 +281,7 @@ def test_predictions_become_a_prior_in_logits(
     assert np.polyfit(difficulty, prior["mean"], 1)[0] == pytest.approx(1.3, abs=0.3)
     # noise of 0.5 that features do not tell, times the slope of 1.5; learning adds to it
     assert 0.7 < prior["sd"].iloc[0] < 1.3
-    few = irtkit.ResponseMatrix(result.responses.values[:10], items=features.index)  # type: ignore[union-attr]
+    few = irtkit.ResponseMatrix(result.responses.values[:10], items=features.index)
     assert irtkit.fit(few, item_prior_mean=prior).converged
 
 
@@ -290,7 +290,7 @@ def test_a_prior_needs_difficulties_and_folds(
 ) -> None:
     features, result, _ = calibrated
     for settings in ({"target": "average_error"}, {"folds": 0}):
-        predictor = DifficultyPredictor("linear", **settings).fit(features, result)  # type: ignore[arg-type]
+        predictor = DifficultyPredictor("linear", **settings).fit(features, result)
         with pytest.raises(ValueError, match="prior_mean needs"):
             predictor.prior_mean(features)
 

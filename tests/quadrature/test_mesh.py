@@ -70,7 +70,7 @@ def problem(case: Case) -> tuple[Patterns, Items, Grid]:
 def farthest_apart(case: Case) -> float:
     """Largest difference between NumPy and the mesh in sums, and in posteriors."""
     rows, items, grid = problem(case)
-    compiled.BLOCK = case.table
+    vars(compiled)["BLOCK"] = case.table
     devices = np.array(jax.devices())[np.array(case.devices)]
     mesh = Mesh(devices, ("x", "y")[: devices.ndim])
     one, other = NumpyEngine(rows), engine_of(rows, with_guessing=case.guessing > 0, mesh=mesh)

@@ -74,7 +74,10 @@ def visit(chromium: Any) -> Iterator[Callable[..., Any]]:
         tab = context.new_page()
         tab.on("console", lambda message: heard.append(message.text))
         tab.on("pageerror", lambda error: heard.append(str(error)))
-        tab.on("request", lambda asked: asked.url.startswith("file:") or heard.append(asked.url))
+        tab.on(
+            "request",
+            lambda asked: None if asked.url.startswith("file:") else heard.append(asked.url),
+        )
         tab.goto(path.as_uri() + address)
         return tab
 

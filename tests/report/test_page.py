@@ -123,9 +123,8 @@ def test_numbers_of_items_are_those_of_the_table(digits: Any, many: Any, hostile
         for name, stored in written.data["columns"].items():
             if name == "predicted":
                 continue
-            shown, kind = written.column(stored), np.float32
-            if name in columns._EXACT:
-                kind = np.float64
+            shown = written.column(stored)
+            kind = np.float64 if name in columns._EXACT else np.float32
             np.testing.assert_array_equal(shown, items[name].to_numpy(kind), err_msg=name)
         assert len(written.data["items"]) == len(items)
         notes = np.array(written.data["notes"])[written.column(written.data["note"]).astype(int)]

@@ -366,7 +366,7 @@ def test_a_score_of_drawn_items_is_the_formula() -> None:
         matrix.values.mean(axis=1)
     )
     with pytest.raises(ValueError, match="design must be one of random, stratified"):
-        score(asked, table, design="best")  # type: ignore[arg-type]
+        score(asked, table, design="best")
 
 
 def test_one_drawn_item_leaves_all_possible() -> None:

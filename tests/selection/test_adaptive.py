@@ -159,7 +159,7 @@ def test_bad_arguments_are_refused(result: FitResult, selection: Selection, tmp_
     with pytest.raises(ValueError, match="adaptive needs the responses"):
         adaptive(irtkit.load(tmp_path / "r.npz"))
     with pytest.raises(TypeError, match="items must be a FitResult"):
-        adaptive([[1]])  # type: ignore[arg-type]
+        adaptive([[1]])
     with pytest.raises(ValueError, match="k must be given"):
         adaptive(result)
     with pytest.raises(ValueError, match="k is the number of items selected, 15; got 3"):
@@ -171,5 +171,5 @@ def test_bad_arguments_are_refused(result: FitResult, selection: Selection, tmp_
     with pytest.raises(ValueError, match="error must be"):
         adaptive(selection, error=0.0)
     with pytest.raises(ValueError, match="an answer must be True or False"):
-        adaptive(selection, order="adaptive").answer(0.5)  # type: ignore[arg-type]
+        adaptive(selection, order="adaptive").answer(0.5)
     assert "AdaptiveTest(0 of at most 15 items" in repr(irtkit.adaptive(selection, order="fixed"))

@@ -357,7 +357,7 @@ def test_what_is_no_fit_with_its_responses_is_refused(
     one_ability: FitResult, tmp_path: Any
 ) -> None:
     with pytest.raises(TypeError, match="result must be a FitResult"):
-        select_items(one_ability.items, 5)  # type: ignore[arg-type]
+        select_items(one_ability.items, 5)
     one_ability.save(tmp_path / "r.npz", include_responses=False)
     with pytest.raises(ValueError, match="select_items needs the responses"):
         select_items(irtkit.load(tmp_path / "r.npz"), 5)

@@ -175,4 +175,4 @@ def test_a_missing_or_repeated_label_is_named(
 @pytest.mark.parametrize("wrong", [{"item-1": ["A"]}, "A", np.zeros((2, 2))])
 def test_what_is_no_table_of_predictions_is_refused(result: FitResult, wrong: object) -> None:
     with pytest.raises(TypeError, match=f"must be a DataFrame, got {type(wrong).__name__}"):
-        flag_items(result, predictions=wrong)  # type: ignore[arg-type]
+        flag_items(result, predictions=wrong)

@@ -138,7 +138,7 @@ def test_flat_items_have_no_difficulty_in_print() -> None:
     assert result.status.count("flat") == 2
     hardest = str(result).split("highest average error")[1].splitlines()
     (line,) = (line for line in hardest if line.startswith("item-1 "))
-    assert f"{result.items.loc['item-1', 'difficulty']:.3f}" not in line
+    assert f"{result.items['difficulty']['item-1']:.3f}" not in line
     comparison = irtkit.compare_difficulties(result, folds=0)
     assert comparison.table["difficulty"].isna().tolist() == [True, True] + [False] * 58
 

@@ -363,7 +363,7 @@ def test_poor_fit_is_a_reason_if_asked_for(planted: Planted) -> None:
     assert flagged.index[poor].tolist() == ["item-5"]
     assert not flag_items(result)["reasons"].str.contains("poor fit").any()
     with pytest.raises(TypeError, match="poor_fit must be True or False"):
-        flag_items(result, poor_fit=1)  # type: ignore[arg-type]
+        flag_items(result, poor_fit=1)
 
 
 def test_poor_fit_that_cannot_be_told_is_warned_of(planted: Planted) -> None:
@@ -387,10 +387,10 @@ def test_a_threshold_out_of_range_is_refused_by_name(
     result: FitResult, name: str, value: float
 ) -> None:
     with pytest.raises(ValueError, match=f"^{name} must .* got {value}"):
-        flag_items(result, **{name: value})  # type: ignore[arg-type]
+        flag_items(result, **{name: value})
 
 
 @pytest.mark.parametrize("wrong", [None, "2PL", pd.DataFrame()])
 def test_what_is_no_fit_is_refused(wrong: object) -> None:
     with pytest.raises(TypeError, match=f"result must be .* got {type(wrong).__name__}"):
-        flag_items(wrong)  # type: ignore[arg-type]
+        flag_items(wrong)

@@ -278,7 +278,7 @@ def test_printing_shows_the_sentences_and_the_table(control: ShuffleControl) -> 
 
 def test_a_control_is_frozen(control: ShuffleControl) -> None:
     with pytest.raises(FrozenInstanceError):
-        control.power = 1.0  # type: ignore[misc]
+        control.power = 1.0
 
 
 # What is refused

@@ -134,7 +134,7 @@ def test_what_is_no_fit_with_its_responses_is_refused(
     result: FitResult, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     with pytest.raises(TypeError, match=r"result must be a FitResult, got str"):
-        similar_respondents("2PL")  # type: ignore[arg-type]
+        similar_respondents("2PL")
     path = tmp_path_factory.mktemp("saved") / "fit"
     result.save(path, include_responses=False)
     with pytest.raises(ValueError, match="similar_respondents needs the responses, which were not"):

@@ -54,7 +54,7 @@ MISSING = [None, math.nan, "", " ", "NA", "n/a", "NaN", "null", pd.NA, pd.NaT, n
 INVALID = [2, -3, 0.5, math.inf, -math.inf, 1e308, 10**400, "x", "correct", "\x1b[2J", "\ud800",
            "y" * 100_000, 1j, date(2026, 1, 1), datetime(2026, 1, 1, tzinfo=UTC), pd.Timestamp(0),
            np.timedelta64(1, "s"), np.complex64(2j), object, print, Ellipsis]  # fmt: skip
-CODES = [(RIGHT, 1), (WRONG, 0), (MISSING, -1)]
+CODES: list[tuple[list[Any], int]] = [(RIGHT, 1), (WRONG, 0), (MISSING, -1)]
 LABELS = ["a", "b", "007", "1e5", "NA", "=1+1", "-x", "\x1b[31m", "ß", "日本", "a,b", '"', "x\ny",
           "'", "a\tb", "z" * 300, "true", "1.0", " lead", "trail ", "item-1", "🤖"]  # fmt: skip
 BAD_LABELS = ["", " ", "\ud800", None, math.nan, pd.NaT]
@@ -222,7 +222,9 @@ def test_frames_of_any_library_and_files_read_as_arrays_do(
     table, codes = drawn
     rows = data.draw(labels_of(table.shape[0]))
     columns = data.draw(labels_of(table.shape[1]))
-    frame = pd.DataFrame(table, index=pd.Index(rows, name="model"), columns=columns)
+    index = pd.Index(rows, name="model")
+    kind = object if (codes == -2).any() else None  # pandas itself refuses half a surrogate pair
+    frame = pd.DataFrame(table, index=index, columns=columns, dtype=kind)
     form = data.draw(st.sampled_from(["wide", "long", "records", "dict", "read", "fit"]))
     if form == "wide":
         found = answer_or_refusal(lambda: ResponseMatrix.from_frame(frame))
@@ -249,6 +251,14 @@ def test_frames_of_any_library_and_files_read_as_arrays_do(
         if not isinstance(found, Exception):
             found = found.responses
     holds(found, codes)
+
+
+@pytest.mark.parametrize(
+    "given", [{"model": ["a"], "q": ["\ud800"]}, [{"model": "a", "q": "\ud800"}]]
+)
+def test_half_a_character_is_refused(given: Any) -> None:
+    with pytest.raises(ValueError, match=r"'\\ud800' is half a character"):
+        irtkit.read_responses(given)
 
 
 @trials(200)
@@ -483,6 +493,14 @@ def of_files(result: Any, matrix: ResponseMatrix, folder: Path) -> None:
         write_table(result.items, folder / name)
         back = read_table(folder / name)
         pd.testing.assert_frame_equal(back, result.items, check_dtype=False)
+    page = folder / "page.html"
+    shown = answer_or_refusal(lambda: irtkit.report(result, page))
+    assert page.exists() == (shown is None), shown
+    if shown is None:
+        text = page.read_text(encoding="utf-8")
+        assert text.startswith("<!DOCTYPE html>")
+        assert text.rstrip().endswith("</html>")
+        assert not re.search(r">\s*(nan|-?inf|None|NaN)\s*<", text)
     exported = answer_or_refusal(lambda: write_responses(matrix, folder / "responses.csv"))
     if exported is None:
         read = answer_or_refusal(lambda: irtkit.read_responses(folder / "responses.csv"))

@@ -17,6 +17,7 @@ from scipy.special import logit
 
 from irtkit.calibration.empirical import empirical_bayes
 from irtkit.calibration.estimates import Estimates, unbounded
+from irtkit.calibration.item_prior import ItemPrior
 from irtkit.calibration.likelihood import synthetic_sd
 from irtkit.calibration.maximise import FAR, Control, Monitor, Stopping, maximise, problem_of
 from irtkit.calibration.maximum_likelihood import maximum_of, searching, start
@@ -28,6 +29,7 @@ from irtkit.calibration.variational.encoder import Encoder
 from irtkit.calibration.variational.minibatches import Batches
 from irtkit.calibration.variational.posterior import Posterior, moments_of
 from irtkit.calibration.variational.target import target_of
+from irtkit.components import part_of
 from irtkit.irf import Items
 from irtkit.patterns import SYNTHETIC
 
@@ -87,9 +89,13 @@ def variational_estimates(
 ) -> Estimates:
     """Fit from a start on some of the respondents, repeated trials counting for what they are.
 
-    ``models`` are the one asked for, and that of the items.
+    ``models`` are the one asked for, and that of the items. Respondents and items without a
+    response are set aside, but not items that have a density of their own.
     """
     model, of_items = models
+    group, n_items = patterns.group, patterns.n_items
+    rows, columns = patterns.answered(np.full(n_items, isinstance(prior, ItemPrior)))
+    patterns = part_of(patterns, rows, columns)
     some, correlation = starting_patterns(patterns, options, settings.seed), None
     problem = problem_of(some, of_items, prior, mesh)
     if patterns.repeated:
@@ -99,16 +105,18 @@ def variational_estimates(
         some, patterns = (part.with_trial_correlation(correlation) for part in (some, patterns))
         problem = problem_of(some, of_items, prior, mesh)
     settings = replace(settings, trial_correlation=correlation)
-    return VariationalFit(
+    found = VariationalFit(
         problem, schedule, patterns, responses, model, settings, options, report
     ).estimates()
+    return found.beside_unanswered(rows, columns, group, n_items)
 
 
 @dataclass(frozen=True)
 class VariationalFit:
     """One variational fit.
 
-    ``problem`` is that of the start, perhaps of some of the respondents.
+    ``problem`` is that of the start, perhaps of some of the respondents; ``responses`` have those
+    who answered nothing as well.
     """
 
     problem: Problem
@@ -165,6 +173,7 @@ class VariationalFit:
     def _exact_batches(self) -> Batches:
         """Batches with their marginal likelihood."""
         size, seed = self.options.sizes[0], self.settings.seed
+        size = None if size is None else min(size, self.patterns.n)
         return Batches(self.problem, self.schedule, self.patterns, size, seed)
 
     def _batches(self, state: State, encoder: Encoder | None) -> Batches:

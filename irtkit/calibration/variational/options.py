@@ -31,7 +31,8 @@ class Variational:
     ----------
     batch
         How many respondents a step sees, drawn without replacement in passes through all of them;
-        None (default) for all. (respondents, items) with ``amortised=True``.
+        None (default), or as many as there are or more, for all. (respondents, items) with
+        ``amortised=True``.
     amortised
         Whether an encoder, a small network trained along the way, gives the posterior of each
         ability from the answers, in place of an integral over it; for more than 10⁵ respondents.

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.irf import Array
+    from irtkit.patterns import Places
 
 Scale = Literal["population", "sample"]
 _ITEMS_AT_ONCE = 2048
@@ -96,6 +97,34 @@ class Posterior:
         """The same in units in which ability is ``factor`` times as large."""
         return replace(self, stretch=self.stretch * factor)
 
+    def beside_unanswered(
+        self, rows: Places, columns: Places, sd: Array, synthetic: NDArray[np.bool_]
+    ) -> Posterior:
+        """The same among respondents and items without a response, which were set aside.
+
+        The former have abilities of mean 0 and some SD, and of the latter all is NaN.
+        """
+        n, n_items = len(sd), len(self.item_labels)
+        zero = np.zeros(n)
+        abilities = (
+            _beside(part, rows, of_none)
+            for part, of_none in zip(self.abilities, (zero, sd, zero, sd), strict=True)
+        )
+
+        def of_items(part: Array) -> Array:
+            return _beside(part, columns, np.full((n_items, *part.shape[1:]), np.nan))
+
+        guide, bent = self.guide, self.bent
+        own, factor, loading = map(of_items, (guide.own, guide.factor, guide.loading))
+        return replace(
+            self,
+            synthetic=synthetic,
+            coordinates=replace(self.coordinates, n_items=n_items),
+            guide=guide._replace(own=own, factor=factor, loading=loading),
+            abilities=Abilities(*abilities),
+            bent=None if bent is None else Bent(*map(of_items, bent)),
+        )
+
     def draws(self, n: int = 1000, *, seed: int = 0, scale: Scale = "population") -> dict[str, Any]:
         """Draw items and abilities together.
 
@@ -115,7 +144,8 @@ class Posterior:
         -------
         dict
             "discrimination", "difficulty", "intercept" (and "guessing" for the 3PL), each of shape
-            (n, n_items), and "ability", (n, n_respondents).
+            (n, n_items), and "ability", (n, n_respondents). Items that nobody answered are NaN,
+            but where each item has a density of its own.
 
         Raises
         ------
@@ -134,7 +164,7 @@ class Posterior:
         ability = mean + common[:, len(self.guide.shared) :] @ moved.T
         ability = ability + sd * generator.normal(size=ability.shape)
         if scale == "sample":
-            real = ability[:, ~self.synthetic]
+            real = ability[:, self._told & ~self.synthetic]
             centre, spread = real.mean(axis=1, keepdims=True), real.std(axis=1, keepdims=True)
             spread[spread == 0] = 1.0  # of a single respondent
             ability = (ability - centre) / spread
@@ -212,7 +242,8 @@ class Posterior:
         Parameters
         ----------
         responses
-            Answers to items of the fit, to all or some, in any order.
+            Answers to items of the fit, to all or some, in any order; those to items that nobody
+            answered in the fit do not count.
 
         Returns
         -------
@@ -243,10 +274,12 @@ class Posterior:
         rows = patterns_of(responses, synthetic_is_real=True)
         parameters = self.coordinates.parameters(self.guide.mean)
         parameters = parameters[[place[label] for label in responses.items]]
+        known = np.flatnonzero(~np.isnan(parameters).any(axis=1))  # not those nobody answered
+        parameters, rows = parameters[known], rows.with_columns(known)
         features = features_of(parameters, rows)
         mean, sd = encoded(self.encoder, features, precision_of(parameters, rows))
         population, sample = self.abilities.population_mean, self.abilities.mean
-        slope, shift = np.polyfit(population, sample, 1)
+        slope, shift = np.polyfit(population[self._told], sample[self._told], 1)
         index = pd.Index(responses.respondents, name="respondent")
         return pd.DataFrame(
             {
@@ -286,6 +319,11 @@ class Posterior:
         parts = {"coordinates": Coordinates, "guide": Guide, "abilities": Abilities, "bent": Bent}
         return cls(**with_parts(record, **parts, encoder=Encoder), **of_result)
 
+    @property
+    def _told(self) -> NDArray[np.bool_]:
+        """Respondents with a response; of others nothing but the population is known."""
+        return np.asarray((self.abilities.mean != 0) | (self.abilities.given_items < 1))
+
     def _common(self, generator: np.random.Generator, n: int) -> Array:
         """Draws of shared coordinates and shifts, (n, r)."""
         r = len(self.guide.common)
@@ -316,6 +354,13 @@ class Posterior:
         if self.coordinates.model == "Rasch":
             return np.ones_like(slope), ability * slope[:, :1]
         return slope / self.stretch, ability * self.stretch
+
+
+def _beside(part: Array, places: Places, of_none: Array) -> Array:
+    """A copy of what holds of those without a response, with ``part`` at the places of the rest."""
+    whole = of_none.copy()
+    whole[places] = part
+    return whole
 
 
 def moments_of(

@@ -18,6 +18,7 @@ from irtkit import (
     load,
     simulate_responses,
 )
+from irtkit.calibration.fitting import silently
 from irtkit.calibration.maximise import GridSchedule, problem_of
 from irtkit.calibration.variational.amortised import Amortised, answers_of
 from irtkit.calibration.variational.encoder import Encoder
@@ -66,7 +67,7 @@ def test_an_encoder_gives_the_abilities_of_the_integral(coded: FitResult, whole:
     assert coded.ability_se == pytest.approx(whole.ability_se, rel=0.1)
     # a bound on a bound: below, by what a normal posterior loses on each of 800 respondents
     assert whole.elbo is not None
-    assert whole.elbo - 0.1 * N < coded.elbo < whole.elbo + 3  # type: ignore[operator]
+    assert whole.elbo - 0.1 * N < coded.elbo < whole.elbo + 3
 
 
 @pytest.mark.parametrize("name", ["discrimination", "intercept"])
@@ -143,6 +144,23 @@ def test_newcomers_are_encoded_like_those_who_were_there(
     np.testing.assert_allclose(coded.posterior.encode(turned), found, rtol=1e-4, atol=1e-5)
     few = ResponseMatrix(responses.values[:5, :4], items=responses.items[:4])
     assert (coded.posterior.encode(few)["ability_se"] > found["ability_se"].to_numpy()).all()
+
+
+def test_nobodys_answers_and_unanswered_items_leave_encoding_and_draws_as_they_are() -> None:
+    values = np.random.default_rng(0).integers(0, 2, (60, 6))
+    whole = np.full((65, 8), -1)
+    whole[:60, :6] = values
+    with silently():
+        one, other = (fit(each, method=Variational(amortised=True)) for each in (values, whole))
+    answers = ResponseMatrix(np.where(whole < 0, 1, whole))
+    assert one.posterior is not None
+    assert other.posterior is not None
+    encoded = one.posterior.encode(ResponseMatrix(values)), other.posterior.encode(answers)
+    np.testing.assert_array_equal(*(table.to_numpy()[:60] for table in encoded))
+    drawn = other.posterior.draws(2000, scale="sample")
+    assert np.isnan(drawn["discrimination"][:, 6:]).all()
+    assert drawn["ability"].mean(axis=0) == pytest.approx(other.ability, abs=0.1)
+    assert drawn["ability"].std(axis=0) == pytest.approx(other.ability_se, rel=0.1)
 
 
 def test_what_cannot_be_encoded_is_refused_by_name(

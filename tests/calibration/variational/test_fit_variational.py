@@ -19,6 +19,7 @@ from irtkit import (
     fit,
     simulate_responses,
 )
+from irtkit.calibration.fitting import silently
 from irtkit.irf import MODELS
 
 if TYPE_CHECKING:
@@ -267,6 +268,17 @@ def test_awkward_matrices_give_finite_numbers_and_the_status_of_em(
     posterior = result.posterior
     assert posterior is not None
     assert all(np.isfinite(part).all() for part in posterior.draws(20).values())
+
+
+@pytest.mark.parametrize("model", ["1PL", "Rasch"])
+def test_a_common_slope_that_would_be_negative_stays_finite(model: ModelName) -> None:
+    text = "01. 1.1 .0. ..0 10. 010 110 10. .10 1.. .10 010 010 1.."
+    values = np.array([["01.".index(one) for one in row] for row in text.split()])
+    prior = ItemPrior(Normal(0, 1), Normal(0, 2))
+    with silently():
+        result = fit(np.where(values == 2, -1, values), model, method="vi", prior=prior)
+    assert np.isfinite(result.standard_errors[:, 3]).all()
+    assert (result.parameters.discrimination > 0).all()
 
 
 @pytest.mark.parametrize(

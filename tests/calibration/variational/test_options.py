@@ -41,8 +41,8 @@ def test_wrong_options_are_refused_by_name(
         (Variational(), (None, None)),
         (Variational(batch=np.int64(5)), (5, None)),
         (Variational(amortised=True), (1024, None)),
-        (Variational(batch=(None, 7), amortised=True), (1024, 7)),  # type: ignore[arg-type]
-        (Variational(batch=[5, 7], amortised=True), (5, 7)),  # type: ignore[arg-type]
+        (Variational(batch=(None, 7), amortised=True), (1024, 7)),
+        (Variational(batch=[5, 7], amortised=True), (5, 7)),
     ],
 )
 def test_sizes_of_a_step_are_plain_numbers_or_none(options: Variational, sizes: Any) -> None:
@@ -54,6 +54,6 @@ def test_options_of_the_variational_path_are_no_arguments_of_fit(tmp_path: Path)
     for name, value in {"batch": 10, "checkpoint": tmp_path / "state"}.items():
         remedy = rf"unexpected keyword argument '{name}'; write method=irtkit.Variational\({name}="
         with pytest.raises(TypeError, match=remedy):
-            fit(None, method="vi", **{name: value})  # type: ignore[arg-type]
+            fit(None, method="vi", **{name: value})
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'tolerance'$"):
-        fit(None, tolerance=1)  # type: ignore[arg-type]
+        fit(None, tolerance=1)

@@ -180,8 +180,8 @@ def test_intervals_of_abilities_are_normal_around_the_table(result: FitResult) -
 def test_wider_intervals_hold_narrower_ones(result: FitResult) -> None:
     for find in (posterior_of(result).item_intervals, posterior_of(result).respondent_intervals):
         narrow, wide = find(0.5), find(0.95)
-        lows = [name for name in narrow if name.endswith("low")]
-        highs = [name for name in narrow if name.endswith("high")]
+        lows = [name for name in narrow if str(name).endswith("low")]
+        highs = [name for name in narrow if str(name).endswith("high")]
         assert (wide[lows] <= narrow[lows]).all(axis=None)
         assert (wide[highs] >= narrow[highs]).all(axis=None)
 

@@ -66,7 +66,7 @@ def written_out(target: Target, point: Point) -> float:
             total += beta.logpdf(guessing, density.alpha, density.beta).sum()
             total += np.log(guessing * (1 - guessing)).sum()  # as a density of the logit
     if isinstance(prior, ItemPrior):
-        assert prior.intercept is not None
+        assert isinstance(prior.intercept, Normal)
         total += norm.logpdf(intercept, prior.intercept.mean, prior.intercept.sd).sum()
         density = prior.discrimination
         some = slope[:1] if coordinates.common_slope else slope
@@ -129,13 +129,13 @@ def test_steep_slopes_meet_the_limit_of_the_weak_prior() -> None:
     at_point = target.expected_prior(point.own, np.zeros_like(point.own)).value
     found = at_point + coupled(target, point).log_density
     assert found == pytest.approx(written_out(target, point), abs=1e-9)
-    found = gradient_of(target, point)
-    assert found == pytest.approx(differences(target, point), rel=1e-6, abs=1e-6)
+    gradient = gradient_of(target, point)
+    assert gradient == pytest.approx(differences(target, point), rel=1e-6, abs=1e-6)
 
 
 def test_the_gradient_of_the_coupled_part_is_its_derivative(target: Target, point: Point) -> None:
-    found = gradient_of(target, point)
-    assert found == pytest.approx(differences(target, point), rel=1e-6, abs=1e-6)
+    gradient = gradient_of(target, point)
+    assert gradient == pytest.approx(differences(target, point), rel=1e-6, abs=1e-6)
 
 
 def dense_curvature(target: Target, point: Point) -> Array:
