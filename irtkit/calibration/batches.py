@@ -25,12 +25,6 @@ if TYPE_CHECKING:
     from irtkit.calibration.maximise import GridSchedule
     from irtkit.patterns import Patterns
 
-COLUMNS = (
-    *("first_item", "n_items", "ability_mean", "ability_sd", "latent_sd"),
-    *("log_likelihood", "converged"),
-)
-"""What a row of :attr:`.Estimates.batch_rows` says of a batch."""
-
 
 def batched_estimates(
     patterns: Patterns,
@@ -90,7 +84,7 @@ def in_unit_of_rasch(part: Estimates) -> Estimates:
 
 
 def _row(part: Estimates, first_item: int, batch: Patterns) -> tuple[float, ...]:
-    """What ``COLUMNS`` name; abilities are posterior means of those who answered."""
+    """What ``BATCH_COLUMNS`` name; abilities are posterior means of those who answered."""
     ability = part.ability[batch.real & (batch.margins.respondent_responses > 0)]
     latent_sd = 1.0 if part.latent_sd is None else part.latent_sd
     about = float(ability.mean()), float(ability.std()), latent_sd

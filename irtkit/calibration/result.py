@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from irtkit.signs import SlopeSigns
 
 FORMAT = storage.Format("irtkit result", 3)
+BATCH_COLUMNS = (
+    *("first_item", "n_items", "ability_mean", "ability_sd", "latent_sd"),
+    *("log_likelihood", "converged"),
+)
+"""What is said of a batch of items that were fitted apart."""
 STATUSES = ("ok", "flat", "no variance", "unbounded", "no responses")
 
 
@@ -287,8 +292,7 @@ class FitResult:
 
         if self.batch_rows is None:
             return None
-        columns = ["first_item", "n_items", "ability_mean", "ability_sd", "latent_sd"]
-        table = pd.DataFrame(self.batch_rows, columns=[*columns, "log_likelihood", "converged"])
+        table = pd.DataFrame(self.batch_rows, columns=list(BATCH_COLUMNS))
         table["first_item"] = [self.item_labels[int(k)] for k in table["first_item"]]
         return table.astype({"n_items": int, "converged": bool}).rename_axis("batch")
 

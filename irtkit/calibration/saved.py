@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit import storage
-from irtkit.calibration.result import FORMAT, STATUSES, FitResult, Quadrature, Settings
+from irtkit.calibration.result import (
+    BATCH_COLUMNS,
+    FORMAT,
+    STATUSES,
+    FitResult,
+    Quadrature,
+    Settings,
+)
 from irtkit.checks import is_whole
 from irtkit.components import Components
 from irtkit.irf import MODELS, ItemParameters
@@ -60,7 +67,7 @@ def _restored(record: dict[str, Any]) -> FitResult:
     for rules_broken in (_kinds, _lengths, _ranges, _ranges_of_counts):
         for rule in rules_broken(result):
             raise ValueError(rule)
-    _ = result.items, result.respondents  # a table refuses what does not go with its labels
+    _ = result.items, result.respondents, result.batches  # they refuse what does not go together
     return result
 
 
@@ -117,6 +124,9 @@ def _lengths(result: FitResult) -> Iterator[str]:
         for name, values in arrays.items():
             if values is not None and np.shape(values) != (len(labels),):
                 yield f"{name} must have one value per {kind}"
+    rows = result.batch_rows
+    if rows is not None and np.shape(rows)[1:] != (len(BATCH_COLUMNS),):
+        yield f"batches must have {len(BATCH_COLUMNS)} numbers each"
     if result.standard_errors.shape != (len(result.item_labels), 4):
         yield "standard errors must be four of each item"
 

@@ -119,6 +119,18 @@ def test_an_edited_result_is_refused_or_has_numbers_that_a_fit_may_have(
             assert len(found.leaderboard()) in {11, 12}  # a row may be marked synthetic
 
 
+@pytest.mark.parametrize("rows", ["x", True, -1, [[1.0, 2.0]], [[1e300] * 7]])
+def test_batches_that_no_fit_returns_are_refused(rows: Any, saved: bytes, tmp_path: Path) -> None:
+    with np.load(io.BytesIO(saved), allow_pickle=False) as archive:
+        arrays: dict[str, Any] = {name: archive[name] for name in archive.files}
+    content = json.loads(bytes(arrays["content"]))
+    content["batch_rows"] = rows
+    arrays["content"] = np.frombuffer(json.dumps(content).encode(), np.uint8)
+    written = io.BytesIO()
+    np.savez_compressed(written, **arrays)
+    assert loaded(written.getvalue(), tmp_path / "result.npz") is None
+
+
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_archives_of_other_programs_are_read_or_refused_when_damaged(
     result: FitResult, saved: bytes, tmp_path: Path, method: int
