@@ -166,6 +166,48 @@ def test_the_table_shows_the_items_and_sorts_with_blanks_last(
     assert rows_of(tab)[-1][3] == ""
 
 
+def test_items_that_tell_nothing_are_last_until_a_column_is_chosen(
+    visit: Callable[..., Any], many: Any
+) -> None:
+    tab = visit(many.path)
+    all_items(tab)
+    items = many.result.items
+    assert (items["average_error"] == 1).any()
+    varied = items[items["status"] != "no variance"]
+    hardest = varied.sort_values("average_error", ascending=False, kind="stable")
+    found = rows_of(tab)
+    assert [row[0] for row in found] == list(hardest.index[: len(found)])
+    for _ in range(2):
+        tab.click("#rows button[data-column=average_error]")
+    assert {row[1] for row in rows_of(tab)} == {"no variance"}
+
+
+TOUCHING = """() => {
+  const boxes = (svg) => [...svg.querySelectorAll("text")].map((text) =>
+    [text.textContent, text.getBoundingClientRect()]).filter(([, box]) => box.width);
+  const pairs = [];
+  for (const svg of document.querySelectorAll("section > figure .wide, .beside .wide, .card svg")) {
+    const some = boxes(svg);
+    some.forEach(([one, a], k) => some.slice(k + 1).forEach(([other, b]) => {
+      const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+      const up = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+      if (across > 1 && up > 4) pairs.push([one, other, across, up]);
+    }));
+  }
+  return pairs;
+}"""
+"""Words beside pictures that lie on each other, by more than the room above small letters."""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("which", ["digits", "many", "hostile"])
+def test_words_beside_pictures_do_not_touch(
+    visit: Callable[..., Any], which: str, width: int, request: pytest.FixtureRequest
+) -> None:
+    tab = visit(request.getfixturevalue(which).path, width=width)
+    assert tab.evaluate(TOUCHING) == []
+
+
 def test_the_table_is_searched_and_filtered(visit: Callable[..., Any], digits: Any) -> None:
     tab = visit(digits.path)
     all_items(tab)
@@ -396,10 +438,12 @@ def test_the_theme_button_turns_the_page_dark_and_back(
     tab = visit(digits.path)
     button, colour = tab.locator("#theme"), "getComputedStyle(document.body).backgroundColor"
     light = tab.evaluate(colour)
+    assert button.inner_text() == "Dark theme"  # what a click brings
     button.click()
-    assert button.get_attribute("aria-pressed") == "true"
+    assert button.inner_text() == "Light theme"
     assert tab.evaluate(colour) != light
     button.click()
+    assert button.inner_text() == "Dark theme"
     assert tab.evaluate(colour) == light
 
 
