@@ -209,7 +209,7 @@ def wright(drawn: WrightMap, title: str) -> str:
                 f'height="{_n(size)}"/>'
             )
     parts.append(panel.name_up("ability and difficulty"))
-    return picture(panel, "".join(parts), title, css="wide")
+    return picture(panel, "".join(parts), title, css="wide half")
 
 
 def information(drawn: Precision, title: str) -> str:
@@ -220,14 +220,14 @@ def information(drawn: Precision, title: str) -> str:
     places = np.unique(np.round(panel.px(drawn.respondents) * 2) / 2)
     marks = "".join(f"M{_n(at)} {panel.floor}v-9" for at in places)
     parts.append(f'<path class="observed" d="{marks}" stroke="{TEXT}" stroke-width="1"/>')
-    return picture(panel, "".join(parts), title, css="wide")
+    return picture(panel, "".join(parts), title, css="wide half")
 
 
 def trace(drawn: Trace, title: str) -> str:
     """Log-likelihood by step."""
     panel = Panel(drawn.x, drawn.y, width=520, height=260, left=88)
     line = _fitted(panel.px(drawn.step), panel.py(drawn.value))
-    return picture(panel, panel.axes("step", drawn.name) + line, title, css="wide")
+    return picture(panel, panel.axes("step", drawn.name) + line, title, css="wide half")
 
 
 def _whole(scale: Scale) -> list[float]:
