@@ -49,7 +49,7 @@ class Panel:
     y: Scale = _SHARES
     width: int = 640
     height: int = 400
-    left: int = 74
+    left: int = 86
     right: int = 14
     top: int = 14
     bottom: int = 56
