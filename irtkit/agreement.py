@@ -54,7 +54,7 @@ class FleissKappa:
     """Of kappa if raters agreed by chance alone; kappa / standard_error is the test of kappa 0."""
     kappa_low: float
     kappa_high: float
-    """95 % interval: other items, the same raters. NaN with fewer than two items."""
+    """95% interval: other items, the same raters. NaN with fewer than two items."""
     interval_standard_error: float
     """Of kappa as it is, not 0; the interval is made with it."""
     observed_agreement: float
@@ -76,7 +76,7 @@ class FleissKappa:
         if math.isnan(self.kappa):
             used = self.by_category["share"].idxmax()
             return f"Fleiss' kappa is undefined: all {table} are in one category, {used!r}."
-        interval = f"95 % interval {self.kappa_low:.3f} to {self.kappa_high:.3f}; "
+        interval = f"95% interval {self.kappa_low:.3f} to {self.kappa_high:.3f}; "
         return (
             f"Fleiss' kappa {self.kappa:.3f} "
             f"({'' if math.isnan(self.kappa_low) else interval}"
@@ -150,7 +150,7 @@ def fleiss_kappa_from_counts(counts: ArrayLike | pd.DataFrame) -> FleissKappa:
     ...           [2, 2, 8, 1, 1], [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2],
     ...           [6, 5, 2, 1, 0], [0, 2, 2, 3, 7]]
     >>> print(fleiss_kappa_from_counts(counts))
-    Fleiss' kappa 0.210 (95 % interval 0.001 to 0.419; standard error 0.017 if they agreed by
+    Fleiss' kappa 0.210 (95% interval 0.001 to 0.419; standard error 0.017 if they agreed by
     chance alone): 140 ratings of 10 items by up to 14 raters into 5 categories; 37.8% of pairs
     agree, 21.3% expected by chance.
     """

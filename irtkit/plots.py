@@ -214,8 +214,8 @@ def wright_map(result: FitResult, ax: Axes | None = None) -> Axes:
     middles, height = (drawn.edges[:-1] + drawn.edges[1:]) / 2, float(np.diff(drawn.edges)[0])
     sides = ((drawn.respondents, -1, RULE, "respondents"), (drawn.items, 1, ITEM, "items"))
     for counts, side, colour, name in sides:
-        most = max(int(counts.max()), 1)
-        ax.barh(middles, side * counts / most, 0.92 * height, color=colour)
+        most = int(counts.max())
+        ax.barh(middles, side * counts / max(most, 1), 0.92 * height, color=colour)
         ax.text(side * 0.5, 1.01, f"{name} (longest bar: {most:,})", ha="center", va="bottom",
                 transform=ax.get_xaxis_transform())  # fmt: skip
     ax.set(ylabel="ability and difficulty", ylim=_ends(drawn.scale), xlim=(-1.05, 1.05), xticks=[])

@@ -121,7 +121,7 @@ def p_words(value: float, decimals: int = 3) -> str:
 def cell(value: Any) -> str:
     """A number with three decimals, an empty cell where there is none, or what is no number."""
     if isinstance(value, float):
-        return "" if value != value else f"{value:.3f}"  # noqa: PLR0124  # NaN
+        return "" if value != value else f"{value:z.3f}"  # noqa: PLR0124  # NaN
     return "" if value is None else printable(value)
 
 

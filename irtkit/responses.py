@@ -233,7 +233,7 @@ class ResponseMatrix:
         >>> import irtkit
         >>> from scipy.sparse import csr_array
         >>> irtkit.ResponseMatrix.from_observed(csr_array([[1, 0]]), csr_array([[1, 1]]))
-        ResponseMatrix(1 respondents × 2 items, sparse with 2 cells observed)
+        ResponseMatrix(1 respondent × 2 items, sparse with 2 cells observed)
         """
         observed = Observed.checked(successes, trials)
         return cls._of(observed, matrix_names(observed.shape, respondents, items), synthetic)
@@ -646,15 +646,17 @@ class ResponseMatrix:
         n_cells, n_missing = self.n_respondents * self.n_items, self.n_missing
         missing = f", {n_missing / n_cells:.1%} missing" if n_missing else ""
         if self.is_sparse:
-            missing = f", sparse with {n_cells - n_missing} cells observed"
+            n_observed = n_cells - n_missing
+            missing = f", sparse with {n_observed} cell{'s' * (n_observed != 1)} observed"
         trials = ""
         if self.has_repeats:
             tried = self.observed.trials if self.is_sparse else self.trials
             mean = tried.sum(dtype=np.int64) / (n_cells - n_missing)
             trials = f", {f'{mean:.1f}'.removesuffix('.0')} trials a cell on average"
+        respondents, items = self.n_respondents, self.n_items
         return (
-            f"ResponseMatrix({self.n_respondents} respondents{synthetic} × "
-            f"{self.n_items} items{missing}{trials})"
+            f"ResponseMatrix({respondents} respondent{'s' * (respondents != 1)}{synthetic} × "
+            f"{items} item{'s' * (items != 1)}{missing}{trials})"
         )
 
 

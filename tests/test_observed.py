@@ -101,7 +101,7 @@ def test_the_number_of_observed_cells_is_shown(counted: ResponseMatrix) -> None:
     )
     assert repr(counted.to_sparse()).startswith(shown)
     plain = ResponseMatrix([[1, -1]], synthetic=[True]).to_sparse()
-    shown = "ResponseMatrix(1 respondents (1 synthetic) × 2 items, sparse with 1 cells observed)"
+    shown = "ResponseMatrix(1 respondent (1 synthetic) × 2 items, sparse with 1 cell observed)"
     assert repr(plain) == shown
 
 

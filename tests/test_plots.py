@@ -118,6 +118,14 @@ def test_the_map_shows_every_item_and_marks_the_inverted_one(result: irtkit.FitR
     assert sum(n.values()) == 30
 
 
+def test_where_no_item_has_a_difficulty_no_bar_is_the_longest() -> None:
+    with warnings.catch_warnings(action="ignore"):
+        ax = plots.wright_map(irtkit.fit([[1, 1], [1, 1]]))
+    words = [text.get_text() for text in ax.texts]
+    assert "items (longest bar: 0)" in words
+    assert "respondents (longest bar: 2)" in words
+
+
 def test_without_matplotlib_the_extra_is_named(
     result: irtkit.FitResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -268,7 +268,7 @@ def test_the_size_and_mean_number_of_trials_are_shown(counted: ResponseMatrix) -
     shown = "ResponseMatrix(2 respondents × 2 items, 25.0% missing, 2.7 trials a cell on average)"
     assert repr(counted) == shown
     whole = ResponseMatrix.from_counts([[1, 2, 0]], [[3, 3, 3]], synthetic=[True])
-    assert "(1 respondents (1 synthetic) × 3 items, 3 trials a cell on average)" in repr(whole)
+    assert "(1 respondent (1 synthetic) × 3 items, 3 trials a cell on average)" in repr(whole)
 
 
 def test_equality_of_repeated_trials_needs_the_same_counts(counted: ResponseMatrix) -> None:

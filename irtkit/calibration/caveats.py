@@ -178,7 +178,7 @@ def _without_errors(result: FitResult) -> str:
     if not lacking.any():
         return ""
     names = [repr(result.item_labels[k]) for k in np.flatnonzero(lacking)]
-    advice = "; prior='weak' may give errors" if result.settings.prior is None else ""
+    advice = "; a weak prior may give errors" if result.settings.prior is None else ""
     one, free = len(names) == 1, result.settings.prior is None
     falling = "the likelihood does" if free else "likelihood and prior together do"
     return (
@@ -228,7 +228,7 @@ def _too_few_items(result: FitResult, patterns: Patterns) -> str:
     return (
         f"the {result.model} has {free} parameters that no prior holds, and responses to {n} "
         f"item{'s' * (n > 1)} determine {2**n - 1} number{'s' * (n > 1)}: infinitely many "
-        "estimates are as good as these; use prior='weak', or fit a smaller model"
+        "estimates are as good as these; use a weak prior, or fit a smaller model"
     )
 
 
@@ -387,7 +387,7 @@ def _shortcoming_of(result: FitResult) -> str:
             + (held if result.settings.prior else "likelihood and")
             + f" {keep} the last value reached: {first_names(unbounded)}"
             + ("" if result.converged else "; the fit did not converge for it")
-            + "; prior='weak' gives finite estimates"
+            + "; a weak prior gives finite estimates"
         )
     last = result.trace_rows[-1]
     if result.method == "vi":
@@ -397,7 +397,7 @@ def _shortcoming_of(result: FitResult) -> str:
         )
     exhausted = result.n_iterations >= result.settings["max_iterations"]
     advice = ["raise max_iterations"] if exhausted else []
-    advice += [] if result.settings["prior"] else ["use prior='weak'"]
+    advice += [] if result.settings["prior"] else ["use a weak prior"]
     return (
         f"the fit did not converge in {result.n_iterations} iterations "
         f"(log-likelihood {last[2]:.4f}, last change of a parameter {last[3]:.2g})"

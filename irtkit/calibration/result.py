@@ -480,7 +480,8 @@ class FitResult:
 
     def __repr__(self) -> str:
         state = "converged" if self.converged else "not converged"
-        size = f"{self.n_real} respondents × {len(self.item_labels)} items"
+        n, n_items = self.n_real, len(self.item_labels)
+        size = f"{n} respondent{'s' * (n != 1)} × {n_items} item{'s' * (n_items != 1)}"
         return f"FitResult({self.model}, {size}, {state})"
 
     def _repr_html_(self) -> str:
@@ -509,7 +510,7 @@ class FitResult:
             ),
         ]
         if mark:
-            lines.append("* as if no prior held the parameters; compare fits with prior=None")
+            lines.append("* as if no prior held the parameters; compare fits without a prior")
         if self.elbo is not None:
             lines.append(
                 f"evidence lower bound {self.elbo:.3f} ± {self.elbo_se:.3f}; "

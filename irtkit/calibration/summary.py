@@ -86,11 +86,11 @@ def _remarkable(
         lines.append(sentence)
     if flat := int((status == "flat").sum()):
         lines.append(
-            f"{flat} flat {_items(flat)}: by responses to {'it' if flat == 1 else 'each'} alone "
+            f"{flat:,} flat {_items(flat)}: by responses to {'it' if flat == 1 else 'each'} alone "
             "the slope cannot be told from 0, and so there is no difficulty to speak of"
         )
     if unbounded := int((status == "unbounded").sum()):
-        lines.append(f"{unbounded} {_items(unbounded)} without a finite estimate (unbounded)")
+        lines.append(f"{unbounded:,} {_items(unbounded)} without a finite estimate (unbounded)")
     return lines + silent_items(counts, items.index, n_answering)
 
 
@@ -107,11 +107,11 @@ def negative_sentence(p_negative: Array, slope: Array, *, doubted: bool) -> str:
     if n:
         parts.append(called_in_words(n, len(called), FALSE_DISCOVERY_RATE, doubted=doubted))
         if above and own:
-            parts.append(f"the fitted slope of {above} of them is above 0")
+            parts.append(f"the fitted slope of {above:,} of them is above 0")
     if unsure:
         further = "further " if n else ""
         slopes = f"{further}slope is" if unsure == 1 else f"{further}slopes are"
-        parts.append(f"{unsure} {slopes} estimated below 0, but may not be")
+        parts.append(f"{unsure:,} {slopes} estimated below 0, but may not be")
     return "; ".join(parts)
 
 
@@ -122,7 +122,9 @@ def called_in_words(n: int, n_items: int, fdr: float, *, doubted: bool) -> str:
         if doubted
         else f"at a false-discovery rate of {percent(fdr)}"
     )
-    return f"{n} of {n_items} items {'has' if n == 1 else 'have'} negative discrimination ({sure})"
+    return (
+        f"{n:,} of {n_items:,} items {'has' if n == 1 else 'have'} negative discrimination ({sure})"
+    )
 
 
 def silent_items(
@@ -140,18 +142,18 @@ def silent_items(
     lines = []
     if wrong:
         lines.append(
-            f"{len(wrong)} {_items(len(wrong))} that no system gets right: look here for broken "
+            f"{len(wrong):,} {_items(len(wrong))} that no system gets right: look here for broken "
             f"items ({first_names(wrong, shown=shown)})"
         )
     if few:
         lines.append(
-            f"{few} {_items(few)} that no system gets right, of fewer than {_TELLING} that tried: "
-            "too few to say that an item is broken"
+            f"{few:,} {_items(few)} that no system gets right, of fewer than {_TELLING} that "
+            "tried: too few to say that an item is broken"
         )
     if right:
-        lines.append(f"{right} {_items(right)} that every system gets right")
+        lines.append(f"{right:,} {_items(right)} that every system gets right")
     if unanswered:
-        lines.append(f"{unanswered} {_items(unanswered)} without responses")
+        lines.append(f"{unanswered:,} {_items(unanswered)} without responses")
     return lines
 
 

@@ -87,12 +87,13 @@ class Information:
     def __str__(self) -> str:
         best = self.curve["standard_error"].idxmin()
         n_top = int(self.items["separates_top"].sum())
+        of_these, ablest = self.empirical_reliability, len(self.top)
         return (
-            f"Reliability {self.marginal_reliability:.3f} in the population, "
-            f"{self.empirical_reliability:.3f} of these respondents; standard error "
-            f"{self.curve['standard_error'].min():.3f} at best, at ability {best:g}. "
-            f"{n_top} of {len(self.items)} items hold {_MOST:.0%} of what is told about the "
-            f"ablest {len(self.top)}."
+            f"Reliability {self.marginal_reliability:.3f} in the population"
+            + ("" if math.isnan(of_these) else f", {of_these:.3f} of these respondents")
+            + f"; standard error {self.curve['standard_error'].min():.3f} at best, at ability "
+            f"{best:g}. {n_top} of {len(self.items)} items hold {_MOST:.0%} of what is told about "
+            f"the ablest {'respondent' if ablest == 1 else ablest}."
         )
 
 

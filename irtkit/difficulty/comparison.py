@@ -86,12 +86,16 @@ _SYSTEMS = {
     "passed_by": ("passed by", ""),
 }
 """Columns that are printed, under what name and how."""
-_MEASURES = (
-    "expected_error: average_error as the model expects it of all systems; spearman (with a 95% "
-    "interval), kendall: how far the orders of the items agree, 1 if wholly; ties: items that "
-    "share their value with another"
+_MEASURES = {
+    "average_error": "share of systems that got an item wrong",
+    "expected_error": "average_error as the model expects it of all systems",
+    "difficulty": "ability at which the curve of an item turns",
+    "quality_standard": "Kolena's score by further metrics",
+}
+_AGREE = (
+    "spearman (with a 95% interval), kendall: how far the orders of the items agree, 1 if wholly"
 )
-_BY_METRICS = "; quality_standard: Kolena's score by further metrics"
+_TIES = "; ties: items that share their value with another"
 _GAIN = (
     "log-likelihood: of a response, the higher the better predicted; gain: how much higher than "
     "by average error (95% intervals that hold together)"
@@ -146,7 +150,7 @@ class DifficultyComparison:
         return of_comparison(self)
 
     def __str__(self) -> str:
-        measures = in_lines([_MEASURES + _BY_METRICS * ("quality_standard" in self.table)])
+        measures = in_lines([measures_legend(self.table) + _TIES])
         parts = [
             f"Difficulty of {len(self.table)} items, {self.model}",
             f"{_shown(self.pairs, _PAIRS)}\n{measures}",
@@ -161,6 +165,12 @@ class DifficultyComparison:
             parts.append(f"Systems by share right and by ability:\n{ranked}\n{legend}")
         parts.append(in_lines(self.summary, bullet="- "))
         return "\n\n".join(parts)
+
+
+def measures_legend(table: pd.DataFrame) -> str:
+    """What the measures of a comparison are, and the numbers on a pair of them."""
+    there = [f"{name}: {what}" for name, what in _MEASURES.items() if name in table]
+    return "; ".join([*there, _AGREE])
 
 
 def _shown(table: pd.DataFrame, columns: dict[str, tuple[str, str]]) -> str:
@@ -421,8 +431,8 @@ def _add_quality_standard(
     """Add the column ``quality_standard``, or say why it is left out."""
     if quality is None:
         return (
-            "Kolena's score of right and wrong alone has the ranks of average_error; metrics= "
-            "brings in what else was measured."
+            "Kolena's score of right and wrong alone has the ranks of average_error; further "
+            "metrics would bring in what else was measured."
         )
     scores, settings = quality
     told = f"{quality_sentence(np.asarray(scores, float), settings)}." if settings else ""

@@ -46,7 +46,7 @@ def agreement_sentence(names: tuple[str, str], agreement: RankAgreement, n_left_
     if np.isnan(agreement.spearman):
         return f"{both}: no order to compare, since one of them does not tell items apart{without}."
     numbers = (
-        f"Spearman {agreement.spearman:.3f}, 95 % interval "
+        f"Spearman {agreement.spearman:.3f}, 95% interval "
         f"{agreement.spearman_low:.3f} to {agreement.spearman_high:.3f}{without}"
     )
     if agreement.same_order:
@@ -98,7 +98,7 @@ def held_out_sentence(held_out: pd.DataFrame, dependence: Dependence | None = No
     sure = models[models["gain_low"] > 0]
     best = (models if sure.empty else sure).sort_values("gain").iloc[-1]
     numbers = (
-        f"gain in log-likelihood per response {best['gain']:.4f}, simultaneous 95 % interval "
+        f"gain in log-likelihood per response {best['gain']:.4f}, simultaneous 95% interval "
         f"{best['gain_low']:.4f} to {best['gain_high']:.4f}; accuracy {best['accuracy']:.1%} "
         f"against {usual['accuracy']:.1%}"
     )

@@ -113,7 +113,7 @@ def systems_sentence(
     if np.isnan(agreement.spearman):
         return f"{between}: one of the two does not tell them apart."
     numbers = (
-        f"Spearman {agreement.spearman:.3f}, 95 % interval {agreement.spearman_low:.3f} to "
+        f"Spearman {agreement.spearman:.3f}, 95% interval {agreement.spearman_low:.3f} to "
         f"{agreement.spearman_high:.3f}"
     )
     if agreement.same_order:
@@ -149,7 +149,7 @@ def _move(row: dict[Any, Any]) -> str:
         for verb, count in (("passing", row["passes"]), ("passed by", row["passed_by"]))
         if count
     ]
-    interval = f"{row['ability']:.2f}, 95 % {row['ability_low']:.2f} to {row['ability_high']:.2f}"
+    interval = f"{row['ability']:.2f}, 95% {row['ability_low']:.2f} to {row['ability_high']:.2f}"
     return (
         f"{row['respondent']} from rank {row['rank_by_accuracy']:g} ({row['accuracy']:.1%} right) "
         f"to {row['rank_by_ability']:g} (ability {interval}; {', '.join(moves)})"

@@ -16,8 +16,10 @@ from irtkit.calibration.summary import called_in_words
 from irtkit.checks import check_unique, short
 from irtkit.difficulty import DifficultyComparison, compare_difficulties
 from irtkit.pictures import error_and_difficulty, item_map, number_text, predicted_and_fitted
+from irtkit.printed import percent
 from irtkit.report.words import count, share
 from irtkit.suspects import audit
+from irtkit.suspects.families import family_codes
 from irtkit.systems.leaderboard import filled_in, ranked
 from irtkit.systems.ranks import share_a_letter_with_the_first
 from irtkit.systems.standing import MOST_SYSTEMS
@@ -54,8 +56,13 @@ class Findings:
     predicted: pd.Series[float] | None
     """Predicted difficulty by item."""
     fdr: float
-    grouped: bool
-    """Whether evidence on slopes counts by family: p_negative of `result.items` does not."""
+    n_families: int | None
+    """Families that evidence on slopes counts by, where they were given."""
+
+    @property
+    def grouped(self) -> bool:
+        """Whether evidence on slopes counts by family: p_negative of `result.items` does not."""
+        return self.n_families is not None
 
     @property
     def suspects(self) -> pd.DataFrame:
@@ -98,16 +105,24 @@ def findings(
         comparison: DifficultyComparison | None = compare
     else:
         comparison = compare_difficulties(result) if compare else None
+    audited = audit(result, fdr=fdr, groups=groups, predictions=answers)
     return Findings(
         result,
-        audit(result, fdr=fdr, groups=groups, predictions=answers),
+        audited,
         board,
         doubts,
         comparison,
         predicted,
         fdr,
-        groups is not None,
+        None if groups is None else _n_families(result, groups, audited),
     )
+
+
+def _n_families(result: FitResult, groups: Groups, audited: Audit) -> int:
+    """How many families the real systems are of."""
+    if isinstance(groups, str) and audited.families is not None:
+        return int(audited.families.nunique())  # those who answer alike, found already
+    return len(np.unique(family_codes(result, groups)[~result.synthetic]))
 
 
 def _sorted_out(
@@ -198,6 +213,15 @@ def negative_sentence(found: Findings) -> str:
     return f"{called}: the weak do better on {them} than the strong, as where a key is wrong."
 
 
+def families_sentence(found: Findings) -> str:
+    """That evidence on slopes counts by family, where families were given."""
+    if found.n_families is None:
+        return ""
+    families = "1 family" if found.n_families == 1 else f"{found.n_families:,} families"
+    systems = count(found.result.n_answering, "system")
+    return f"Evidence on slopes counts by family: {systems} in {families}."
+
+
 def strong_answer(row: pd.Series[Any]) -> str:
     """What the ablest quarter answers to an item beside what is marked right, where known."""
     answer = row.get("strong_answer")
@@ -222,11 +246,12 @@ def leader_sentences(found: Findings) -> Iterator[str]:
     several = len(names) > 1
     score = share(float(first["expected_score"].iloc[0]))
     what = "the highest expected score" if filled_in(board) else "most right"
-    low, high = int(first["rank_low"].min()), int(first["rank_high"].max())
+    ends = first["rank_low_of_all"].min(), first["rank_high_of_all"].max()  # as letters are
+    low, high = map(int, ends)
     ranks = f"rank {low}" if low == high else f"ranks {low} to {high}"
     yield (
         f"{_and(names[:_NAMED], more)} {'have' if several else 'has'} {what}, {score}; items "
-        f"like these would allow {ranks}."
+        f"like these would allow {ranks} (at {percent(LEVEL)}, all pairs of systems looked at)."
     )
     groups = list(board["group"])
     if sharing := sum(share_a_letter_with_the_first(groups)) - len(first):

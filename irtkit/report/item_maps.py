@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from irtkit.calibration.summary import readable_difficulty
+from irtkit.difficulty.comparison import measures_legend
 from irtkit.difficulty.rank_agreement import rank_agreement
 from irtkit.pictures import NEGATIVE, SUSPECT
+from irtkit.printed import percent
 from irtkit.report import svg
 from irtkit.report.columns import ON_ERROR_MAP, ON_ITEM_MAP, ON_PREDICTED_MAP
+from irtkit.report.findings import LEVEL
 from irtkit.report.html import listed, mark, safe, section, table
+from irtkit.report.suspect_items import curve_caption
 from irtkit.report.words import count, number
 
 if TYPE_CHECKING:
@@ -37,15 +44,36 @@ def item_map_section(found: Findings) -> str:
     n = int(below.sum()) if result.model in {"2PL", "3PL"} else 0
     slopes = "1 slope is" if n == 1 else f"{count(n)} slopes are"
     unsure = f"{slopes} estimated below 0, but may not be: no such item is called negative."
-    left_out = "all systems get them right, or none does, or none answered"
-    caption = " ".join([_MAP, *([unsure] if n else []), _points_caption(drawn, left_out)])
+    left_out = "all systems right, or none, or no answer"
+    caption = [_MAP, *_without_difficulty(found), *([unsure] if n else [])]
+    told = " ".join([*caption, _points_caption(drawn, left_out)])
     return section(
         "map",
         "Item map",
-        f'<div class="beside"><figure>{picture}<figcaption>{caption}</figcaption></figure>'
+        f'<div class="beside"><figure>{picture}<figcaption>{told}</figcaption></figure>'
         '<div id="detail" class="detail scripted" role="region" aria-label="The chosen item">'
         "</div></div>",
+        "" if len(found.suspects) else _of_the_curve(found),
     )
+
+
+def _of_the_curve(found: Findings) -> str:
+    """What is drawn of the chosen item, where no suspect's curve stands before it."""
+    return f'<p class="caption scripted">The curve of an item. {curve_caption(found)}</p>'
+
+
+def _without_difficulty(found: Findings) -> list[str]:
+    """That some items of the map have no difficulty elsewhere, and what their place says."""
+    drawn = found.item_map
+    n = int((drawn.visible & ~np.isfinite(readable_difficulty(found.result.items))).sum())
+    if not n:
+        return []
+    are, their = ("is flat or has", "its") if n == 1 else ("are flat or have", "their")
+    sentence = (
+        f"{count(n, 'item')} here {are} a slope below 0: {their} place from left to right does not "
+        f"say how hard, and elsewhere {their} difficulty is blank."
+    )
+    return [sentence]
 
 
 def average_error(found: Findings) -> str:
@@ -59,7 +87,7 @@ def average_error(found: Findings) -> str:
         columns=("average_error", "difficulty"),
         flag=ON_ERROR_MAP,
     )
-    left_out = "they are flat, their slope is below 0, or all or no systems get them right"
+    left_out = "flat, a slope below 0, all systems right, or none, or no answer"
     how = (
         "Items above each other have the same average error: where they spread upwards, the model "
         "tells them apart and average error does not."
@@ -113,13 +141,13 @@ def _points_caption(drawn: ItemPoints, left_out: str) -> str:
         *([f"{'; '.join(kinds)}."] if kinds else []),
     ]
     if drawn.n_beyond:
-        are = "lies" if drawn.n_beyond == 1 else "lie"
+        lie, stand = ("lies", "stands") if drawn.n_beyond == 1 else ("lie", "stand")
         sentences.append(
-            f"{count(drawn.n_beyond, 'item')} {are} beyond an axis and stand at its end."
+            f"{count(drawn.n_beyond, 'item')} {lie} beyond an axis and {stand} at its end."
         )
     if drawn.n_left_out:
         have = "has" if drawn.n_left_out == 1 else "have"
-        sentences.append(f"{count(drawn.n_left_out, 'item')} {have} no place: {left_out}.")
+        sentences.append(f"{count(drawn.n_left_out, 'item')} {have} no place ({left_out}).")
     return " ".join(sentences)
 
 
@@ -127,7 +155,8 @@ def comparison(found: Findings) -> str:
     """What `irtkit.compare_difficulties` says, where it was asked for."""
     if found.comparison is None:
         return ""
-    columns = {"measures": False, "Spearman": True, "95 % interval": True, "Kendall": True}
+    sure = f"{percent(LEVEL)} interval"
+    columns = {"measures": False, "Spearman": True, sure: True, "Kendall": True}
     rows = [
         (
             safe(f"{row['measure_1']}, {row['measure_2']}"),
@@ -142,4 +171,5 @@ def comparison(found: Findings) -> str:
         "Measures of difficulty compared",
         listed(found.comparison.summary),
         table("How far measures order the items alike", columns, rows),
+        f'<p class="caption">{safe(measures_legend(found.comparison.table))}.</p>',
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration.summary import hardest_first
+from irtkit.difficulty.comparison import measures_legend
 from irtkit.pictures import item_curves, ranking
 from irtkit.report import svg
 from irtkit.report.html import paragraphs, safe
@@ -37,6 +38,11 @@ _CURVES = 4
 """Items whose curves are drawn: one row."""
 _LABEL, _SHORT = 24, 20
 """Characters of a label above a curve, and of one that heads a column."""
+_HARDEST = (
+    *("discrimination", "difficulty", "average_error"),
+    *("p_negative", "n_responses", "status"),
+)
+_BLANK = "Difficulty is blank where an item is flat or its slope is below 0."
 _SYSTEMS = 10
 """Systems of a board that are shown and drawn: its top, which fits a screen."""
 
@@ -53,8 +59,9 @@ def of_result(result: FitResult) -> str:
         paragraphs(head),
         _table(
             "items with the highest average error, of those that some get right",
-            hardest[["discrimination", "average_error", "p_negative", "n_responses", "status"]],
+            hardest[list(_HARDEST)],
         ),
+        paragraphs([_BLANK] if hardest["difficulty"].isna().any() else []),
         _table("ablest respondents", real[["ability", "ability_se", "accuracy", "n_responses"]]),
         _curves(result, list(worst), "items called negative, the most probable first"),
     ]
@@ -96,7 +103,12 @@ def of_comparison(comparison: DifficultyComparison) -> str:
     first = f"Difficulty of {count(len(comparison.table), 'item')}, {comparison.model}"
     listed = "".join(f"<li>{safe(one)}</li>" for one in comparison.summary)
     return _scoped(
-        [paragraphs([first]), f"<ul>{listed}</ul>", _table("pairs of measures", pairs, 3)]
+        [
+            paragraphs([first]),
+            f"<ul>{listed}</ul>",
+            _table("pairs of measures", pairs, 3),
+            paragraphs([f"{measures_legend(comparison.table)}."]),
+        ]
     )
 
 
@@ -136,7 +148,7 @@ def of_board(board: pd.DataFrame, level: float) -> str:
     drawn = ranking(board, _SYSTEMS)
     picture = "" if "component" in board else svg.ranks(drawn, "Ranks with their intervals")
     caption = f"the first {len(first)} of {count(len(board), 'system')}"
-    legend = [f"{one}." for one in board_legend(board, level)]
+    legend = [f"{one}." for one in board_legend(board, level, kept)]
     return _scoped([_table(caption, rows[kept]), _wide(picture), paragraphs(legend)])
 
 

@@ -76,6 +76,6 @@ def _header(title: str) -> str:
     return (
         f'<header class="top"><p class="name">{escape(title)}</p>'
         f'<nav aria-label="Sections"><ul>{listed}</ul></nav>'
-        '<button type="button" id="theme" class="scripted" aria-pressed="false">Dark theme</button>'
+        '<button type="button" id="theme" class="scripted">Dark theme</button>'
         "</header>"
     )

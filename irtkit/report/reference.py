@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from irtkit.calibration.summary import hardest_first
 from irtkit.metrics.quality_standard import quality_sentence
 from irtkit.pictures import trace
+from irtkit.printed import percent
 from irtkit.report import svg
+from irtkit.report.findings import families_sentence
 from irtkit.report.html import paragraphs, safe, section, table
 from irtkit.report.words import count, number, shown
 
@@ -30,9 +32,9 @@ _WITHOUT = {
 }
 _SIGNS = (
     "Whether a slope is below 0 is told by how responses follow the share right of systems, and by "
-    "what all items show of slopes; calls are made at a false-discovery rate. Systems that answer "
-    "alike count for as many as are independent."
+    "what all items show of slopes; calls are made at a false-discovery rate."
 )
+_ALIKE = "Systems that answer alike count for as many as are independent."
 _INTERVALS = (
     "Shares have Wilson's intervals (1927). Rank intervals are those of Mogstad, Romano, Shaikh & "
     "Wilhelm (2024, Review of Economic Studies 91), about items like these; errors are those of "
@@ -77,7 +79,8 @@ def all_items(found: Findings) -> str:
         "items",
         "All items",
         '<p class="caption">Difficulty is blank where an item is flat, its slope is below 0, or '
-        "all or none get it right. Choose an item to see its curve.</p>",
+        'all or none get it right. <span class="scripted">Items that all or none get right stand '
+        "last, until a column is chosen to sort by. Choose an item to see its curve.</span></p>",
         '<div class="scripted" id="table"></div>'
         '<div id="detail-below" class="detail scripted" role="region" '
         'aria-label="The chosen item, again"></div>',
@@ -99,6 +102,8 @@ def method(found: Findings) -> str:
         ("log-likelihood", f"{result.log_likelihood:.2f}".replace("-", "−")),
         ("parameters", count(result.n_parameters)),
         ("nodes of ability", count(result.quadrature.n_nodes)),
+        ("false-discovery rate", percent(found.fdr)),
+        ("families", "none given" if found.n_families is None else count(found.n_families)),
         ("seed", str(settings.seed)),
         ("irtkit", version("irtkit")),
     ]
@@ -119,7 +124,7 @@ def method(found: Findings) -> str:
         "method",
         "Settings and method",
         f'<dl class="settings">{listed}</dl>',
-        paragraphs([scale, _SIGNS, _INTERVALS, *quality]),
+        paragraphs([scale, f"{_SIGNS} {families_sentence(found) or _ALIKE}", _INTERVALS, *quality]),
         f"<details><summary>Progress of the fit</summary><figure>{drawn}</figure></details>",
         f"<details><summary>Summary as text</summary><pre>{summary}</pre></details>",
     )

@@ -72,7 +72,7 @@ const themeButton = byId("theme");
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
 const isDark = () =>
   root.classList.contains("dark") || (!root.classList.contains("light") && prefersDark.matches);
-const tellTheme = () => themeButton.setAttribute("aria-pressed", String(isDark()));
+const tellTheme = () => { themeButton.textContent = isDark() ? "Light theme" : "Dark theme"; };
 themeButton.addEventListener("click", () => {
   const dark = !isDark();
   root.classList.toggle("dark", dark);
@@ -106,7 +106,7 @@ const curveOf = (item) => {
   };
   for (const share of [0, 0.25, 0.5, 0.75, 1]) {
     line(left, y(share), end, y(share), "grid");
-    text(left - 6, y(share) + 4, `${100 * share} %`, "end");
+    text(left - 6, y(share) + 4, `${100 * share}%`, "end");
   }
   for (const [tick, words] of data.curve.ticks) {
     line(x(tick), floor, x(tick), floor + 4, "axis");
@@ -166,6 +166,7 @@ const FIGURES = [["average_error", "average error"], ["difficulty", "difficulty"
   ["discrimination", "slope"], ["discrimination_se", "its SE"], ["p_negative", "p negative"],
   ["n_responses", "responses"], ["guessing", "guessing"],
   ["quality_standard", "quality standard"], ["predicted", "predicted difficulty"]];
+const ON_ITEM_MAP = 1;  // where the items are that some get right and some wrong
 const ON_ERROR_MAP = 2;  // where the items are that have a difficulty to speak of
 const readable = (name, item) =>
   name === "difficulty" && !(drawn[item] & ON_ERROR_MAP) ? NaN : col[name][item];
@@ -336,6 +337,7 @@ const table = element("table", {}, element("thead", {}, head), body);
 box.append(table);
 host.append(box);
 let order = null, shown = null, sortedBy = "", descending = false, lower = null;
+let asOpened = true;  // items that all or none get right stand last, until a column is chosen
 const heads = {};
 for (const [name, word] of COLUMNS) {
   const button = element("button", {type: "button", "data-column": name}, word);
@@ -345,6 +347,7 @@ for (const [name, word] of COLUMNS) {
   button.addEventListener("click", () => {
     descending = sortedBy === name ? !descending : !["item", "note", "difficulty"].includes(name);
     sortedBy = name;
+    asOpened = false;
     sort();
     filter();
   });
@@ -354,9 +357,11 @@ const sort = () => {
   const sign = descending ? -1 : 1;
   if (!keys.has(sortedBy)) keys.set(sortedBy, keysOf(sortedBy));
   const values = keys.get(sortedBy);
+  const tells = (item) => !asOpened || drawn[item] & ON_ITEM_MAP ? 1 : 0;
   order.sort((a, b) => {  // items without a value come last either way
     const one = Number.isNaN(values[a]), other = Number.isNaN(values[b]);
-    return one - other || (one ? 0 : sign * (values[a] - values[b])) || a - b;
+    return tells(b) - tells(a) || one - other ||
+      (one ? 0 : sign * (values[a] - values[b])) || a - b;
   });
   for (const [name, word] of COLUMNS) {
     const arrow = name !== sortedBy ? "" : descending ? " \u2193" : " \u2191";

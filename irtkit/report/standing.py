@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from irtkit.pictures import precision, ranking, wright_map
@@ -9,7 +10,7 @@ from irtkit.report import svg
 from irtkit.report.findings import LEVEL
 from irtkit.report.html import safe, section, table
 from irtkit.report.words import count, number, shown
-from irtkit.systems.leaderboard import board_legend
+from irtkit.systems.leaderboard import FROM_TO, board_legend
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +33,7 @@ def systems(found: Findings) -> str:
             "are not ranked."
         )
         return section("systems", "Systems", f"<p>{many}</p>")
-    legend = [f"{one}." for one in board_legend(board, LEVEL)]
+    legend = [f"{one}." for one in board_legend(board, LEVEL, [FROM_TO])]
     if "component" in board:
         legend.insert(0, "Ranks are within parts that can be compared; parts follow each other.")
     if len(board) > _SYSTEMS:
@@ -50,7 +51,7 @@ def _board_table(board: pd.DataFrame) -> str:
     drawn = ranking(board, _SYSTEMS)
     known = [name for name in ("family", "component") if name in board]
     highest = count(int(drawn.rank_high.max()))
-    numeric = ("rank", "between", "tied", "score %", "ability", "from … to", "responses")
+    numeric = ("rank", "between", "tied", "score", "ability", FROM_TO, "responses")
     columns = {"system": False, f"rank drawn, 1 to {highest}": False}
     columns |= dict.fromkeys(numeric, True) | dict.fromkeys(known, False)
     rows = [
@@ -69,6 +70,11 @@ def _board_table(board: pd.DataFrame) -> str:
         for k, (label, row) in enumerate(board.head(_SYSTEMS).iterrows())
     ]
     return table("Leaderboard", columns, rows, css="board")
+
+
+def _with_minus(sentence: str) -> str:
+    """A sentence without labels, its numbers with a true minus sign, as beside the pictures."""
+    return re.sub(r"(?<![\w.])-(?=\d)", "−", sentence)
 
 
 def measurement(found: Findings) -> str:
@@ -94,5 +100,5 @@ def measurement(found: Findings) -> str:
         f'<div class="beside even"><figure>{wright}<figcaption>{how}</figcaption></figure>'
         f"<figure>{curve}<figcaption>Information of all items; the standard error of an ability "
         "is 1 over its square root. Marks at the bottom are systems. "
-        f"{safe(str(drawn.told))}</figcaption></figure></div>",
+        f"{safe(_with_minus(str(drawn.told)))}</figcaption></figure></div>",
     )

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.pictures import NEGATIVE, SUSPECT, item_curves
+from irtkit.printed import percent
 from irtkit.report import svg
-from irtkit.report.findings import strong_answer
+from irtkit.report.findings import LEVEL, families_sentence, strong_answer
 from irtkit.report.html import address, item_link, mark, safe, section, table
 from irtkit.report.words import LABEL, count, cut, number, shown
 from irtkit.suspects.flags import negatives
@@ -41,7 +42,8 @@ def suspect_items(found: Findings) -> str:
     """Curves of the worst suspects, and the table of them all."""
     suspects = found.suspects
     if not len(suspects):
-        return section("suspects", "Suspect items", "<p>None was found.</p>")
+        none = " ".join(filter(None, ["None was found.", families_sentence(found)]))
+        return section("suspects", "Suspect items", f"<p>{none}</p>")
     alike = found.result.alike.loc[suspects.index]
     several = alike.map(alike.value_counts())
     chosen = suspects[~alike.duplicated()].head(_CURVES)
@@ -54,9 +56,9 @@ def suspect_items(found: Findings) -> str:
     return section(
         "suspects",
         "Suspect items",
-        f"<p>{_LOOK}</p>",
+        f"<p>{' '.join(filter(None, [_LOOK, families_sentence(found)]))}</p>",
         f'<div class="cards">{cards}</div>',
-        f'<p class="caption">{_curve_caption(found)}</p>',
+        f'<p class="caption">{curve_caption(found)}</p>',
         _suspect_table(suspects.head(_SUSPECTS), found.result.places),
         rest,
         f'<p class="caption">{safe(found.audit.legend)}. '
@@ -68,13 +70,14 @@ def _title(curve: ItemCurve) -> str:
     return f"Observed and fitted share right of {cut(curve.item, LABEL)} along ability"
 
 
-def _curve_caption(found: Findings) -> str:
+def curve_caption(found: Findings) -> str:
+    """What lines, dots and bars of the curve of an item are."""
     alike = found.result.dependence.sentence if found.result.dependence else ""
     taken = f"; but {safe(alike)}" if alike else ""
     return (
         "Line: share right by the model, dashed where no system is. Dots: share right in groups "
-        "of systems of about the same size, from the least able to the ablest; bars: 95 % "
-        f"intervals (Wilson), which take systems for independent{taken}."
+        "of systems of about the same size, from the least able to the ablest; bars: "
+        f"{percent(LEVEL)} intervals (Wilson), which take systems for independent{taken}."
     )
 
 

@@ -49,10 +49,11 @@ class Panel:
     y: Scale = _SHARES
     width: int = 640
     height: int = 400
-    left: int = 58
+    left: int = 86
     right: int = 14
     top: int = 14
-    bottom: int = 46
+    bottom: int = 56
+    """Room for ticks beside the name of an axis: on phones letters are half as large again."""
     percent: bool = False
     """Whether the vertical axis is of shares."""
 
@@ -101,7 +102,7 @@ class Panel:
     def name_up(self, name: str) -> str:
         """Name of the vertical axis."""
         at = f"{(self.top + self.floor) / 2:g}"
-        return _text(14, at, name, more=f' transform="rotate(-90 14 {at})"')
+        return _text(18, at, name, more=f' transform="rotate(-90 18 {at})"')
 
 
 def picture(panel: Panel, body: str, title: str = "", *, css: str = "", more: str = "") -> str:
@@ -159,7 +160,7 @@ def points(
 def ranks(shown: Ranking, title: str) -> str:
     """Ranks of systems with their intervals, a row for each."""
     row = 20
-    height = 14 + 46 + row * len(shown.system)
+    height = Panel.top + Panel.bottom + row * len(shown.system)
     panel = Panel(shown.x, height=height, left=196)
     parts = []
     for tick in _whole(shown.x):
@@ -186,7 +187,7 @@ def rank_bar(shown: Ranking, k: int) -> str:
 
 def wright(drawn: WrightMap, title: str) -> str:
     """Histograms back to back: respondents to the left, items to the right, ability upwards."""
-    panel = Panel(y=drawn.scale, width=520, bottom=30)
+    panel = Panel(y=drawn.scale, width=520)
     middle = (panel.left + panel.width - panel.right) / 2
     parts = [panel.ticks_up(drawn.scale.ticks(8))]
     edges, room = panel.py(drawn.edges), middle - panel.left - 6
@@ -197,7 +198,8 @@ def wright(drawn: WrightMap, title: str) -> str:
     for counts, side, style, name in sides:
         most = int(counts.max())
         at = middle + side * room / 2
-        parts.append(_text(_n(at), panel.floor + 18, f"{name} (longest bar: {most:,})"))
+        parts.append(_text(_n(at), panel.floor + 20, name))
+        parts.append(_text(_n(at), panel.floor + 42, f"longest bar: {most:,}"))
         for k in np.flatnonzero(counts):
             length = counts[k] / most * room
             start = middle + 3 if side > 0 else middle - 3 - length
@@ -207,7 +209,7 @@ def wright(drawn: WrightMap, title: str) -> str:
                 f'height="{_n(size)}"/>'
             )
     parts.append(panel.name_up("ability and difficulty"))
-    return picture(panel, "".join(parts), title, css="wide")
+    return picture(panel, "".join(parts), title, css="wide half")
 
 
 def information(drawn: Precision, title: str) -> str:
@@ -218,14 +220,14 @@ def information(drawn: Precision, title: str) -> str:
     places = np.unique(np.round(panel.px(drawn.respondents) * 2) / 2)
     marks = "".join(f"M{_n(at)} {panel.floor}v-9" for at in places)
     parts.append(f'<path class="observed" d="{marks}" stroke="{TEXT}" stroke-width="1"/>')
-    return picture(panel, "".join(parts), title, css="wide")
+    return picture(panel, "".join(parts), title, css="wide half")
 
 
 def trace(drawn: Trace, title: str) -> str:
     """Log-likelihood by step."""
-    panel = Panel(drawn.x, drawn.y, width=520, height=260, left=76)
+    panel = Panel(drawn.x, drawn.y, width=520, height=260, left=88)
     line = _fitted(panel.px(drawn.step), panel.py(drawn.value))
-    return picture(panel, panel.axes("step", drawn.name) + line, title, css="wide")
+    return picture(panel, panel.axes("step", drawn.name) + line, title, css="wide half")
 
 
 def _whole(scale: Scale) -> list[float]:

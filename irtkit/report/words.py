@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
 LABEL, TEXT = 120, 300
 """Characters of a label and of a text that the page keeps."""
+_PICTOGRAMS = "\u2600-\u27bf\U0001f000-\U0001faff"
+_JOINER = re.compile(f"(?<=[\ufe0f{_PICTOGRAMS}])\u200d(?=[{_PICTOGRAMS}])")
+"""What makes one emoji of two; after a variation selector too."""
 _SHOWN = 48
 """Characters of a label in a table."""
 _TITLE = 300
@@ -27,7 +31,12 @@ def cut(label: Hashable, room: int) -> str:
 
 def printable_words(label: Hashable) -> list[str]:
     """Words of a label; line ends stand between words, what would steer is spelled out."""
-    return [printable(word) for word in str(label).split()] or [printable(label)]
+    return [_printable(word) for word in str(label).split()] or [printable(label)]
+
+
+def _printable(word: str) -> str:
+    """A word that prints; the joiners within an emoji stay, and steer nothing else."""
+    return "\u200d".join(map(printable, _JOINER.split(word)))
 
 
 def shown(label: Hashable, room: int = _SHOWN) -> str:
@@ -45,7 +54,7 @@ def number(value: float, decimals: int = 2) -> str:
 
 def share(value: float, decimals: int = 1) -> str:
     """A share in per cent, empty for NaN."""
-    return "" if value != value else f"{value:.{decimals}%}".replace("%", " %")  # noqa: PLR0124
+    return "" if value != value else f"{value:.{decimals}%}"  # noqa: PLR0124
 
 
 def count(n: int, of: str = "") -> str:

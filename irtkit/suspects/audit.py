@@ -169,7 +169,7 @@ def audit(
     >>> responses = irtkit.simulate_responses(items, [k / 100 - 2 for k in range(400)], seed=1)
     >>> found = irtkit.audit(irtkit.fit(responses))
     >>> print(found.summary[0])
-    1 of 30 items is suspect: 1 negative discrimination.
+    1 of 30 items is suspect: negative discrimination (1).
     """
     check_type("result", result, FitResult)
     items, cautions = flagged(
@@ -193,7 +193,7 @@ def audit(
         summary.append("Which respondents answer alike is not listed of a sparse matrix.")
     elif result.responses is not None:
         pairs = similar_respondents(result)
-        summary += _alike(pairs)
+        summary += _alike(pairs, grouped=groups is not None)
         families = _families(result, pairs)
     all_wrong = [*compress(result.item_labels, result.counts.all_wrong)]
     return Audit(items, families, summary, all_wrong, len(cautions), result)
@@ -202,8 +202,9 @@ def audit(
 def _headline(suspects: pd.DataFrame, n_items: int) -> str:
     """How many items are suspect, and for which reasons."""
     counts = suspects["reasons"].str.split("; ").explode().value_counts()
-    listed = ", ".join(f"{n} {reason}" for reason, n in counts.items())
-    found = f"{len(suspects)} of {n_items} items {'is' if len(suspects) == 1 else 'are'} suspect"
+    listed = ", ".join(f"{reason} ({n:,})" for reason, n in counts.items())
+    n = len(suspects)
+    found = f"{n:,} of {n_items:,} items {'is' if n == 1 else 'are'} suspect"
     return found + (f": {listed}." if listed else ".")
 
 
@@ -221,19 +222,22 @@ def _asked(label: str, known: dict[Hashable, Any]) -> str:
     return shortened(f"{label}: {text}", WIDTH - len(right)) + right if text or target else ""
 
 
-def _alike(pairs: pd.DataFrame) -> list[str]:
-    """Say which respondents answer most alike beyond their abilities, if any do."""
+def _alike(pairs: pd.DataFrame, *, grouped: bool) -> list[str]:
+    """Say which respondents answer most alike beyond their abilities, if any do, and what to do.
+
+    Where families were given (``grouped``) it is done.
+    """
     if not len(pairs):
         return []
     most, several = pairs.iloc[0], len(pairs) > 1
-    counted = f"{len(pairs)} pairs answer" if several else "1 pair of respondents answers"
+    counted = f"{len(pairs):,} pairs answer" if several else "1 pair of respondents answers"
     worst = ", most of all" if several else ":"
     share, chance = (f"{most[name]:.0%}" for name in ("agreement", "expected"))
     expected = f", {chance} expected" if chance != share else ""
+    advice = "" if grouped else "; groups 'similar' counts every family as one witness"
     sentence = (
         f"{counted} more alike than abilities explain{worst} {most['respondent']} and "
-        f"{most['other']} (alike on {share} of the items of both{expected}); "
-        "groups='similar' counts every family as one witness."
+        f"{most['other']} (alike on {share} of the items of both{expected}){advice}."
     )
     return [sentence]
 

@@ -24,7 +24,7 @@ from irtkit.systems.ranks import groups_of, ranks_of
 from irtkit.systems.standing import MOST_SYSTEMS, clusters_of, doubts_of, standing_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     import pandas as pd
 
@@ -36,6 +36,10 @@ _SHOWN = 20
 """Systems that are printed: with the headings, about a screen of 24 lines."""
 _LABEL, _FAMILY = 22, 10
 """Characters of a label and of a family that fit beside the numbers in 80 columns."""
+FROM_TO = "from…to"
+"""Heading of the interval of an ability."""
+_AT_ONCE, _OF_THESE = "all_at once", "of these items"
+"""Headings of ranks of all systems together, and of the interval of a score."""
 _MANY = 1000
 """Systems from which on ranks have four digits, and a column less fits."""
 _MOST_REVERSED = 0.01
@@ -251,7 +255,8 @@ def board_in_words(
         lines.append(plain(table_of(_shown(part.head(top), roomy=_roomy(board)))))
         if len(part) > top:
             lines.append(f"… and {len(part) - top} more")
-    lines += ["", in_lines(board_legend(board, level)), in_lines(sentences)]
+    columns = list(map(str, _shown(board.head(1), roomy=_roomy(board))))
+    lines += ["", in_lines(board_legend(board, level, columns)), in_lines(sentences)]
     return "\n".join(lines).rstrip()
 
 
@@ -267,19 +272,19 @@ def _shown(board: pd.DataFrame, *, roomy: bool) -> pd.DataFrame:
     columns: dict[str, Any] = {
         "rank": [str(rank) for rank in board["rank"]],
         "between": interval("rank_low", "rank_high", 0),
-        **({"all_at once": interval("rank_low_of_all", "rank_high_of_all", 0)} if roomy else {}),
+        **({_AT_ONCE: interval("rank_low_of_all", "rank_high_of_all", 0)} if roomy else {}),
         "tied": list(board["group"]),
         "score": [f"{100 * value:.1f}" for value in score],
     }
     if filled_in(board):
-        columns["of these items"] = [
+        columns[_OF_THESE] = [
             f"{100 * low:.1f}…{100 * high:.1f}"
             for low, high in zip(
                 board["expected_score_low"], board["expected_score_high"], strict=True
             )
         ]
     columns["ability"] = [f"{value:.2f}" for value in board["ability"]]
-    columns["from…to"] = interval("ability_low", "ability_high", 2)
+    columns[FROM_TO] = interval("ability_low", "ability_high", 2)
     if "family" in board:
         columns["family"] = [shortened(name or "", _FAMILY) for name in board["family"]]
     names = short_labels(board.index, _LABEL)
@@ -296,17 +301,20 @@ def _roomy(board: pd.DataFrame) -> bool:
     return not filled_in(board) and "family" not in board and len(board) < _MANY
 
 
-def board_legend(board: pd.DataFrame, level: float) -> Iterator[str]:
-    """What the columns are."""
+def board_legend(board: pd.DataFrame, level: float, columns: Collection[str]) -> Iterator[str]:
+    """What the columns are, of those that may be shown or not these."""
+    sure = percent(level)
     yield (
-        f"between: ranks that items like these would allow ({percent(level)} intervals, each by "
-        f"itself{'; and for all systems at once' * _roomy(board)}); tied: "
+        f"between: ranks that items like these would allow ({sure} intervals, each by "
+        f"itself{'; and for all systems at once' * (_AT_ONCE in columns)}); tied: "
         "systems that share a letter cannot be told apart, all pairs looked at"
     )
     yield (
         "score: per cent right of these items"
         + (", those without an answer as the model expects them" if filled_in(board) else "")
+        + f"; {_OF_THESE}: its {sure} interval" * (_OF_THESE in columns)
         + "; ability: on the scale of the fit, where the model is true"
+        + f"; {FROM_TO}: its {sure} interval, items taken as known" * (FROM_TO in columns)
     )
     if "family" in board:
         yield _by_family(board)

@@ -254,6 +254,6 @@ def test_items_without_errors_are_named_with_what_gives_them() -> None:
     lacking = result.items.index[result.items["difficulty_se"].isna()]
     (said,) = (text for text in result.warnings if "no standard errors" in text)
     assert said.startswith(f"{len(lacking)} of 4 items have no standard errors: {lacking[0]!r}")
-    assert "prior='weak' may give errors" in said
+    assert "a weak prior may give errors" in said
     assert fitted(values, standard_errors=True).items["difficulty_se"].notna().all()
     assert not any("no standard errors" in text for text in fitted(values, prior=None).warnings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -128,6 +129,15 @@ def test_items_that_separate_the_top_are_the_hard_ones(result: FitResult) -> Non
     right = result.responses.values[np.argsort(-result.ability)[:5]].mean(axis=0)
     assert items["right_top"].to_numpy() == pytest.approx(right)
     assert "hold 90% of what is told about the ablest 5" in str(told)
+    assert " of these respondents; standard error" in str(told)
+
+
+def test_of_one_respondent_there_is_no_reliability_to_tell() -> None:
+    with warnings.catch_warnings(action="ignore"):
+        told = str(information(fit([[1, 0, 1]])))
+    assert "nan" not in told
+    assert "these respondents" not in told
+    assert told.endswith("about the ablest respondent.")
 
 
 def test_cohorts_show_a_benchmark_that_saturates(result: FitResult) -> None:

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import irtkit
+from irtkit.pictures import number_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,6 +78,7 @@ def test_a_row_of_a_leaderboard_is_that_of_the_table(digits: Any) -> None:
     legend = "".join(text for one in root.findall("p") for text in one.itertext())
     for name in re.findall(r"(?:^|[;.] ?)(\w+): ", legend):
         assert name in headings
+    assert "for all systems at once" not in legend
     assert type(board) is pd.DataFrame
     assert "irtkit" not in board.head(2)._repr_html_()
     assert "irtkit" not in pickle.loads(pickle.dumps(board))._repr_html_()  # noqa: S301  # our own
@@ -90,6 +92,35 @@ def test_results_are_one_line_where_they_are_quoted(digits: Any) -> None:
     told = irtkit.information(digits.result), irtkit.gate(*[digits.result.responses] * 2)
     assert all(len(repr(one)) < 120 for one in told)
     assert repr(digits.result) == "FitResult(2PL, 130 respondents × 1797 items, converged)"
+
+
+def test_the_hardest_items_have_difficulties_that_are_blank_where_they_tell_nothing(
+    inverted: Callable[..., irtkit.ResponseMatrix],
+) -> None:
+    values = inverted().values.copy()
+    values[:-1, 7], values[-1, 7] = 0, 1
+    values[:, 30] = 0
+    values[:2, 30] = 1  # the weakest alone: negative, and among the hardest
+    result = irtkit.fit(irtkit.ResponseMatrix(values))
+    root = ET.fromstring(result._repr_html_().replace("<br>", "<br/>"))  # noqa: S314  # our own
+    table = root.find("table")
+    place = ["".join(cell.itertext()) for cell in table.findall("thead/tr/th")].index("difficulty")
+    blank = 0
+    for row in table.findall("tbody/tr"):
+        label, *_ = cells = ["".join(cell.itertext()) for cell in row]
+        item = result.items.loc[label]
+        tells = item["status"] == "ok" and item["discrimination"] > 0
+        assert cells[place] == (number_text(item["difficulty"]) if tells else "")
+        blank += not tells
+    assert blank
+    assert "Difficulty is blank where" in "".join(root.itertext())
+
+
+def test_a_comparison_says_what_its_measures_are(digits: Any) -> None:
+    text = shown(digits.result)["comparison"]._repr_html_()
+    assert "expected_error: average_error as the model expects it of all systems" in text
+    assert "kendall: how far" in text
+    assert "ties:" not in text
 
 
 def test_a_fit_shows_curves_of_items_called_negative_alone(
@@ -113,4 +144,4 @@ def test_matrices_of_every_kind_are_shown() -> None:
         "2 items, sparse with 3 cells observed", ""
     )
     assert "3/5" in html[2]
-    assert "66.7 % right" in html[0]
+    assert "66.7% right" in html[0]

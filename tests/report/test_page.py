@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import re
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,8 @@ import pytest
 import irtkit
 from irtkit import pictures
 from irtkit.pictures import colours, number_text
-from irtkit.report import columns, findings, suspect_items
+from irtkit.report import columns, findings, item_maps, suspect_items
+from irtkit.report.words import shown
 from irtkit.signs import called_negative
 
 if TYPE_CHECKING:
@@ -220,10 +222,9 @@ def test_the_headline_says_what_the_audit_says_and_no_more(
         assert " ".join(sentence.split()) in words
     assert ("No item is called negative" in words) == (n_negative == 0)
     assert ("as where a key is wrong" in words) == (n_negative > 0)
-    assert (f"{n_negative} of {len(written.result.item_labels)} items ha" in words) == bool(
-        n_negative
-    )
-    assert f"{len(written.suspects)} of {len(written.result.item_labels)} items" in words
+    of_all = f"of {len(written.result.item_labels):,} items"
+    assert (f"{n_negative} {of_all} ha" in words) == bool(n_negative)
+    assert f"{len(written.suspects):,} {of_all}" in words
 
 
 def test_items_without_a_difficulty_to_speak_of_have_none(many: Any) -> None:
@@ -244,6 +245,116 @@ def test_every_model_has_a_page(
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert f"<dd>{model}</dd>" in text
     assert ('"guessing":' in text) == (model == "3PL")
+
+
+def words_in(path: Path) -> str:
+    """What a page says outside of pictures, scripts and styles."""
+    text = re.sub(
+        r"<(script|style|svg).*?</\1>", "", path.read_text(encoding="utf-8"), flags=re.DOTALL
+    )
+    return html.unescape(" ".join(re.sub(r"<[^>]*>", "", text.replace("<", " <")).split()))
+
+
+def sound(n: int = 60) -> irtkit.ResponseMatrix:
+    """Responses to items none of which is suspect."""
+    items = irtkit.ItemParameters.from_difficulty(np.ones(n), np.linspace(-2, 2, n))
+    return irtkit.simulate_responses(items, np.linspace(-2, 2, 100), seed=0)
+
+
+def test_the_map_says_how_many_of_its_items_have_no_difficulty(
+    digits: Any, inverted: Callable[..., irtkit.ResponseMatrix], tmp_path: Path
+) -> None:
+    items = digits.result.items
+    varied = ~items["status"].isin(["no variance", "no responses"])
+    n = int((varied & ((items["status"] == "flat") | (items["discrimination"] < 0))).sum())
+    assert f" {n} items here are flat or have a slope below 0: their place" in words_in(digits.path)
+    path = tmp_path / "page.html"
+    irtkit.report(quiet(inverted(), "Rasch"), path)
+    assert "here are flat" not in words_in(path)
+    assert "here is flat" not in words_in(path)
+
+
+def test_a_page_without_suspects_says_what_a_curve_shows(tmp_path: Path) -> None:
+    result = quiet(sound())
+    assert not len(irtkit.flag_items(result))
+    irtkit.report(result, tmp_path / "page.html")
+    assert "The curve of an item. Line: share right by the model" in words_in(
+        tmp_path / "page.html"
+    )
+
+
+def test_the_ranks_of_the_first_are_told_as_its_letters_are(digits: Any) -> None:
+    with warnings.catch_warnings(action="ignore"):
+        board = digits.result.leaderboard()
+    first, words = board[board["rank"] == 1], words_in(digits.path)
+    high = int(first["rank_high_of_all"].max())
+    assert f"would allow ranks 1 to {high} (at 95%, all pairs of systems looked at)" in words
+    told = re.search(r"(\d+) other systems share the letter a with them", words)
+    alike = len(first) + int(told[1])
+    assert first["rank_high"].max() < alike <= high  # each by itself would contradict the letters
+
+
+def test_a_legend_is_of_the_columns_that_are_there(digits: Any) -> None:
+    words = words_in(digits.path)
+    assert "(95% intervals, each by itself); tied:" in words
+    assert "for all systems at once" not in words
+    headings = digits.page.tables["Leaderboard"][0]
+    for name in ("between", "tied", "score", "ability", "from…to"):
+        assert name in headings
+        assert f"{name}: " in words
+
+
+def test_families_that_were_used_are_told_and_not_advised(tmp_path: Path) -> None:
+    base = sound().values
+    values = np.vstack([base, base[:5], base[:5]])  # three of the same
+    result = quiet(irtkit.ResponseMatrix(values))
+    path = tmp_path / "page.html"
+    irtkit.report(result, path)
+    alone = words_in(path)
+    assert "groups 'similar' counts every family as one witness" in alone
+    assert "families none given" in alone
+    assert "false-discovery rate 5%" in alone
+    assert "Evidence on slopes" not in alone
+    families = [k if k < 100 else (k - 100) % 5 for k in range(110)]
+    for groups in (families, "similar"):
+        irtkit.report(result, path, groups=groups, fdr=0.1)
+        words = words_in(path)
+        n = 100 if groups is families else irtkit.audit(result).families.nunique()
+        assert n < 110
+        assert (
+            words.count(f"Evidence on slopes counts by family: 110 systems in {n} families.") == 2
+        )
+        assert f"families {n} " in words
+        assert "false-discovery rate 10%" in words
+        assert "as one witness" not in words
+        assert "count for as many as are independent" not in words
+
+
+@pytest.mark.parametrize(
+    "responses", [[[1, 0, 1]], [[1, 0], [0, 1]]], ids=["one system", "two items"]
+)
+def test_what_cannot_be_told_of_few_is_not_told(responses: Any, tmp_path: Path) -> None:
+    irtkit.report(quiet(irtkit.ResponseMatrix(responses)), tmp_path / "page.html")
+    words = words_in(tmp_path / "page.html")
+    assert "nan" not in words.split()
+    assert "1 systems" not in words
+    assert not re.search(r"at ability -", words)
+
+
+@pytest.mark.parametrize(("n", "said"), [(1, "1 item lies beyond an axis and stands at its end")])
+def test_one_is_not_several(n: int, said: str, digits: Any) -> None:
+    x = pictures.Scale(0.0, 1.0)
+    values, none = np.array([0.5, 2.0]), np.zeros(2, np.int64)
+    drawn = pictures.ItemPoints(values, np.full(2, 0.5), none, np.array([True, True]), x, x)
+    assert drawn.n_beyond == n
+    assert said in item_maps._points_caption(drawn, "")
+    assert "items lie beyond an axis and stand at its end" in words_in(digits.path)
+
+
+def test_joined_emoji_are_one_and_other_joiners_are_spelled_out() -> None:
+    woman = "\U0001f469\U0001f3fd\u200d\U0001f4bb"
+    assert shown(woman) == f"<bdi>{woman}</bdi>"
+    assert shown("a\u200db") == r"<bdi>a\u200db</bdi>"
 
 
 def odd_matrices() -> dict[str, irtkit.ResponseMatrix]:
@@ -297,6 +408,12 @@ def test_quality_predictions_and_comparison_have_their_places(
     assert "Spearman correlation 0." in text
     for name in ('"quality_standard":', '"predicted":', "Measures of difficulty compared"):
         assert name in text
+    measures = "expected_error: average_error as the model expects it of all systems; difficulty: "
+    assert measures in words_in(path)
+    assert "kendall: how far the orders of the items agree" in words_in(path)
+    assert ("quality_standard: Kolena" in words_in(path)) == (
+        "quality_standard" in comparison.table
+    )
 
 
 def test_with_families_no_probability_stands_in_the_page_that_leaves_them_out(
@@ -397,11 +514,14 @@ def test_what_is_rare_is_said_as_it_is(
     monkeypatch.undo()
     alike = quiet(irtkit.ResponseMatrix([[1, 0, 1]] * 7 + [[0, 0, 1]], [*"abcdefgh"]))
     words = words_of(alike)
-    assert "a, b, c, d, e and 2 more have most right, 66.7 %; items like these would allow" in words
+    assert "a, b, c, d, e and 2 more have most right, 66.7%; items like these would allow" in words
     assert "1 other system shares the letter a with them, and cannot be told apart from" in words
     assert "(at a false-discovery rate of 2.5%)" in words_of(result, fdr=0.025)
     synthetic = quiet(irtkit.add_synthetic(inverted(), ("always-right",)))
-    assert "(1 synthetic respondent beside them counts for nothing here)" in words_of(synthetic)
+    beside = (
+        "(1 synthetic respondent beside them takes part in estimating items, and is in no count)"
+    )
+    assert beside in words_of(synthetic)
 
 
 def test_a_doubt_of_the_leaderboard_stands_in_the_page_and_is_no_warning(

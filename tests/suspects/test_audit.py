@@ -55,7 +55,7 @@ def test_fit_audit_comparison_and_summary_tell_the_same_number(
     n = int(called_negative(result.items["p_negative"]).sum())
     assert n > 6
     assert found.n_negative == n
-    assert f"{n} negative discrimination" in found.summary[0]
+    assert f"negative discrimination ({n})" in found.summary[0]
     sentence = f"{n} of {N_ITEMS} items have negative discrimination"
     assert sentence in str(result)
     assert any(told.startswith(sentence) for told in irtkit.compare_difficulties(result).summary)
