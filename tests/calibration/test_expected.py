@@ -180,6 +180,7 @@ def test_the_usual_prior_is_left_where_nothing_is_told() -> None:
     assert isinstance(prior, ExpectedItems)
     assert usual(prior) == WeakPrior(intercept_spread=2.0)
     assert prior.intercept_sd.tolist() == [0.5, 0.5, 2.0, 0.5]
+    assert prior.intercept_mean.tolist() == [1.5, 0.0, 0.0, -1.5]
 
 
 def test_a_fit_is_repeated_with_what_was_expected() -> None:
@@ -223,3 +224,13 @@ def test_new_items_are_as_hard_as_their_answers_say_beside_items_without_means(
         shifts.append(off[new].mean() - off[~new].mean())
         assert off[new].std() < 0.8  # of answers alone 1; slopes of the 2PL add to 0.3
     assert np.mean(shifts) == pytest.approx(0, abs=0.5)
+
+
+def test_what_was_expected_of_an_item_that_nobody_answered_is_kept() -> None:
+    responses, predicted, _ = drawn(30, 6, 0.5)
+    values = responses.values.copy()
+    values[:, 2] = -1
+    told = {"item_prior_mean": predicted, "item_prior_sd": 0.5}
+    result = irtkit.fit(irtkit.ResponseMatrix(values), **told)
+    expected = -(predicted - predicted.mean()).to_numpy()
+    assert result.settings.prior["item_intercept_mean"] == pytest.approx(expected)
