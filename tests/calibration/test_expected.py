@@ -226,11 +226,13 @@ def test_new_items_are_as_hard_as_their_answers_say_beside_items_without_means(
     assert np.mean(shifts) == pytest.approx(0, abs=0.5)
 
 
-def test_what_was_expected_of_an_item_that_nobody_answered_is_kept() -> None:
+def test_what_was_expected_is_told_of_all_items_beside_one_that_nobody_answered() -> None:
     responses, predicted, _ = drawn(30, 6, 0.5)
     values = responses.values.copy()
     values[:, 2] = -1
-    told = {"item_prior_mean": predicted, "item_prior_sd": 0.5}
-    result = irtkit.fit(irtkit.ResponseMatrix(values), **told)
-    expected = -(predicted - predicted.mean()).to_numpy()
-    assert result.settings.prior["item_intercept_mean"] == pytest.approx(expected)
+    told = predicted.drop(responses.items[2])
+    result = irtkit.fit(irtkit.ResponseMatrix(values), item_prior_mean=told, item_prior_sd=0.5)
+    expected = [*(told.mean() - told)]
+    assert result.settings.prior["item_intercept_mean"] == pytest.approx(
+        [*expected[:2], None, *expected[2:]]
+    )
