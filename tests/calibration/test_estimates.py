@@ -53,6 +53,7 @@ def test_a_small_slope_is_flat_where_trials_that_repeat_each_other_do_not_tell_i
     assert flat([1.0, 1.0, 0.2], 100) == [False, False, True]
     assert flat([1.0, 1.0, 0.2], 100, trials=5) == [False] * 3
     assert flat([1.0, 1.0, 0.2], 100, trials=5, correlation=1.0) == [False, False, True]
+    assert flat([2.0, 2.0, 0.4], 100, trials=5, correlation=1.0) == [False] * 3  # as one run
     assert flat([1.0, 1.0, 0.5], 12) == [False] * 3  # not told, but not small beside the others
     assert flat([1.0, 1.0, 0.5], 12, by_chance=True) == [True] * 3
 

@@ -161,6 +161,11 @@ def test_a_saved_result_says_what_was_expected(tmp_path: Any) -> None:
         ({"item_prior_mean": {"x": 1.0}, "item_prior_sd": 1}, ValueError, "no item of the resp"),
         ({"item_prior_mean": {"a": np.inf}, "item_prior_sd": 1}, ValueError, "of 'a'"),
         ({"item_prior_mean": EXPECTED, "item_prior_sd": 0}, ValueError, "above 0"),
+        (
+            {"item_prior_mean": pd.Series([0.0, 1.0], ["a", "a"]), "item_prior_sd": 1},
+            ValueError,
+            "item 'a' occurs twice",
+        ),
         ({"item_prior_mean": EXPECTED.to_frame("mean")}, ValueError, "no column 'sd'"),
         ({"item_prior_sd": 1.0}, ValueError, "not given"),
         ({"item_prior_mean": EXPECTED, "item_prior_sd": 1, "prior": None}, ValueError, "weak"),

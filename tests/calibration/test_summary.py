@@ -16,6 +16,7 @@ def test_slopes_are_spoken_of_where_they_differ_from_what_is_said_of_items() -> 
         ([-1.0, -0.5, 0.5, 1.0], ""),
         ([-1.0, 0.5, 0.5, 1.0], "; the fitted slope of 1 of them is above 0"),
         ([-1.0, -0.5, -0.1, 1.0], "; 1 further slope is estimated below 0, but may not be"),
+        ([-1.0, -0.5, -0.1, -0.1], "; 2 further slopes are estimated below 0, but may not be"),
         ([0.7] * 4, ""),  # a common one has no say
     ):
         assert negative_sentence(p_negative, np.array(slopes), doubted=False) == two + more
