@@ -66,6 +66,7 @@ def test_one_ability_is_not_warned_of() -> None:
 def test_a_second_ability_is_told_alike_by_every_model(model: str) -> None:
     (said,) = fitted(drawn(0, 200, 100, correlation=-0.5), model=model).warnings
     assert said.startswith("one ability does not explain all that responses have in common")
+    assert "who answered different items" not in said  # all answered all
     assert said == fitted(drawn(0, 200, 100, correlation=-0.5), model="1PL").warnings[0]
 
 
