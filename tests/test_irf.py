@@ -44,6 +44,8 @@ def test_difficulty_is_where_the_curve_is_halfway_and_nan_for_a_flat_item() -> N
         ([np.inf], [0.0], [0.0], "discrimination"),
         ([1.0], [0.0], [1.0], "guessing"),
         ([1.0], [0.0], [-0.1], "guessing"),
+        ([1.0, 1.0], [0.0, 0.0], [0.2, 1.0], "guessing"),
+        ([1.0, np.inf], [0.0, 0.0], [0.0, 0.0], "discrimination .*: item 1"),
     ],
 )
 def test_impossible_parameters_are_refused_by_name(

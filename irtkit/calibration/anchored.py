@@ -306,8 +306,8 @@ def _start(problem: AnchoredProblem, control: Control) -> Array:
     share = ((right + 0.5) / (answered + 1))[free]
     intercept = intercept_of(share, slope * population.sd) - slope * population.mean
     slopes = np.full_like(intercept, slope)
-    logits = np.full_like(intercept, LOGIT_OF_GUESSING) if anchored.model == "3PL" else None
-    return anchored.vector(Items(slopes, intercept, logits), population)
+    items = Items(slopes, intercept, np.full_like(intercept, LOGIT_OF_GUESSING))
+    return anchored.vector(items, population)
 
 
 def _covariances(problem: AnchoredProblem, grid: Grid, x: Array, sds: tuple[float, float]) -> Array:

@@ -87,8 +87,6 @@ class Estimates(NamedTuple):
         Of them nothing is known but the common slope, and how ability is distributed in the
         ``group`` of each respondent; what was estimated is of ``rows`` and ``columns``.
         """
-        if (len(rows), len(columns)) == (len(group), n_items):
-            return self
         mean, sd = self.population or (0.0, self.latent_sd or 1.0)
         ability, ability_se = np.full(len(group), mean), np.where(group, self.synthetic_sd, sd)
         ability[rows], ability_se[rows] = self.ability, self.ability_se

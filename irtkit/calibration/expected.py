@@ -15,7 +15,6 @@ their answers say, or means for all.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -164,7 +163,7 @@ def _given(mean: object, sd: float | None) -> tuple[dict[str, float], dict[str, 
         if sd is not None:
             raise ValueError("item_prior_sd is the column sd of a table; give one of the two")
         return _by_label(given["mean"]), _by_label(given["sd"])
-    if not (isinstance(given, Mapping) or hasattr(given, "items")):
+    if not hasattr(given, "items"):
         raise TypeError(
             "item_prior_mean must be a Series or a mapping by item label, or a table with the "
             f"columns mean and sd; got {type(given).__name__}"

@@ -270,7 +270,7 @@ def maximum_of(
 def _fixed_point(tried: list[tuple[float, float]]) -> float:
     """Correlation at which a fit would estimate the same, on the line through the last two."""
     (before, of_before), (last, of_last) = tried[-2:] if len(tried) > 1 else (tried[-1],) * 2
-    slope = (of_last - of_before) / (last - before) if of_last > 0 and last != before else 0.0
+    slope = (of_last - of_before) / (last - before) if last != before else 0.0
     if not 0 < slope < _STEEPEST:
         return of_last
     return float(np.clip((of_last - slope * last) / (1 - slope), 0.0, 1.0))

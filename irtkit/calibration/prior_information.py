@@ -57,7 +57,7 @@ def prior_information(
         location, log_scale = hyper
         learned = Hyper(float(log_scale), float(location))
         found = prior.at(items, learned, common_slope=parameters.common_slope, copies=copies)
-        by_item = found.gradient.copy()
+        by_item = found.gradient
         if parameters.model == "Rasch":
             by_item[:, 0] *= items.slope
         return by_item, found.by_hyper

@@ -224,3 +224,15 @@ def test_abilities_stay_by_scoring_and_move_with_the_population() -> None:
     )
     np.testing.assert_allclose(score(old, earlier)["ability"], earlier.ability, atol=1e-4)
     assert (both.ability[:200] - earlier.ability).mean() > 0.1
+
+
+def test_a_new_item_that_all_get_right_is_unbounded_beside_fixed_ones() -> None:
+    items = ItemParameters.from_difficulty(np.ones(12), np.linspace(-2, 2, 12))
+    values = simulate_responses(items, np.random.default_rng(0).normal(size=200), seed=1).values
+    values = np.column_stack([values, np.ones(200, dtype=int)])
+    known = pd.DataFrame({"a": 1.0, "b": items.difficulty[:10]}, LABELS[:10])
+    responses = ResponseMatrix(values, items=LABELS[:13])
+    with pytest.warns(UserWarning, match="1 of 13 items has no finite maximum"):
+        free = fit(responses, "1PL", prior=None, fixed=known)
+    assert free.items["status"].tolist() == ["ok"] * 12 + ["unbounded"]
+    assert fit(responses, "1PL", fixed=known).items["status"].iloc[-1] == "no variance"

@@ -10,7 +10,12 @@ import pandas as pd
 import pytest
 
 import irtkit
+from irtkit.calibration.batches import _turned
+from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
+from irtkit.calibration.maximum_likelihood import maximum_likelihood
+from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.refitting import refitted
+from irtkit.patterns import patterns_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -199,3 +204,32 @@ def test_as_many_slopes_are_negative_as_mirt_finds(
 ) -> None:
     slopes = fitted_as_in_the_paper(shared_data, name, "2PL", 0)[0]["discrimination"]
     assert (slopes < 0).mean() == pytest.approx(share, abs=0.04)
+
+
+@pytest.mark.parametrize("standard_errors", [False, True])
+def test_a_batch_upside_down_is_turned_with_its_covariances(
+    *, responses: irtkit.ResponseMatrix, standard_errors: bool
+) -> None:
+    patterns = patterns_of(responses, synthetic_is_real=False)
+    part = maximum_likelihood(
+        patterns,
+        "2PL",
+        WeakPrior(),
+        Control(GridSchedule(), Stopping(1e-3), Monitor(lambda *_: None)),
+        empirical=False,
+        standard_errors=standard_errors,
+        mesh=None,
+        trial_correlation=None,
+    )
+    sign = np.array([[1, -1], [-1, 1]])  # of the covariances of −a and d
+    turned = part._replace(
+        items=part.items._replace(slope=-part.items.slope),
+        ability=-part.ability,
+        covariances=None if part.covariances is None else part.covariances * sign,
+    )
+    again = _turned(turned, patterns)
+    assert _turned(part, patterns) is part
+    assert np.array_equal(again.items.slope, part.items.slope)
+    assert np.array_equal(again.ability, part.ability)
+    if standard_errors:
+        assert np.array_equal(again.covariances, part.covariances)

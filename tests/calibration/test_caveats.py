@@ -17,7 +17,7 @@ from irtkit import (
     load,
     simulate_responses,
 )
-from irtkit.calibration.caveats import _rank_correlation
+from irtkit.calibration.caveats import _logits_of_ability, _rank_correlation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,6 +66,7 @@ def test_one_ability_is_not_warned_of() -> None:
 def test_a_second_ability_is_told_alike_by_every_model(model: str) -> None:
     (said,) = fitted(drawn(0, 200, 100, correlation=-0.5), model=model).warnings
     assert said.startswith("one ability does not explain all that responses have in common")
+    assert "who answered different items" not in said  # all answered all
     assert said == fitted(drawn(0, 200, 100, correlation=-0.5), model="1PL").warnings[0]
 
 
@@ -89,7 +90,7 @@ def test_parts_without_a_response_in_common_are_listed_and_marked_in_the_tables(
 ) -> None:
     result = fitted(apart(drawn(0, 90, 40)))
     (said,) = result.warnings
-    assert "fall into 2 parts" in said
+    assert "fall into 2 parts without a response in common: " in said
     assert "45 × 20 (from 'respondent-1' and 'item-1')" in said
     assert "45 × 20 (from 'respondent-46' and 'item-21')" in said
     assert result.items["component"].tolist() == [1] * 20 + [2] * 20
@@ -257,3 +258,11 @@ def test_items_without_errors_are_named_with_what_gives_them() -> None:
     assert "a weak prior may give errors" in said
     assert fitted(values, standard_errors=True).items["difficulty_se"].notna().all()
     assert not any("no standard errors" in text for text in fitted(values, prior=None).warnings)
+
+
+def test_an_sd_of_ability_makes_as_many_logits_by_either_model_of_a_common_slope() -> None:
+    items = ItemParameters.from_difficulty(np.full(30, 2.0), np.linspace(-1, 1, 30))
+    responses = simulate_responses(items, np.random.default_rng(0).normal(size=200), seed=0)
+    rasch, common = (fitted(responses, model=model) for model in ("Rasch", "1PL"))
+    assert rasch.latent_sd > 1.5
+    assert _logits_of_ability(rasch) == pytest.approx(_logits_of_ability(common), rel=1e-2)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from irtkit import ResponseMatrix, add_synthetic, fit
-from irtkit.calibration.drawn_together import drawn_together
+from irtkit import ItemParameters, ResponseMatrix, add_synthetic, fit
+from irtkit.calibration.drawn_together import DrawnTogether, _information, drawn_together
 from irtkit.patterns import patterns_of
 
 if TYPE_CHECKING:
@@ -108,3 +109,21 @@ def test_a_share_of_a_gap_shows_that_information_in_common_tells() -> None:
     u, v = 60 * sides * (1 - sides) * a**2 / np.sqrt(1 + 0.3458 * a**2)
     information = (u * v / (u + v)).sum()
     assert found[0].shown == pytest.approx(information / (information + 30), 0.05)
+
+
+def test_only_a_gap_that_loses_much_is_spoken_of() -> None:
+    found = DrawnTogether(np.zeros(2), shown=0.8, gap=1.2, z=9.0, of_one=3.0, within=100.0)
+    assert found.is_told(1)  # 1.5 − 1.2 is lost
+    assert not found._replace(gap=0.4).is_told(1)
+    assert not found._replace(z=1.0).is_told(1)
+    assert found.might_be_missed  # of 1 SD 0.2 are lost, and a difference has an error of 0.14
+    assert not found._replace(within=10.0).might_be_missed
+    assert not found._replace(of_one=5.0).might_be_missed
+
+
+def test_a_share_right_below_guessing_tells_nothing_of_ability() -> None:
+    items = ItemParameters.from_difficulty(np.ones(3), np.zeros(3), 0.25)
+    result: Any = SimpleNamespace(parameters=items, latent_sd=1.0)
+    found = _information(result, np.array([0.2, 0.25, 0.5]))
+    flattened = 1 / np.sqrt(1.3458)
+    assert found == pytest.approx([0.0, 0.0, 0.25**2 / 0.75**2 * flattened], rel=1e-4)

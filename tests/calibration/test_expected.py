@@ -166,6 +166,11 @@ def test_a_saved_result_says_what_was_expected(tmp_path: Any) -> None:
         ),
         ({"item_prior_mean": {"a": np.inf}, "item_prior_sd": 1}, ValueError, "of 'a'"),
         ({"item_prior_mean": EXPECTED, "item_prior_sd": 0}, ValueError, "above 0"),
+        (
+            {"item_prior_mean": pd.Series([0.0, 1.0], ["a", "a"]), "item_prior_sd": 1},
+            ValueError,
+            "item 'a' occurs twice",
+        ),
         ({"item_prior_mean": EXPECTED.to_frame("mean")}, ValueError, "no column 'sd'"),
         ({"item_prior_sd": 1.0}, ValueError, "not given"),
         ({"item_prior_mean": EXPECTED, "item_prior_sd": 1, "prior": None}, ValueError, "weak"),
@@ -193,6 +198,7 @@ def test_the_usual_prior_is_left_where_nothing_is_told() -> None:
     assert isinstance(prior, ExpectedItems)
     assert usual(prior) == WeakPrior(intercept_spread=2.0)
     assert prior.intercept_sd.tolist() == [0.5, 0.5, 2.0, 0.5]
+    assert prior.intercept_mean.tolist() == [1.5, 0.0, 0.0, -1.5]
 
 
 def test_a_fit_is_repeated_with_what_was_expected() -> None:
@@ -236,3 +242,15 @@ def test_new_items_are_as_hard_as_their_answers_say_beside_items_without_means(
         shifts.append(off[new].mean() - off[~new].mean())
         assert off[new].std() < 0.8  # of answers alone 1; slopes of the 2PL add to 0.3
     assert np.mean(shifts) == pytest.approx(0, abs=0.5)
+
+
+def test_what_was_expected_is_told_of_all_items_beside_one_that_nobody_answered() -> None:
+    responses, predicted, _ = drawn(30, 6, 0.5)
+    values = responses.values.copy()
+    values[:, 2] = -1
+    told = predicted.drop(responses.items[2])
+    result = irtkit.fit(irtkit.ResponseMatrix(values), item_prior_mean=told, item_prior_sd=0.5)
+    expected = [*(told.mean() - told)]
+    assert result.settings.prior["item_intercept_mean"] == pytest.approx(
+        [*expected[:2], None, *expected[2:]]
+    )

@@ -425,3 +425,10 @@ def test_fewer_trials_keep_the_shares_right_and_which_responses_are_missing() ->
         assert np.array_equal(some.trials > 0, whole.trials > 0)
         assert (some.cells <= some.trials).all()
         assert np.abs(some.cells - some.trials / 3).max() < 1.1
+
+
+def test_a_correlation_of_trials_is_sought_on_the_line_through_the_last_two() -> None:
+    tried = [(0.5, 0.0), (0.0, 0.2), (0.2, 0.3)]  # 0.2 + r/2 is r at 0.4
+    assert maximum_likelihood._fixed_point(tried) == pytest.approx(0.4)
+    for steep_or_falling in ([(0.0, 0.1), (0.2, 0.3)], [(0.0, 0.3), (0.2, 0.1)]):
+        assert maximum_likelihood._fixed_point(steep_or_falling) == steep_or_falling[-1][1]

@@ -40,7 +40,11 @@ def beyond(x: Array) -> Array:
 
 REFEREES: list[tuple[Any, Callable[[Array], Array], Array]] = [
     (Normal(0.3, 0.7), lambda x: norm.logpdf(x, 0.3, 0.7), AT),
-    (Student(0.88, 0.3, 4.0), lambda x: t.logpdf(x, 4.0, 0.88, 0.3), AT),
+    (
+        Student(0.88, 0.3, 5.0),
+        lambda x: t.logpdf(x, 5.0, 0.88, 0.3),
+        AT,
+    ),  # of 4 degrees log Γ(ν/2) is 0
     (TwoSided(1.2, 0.4, 0.1), two_sided, AT),
     (Beta(5.0, 17.0), of_c, AT),
     (LogNormal(0.2, 0.5), lambda x: norm.logpdf(np.log(np.abs(x)), 0.2, 0.5), AT[AT != 0]),

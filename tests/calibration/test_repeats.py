@@ -178,6 +178,7 @@ def test_the_mean_square_is_that_of_independent_trials_where_they_are() -> None:
     assert total.mean() == pytest.approx(p * (1 - p), rel=0.02)
     error = np.sqrt(2 / (4 * 3 * len(n))) * p * (1 - p)
     assert abs(beyond.mean()) < 3 * error
+    assert (cells.pairs == 4 * 3).all()
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -1,0 +1,37 @@
+"""Claims about what a printed fit says of remarkable items."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from irtkit import ResponseMatrix, fit
+from irtkit.calibration.summary import negative_sentence
+
+
+def test_slopes_are_spoken_of_where_they_differ_from_what_is_said_of_items() -> None:
+    p_negative = np.array([1.0, 1.0, 0.2, 0.1])
+    two = "2 of 4 items have negative discrimination (at a false-discovery rate of 5%)"
+    for slopes, more in (
+        ([-1.0, -0.5, 0.5, 1.0], ""),
+        ([-1.0, 0.5, 0.5, 1.0], "; the fitted slope of 1 of them is above 0"),
+        ([-1.0, -0.5, -0.1, 1.0], "; 1 further slope is estimated below 0, but may not be"),
+        ([-1.0, -0.5, -0.1, -0.1], "; 2 further slopes are estimated below 0, but may not be"),
+        ([0.7] * 4, ""),  # a common one has no say
+    ):
+        assert negative_sentence(p_negative, np.array(slopes), doubted=False) == two + more
+
+
+def test_items_without_an_ordinary_estimate_are_counted() -> None:
+    generator = np.random.default_rng(0)
+    values = (generator.random((60, 9)) < 0.5).astype(int)
+    values[:, 0], values[:, 1:3], values[:, 3] = 0, 1, -1
+    with pytest.warns(UserWarning, match="no finite maximum"):
+        printed = str(fit(ResponseMatrix(values), prior=None, standard_errors=False))
+    for said in (
+        "3 items without a finite estimate (unbounded)",
+        "1 item that no system gets right",
+        "2 items that every system gets right",
+        "1 item without responses",
+    ):
+        assert said in " ".join(printed.split())
