@@ -244,3 +244,27 @@ def test_systems_that_answered_nothing_new_are_named() -> None:
         assert expected_performance(old, new, **settings).index.tolist() == ["gpt"]
     with pytest.raises(ValueError, match="'llama' answered no new item"):
         expected_performance(old, new, systems=["llama"], **settings)
+
+
+@pytest.mark.parametrize(("middle", "harder"), [(-2.5, 1.0), (0.0, 2.5), (0.0, 0.0)])
+def test_a_change_that_difficulty_explains_raises_alarms_at_their_rate(
+    middle: float, harder: float
+) -> None:
+    raised = []
+    for seed in range(12):
+        generator = np.random.default_rng(seed)
+        before = generator.normal(middle, 1, 300)
+        after = before + harder + generator.normal(0, 0.3, 300)
+        answers = [
+            ResponseMatrix(generator.random((50, 300)) < 1 / (1 + np.exp(difficulty)))
+            for difficulty in (before, after)
+        ]
+        labels = answers[0].items
+        table = perturbation_table(
+            answers[0],
+            {"harder": answers[1]},
+            difficulties={"harder": dict(zip(labels, after, strict=True))},
+            original_difficulties=dict(zip(labels, before, strict=True)),
+        )
+        raised.extend(table["alarm"])
+    assert np.mean(raised) == pytest.approx(0.05, abs=3 * (0.05 * 0.95 / 600) ** 0.5)
