@@ -263,8 +263,10 @@ def _targets(
         return target.to_frame(name), [name], slopes, None
     for name in targets:
         check_one_of("targets", name, TARGETS)
-    own = isinstance(target, pd.DataFrame) and not set(TARGETS).isdisjoint(target.columns)
-    if not own and not isinstance(target, FitResult):
+    own = hasattr(target, "columns") and not set(TARGETS).isdisjoint(target.columns)
+    if own:
+        target = by_label(target, "target")
+    elif not isinstance(target, FitResult):
         target = as_responses(target)
     responses = target.responses if isinstance(target, FitResult) else None if own else target
     table = target if own else difficulty_targets(target)
