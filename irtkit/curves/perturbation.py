@@ -165,16 +165,22 @@ def perturbation_table(
         now = Answered.of(responses, same if given is None else given, "difficulties", seed=seed)
         for one, other in pairs_of(old, now, systems):
             row = _row(old, now, one, other, moved=given is not None, level=level)
-            rows.append(row)
-            names.append((name, old.respondents[one]))
+            if row is None and systems is not None:
+                who = old.respondents[one]
+                raise ValueError(f"perturbed: {who!r} answered no item in both versions")
+            if row is not None:
+                rows.append(row)
+                names.append((name, old.respondents[one]))
+    if not rows:
+        raise ValueError("perturbed: no system answered an item in both versions")
     index = pd.MultiIndex.from_tuples(names, names=["perturbation", "respondent"])
     return pd.DataFrame(rows, index=index)
 
 
 def _row(
     old: Answered, now: Answered, one: int, other: int, *, moved: bool, level: float
-) -> dict[str, Any]:
-    """One system under one perturbation."""
+) -> dict[str, Any] | None:
+    """One system under one perturbation, None if it answered no item in both versions."""
     before, after = old.part(one), now.part(other)
     place = {old.items[item]: k for k, item in enumerate(before.items)}
     pairs = [
@@ -183,8 +189,7 @@ def _row(
         if now.items[item] in place
     ]
     if not pairs:
-        name = old.respondents[one]
-        raise ValueError(f"perturbed: {name!r} answered no item in both versions")
+        return None
     mine, theirs = np.array(pairs).T
     change = after.share[theirs] - before.share[mine]
     fit = before.regression()

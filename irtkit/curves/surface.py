@@ -180,12 +180,13 @@ class LearningSurface:
         for status in ill.unique():
             which = [_label(name) for name in ill.index[ill == status]]
             yield f"{status.capitalize()}: {first_names(which)}."
-        if (self.systems["status"] == "collinear").all():
+        one_size = all(one.covariate[0] == one.covariate[1] for one in self.surfaces)
+        if one_size and (self.systems["status"] == "collinear").all():
             yield (
                 f"Where each system has one value of {self.axis.name}, by=[] fits one curve to all."
             )
         term = f"{self.axis.term}:{DIFFICULTY}"
-        if self.middle is None or not self.interaction:
+        if self.middle is None or not self.interaction or not fitted:
             return
         product_of = self.coefficients.xs(term, level="term")
         told = product_of["p_value"] < 1 - self.level

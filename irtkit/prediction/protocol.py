@@ -216,9 +216,12 @@ class _Plan:
         n_held = round(self.held_out * n)
         if n_held < 2 or n - n_held < 2 * self.folds:
             raise ValueError(f"{n} items are too few for {self.folds} folds and a share held out")
-        if np.ptp(y) == 0:
-            raise ValueError("target is the same for all items: there is nothing to predict")
         held, rest = np.sort(order[:n_held]), np.sort(order[n_held:])
+        if not np.ptp(y[held]) or not np.ptp(y[rest]):
+            raise ValueError(
+                "target is the same for all items, of those held out or of the others: there is "
+                "nothing to predict"
+            )
         scale = float(y[rest].std())
         found = []
         for repeat in range(self.repeats):
@@ -240,6 +243,10 @@ class _Plan:
     ) -> Array:
         """Predictions of some items by the regressor trained on others."""
         seen = inside if left_out is None else inside[~left_out[inside]]
+        if len(seen) < 2:
+            raise ValueError(
+                f"negative_slopes='removed' leaves {len(seen)} items to train on, and 2 are needed"
+            )
         table = training.features
         model = model_of(regressor, table, self.seed)
         weights = weights_of(training)[seen] if self.weighted else None
