@@ -66,8 +66,8 @@ class ExpectedItems(WeakPrior):
 
     def on_fixed_scale(self) -> ExpectedItems:
         """The prior where means are on the scale of items that are fixed."""
-        usual = replace(self, follows=np.where(self.told, 0.0, 1.0))
-        return replace(usual, intercept_mean=self.intercept_mean - self.told * self.middle)
+        mean = self.intercept_mean - self.told * self.middle
+        return replace(self, follows=np.where(self.told, 0.0, 1.0), intercept_mean=mean)
 
     def described(self) -> dict[str, Any]:
         """Return the prior as plain values, for the settings of a result."""

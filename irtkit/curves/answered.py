@@ -60,8 +60,7 @@ class Part(NamedTuple):
     def regression(self) -> Regression:
         """Logistic regression of right answers on (1, difficulty).
 
-        Errors of repeated trials are clustered by item; those of single answers are Fisher's, which
-        hold down to fifty items, where those clustered by item are too small.
+        Errors of repeated trials are clustered by item; those of single answers are Fisher's.
         """
         x, right = with_intercept(self.difficulty), self.share * self.trials
         found = logistic_regression(x, right, self.trials, jeffreys=True)

@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 
 _NODES, _WEIGHTS = (part for part in np.polynomial.hermite_e.hermegauss(15))
 """Of the error of the curve, in SDs."""
-_HALVINGS = 50
-"""Of an interval of length 1, until rounding is reached: 2⁻⁵⁰ is 1e-15."""
 _BY_CHANCE = np.log(1e-6)
 """Log-probability below which answers are no new ones that happen to be the same."""
 _FEW_SYSTEMS, _FEW_FOR_SLOPES = 40, 100
@@ -335,14 +333,14 @@ class Predicted(NamedTuple):
         return float(_WEIGHTS @ each / _WEIGHTS.sum())
 
     def quantile(self, probability: float) -> float:
-        """Share right below which so much lies, by halving."""
+        """Share right below which so much lies."""
+        from scipy.optimize import brentq
+
         if np.isnan(self.mean).any():
             return np.nan
-        low, high = 0.0, 1.0
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.below(middle) < probability else (low, middle)
-        return (low + high) / 2
+        if self.below(0.0) >= probability or self.below(1.0) <= probability:
+            return float(self.below(0.0) < probability)
+        return float(brentq(lambda share: self.below(share) - probability, 0.0, 1.0))
 
 
 def _expectation(old: Part, new: Part, level: float) -> dict[str, Any]:
@@ -379,6 +377,8 @@ def _shift(fit: Regression, new: Part) -> float:
 
     Half a response keeps it finite.
     """
+    from scipy.optimize import brentq
+
     slope = -float(fit.coefficients[1])
     if not slope > _ROUNDING * fit.covariance[1, 1] ** 0.5:
         return np.nan
@@ -386,9 +386,5 @@ def _shift(fit: Regression, new: Part) -> float:
     n = len(z)
     wanted = (float(new.share.sum()) + 0.5) / (n + 1)
     reach = np.abs(z).max() + np.log(4 * (n + 1))
-    low, high = -reach, reach
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        enough = logistic(z - middle).mean() > wanted
-        low, high = (middle, high) if enough else (low, middle)
-    return float((low + high) / 2 / slope)
+    harder = brentq(lambda logits: logistic(z - logits).mean() - wanted, -reach, reach)
+    return float(harder / slope)

@@ -54,7 +54,7 @@ _MISSING = "missing"
 """The category of what is missing."""
 _THE_SAME = 0.995
 """Rank correlation with a measure of difficulty from which on a feature is taken for it in other
-words; true difficulties get there in simulated data with some thousand respondents."""
+words. True difficulties may get there where respondents are many."""
 
 _ENOUGH_ITEMS = 20
 """Items from which on a feature of two values is no respondent's answers by chance: that of a fair

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _LEAST_SHARE = 0.1
-"""Of the error of predictions that is taken for their own, should errors of difficulty seem to
-explain all of it: an SD of 0 would let predictions outvote all answers."""
+"""Of a variance, left where errors of difficulty seem to explain all of it (a convention): an SD of
+0 would let predictions outvote all answers, and items known well would have all the weight."""
 _BLOCK = 2**22
 """Numbers of the intervals worked on at once, 32 MiB."""
 _ROUNDING = 1e-9
