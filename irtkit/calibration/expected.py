@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from irtkit.irf import Array, Items
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ExpectedItems(WeakPrior):
     """Weak prior with a mean and an SD of the intercept of every item, those of a fit in order.
 
@@ -41,9 +41,9 @@ class ExpectedItems(WeakPrior):
     a scale that is given, or nothing is expected.
     """
 
-    intercept_mean: Array = field(default_factory=lambda: np.zeros(0))
-    intercept_sd: Array = field(default_factory=lambda: np.zeros(0))
-    told: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    intercept_mean: Array
+    intercept_sd: Array
+    told: NDArray[np.bool_]
     """Which items have a mean of their own."""
     middle: float = 0.0
     """Of the difficulties given: means above are of intercepts from there on."""

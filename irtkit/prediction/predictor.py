@@ -174,7 +174,8 @@ class DifficultyPredictor:
         Names of features that are allowed although they tell what is predicted
         (:func:`check_leaks`).
     seed
-        The same seed gives the same predictions.
+        The same seed gives the same predictions from the same items in the order of the target:
+        folds, and what a forest draws, go by it.
 
     Attributes
     ----------

@@ -104,7 +104,7 @@ class PredictorComparison:
         if not len(apart):
             sentences.append("no two regressors are told apart (Wilcoxon's test, Holm)")
         sentences.append("folds share what they train on, so that p-values are too small")
-        return in_lines(f"{sentence}" for sentence in sentences) + "\n"
+        return in_lines(sentences) + "\n"
 
 
 def cross_validate_predictors(
@@ -180,6 +180,7 @@ def cross_validate_predictors(
     if len(named) < len(regressors):
         raise ValueError("regressors must have different names; give a mapping of names to them")
     table, targets, slopes, responses = _targets(target, targets, slopes)
+    plan = _Plan(held_out, folds, repeats, weights is not None, seed)
     rows: list[pd.DataFrame] = []
     for name in targets:
         given = table if name in TARGETS else table[name]
@@ -187,7 +188,6 @@ def cross_validate_predictors(
         negative = _negative(training, slopes)
         for kind in _kinds(negative_slopes, negative):
             left_out = negative if kind == "removed" and negative is not None else None
-            plan = _Plan(held_out, folds, repeats, weights is not None, seed)
             found = pd.concat(
                 {label: plan.run(training, one, left_out) for label, one in named.items()},
                 names=["regressor"],
@@ -298,8 +298,7 @@ def _kinds(asked: Sequence[str] | None, negative: Any) -> Iterator[str]:
             yield "removed"
         return
     for kind in [asked] if isinstance(asked, str) else asked:
-        if kind not in _MIXED:
-            raise ValueError(f"negative_slopes must be 'kept' or 'removed', got {kind!r}")
+        check_one_of("negative_slopes", kind, _MIXED)
         if kind == "removed" and negative is None:
             raise ValueError("negative_slopes='removed' needs slopes=")
         yield kind

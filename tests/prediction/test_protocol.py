@@ -142,7 +142,7 @@ def test_noise_is_not_predicted_and_nothing_is_said_of_it() -> None:
     ("settings", "message"),
     [
         ({"negative_slopes": ["removed"]}, "needs slopes="),
-        ({"negative_slopes": ["left"]}, "'kept' or 'removed'"),
+        ({"negative_slopes": ["left"]}, "must be one of kept, removed; got 'left'"),
         ({"held_out": 1.0}, "held_out"),
         ({"folds": 1}, "folds"),
         ({"folds": 50}, "too few"),
