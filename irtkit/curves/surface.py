@@ -128,6 +128,11 @@ class LearningSurface:
             (of the log-odds by the covariate there); beyond (whether the value lies outside the
             system's rows); status. NaN where there is no maximum.
 
+        Raises
+        ------
+        ValueError
+            If a share is not between 0 and 1, or there is a difficulty where the frame had none.
+
         Examples
         --------
         >>> import irtkit, pandas as pd
@@ -139,8 +144,8 @@ class LearningSurface:
         """
         import pandas as pd
 
-        shares = [shares] if isinstance(shares, float | int) else shares
-        wanted = [check_number("shares", share, above=0, below=1) for share in shares]
+        each: Any = [shares] if np.ndim(shares) == 0 else shares  # type: ignore[arg-type]
+        wanted = [check_number("shares", share, above=0, below=1) for share in each]
         at = self.middle if difficulty is None else check_number("difficulty", difficulty)
         if difficulty is not None and self.middle is None:
             raise ValueError("difficulty: the regressions have none")

@@ -161,7 +161,7 @@ def test_one_value_of_a_covariate_is_collinear_whatever_it_is() -> None:
 def test_difficulty_may_be_the_covariate() -> None:
     found = learning_surface(frame_of(), covariate="difficulty", log=False)
     assert found.terms == ["intercept", "difficulty"]
-    assert len(found.horizons(0.5)) == 2
+    assert len(found.horizons(0.5)) == len(found.horizons(np.float32(0.5))) == 2
     assert "independent" not in str(found)
     with pytest.raises(ValueError, match="difficulty and covariate are both 'difficulty'"):
         learning_surface(frame_of(), covariate="difficulty", difficulty="difficulty", log=False)
