@@ -82,6 +82,22 @@ def with_index(frame: Any) -> Any:
     return frame.reset_index(level=named) if named else frame
 
 
+def by_item(table: Any, argument: str) -> pd.DataFrame:
+    """Frame of pandas, by item label: the column "item", or else the index.
+
+    Raises
+    ------
+    ValueError
+        If it has neither: frames of other libraries have no index.
+    """
+    frame = as_frame(table)
+    if "item" in frame.columns:
+        return frame.set_index("item")
+    if not hasattr(table, "index"):
+        raise ValueError(f"{argument}: a table without an index needs a column item, with labels")
+    return frame
+
+
 def read_wide(
     frame: pd.DataFrame,
     *,

@@ -30,7 +30,7 @@ print(result.items["difficulty"].describe().to_string())
 # %% [markdown]
 # ## Curves
 #
-# The items are cut into ten ranges with as many digits each, from the easiest to the hardest.
+# The items are cut into ten ranges with about as many digits each, from the easiest to the hardest.
 #
 # There is a trap. A digit that a system misread counts as harder for that, so its own mistakes
 # move to the right, and its curve looks steeper than it is. With 130 systems that is a small

@@ -125,7 +125,7 @@ easiest = digits.nsmallest(180, "difficulty")
 print(easiest.nsmallest(8, "discrimination")[["discrimination", "difficulty", "share_right"]])
 
 # %% [markdown]
-# Look at the share right: these digits are among the "easiest" tenth, and hardly anyone reads
+# Look at the share right: these digits are among the "easiest" tenth, and few systems read
 # the first seven. The slopes of these are below 0. For such a digit a low difficulty does not mean
 # easy: it means that only the weakest get it right. The first of them is the worst
 # suspect of the notebook `suspect_items`. Without the digits whose slope is below 0:

@@ -45,8 +45,9 @@ print(crowd.responses)
 # puts what they say beside the plain share of systems that are wrong:
 #
 # - `1PL`: difficulty in standard deviations of ability, `Rasch` the same in logits;
-# - `2PL`: the same where every digit has a slope of its own; it runs off where a slope is near 0,
+# - `2PL`: the same where every digit has a slope of its own; it runs off where a slope is near 0;
 # - `average_error`: the share of systems that are wrong, `expected_error` what the 2PL expects it
+#   to be.
 
 # %%
 targets = difficulty_targets(crowd.responses)
@@ -207,11 +208,12 @@ print(pd.DataFrame(rows).T)
 
 # %% [markdown]
 # Predictions and answers together are better than either. How much better depends on how many
-# answers there are: with many, predictions add nothing, and do no harm.
+# answers there are: with many, predictions add little. (That is the 1PL. The error of
+# a 2PL they lower where answers are few, and raise by up to 5 % with 16 to 64 of them.)
 #
 # ## What to take away
 #
-# - Features of items predict difficulty, with intervals that hold what they promise for new items
+# - Features of items predict difficulty, with intervals that hold what they promise for new items.
 # - Keep what tells the answer out of the features.
 # - Predictions are worth some answers, and can go into the next calibration.
 #

@@ -15,13 +15,15 @@ their answers say, or means for all.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irtkit.calibration.priors import LogDensity, Normal, Term, WeakPrior
 from irtkit.checks import and_more, check_number, did_you_mean, first_names, short
+from irtkit.frames import by_item
+from irtkit.labels import is_missing_label
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from irtkit.irf import Array, Items
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ExpectedItems(WeakPrior):
     """Weak prior with a mean and an SD of the intercept of every item, those of a fit in order.
 
@@ -38,9 +40,9 @@ class ExpectedItems(WeakPrior):
     a scale that is given, or nothing is expected.
     """
 
-    intercept_mean: Array = field(default_factory=lambda: np.zeros(0))
-    intercept_sd: Array = field(default_factory=lambda: np.zeros(0))
-    told: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    intercept_mean: Array
+    intercept_sd: Array
+    told: NDArray[np.bool_]
     """Which items have a mean of their own."""
     middle: float = 0.0
     """Of the difficulties given: means above are of intercepts from there on."""
@@ -63,8 +65,8 @@ class ExpectedItems(WeakPrior):
 
     def on_fixed_scale(self) -> ExpectedItems:
         """The prior where means are on the scale of items that are fixed."""
-        usual = replace(self, follows=np.where(self.told, 0.0, 1.0))
-        return replace(usual, intercept_mean=self.intercept_mean - self.told * self.middle)
+        mean = self.intercept_mean - self.told * self.middle
+        return replace(self, follows=np.where(self.told, 0.0, 1.0), intercept_mean=mean)
 
     def described(self) -> dict[str, Any]:
         """Return the prior as plain values, for the settings of a result."""
@@ -158,11 +160,12 @@ def _given(mean: object, sd: float | None) -> tuple[dict[str, float], dict[str, 
     """Means and SDs by label."""
     given: Any = mean
     if hasattr(given, "columns"):
-        if missing := [name for name in ("mean", "sd") if name not in given.columns]:
+        table = by_item(given, "item_prior_mean")
+        if missing := [name for name in ("mean", "sd") if name not in table.columns]:
             raise ValueError(f"item_prior_mean: the table has no column {missing[0]!r}")
         if sd is not None:
             raise ValueError("item_prior_sd is the column sd of a table; give one of the two")
-        return _by_label(given["mean"]), _by_label(given["sd"])
+        return _by_label(table["mean"], "mean"), _by_label(table["sd"], "sd")
     if not hasattr(given, "items"):
         raise TypeError(
             "item_prior_mean must be a Series or a mapping by item label, or a table with the "
@@ -172,14 +175,20 @@ def _given(mean: object, sd: float | None) -> tuple[dict[str, float], dict[str, 
         raise ValueError(
             "item_prior_mean needs item_prior_sd: how far difficulties may be off, in logits"
         )
-    means = _by_label(given)
+    means = _by_label(given, "mean")
     return means, dict.fromkeys(means, check_number("item_prior_sd", sd, above=0))
 
 
-def _by_label(values: Any) -> dict[str, float]:
+def _by_label(values: Any, name: str) -> dict[str, float]:
+    """Numbers by label, NaN where there is none."""
     found: dict[str, float] = {}
     for label, value in values.items():
         if str(label) in found:
             raise ValueError(f"item_prior_mean: item {str(label)!r} occurs twice")
-        found[str(label)] = float(value)
+        try:
+            found[str(label)] = np.nan if is_missing_label(value) else float(value)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"item_prior_{name} of {str(label)!r} must be a number, got {value!r}"
+            ) from error
     return found

@@ -15,8 +15,10 @@ _limited = Lock()
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
+def one_thread(user_api: str | None = "blas") -> Iterator[None]:
     """Hold the linear algebra of NumPy to one thread, unless another fit does so already.
+
+    With ``user_api=None`` all libraries that are loaded and known to have threads.
 
     Products are of parts of the matrix that a processor's cache holds, too small for threads to
     help; where threads share their processors with other work they wait for one another, and a fit
@@ -27,14 +29,16 @@ def one_thread() -> Iterator[None]:
         yield
         return
     try:
-        with _linear_algebra().limit(limits=1, user_api="blas"):
+        with _libraries(user_api).limit(limits=1):
             yield
     finally:
         _limited.release()
 
 
 @cache
-def _linear_algebra() -> Any:
+def _libraries(user_api: str | None) -> Any:
+    """Libraries with threads, looked up once: it takes longer than many fits."""
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    found = ThreadpoolController()
+    return found if user_api is None else found.select(user_api=user_api)

@@ -61,7 +61,7 @@ def _expected_of(result: FitResult, items: tuple[str, ...]) -> Any:
     if not isinstance(told, dict) or "item_intercept_mean" not in told:
         return None
     of_intercepts = np.array(told["item_intercept_mean"], dtype=np.float64)
-    mean = told.get("middle", 0.0) - of_intercepts
+    mean = told["middle"] - of_intercepts
     of_all = {"mean": mean, "sd": told["item_intercept_sd"]}
     return pd.DataFrame(of_all, index=result.item_labels).reindex(items)
 

@@ -43,21 +43,24 @@ class Part(NamedTuple):
     trials: Array
 
     def regressed(self) -> Part:
-        """The same with difficulties regressed to their mean, where they are estimates."""
-        if np.isnan(self.se).any():
+        """The same with difficulties regressed to their mean, where they are estimates.
+
+        Of one whose error is not known nothing is known.
+        """
+        if np.isnan(self.se).all():
             raise ValueError(
                 "result must have standard errors of its difficulties: "
                 "irtkit.fit(…, standard_errors=True)"
             )
         if not self.se.any():
             return self
-        return self._replace(difficulty=regressed(self.difficulty, self.se))
+        se = np.where(np.isnan(self.se), np.inf, self.se)
+        return self._replace(difficulty=regressed(self.difficulty, se))
 
     def regression(self) -> Regression:
         """Logistic regression of right answers on (1, difficulty).
 
-        Errors of repeated trials are clustered by item; those of single answers are Fisher's, which
-        hold down to fifty items, where those clustered by item are too small.
+        Errors of repeated trials are clustered by item; those of single answers are Fisher's.
         """
         x, right = with_intercept(self.difficulty), self.share * self.trials
         found = logistic_regression(x, right, self.trials, jeffreys=True)

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_number, check_seed
+from irtkit.checks import check_number, check_seed, first_names
 from irtkit.curves.answered import Answered, with_intercept
 from irtkit.irf import logistic
 
@@ -50,10 +50,8 @@ if TYPE_CHECKING:
 
 _NODES, _WEIGHTS = (part for part in np.polynomial.hermite_e.hermegauss(15))
 """Of the error of the curve, in SDs."""
-_HALVINGS = 50
-"""Of an interval of length 1, until rounding is reached: 2⁻⁵⁰ is 1e-15."""
-_CHANCE = 20
-"""Answers that are all the same once in a million times by chance, half of them being right."""
+_BY_CHANCE = np.log(1e-6)
+"""Log-probability below which answers are no new ones that happen to be the same."""
 _FEW_SYSTEMS, _FEW_FOR_SLOPES = 40, 100
 """Fewest systems whose fits give about 5 % of alarms in simulations: of a 1PL, and where each item
 has a slope."""
@@ -93,8 +91,9 @@ def expected_performance(
         each system from a fit without it (:func:`irtkit.characteristic_curves`).
     difficulty_se
         Standard error of each difficulty by label, of both sets, where they were estimated from
-        answers; those of ``result`` are known if it has standard errors, and needed. Difficulties
-        predicted from features have none: by default 0. Goes with ``original_difficulties``.
+        answers (NaN: nothing is known of that item); those of ``result`` are known if it has
+        standard errors, and needed. Difficulties predicted from features have none: by default 0.
+        Goes with ``original_difficulties``.
     systems
         Labels of those to look at; by default all that answered both.
     level
@@ -130,8 +129,9 @@ def expected_performance(
     Raises
     ------
     TypeError, ValueError
-        If responses or difficulties are not there, no system answered both sets, the responses are
-        the original ones, or ``result`` is of the 3PL.
+        If responses or difficulties are not there, no system answered both sets, the responses of
+        all or of some systems are the original ones, all original items are of one difficulty, or
+        ``result`` is of the 3PL.
 
     Warns
     -----
@@ -180,6 +180,12 @@ def both_sets(
         raise ValueError("difficulty_se goes with original_difficulties, which are not given")
     argument = "original_difficulties"
     old = Answered.of(result, original_difficulties, argument, se=difficulty_se, seed=seed)
+    known = old.difficulties.of_all[np.isfinite(old.difficulties.of_all)]
+    if len(known) > 1 and not np.ptp(known):
+        raise ValueError(
+            "original items must differ in difficulty: those of one do not say how performance "
+            "falls with it"
+        )
     if original_difficulties is None and isinstance(result, FitResult):
         _warn_of_few(int(old.real.sum()), result.model)
     argument, se = "difficulties", difficulty_se
@@ -221,7 +227,11 @@ def refuse_predicted_beside_fitted(result: object, difficulties: Any, original: 
 
 
 def refuse_same_answers(old: Answered, now: Answered, pairs: list[tuple[int, int]]) -> None:
-    """Refuse answers that are the original ones, which expect themselves."""
+    """Refuse answers that are the original ones, which expect themselves.
+
+    Those of a system are where as many answers, drawn anew along its curve, would be the same once
+    in a million times at most: log-probability of each the same log(P² + (1 − P)²).
+    """
     place = {label: k for k, label in enumerate(old.items)}
     both = [(place[label], k) for k, label in enumerate(now.items) if label in place]
     if not both:
@@ -230,20 +240,42 @@ def refuse_same_answers(old: Answered, now: Answered, pairs: list[tuple[int, int
     first, second = old.answers, now.answers
     same = first.right[mine] == second.right[theirs]
     same &= first.trials[mine] == second.trials[theirs]
-    if same.all() and (first.trials[mine] > 0).sum() >= _CHANCE:
+    rows, items = mine[0].ravel(), mine[1].ravel()
+    chance = {int(row): _log_chance(old, row, items) for row in rows[same.all(axis=1)]}
+    if len(chance) == len(rows) and sum(chance.values()) < _BY_CHANCE:
         raise ValueError("new holds the responses of result: what systems answered expects itself")
+    if copied := [old.respondents[row] for row, log_p in chance.items() if log_p < _BY_CHANCE]:
+        raise ValueError(
+            f"new holds the responses of result of {first_names(copied)}, which expect themselves: "
+            "leave these systems out, in new or by systems="
+        )
+
+
+def _log_chance(old: Answered, row: int, items: Array) -> float:
+    """Log-probability that a system's answers to some items come out as they did once more."""
+    part = old.part(row)
+    shared = np.isin(part.items, items)
+    p = logistic(part.regression().log_odds(with_intercept(part.difficulty[shared])))
+    found = float((part.trials[shared] * np.log(p**2 + (1 - p) ** 2)).sum())
+    return found if np.isfinite(found) else 0.0
 
 
 def pairs_of(old: Answered, now: Answered, systems: Iterable[str] | None) -> list[tuple[int, int]]:
     """Rows of the systems that answered both."""
     place = {label: k for k, label in enumerate(now.respondents)}
     rows = [(int(row), old.respondents[row]) for row in old.rows(systems)]
-    known: Any = now.answers.trials[:, np.isfinite(now.difficulties.of_all)]
-    there = known.sum(axis=1) > 0
-    pairs = [(row, place[name]) for row, name in rows if name in place and there[place[name]]]
-    if systems is not None and len(pairs) < len(rows):
-        name = next(name for _, name in rows if name not in place or not there[place[name]])
-        raise ValueError(f"systems: {name!r} answered no new item that has a difficulty")
+    pairs = []
+    for row, name in rows:
+        sides = {"original": (old, row), "new": (now, place.get(name))}
+        without = [
+            kind for kind, (side, at) in sides.items() if at is None or not len(side.part(at).items)
+        ]
+        if without and systems is not None:
+            raise ValueError(
+                f"systems: {name!r} answered no {without[0]} item that has a difficulty"
+            )
+        if not without:
+            pairs.append((row, place[name]))
     if not pairs:
         raise ValueError("no system answered both the original and the new items")
     return pairs
@@ -301,14 +333,14 @@ class Predicted(NamedTuple):
         return float(_WEIGHTS @ each / _WEIGHTS.sum())
 
     def quantile(self, probability: float) -> float:
-        """Share right below which so much lies, by halving."""
+        """Share right below which so much lies."""
+        from scipy.optimize import brentq
+
         if np.isnan(self.mean).any():
             return np.nan
-        low, high = 0.0, 1.0
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.below(middle) < probability else (low, middle)
-        return (low + high) / 2
+        if self.below(0.0) >= probability or self.below(1.0) <= probability:
+            return float(self.below(0.0) < probability)
+        return float(brentq(lambda share: self.below(share) - probability, 0.0, 1.0))
 
 
 def _expectation(old: Part, new: Part, level: float) -> dict[str, Any]:
@@ -345,6 +377,8 @@ def _shift(fit: Regression, new: Part) -> float:
 
     Half a response keeps it finite.
     """
+    from scipy.optimize import brentq
+
     slope = -float(fit.coefficients[1])
     if not slope > _ROUNDING * fit.covariance[1, 1] ** 0.5:
         return np.nan
@@ -352,9 +386,5 @@ def _shift(fit: Regression, new: Part) -> float:
     n = len(z)
     wanted = (float(new.share.sum()) + 0.5) / (n + 1)
     reach = np.abs(z).max() + np.log(4 * (n + 1))
-    low, high = -reach, reach
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        enough = logistic(z - middle).mean() > wanted
-        low, high = (middle, high) if enough else (low, middle)
-    return float((low + high) / 2 / slope)
+    harder = brentq(lambda logits: logistic(z - logits).mean() - wanted, -reach, reach)
+    return float(harder / slope)

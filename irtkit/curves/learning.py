@@ -183,9 +183,18 @@ class _Columns(NamedTuple):
         size = _named(header, "covariate", covariate) or _size(header)
         if difficulty == size:
             raise ValueError(f"difficulty and covariate are both {size!r}")
+        if difficulty is not None and size == DIFFICULTY:
+            raise ValueError(
+                f"covariate {size!r} has the name of the term of difficulties, of which "
+                f"{difficulty!r} holds others; rename it"
+            )
         usual = None if size == DIFFICULTY else _there(header, DIFFICULTY)
         who = usual_column(header, "respondent")
         systems = _several(header, "by", by, [who, _there(header, _TASK)])
+        if reserved := {"term", "share"}.intersection(systems):
+            raise ValueError(
+                f"by: {min(reserved)!r} is a name that tables of the surface use; rename the column"
+            )
         taken = {*systems, size}
         alike = [name for name in (usual_column(header, "item"), who) if name not in taken]
         together = _several(header, "clusters", clusters, alike)
@@ -265,7 +274,7 @@ def _responses(table: pd.DataFrame, columns: _Columns) -> tuple[Array, Array]:
         row = table.index[int(np.argmax(wrong))]
         rule = "0 or 1" if columns.trials is None else "whole, from 0 to the number of trials"
         value = right[int(np.argmax(wrong))]
-        raise ValueError(f"column {columns.response!r} must be {rule}; row {row!r} has {value:g}")
+        raise ValueError(f"column {columns.response!r} must be {rule}; row {row} has {value:g}")
     return right, n
 
 

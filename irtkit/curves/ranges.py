@@ -84,7 +84,10 @@ def given_difficulties(given: Any, items: tuple[str, ...], argument: str) -> Arr
 
 
 def given_errors(given: Any, items: tuple[str, ...]) -> Array:
-    """Standard errors by item label, 0 for items that have none; or one number for all."""
+    """Standard errors by item label, 0 for items without one; or one number for all.
+
+    NaN is an error that is not known.
+    """
     if given is None or isinstance(given, float | int):
         return np.full(len(items), check_number("difficulty_se", given or 0.0, least=0))
     values = values_by_label("difficulty_se", given, items, value="standard error", kind="item")

@@ -10,7 +10,7 @@ A curve over these is the same for a set of easy items and one of hard items; ov
 what is expected of one set by the other is off wherever the sets differ. One reliability serves all
 items. To regress each by its own error, μ + τ²/(τ² + s_j²) · (b̂_j − μ), supposes errors that do not
 depend on difficulties. They do: those of items that few get right, or wrong, are larger, and all
-that is hard would be taken for easier than it is, by 0.1 to 0.25 in a set that is harder by 1.
+that is hard would be taken for easier than it is.
 
 An error above the spread of the set says that nothing is known of the item, and counts as this: by
 the delta method they run off where slopes are near 0, and difficulties, which are cut, do not.

@@ -128,6 +128,11 @@ class LearningSurface:
             (of the log-odds by the covariate there); beyond (whether the value lies outside the
             system's rows); status. NaN where there is no maximum.
 
+        Raises
+        ------
+        ValueError
+            If a share is not between 0 and 1, or there is a difficulty where the frame had none.
+
         Examples
         --------
         >>> import irtkit, pandas as pd
@@ -139,8 +144,8 @@ class LearningSurface:
         """
         import pandas as pd
 
-        shares = [shares] if isinstance(shares, float | int) else shares
-        wanted = [check_number("shares", share, above=0, below=1) for share in shares]
+        each: Any = [shares] if np.ndim(shares) == 0 else shares  # type: ignore[arg-type]
+        wanted = [check_number("shares", share, above=0, below=1) for share in each]
         at = self.middle if difficulty is None else check_number("difficulty", difficulty)
         if difficulty is not None and self.middle is None:
             raise ValueError("difficulty: the regressions have none")
@@ -180,12 +185,13 @@ class LearningSurface:
         for status in ill.unique():
             which = [_label(name) for name in ill.index[ill == status]]
             yield f"{status.capitalize()}: {first_names(which)}."
-        if (self.systems["status"] == "collinear").all():
+        one_size = all(one.covariate[0] == one.covariate[1] for one in self.surfaces)
+        if one_size and (self.systems["status"] == "collinear").all():
             yield (
                 f"Where each system has one value of {self.axis.name}, by=[] fits one curve to all."
             )
         term = f"{self.axis.term}:{DIFFICULTY}"
-        if self.middle is None or not self.interaction:
+        if self.middle is None or not self.interaction or not fitted:
             return
         product_of = self.coefficients.xs(term, level="term")
         told = product_of["p_value"] < 1 - self.level

@@ -16,7 +16,8 @@ import numpy as np
 from irtkit.calibration.result import FitResult
 from irtkit.checks import and_more, check_unique, did_you_mean, first_names, short
 from irtkit.difficulty.rank_agreement import levels, spearman
-from irtkit.frames import as_frame
+from irtkit.frames import by_item
+from irtkit.labels import category_name
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
@@ -28,25 +29,32 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Embedding = Callable[[list[str]], Any]
 
-_LEAKING = {
+_LABEL = {
     *("class", "label", "labels", "target", "truth", "gold", "answer", "response", "responses"),
-    *("correct", "accuracy", "acc", "meanacc", "difficulty", "dffclt", "discrimination"),
 }
-"""Words in the names of features that say that these are what is to be predicted, or the label."""
+_OUTCOME = {
+    *("correct", "correctness", "accuracy", "accuracies", "acc", "meanacc"),
+    *("difficulty", "difficulties", "dffclt", "discrimination"),
+}
+"""Words in the names of features that say that these are the label, or what is to be predicted."""
 _LEAKING_NAMES = {
     *("average_error", "expected_error", "ave", "p_negative", "pass_rate", "error_rate"),
-    *("n_wrong", "n_right", "solved", "score"),
+    *("n_wrong", "n_right", "solved", "score", "scores", "answers", "classes", "targets"),
+    "response_count",
 }
-_OF_SIZE = {
-    *("length", "len", "size", "count", "time", "words", "word", "chars", "characters", "tokens"),
+"""Whole names: "n_classes" or "possible_answers" tell nothing."""
+_LENGTH = {"length", "len"}
+_OF_SIZE = _LENGTH | {
+    *("size", "count", "time", "words", "word", "chars", "characters", "tokens"),
     *("lines", "options", "format", "type"),
 }
-"""Words after which a name says how much of it there is, or of what form: "answer_length"."""
+"""Words after which a name says how much of a label there is, or of what form: "answer_type". Of an
+outcome only a length does: "correct_answer_length" tells nothing, and "correct_count" all."""
 _MISSING = "missing"
 """The category of what is missing."""
 _THE_SAME = 0.995
 """Rank correlation with a measure of difficulty from which on a feature is taken for it in other
-words; true difficulties get there in simulated data with some thousand respondents."""
+words. True difficulties may get there where respondents are many."""
 
 _ENOUGH_ITEMS = 20
 """Items from which on a feature of two values is no respondent's answers by chance: that of a fair
@@ -76,20 +84,17 @@ def as_features(
     Raises
     ------
     TypeError
-        If it is none of these.
+        If it is none of these, or a column holds dates or durations.
     ValueError
-        If rows and labels are not as many, a label occurs twice, or texts have no embedding.
+        If rows and labels are not as many, a label occurs twice, a number is infinite, or texts
+        have no embedding.
     """
     import pandas as pd
 
     if isinstance(given, FitResult | ResponseMatrix):
         given = _texts_of(given)
-    if not isinstance(given, pd.DataFrame) and hasattr(given, "columns"):  # of another library
-        given = as_frame(given)
-        if "item" not in given.columns:
-            raise ValueError("features: a table without an index needs a column item, with labels")
-    if isinstance(given, pd.DataFrame):
-        table = given.set_index("item") if "item" in given.columns else given.copy()
+    if hasattr(given, "columns"):
+        table = by_item(given, "features").copy()
         if "text" in table.columns:
             table = table.drop(columns="text").join(_embedded(table["text"], embed))
         elif embed is not None:
@@ -105,6 +110,10 @@ def as_features(
     numeric += [name for name in categories if _holds_numbers(table[name])]
     categories = [name for name in categories if name not in numeric]
     table = table.astype(dict.fromkeys(numeric, np.float64))
+    for name in numeric:
+        if np.isinf(table[name]).any():
+            label = table.index[np.isinf(table[name])][0]
+            raise ValueError(f"features: {name!r} of item {label!r} is infinite")
     for name in categories:  # what is missing is a category as well
         table[name] = table[name].astype(object).where(table[name].notna(), _MISSING).map(str)
     check_unique("features must have one row per item", table.index)
@@ -137,19 +146,35 @@ def like(table: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
             except ValueError as error:
                 raise ValueError(f"features: {name!r} held numbers when it was fitted") from error
         elif name not in was and name in is_now:
-            text = found[name].map("{:g}".format)
-            found[name] = text.where(found[name].notna(), _MISSING)
+            as_written = _numbers_as_written(known[name])
+            text = [as_written.get(number, category_name(number)) for number in found[name]]
+            found[name] = np.where(found[name].notna(), text, _MISSING).astype(object)
     return found
+
+
+def _numbers_as_written(categories: pd.Series[Any]) -> dict[float, str]:
+    """Category of each number that one is, such as "007" of 7: the shortest, where there are more.
+
+    A reader of tables makes numbers of a column that was text.
+    """
+    import pandas as pd
+
+    written = sorted(categories.unique(), key=len, reverse=True)
+    numbers = pd.to_numeric(pd.Series(written, dtype=object), errors="coerce")
+    pairs = zip(numbers, written, strict=True)
+    return {float(number): text for number, text in pairs if not np.isnan(number)}
 
 
 def columns_by_kind(table: pd.DataFrame) -> tuple[list[str], list[str]]:
     """Names of the columns with numbers, and of those with categories."""
-    from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
+    from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype, is_timedelta64_dtype
 
     numeric = [name for name in table.columns if is_numeric_dtype(table[name])]
-    for name in table.columns:
-        if is_datetime64_any_dtype(table[name]):
-            raise TypeError(f"features: column {name!r} holds dates; make numbers of them")
+    for name, kind in table.dtypes.items():
+        if is_datetime64_any_dtype(kind) or is_timedelta64_dtype(kind):
+            raise TypeError(
+                f"features: column {name!r} holds dates or durations; make numbers of them"
+            )
     return numeric, [name for name in table.columns if name not in numeric]
 
 
@@ -164,8 +189,9 @@ def check_leaks(
 
     Told by name ("class", "Truth_SAT", "meanACC"); by values that order the items as what is
     predicted does, either way round: with a rank correlation of 0.995 or more, or of 3 values or
-    more each of which has a range of difficulty to itself, such as rounded accuracy; features of
-    two values also by their mean, of which the answers of all respondents are an example. (Of few
+    kinds or more that have a range of difficulty each to themselves, such as accuracy, rounded
+    or called low, middle and high (two have one where items are of two sources); features of two
+    values also by their mean, of which the answers of all respondents are an example. (Of few
     values, 20 items must lie outside the commonest.) With
     responses also by values that are the answers of one respondent, right or wrong, or the target
     that the responses' item table has: a table of targets does not tell these.
@@ -200,17 +226,7 @@ def check_leaks(
     found = {name: "by its name" for name in features.columns if _leaks_by_name(name)}
     numbers = _as_numbers(features)
     if target is not None:
-        known: Array = np.asarray(target.reindex(features.index), dtype=np.float64)
-        measures = known.reshape(len(features), -1).T
-        for name in numbers.columns:
-            values = numbers[name].to_numpy(np.float64)
-            if any(_in_one_order(values, measure) for measure in measures):
-                found.setdefault(name, "it orders items as their difficulty does")
-        marks = numbers.loc[:, numbers.nunique() == 2]
-        share = (marks == marks.max()).where(marks.notna()).mean(axis=1).to_numpy(np.float64)
-        if any(_in_one_order(share, measure) for measure in measures):
-            for name in marks.columns:
-                found.setdefault(name, "it orders items as their difficulty does, with others")
+        found = _in_order_of(target, features, numbers) | found
     if responses is not None:
         for name in _answers_of_one(numbers, responses):
             found.setdefault(name, "it is what one respondent answered")
@@ -223,6 +239,28 @@ def check_leaks(
             f"features must not tell what is predicted: {name!r} ({why})"
             f"{and_more(len(refused) - 1, 'feature')}; leave it out, or say allow={list(refused)}"
         )
+
+
+def _in_order_of(
+    target: pd.Series[float] | pd.DataFrame, features: pd.DataFrame, numbers: pd.DataFrame
+) -> dict[str, str]:
+    """Features that order items as a measure of difficulty does, and how."""
+    known: Array = np.asarray(target.reindex(features.index), dtype=np.float64)
+    measures = known.reshape(len(features), -1).T
+    marks = numbers.loc[:, numbers.nunique() == 2]
+    share = (marks == marks.max()).where(marks.notna()).mean(axis=1).to_numpy(np.float64)
+    found: dict[str, str] = {}
+    if any(_in_one_order(share, measure) for measure in measures):
+        found = dict.fromkeys(
+            map(str, marks), "it orders items as their difficulty does, with others"
+        )
+    for name in features.columns:
+        is_number = name in numbers
+        values: Any = numbers[name].to_numpy(np.float64) if is_number else features[name]
+        alike = _in_one_order if is_number else _kinds_in_order
+        if any(alike(values, measure) for measure in measures):
+            found[name] = "it orders items as their difficulty does"
+    return found
 
 
 def names_allowed(allow: str | Collection[str], features: pd.DataFrame) -> set[str]:
@@ -252,7 +290,7 @@ def _as_numbers(features: pd.DataFrame) -> pd.DataFrame:
     found = {name: features[name].astype(np.float64) for name in numeric}
     for name in categories:
         there = features[name].where(features[name] != _MISSING)
-        values = pd.to_numeric(there, errors="coerce")
+        values = pd.to_numeric(there.str.rstrip("% "), errors="coerce")
         if values.notna().equals(there.notna()):
             found[name] = values
         elif there.nunique() == 2:
@@ -265,8 +303,9 @@ def _as_numbers(features: pd.DataFrame) -> pd.DataFrame:
 
 def _leaks_by_name(name: str) -> bool:
     words = re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z][a-z])", r"\1 \2", name).lower())
-    by_word = not _LEAKING.isdisjoint(words) and _OF_SIZE.isdisjoint(words)
-    return by_word or "_".join(words) in _LEAKING_NAMES
+    label = not _LABEL.isdisjoint(words) and _OF_SIZE.isdisjoint(words)
+    outcome = not _OUTCOME.isdisjoint(words) and _LENGTH.isdisjoint(words)
+    return label or outcome or "_".join(words) in _LEAKING_NAMES
 
 
 def _in_one_order(feature: Array, measure: Array) -> bool:
@@ -290,23 +329,55 @@ def _coarser(order: NDArray[np.intp], measured: NDArray[np.intp]) -> bool:
     return bool((high[:-1] < low[1:]).all() or (low[:-1] > high[1:]).all())
 
 
+def _kinds_in_order(kinds: pd.Series[str], measure: Array) -> bool:
+    """Whether kinds, half as many as items at most, have a range of the measure each."""
+    import pandas as pd
+
+    there = (kinds != _MISSING).to_numpy() & ~np.isnan(measure)
+    codes, names = pd.factorize(kinds[there])
+    if not 3 <= len(names) <= len(codes) / 2:
+        return False
+    measured = levels(measure[there])
+    order = np.argsort(np.argsort(np.bincount(codes, measured) / np.bincount(codes)))
+    return _coarser(order[codes], measured)
+
+
+def refuse_texts(features: pd.DataFrame, allow: Collection[str] = ()) -> None:
+    """Refuse texts as categories: one of its own for each item says nothing of other items.
+
+    Raises
+    ------
+    ValueError
+        If most values of a column are of several words, and nine in ten are not those of another.
+    """
+    for name in columns_by_kind(features)[1]:
+        texts = features[name]
+        alone = texts.nunique() >= max(2, 0.9 * len(texts))
+        if alone and texts.str.contains(" ").mean() > 0.5 and name not in allow:
+            raise ValueError(
+                f"features: {name!r} holds texts, of {len(texts)} items {texts.nunique()} "
+                "different ones, and such categories say nothing of other items: call the column "
+                "text and give embed=, or leave it out"
+            )
+
+
 def _answers_of_one(numeric: pd.DataFrame, responses: ResponseMatrix) -> list[str]:
     """Features of two values that go with the right and wrong answers of some respondent."""
-    items = [label for label in numeric.index if label in set(responses.items)]
+    places = {label: k for k, label in enumerate(responses.items)}
+    items = [label for label in numeric.index if label in places]
     if len(items) < _ENOUGH_ITEMS or responses.is_sparse:
         return []
-    places = {label: k for k, label in enumerate(responses.items)}
+    there = numeric.loc[items]
     values = responses.values[:, [places[label] for label in items]]
     varied = (values == 0).any(axis=1) & (values == 1).any(axis=1)
     binary = [
         name
-        for name in numeric.columns
-        if numeric.loc[items, name].nunique() == 2
-        and numeric.loc[items, name].notna().sum() >= _ENOUGH_ITEMS
+        for name in there.columns
+        if there[name].nunique() == 2 and there[name].notna().sum() >= _ENOUGH_ITEMS
     ]
     if not binary or not varied.any():
         return []
-    columns = numeric.loc[items, binary].to_numpy()
+    columns = there[binary].to_numpy()
     known = np.where(np.isnan(columns), 0.0, 1.0)
     marks = known * np.where(columns == np.nanmax(columns, axis=0), 1.0, -1.0)
     answers = np.where(values[varied] < 0, 0.0, 2.0 * values[varied] - 1)

@@ -77,7 +77,8 @@ def feature_importances(
     Raises
     ------
     ValueError
-        If a feature tells what is predicted or is the labels, or an item has no label.
+        If a feature tells what is predicted or is the labels, an item has no label, or fewer than 2
+        items are left to train on.
 
     Examples
     --------
@@ -102,6 +103,10 @@ def feature_importances(
     table, n = training.features, len(training.target)
     order = np.random.default_rng(seed).permutation(n)
     n_held = max(2, round(held_out * n))
+    if n - n_held < 2:
+        raise ValueError(
+            f"held_out={held_out:g} of {n} items leaves {n - n_held} to train on, and 2 are needed"
+        )
     held, rest = order[:n_held], order[n_held:]
     division = rest, held
     plan = {"repeats": repeats, "seed": seed}

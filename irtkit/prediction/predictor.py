@@ -25,7 +25,8 @@ from irtkit.checks import (
     check_whole,
     first_names,
 )
-from irtkit.prediction.features import as_features, check_leaks, like
+from irtkit.frames import by_item
+from irtkit.prediction.features import as_features, check_leaks, like, refuse_texts
 from irtkit.prediction.regressors import fitted, model_of, predicted
 from irtkit.prediction.targets import TARGETS, difficulty_targets
 
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _LEAST_SHARE = 0.1
-"""Of the error of predictions that is taken for their own, should errors of difficulty seem to
-explain all of it: an SD of 0 would let predictions outvote all answers."""
+"""Of a variance, left where errors of difficulty seem to explain all of it (a convention): an SD of
+0 would let predictions outvote all answers, and items known well would have all the weight."""
 _BLOCK = 2**22
 """Numbers of the intervals worked on at once, 32 MiB."""
 _ROUNDING = 1e-9
@@ -84,7 +85,7 @@ def training_of(
     if isinstance(target, FitResult):
         responses, told = target.responses, difficulty_targets(target)
     logits = 1.0 if name == "Rasch" else None
-    if isinstance(told, pd.DataFrame):
+    if hasattr(told, "columns"):
         targets = by_label(told, "target")
         if name not in targets.columns:
             raise ValueError(f"target has no column {name!r}, but {first_names(targets.columns)}")
@@ -103,6 +104,7 @@ def training_of(
         )
     table = as_features(features, list(known.index), embed)
     check_leaks(table, target=measures, responses=responses, allow=allow)
+    refuse_texts(table, allow)
     usable = known[np.isfinite(known)].index.intersection(table.index, sort=False)
     if len(usable) < max(2, least):
         raise ValueError(
@@ -112,16 +114,24 @@ def training_of(
     found = None
     if errors is not None:
         found = np.asarray(by_label(errors, "errors").reindex(usable), dtype=np.float64)
+        if (found < 0).any():
+            label = usable[int(np.argmax(found < 0))]
+            raise ValueError(f"errors must be 0 or more; that of item {label!r} is not")
     values = np.asarray(known[usable], dtype=np.float64)
     return Training(table.loc[usable], values, found, logits, known.index)
 
 
 def by_label(values: Any, name: str) -> Any:
-    """A Series (or mapping) or a table by item label, as text; arrays have none and are refused."""
+    """A Series (or mapping) or a table by item label, as text; arrays have none and are refused.
+
+    A table has its labels in a column "item", or else in its index.
+    """
     import pandas as pd
 
     if isinstance(values, Mapping):
         values = pd.Series(dict(values))
+    if hasattr(values, "columns"):
+        values = by_item(values, name)
     if not isinstance(values, pd.Series | pd.DataFrame):
         raise TypeError(f"{name} must be a Series by item label, got {type(values).__name__}")
     check_unique(f"{name} must have one value per item", values.index.map(str))
@@ -164,7 +174,8 @@ class DifficultyPredictor:
         Names of features that are allowed although they tell what is predicted
         (:func:`check_leaks`).
     seed
-        The same seed gives the same predictions.
+        The same seed gives the same predictions from the same items in the order of the target:
+        folds, and what a forest draws, go by it.
 
     Attributes
     ----------
@@ -237,10 +248,11 @@ class DifficultyPredictor:
             whose first axis is the items in the order of the target (images are flattened), a list
             or Series of texts, or a ResponseMatrix or FitResult whose item table has a text.
         target
-            A FitResult with its responses, the table that :func:`difficulty_targets` makes of one,
-            or a Series by item label. Only a FitResult holds answers, and so only beside one are
-            those of a single respondent refused as a feature. Items without a finite target are
-            left out, and so are those without a row of features.
+            A FitResult with its responses, the table that :func:`difficulty_targets` makes of one
+            (labels in a column "item", or else its index), or a Series by item label. Only a
+            FitResult holds answers, and so only beside one are those of a single respondent refused
+            as a feature. Items without a finite target are left out, and so are those without a row
+            of features.
         errors
             Standard errors of a Series, by item label.
 
@@ -252,9 +264,9 @@ class DifficultyPredictor:
         Raises
         ------
         ValueError
-            If a feature tells what is predicted, a name in ``allow`` is no feature, fewer than 2
-            items (or than folds) have both features and a target, or ``weights="error"`` has no
-            errors to go by.
+            If a feature tells what is predicted or holds texts, a name in ``allow`` is no feature,
+            fewer than 2 items (or than folds) have both features and a target, an error is below 0,
+            or ``weights="error"`` has no errors to go by.
         """
         training = training_of(
             features,

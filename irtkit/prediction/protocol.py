@@ -104,7 +104,7 @@ class PredictorComparison:
         if not len(apart):
             sentences.append("no two regressors are told apart (Wilcoxon's test, Holm)")
         sentences.append("folds share what they train on, so that p-values are too small")
-        return in_lines(f"{sentence}" for sentence in sentences) + "\n"
+        return in_lines(sentences) + "\n"
 
 
 def cross_validate_predictors(
@@ -180,6 +180,7 @@ def cross_validate_predictors(
     if len(named) < len(regressors):
         raise ValueError("regressors must have different names; give a mapping of names to them")
     table, targets, slopes, responses = _targets(target, targets, slopes)
+    plan = _Plan(held_out, folds, repeats, weights is not None, seed)
     rows: list[pd.DataFrame] = []
     for name in targets:
         given = table if name in TARGETS else table[name]
@@ -187,7 +188,6 @@ def cross_validate_predictors(
         negative = _negative(training, slopes)
         for kind in _kinds(negative_slopes, negative):
             left_out = negative if kind == "removed" and negative is not None else None
-            plan = _Plan(held_out, folds, repeats, weights is not None, seed)
             found = pd.concat(
                 {label: plan.run(training, one, left_out) for label, one in named.items()},
                 names=["regressor"],
@@ -216,9 +216,12 @@ class _Plan:
         n_held = round(self.held_out * n)
         if n_held < 2 or n - n_held < 2 * self.folds:
             raise ValueError(f"{n} items are too few for {self.folds} folds and a share held out")
-        if np.ptp(y) == 0:
-            raise ValueError("target is the same for all items: there is nothing to predict")
         held, rest = np.sort(order[:n_held]), np.sort(order[n_held:])
+        if not np.ptp(y[held]) or not np.ptp(y[rest]):
+            raise ValueError(
+                "target is the same for all items, of those held out or of the others: there is "
+                "nothing to predict"
+            )
         scale = float(y[rest].std())
         found = []
         for repeat in range(self.repeats):
@@ -240,6 +243,10 @@ class _Plan:
     ) -> Array:
         """Predictions of some items by the regressor trained on others."""
         seen = inside if left_out is None else inside[~left_out[inside]]
+        if len(seen) < 2:
+            raise ValueError(
+                f"negative_slopes='removed' leaves {len(seen)} items to train on, and 2 are needed"
+            )
         table = training.features
         model = model_of(regressor, table, self.seed)
         weights = weights_of(training)[seen] if self.weighted else None
@@ -263,8 +270,10 @@ def _targets(
         return target.to_frame(name), [name], slopes, None
     for name in targets:
         check_one_of("targets", name, TARGETS)
-    own = isinstance(target, pd.DataFrame) and not set(TARGETS).isdisjoint(target.columns)
-    if not own and not isinstance(target, FitResult):
+    own = hasattr(target, "columns") and not set(TARGETS).isdisjoint(target.columns)
+    if own:
+        target = by_label(target, "target")
+    elif not isinstance(target, FitResult):
         target = as_responses(target)
     responses = target.responses if isinstance(target, FitResult) else None if own else target
     table = target if own else difficulty_targets(target)
@@ -289,8 +298,7 @@ def _kinds(asked: Sequence[str] | None, negative: Any) -> Iterator[str]:
             yield "removed"
         return
     for kind in [asked] if isinstance(asked, str) else asked:
-        if kind not in _MIXED:
-            raise ValueError(f"negative_slopes must be 'kept' or 'removed', got {kind!r}")
+        check_one_of("negative_slopes", kind, _MIXED)
         if kind == "removed" and negative is None:
             raise ValueError("negative_slopes='removed' needs slopes=")
         yield kind

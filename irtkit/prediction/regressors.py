@@ -9,11 +9,11 @@ difficulty whose SD is 1.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.calibration.one_thread import one_thread
 from irtkit.checks import not_one_of
 from irtkit.prediction.features import columns_by_kind
 
@@ -117,21 +117,10 @@ def predicted(model: Any, features: Any) -> Any:
 
 
 def in_one_thread() -> Any:
-    """Hold what scikit-learn computes to one thread.
-
-    Threads that share their processors with other work wait for one another: of 240 items a fit of
-    gradient boosting takes several times as long so.
-    """
-    return _libraries().limit(limits=1)
-
-
-@cache
-def _libraries() -> Any:
-    """Libraries with threads, looked up once: it takes longer than most fits."""
+    """Hold what scikit-learn computes to one thread, as a fit does with linear algebra."""
     import sklearn.ensemble  # noqa: F401  # its threads are among those looked up
-    from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    return one_thread(user_api=None)
 
 
 def _numbers(features: pd.DataFrame, *, scaled: bool) -> Any:

@@ -46,6 +46,8 @@ def difficulty_targets(given: object, *, crop: float = EXTREME, **reading: Any) 
 
     Raises
     ------
+    TypeError
+        If there is something about reading beside a result.
     ValueError
         If a result was saved without its responses, or responses cannot be read.
 
@@ -62,6 +64,8 @@ def difficulty_targets(given: object, *, crop: float = EXTREME, **reading: Any) 
     import pandas as pd
 
     crop = check_number("crop", crop, above=0)
+    if isinstance(given, FitResult) and reading:
+        raise TypeError(f"{min(reading)}= is for responses that are read, and given is a result")
     responses = given.responses if isinstance(given, FitResult) else as_responses(given, **reading)
     if responses is None:
         raise ValueError("the result was saved without its responses; give these")

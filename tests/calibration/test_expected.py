@@ -172,6 +172,16 @@ def test_a_saved_result_says_what_was_expected(tmp_path: Any) -> None:
             "item 'a' occurs twice",
         ),
         ({"item_prior_mean": EXPECTED.to_frame("mean")}, ValueError, "no column 'sd'"),
+        (
+            {"item_prior_mean": {"a": "hard"}, "item_prior_sd": 1},
+            ValueError,
+            "item_prior_mean of 'a' must be a number, got 'hard'",
+        ),
+        (
+            {"item_prior_mean": pd.DataFrame({"mean": [1.0], "sd": ["wide"]}, index=["a"])},
+            ValueError,
+            "item_prior_sd of 'a' must be a number, got 'wide'",
+        ),
         ({"item_prior_sd": 1.0}, ValueError, "not given"),
         ({"item_prior_mean": EXPECTED, "item_prior_sd": 1, "prior": None}, ValueError, "weak"),
         ({"item_prior_mean": EXPECTED, "item_prior_sd": 1, "method": "vi"}, ValueError, "weak"),
@@ -189,8 +199,21 @@ def test_labels_of_no_item_are_ignored_where_none_can_be_misspelt() -> None:
     every = {label: float(k) for k, label in enumerate(LABELS)}
     whole = expecting(WeakPrior(), every, 0.5, LABELS)
     assert np.array_equal(whole.keys, expecting(WeakPrior(), every | {"e": 9.0}, 0.5, LABELS).keys)
-    some = {"a": 1.0, "e": np.nan}
+    some = {"a": 1.0, "e": np.nan, "b": None}
     assert expecting(WeakPrior(), some, 0.5, LABELS).told.tolist() == [True, False, False, False]
+
+
+def test_labels_of_a_table_are_in_its_index_or_in_a_column() -> None:
+    labels = ("2", "0", "1", "3")  # as numbers of rows are
+    table = pd.DataFrame({"mean": [1.0, 2.0, 3.0, 4.0], "sd": 0.5}, index=pd.Index(labels))
+    known = expecting(WeakPrior(), table, None, labels).keys
+    column = table.rename_axis("item").reset_index()
+    assert np.array_equal(expecting(WeakPrior(), column, None, labels).keys, known)
+    polars = pytest.importorskip("polars")
+    for given in (polars.from_pandas(column), polars.from_pandas(column).to_arrow()):
+        assert np.array_equal(expecting(WeakPrior(), given, None, labels).keys, known)
+    with pytest.raises(ValueError, match="item_prior_mean: a table without an index needs a col"):
+        expecting(WeakPrior(), polars.from_pandas(column).drop("item"), None, labels)
 
 
 def test_the_usual_prior_is_left_where_nothing_is_told() -> None:

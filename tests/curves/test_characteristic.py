@@ -105,11 +105,18 @@ def test_a_system_without_an_answer_in_a_range_has_no_share_there() -> None:
     assert (row["accuracy_low"], row["accuracy_high"], row["n_items"]) == (0, 1, 0)
 
 
-def test_synthetic_respondents_and_flat_items_have_no_curve() -> None:
+def test_synthetic_respondents_and_inverted_items_have_no_curve() -> None:
     _, _, responses = drawn()
-    crowd = irtkit.add_synthetic(responses)
-    table = characteristic_curves(fit(crowd, standard_errors=False), bins=3).table
-    assert set(table.index.get_level_values("respondent")) == set(responses.respondents)
+    values = responses.values.copy()
+    values[:, 0] = 1 - values[:, values.mean(axis=0).argsort()[values.shape[1] // 2]]  # inverted
+    crowd = irtkit.add_synthetic(ResponseMatrix(values, responses.respondents, responses.items))
+    result = fit(crowd, standard_errors=False)
+    found = characteristic_curves(result, bins=3)
+    assert set(found.table.index.get_level_values("respondent")) == set(responses.respondents)
+    items = result.items
+    located = (items["discrimination"] > 0) & (items["status"] != "flat")
+    assert not located.iloc[0]
+    assert found.best["n_items"].sum() == located.sum()
 
 
 def test_a_system_that_is_better_by_far_wins_and_equal_ones_do_not() -> None:

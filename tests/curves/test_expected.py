@@ -187,6 +187,77 @@ def test_responses_do_not_expect_themselves() -> None:
     assert len(expected_performance(result, again)) == 5
 
 
+def test_systems_that_were_not_run_again_are_named() -> None:
+    result = fitted(40)
+    before = result.responses
+    values = before.values.copy()
+    values[2:] = 1 - values[2:]
+    values[5] = before.values[5]
+    again = ResponseMatrix(values, before.respondents, before.items)
+    with pytest.raises(ValueError, match="of respondent-1, respondent-2, respondent-6, which exp"):
+        expected_performance(result, again)
+    some = [before.respondents[k] for k in (3, 4, 6)]
+    assert len(expected_performance(result, again, systems=some)) == 3
+
+
+def test_a_system_that_is_always_right_may_be_so_again() -> None:
+    generator = np.random.default_rng(0)
+    difficulty = generator.normal(size=60)
+    before = answers(np.full(40, 0.0), difficulty, generator)
+    values, again = before.values.copy(), answers(np.full(40, 0.0), difficulty, generator)
+    values[0], after = 1, again.values.copy()
+    after[0] = 1
+    known = {"difficulties": difficulty, "original_difficulties": difficulty}
+    found = expected_performance(ResponseMatrix(values), ResponseMatrix(after), **known)
+    assert len(found) == 40
+    assert not found["alarm"].iloc[0]
+
+
+def test_original_items_of_one_difficulty_are_refused() -> None:
+    old = ResponseMatrix([[1, 0, 1], [0, 1, 1]])
+    new = ResponseMatrix([[1, 1, 1], [0, 0, 1]])
+    with pytest.raises(ValueError, match="original items must differ in difficulty"):
+        expected_performance(old, new, difficulties=[0, 1, 2], original_difficulties=[1, 1, 1])
+
+
+def test_an_error_that_is_not_known_says_that_nothing_is_known() -> None:
+    generator = np.random.default_rng(0)
+    difficulty = generator.normal(size=60)
+    old, new = (answers(np.zeros(30), difficulty, generator) for _ in range(2))
+    known = {"difficulties": difficulty, "original_difficulties": difficulty}
+    none, large = np.full((2, 60), 0.1)
+    none[7], large[7] = np.nan, 1e6
+    found = expected_performance(old, new, difficulty_se=none, **known)
+    assert found.equals(expected_performance(old, new, difficulty_se=large, **known))
+
+
+def test_systems_without_original_answers_are_left_out() -> None:
+    old = ResponseMatrix([[1, 0, np.nan], [0, 1, np.nan], [np.nan, np.nan, 1]])
+    new = ResponseMatrix([[1, 1, 0], [0, 0, 1], [0, 1, 1]])
+    known: dict[str, Any] = {
+        "difficulties": [0, 1, 2],
+        "original_difficulties": [0.0, 1.0, np.nan],
+    }
+    assert len(expected_performance(old, new, **known)) == 2
+    with pytest.raises(ValueError, match="'respondent-3' answered no original item"):
+        expected_performance(old, new, systems=["respondent-3"], **known)
+
+
+def test_systems_without_an_item_in_both_versions_are_left_out() -> None:
+    old = ResponseMatrix([[1, 0, np.nan], [0, 1, 1], [1, 0, 1]])
+    new = ResponseMatrix([[np.nan, np.nan, 0], [0, 0, 1], [0, 1, 1]])
+    known: dict[str, Any] = {"original_difficulties": [0, 1, 2]}
+    found = perturbation_table(old, {"blurred": new}, **known)
+    assert found.index.get_level_values(1).tolist() == ["respondent-2", "respondent-3"]
+    for systems, message in (
+        (["respondent-1"], "'respondent-1' answered no item in both"),
+        (None, "no system answered an item in both"),
+    ):
+        one = new if systems else ResponseMatrix(new.values[:1])
+        with pytest.raises(ValueError, match=message):
+            perturbation_table(old, {"blurred": one}, systems=systems, **known)
+
+
 def test_difficulties_of_two_sources_are_refused() -> None:
     result = fitted(40)
     again = ResponseMatrix(1 - result.responses.values)
@@ -244,3 +315,27 @@ def test_systems_that_answered_nothing_new_are_named() -> None:
         assert expected_performance(old, new, **settings).index.tolist() == ["gpt"]
     with pytest.raises(ValueError, match="'llama' answered no new item"):
         expected_performance(old, new, systems=["llama"], **settings)
+
+
+@pytest.mark.parametrize(("middle", "harder"), [(-1.5, 1.5), (0.0, 2.5), (0.0, 0.0)])
+def test_a_change_that_difficulty_explains_raises_alarms_at_their_rate(
+    middle: float, harder: float
+) -> None:
+    raised = []
+    for seed in range(12):
+        generator = np.random.default_rng(seed)
+        before = generator.normal(middle, 1, 300)
+        after = before + harder + generator.normal(0, 0.3, 300)
+        answers = [
+            ResponseMatrix(generator.random((50, 300)) < 1 / (1 + np.exp(difficulty)))
+            for difficulty in (before, after)
+        ]
+        labels = answers[0].items
+        table = perturbation_table(
+            answers[0],
+            {"harder": answers[1]},
+            difficulties={"harder": dict(zip(labels, after, strict=True))},
+            original_difficulties=dict(zip(labels, before, strict=True)),
+        )
+        raised.extend(table["alarm"])
+    assert np.mean(raised) == pytest.approx(0.05, abs=3 * (0.05 * 0.95 / 600) ** 0.5)

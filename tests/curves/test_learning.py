@@ -149,7 +149,9 @@ def test_one_value_of_a_covariate_is_collinear_whatever_it_is() -> None:
     for settings in ({"difficulty": 0.0}, {"training_size": 1}, {"training_size": 7}):
         found = learning_surface(frame.assign(**settings))
         assert set(found.systems["status"]) == {"collinear"}
-        assert "by=[] fits one curve to all" in " ".join(str(found).split())
+        said = " ".join(str(found).split())  # pooling helps against one size, not one difficulty
+        assert ("by=[] fits one curve to all" in said) == ("training_size" in settings)
+        assert "is higher for easy items" not in said
     alone = learning_surface(frame.drop(columns="difficulty").assign(training_size=1))
     assert set(alone.systems["status"]) == {"collinear"}
     with pytest.raises(ValueError, match="'training_size' must hold finite numbers"):
@@ -159,10 +161,25 @@ def test_one_value_of_a_covariate_is_collinear_whatever_it_is() -> None:
 def test_difficulty_may_be_the_covariate() -> None:
     found = learning_surface(frame_of(), covariate="difficulty", log=False)
     assert found.terms == ["intercept", "difficulty"]
-    assert len(found.horizons(0.5)) == 2
+    assert len(found.horizons(0.5)) == len(found.horizons(np.float32(0.5))) == 2
     assert "independent" not in str(found)
     with pytest.raises(ValueError, match="difficulty and covariate are both 'difficulty'"):
         learning_surface(frame_of(), covariate="difficulty", difficulty="difficulty", log=False)
+    with pytest.raises(ValueError, match="of which 'b' holds others; rename it"):
+        learning_surface(frame_of().assign(b=1.0), covariate="difficulty", difficulty="b")
+
+
+def test_names_of_the_tables_are_no_columns_to_go_by() -> None:
+    frame = frame_of().rename(columns={"model": "term"})
+    with pytest.raises(ValueError, match="by: 'term' is a name"):
+        learning_surface(frame, by=["term"])
+
+
+def test_a_row_that_is_neither_right_nor_wrong_is_named_as_it_is_written() -> None:
+    frame = frame_of().reset_index(drop=True).astype({"right": float})
+    frame.loc[3, "right"] = 0.5
+    with pytest.raises(ValueError, match=r"must be 0 or 1; row 3 has 0\.5"):
+        learning_surface(frame)
 
 
 def test_a_surface_without_a_maximum_is_said_to_be_unbounded() -> None:

@@ -97,6 +97,12 @@ def test_a_column_of_texts_is_embedded_beside_others() -> None:
             TypeError,
             "'x' holds dates",
         ),
+        (
+            pd.DataFrame({"x": pd.to_timedelta([1], unit="h")}, index=["a"]),
+            TypeError,
+            "'x' holds dates or durations",
+        ),
+        (pd.DataFrame({"x": [1, -np.inf]}, index=["a", "b"]), ValueError, "'x' of item 'b' is inf"),
     ],
 )
 def test_what_are_no_features_is_refused(
@@ -117,6 +123,8 @@ def test_what_are_no_features_is_refused(
         "item_label",
         "average_error",
         "pass_rate",
+        *("correctness", "answers", "accuracies", "classes", "targets", "scores"),
+        *("correct_count", "response_count", "accuracy_type", "options_correct"),
     ],
 )
 def test_the_class_and_the_accuracy_are_refused_by_name(name: str) -> None:
@@ -130,7 +138,8 @@ def test_the_class_and_the_accuracy_are_refused_by_name(name: str) -> None:
     "name",
     [
         *("glucose", "X.clauses", "classical", "acceleration", "x1"),
-        *("answer_length", "class_size", "response_time"),
+        *("answer_length", "class_size", "response_time", "correct_answer_length"),
+        *("n_classes", "number_of_answers", "possible_answers", "answer_type"),
     ],
 )
 def test_other_names_are_not(name: str) -> None:
@@ -152,6 +161,20 @@ def test_the_accuracy_is_refused_under_any_name_and_in_any_unit(
     check_leaks(noisy, target=1 - accuracy)
 
 
+def test_kinds_of_accuracy_are_refused_and_those_of_single_items_are_not(
+    responses: irtkit.ResponseMatrix,
+) -> None:
+    accuracy = pd.Series(responses.values.mean(axis=0), index=ITEMS)
+    kinds = pd.cut(accuracy, 3, labels=["low", "middle", "high"]).astype(str)
+    with pytest.raises(ValueError, match=r"'x' .it orders items as"):
+        check_leaks(kinds.to_frame("x"), target=1 - accuracy)
+    ends = [accuracy.idxmin(), accuracy.idxmax()]
+    kinds[ends] = kinds[ends[::-1]].to_numpy()
+    sources = pd.Series(np.where(accuracy > 0.5, "a", "b"), ITEMS)
+    own = pd.Series(ITEMS, ITEMS)
+    check_leaks(pd.DataFrame({"x": kinds, "source": sources, "id": own}), target=1 - accuracy)
+
+
 @pytest.mark.parametrize("sign", [-1, 1])
 @pytest.mark.parametrize(
     "coarse",
@@ -171,6 +194,13 @@ def test_rounded_accuracy_is_refused_under_any_name(
     ends = [accuracy.idxmin(), accuracy.idxmax()]
     table.loc[ends, "x"] = table.loc[ends[::-1], "x"].to_numpy()
     check_leaks(table, target=1 - accuracy)
+
+
+def test_accuracy_in_per_cent_is_refused(responses: irtkit.ResponseMatrix) -> None:
+    accuracy = pd.Series(responses.values.mean(axis=0), index=ITEMS)
+    table = as_features(pd.DataFrame({"x": accuracy.map("{:.1%}".format)}))
+    with pytest.raises(ValueError, match=r"'x' .it orders items as"):
+        check_leaks(table, target=1 - accuracy)
 
 
 def test_answers_of_all_are_refused_beside_a_target_alone(

@@ -86,3 +86,11 @@ def test_names_that_are_allowed_are_features(
 ) -> None:
     with pytest.raises(ValueError, match="allow must name features, and 'w' is none"):
         feature_importances(*made, allow=["w"])
+
+
+def test_some_items_are_left_to_train_on(
+    made: tuple[pd.DataFrame, pd.Series[float], pd.Series[bool]],
+) -> None:
+    table, difficulty, _ = made
+    with pytest.raises(ValueError, match=r"held_out=0.99 of 10 items leaves 0 to train on"):
+        feature_importances(table[:10], difficulty[:10], held_out=0.99)

@@ -27,6 +27,14 @@ NOT_FEATURES = [
 ]
 
 
+@pytest.fixture(params=["pandas", "polars"])
+def library(request: pytest.FixtureRequest) -> Any:
+    """Makes a table of the library of one of pandas."""
+    if request.param == "pandas":
+        return pd.DataFrame
+    return pytest.importorskip("polars").from_pandas
+
+
 def made(n: int, seed: int, noise: float = 0.5) -> tuple[pd.DataFrame, pd.Series[float]]:
     """Features of items and their difficulty, which bends with one and steps with another."""
     generator = np.random.default_rng(seed)
@@ -164,6 +172,75 @@ def test_features_are_read_as_those_that_were_fitted() -> None:
         predictor.predict(features[:1], items=["new"])
     with pytest.raises(ValueError, match="'a' held numbers"):
         predictor.predict(features[:9].assign(a="many"))
+
+
+@pytest.mark.parametrize("kinds", [("20240101", "20240102"), ("007", "7b"), ("0.5", "2.50")])
+def test_categories_that_come_back_as_numbers_are_those_that_were_fitted(
+    kinds: tuple[str, str],
+) -> None:
+    features, difficulty = made(200, 3)
+    features["kind"] = np.where(features["kind"] == "x", *kinds)
+    predictor = DifficultyPredictor("linear", folds=0).fit(features, difficulty)
+    some = features[features["kind"] == kinds[0]]
+    known = predictor.predict(some)
+    assert predictor.predict(some.assign(kind=pd.to_numeric(some["kind"]))).equals(known)
+    assert not predictor.predict(some.assign(kind="none")).equals(known)
+
+
+def test_labels_of_targets_are_in_the_index_or_in_a_column(library: Any) -> None:
+    features, difficulty = made(200, 3)
+    shuffled = np.random.default_rng(0).permutation(200)
+    labels = pd.Index([str(k) for k in shuffled], name="item")  # as numbers of rows are
+    features, difficulty = features.set_axis(labels), difficulty.set_axis(labels)
+    errors = difficulty.abs() / 10
+    table = pd.DataFrame({"Rasch": difficulty, "Rasch_se": errors})
+    known = DifficultyPredictor("linear", target="Rasch", weights="error").fit(features, table)
+    given = library(table.reset_index())
+    found = DifficultyPredictor("linear", target="Rasch", weights="error").fit(features, given)
+    assert found.cross_validated_.equals(known.cross_validated_)
+    compared = [
+        irtkit.prediction.cross_validate_predictors(
+            features, one, ["linear"], targets=["Rasch"], folds=2, repeats=1
+        ).table
+        for one in (table, given)
+    ]
+    assert compared[0].equals(compared[1])
+
+
+def test_fits_that_overlap_leave_as_many_threads_as_before() -> None:
+    from threadpoolctl import threadpool_info
+
+    from irtkit.prediction import regressors
+
+    with regressors.in_one_thread():  # all libraries are loaded
+        pass
+    before = threadpool_info()
+    first, second = regressors.in_one_thread(), regressors.in_one_thread()
+    first.__enter__()
+    assert {library["num_threads"] for library in threadpool_info()} == {1}
+    second.__enter__()
+    first.__exit__(None, None, None)
+    second.__exit__(None, None, None)
+    assert threadpool_info() == before
+
+
+def test_errors_of_a_target_are_not_negative() -> None:
+    features, difficulty = made(50, 3)
+    with pytest.raises(ValueError, match="of item 'i3' is not"):
+        DifficultyPredictor(folds=0).fit(
+            features, difficulty, errors=(difficulty * 0 + 1).where(features.index != "i3", -1.0)
+        )
+
+
+def test_texts_are_no_categories_and_identifiers_are_let_be() -> None:
+    features, difficulty = made(60, 3)
+    texts = features.assign(prompt=[f"how much is {k} and {k}" for k in range(60)])
+    with pytest.raises(ValueError, match="'prompt' holds texts, of 60 items 60 different ones"):
+        DifficultyPredictor("linear", folds=0).fit(texts, difficulty)
+    DifficultyPredictor("linear", folds=0, allow="prompt").fit(texts, difficulty)
+    some = features.assign(id=features.index, subject=["the one", "the other"] * 30)
+    predictor = DifficultyPredictor("linear", folds=0).fit(some, difficulty)
+    assert len(predictor.predict(some[:1])) == 1
 
 
 def test_images_and_texts_are_predicted_from() -> None:

@@ -142,7 +142,7 @@ def test_noise_is_not_predicted_and_nothing_is_said_of_it() -> None:
     ("settings", "message"),
     [
         ({"negative_slopes": ["removed"]}, "needs slopes="),
-        ({"negative_slopes": ["left"]}, "'kept' or 'removed'"),
+        ({"negative_slopes": ["left"]}, "must be one of kept, removed; got 'left'"),
         ({"held_out": 1.0}, "held_out"),
         ({"folds": 1}, "folds"),
         ({"folds": 50}, "too few"),
@@ -168,3 +168,12 @@ def test_what_is_no_target_is_refused() -> None:
         cross_validate_predictors(table, difficulty, ["linear"], slopes=slopes.to_numpy())
     with pytest.raises(ValueError, match="the same for all items"):
         cross_validate_predictors(table, 0 * difficulty, ["linear"])
+    rest = np.random.default_rng(0).permutation(60)[18:]  # as the items are divided
+    same = difficulty.copy()
+    same.iloc[rest] = 1.0
+    with pytest.raises(ValueError, match="of those held out or of the others"):
+        cross_validate_predictors(table, same, ["linear"])
+    with pytest.raises(ValueError, match="'removed' leaves 0 items to train on"):
+        cross_validate_predictors(
+            table, difficulty, ["linear"], slopes=-slopes.abs(), negative_slopes="removed"
+        )

@@ -77,3 +77,8 @@ def test_a_result_without_responses_is_refused(
     irtkit.fit(responses).save(path, include_responses=False)
     with pytest.raises(ValueError, match="without its responses"):
         difficulty_targets(irtkit.load(path))
+
+
+def test_how_to_read_is_not_said_of_a_result(responses: irtkit.ResponseMatrix) -> None:
+    with pytest.raises(TypeError, match="threshold= is for responses that are read"):
+        difficulty_targets(irtkit.fit(responses, "1PL"), threshold=0.5)
