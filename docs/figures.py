@@ -114,6 +114,12 @@ def guessing() -> Iterator[Record]:
     yield from joined.values()
 
 
+def worth(record: Record) -> str:
+    """Answers that predictions are worth; the study looks no further than the most it tried."""
+    most = max(curve["answers"] for curve in stored("expected_difficulty")["curves"]["1PL"])
+    return "—" if record["worth"] >= most else f"{record['worth']:.0f}"
+
+
 def standard_errors() -> Iterator[Record]:
     """Largest deviation of all fits of a size."""
     sizes: dict[str, Record] = {}
@@ -418,7 +424,7 @@ TABLES: dict[str, Table] = {
             ("answers", number("answers")),
             ("without predictions", number("weak prior", ".2f")),
             ("with", number("with predictions", ".2f")),
-            ("worth", number("worth", ".0f")),
+            ("worth", worth),
         ],
     ),
     "stored difficulties": (

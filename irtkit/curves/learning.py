@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.checks import check_number, check_yes_or_no, first_names
+from irtkit.checks import check_number, check_unique, check_yes_or_no, first_names
 from irtkit.columns import no_column, recognised_column, usual_column
 from irtkit.curves.axis import Axis, as_dates
 from irtkit.curves.logistic import clustered, logistic_regression
@@ -121,6 +121,7 @@ def learning_surface(
         check_yes_or_no(log=log)
     level = check_number("level", level, above=0, below=1)
     table = with_index(as_frame(frame))
+    check_unique("frame must have one column of a name", table.columns)
     table = table.set_axis([str(name) for name in table.columns], axis="columns")
     columns = _Columns.of(
         list(table.columns),

@@ -450,6 +450,9 @@ def _of_array(given: object, labels: Sequence[str] | None, embed: Embedding | No
     if isinstance(given, list | tuple) and given and all(isinstance(one, str) for one in given):
         _check_length(len(given), labels)
         return _embedded(pd.Series(list(given), index=_index(labels, len(given))), embed)
+    if isinstance(given, list | tuple) and any(isinstance(one, str) for one in given):
+        at = next(k for k, one in enumerate(given) if not isinstance(one, str))
+        raise TypeError(f"features: texts must all be text; that of item {at + 1} is {given[at]!r}")
     array = np.asarray(given)
     if array.ndim < 2 or (not np.issubdtype(array.dtype, np.number) and array.dtype != bool):
         raise TypeError(

@@ -333,6 +333,13 @@ class DifficultyPredictor:
     def prior_mean(self, features: object, *, items: Sequence[str] | None = None) -> pd.DataFrame:
         """Predictions as :func:`irtkit.fit` takes them: ``item_prior_mean=``.
 
+        Those of items that it was fitted to hold their answers already, which then count twice.
+
+        Parameters
+        ----------
+        features, items
+            As in :meth:`predict`; rows of an array or a list must have labels, those of the fit.
+
         Returns
         -------
         pandas.DataFrame
@@ -351,6 +358,11 @@ class DifficultyPredictor:
             raise ValueError(
                 "prior_mean needs the target 'Rasch' or '1PL' and folds of 2 or more; got "
                 f"{self.target!r} and {self.folds}"
+            )
+        if items is None and isinstance(features, list | tuple | np.ndarray):
+            raise ValueError(
+                "prior_mean: rows of an array or a list have no labels, by which a fit finds its "
+                "items; give them as items="
             )
         found = self.predict(features, items=items)
         logits = self.training_.logits
@@ -373,6 +385,11 @@ class DifficultyPredictor:
             raise ValueError("items are the labels of an array or a list; a table has its own")
         table = as_features(features, items, self.embed)
         known = self.training_.features.columns
+        if isinstance(features, np.ndarray) and table.shape[1] != len(known):
+            raise ValueError(
+                f"features have {table.shape[1]} numbers an item, and the predictor was fitted to "
+                f"{len(known)}: images must be of one size"
+            )
         if missing := [name for name in known if name not in table.columns]:
             raise ValueError(
                 f"features lack {first_names(missing)}, which the predictor was fitted to"

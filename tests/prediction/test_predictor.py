@@ -421,3 +421,18 @@ def test_without_scikit_learn_it_is_said_how_to_get_it(monkeypatch: pytest.Monke
     features, difficulty = made(30, 0)
     with pytest.raises(ImportError, match=r"irtkit\[predict\]"):
         DifficultyPredictor().fit(features, difficulty)
+
+
+def test_rows_without_labels_are_no_prior_means_and_images_are_of_one_size() -> None:
+    generator = np.random.default_rng(0)
+    images = generator.normal(size=(60, 3, 3))
+    labels = [f"item-{k + 1}" for k in range(60)]
+    target = pd.Series(images[:, 0, 0] + generator.normal(size=60), labels)
+    predictor = DifficultyPredictor("linear", target="Rasch").fit(images, target)
+    with pytest.raises(ValueError, match=r"^prior_mean: rows of an array .* items="):
+        predictor.prior_mean(images)
+    assert predictor.prior_mean(images, items=labels).index.tolist() == labels
+    with pytest.raises(ValueError, match=r"have 16 numbers an item, .* fitted to 9"):
+        predictor.predict(generator.normal(size=(60, 4, 4)))
+    with pytest.raises(TypeError, match="that of item 2 is None"):
+        predictor.predict(["a text", None])
