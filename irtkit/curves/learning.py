@@ -9,7 +9,7 @@ value of it at which half of the answers are right is then a time horizon (Kwa e
 
 The same items are answered at every size, or in several runs, so responses are not independent, and
 errors that take them for independent may be too small: of eight runs of tasks that differ by more
-than their length, 79 % of such 95 % intervals hold the 50 % horizon (``benchmarks/curves.py``).
+than their length, 78 % of such 95 % intervals hold the 50 % horizon (``benchmarks/curves.py``).
 Errors are therefore clustered by item where there is a column of items, and by system as well where
 systems are pooled.
 """
