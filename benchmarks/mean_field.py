@@ -71,10 +71,11 @@ class MeanField:
         with jax.enable_x64(new_val=True):
             mean, sd = (Numbers(*map(jnp.float64, of)) for of in (self.mean, self.sd))
             total = float(_expected_log_likelihood(self.values, mean, sd))
-        for m, s, (centre, spread) in zip(mean, sd, densities(self.prior), strict=True):
-            # E log N(x; centre, spread²) + H[N(m, s²)] = log s/spread + ½ − E(x − centre)²/2spread²
-            square = ((m - centre) ** 2 + s**2) / spread**2
-            total += float(np.sum(np.log(s / spread) + 0.5 * (1 - square)))
+            for m, s, (centre, spread) in zip(mean, sd, densities(self.prior), strict=True):
+                # E log N(x; centre, spread²) + H[N(m, s²)]
+                # is log s/spread + ½ − E(x − centre)²/2spread²
+                square = ((m - centre) ** 2 + s**2) / spread**2
+                total += float(np.sum(np.log(s / spread) + 0.5 * (1 - square)))
         return total
 
 
