@@ -38,7 +38,7 @@ def test_fit_prints_a_summary_and_writes_its_files(results: Path, tmp_path: Path
     told = "irtkit: 4 respondents × 3 items from results.csv (wide)\n"
     assert (done.returncode, done.stderr) == (0, told)
     assert "1PL fitted to 4 respondents × 3 items" in done.stdout
-    assert "\nnext: irtkit audit lists " in done.stdout
+    assert "\nnext: irtkit audit looks for " in done.stdout
     written = sorted(path.name for path in (tmp_path / "tables").iterdir())
     assert written == ["items.csv", "respondents.csv", "result.npz", "summary.json"]
     items = irtkit.read_table(tmp_path / "tables" / "items.csv")

@@ -249,7 +249,7 @@ def fit_command(*, out: Path | None, no_standard_errors: bool, **options: Any) -
         result = fitted(responses, options, standard_errors=not no_standard_errors)
         written = write_fit(result, out, source=str(options["responses"]))
     click.echo(f"{result}{written}")
-    next_step("irtkit audit lists the items to look at first, irtkit report makes a page of it all")
+    next_step("irtkit audit looks for suspect items, irtkit report makes a page of it all")
 
 
 @cli.command("compare")

@@ -105,8 +105,8 @@ def perturbation_table(
     systems, seed
         As in :func:`irtkit.expected_performance`.
     level
-        Coverage of the intervals; 1 − level is the rate of false alarms at most, of each row by
-        itself.
+        Coverage of the intervals; 1 − level is the rate of false alarms, of each row by itself
+        (but see the notes).
 
     Returns
     -------
@@ -121,10 +121,9 @@ def perturbation_table(
 
     Notes
     -----
-    Where new difficulties lie so far out that the curve is known there to a tenth only, intervals
-    of unexplained are symmetric and should not be: of easy items (92 % right) that become harder
-    by 2.5 units, 8 % of the rows have an alarm without a cause.
-    :func:`irtkit.expected_performance` takes that into account.
+    Intervals of unexplained are symmetric. Where new difficulties lie so far out that the curve is
+    hardly known there, as of items that nearly all got right and that become much harder, they
+    should not be, and alarms without a cause come too often.
 
     Raises
     ------
