@@ -92,7 +92,8 @@ class Audit:
             if more := len(self.items) - n_shown:
                 parts.append(Text(f"… and {more} more"))
             names = ", ".join(shortened(label) for label in self.look_first)
-            parts += [Text(), Text(f"Look first at {names}: at what is asked, and at the key.")]
+            key = ", and at the key" if self.n_negative else ""  # of others it need not be wrong
+            parts += [Text(), Text(f"Look first at {names}: at what is asked{key}.")]
             parts += [Text(), *map(Text, texts)] if texts else []
             parts += [Text(), Text(self.legend, style="dim")]
         if further and all_sentences:

@@ -254,6 +254,8 @@ def test_an_audit_says_which_items_to_look_at_first(found: irtkit.Audit) -> None
     assert f"Look first at {', '.join(found.look_first)}: " in str(found)
     none_negative = replace(found, items=found.items.iloc[found.n_negative :])
     assert none_negative.look_first == [*none_negative.items.index[:1]]
+    assert "at the key" in str(found)
+    assert "at the key" not in str(none_negative)
     nothing = replace(found, items=found.items.iloc[:0])
     assert nothing.look_first == []
     assert "Look first" not in str(nothing)
