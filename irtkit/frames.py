@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import pandas as pd
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from irtkit.labels import Names
@@ -66,7 +67,25 @@ def as_table(given: Any) -> Any:
             f"frame must be a data frame (pandas, polars, PyArrow, …), got {type(given).__name__}"
         )
     like = frame.implementation.is_pandas_like() or nw.Object in frame.schema.values()
-    return frame.to_pandas() if like else frame.to_arrow()
+    return frame.to_pandas() if like else _with_signed_indices(frame.to_arrow())
+
+
+def _with_signed_indices(table: pa.Table) -> pa.Table:
+    """The table with categories that PyArrow before version 23 converts to pandas too."""
+    import pyarrow as pa
+
+    for i, field in enumerate(table.schema):
+        kind = field.type
+        if pa.types.is_dictionary(kind) and pa.types.is_unsigned_integer(kind.index_type):
+            signed = [
+                pa.DictionaryArray.from_arrays(
+                    part.indices.cast(pa.int64()), part.dictionary, ordered=kind.ordered
+                )
+                for part in table.column(i).chunks
+            ]
+            kind = pa.dictionary(pa.int64(), kind.value_type, ordered=kind.ordered)
+            table = table.set_column(i, field.name, pa.chunked_array(signed, type=kind))
+    return table
 
 
 def header_of(table: Any) -> list[str]:

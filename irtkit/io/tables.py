@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from irtkit.columns import refuse_repeats
 from irtkit.files import open_bytes, replacing, replacing_text
+from irtkit.frames import as_frame
 from irtkit.io.json_text import json_document, json_lines
 from irtkit.io.text import batches, guarded, layout, naming, unguarded
 
@@ -113,10 +114,13 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
         form = form_of(file)
         if form in _TEXT:
             return _indexed(_from_csv(file) if form in SEPARATORS else _from_json(file, form))
-        read = pd.read_parquet if form == ".parquet" else pd.read_feather
         with open_bytes(file) as handle:
             try:
-                return read(handle)
+                if form == ".parquet":
+                    return pd.read_parquet(handle)
+                import pyarrow.feather
+
+                return as_frame(pyarrow.feather.read_table(handle))
             except (OSError, MemoryError) as error:  # as pyarrow calls what it cannot make out
                 raise ValueError(f"the data cannot be read: {error}") from error
 

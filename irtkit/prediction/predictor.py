@@ -161,7 +161,8 @@ class DifficultyPredictor:
         "Rasch" (the same in logits), "2PL", "average_error" or "expected_error".
     weights
         "error" gives items weight by how well their difficulty is known, 1/(s² + se²), with s² the
-        variance of the target beyond its errors; None (default) gives all the same.
+        variance of the target beyond its errors; None (default) gives all the same. A forest draws
+        items with these probabilities, which scikit-learn's does from version 1.9 on.
     level
         Probability with which intervals are to hold an item's target.
     folds

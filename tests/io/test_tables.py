@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.feather
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -241,6 +243,13 @@ def test_what_is_no_table_is_refused_with_the_name_of_the_file(
 ) -> None:
     with pytest.raises(ValueError, match=f"^{name}: .*({message})"):
         read_table(file(content, name))
+
+
+def test_categories_whose_codes_are_unsigned_are_read(tmp_path: Path) -> None:
+    codes = pa.dictionary(pa.uint32(), pa.string())  # as polars writes them
+    table = pa.table({"item": ["a", "b"], "kind": pa.array(["x", "y"]).cast(codes)})
+    pa.feather.write_feather(table, tmp_path / "t.feather")
+    assert read_table(tmp_path / "t.feather")["kind"].tolist() == ["x", "y"]
 
 
 def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -285,7 +285,7 @@ def test_items_whose_difficulty_is_known_badly_weigh_less() -> None:
         predictor = DifficultyPredictor(folds=0, weights=weights)
         found = predictor.fit(features, noisy, errors=errors).predict(true[0])["predicted"]
         off.append(float(((found - true[1]) ** 2).mean()))
-    assert off[1] < off[0]
+    assert off[1] < 0.5 * off[0]
     with pytest.raises(ValueError, match="KNeighborsRegressor takes none"):
         DifficultyPredictor("k nearest neighbours", weights="error").fit(
             features, noisy, errors=errors
