@@ -138,12 +138,12 @@ def _together(parts: list[Estimates], patterns: Patterns, schedule: GridSchedule
     )
 
 
-def _prior_of(told: list[dict[str, Any] | None]) -> dict[str, Any] | None:
+def _prior_of(records: list[dict[str, Any] | None]) -> dict[str, Any] | None:
     """The prior of all batches, with what each of them learned where that is not the same."""
-    first = told[0]
-    if first is None or all(one == first for one in told):
+    first = records[0]
+    if first is None or all(one == first for one in records):
         return first
-    return {"kind": first["kind"], "batches": told}
+    return {"kind": first["kind"], "batches": records}
 
 
 def _joined(arrays: list[Any]) -> Any:

@@ -244,8 +244,8 @@ def _few(result: FitResult) -> str:
 
 def _slopes_told(result: FitResult) -> bool:
     """Whether most slopes are told from 0: of noise up to half, without a prior, and none with."""
-    told, flat = (result.status.count(status) for status in ("ok", "flat"))
-    return result.model in {"2PL", "3PL"} and told > flat
+    n_ok, flat = (result.status.count(status) for status in ("ok", "flat"))
+    return result.model in {"2PL", "3PL"} and n_ok > flat
 
 
 def _logits_of_ability(result: FitResult) -> float:
@@ -260,11 +260,11 @@ def _parts(result: FitResult, components: Components, *, linked: bool) -> str:
 
     ``linked`` says that some have responses in common, from which hardly anything follows.
     """
-    told = []
+    sizes = []
     for k in range(1, min(components.n, _SHOWN) + 1):
         who, what = (np.flatnonzero(part == k) for part in components)
         first = repr(result.respondent_labels[who[0]]), repr(result.item_labels[what[0]])
-        told.append(f"{len(who)} × {len(what)} (from {' and '.join(first)})")
+        sizes.append(f"{len(who)} × {len(what)} (from {' and '.join(first)})")
     more = f", and {components.n - _SHOWN} more" if components.n > _SHOWN else ""
     apart = "without a response in common"
     compared = "nothing tells how abilities and difficulties of one compare with those of another"
@@ -275,7 +275,7 @@ def _parts(result: FitResult, components: Components, *, linked: bool) -> str:
             "as all respondents are taken for one normal population"
         )
     return (
-        f"respondents and items fall into {components.n} parts {apart}: {', '.join(told)}{more}; "
+        f"respondents and items fall into {components.n} parts {apart}: {', '.join(sizes)}{more}; "
         f"{compared} (the column component of both tables says which is where)"
     )
 
@@ -288,13 +288,13 @@ def _drawn_together(result: FitResult, patterns: Patterns) -> str:
     found = drawn_together(result, patterns)
     if found is None:
         return ""
-    gap, told = found
+    gap, significant = found
     one, other = (repr(result.respondent_labels[row]) for row in (gap.x.argmin(), gap.x.argmax()))
     remedy = (
         "as all are taken for one normal population, and errors do not tell; let them answer more "
         "items in common, or hold items at known values (fixed=)"
     )
-    if not told:
+    if not significant:
         return (
             f"respondents who answered different items, such as {one} and {other}, have little in "
             f"common: of a gap between them, abilities would show about {gap.shown:.2f}, {remedy}"

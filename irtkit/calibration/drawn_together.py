@@ -43,7 +43,7 @@ _SHOWN, _LOST = 0.85, 0.15
 """Share of a gap from which on it is taken to show, and SDs that one must lose to be spoken of."""
 _BY_CHANCE = 0.01
 """Probability of speaking of a gap where there is none, over all directions looked at."""
-_SURELY_TOLD = 4.5
+_SURELY_SEEN = 4.5
 """z of a gap of 1 SD on average, from which on one is told of in nearly all samples: bounds are 2.6
 to 2.9, and z is a little less as slopes are estimated (``benchmarks/warnings_of_fit.py``)."""
 _SPREAD = (16 * np.sqrt(3) / 15 / np.pi) ** 2
@@ -74,7 +74,7 @@ class DrawnTogether(NamedTuple):
         """The gap if respondents were not drawn together."""
         return self.gap / self.shown
 
-    def is_told(self, n: int) -> bool:
+    def is_significant(self, n: int) -> bool:
         """Whether there is a gap, one of n looked at, that loses what matters."""
         lost = self.undrawn - self.gap
         return lost > _LOST and self.z > -float(ndtri(_BY_CHANCE / n / 2))
@@ -83,20 +83,20 @@ class DrawnTogether(NamedTuple):
     def might_be_missed(self) -> bool:
         """Whether a gap of 1 SD could go untold, and lose more than the error of a difference."""
         error = math.sqrt(2 / (1 + self.within))
-        return self.of_one < _SURELY_TOLD and 1 - self.shown > error
+        return self.of_one < _SURELY_SEEN and 1 - self.shown > error
 
 
 def drawn_together(result: FitResult, patterns: Patterns) -> tuple[DrawnTogether, bool] | None:
-    """Tell of a gap that is drawn together, the surest one, with True; else of one that would be.
+    """A gap that is drawn together, the surest one, with True; else one that would be, with False.
 
     None where there is none, and none that matters could go untold.
     """
     if patterns.complete:
         return None
     weak = [found for found in _directions(result, patterns) if found.shown < _SHOWN]
-    told = [found for found in weak if found.is_told(len(weak))]
-    if told:
-        return max(told, key=lambda found: found.z), True
+    gaps = [found for found in weak if found.is_significant(len(weak))]
+    if gaps:
+        return max(gaps, key=lambda found: found.z), True
     missed = [found for found in weak if found.might_be_missed]
     return (min(missed, key=lambda found: found.shown), False) if missed else None
 

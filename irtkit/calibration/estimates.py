@@ -29,7 +29,7 @@ _UNBOUNDED_INFORMATION = 0.05
 of one that errs once in 19 times, all others being certain."""
 _UNBOUNDED_SLOPE = WeakPrior.steep
 """Slope beyond which an item is a step, in logits per SD of ability."""
-_TOLD, _FLAT = 1.96, 1 / 3
+_FROM_ZERO, _FLAT = 1.96, 1 / 3
 """Standard errors by which a slope that is told from 0 lies away from it (95 %), and the part of
 the median slope under which an item may be flat. Of items with log slopes of SD 0.4 up to 2 % come
 out flat, with half the median slope on average (60 to 130 respondents); of 33 and 15 difficulties
@@ -302,9 +302,9 @@ def _flat(
     information = responses / effect * uncertain * estimates.ability[answering].var()
     varied = (right > 0) & (right < 1)
     usual = float(np.median(slope[varied])) if varied.any() else 0.0
-    told = usual * information.sum() ** 0.5 >= _TOLD
+    steep = usual * information.sum() ** 0.5 >= _FROM_ZERO
     if estimates.common_slope:
-        return np.full(len(slope), not told)
-    none_told = by_chance or (answering.sum() < _FEW and not told)
-    small = True if none_told else slope < _FLAT * usual
-    return np.asarray(small & (slope * information**0.5 < _TOLD))
+        return np.full(len(slope), not steep)
+    no_slope = by_chance or (answering.sum() < _FEW and not steep)
+    small = True if no_slope else slope < _FLAT * usual
+    return np.asarray(small & (slope * information**0.5 < _FROM_ZERO))

@@ -133,7 +133,7 @@ def _of_answered(
     whole = isinstance(prior, ItemPrior) or settings.batch_items is not None
     known = np.full(n_items, whole)
     if isinstance(prior, ExpectedItems):
-        known |= prior.told
+        known |= prior.known
     if fixed is not None:
         known |= ~np.isnan(fixed.discrimination)
     rows, columns = patterns.answered(known)

@@ -42,7 +42,7 @@ class ExpectedItems(WeakPrior):
 
     intercept_mean: Array
     intercept_sd: Array
-    told: NDArray[np.bool_]
+    known: NDArray[np.bool_]
     """Which items have a mean of their own."""
     middle: float = 0.0
     """Of the difficulties given: means above are of intercepts from there on."""
@@ -54,23 +54,23 @@ class ExpectedItems(WeakPrior):
     @property
     def keys(self) -> Array:
         """What copies of an item must have in common beside their answers, (3, n_items)."""
-        return np.stack([self.intercept_mean, self.intercept_sd, self.told])
+        return np.stack([self.intercept_mean, self.intercept_sd, self.known])
 
     def chosen(self, items: Any) -> ExpectedItems:
         """The prior of some of the items."""
-        parts = (self.intercept_mean, self.intercept_sd, self.told)
-        mean, sd, told = (part[items] for part in parts)
+        parts = (self.intercept_mean, self.intercept_sd, self.known)
+        mean, sd, known = (part[items] for part in parts)
         follows = self.follows if isinstance(self.follows, float) else self.follows[items]
-        return replace(self, intercept_mean=mean, intercept_sd=sd, told=told, follows=follows)
+        return replace(self, intercept_mean=mean, intercept_sd=sd, known=known, follows=follows)
 
     def on_fixed_scale(self) -> ExpectedItems:
         """The prior where means are on the scale of items that are fixed."""
-        mean = self.intercept_mean - self.told * self.middle
-        return replace(self, follows=np.where(self.told, 0.0, 1.0), intercept_mean=mean)
+        mean = self.intercept_mean - self.known * self.middle
+        return replace(self, follows=np.where(self.known, 0.0, 1.0), intercept_mean=mean)
 
     def described(self) -> dict[str, Any]:
         """Return the prior as plain values, for the settings of a result."""
-        means = np.where(self.told, self.intercept_mean, np.nan).tolist()
+        means = np.where(self.known, self.intercept_mean, np.nan).tolist()
         return {
             "kind": "ExpectedItems",
             **asdict(usual(self)),
@@ -107,8 +107,8 @@ def expecting(
     """
     means, sds = _given(mean, sd)
     found = np.array([means.get(label, np.nan) for label in labels], dtype=np.float64)
-    told = ~np.isnan(found)
-    if not told.any():
+    known = ~np.isnan(found)
+    if not known.any():
         raise ValueError(
             "item_prior_mean has no item of the responses: its labels are "
             f"{first_names(list(means)) or 'none'}"
@@ -119,15 +119,15 @@ def expecting(
         if not np.isnan(value):
             check_number(f"item_prior_mean of {label!r}", float(value))
             check_number(f"item_prior_sd of {label!r}", float(error), above=0)
-    middle = float(found[told].mean())
+    middle = float(found[known].mean())
     numbers = {name: getattr(weak, name) for name in _NUMBERS}
     return ExpectedItems(
         **numbers,
-        intercept_mean=np.where(told, middle - found, 0.0),
-        intercept_sd=np.where(told, spread, weak.intercept_spread),
-        told=told,
+        intercept_mean=np.where(known, middle - found, 0.0),
+        intercept_sd=np.where(known, spread, weak.intercept_spread),
+        known=known,
         middle=middle,
-        follows=told.astype(np.float64),
+        follows=known.astype(np.float64),
     )
 
 

@@ -57,20 +57,20 @@ def _expected_of(result: FitResult, items: tuple[str, ...]) -> Any:
     """Difficulties that were expected of some items, as the argument of another fit, or None."""
     import pandas as pd
 
-    told = result.settings.prior
-    if not isinstance(told, dict) or "item_intercept_mean" not in told:
+    record = result.settings.prior
+    if not isinstance(record, dict) or "item_intercept_mean" not in record:
         return None
-    of_intercepts = np.array(told["item_intercept_mean"], dtype=np.float64)
-    mean = told["middle"] - of_intercepts
-    of_all = {"mean": mean, "sd": told["item_intercept_sd"]}
+    of_intercepts = np.array(record["item_intercept_mean"], dtype=np.float64)
+    mean = record["middle"] - of_intercepts
+    of_all = {"mean": mean, "sd": record["item_intercept_sd"]}
     return pd.DataFrame(of_all, index=result.item_labels).reindex(items)
 
 
-def _prior_of(told: Any) -> Any:
+def _prior_of(record: Any) -> Any:
     """Prior of which the settings of a result say this, as the argument of another fit."""
-    if told is None:
+    if record is None:
         return None
-    kind, values = told["kind"], {name: value for name, value in told.items() if name != "kind"}
+    kind, values = record["kind"], {name: value for name, value in record.items() if name != "kind"}
     if kind in {"WeakPrior", "ExpectedItems"}:
         return WeakPrior(**{part.name: values[part.name] for part in fields(WeakPrior)})
     if kind == "empirical":
@@ -79,12 +79,12 @@ def _prior_of(told: Any) -> Any:
     return ItemPrior(**parts)
 
 
-def _density(told: dict[str, Any]) -> Any:
+def _density(record: dict[str, Any]) -> Any:
     """Return a density from what the settings of a result say of it."""
-    kind = told.pop("kind")
+    kind = record.pop("kind")
     if kind not in _DENSITIES:
         raise ValueError(
             f"other responses cannot be fitted under the prior of the result: {kind!r} is none of "
             f"{', '.join(_DENSITIES)}"
         )
-    return _DENSITIES[kind](**told)
+    return _DENSITIES[kind](**record)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit import storage
-from irtkit.metrics.quality_standard import quality_sentence
 from irtkit.patterns import Counts, patterns_of
 from irtkit.responses import refuse_sparse
 from irtkit.signs import Dependence, Verdict, slope_signs
@@ -415,8 +414,8 @@ class FitResult:
         The file is a NumPy ``.npz`` archive without pickled objects. It appears whole or not at
         all. With ``include_responses=False`` the response matrix is left out.
         """
-        told = {"saved_verdict": self.verdict, "saved_dependence": self.dependence}
-        record = {**storage.fields_of(self), "responses": None, **told}
+        of_slopes = {"saved_verdict": self.verdict, "saved_dependence": self.dependence}
+        record = {**storage.fields_of(self), "responses": None, **of_slopes}
         if include_responses and self.responses is not None:
             record["responses"] = storage.stored_responses(self.responses)
         if self.posterior is not None:
@@ -490,57 +489,6 @@ class FitResult:
         return of_result(self)
 
     def __str__(self) -> str:
-        from irtkit.calibration.summary import tables_in_words
-        from irtkit.printed import in_lines
+        from irtkit.calibration.summary import in_words
 
-        n_synthetic = int(self.synthetic.sum())
-        synthetic = f" and {n_synthetic} synthetic" if n_synthetic else ""
-        state = "converged" if self.converged else "NOT CONVERGED"
-        unit = "iterations" if self.elbo is None else "variational steps"
-        n_items, mark = len(self.item_labels), "*" if self.settings.prior else ""
-        lines = [
-            (
-                f"{self.model} fitted to {self.n_real} respondent{'s' * (self.n_real > 1)}"
-                f"{synthetic} × {n_items} item{'s' * (n_items > 1)}"
-            ),
-            f"{state} after {self.n_iterations} {unit} on {self.quadrature.n_nodes} nodes",
-            (
-                f"log-likelihood {self.log_likelihood:.3f}   AIC{mark} {self.aic:.1f}   "
-                f"BIC{mark} {self.bic:.1f}   ({self.n_parameters} parameters)"
-            ),
-        ]
-        if mark:
-            lines.append("* as if no prior held the parameters; compare fits without a prior")
-        if self.elbo is not None:
-            lines.append(
-                f"evidence lower bound {self.elbo:.3f} ± {self.elbo_se:.3f}; "
-                "items are posterior means"
-            )
-        if correlation := self.settings.trial_correlation:
-            told = (
-                "repeated trials count for less, in the log-likelihood as well: they correlate by "
-                f"{correlation:.2g} beyond what the model explains"
-            )
-            lines.append(in_lines([told]))
-        if self.fixed is not None:
-            lines.append(
-                f"{self.fixed.sum()} items fixed, on whose scale ability has mean "
-                f"{self.latent_mean:.3f} and SD {self.latent_sd:.3f}"
-            )
-        elif self.model == "Rasch":
-            lines.append(f"SD of ability {self.latent_sd:.3f}")
-        if self.batches is not None:
-            sds = self.batches["latent_sd"]
-            lines.append(
-                f"fitted in {len(self.batches)} batches, each on the scale of its respondents: "
-                f"mean 0, SDs from {sds.min():.3f} to {sds.max():.3f}"
-            )
-        if self.dependence is not None and self.dependence.sentence:
-            told = f"{self.dependence.sentence}; errors of abilities and items are too small, as "
-            lines.append(in_lines([f"{told}they take all for independent"]))
-        lines.append(in_lines(f"warning: {text}" for text in self.warnings))
-        if self.quality_standard is not None and (asked := self.settings.metrics):
-            lines.append(in_lines([quality_sentence(self.quality_standard, asked)]))
-        tables = self._items, self._respondents, self.counts, self.alike
-        words = tables_in_words(*tables, self.model, doubted=self.one_ability_doubted)
-        return "\n".join([*filter(None, lines), words])
+        return in_words(self)

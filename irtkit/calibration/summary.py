@@ -1,4 +1,4 @@
-"""The tables of a fit in a few readable lines."""
+"""A fit in words: sentences, and its tables in a few readable lines."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.checks import first_names
+from irtkit.metrics.quality_standard import quality_sentence
 from irtkit.printed import LABEL, in_lines, percent, plain, shortened, table_of
 from irtkit.signs.verdict import FALSE_DISCOVERY_RATE, called_negative
 
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from irtkit.irf import Array, ModelName
+    from irtkit.calibration.result import FitResult
+    from irtkit.irf import Array
     from irtkit.patterns import Counts
 
 _TELLING = 8
@@ -30,22 +32,95 @@ _SHOWN = 5
 """Rows of a table: as many as ``head`` of pandas shows."""
 
 
-def tables_in_words(
-    items: pd.DataFrame,
-    respondents: pd.DataFrame,
-    counts: Counts,
-    alike: pd.Series[float],
-    model: ModelName,
-    *,
-    doubted: bool,
-) -> str:
-    """Return what ``print(result)`` says of items, the hardest ones, and the ablest respondents.
+def in_words(result: FitResult) -> str:
+    """What ``print(result)`` says: sentences, the hardest items, and the ablest respondents."""
+    said = [*_headline(result), in_lines(_sentences(result))]
+    return "\n".join([*filter(None, said), "", *_tables(result)])
 
-    Items whose number in ``alike`` is the same have identical responses.
-    """
+
+def about(result: FitResult) -> list[str]:
+    """What is said of a fit without its tables, a sentence or line each."""
+    return [*_headline(result), *_sentences(result)]
+
+
+def _headline(result: FitResult) -> list[str]:
+    """What was fitted to how much, how the search ended, and where."""
+    n_synthetic = int(result.synthetic.sum())
+    synthetic = f" and {n_synthetic} synthetic" if n_synthetic else ""
+    n, n_items = result.n_real, len(result.item_labels)
+    state = "converged" if result.converged else "NOT CONVERGED"
+    unit = "iterations" if result.elbo is None else "variational steps"
+    mark = "*" if result.settings.prior else ""
+    return [
+        (
+            f"{result.model} fitted to {n} respondent{'s' * (n > 1)}{synthetic} × {n_items} "
+            f"{_items(n_items)}"
+        ),
+        f"{state} after {result.n_iterations} {unit} on {result.quadrature.n_nodes} nodes",
+        (
+            f"log-likelihood {result.log_likelihood:.3f}   AIC{mark} {result.aic:.1f}   "
+            f"BIC{mark} {result.bic:.1f}   ({result.n_parameters} parameters)"
+        ),
+    ]
+
+
+def _sentences(result: FitResult) -> list[str]:
+    """What is said below the headline: of the scale, of what is doubtful, and of items."""
+    lines = [*_of_settings(result), *_of_scale(result)]
+    if result.dependence is not None and result.dependence.sentence:
+        lines.append(
+            f"{result.dependence.sentence}; errors of abilities and items are too small, as they "
+            "take all for independent"
+        )
+    lines += [f"warning: {text}" for text in result.warnings]
+    if result.quality_standard is not None and (asked := result.settings.metrics):
+        lines.append(quality_sentence(result.quality_standard, asked))
+    return lines + _remarkable(result)
+
+
+def _of_settings(result: FitResult) -> list[str]:
+    """What a prior, the variational path and repeated trials make of the figures above."""
+    lines = []
+    if result.settings.prior:
+        lines.append("* as if no prior held the parameters; compare fits without a prior")
+    if result.elbo is not None:
+        lines.append(
+            f"evidence lower bound {result.elbo:.3f} ± {result.elbo_se:.3f}; "
+            "items are posterior means"
+        )
+    if correlation := result.settings.trial_correlation:
+        lines.append(
+            "repeated trials count for less, in the log-likelihood as well: they correlate by "
+            f"{correlation:.2g} beyond what the model explains"
+        )
+    return lines
+
+
+def _of_scale(result: FitResult) -> list[str]:
+    """Mean and SD of ability, where they are not 0 and 1."""
+    lines = []
+    if result.fixed is not None:
+        lines.append(
+            f"{result.fixed.sum()} items fixed, on whose scale ability has mean "
+            f"{result.latent_mean:.3f} and SD {result.latent_sd:.3f}"
+        )
+    elif result.model == "Rasch":
+        lines.append(f"SD of ability {result.latent_sd:.3f}")
+    if result.batches is not None:
+        sds = result.batches["latent_sd"]
+        lines.append(
+            f"fitted in {len(result.batches)} batches, each on the scale of its respondents: "
+            f"mean 0, SDs from {sds.min():.3f} to {sds.max():.3f}"
+        )
+    return lines
+
+
+def _tables(result: FitResult) -> list[str]:
+    """The hardest items, and the ablest respondents."""
+    items, respondents = result.items, result.respondents
     columns = ["discrimination", "difficulty", "average_error", "n_responses", "status"]
     room = LABEL
-    if model == "3PL":
+    if result.model == "3PL":
         columns.insert(2, "guessing")
         room -= len("guessing ")
     of_parts = ["part"] if "component" in items else []
@@ -60,25 +135,23 @@ def tables_in_words(
     real = real.sort_values("ability", ascending=False, kind="stable")
     ablest = real[["ability", "ability_se", "accuracy", "n_responses", *of_parts]].head(_SHOWN)
     ablest = ablest.set_axis([*map(shortened, ablest.index)]).rename_axis("respondent")
-    n_answering = int((real["n_responses"] > 0).sum())
-    remarkable = _remarkable(items, counts, n_answering, doubted=doubted)
-    lines = [in_lines(remarkable)] if remarkable else []
+    lines = []
     if len(hardest):
         lines += [
-            *("", "items with the highest average error, of those that some get right"),
+            "items with the highest average error, of those that some get right",
             "(difficulty is blank where an item is flat or its slope is below 0):",
-            plain(table_of(folded(hardest, alike, _SHOWN, room)[0], ["status"])),
+            plain(table_of(folded(hardest, result.alike, _SHOWN, room)[0], ["status"])),
+            "",
         ]
     n_first = int((real["ability"] > real["ability"].max() - _TIED).sum())
     tie = f" ({n_first} are as able as the first)" if n_first >= _SHOWN else ""
-    lines += ["", f"ablest respondents{tie}:", plain(table_of(ablest))]
-    return "\n".join([*lines, _OF_PARTS] if of_parts else lines)
+    lines += [f"ablest respondents{tie}:", plain(table_of(ablest))]
+    return [*lines, _OF_PARTS] if of_parts else lines
 
 
-def _remarkable(
-    items: pd.DataFrame, counts: Counts, n_answering: int, *, doubted: bool
-) -> list[str]:
+def _remarkable(result: FitResult) -> list[str]:
     """How many items are called negative, and how many have no ordinary estimate."""
+    items, doubted = result.items, result.one_ability_doubted
     varied = items["average_error"].between(0, 1, inclusive="neither")
     slope, status = items["discrimination"].where(varied).to_numpy(), items["status"]
     lines = []
@@ -91,7 +164,8 @@ def _remarkable(
         )
     if unbounded := int((status == "unbounded").sum()):
         lines.append(f"{unbounded:,} {_items(unbounded)} without a finite estimate (unbounded)")
-    return lines + silent_items(counts, items.index, n_answering)
+    n_answering = int(result.answering.sum())
+    return lines + silent_items(result.counts, items.index, n_answering)
 
 
 def negative_sentence(p_negative: Array, slope: Array, *, doubted: bool) -> str:

@@ -176,10 +176,10 @@ def _run() -> int | None:
 
 def _reason(error: Exception) -> str:
     """What an error says; of memory that ran out, also what needs less."""
-    told = str(error)
-    if not isinstance(error, MemoryError) or LESS_MEMORY in told:
-        return told
-    return f"{told or 'there is not enough memory'}; {LESS_MEMORY}"
+    message = str(error)
+    if not isinstance(error, MemoryError) or LESS_MEMORY in message:
+        return message
+    return f"{message or 'there is not enough memory'}; {LESS_MEMORY}"
 
 
 def _stop(how: str, code: int) -> NoReturn:

@@ -94,11 +94,11 @@ def _shown(found: pd.DataFrame, fdr: float) -> str:
     reference, focal = found.attrs["reference"], found.attrs["focal"]
     differ = found[found["harder_for"] != ""].sort_values("p_value", kind="stable")
     tested = int(found["p_value"].notna().sum())
-    told = (
+    sentence = (
         f"{len(differ)} of {tested} items tested differ between {reference} (reference group) and "
         f"{focal} (focal group) at a false-discovery rate of {percent(fdr)}"
     )
-    lines = [in_lines([told])]
+    lines = [in_lines([sentence])]
     if len(differ):
         kept = [name for name in _COLUMNS if name in differ]
         first = differ[kept].rename(columns=_COLUMNS).head(_SHOWN)

@@ -156,5 +156,5 @@ def write_comparison(comparison: DifficultyComparison, out: Path | None) -> str:
 
 def _told(files: Iterable[str], out: Path) -> str:
     """What was written where; a folder whose name is longer than a line stays in one piece."""
-    told = f"wrote {', '.join(files)} to {out}"
-    return f"\n\n{in_lines([told]) if len(str(out)) < WIDTH // 2 else told}"
+    line = f"wrote {', '.join(files)} to {out}"
+    return f"\n\n{in_lines([line]) if len(str(out)) < WIDTH // 2 else line}"

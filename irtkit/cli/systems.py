@@ -197,8 +197,8 @@ def _trials_in_words(responses: ResponseMatrix, board: pd.DataFrame, top: int) -
 
 def _pairs_in_words(pairs: pd.DataFrame, level: float, top: int) -> str:
     """How many pairs are told apart, and neighbours on the board."""
-    told = int(pairs["different"].sum())
-    share = f"{told:,} of {len(pairs):,} pairs of systems are told apart"
+    n_different = int(pairs["different"].sum())
+    share = f"{n_different:,} of {len(pairs):,} pairs of systems are told apart"
     headline = f"{share}, with an error among them in {percent(1 - level)} of boards at most."
     neighbours = pairs.drop_duplicates("system")
     closest = neighbours.head(top)
@@ -214,8 +214,8 @@ def _pairs_in_words(pairs: pd.DataFrame, level: float, top: int) -> str:
         "P": [f"{value:.3f}" for value in closest["p_better"]],
         "apart": ["yes" if value else "" for value in closest["different"]],
         "more items": [
-            "" if told or np.isinf(needed) else two_digits(max(needed - n, 0))
-            for told, needed, n in zip(
+            "" if different or np.isinf(needed) else two_digits(max(needed - n, 0))
+            for different, needed, n in zip(
                 closest["different"], closest["items_needed"], closest["n_items"], strict=True
             )
         ],

@@ -194,8 +194,8 @@ class LearningSurface:
         if self.middle is None or not self.interaction or not fitted:
             return
         product_of = self.coefficients.xs(term, level="term")
-        told = product_of["p_value"] < 1 - self.level
-        faster, slower = (told & (sign * product_of["estimate"] < 0) for sign in (1, -1))
+        significant = product_of["p_value"] < 1 - self.level
+        faster, slower = (significant & (sign * product_of["estimate"] < 0) for sign in (1, -1))
         yield (
             f"The slope of the log-odds along {self.axis.name} is higher for easy items in "
             f"{faster.sum()} of {int(product_of['estimate'].notna().sum())}, for hard ones in "

@@ -156,10 +156,10 @@ def p_values(
     else:
         few = parts.complete.sum() < LEAST_RESPONDENTS
         p = np.full(len(found.df), np.nan)
-        told = np.isfinite(found.statistic) & (not few)
+        usable = np.isfinite(found.statistic) & (not few)
         share = 1.0 if result.dependence is None else result.dependence.share
         shared = 1 - 1 / len(p) if result.model in {"Rasch", "1PL"} else 0.0
-        p[told] = chdtrc(found.df[told] + shared, share * found.statistic[told])
+        p[usable] = chdtrc(found.df[usable] + shared, share * found.statistic[usable])
     return np.where(np.isnan(found.statistic), np.nan, p)
 
 

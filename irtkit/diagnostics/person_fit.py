@@ -102,8 +102,8 @@ def likelihood_deviations(
     rise = items.discrimination * (1 - items.guessing) * s * (1 - s)
     answered, variance = cells >= 0, p * (1 - p)
     w, r = np.log(p) - np.log1p(-p), rise / variance
-    told = np.maximum((rise * r * answered).sum(axis=1, keepdims=True), _LEAST)
-    corrected = w - (rise * w * answered).sum(axis=1, keepdims=True) / told * r
+    information = np.maximum((rise * r * answered).sum(axis=1, keepdims=True), _LEAST)
+    corrected = w - (rise * w * answered).sum(axis=1, keepdims=True) / information * r
     found = []
     for weight in (w, corrected):
         total = ((cells - p) * weight * answered).sum(axis=1)

@@ -133,11 +133,11 @@ def _pairs(parts: Fitted, threshold: float, top: float) -> Array:
     found = np.empty((5, 0))
     complete = bool(parts.complete.all())
     nodes, weights = parts.grid()
-    told = np.zeros(len(nodes))
+    information = np.zeros(len(nodes))
     for some in blocks(parts.items.n_items, len(nodes)):
-        told += parts.items.chosen(some).information(nodes).sum(axis=1)
-    told *= (parts.cells >= 0).mean()
-    grid = nodes, weights, told
+        information += parts.items.chosen(some).information(nodes).sum(axis=1)
+    information *= (parts.cells >= 0).mean()
+    grid = nodes, weights, information
     starts = range(0, parts.items.n_items, _ITEMS_AT_ONCE)
     for first in starts:
         one = _block(parts, grid, first, complete=complete)
@@ -171,12 +171,12 @@ def _block(
     return _Block(start, (residual / size).astype(np.float32), None, drawn)
 
 
-def _drawn(items: ItemParameters, nodes: Array, weights: Array, told: Array) -> Array:
+def _drawn(items: ItemParameters, nodes: Array, weights: Array, information: Array) -> Array:
     """What fitted abilities take from residuals; products of it are expected correlations."""
     p = items.probability(nodes)
     variance = p * (1 - p)
     rise = np.sqrt(items.information(nodes) * variance) * np.sign(items.discrimination)
-    taken = np.sqrt(weights / (told + 1))[:, None] * rise
+    taken = np.sqrt(weights / (information + 1))[:, None] * rise
     left = weights @ variance - (taken**2).sum(axis=0)
     return np.asarray((taken / np.sqrt(np.maximum(left, _LEAST_SQUARES))).T)
 
@@ -189,8 +189,8 @@ def _of_blocks(one: _Block, other: _Block, threshold: float) -> Array:
     else:
         q3, n = _over_common(one.residual, one.answered, other.residual, other.answered)
     before = one.start + np.arange(len(q3))[:, None] >= other.start + np.arange(q3.shape[1])
-    told = ~before & np.isfinite(q3) & (n >= _LEAST_COMMON)
-    j, k = np.nonzero(told & (np.abs(np.where(told, q3, 0)) >= threshold))
+    usable = ~before & np.isfinite(q3) & (n >= _LEAST_COMMON)
+    j, k = np.nonzero(usable & (np.abs(np.where(usable, q3, 0)) >= threshold))
     expected = -np.einsum("pq,pq->p", one.drawn[j], other.drawn[k])
     rows = np.stack([one.start + j, other.start + k, np.clip(q3[j, k], -1, 1), n[j, k], expected])
     return np.asarray(rows, dtype=np.float64)
@@ -206,6 +206,6 @@ def _over_common(
     squares = (residual**2).T @ theirs - sums**2 / count
     their_squares = answered.T @ (others**2) - their_sums**2 / count
     common = residual.T @ others - sums * their_sums / count
-    told = (squares > _LEAST_SQUARES) & (their_squares > _LEAST_SQUARES)
-    size = np.sqrt(np.where(told, squares * their_squares, 1))
-    return np.where(told, common / size, np.nan), n
+    varied = (squares > _LEAST_SQUARES) & (their_squares > _LEAST_SQUARES)
+    size = np.sqrt(np.where(varied, squares * their_squares, 1))
+    return np.where(varied, common / size, np.nan), n

@@ -76,10 +76,10 @@ class Information:
             If the error is not above 0, or the items tell nothing at that ability.
         """
         wanted = 1 / check_number("standard_error", standard_error, above=0) ** 2
-        told = float(self._parameters.information([ability]).sum())
-        if told == 0:
+        total = float(self._parameters.information([ability]).sum())
+        if total == 0:
             raise ValueError(f"ability {ability:g} is where these items tell nothing")
-        return math.ceil(self._parameters.n_items * wanted / told - 1e-9)
+        return math.ceil(self._parameters.n_items * wanted / total - 1e-9)
 
     def __repr__(self) -> str:
         return f"Information({len(self.items)} items, reliability {self.marginal_reliability:.3f})"
@@ -142,8 +142,8 @@ def information(
     >>> import numpy as np, irtkit
     >>> items = irtkit.ItemParameters.from_difficulty(np.ones(40), np.linspace(-2, 2, 40))
     >>> responses = irtkit.simulate_responses(items, np.linspace(-2, 2, 200), seed=1)
-    >>> told = irtkit.information(irtkit.fit(responses, "1PL"))
-    >>> round(told.marginal_reliability, 2), told.items_needed(0.25)
+    >>> found = irtkit.information(irtkit.fit(responses, "1PL"))
+    >>> round(found.marginal_reliability, 2), found.items_needed(0.25)
     (0.89, 65)
     """
     check_type("result", result, FitResult)
@@ -178,13 +178,13 @@ def _curve(parameters: ItemParameters, theta: Array, sd: float) -> pd.DataFrame:
     """What all items together tell at abilities."""
     import pandas as pd
 
-    told, expected = _sums(parameters, theta)
+    total, expected = _sums(parameters, theta)
     with np.errstate(divide="ignore"):
-        errors = 1 / np.sqrt(told)
+        errors = 1 / np.sqrt(total)
     columns = {
-        "information": told,
+        "information": total,
         "standard_error": errors,
-        "reliability": _reliability(told, sd),
+        "reliability": _reliability(total, sd),
         "expected_score": expected / parameters.n_items,
     }
     return pd.DataFrame(columns, index=pd.Index(theta, name="ability"))
@@ -197,11 +197,11 @@ def _reliability(information: Array, sd: float) -> Array:
 
 def _sums(parameters: ItemParameters, theta: Array) -> tuple[Array, Array]:
     """Information of all items together, and their expected number right, at abilities."""
-    told, right = np.empty(len(theta)), np.empty(len(theta))
+    total, right = np.empty(len(theta)), np.empty(len(theta))
     for some in blocks(len(theta), parameters.n_items):
-        told[some] = parameters.information(theta[some]).sum(axis=1)
+        total[some] = parameters.information(theta[some]).sum(axis=1)
         right[some] = parameters.probability(theta[some]).sum(axis=1)
-    return told, right
+    return total, right
 
 
 def _means(parameters: ItemParameters, theta: Array, weights: Array) -> Array:
@@ -225,9 +225,9 @@ def _items(result: FitResult, known: NDArray[np.bool_], ablest: NDArray[np.intp]
     equal = np.full(len(ablest), 1 / len(ablest))
     at_top[known] = _means(parameters, result.ability[ablest], equal)
     if result.responses is not None:
-        told = result.patterns.chosen(ablest).margins
-        tried = told.item_responses.sum(axis=0)
-        np.divide(told.item_right.sum(axis=0), tried, out=right, where=tried > 0)
+        margins = result.patterns.chosen(ablest).margins
+        tried = margins.item_responses.sum(axis=0)
+        np.divide(margins.item_right.sum(axis=0), tried, out=right, where=tried > 0)
     separates = np.zeros(n_items, dtype=bool)
     separates[_fewest(np.nan_to_num(at_top))] = True
     columns = {"information": own, "information_top": at_top, "right_top": right}
@@ -258,15 +258,15 @@ def _cohorts(
         if not who:
             continue
         ability = float(result.ability[who].mean())
-        told = parameters.information([ability])[0]
+        by_item = parameters.information([ability])[0]
         p = parameters.probability([ability])[0]
         guessed = parameters.guessing
         rows[name] = {
             "n_respondents": len(who),
             "ability": ability,
             "accuracy": float(accuracy[who].mean()),
-            "standard_error": float(1 / np.sqrt(told.sum())) if told.any() else math.inf,
-            "separating": len(_fewest(told)),
+            "standard_error": float(1 / np.sqrt(by_item.sum())) if by_item.any() else math.inf,
+            "separating": len(_fewest(by_item)),
             "settled_right": float((p > _SETTLED).mean()),
             "settled_wrong": float((1 - p > _SETTLED * (1 - guessed)).mean()),
         }

@@ -64,7 +64,7 @@ _SHARED[[0, 2], 0] = _SHARED[[1, 3], 1] = _SHARED[4, 2] = _SHARED[5, 3] = 1.0
 
 
 class Ratios(NamedTuple):
-    """How items compare between two groups; each of shape (n_items,), NaN where not told."""
+    """How items compare between two groups, (n_items,); NaN where few were right, or wrong."""
 
     statistic: Array
     slope_difference: Array
@@ -100,7 +100,7 @@ def ratios(found: Calibrated) -> Ratios:
     statistic, *differences = np.full((5, n_items), np.nan)
     for item in range(n_items):
         model = _OneItem(found, weights, item)
-        if not model.told:
+        if not model.answered_both_ways:
             continue
         shared, x = model.maximum(model.start(), _SHARED)
         own, x = model.maximum(x, np.eye(_SIZE))
@@ -118,13 +118,13 @@ class _OneItem:
         self.nodes, self.theta, self.before = nodes, nodes.theta, found
         self.columns = item, int(found.column[item])
         self.log_weights = found.grid.log_weights[FOCAL]
-        self.answers, self.told = [], True
+        self.answers, self.answered_both_ways = [], True
         for group, column in zip((REFERENCE, FOCAL), self.columns, strict=True):
             rows = np.flatnonzero(patterns.group == group)
             cells = patterns.cells[rows, column].astype(np.float64)
             tried = (cells >= 0) if patterns.trials is None else patterns.trials[rows, column]
             right, tried = np.maximum(cells, 0), np.asarray(tried, dtype=np.float64)
-            self.told &= min(right.sum(), (tried - right).sum()) >= _LEAST_ANSWERS
+            self.answered_both_ways &= min(right.sum(), (tried - right).sum()) >= _LEAST_ANSWERS
             kinds, kind = np.unique(np.stack([right, tried]), axis=1, return_inverse=True)
             for k, (n_right, n) in enumerate(kinds.T):
                 if n or group == FOCAL:  # without an answer, the focal group tells of itself

@@ -149,15 +149,15 @@ def _shares_and_slopes(patterns: Patterns) -> tuple[Array, Array]:
         squares = (right**2).sum(axis=0) - count * p**2
         product = np.sqrt(np.maximum(squares * (rest**2).sum(axis=0), 1e-12))
         share[some], rho[some], n[some] = p, (right * rest).sum(axis=0) / product, count
-    told = (share > 0) & (share < 1)
-    if not told.any():
+    varied = (share > 0) & (share < 1)
+    if not varied.any():
         return share, np.zeros(n_items)
-    rho, binomial = np.clip(rho, -0.9, 0.9), np.where(told, share * (1 - share), 0.25)
+    rho, binomial = np.clip(rho, -0.9, 0.9), np.where(varied, share * (1 - share), 0.25)
     slope = rho / np.sqrt(binomial) / (1 - rho**2)
-    typical, spread = float(slope[told].mean()), max(float(slope[told].var()), 1e-9)
-    noise = float(np.mean(1 / (n * binomial)[told]))
+    typical, spread = float(slope[varied].mean()), max(float(slope[varied].var()), 1e-9)
+    noise = float(np.mean(1 / (n * binomial)[varied]))
     kept = max(1 - noise / spread, 0.0)
-    return share, np.where(told, typical + kept * (slope - typical), 0.0)
+    return share, np.where(varied, typical + kept * (slope - typical), 0.0)
 
 
 def _strata(score: Array, n_strata: int) -> NDArray[np.intp]:
@@ -198,5 +198,5 @@ def _odds_ratio(table: tuple[Array, ...], n: Array, known: Marks) -> tuple[Array
             + (p * s + q * r).sum(axis=0) / (for_focal * against)
             + (q * s).sum(axis=0) / against**2
         )
-    told = known & (for_focal > 0) & (against > 0)
-    return np.where(known, log_ratio, np.nan), np.where(told, np.sqrt(variance), np.nan)
+    finite = known & (for_focal > 0) & (against > 0)
+    return np.where(known, log_ratio, np.nan), np.where(finite, np.sqrt(variance), np.nan)

@@ -363,10 +363,10 @@ def _systems(result: FitResult, draws: int, seed: int) -> tuple[pd.DataFrame | N
     systems = ranked_systems(respondents, getattr(result, "dependence", None))
     doubted = getattr(result, "one_ability_doubted", False)
     partial = bool((systems["n_responses"] < (result.items["n_responses"] > 0).sum()).any())
-    told = systems_sentence(
+    sentence = systems_sentence(
         systems, result.model, doubted=doubted, partial=partial, draws=draws, seed=seed
     )
-    return systems, told
+    return systems, sentence
 
 
 def _held_out(
@@ -435,15 +435,17 @@ def _add_quality_standard(
             "metrics would bring in what else was measured."
         )
     scores, settings = quality
-    told = f"{quality_sentence(np.asarray(scores, float), settings)}." if settings else ""
+    sentence = f"{quality_sentence(np.asarray(scores, float), settings)}." if settings else ""
     both = table.assign(score=scores)[["average_error", "score"]].dropna()
     if both.empty:
-        return told
+        return sentence
     one, other = (levels(both[name]) for name in both)
     if np.array_equal(one, other):
-        return f"quality_standard has the ranks of average_error, and is left out. {told}".strip()
+        return (
+            f"quality_standard has the ranks of average_error, and is left out. {sentence}".strip()
+        )
     table["quality_standard"] = scores
-    return told
+    return sentence
 
 
 def _pair(

@@ -131,8 +131,8 @@ def signs_sentence(items: pd.DataFrame, *, doubted: bool) -> str:
     p_negative = np.asarray(items.get("p_negative", nothing))
     varied = items["average_error"].between(0, 1, inclusive="neither")
     slope = np.asarray(items["discrimination"].where(varied))
-    told = negative_sentence(p_negative, slope, doubted=doubted)
-    return f"{told}." if told else ""
+    sentence = negative_sentence(p_negative, slope, doubted=doubted)
+    return f"{sentence}." if sentence else ""
 
 
 def few_sentence(items: pd.DataFrame, n_respondents: int) -> str:

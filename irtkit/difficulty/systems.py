@@ -128,18 +128,18 @@ def systems_sentence(
     rows = most_moved(systems, _NAMED).reset_index().to_dict("records")
     named = "; ".join(map(_move, rows))
     most = ", most of all" if n_changes > 1 else ":"
-    told = f"{between}: {n_changes} {pairs} places beyond error ({numbers}){most} {named}."
+    sentence = f"{between}: {n_changes} {pairs} places beyond error ({numbers}){most} {named}."
     if doubted:
-        told += (
+        sentence += (
             " But one scale of ability does not hold here: this one is one of several, or tells "
             "families of systems apart, and need not rank them better than shares right do."
         )
     if partial:
-        told += (
+        sentence += (
             " But not all answered the same items, and these errors take items as known: where few "
             "items link systems, many such changes are luck; a leaderboard has both errors in."
         )
-    return told
+    return sentence
 
 
 def _move(row: dict[Any, Any]) -> str:

@@ -209,8 +209,8 @@ def _tried(seen: Overview, matrix: Callable[..., ResponseMatrix]) -> Overview:
                     try:
                         made = matrix(**settings)
                     finally:
-                        told = dict.fromkeys(str(one.message) for one in caught)
-                        apart = [one for one in told if one.startswith(APART)]
+                        messages = dict.fromkeys(str(one.message) for one in caught)
+                        apart = [one for one in messages if one.startswith(APART)]
             except ValueError as error:
                 problems.append(str(error).replace(COUNT, "") if apart else str(error))
             else:
@@ -221,12 +221,12 @@ def _tried(seen: Overview, matrix: Callable[..., ResponseMatrix]) -> Overview:
 
 def _advised(problems: Iterable[str]) -> dict[str, Any]:
     """What counts as right, as the messages say: from one half on where scores are shares."""
-    told = " ".join(problems)
+    text = " ".join(problems)
     found: dict[str, Any] = {}
-    for name, value in _MARKS.findall(told):
+    for name, value in _MARKS.findall(text):
         words = _WORD.findall(value) or [value]
         found[name] = float(value) if name == "threshold" else words
-    return found or ({"threshold": _HALF} if SHARES in told else {})
+    return found or ({"threshold": _HALF} if SHARES in text else {})
 
 
 def _of_task(samples: list[Samples]) -> list[str]:

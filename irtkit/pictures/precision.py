@@ -29,7 +29,7 @@ class Precision:
     information: Array
     respondents: Array
     """Abilities of real respondents."""
-    told: Information
+    measured: Information
     x: Scale
     y: Scale
     """Of the information."""
@@ -39,11 +39,11 @@ def precision(result: FitResult) -> Precision:
     """Information along ability."""
     abilities, mean, sd = result.ability[result.answering], result.latent_mean, result.latent_sd
     x = Scale.over(abilities, [mean - _REACH * sd, mean + _REACH * sd])
-    told = information(result, np.linspace(x.low, x.high, _POINTS))
-    curve = told.curve
+    measured = information(result, np.linspace(x.low, x.high, _POINTS))
+    curve = measured.curve
     values = curve["information"].to_numpy(dtype=np.float64)
     y = Scale(0.0, 1.05 * max(float(values.max()), 1e-9))  # of items that tell nothing it is 0
-    return Precision(curve.index.to_numpy(), values, abilities, told, x, y)
+    return Precision(curve.index.to_numpy(), values, abilities, measured, x, y)
 
 
 @dataclass(frozen=True, eq=False)

@@ -81,12 +81,12 @@ def training_of(
     """
     import pandas as pd
 
-    told = target
+    given = target
     if isinstance(target, FitResult):
-        responses, told = target.responses, difficulty_targets(target)
+        responses, given = target.responses, difficulty_targets(target)
     logits = 1.0 if name == "Rasch" else None
-    if hasattr(told, "columns"):
-        targets = by_label(told, "target")
+    if hasattr(given, "columns"):
+        targets = by_label(given, "target")
         if name not in targets.columns:
             raise ValueError(f"target has no column {name!r}, but {first_names(targets.columns)}")
         if name == "1PL" and "Rasch" in targets.columns:
@@ -94,13 +94,13 @@ def training_of(
         errors = targets.get(f"{name}_se") if errors is None else errors
         measures = targets[[one for one in TARGETS if one in targets.columns]]
         known = targets[name].astype(np.float64)
-    elif isinstance(told, pd.Series):
-        known = by_label(told, "target").astype(np.float64)
+    elif isinstance(given, pd.Series):
+        known = by_label(given, "target").astype(np.float64)
         measures = known.to_frame(name)
     else:
         raise TypeError(
             "target must be a FitResult, a table of targets or a Series by item label, got "
-            f"{type(told).__name__}"
+            f"{type(given).__name__}"
         )
     table = as_features(features, list(known.index), embed)
     check_leaks(table, target=measures, responses=responses, allow=allow)

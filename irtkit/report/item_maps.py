@@ -46,11 +46,11 @@ def item_map_section(found: Findings) -> str:
     unsure = f"{slopes} estimated below 0, but may not be: no such item is called negative."
     left_out = "all systems right, or none, or no answer"
     caption = [_MAP, *_without_difficulty(found), *([unsure] if n else [])]
-    told = " ".join([*caption, _points_caption(drawn, left_out)])
+    below_it = " ".join([*caption, _points_caption(drawn, left_out)])
     return section(
         "map",
         "Item map",
-        f'<div class="beside"><figure>{picture}<figcaption>{told}</figcaption></figure>'
+        f'<div class="beside"><figure>{picture}<figcaption>{below_it}</figcaption></figure>'
         '<div id="detail" class="detail scripted" role="region" aria-label="The chosen item">'
         "</div></div>",
         "" if len(found.suspects) else _of_the_curve(found),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.summary import hardest_first
+from irtkit.calibration.summary import about, hardest_first
 from irtkit.difficulty.comparison import measures_legend
 from irtkit.pictures import item_curves, ranking
 from irtkit.report import svg
@@ -50,13 +50,12 @@ _SYSTEMS = 10
 def of_result(result: FitResult) -> str:
     """A fit: what `print` says of it, the hardest items, the ablest respondents, inverted items."""
     items, respondents = result.items, result.respondents
-    head = str(result).partition("\n\n")[0].replace("\n  ", " ").split("\n")
     hardest = hardest_first(items).head(_ROWS)
     real = respondents[~respondents["synthetic"]].nlargest(_ROWS, "ability")
     called = items[called_negative(items["p_negative"].to_numpy())]
     worst = called.nlargest(_CURVES, "p_negative").index
     parts = [
-        paragraphs(head),
+        paragraphs(about(result)),
         _table(
             "items with the highest average error, of those that some get right",
             hardest[list(_HARDEST)],

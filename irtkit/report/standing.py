@@ -100,5 +100,5 @@ def measurement(found: Findings) -> str:
         f'<div class="beside even"><figure>{wright}<figcaption>{how}</figcaption></figure>'
         f"<figure>{curve}<figcaption>Information of all items; the standard error of an ability "
         "is 1 over its square root. Marks at the bottom are systems. "
-        f"{safe(_with_minus(str(drawn.told)))}</figcaption></figure></div>",
+        f"{safe(_with_minus(str(drawn.measured)))}</figcaption></figure></div>",
     )

@@ -175,8 +175,8 @@ class AbilityCurves(NamedTuple):
     @property
     def tell_nothing(self) -> Any:
         """Who answered no item that has a slope, (n,)."""
-        told = self.summed(np.abs(self.test.items.discrimination))
-        return np.broadcast_to(told == 0, len(self.likelihood))
+        slopes = self.summed(np.abs(self.test.items.discrimination))
+        return np.broadcast_to(slopes == 0, len(self.likelihood))
 
 
 def _eap(answers: AbilityCurves, level: float) -> Scored:

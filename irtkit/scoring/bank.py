@@ -163,7 +163,7 @@ def _best(
     if result.responses is None:
         return float(p.mean())
     from irtkit.scoring.misfit import Cells
-    from irtkit.scoring.scoring import told_of
+    from irtkit.scoring.scoring import scored_of
 
     first = real[np.argsort(-(result.ability + result.ability_se)[real], kind="stable")[:_ABLEST]]
     cells = Cells.of(result.patterns, first, known)
@@ -172,5 +172,5 @@ def _best(
     if complete.all():
         return best
     patterns = result.patterns.chosen(first[~complete]).with_columns(known)
-    told = told_of(patterns, known, Bank(items, misfit=misfit), "EAP", level=level)
-    return max(best, float(told.expected.high.max()))
+    scored = scored_of(patterns, known, Bank(items, misfit=misfit), "EAP", level=level)
+    return max(best, float(scored.expected.high.max()))

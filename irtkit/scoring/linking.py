@@ -97,13 +97,13 @@ class Linking:
             f"is {self.intercept:+.3f} ± {self.intercept_se:.3f} on the scale of the first, and "
             f"a difference of 1 is {self.slope:.3f} ± {self.slope_se:.3f}."
         )
-        told = [effect]
+        sentences = [effect]
         if drifting:
-            told.append(
+            sentences.append(
                 f"{len(drifting)} drifted and took no part (at a false-discovery rate of "
                 f"{percent(self.fdr)}): {first_names(drifting)}."
             )
-        return told
+        return sentences
 
     def __str__(self) -> str:
         return in_lines(self.summary)

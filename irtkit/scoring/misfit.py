@@ -154,13 +154,13 @@ def misfit_of_each(
     if not few:
         by_size = some[np.argsort(known.n_asked[some], kind="stable")]
         some = by_size[np.linspace(0, len(by_size) - 1, _MOST_SETS).round().astype(int)]
-    told = np.array([misfit(places[_answered_by(patterns, row)]) for row in some])
+    of_some = np.array([misfit(places[_answered_by(patterns, row)]) for row in some])
     if few:
         of_sets = np.zeros(len(first))
-        of_sets[which[some]] = told
+        of_sets[which[some]] = of_some
         return np.asarray(of_sets[which])
     sizes, of = np.unique(known.n_asked[some], return_inverse=True)
-    found = np.interp(known.n_asked, sizes, np.bincount(of, told) / np.bincount(of))
+    found = np.interp(known.n_asked, sizes, np.bincount(of, of_some) / np.bincount(of))
     return np.where(open_, found, 0.0)
 
 

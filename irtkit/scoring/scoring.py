@@ -145,7 +145,7 @@ def score(
     columns, places = _in_common(matrix, calibrated)
     patterns = patterns_of(matrix, synthetic_is_real=True).with_columns(columns)
     drawn = design is not None
-    found, known, expected = told_of(patterns, places, bank, method, level=level, drawn=drawn)
+    found, known, expected = scored_of(patterns, places, bank, method, level=level, drawn=drawn)
     table = _table(matrix, patterns, found, expected, calibrated)
     if bank.chosen and not drawn:
         table = table.drop(columns="accuracy")
@@ -170,7 +170,7 @@ def _of_a_part(table: pd.DataFrame, n_items: int, n_known: int) -> pd.DataFrame:
     return table.drop(columns=[f"expected_score{end}" for end in ("", "_low", "_high")])
 
 
-class Told(NamedTuple):
+class Scored(NamedTuple):
     """What answers to some items of a bank tell of respondents."""
 
     found: Abilities
@@ -178,7 +178,7 @@ class Told(NamedTuple):
     expected: Score
 
 
-def told_of(
+def scored_of(
     patterns: Patterns,
     places: Places,
     bank: Bank,
@@ -186,7 +186,7 @@ def told_of(
     *,
     level: float,
     drawn: bool = False,
-) -> Told:
+) -> Scored:
     """Abilities and scores of respondents whose columns are items at some places of a bank."""
     from irtkit.scoring.abilities import abilities
 
@@ -196,9 +196,9 @@ def told_of(
     found = abilities(weighed, unit.chosen(places), method, rest=rest, level=level, residuals=drawn)
     known = Known(_seen(patterns), _n_asked(patterns), patterns.n_items + rest.n_items)
     if drawn:
-        return Told(found, known, model_assisted(known, found, level))
+        return Scored(found, known, model_assisted(known, found, level))
     misfit = misfit_of_each(patterns, places, bank.misfit, known)
-    return Told(found, known, model_based(known, found, misfit, level))
+    return Scored(found, known, model_based(known, found, misfit, level))
 
 
 def _with_beyond(table: pd.DataFrame, best: float, known: Known) -> pd.DataFrame:

@@ -199,10 +199,10 @@ class Selection:
     def __str__(self) -> str:
         drawn = "" if self.design is None else f", {self.design}"
         errors = self._table["expected_error"]
-        told = "; ".join(f"{n} items {100 * error:.2f}" for n, error in errors.items())
+        listed = "; ".join(f"{n} items {100 * error:.2f}" for n, error in errors.items())
         about = (
             "error of the score told from the first of them, in percentage points (root mean "
-            f"square, cross-validated by family): {told}"
+            f"square, cross-validated by family): {listed}"
         )
         return in_lines([f"{len(self.items)} of {len(self.covariance.known)} items{drawn}", about])
 

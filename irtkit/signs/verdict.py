@@ -109,9 +109,9 @@ def judged(
     p_negative = p_any_slope * expit(_damped(falling - rising)) + (1 - p_any_slope) / 2
     wrong_key = inverted - np.logaddexp(rising, flat_falling) + np.log1p(-p_inverted)
     wrong_key[distinct.information == 0] = 0.0
-    told = np.full((2, len(answered)), np.nan)
-    told[:, answered] = p_negative[place], wrong_key[place]
-    return SlopeSigns(proportion, dependence, score, mixture, p_any_slope, Verdict(*told))
+    by_item = np.full((2, len(answered)), np.nan)
+    by_item[:, answered] = p_negative[place], wrong_key[place]
+    return SlopeSigns(proportion, dependence, score, mixture, p_any_slope, Verdict(*by_item))
 
 
 def called_negative(p_negative: ArrayLike, rate: float = FALSE_DISCOVERY_RATE) -> NDArray[np.bool_]:

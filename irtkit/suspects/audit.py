@@ -209,9 +209,9 @@ def _headline(suspects: pd.DataFrame, n_items: int) -> str:
     return found + (f": {listed}." if listed else ".")
 
 
-def _capitalised(told: str) -> str:
+def _capitalised(sentence: str) -> str:
     """A sentence of its own."""
-    return f"{told[:1].upper()}{told[1:]}."
+    return f"{sentence[:1].upper()}{sentence[1:]}."
 
 
 def _asked(label: str, known: dict[Hashable, Any]) -> str:

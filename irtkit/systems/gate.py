@@ -128,8 +128,8 @@ class Gate:
             f"{system.n_items:,} item{'s' * (system.n_items > 1)}; {drop}"
         )
         if system.verdict != "inconclusive":
-            told = "shown" if system.verdict == "failed" else "ruled out"
-            return f"{start} {told} with {certain}."
+            verb = "shown" if system.verdict == "failed" else "ruled out"
+            return f"{start} {verb} with {certain}."
         more = settled(
             system.items_needed - system.n_items, "The drop is as good as the one allowed"
         )

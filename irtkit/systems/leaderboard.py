@@ -154,13 +154,13 @@ def ranked(
         board["family"] = known.loc[board.index].to_numpy(dtype=object)
     if result.components is not None:
         board["component"] = result.respondents.loc[board.index, "component"]
-    reversed_pairs, told = np.sum([counts for _, counts in boards], axis=0)
+    reversed_pairs, n_apart = np.sum([counts for _, counts in boards], axis=0)
     doubts = doubts_of(result, parts)
-    if reversed_pairs > _MOST_REVERSED * told:
+    if reversed_pairs > _MOST_REVERSED * n_apart:
         doubts.append(
-            f"ability is not what the share right says: of {told} pairs of systems that are told "
-            f"apart, {reversed_pairs} are the other way round by ability; ranks go by the share "
-            "right (expected_score)"
+            f"ability is not what the share right says: of {n_apart} pairs of systems that are "
+            f"told apart, {reversed_pairs} are the other way round by ability; ranks go by the "
+            "share right (expected_score)"
         )
     object.__setattr__(board, "_repr_html_", partial(_in_a_notebook, board, level))
     return board, doubts

@@ -92,8 +92,8 @@ def ranks_of(scores: Scores, *, level: float = 0.95, seed: int = 0) -> Ranks:
     apart = _all_pairs(z, scores, draws, alpha)
     better, worse = np.empty((2, n), np.int64)
     for k in range(n):
-        told = _of_one(k, z[k], scores, draws, alpha)
-        better[k], worse[k] = (told & (z[k] < 0)).sum(), (told & (z[k] > 0)).sum()
+        from_k = _of_one(k, z[k], scores, draws, alpha)
+        better[k], worse[k] = (from_k & (z[k] < 0)).sum(), (from_k & (z[k] > 0)).sum()
     of_all = 1 + (apart & (z < 0)).sum(axis=1), n - (apart & (z > 0)).sum(axis=1)
     return Ranks(1 + better, n - worse, *of_all, apart)
 
@@ -137,9 +137,9 @@ def _all_pairs(
             np.maximum(highest, _in_errors(scores, draws, i, k).max(axis=0), out=highest)
         return highest
 
-    told = _stepwise(size, alpha, None if draws is None else largest)
+    found = _stepwise(size, alpha, None if draws is None else largest)
     apart = np.zeros(z.shape, bool)
-    apart[one[told], other[told]] = apart[other[told], one[told]] = True
+    apart[one[found], other[found]] = apart[other[found], one[found]] = True
     return apart
 
 
@@ -156,10 +156,10 @@ def _of_one(
     def largest(left: Any) -> Any:
         return np.asarray(_in_errors(scores, draws, k, others[left]).max(axis=0))
 
-    told = np.zeros(len(z), bool)
+    apart = np.zeros(len(z), bool)
     size = np.abs(z[others])
-    told[others] = _stepwise(size, alpha, None if draws is None else largest)
-    return told
+    apart[others] = _stepwise(size, alpha, None if draws is None else largest)
+    return apart
 
 
 def _in_errors(scores: Scores, draws: Any, one: Any, other: Any) -> NDArray[np.float32]:
@@ -178,29 +178,29 @@ def _stepwise(size: Array, alpha: float, largest: Callable[[Any], Any] | None) -
 
     The bar of draws lies below Holm's, so that what passes his needs no draws.
     """
-    told = _holm(size, alpha)
-    while largest is not None and not told.all():
-        left = np.flatnonzero(~told)
+    apart = _holm(size, alpha)
+    while largest is not None and not apart.all():
+        left = np.flatnonzero(~apart)
         bar = np.quantile(largest(left), 1 - alpha, method="higher")
         new = left[size[left] > bar]
         if not len(new):
             break
-        told[new] = True
-    return told
+        apart[new] = True
+    return apart
 
 
 def _holm(size: Array, alpha: float) -> Flags:
     """Holm's stepwise Bonferroni correction."""
     from scipy.special import ndtri
 
-    told = np.zeros(len(size), bool)
+    apart = np.zeros(len(size), bool)
     if not len(size):
-        return told
+        return apart
     ordered = np.argsort(-size, kind="stable")
     bars = -ndtri(alpha / 2 / np.arange(len(size), 0, -1))
     failed = size[ordered] <= bars
-    told[ordered[: int(failed.argmax()) if failed.any() else len(size)]] = True
-    return told
+    apart[ordered[: int(failed.argmax()) if failed.any() else len(size)]] = True
+    return apart
 
 
 def groups_of(apart: Flags) -> list[str]:

@@ -206,9 +206,9 @@ class _Moves(NamedTuple):
         variance = p * (1 - p)
         rise = np.sign(items.discrimination) * np.sqrt(information * variance)
         rate = np.divide(rise, variance, out=np.zeros_like(p), where=variance > 0)
-        residual, told = weight * (shares.right - p), weight * information
+        residual, weighted = weight * (shares.right - p), weight * information
         seen = shares.trials > 0
-        return cls(seen, p, rise, rate, residual, told, theta[:, None], error[:, None])
+        return cls(seen, p, rise, rate, residual, weighted, theta[:, None], error[:, None])
 
     @property
     def by_ability(self) -> Array:

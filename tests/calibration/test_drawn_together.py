@@ -49,7 +49,7 @@ def said(result: FitResult) -> str:
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_a_gap_that_is_drawn_together_is_told_with_what_it_would_be(sparse: bool) -> None:
+def test_a_gap_that_is_drawn_together_is_significant_with_what_it_would_be(sparse: bool) -> None:
     values, theta, _ = two_blocks(100, 60, 6, 1.2)
     responses = ResponseMatrix(values)
     result = fitted(responses.to_sparse() if sparse else responses)
@@ -113,9 +113,9 @@ def test_a_share_of_a_gap_shows_that_information_in_common_tells() -> None:
 
 def test_only_a_gap_that_loses_much_is_spoken_of() -> None:
     found = DrawnTogether(np.zeros(2), shown=0.8, gap=1.2, z=9.0, of_one=3.0, within=100.0)
-    assert found.is_told(1)  # 1.5 − 1.2 is lost
-    assert not found._replace(gap=0.4).is_told(1)
-    assert not found._replace(z=1.0).is_told(1)
+    assert found.is_significant(1)  # 1.5 − 1.2 is lost
+    assert not found._replace(gap=0.4).is_significant(1)
+    assert not found._replace(z=1.0).is_significant(1)
     assert found.might_be_missed  # of 1 SD 0.2 are lost, and a difference has an error of 0.14
     assert not found._replace(within=10.0).might_be_missed
     assert not found._replace(of_one=5.0).might_be_missed

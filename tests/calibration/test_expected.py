@@ -200,7 +200,7 @@ def test_labels_of_no_item_are_ignored_where_none_can_be_misspelt() -> None:
     whole = expecting(WeakPrior(), every, 0.5, LABELS)
     assert np.array_equal(whole.keys, expecting(WeakPrior(), every | {"e": 9.0}, 0.5, LABELS).keys)
     some = {"a": 1.0, "e": np.nan, "b": None}
-    assert expecting(WeakPrior(), some, 0.5, LABELS).told.tolist() == [True, False, False, False]
+    assert expecting(WeakPrior(), some, 0.5, LABELS).known.tolist() == [True, False, False, False]
 
 
 def test_labels_of_a_table_are_in_its_index_or_in_a_column() -> None:
