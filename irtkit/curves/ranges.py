@@ -137,12 +137,16 @@ def held_out_difficulties(result: FitResult, *, seed: int = 0) -> Difficulties:
 
 
 def _families(result: FitResult) -> Any:
-    """Families of systems that answer alike; if they link most, each system is one of its own."""
-    codes = family_codes(result, SIMILAR)
-    real = codes[~result.synthetic]
-    if np.bincount(real).max() > len(real) / _FOLDS:
-        return list(result.respondent_labels)
-    return codes.tolist()
+    """Families of systems that answer alike, each by the label of its first.
+
+    If they link most, each system is one of its own.
+    """
+    codes, labels = family_codes(result, SIMILAR), result.respondent_labels
+    answering = codes[result.answering]
+    if np.bincount(answering).max() > len(answering) / _FOLDS:
+        return list(labels)
+    first = np.unique(codes, return_index=True)[1]
+    return [labels[first[code]] for code in codes]
 
 
 def _by_order(difficulty: Array, scale: Array) -> Array:

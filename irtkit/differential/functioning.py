@@ -11,6 +11,7 @@ from irtkit.calibration import FitResult, fit
 from irtkit.calibration.estimates import Population
 from irtkit.calibration.fitting import silently
 from irtkit.checks import check_number, check_one_of, first_names
+from irtkit.components import part_of
 from irtkit.differential.groups import TwoGroups, two_groups
 from irtkit.io.reading import as_responses
 from irtkit.irf import Items
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from irtkit.responses import ResponseMatrix
 
     Marks = NDArray[np.bool_]
+    Places = NDArray[np.intp]
 
 DifferentialMethod = Literal["mantel-haenszel", "likelihood-ratio"]
 METHODS: tuple[DifferentialMethod, ...] = get_args(DifferentialMethod)
@@ -58,6 +60,16 @@ class _Tested(NamedTuple):
     """Above 0: harder for the focal group; below 0: for the reference group; 0: for either."""
     effects: dict[str, Array]
 
+    def among(self, items: Places, n_items: int) -> _Tested:
+        """The same among ``n_items``, of which these are tested."""
+        statistic, harder_for, *effects = (
+            _among(values, items, n_items)
+            for values in (self.statistic, self.harder_for, *self.effects.values())
+        )
+        return _Tested(
+            statistic, self.df, harder_for, dict(zip(self.effects, effects, strict=True))
+        )
+
 
 class _Decided(NamedTuple):
     """What was found at last, and how sure it is; arrays of shape (n_items,)."""
@@ -65,6 +77,18 @@ class _Decided(NamedTuple):
     tested: _Tested
     p_value: Array
     q_value: Array
+
+    def among(self, items: Places, n_items: int) -> _Decided:
+        """The same among ``n_items``, of which these are tested."""
+        values = (_among(values, items, n_items) for values in self[1:])
+        return _Decided(self.tested.among(items, n_items), *values)
+
+
+def _among(values: Array, items: Places, n_items: int) -> Array:
+    """Values of some of ``n_items``; NaN, or no text, for the others."""
+    found = np.full(n_items, "" if values.dtype == object else np.nan, dtype=values.dtype)
+    found[items] = values
+    return found
 
 
 def differential_functioning(
@@ -178,12 +202,20 @@ def differential_functioning(
     check_number("fdr", fdr, above=0, below=1)
     result, matrix = _given(responses, reading)
     least = _LEAST_RESPONDENTS[method]
+    everyone = patterns_of(matrix, synthetic_is_real=True)
+    answering = ~matrix.synthetic & (everyone.margins.respondent_responses > 0)
     chosen = two_groups(
-        matrix, groups, cut=cut, reference=reference, focal=focal, least=least, method=method
+        *(matrix, groups, answering),
+        cut=cut,
+        reference=reference,
+        focal=focal,
+        least=least,
+        method=method,
     )
     known = _anchors(anchors, matrix.items)
-    everyone = patterns_of(matrix, synthetic_is_real=True)
     patterns = everyone.chosen(chosen.rows)
+    items = np.flatnonzero(patterns.margins.item_responses.any(axis=0))
+    patterns = part_of(patterns, np.arange(patterns.n), items)
     effect = _design_effect(patterns, chosen.focal)
     tests: _MantelHaenszel | _LikelihoodRatio
     if method == "mantel-haenszel":
@@ -192,9 +224,10 @@ def differential_functioning(
         if result is None:
             with silently():
                 result = fit(matrix, standard_errors=False)
-        tests = _LikelihoodRatio(patterns, chosen, result)
-    decided = _purified(tests, known, effect, fdr)
-    return _table(matrix, patterns, chosen, decided, known=known, fdr=fdr)
+        tests = _LikelihoodRatio(patterns, chosen, result, items)
+    decided = _purified(tests, None if known is None else known[items], effect, fdr)
+    among = decided.among(items, matrix.n_items)
+    return _table(matrix, everyone, chosen, among, known=known, fdr=fdr)
 
 
 def _given(responses: object, reading: dict[str, Any]) -> tuple[FitResult | None, ResponseMatrix]:
@@ -289,11 +322,13 @@ def _ets_class(delta: Array, error: Array) -> Any:
 class _LikelihoodRatio:
     """Tests by likelihood ratio."""
 
-    def __init__(self, patterns: Patterns, groups: TwoGroups, result: FitResult) -> None:
+    def __init__(
+        self, patterns: Patterns, groups: TwoGroups, result: FitResult, items: Places
+    ) -> None:
         counted = patterns.with_trial_correlation(result.settings.trial_correlation or 0.0)
         group = groups.focal.astype(np.int8)
         self._patterns = Patterns(counted.cells, counted.trials, group)
-        self._start, self._population = _start(result, groups)
+        self._start, self._population = _start(result, groups, items)
 
     @property
     def n_items(self) -> int:
@@ -322,7 +357,7 @@ class _LikelihoodRatio:
         return _Tested(ratio.statistic / effect, DEGREES_OF_FREEDOM, harder, effects)
 
 
-def _start(result: FitResult, groups: TwoGroups) -> tuple[Items, Population]:
+def _start(result: FitResult, groups: TwoGroups, items: Places) -> tuple[Items, Population]:
     """Items and the focal group as a fit of all has them, on the scale of the reference group."""
     scales = []
     for rows in (groups.rows[~groups.focal], groups.rows[groups.focal]):
@@ -330,7 +365,7 @@ def _start(result: FitResult, groups: TwoGroups) -> tuple[Items, Population]:
         variance = np.mean((result.ability[rows] - mean) ** 2 + result.ability_se[rows] ** 2)
         scales.append((mean, float(np.sqrt(variance))))
     (mean, sd), (own_mean, own_sd) = scales
-    known = result.parameters
+    known = result.parameters.chosen(items)
     slope = np.nan_to_num(known.discrimination, nan=float(np.nanmedian(known.discrimination)))
     intercept = np.nan_to_num(known.intercept)
     return Items(slope * sd, intercept + slope * mean), Population(
@@ -383,7 +418,7 @@ def _central(harder_for: Array) -> Marks:
 
 def _table(
     matrix: ResponseMatrix,
-    patterns: Patterns,
+    everyone: Patterns,
     groups: TwoGroups,
     decided: _Decided,
     *,
@@ -393,6 +428,7 @@ def _table(
     import pandas as pd
 
     found, p_value, q_value = decided
+    patterns = everyone.chosen(groups.rows)
     reference, focal = groups.names
     harder = np.where(
         found.harder_for > 0, focal, np.where(found.harder_for < 0, reference, EITHER)

@@ -30,6 +30,7 @@ class TwoGroups(NamedTuple):
 def two_groups(
     responses: ResponseMatrix,
     groups: Any,
+    answering: NDArray[np.bool_],
     *,
     cut: Any,
     reference: Any,
@@ -37,7 +38,7 @@ def two_groups(
     least: int,
     method: str,
 ) -> TwoGroups:
-    """Return the two groups that are meant; respondents without a group are in none."""
+    """Return the two groups that are meant, of real respondents with a response and a group."""
     values = _values(responses, groups)
     if cut is not None:
         if reference is not None or focal is not None:
@@ -45,17 +46,17 @@ def two_groups(
         labels, names = _by_cut(values, cut)
     else:
         labels = [category_name(value) for value in values]
-        for k in np.flatnonzero(responses.synthetic):
+        for k in np.flatnonzero(~answering):
             labels[k] = ""
         labels, names = _named(labels, reference, focal)
     group = np.array([names.index(label) if label in names else -1 for label in labels])
-    group[responses.synthetic] = -1
+    group[~answering] = -1
     for number, name in enumerate(names):
         n = np.count_nonzero(group == number)
         if n < least:
             raise ValueError(
-                f"groups: {name!r} has {n} respondents; {method} needs {least} in each group to "
-                "hold its level"
+                f"groups: {name!r} has {n} respondents with a response; {method} needs {least} in "
+                "each group to hold its level"
             )
     chosen = np.flatnonzero(group >= 0)
     return TwoGroups(chosen, group[chosen] == 1, names)

@@ -228,7 +228,7 @@ def compare_difficulties(
     draws
         Bootstrap draws of items behind each interval.
     seed
-        The same number gives the same intervals and folds.
+        The same number gives the same intervals and folds, of the same order of rows and columns.
     progress
         Whether to show progress; by default on a terminal and in a notebook.
 

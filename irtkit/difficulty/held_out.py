@@ -77,7 +77,7 @@ def held_out_predictions(
     folds
         Parts into which the observed cells are divided at random; each is held out once.
     seed
-        The same number divides the cells the same way.
+        The same number divides the cells the same way, of the same order of rows and columns.
     progress
         Whether to show progress; by default on a terminal and in a notebook.
 
@@ -119,8 +119,9 @@ def held_out_predictions(
     models = [model_name(name) for name in models]
     check_whole("folds", folds, 2)
     check_seed(seed)
-    real = np.flatnonzero(~responses.synthetic)
-    right, trials = responses.successes[real], responses.trials[real]
+    real, trials = ~responses.synthetic, responses.trials
+    answered = np.ix_(real & trials.any(axis=1), trials[real].any(axis=0))
+    right, trials = responses.successes[answered], trials[answered]
     if np.count_nonzero(trials) < folds:
         raise ValueError(
             "folds must be at most the number of observed cells, "
@@ -243,9 +244,9 @@ def _folds(trials: NDArray[Any], folds: int, seed: int) -> Iterator[NDArray[np.b
     generator = np.random.default_rng(seed)
     observed = trials > 0
     fold = np.full(trials.shape, -1, dtype=np.int8 if folds < 128 else np.int64)
-    answered = generator.permutation(np.flatnonzero(observed.any(axis=0)))
-    for some in np.array_split(np.arange(len(answered)), _ORDERS):
-        cells = np.ix_(generator.permutation(len(trials)), answered[some])
+    items = generator.permutation(trials.shape[1])
+    for some in np.array_split(np.arange(len(items)), _ORDERS):
+        cells = np.ix_(generator.permutation(len(trials)), items[some])
         place = observed[cells].cumsum(axis=0, dtype=np.int32) - 1
         fold[cells] = np.where(observed[cells], (place + some) % folds, -1)
     return (held for k in range(folds) if (held := fold == k).any())

@@ -152,7 +152,10 @@ def misfit_of_each(
     some = first[open_[first]]
     few = len(some) <= _MOST_SETS
     if not few:
-        by_size = some[np.argsort(known.n_asked[some], kind="stable")]
+        # those of one size by how many got their items right, not in the order of respondents
+        right, responses = (sums.sum(axis=0) for sums in patterns.margins[:2])
+        ease = patterns.response_scores(right / np.maximum(responses, 1))[some]
+        by_size = some[np.lexsort([np.round(ease, 9), known.n_asked[some]])]
         some = by_size[np.linspace(0, len(by_size) - 1, _MOST_SETS).round().astype(int)]
     of_some = np.array([misfit(places[_answered_by(patterns, row)]) for row in some])
     if few:

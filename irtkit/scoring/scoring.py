@@ -33,6 +33,8 @@ _NO_MISFIT = (
     "scores lie from what the model expects: intervals of expected_score leave that out, and are "
     "too narrow where answers depend on more than one ability; give the result with its responses"
 )
+_ROUNDING = 1e-9
+"""Share right by which an interval that ends where another does may be off: sums have an order."""
 
 
 def score(
@@ -203,7 +205,7 @@ def scored_of(
 
 def _with_beyond(table: pd.DataFrame, best: float, known: Known) -> pd.DataFrame:
     """Say which respondents may be abler than those the items were calibrated on."""
-    above = (known.n_asked < known.n_items) & (table["expected_score_high"] > best)
+    above = (known.n_asked < known.n_items) & (table["expected_score_high"] > best + _ROUNDING)
     above &= table["status"] == "ok"
     table.loc[above, "status"] = "beyond"
     if above.any():

@@ -217,11 +217,14 @@ def _checked(seeds: Any) -> list[int]:
 
 
 def _real(responses: ResponseMatrix) -> ResponseMatrix:
-    """The responses of real respondents."""
-    real = np.flatnonzero(~responses.synthetic)
-    tables = responses.successes[real], responses.trials[real]
-    names = [responses.respondents[i] for i in real]
-    return ResponseMatrix.from_counts(*tables, names, responses.items)
+    """The responses of real respondents, without those and the items that have none."""
+    real, trials = ~responses.synthetic, responses.trials
+    rows = np.flatnonzero(real & trials.any(axis=1))
+    columns = np.flatnonzero(trials[rows].any(axis=0))
+    right, trials = (table[np.ix_(rows, columns)] for table in (responses.successes, trials))
+    names = [responses.respondents[row] for row in rows]
+    items = [responses.items[column] for column in columns]
+    return ResponseMatrix.from_counts(right, trials, names, items)
 
 
 def shuffled(responses: ResponseMatrix, seed: int) -> ResponseMatrix:

@@ -91,7 +91,8 @@ def leaderboard(
         - n_responses.
         - rank_low_of_all, rank_high_of_all: intervals that hold all ranks together.
         - group: letters; systems that share one cannot be told apart. "b-d" is b, c and d. Those
-          that share none usually can (:func:`irtkit.compare_systems` says which).
+          that share none usually can (:func:`irtkit.compare_systems` says which). Letters follow
+          the rows, and equal scores the order of the responses.
         - family, where known; component, where respondents and items fall into parts without a
           response in common: ranks are then those within the part, and parts follow each other.
 

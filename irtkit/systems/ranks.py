@@ -112,14 +112,24 @@ def _z_of_pairs(scores: Scores) -> NDArray[np.float32]:
 
 
 def _draws(scores: Scores, seed: int) -> NDArray[np.float32] | None:
-    """Normal scores with the covariance, (n, draws); None of more systems than are drawn."""
-    if len(scores.value) > _MOST_DRAWN:
+    """Normal scores with the covariance, (n, draws); None of more systems than are drawn.
+
+    Drawn from the lowest score to the highest, with the symmetric root, so that neither the order
+    of systems nor rounding changes them.
+    """
+    n = len(scores.value)
+    if n > _MOST_DRAWN:
         return None
     values, vectors = np.linalg.eigh(scores.covariance)
-    root = (vectors * np.sqrt(np.maximum(values, 0))).astype(np.float32)
-    n_draws = np.clip(2 * _PAIRS_DRAWN // len(root) ** 2, _LEAST_DRAWS, _DRAWS)
-    generator = np.random.default_rng(seed)
-    return np.asarray(root @ generator.standard_normal((len(root), n_draws), dtype=np.float32))
+    root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+    n_draws = int(np.clip(2 * _PAIRS_DRAWN // n**2, _LEAST_DRAWS, _DRAWS))
+    normal = np.empty((n, n_draws), np.float32)
+    # of exponentials no two sums are the same but of the same covariances
+    exponentials = np.exp(scores.covariance / max(np.diag(scores.covariance).max(), 1e-300))
+    keys = exponentials.sum(axis=1), scores.value
+    order = np.lexsort([np.round(key, 12) for key in keys])  # equal but for rounding
+    normal[order] = np.random.default_rng(seed).standard_normal(normal.shape, dtype=np.float32)
+    return np.asarray(root.astype(np.float32) @ normal)
 
 
 def _all_pairs(

@@ -270,7 +270,7 @@ def test_one_group_is_set_beside_all_others() -> None:
         ({"anchors": ["item-1"]}, "3 items or more"),
         ({"cut": "2024", "focal": "new"}, "cut makes the two groups itself"),
         ({"cut": 3}, "must all be dates, or all numbers"),
-        ({"groups": ["old"] * 115 + ["new"] * 5}, "'new' has 5 respondents"),
+        ({"groups": ["old"] * 115 + ["new"] * 5}, "'new' has 5 respondents with a response"),
         ({"groups": ["old"] * 120}, "must be two, and are 1"),
     ],
 )
@@ -278,6 +278,14 @@ def test_what_cannot_be_compared_is_refused(settings: dict[str, object], rule: s
     responses, groups = drawn((60, 60))
     with pytest.raises(ValueError, match=rule):
         irtkit.differential_functioning(responses, **({"groups": groups} | settings))
+
+
+def test_respondents_without_a_response_make_no_group_larger() -> None:
+    responses, _ = drawn((28, 28))
+    values = np.vstack([responses.values, np.full((8, responses.n_items), -1)])
+    groups = np.resize(["old", "new"], len(values))
+    with pytest.raises(ValueError, match="28 respondents with a response; likelihood-ratio needs"):
+        irtkit.differential_functioning(values, groups, "likelihood-ratio")
 
 
 def test_sparse_responses_and_results_without_responses_are_refused() -> None:

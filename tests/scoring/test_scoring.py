@@ -340,6 +340,19 @@ def test_those_the_items_were_calibrated_on_are_not_beyond_themselves(level: flo
         assert (score(asked, result, level=level)["status"] == "beyond").mean() > 0.9
 
 
+def test_the_ablest_of_the_calibrated_is_not_beyond_itself_by_rounding() -> None:
+    generator = np.random.default_rng(1)
+    ability, difficulty = generator.normal(size=24), generator.normal(size=14)
+    slope = generator.lognormal(0.2, 0.3, 14)
+    slope[0] = -1
+    p = 1 / (1 + np.exp(-slope * (ability[:, None] - difficulty)))
+    values = (generator.random((24, 14)) < p).astype(int)
+    values[generator.random((24, 14)) < 0.1] = -1
+    with warnings.catch_warnings(action="ignore"):
+        result = fit(values)
+    assert set(score(values, result)["status"]) == {"ok"}
+
+
 def test_a_score_of_drawn_items_is_the_formula() -> None:
     items = ItemParameters.from_difficulty(np.ones(30), np.linspace(-2, 2, 30))
     matrix = simulate_responses(items, [0.3, -1.0, 2.0], seed=0)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import irtkit
 from irtkit import Beta, ItemPrior, Normal, ResponseMatrix, patterns
 from irtkit.calibration.fitting import silently
+from irtkit.difficulty import held_out_predictions
 from irtkit.io.merging import merge_responses
 from irtkit.quadrature import engines
 
@@ -191,6 +192,100 @@ def test_empty_respondents_and_items_change_nothing(values: np.ndarray, data: An
     np.testing.assert_allclose(found, one.parameters.intercept, rtol=0, atol=near)
     np.testing.assert_allclose(other.ability[rows], one.ability, rtol=0, atol=near)
     assert abs(other.log_likelihood - one.log_likelihood) <= near
+
+
+def groups_of(result: FitResult, some: int) -> dict[str, int]:
+    """Groups by label, so many; of respondents without a response any."""
+    return {label: int(label[1:]) % some for label in result.respondent_labels}
+
+
+TABLES: dict[str, Callable[[FitResult], pd.DataFrame]] = {
+    "leaderboard": lambda result: result.leaderboard(),
+    "scores": lambda result: irtkit.score(result.responses, result),
+    "pairs": lambda result: (
+        irtkit.compare_systems(result)
+        .astype({"system": str, "other": str})
+        .set_index(["system", "other"])
+    ),
+    "curves": lambda result: irtkit.characteristic_curves(result, bins=3).table,
+    "held out": lambda result: held_out_predictions(result.responses, ["2PL"], folds=3),
+    "shuffled": lambda result: irtkit.shuffle_control(result.responses, seeds=[0]).table,
+    "Mantel-Haenszel": lambda result: irtkit.differential_functioning(result, groups_of(result, 2)),
+    "likelihood ratio": lambda result: irtkit.differential_functioning(
+        result, groups_of(result, 2), "likelihood-ratio"
+    ),
+    "items chosen": lambda result: (
+        irtkit.select_items(result, 5, groups=groups_of(result, 9)).table
+    ),
+    "item fit": irtkit.item_fit,
+    "respondent fit": irtkit.respondent_fit,
+    "local dependence": irtkit.local_dependence,
+    "suspects": irtkit.flag_items,
+    "information": lambda result: irtkit.information(result).items,
+}
+"""What is said of a fit, with draws in many of them."""
+
+
+def labelled(values: np.ndarray, rows: Any, columns: Any) -> FitResult:
+    """Fit with respondents and items in an order, −1 for those without a response."""
+    n, m = values.shape
+    whole = np.full((n + 1, m + 1), -1, np.int8)
+    whole[:n, :m] = values
+    labels = [f"s{k}" for k in rows], [f"i{k}" for k in columns]
+    with silently():
+        return irtkit.fit(ResponseMatrix(whole[np.ix_(rows, columns)], *labels), "2PL")
+
+
+@pytest.fixture(scope="module", params=["complete", "missing"])
+def given_and_beside_empty_and_turned(
+    request: pytest.FixtureRequest,
+) -> tuple[FitResult, FitResult, FitResult]:
+    """A fit, one with two empty rows and columns, and one of rows and columns in another order."""
+    generator = np.random.default_rng(5)
+    n, m = 72, 14
+    ability, difficulty = generator.normal(size=(n, 1)), generator.normal(size=m)
+    slope = generator.lognormal(0, 0.3, m)
+    p = 1 / (1 + np.exp(-slope * (ability - difficulty)))
+    values = (generator.random((n, m)) < p).astype(np.int8)
+    if request.param == "missing":
+        values[generator.random((n, m)) < 0.3] = -1
+    rows, columns = list(range(n)), list(range(m))
+    turned = generator.permutation(n), generator.permutation(m)
+    return (
+        labelled(values, rows, columns),
+        labelled(values, [n, *rows], [*columns[:5], m, *columns[5:]]),
+        labelled(values, *turned),
+    )
+
+
+def assert_same_table(one: pd.DataFrame, other: pd.DataFrame, near: float) -> None:
+    """Tables alike in all rows of the first."""
+    other = other[other.index.isin(one.index)]
+    pd.testing.assert_frame_equal(
+        one, other[one.columns], rtol=0, atol=near, check_like=True, check_categorical=False
+    )
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", TABLES)
+def test_empty_respondents_and_items_change_no_table(
+    given_and_beside_empty_and_turned: tuple[FitResult, FitResult, FitResult], name: str
+) -> None:
+    given, beside_empty, _ = given_and_beside_empty_and_turned
+    one, other = TABLES[name](given), TABLES[name](beside_empty)
+    assert_same_table(one, other, 1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["leaderboard", "scores", "curves"])
+def test_the_order_of_systems_changes_no_rank_and_no_interval(
+    given_and_beside_empty_and_turned: tuple[FitResult, FitResult, FitResult], name: str
+) -> None:
+    given, _, turned = given_and_beside_empty_and_turned
+    one, other = (TABLES[name](result) for result in (given, turned))
+    # letters of equal scores follow the order of the responses
+    one, other = (table.drop(columns="group", errors="ignore") for table in (one, other))
+    assert_same_table(one.sort_index(), other.sort_index(), 1e-6)
 
 
 def assert_near(one: FitResult, other: FitResult, columns: Any, sign: int = 1) -> None:
