@@ -345,7 +345,7 @@ def _at_nodes(log_mass: Array, values: Array) -> Bent:
     below[:, 1:] = np.cumsum((density[:, 1:] + density[:, :-1]) / 2, axis=1)
     below /= below[:, -1:]
     place = np.stack([np.interp(ndtr(_NODES), of, np.arange(len(_FINE))) for of in below])
-    first = np.minimum(place.astype(np.intp), len(_FINE) - 2)
+    first = place.astype(np.intp)  # not the last: a node leaves some mass above it
     rest, first = (place - first)[:, :, None], first[:, :, None]
     fine = np.einsum("fg,jgv->jfv", _SPLINE, values)
     at = np.take_along_axis(fine, first, axis=1) * (1 - rest)

@@ -234,7 +234,7 @@ def renewed(state: State, batches: Batches, weight: float) -> State:
 
 def _smoothed(state: State, elbo: float, averaged: int) -> float:
     """Exponential average of the bound, begun anew after burn-in; for reports only."""
-    if averaged <= 1 or not state.trace:
+    if averaged <= 1:
         return elbo
     weight = max(2 / (_WINDOW + 1), 1 / averaged)  # the mean age of a moving average over a window
     return state.trace[-1].smoothed + weight * (elbo - state.trace[-1].smoothed)

@@ -20,8 +20,9 @@ from irtkit import (
 )
 from irtkit.calibration.fitting import silently
 from irtkit.calibration.maximise import GridSchedule, problem_of
+from irtkit.calibration.variational import amortised as module
 from irtkit.calibration.variational.amortised import Amortised, answers_of
-from irtkit.calibration.variational.encoder import Encoder
+from irtkit.calibration.variational.encoder import Encoder, EncoderBatch, bounds_of
 from irtkit.patterns import patterns_of
 from irtkit.quadrature import fixed_nodes
 
@@ -129,6 +130,37 @@ def test_sparse_parts_weigh_up_to_all_answers() -> None:
             )
             total += answered.sum(axis=1) * weight / n_parts
         np.testing.assert_allclose(total, rows.margins.respondent_responses, rtol=1e-6)
+
+
+def test_sparse_parts_hold_answers_of_the_respondent_alone() -> None:
+    values = drawn(0.6, n=9).values.copy()
+    values[3], values[5], values[3, 7] = -1, -1, 1  # a single answer, and none
+    rows = patterns_of(ResponseMatrix(values).to_sparse(), synthetic_is_real=False)
+    for part in range(3):
+        items, right, answered, _ = answers_of(rows, np.arange(N_ITEMS), np.arange(9), part, 3)
+        respondents, places = np.nonzero(answered)
+        np.testing.assert_array_equal(
+            right[respondents, places], values[respondents, items[respondents, places]]
+        )
+
+
+def test_posteriors_are_made_of_as_many_respondents_at_a_time_as_fit_in_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given, sizes = amortised(drawn(n=60), None), []
+    parameters = np.random.default_rng(5).normal(0.5, 0.5, (N_ITEMS, 2))
+    whole = given.posteriors(parameters, NODES)
+
+    def counted(encoder: Encoder, parameters: Any, batch: EncoderBatch) -> Any:
+        sizes.append(len(batch.features))
+        return bounds_of(encoder, parameters, batch)
+
+    monkeypatch.setattr(module, "bounds_of", counted)
+    monkeypatch.setattr(module, "BLOCK", N_ITEMS)
+    parts = given.posteriors(parameters, NODES)
+    assert sizes == [8] * 8
+    for one, other in zip(whole, parts, strict=True):
+        assert other == pytest.approx(one, abs=1e-4)  # sums in 32 bits
 
 
 def test_newcomers_are_encoded_like_those_who_were_there(

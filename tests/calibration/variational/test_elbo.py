@@ -139,6 +139,18 @@ def test_the_gradient_of_the_bound_is_its_derivative_by_the_means(
         assert found.shared == pytest.approx(by_shared, rel=1e-4, abs=1e-4)
 
 
+def test_what_is_told_of_the_likelihood_is_its_mean_over_the_points(
+    target: Target, guide: Guide
+) -> None:
+    likelihood = likelihood_of(target, six_by_five(), fixed_nodes(41, 6.0))
+    found = evaluate(target, guide, likelihood, np.random.default_rng(3))
+    points = [guide.at(*deviates) for deviates in guide.deviates(np.random.default_rng(3))]
+    each = [likelihood.evaluate(target.coordinates.parameters(point)) for point in points]
+    values, gradients = zip(*each, strict=True)
+    assert found.log_likelihood == pytest.approx(np.mean(values))
+    assert found.by_slope == pytest.approx(np.mean(gradients, axis=0)[:, 0])
+
+
 def coupled_over_draws(
     target: Target, guide: Guide, likelihood: Likelihood, generator: np.random.Generator, n: int
 ) -> list[float]:

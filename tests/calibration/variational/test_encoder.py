@@ -45,9 +45,15 @@ def drawn(parameters: Array, n: int = 40, missing: float = 0.2, trials: int = 1)
     return simulate_responses(items, abilities, missing=missing, trials=trials, seed=3)
 
 
-def log_likelihood(parameters: Array, responses: ResponseMatrix, theta: float) -> Array:
+def right_at(parameters: Array, theta: float) -> Array:
     guessing = expit(parameters[:, 2]) if parameters.shape[1] == 3 else 0.0
-    p = guessing + (1 - guessing) * expit(parameters[:, 0] * theta + parameters[:, 1])
+    return np.asarray(
+        guessing + (1 - guessing) * expit(parameters[:, 0] * theta + parameters[:, 1])
+    )
+
+
+def log_likelihood(parameters: Array, responses: ResponseMatrix, theta: float) -> Array:
+    p = right_at(parameters, theta)
     right = responses.successes.astype(float)
     return np.asarray(right @ np.log(p) + (responses.trials - right) @ np.log1p(-p))
 
@@ -66,14 +72,18 @@ def all_answers(parameters: Array, rows: Patterns, responses: ResponseMatrix) ->
 
 @pytest.mark.parametrize("size", [2, 3])
 @pytest.mark.parametrize(("missing", "trials"), [(0.0, 1), (0.3, 1), (0.0, 3)])
-def test_features_are_scores_at_the_anchors(size: int, missing: float, trials: int) -> None:
+def test_features_are_scores_and_information_at_the_anchors(
+    size: int, missing: float, trials: int
+) -> None:
     parameters = parameters_of(size)
     responses = drawn(parameters, missing=missing, trials=trials)
     found = features_of(parameters, patterns_of(responses, synthetic_is_real=False))
     for k, anchor in enumerate(ANCHORS):
         ends = [log_likelihood(parameters, responses, anchor + e) for e in (-1e-5, 1e-5)]
         assert found[:, k] == pytest.approx((ends[1] - ends[0]) / 2e-5, abs=1e-5)
-    assert (found[:, len(ANCHORS) :] > 0).all()
+        low, p, high = (right_at(parameters, anchor + e) for e in (-1e-5, 0.0, 1e-5))
+        information = ((high - low) / 2e-5) ** 2 / (p * (1 - p))
+        assert found[:, len(ANCHORS) + k] == pytest.approx(responses.trials @ information, abs=1e-5)
 
 
 def test_an_untrained_encoder_takes_the_scoring_step_from_zero() -> None:

@@ -20,7 +20,10 @@ from irtkit import (
     simulate_responses,
 )
 from irtkit.calibration.fitting import silently
-from irtkit.irf import MODELS
+from irtkit.calibration.likelihood import MarginalLikelihood
+from irtkit.irf import MODELS, Items
+from irtkit.patterns import patterns_of
+from irtkit.quadrature import engine_of, fixed_nodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -229,6 +232,17 @@ def test_missing_cells_widen_the_posterior() -> None:
     assert finite(some)
     assert some.items["intercept_se"].mean() > 1.1 * full.items["intercept_se"].mean()
     assert some.ability_se.mean() > 1.1 * full.ability_se.mean()
+
+
+def test_the_likelihood_holds_respondents_beyond_the_nodes_of_the_fit() -> None:
+    # all right on items that those of ability 7.5 get right half of the time, others all wrong
+    prior = ItemPrior(Normal(2.0, 0.02), Normal(-15.0, 0.02))
+    responses = ResponseMatrix(np.repeat([1, 0], [1, 7])[:, None] * np.ones(10, dtype=np.int8))
+    result = fit(responses, method="vi", prior=prior)
+    items = Items(result.parameters.discrimination, result.parameters.intercept, None)
+    engine = engine_of(patterns_of(responses, synthetic_is_real=False), with_guessing=False)
+    exact = MarginalLikelihood(engine, fixed_nodes(801, 15.0), exact=True).terms(items).value
+    assert result.log_likelihood == pytest.approx(exact, abs=1e-3)
 
 
 def awkward(kind: str) -> ResponseMatrix:

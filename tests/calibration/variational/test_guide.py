@@ -218,12 +218,20 @@ def test_a_coordinate_that_bends_keeps_part_of_its_information(
         pytest.skip("a common slope is no coordinate of an item")
     n_items = len(guide.own)
     system = system_like(n_items, target.coordinates.n_parameters)
-    for by_slope in (1e9, -1e9):
+    variances = []
+    for by_slope in (0.0, 1e9, -1e9):
         made = guide_at(
             target, guide.mean, system, np.full(n_items, by_slope), np.zeros_like(guide.own)
         )
         assert np.isfinite(made.factor).all()
         assert np.isfinite(made.entropy())
+        variances.append((made.factor[:, 0] ** 2).sum(axis=1))  # of slopes, given what is shared
+    bends = target.coordinates.slopes(guide.mean)[2]
+    for by_slope, variance in zip((1.0, -1.0), variances[1:], strict=True):
+        growth, bend = variance / variances[0], -by_slope * bends
+        assert growth[bend < 0] == pytest.approx(1 / 0.3)
+        assert (growth[bend > 0] < 1e-3).all()
+        assert growth[bend == 0] == pytest.approx(1)
 
 
 def test_a_guide_is_finite_where_responses_say_nothing() -> None:

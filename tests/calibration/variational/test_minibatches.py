@@ -79,6 +79,14 @@ def test_the_mean_over_a_pass_of_batches_is_the_whole(kind: str, model: ModelNam
         assert mean == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.parametrize("size", [7, 15, 60])
+def test_a_pass_of_minibatches_of_one_size_holds_everybody(size: int) -> None:
+    _, batches = whole_and_batches(drawn(), size, "2PL")
+    parts = [batches.minibatch(step) for step in range(batches.steps_per_pass)]
+    assert [len(np.unique(part)) for part in parts] == [size] * len(parts)
+    assert set(np.concatenate(parts)) == set(range(N))
+
+
 def test_passes_have_orders_of_their_own_that_follow_from_the_seed() -> None:
     _, batches = whole_and_batches(drawn(), SIZE, "2PL")
     parameters = parameters_of("2PL")

@@ -21,6 +21,7 @@ from irtkit import (
     load,
     simulate_responses,
 )
+from irtkit.calibration.variational import posterior as module
 from irtkit.calibration.variational.posterior import Posterior, moments_of
 from irtkit.irf import MODELS
 
@@ -97,6 +98,22 @@ def test_draws_of_items_have_the_means_and_errors_of_the_table(
         assert draws[name].std(axis=0) == pytest.approx(errors, rel=0.1)
 
 
+def test_draws_of_a_few_items_at_a_time_are_in_their_places(
+    result: FitResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_ITEMS_AT_ONCE", 4)
+    found = posterior_of(result).draws(1000, seed=1)
+    off = (found["intercept"].mean(axis=0) - result.items["intercept"]) / result.items[
+        "intercept_se"
+    ]
+    # 1,000 draws know a mean to 1/32 SD
+    assert off.to_numpy() == pytest.approx(0, abs=0.15)
+    table = posterior_of(result).item_intervals(0.9, n=1000, seed=1)
+    middle = found["intercept"].mean(axis=0)
+    assert (table["intercept_low"] < middle).all()
+    assert (middle < table["intercept_high"]).all()
+
+
 def test_difficulty_is_minus_intercept_over_discrimination(draws: dict[str, Any]) -> None:
     found = -draws["intercept"] / draws["discrimination"]
     assert draws["difficulty"] == pytest.approx(found, rel=1e-12)
@@ -114,6 +131,15 @@ def test_abilities_on_the_scale_of_the_sample_are_those_of_the_table(result: Fit
     assert off[~result.synthetic] == pytest.approx(0, abs=0.15)
     spread = ability.std(axis=0) / result.ability_se
     assert spread[~result.synthetic] == pytest.approx(1, abs=0.12)
+
+
+def test_means_and_errors_of_real_abilities_make_up_their_unit_variance(
+    result: FitResult,
+) -> None:
+    abilities, real = posterior_of(result).abilities, ~result.synthetic
+    assert abilities.mean[real].mean() == pytest.approx(0, abs=1e-10)
+    square = abilities.mean[real] ** 2 + abilities.sd[real] ** 2
+    assert square.mean() == pytest.approx(1, abs=1e-10)
 
 
 def test_both_scales_give_the_same_probabilities(result: FitResult) -> None:
