@@ -188,7 +188,7 @@ class Problem(NamedTuple):
         """
         at, patterns = self.parameters.values(x), self.engine.patterns
         items = at.items._replace(slope=at.items.slope * at.latent_sd)
-        for _ in range(_MOST_REPAIRS):
+        for _ in range(MOST_REPAIRS):
             density = schedule.density(items, patterns, half_width)
             posteriors = MarginalLikelihood(self.engine, density.nodes(2, 2)).posteriors(items)
             farthest = (np.abs(posteriors.mean) + FAR * posteriors.sd)[patterns.real].max()
@@ -225,7 +225,7 @@ class Maximum(NamedTuple):
 FAR = 7.0
 """Posterior SDs that a grid must reach beyond the farthest mean: a normal posterior has 1e-12
 beyond them."""
-_MOST_REPAIRS = 10
+MOST_REPAIRS = 10
 """Half-widths, and rescalings, that are tried before the last is kept, lest they never end."""
 _FEW_RESPONDENTS, _ITEMS_PER_RESPONDENT = 256, 10
 """Respondents, and items for each of them, up to which posteriors cost so little that all is
@@ -324,7 +324,7 @@ def with_unit_scale(problem: Problem, maximum: Maximum, schedule: GridSchedule) 
     """
     patterns = problem.engine.patterns
     weights = patterns.weight * patterns.real
-    for _ in range(_MOST_REPAIRS):
+    for _ in range(MOST_REPAIRS):
         ability = maximum.posteriors.mean
         mean = float(np.average(ability, weights=weights))
         square = (ability - mean) ** 2 + maximum.posteriors.sd**2

@@ -19,7 +19,15 @@ from irtkit.calibration.empirical import empirical_bayes
 from irtkit.calibration.estimates import Estimates, unbounded
 from irtkit.calibration.item_prior import ItemPrior
 from irtkit.calibration.likelihood import synthetic_sd
-from irtkit.calibration.maximise import FAR, Control, Monitor, Stopping, maximise, problem_of
+from irtkit.calibration.maximise import (
+    FAR,
+    MOST_REPAIRS,
+    Control,
+    Monitor,
+    Stopping,
+    maximise,
+    problem_of,
+)
 from irtkit.calibration.maximum_likelihood import maximum_of, searching, start
 from irtkit.calibration.variational import inference
 from irtkit.calibration.variational.amortised import Amortised
@@ -252,11 +260,14 @@ class VariationalFit:
         The dense nodes reach as far beyond every posterior mean as they do after EM.
         """
         batches, real = self._exact_batches(), self.patterns.real
-        found = batches.posteriors(parameters, state.nodes)
-        farthest = float((np.abs(found.mean) + FAR * found.sd)[real].max())
-        patterns = self.problem.engine.patterns
-        density = self.schedule.density(Items(*parameters.T), patterns, farthest)
-        dense = batches.posteriors(parameters, density.nodes(2, 2))
+        dense = found = batches.posteriors(parameters, state.nodes)
+        items, patterns, reached = Items(*parameters.T), self.problem.engine.patterns, 0.0
+        for _ in range(MOST_REPAIRS):
+            farthest = float((np.abs(dense.mean) + FAR * dense.sd)[real].max())
+            if farthest <= reached:
+                break
+            density = self.schedule.density(items, patterns, farthest)
+            dense, reached = batches.posteriors(parameters, density.nodes(2, 2)), density.theta[-1]
         log_likelihood = float(dense.log_marginal[real].sum())
         return log_likelihood, abs(log_likelihood - float(found.log_marginal[real].sum()))
 

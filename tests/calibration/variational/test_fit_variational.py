@@ -234,9 +234,10 @@ def test_missing_cells_widen_the_posterior() -> None:
     assert some.ability_se.mean() > 1.1 * full.ability_se.mean()
 
 
-def test_the_likelihood_holds_respondents_beyond_the_nodes_of_the_fit() -> None:
-    # all right on items that those of ability 7.5 get right half of the time, others all wrong
-    prior = ItemPrior(Normal(2.0, 0.02), Normal(-15.0, 0.02))
+@pytest.mark.parametrize("intercept", [-15.0, -18.0])
+def test_the_likelihood_holds_respondents_beyond_the_nodes_of_the_fit(intercept: float) -> None:
+    # all right on items that those of ability 7.5 or 9 get right half of the time, others all wrong
+    prior = ItemPrior(Normal(2.0, 0.02), Normal(intercept, 0.02))
     responses = ResponseMatrix(np.repeat([1, 0], [1, 7])[:, None] * np.ones(10, dtype=np.int8))
     result = fit(responses, method="vi", prior=prior)
     items = Items(result.parameters.discrimination, result.parameters.intercept, None)
