@@ -124,8 +124,8 @@ class Bent(NamedTuple):
         return _WEIGHTS, of_parts
 
 
-class Told(NamedTuple):
-    """What responses say of some items, abilities being told by the others.
+class ItemLikelihood(NamedTuple):
+    """What responses say of some items, abilities being known by the others.
 
     The first axis stands for right and for wrong responses.
     """
@@ -179,7 +179,7 @@ class Respondents:
         """Number of groups, none of them empty."""
         return int(self.group.max()) + 1
 
-    def told(self, which: slice) -> Told:
+    def likelihood(self, which: slice) -> ItemLikelihood:
         """What their responses say of some items."""
         items = self.items.chosen(which)
         # right responses, then all
@@ -200,7 +200,7 @@ class Respondents:
         sums /= sums.sum(axis=3, keepdims=True)
         curves = _right_and_wrong(np.stack(items, axis=1)[:, None], self.theta)
         weights = sums.transpose(0, 2, 3, 1) / np.stack(curves).swapaxes(2, 3)
-        return Told(self.theta, weights, counts.transpose(0, 2, 1))
+        return ItemLikelihood(self.theta, weights, counts.transpose(0, 2, 1))
 
 
 def _merged(theta: Array, counted: NDArray[np.float32]) -> tuple[Array, NDArray[np.float32]]:
@@ -241,7 +241,7 @@ def _around(target: Target, guide: Guide, respondents: Respondents) -> Bent:
     size = len(respondents.theta) * max(respondents.n_groups, len(_LOGITS) * len(_DENSE[0]))
     found = [
         _along_guessing(
-            _Densities(target.some(which), guide.shared, respondents.told(which)),
+            _Densities(target.some(which), guide.shared, respondents.likelihood(which)),
             guide.own[which],
             guide.factor[which],
         )
@@ -256,7 +256,7 @@ class _Densities:
 
     target: Target
     shared: Array
-    told: Told
+    responses: ItemLikelihood
 
     def around(self, logits: Array, mean: Array, root: Array, points: Array) -> Array:
         """Log densities at points around (slope, intercept) at logits, (n_items, n, n_points).
@@ -270,7 +270,7 @@ class _Densities:
         point = Point(at.reshape(-1, 3), self.shared)
         parameters = repeated.coordinates.parameters(point)
         prior = repeated.by_item(point, parameters).reshape(at.shape[:3])
-        likelihood = self.told.log_likelihood(parameters.reshape(len(at), -1, 3))
+        likelihood = self.responses.log_likelihood(parameters.reshape(len(at), -1, 3))
         return np.asarray(prior + likelihood.reshape(at.shape[:3]))
 
 

@@ -76,12 +76,12 @@ def test_the_likelihood_of_an_item_is_that_of_all_with_the_others_held(missing: 
             moved[item] += step
             expected = marginal.terms(Items(*moved.T)).value - before.value
             some = slice(item, item + 1)
-            told = respondents.told(some)
-            (found,) = told.log_likelihood(moved[some][:, None])[0]
+            likelihood = respondents.likelihood(some)
+            (found,) = likelihood.log_likelihood(moved[some][:, None])[0]
             assert found == pytest.approx(expected, rel=0.01, abs=0.02)
             # where it starts, the slope is that of the likelihood
             less = np.stack([at[some] + e * np.array(step) for e in (-1e-4, 1e-4)], axis=1)
-            low, high = told.log_likelihood(less)[0]
+            low, high = likelihood.log_likelihood(less)[0]
             assert (high - low) / 2e-4 == pytest.approx(before.gradient[item] @ step, abs=0.05)
 
 
