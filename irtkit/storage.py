@@ -15,16 +15,18 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
 from irtkit.files import ordinary_file, replacing
+from irtkit.memory import check_memory
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from os import PathLike
+    from zipfile import ZipFile
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -38,7 +40,7 @@ _ARRAY, _TUPLE = "<array>", "<tuple>"
 _UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError),  # of archives
     *(KeyError, TypeError, ValueError, IndexError, AttributeError),  # of entries
-    *(RuntimeError, OverflowError, MemoryError),  # of sizes and depths that nothing has
+    *(RuntimeError, OverflowError),  # of sizes and depths that nothing has
 )
 """What comes of files of another kind and of damaged ones."""
 
@@ -70,6 +72,8 @@ def write(
 def read(path: str | PathLike[str], form: Format, make: Callable[[dict[str, Any]], Made]) -> Made:
     """Read a record that was written, and return what ``make`` makes of it.
 
+    Entries that the record does not name are not unpacked.
+
     Raises
     ------
     ValueError
@@ -77,30 +81,33 @@ def read(path: str | PathLike[str], form: Format, make: Callable[[dict[str, Any]
         finds something missing or wrong.
     OSError
         If there is no such file, or it is a folder.
+    MemoryError
+        If it needs more than there is.
     """
     with ordinary_file(path).open("rb") as handle:
         try:
-            with np.lib.npyio.NpzFile(handle, allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files}
-            header = json.loads(bytes(arrays["header"]))
-            version = int(header["version"])
-            name = header["name"] if "name" in header else header["format"]  # in older files
-        except _UNREADABLE as error:
+            archive = np.lib.npyio.NpzFile(handle, allow_pickle=False)
+            size = sum(entry.file_size for entry in cast("ZipFile", archive.zip).infolist())
+            header = json.loads(bytes(archive["header"]))
+            name, version = header["name"], int(header["version"])
+        except (*_UNREADABLE, MemoryError) as error:
             raise ValueError(
                 f"{path} is not a saved {form.name}, or is damaged: {error}"
             ) from error
-    if name != form.name:
-        raise ValueError(f"{path} is not a saved {form.name}, it is a saved {name}")
-    if version != form.version:
-        remedy = "install a newer one" if version > form.version else "make the file anew"
-        raise ValueError(
-            f"{path} has format version {version}; this irtkit reads version {form.version}: "
-            f"{remedy}"
-        )
-    try:
-        return make(_record(arrays))
-    except _UNREADABLE as error:
-        raise ValueError(f"{path} is not a whole {form.name}: {error}") from error
+        if name != form.name:
+            raise ValueError(f"{path} is not a saved {form.name}, it is a saved {name}")
+        if version != form.version:
+            remedy = "install a newer one" if version > form.version else "make the file anew"
+            raise ValueError(
+                f"{path} has format version {version}; this irtkit reads version {form.version}: "
+                f"{remedy}"
+            )
+        try:
+            return make(_record(archive))
+        except (*_UNREADABLE, MemoryError) as error:
+            if isinstance(error, MemoryError):  # unless it is the size of what is damaged
+                check_memory(size, str(path))
+            raise ValueError(f"{path} is not a whole {form.name}: {error}") from error
 
 
 def name_of(path: str | PathLike[str]) -> str | None:
@@ -237,7 +244,7 @@ def _plain(value: Any, name: str, arrays: Arrays) -> Any:
     return value
 
 
-def _record(arrays: Arrays) -> dict[str, Any]:
+def _record(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     """Return what was written, arrays and tuples in their places."""
 
     def put(found: dict[str, Any]) -> Any:

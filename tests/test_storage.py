@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from irtkit import ResponseMatrix
+from irtkit import ResponseMatrix, memory
 from irtkit.storage import (
     Format,
     fields_of,
@@ -132,12 +133,6 @@ def test_a_file_of_another_version_says_what_to_do(
         read(tmp_path / "x", FORM, dict)
 
 
-def test_a_file_from_before_kinds_were_names_is_of_another_version(tmp_path: Path) -> None:
-    saved_otherwise(tmp_path / "x", '{"format": "irtkit thing", "version": 2}')
-    with pytest.raises(ValueError, match=r"x has format version 2.*: make the file anew"):
-        read(tmp_path / "x", FORM, dict)
-
-
 def saved_otherwise(path: Path, kind: str) -> None:
     if kind == "text":
         path.write_text("respondent,item\n")
@@ -207,6 +202,35 @@ def test_a_missing_array_is_named(tmp_path: Path) -> None:
         np.savez(handle, **arrays)
     with pytest.raises(ValueError, match=r"x is not a whole irtkit thing: .*a\.b"):
         read(tmp_path / "x", FORM, dict)
+
+
+def test_entries_that_the_record_does_not_name_are_not_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    write(path, FORM, {"numbers": np.arange(3)}, compressed=True)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("more.npy", b"no array at all")
+    assert read(path, FORM, dict)["numbers"].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("left", "error", "message"),
+    [
+        (1e6, MemoryError, "x needs at least 0.32 GB of memory, and 0.001 GB are left"),
+        (1e12, ValueError, "x is not a whole irtkit thing"),
+    ],
+)
+def test_too_little_memory_is_no_damage_unless_there_is_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: float, error: Any, message: str
+) -> None:
+    path = tmp_path / "x"
+    write(path, FORM, {"numbers": np.zeros(40_000_000)}, compressed=True)
+    monkeypatch.setattr(memory, "available_bytes", lambda: left)
+
+    def make(_record: Any) -> None:
+        raise MemoryError
+
+    with pytest.raises(error, match=message):
+        read(path, FORM, make)
 
 
 def test_a_file_that_is_not_there_and_a_folder_are_said_to_be_that(tmp_path: Path) -> None:

@@ -100,6 +100,10 @@ class Estimates(NamedTuple):
         if self.covariances is not None:
             covariances = np.full((n_items, *self.covariances.shape[1:]), np.nan)
             covariances[columns] = self.covariances
+        batch_rows = self.batch_rows
+        if batch_rows is not None:
+            first = columns[batch_rows[:, 0].astype(np.intp)]
+            batch_rows = np.column_stack([first, batch_rows[:, 1:]])
         posterior = self.posterior
         if posterior is not None:
             posterior = posterior.beside_unanswered(rows, columns, ability_se, group > 0)
@@ -110,6 +114,7 @@ class Estimates(NamedTuple):
             ability=ability,
             ability_se=ability_se,
             posterior=posterior,
+            batch_rows=batch_rows,
         )
 
 

@@ -130,8 +130,7 @@ def _of_answered(
     density of each. ``models`` are the one asked for, and the one fitted in its place.
     """
     n_items, model = patterns.n_items, models[0]
-    whole = isinstance(prior, ItemPrior) or settings.batch_items is not None
-    known = np.full(n_items, whole)
+    known = np.full(n_items, isinstance(prior, ItemPrior))
     if isinstance(prior, ExpectedItems):
         known |= prior.known
     if fixed is not None:

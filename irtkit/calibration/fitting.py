@@ -150,8 +150,8 @@ def fit(
         derivatives, up to a tenth too small beside two fixed items alone. For method="em", and not
         with prior="empirical" or a mesh.
     batch_items
-        Fit consecutive blocks of so many items apart, as where a program cannot take them all
-        (the last one has what is left); for method="em" without fixed items or a mesh. The
+        Fit consecutive blocks of so many items with responses apart, as where a program cannot take
+        them all (the last one has what is left); for method="em" without fixed items or a mesh. The
         respondents carry the scale: items of different batches are comparable as far as the same
         respondents answered them, or respondents drawn alike. ``result.batches`` has the SD
         of their abilities in each, whose mean is called 0; abilities, standard errors of abilities

@@ -10,29 +10,31 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_limited = Lock()
-"""Held by the fit that holds linear algebra to one thread."""
+_changing = Lock()
+_held: list[Any] = []
+"""What puts threads back as they were, once for each that holds them to one."""
 
 
 @contextmanager
 def one_thread(user_api: str | None = "blas") -> Iterator[None]:
-    """Hold the linear algebra of NumPy to one thread, unless another fit does so already.
+    """Hold the linear algebra of NumPy to one thread, until all that ask for it at once have ended.
 
     With ``user_api=None`` all libraries that are loaded and known to have threads.
 
     Products are of parts of the matrix that a processor's cache holds, too small for threads to
     help; where threads share their processors with other work they wait for one another, and a fit
-    takes up to 2.6 times as long (``benchmarks/threads.py``). The limit is that of the process: who
-    set it lifts it, and fits that overlap with that one let it be.
+    takes up to 2.6 times as long (``benchmarks/threads.py``). The limit is that of the process: the
+    first of several fits sets it, the last one lifts it.
     """
-    if not _limited.acquire(blocking=False):
-        yield
-        return
+    with _changing:
+        _held.append(_held[0] if _held else _libraries(user_api).limit(limits=1))
     try:
-        with _libraries(user_api).limit(limits=1):
-            yield
+        yield
     finally:
-        _limited.release()
+        with _changing:
+            limit = _held.pop()
+            if not _held:
+                limit.restore_original_limits()
 
 
 @cache

@@ -64,7 +64,7 @@ def _restored(record: dict[str, Any]) -> FitResult:
         shared = {name: record[name] for name in ("item_labels", "respondent_labels", "synthetic")}
         made["posterior"] = Posterior.restored(record["posterior"], **shared)
     result = FitResult(**made)
-    for rules_broken in (_kinds, _lengths, _ranges, _ranges_of_counts):
+    for rules_broken in (_kinds, _of_search, _lengths, _ranges, _ranges_of_counts):
         for rule in rules_broken(result):
             raise ValueError(rule)
     _ = result.items, result.respondents, result.batches  # they refuse what does not go together
@@ -87,10 +87,19 @@ def _kinds(result: FitResult) -> Iterator[str]:
         yield "warnings must be text"
     if not all(isinstance(said, bool) for said in (result.converged, result.one_ability_doubted)):
         yield "converged and one_ability_doubted must be True or False"
-    if not (is_whole(result.n_iterations) and is_whole(result.n_parameters)):
-        yield "numbers of iterations and parameters must be whole"
     if result.synthetic.dtype != bool:
         yield "synthetic must be True or False for each respondent"
+
+
+def _of_search(result: FitResult) -> Iterator[str]:
+    """Rules that what is said of the search breaks."""
+    grid = result.quadrature
+    wholes = result.n_iterations, result.n_parameters, grid.n_nodes
+    if not all(is_whole(number) and number >= 0 for number in wholes):
+        yield "numbers of iterations, parameters and nodes must be whole, 0 or more"
+    numbers = grid.lowest, grid.highest, grid.estimated_error
+    if not all(isinstance(number, float | int) for number in numbers):
+        yield "ends and error of the quadrature must be numbers"
 
 
 def _lengths(result: FitResult) -> Iterator[str]:
@@ -142,8 +151,10 @@ def _ranges(result: FitResult) -> Iterator[str]:
     if not np.isfinite(result.ability_se).all() or (result.ability_se < 0).any():
         yield "errors of abilities must be finite, and 0 or more"
     numbers = np.array((result.log_likelihood, result.latent_mean, result.latent_sd))
-    if not np.isfinite(numbers).all() or result.latent_sd <= 0:
-        yield "numbers must be finite"
+    if not np.isfinite(numbers).all():
+        yield "log_likelihood, latent_mean and latent_sd must be finite"
+    if result.latent_sd <= 0:
+        yield "latent_sd must be above 0"
     if result.log_likelihood > 0:
         yield "log_likelihood must be at most 0"
     scaled = parameters.discrimination, parameters.intercept, result.ability, result.ability_se
@@ -163,6 +174,11 @@ def _ranges_of_counts(result: FitResult) -> Iterator[str]:
         whole = right.dtype.kind in "iu" and responses.dtype.kind in "iu"
         if not whole or (right < 0).any() or (right > responses).any():
             yield "counts must be whole numbers, 0 or more, right ones no more than all"
+    if result.responses is not None:
+        of_responses = result.patterns.counts
+        same = (np.array_equal(*pair) for pair in zip(counts, of_responses, strict=True))
+        if not all(same):
+            yield "counts must be those of the responses"
     p_negative = result.verdict.p_negative
     if ((p_negative < 0) | (p_negative > 1)).any():
         yield "p_negative must be a probability"

@@ -212,10 +212,10 @@ def differential_functioning(
         least=least,
         method=method,
     )
-    known = _anchors(anchors, matrix.items)
     patterns = everyone.chosen(chosen.rows)
     items = np.flatnonzero(patterns.margins.item_responses.any(axis=0))
     patterns = part_of(patterns, np.arange(patterns.n), items)
+    known = _anchors(anchors, matrix.items, items)
     effect = _design_effect(patterns, chosen.focal)
     tests: _MantelHaenszel | _LikelihoodRatio
     if method == "mantel-haenszel":
@@ -243,18 +243,23 @@ def _given(responses: object, reading: dict[str, Any]) -> tuple[FitResult | None
     return result, matrix
 
 
-def _anchors(anchors: Iterable[str] | None, items: tuple[str, ...]) -> Marks | None:
-    """Which items are given as anchors; None if none are."""
+def _anchors(
+    anchors: Iterable[str] | None, labels: tuple[str, ...], answered: Places
+) -> Marks | None:
+    """Which items are given as anchors, ``answered`` being those with a response; None if none."""
     if anchors is None:
         return None
     if isinstance(anchors, str):
         raise TypeError(f"anchors must be several labels of items, got the text {anchors!r}")
     wanted = {str(label) for label in anchors}
-    if strange := sorted(wanted.difference(items)):
+    if strange := sorted(wanted.difference(labels)):
         raise ValueError(f"anchors: there is no item {first_names(strange)}")
-    if len(wanted) < _FEWEST_ANCHORS:
-        raise ValueError(f"anchors must be {_FEWEST_ANCHORS} items or more, got {len(wanted)}")
-    return np.array([label in wanted for label in items])
+    known = np.array([label in wanted for label in labels])
+    if (n := int(known[answered].sum())) < _FEWEST_ANCHORS:
+        raise ValueError(
+            f"anchors must be {_FEWEST_ANCHORS} items or more that somebody answered, got {n}"
+        )
+    return known
 
 
 def _design_effect(patterns: Patterns, focal: Marks) -> float:

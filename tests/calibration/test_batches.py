@@ -149,10 +149,25 @@ def test_abilities_have_the_sd_of_all_batches_by_their_items(
     assert result.latent_sd**2 == pytest.approx(np.average(of_batches**2, weights=sizes))
 
 
-def test_a_batch_that_nobody_answered_is_refused() -> None:
-    values = np.array([[1, 0, -1], [0, 1, -1], [1, 1, -1]])
+def test_items_that_nobody_answered_are_in_no_batch(responses: irtkit.ResponseMatrix) -> None:
+    values, places = responses.values[:, :90], np.r_[1:41, 43:93]
+    whole = np.full((len(values), 95), -1)
+    whole[:, places] = values
+    one, other = (irtkit.fit(table, batch_items=40) for table in (values, whole))
+    assert one.batches is not None
+    assert other.batches is not None
+    assert other.items["discrimination"].notna().to_numpy().nonzero()[0].tolist() == [*places]
+    np.testing.assert_array_equal(other.parameters.intercept[places], one.parameters.intercept)
+    assert other.batches["first_item"].tolist() == ["item-2", "item-44", "item-84"]
+    numbers = one.batches.drop(columns="first_item")
+    pd.testing.assert_frame_equal(other.batches.drop(columns="first_item"), numbers)
+
+
+def test_a_batch_that_no_real_respondent_answered_is_refused() -> None:
+    values = np.array([[1, 0, -1], [0, 1, -1], [1, 1, -1], [1, 1, 1]])
+    responses = irtkit.ResponseMatrix(values, synthetic=[False, False, False, True])
     with pytest.raises(ValueError, match="answered items 3 to 3"):
-        irtkit.fit(irtkit.ResponseMatrix(values), batch_items=2)
+        irtkit.fit(responses, batch_items=2)
 
 
 def with_rows_of_the_paper(shared_data: Path, name: str, seed: int) -> Any:

@@ -207,7 +207,7 @@ def test_labels_of_targets_are_in_the_index_or_in_a_column(library: Any) -> None
     assert compared[0].equals(compared[1])
 
 
-def test_fits_that_overlap_leave_as_many_threads_as_before() -> None:
+def test_fits_that_overlap_have_one_thread_to_the_last_and_leave_as_many_as_before() -> None:
     from threadpoolctl import threadpool_info
 
     from irtkit.prediction import regressors
@@ -220,6 +220,7 @@ def test_fits_that_overlap_leave_as_many_threads_as_before() -> None:
     assert {library["num_threads"] for library in threadpool_info()} == {1}
     second.__enter__()
     first.__exit__(None, None, None)
+    assert {library["num_threads"] for library in threadpool_info()} == {1}
     second.__exit__(None, None, None)
     assert threadpool_info() == before
 
