@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import logging
-import os
 import signal
 import sys
 import warnings
@@ -19,6 +17,7 @@ from rich.console import Console
 
 from irtkit.calibration import fit
 from irtkit.calibration.fitting import silently
+from irtkit.cli.entry import ENDS
 from irtkit.cli.groups import differential_command
 from irtkit.cli.impact import impact_command
 from irtkit.cli.inputs import (
@@ -50,6 +49,7 @@ from irtkit.cli.outputs import (
 from irtkit.cli.report import report_command
 from irtkit.cli.scores import score_command
 from irtkit.cli.select import select_command
+from irtkit.cli.streams import lasting_streams
 from irtkit.cli.systems import compare_systems_command, gate_command, leaderboard_command
 from irtkit.datasets import load_digits_crowd
 from irtkit.difficulty import compare_difficulties
@@ -81,42 +81,47 @@ def main() -> None:
     """Run the command line.
 
     Exit codes: 0, 1 (``audit --fail-on`` found what it was told to, ``impact --max`` was passed, or
-    a ``gate`` failed), 2 (bad input), 130 (interrupted), 143 (terminated).
+    a ``gate`` failed), 2 (bad input, or standard output that cannot be written), 129 (hung up), 130
+    (interrupted), 143 (terminated). They do not depend on whether what is printed is read.
     """
-    with warnings.catch_warnings(), _telling():
+    with warnings.catch_warnings(), lasting_streams() as fault, _telling():
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _show_warning  # type: ignore[assignment]  # fewer names, same use
-        _show_what_can_be()
-        try:
-            with _stoppable():
-                code = _run()
-        except click.exceptions.Exit as request:
-            sys.exit(request.exit_code)
-        except click.exceptions.NoArgsIsHelpError as error:
-            click.echo(error.format_message())
-        except BrokenPipeError:  # the reader of our output has left; the files are written
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        except (RuntimeError, KeyboardInterrupt, _TerminatedError) as error:
-            _end(error)
-        except click.ClickException as error:
-            message = error.format_message()
-            expanded = "unexpected extra argument" in message  # the shell made many of a pattern
-            advice = "; quote a pattern, as in 'runs/*.eval', or put paths together by irtkit merge"
-            _fail(message + advice * expanded)
-        except _OF_INPUT as error:
-            _fail(_reason(error))
-        else:
-            sys.exit(code)
+        code = _code()
+        if code in {0, 1} and (reason := fault()):
+            _tell(f"error: standard output: {reason}; what goes to files is written")
+            code = code or 2
+    sys.exit(code)
 
 
-def _end(error: BaseException) -> None:
+def _code() -> int:
+    """Run a command, say what ended it, and return the exit code."""
+    try:
+        with _stoppable():
+            return cli.main(prog_name="irtkit", standalone_mode=False) or 0
+    except click.exceptions.Exit as request:
+        return request.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return 0
+    except (RuntimeError, _StoppedError) as error:
+        return _stopped(error)
+    except click.ClickException as error:
+        message = error.format_message()
+        expanded = "unexpected extra argument" in message  # the shell made many of a pattern
+        advice = "; quote a pattern, as in 'runs/*.eval', or put paths together by irtkit merge"
+        return _failed(message + advice * expanded)
+    except _OF_INPUT as error:
+        return _failed(_reason(error))
+
+
+def _stopped(error: BaseException) -> int:
     """End as was asked for; Python 3.11 wraps a request that meets the making of a class."""
     asked = error.__cause__ or error
-    if isinstance(asked, _TerminatedError):
-        _stop("terminated", 143)
-    if isinstance(asked, click.Abort | KeyboardInterrupt):
-        _stop("interrupted", 130)
-    raise error
+    if not isinstance(asked, _StoppedError):
+        raise error
+    _tell(ENDS[asked.number])
+    return 128 + asked.number
 
 
 @contextmanager
@@ -135,43 +140,29 @@ def _telling() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _show_what_can_be() -> None:
-    """Let a terminal that cannot show θ show ?."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+class _StoppedError(BaseException):
+    """A request to end, by a signal: what was begun is to be tidied up."""
 
-
-class _TerminatedError(BaseException):
-    """A request to end: what was begun is to be tidied up."""
+    def __init__(self, number: int) -> None:
+        self.number = signal.Signals(number)
 
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """Take SIGINT and SIGTERM for exceptions, so that no half of a file stays."""
+    """Take signals that end a command for exceptions, so that no half of a file stays."""
 
-    def end(*_: Any) -> NoReturn:
-        raise _TerminatedError
+    def end(number: int, _: Any) -> NoReturn:
+        raise _StoppedError(number)
 
-    taken = {signal.SIGTERM: end, signal.SIGINT: signal.default_int_handler}
-    before = {number: signal.getsignal(number) for number in taken}
-    heard = [number for number in taken if before[number] is not signal.SIG_IGN]
+    before = {number: signal.getsignal(number) for number in ENDS}
+    heard = [number for number in ENDS if before[number] is not signal.SIG_IGN]
     try:
         for number in heard:
-            signal.signal(number, taken[number])
+            signal.signal(number, end)
         yield
     finally:
         for number in heard:
             signal.signal(number, before[number] or signal.SIG_DFL)
-
-
-def _run() -> int | None:
-    """Run a command; what it answers is the exit code."""
-    try:
-        code: int | None = cli.main(prog_name="irtkit", standalone_mode=False)
-    except SystemExit as left:  # click leaves with 1 when the reader of the output has gone
-        raise BrokenPipeError from left
-    return code
 
 
 def _reason(error: Exception) -> str:
@@ -182,14 +173,9 @@ def _reason(error: Exception) -> str:
     return f"{message or 'there is not enough memory'}; {LESS_MEMORY}"
 
 
-def _stop(how: str, code: int) -> NoReturn:
-    click.echo(f"irtkit: {how}", err=True)
-    sys.exit(code)
-
-
-def _fail(message: str) -> NoReturn:
+def _failed(message: str) -> int:
     _tell(f"error: {_told(message)}")
-    sys.exit(2)
+    return 2
 
 
 def _show_warning(message: Warning | str, *_: Any) -> None:
