@@ -8,7 +8,6 @@ import sys
 import warnings
 from contextlib import contextmanager
 from logging.handlers import MemoryHandler
-from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -25,7 +24,6 @@ from irtkit.cli.inputs import (
     FOR_TABLES,
     as_typed,
     fitted,
-    folder_out,
     how_to_read,
     model_option,
     read,
@@ -39,13 +37,15 @@ from irtkit.cli.inputs import (
     without,
 )
 from irtkit.cli.outputs import (
-    check_out,
+    COMPARISON_FILES,
     described,
     next_step,
     prepared,
+    say_written,
     write_comparison,
     write_fit,
 )
+from irtkit.cli.paths import FIT_FILES, PATH, FileOut, FolderOut
 from irtkit.cli.report import report_command
 from irtkit.cli.scores import score_command
 from irtkit.cli.select import select_command
@@ -67,9 +67,10 @@ from irtkit.trials import check_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 _LISTED = 10  # suspect items that the demo prints: half a screen of 24 lines
-_PATH = click.Path(path_type=Path)
+_FOLDER_HELP = "Folder to write the tables to."
 _MOST_LINES = 1000  # of the log, held until all input is known to be good
 _LONGEST = 24 * 80  # characters of a message: a screen
 _OF_INPUT = (ValueError, TypeError, OSError, ImportError, EOFError, MemoryError)
@@ -223,16 +224,15 @@ cli.add_command(report_command)
 @cli.command("fit")
 @reading_and_fitting
 @with_metrics
-@folder_out
+@click.option("--out", type=FolderOut(*FIT_FILES), help=_FOLDER_HELP)
 @click.option("--no-standard-errors", is_flag=True, help="Leave standard errors out.")
 @click.option(
-    "--checkpoint", type=_PATH, help="With --method vi: a file to go on from after an interruption."
+    "--checkpoint", type=PATH, help="With --method vi: a file to go on from after an interruption."
 )
 def fit_command(*, out: Path | None, no_standard_errors: bool, **options: Any) -> None:
     """Fit a model: difficulty and discrimination of items, ability of respondents."""
-    responses = read(options)
     with prepared(out):
-        result = fitted(responses, options, standard_errors=not no_standard_errors)
+        result = fitted(read(options), options, standard_errors=not no_standard_errors)
         written = write_fit(result, out, source=str(options["responses"]))
     click.echo(f"{result}{written}")
     next_step("irtkit audit looks for suspect items, irtkit report makes a page of it all")
@@ -241,7 +241,7 @@ def fit_command(*, out: Path | None, no_standard_errors: bool, **options: Any) -
 @cli.command("compare")
 @reading_and_fitting
 @with_metrics
-@folder_out
+@click.option("--out", type=FolderOut(*COMPARISON_FILES), help=_FOLDER_HELP)
 @click.option(
     "--folds", default=5, help="Parts of the responses to leave out and predict; 0 leaves that out."
 )
@@ -275,7 +275,7 @@ def compare_command(*, out: Path | None, folds: int, **options: Any) -> None:
 )
 @click.option(
     "--predictions",
-    type=_PATH,
+    type=PATH,
     help="A wide CSV of what each respondent answered; names the answer the strong agree on.",
 )
 @click.option(
@@ -291,7 +291,7 @@ def compare_command(*, out: Path | None, folds: int, **options: Any) -> None:
     help="Exit with code 1 if items have negative discrimination, or are suspect at all.",
 )
 @click.option(
-    "--out", type=_PATH, help="File for all suspect items: .csv, .json, .parquet and others."
+    "--out", type=FileOut(), help="File for all suspect items: .csv, .json, .parquet and others."
 )
 def audit_command(
     *,
@@ -309,8 +309,6 @@ def audit_command(
     """
     names = ("fdr", "extreme_difficulty", "chance")
     thresholds = {name: options.pop(name) for name in names}
-    if out is not None:
-        check_out(out, options["responses"])
     answers = None if predictions is None else read_labelled(predictions, "--predictions")
     families = read_families(groups)
     result = result_of(options, standard_errors=True)
@@ -327,24 +325,24 @@ def audit_command(
         control = shuffle_control(responses, result.model, seeds=seeds, **thresholds)
         click.echo(f"\n{control}")
     if out is not None:
-        click.echo(f"\nwrote {out}")
+        say_written(out)
     counted = {"any": len(found.items), "negative": found.n_negative}
     return int(fail_on is not None and counted[fail_on] > 0)
 
 
 @cli.command("inspect")
-@click.argument("path", type=_PATH)
+@click.argument("path", type=PATH)
 def inspect_command(*, path: Path) -> None:
     """Say what a file or folder holds, and the command that fits it."""
     click.echo(as_typed(str(overview(path))))
 
 
 @cli.command("merge")
-@click.argument("paths", type=_PATH, nargs=-1, required=True)
+@click.argument("paths", type=PATH, nargs=-1, required=True)
 @reading_only
 @click.option(
     "--out",
-    type=_PATH,
+    type=FileOut(""),  # the format says which
     required=True,
     help="File to write: .parquet, .csv, .tsv, .jsonl for py-irt, _samples.jsonl for Every Eval "
     "Ever.",
@@ -357,7 +355,6 @@ def merge_command(*, paths: tuple[Path, ...], out: Path, wide: bool, **options: 
     them, for each of the tables, and for a response that several hold.
     """
     form = format_by_name(out, "wide" if wide else None)
-    check_out(out, *paths, endings=("",))  # its name is known to be good
     how = how_to_read(options)
     repeats = how.pop("repeats")
     check_repeats(repeats)
@@ -374,14 +371,17 @@ def merge_command(*, paths: tuple[Path, ...], out: Path, wide: bool, **options: 
         matrices.append(read_rows(path, options, repeats=one, **settings))
     merged = merge_responses(matrices, repeats=repeats)
     write_responses(merged, out, format=form)
-    written = ", ".join(map(str, [out, *side_tables(out).values()]))
-    click.echo(f"{merged}\n\nwrote {written}")
+    click.echo(merged)
+    say_written(out, *side_tables(out).values())
 
 
 @cli.command("demo")
 @model_option
 @click.option(
-    "--out", type=_PATH, default=Path("irtkit-demo"), help="Folder to write the tables to."
+    "--out",
+    type=FolderOut(*FIT_FILES, *COMPARISON_FILES),
+    default="irtkit-demo",
+    help=_FOLDER_HELP,
 )
 def demo_command(*, model: Any, out: Path) -> None:
     """Fit the carried example: 130 classifiers on 1,797 handwritten digits."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from irtkit.cli.inputs import how_to_read, read_families, read_rows, reading_only
-from irtkit.cli.outputs import check_out
+from irtkit.cli.outputs import say_written
+from irtkit.cli.paths import PATH, FileOut
 from irtkit.differential import METHODS, differential_functioning
 from irtkit.io import write_table
 from irtkit.printed import in_lines, percent, plain, short_labels, shortened, table_of
@@ -29,7 +30,7 @@ _COLUMNS = {
 
 
 @click.command("differential")
-@click.argument("responses", type=click.Path(path_type=Path))
+@click.argument("responses", type=PATH)
 @click.option(
     "--groups",
     required=True,
@@ -48,7 +49,7 @@ _COLUMNS = {
 )
 @click.option("--cut", help="A date or number: before it is the reference group.")
 @reading_only
-@click.option("--out", type=click.Path(path_type=Path), help="File for all items: .csv or .json.")
+@click.option("--out", type=FileOut(), help="File for all items: .csv or .json.")
 def differential_command(
     *,
     responses: Path,
@@ -63,8 +64,6 @@ def differential_command(
     **options: Any,
 ) -> None:
     """List items that are harder for one of two groups of respondents at equal ability."""
-    if out is not None:
-        check_out(out, responses)
     matrix = read_rows(responses, options, **how_to_read(options))
     found = differential_functioning(
         matrix,
@@ -79,7 +78,7 @@ def differential_command(
     click.echo(_shown(found, fdr))
     if out is not None:
         write_table(found, out)
-        click.echo(f"\nwrote {out}")
+        say_written(out)
 
 
 def _number_or_text(cut: str | None) -> float | str | None:

@@ -6,11 +6,10 @@ Labels are taken as they are written, as those of responses are, so that both ar
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irtkit.columns import find_labels, refuse_repeats
-from irtkit.files import head_of
+from irtkit.files import as_path, head_of
 from irtkit.io import parquet
 from irtkit.io.text import naming, records
 from irtkit.marking import MISSING_WORDS
@@ -62,7 +61,7 @@ def read_metrics(path: str | os.PathLike[str]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    file = Path(path)
+    file = as_path(path)
     with naming(file):
         if head_of(file).startswith(parquet.MAGIC):
             with parquet.opened(file) as table:

@@ -16,7 +16,6 @@ import warnings
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +23,7 @@ import numpy as np
 from irtkit.advice import SHARES
 from irtkit.checks import first_names
 from irtkit.columns import APART
-from irtkit.files import head_of
+from irtkit.files import as_path, head_of
 from irtkit.io import log_matrix, logs, reading
 from irtkit.long_table import COUNT
 from irtkit.printed import in_lines, printable, shortened
@@ -130,8 +129,7 @@ def overview(path: str | os.PathLike[str]) -> Overview:
     >>> found.matrix
     ResponseMatrix(2 respondents × 2 items, 50.0% missing, 1.5 trials a cell on average)
     """
-    name = os.fspath(path)
-    tables = [Path(name)]
+    name, tables = os.fspath(path), [as_path(path)]
     if logs.stands_for_several(name) or logs.log_format(tables[0], head_of(name)) is not None:
         found = logs.read_files(logs.files_of(name))
         if found.readings:
