@@ -75,6 +75,8 @@ _MOST_LINES = 1000  # of the log, held until all input is known to be good
 _LONGEST = 24 * 80  # characters of a message: a screen
 _OF_INPUT = (ValueError, TypeError, OSError, ImportError, EOFError, MemoryError)
 """Errors that are about what was given, in one line; all others are irtkit's own, and traceable."""
+_NO_MEMORY = ("failed to map segment", "annot allocate memory")
+"""How systems say that memory ran out where a library was to be loaded."""
 _COUNT = click.IntRange(min=0)
 
 
@@ -169,9 +171,12 @@ def _stoppable() -> Iterator[None]:
 def _reason(error: Exception) -> str:
     """What an error says; of memory that ran out, also what needs less."""
     message = str(error)
-    if not isinstance(error, MemoryError) or LESS_MEMORY in message:
+    if any(words in message for words in _NO_MEMORY):  # for a library, or for what one asked for
+        return f"there is not enough memory: {message}"
+    if not isinstance(error, MemoryError):
         return message
-    return f"{message or 'there is not enough memory'}; {LESS_MEMORY}"
+    what = message.removesuffix(f"; {LESS_MEMORY}") or "there is not enough memory"
+    return f"{what}; in Python, {LESS_MEMORY}"
 
 
 def _failed(message: str) -> int:
@@ -233,7 +238,7 @@ def fit_command(*, out: Path | None, no_standard_errors: bool, **options: Any) -
     """Fit a model: difficulty and discrimination of items, ability of respondents."""
     with prepared(out):
         result = fitted(read(options), options, standard_errors=not no_standard_errors)
-        written = write_fit(result, out, source=str(options["responses"]))
+        written = write_fit(result, out, source=printable(options["responses"]))
     click.echo(f"{result}{written}")
     next_step("irtkit audit looks for suspect items, irtkit report makes a page of it all")
 

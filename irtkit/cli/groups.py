@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,10 +11,13 @@ from irtkit.cli.outputs import say_written
 from irtkit.cli.paths import PATH, FileOut
 from irtkit.differential import METHODS, differential_functioning
 from irtkit.io import write_table
+from irtkit.io.metric_files import is_file
 from irtkit.printed import in_lines, percent, plain, short_labels, shortened, table_of
 from irtkit.signs import FALSE_DISCOVERY_RATE
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
 _SHOWN = 20
@@ -67,7 +69,7 @@ def differential_command(
     matrix = read_rows(responses, options, **how_to_read(options))
     found = differential_functioning(
         matrix,
-        read_families(groups) if Path(groups).is_file() else groups,
+        read_families(groups) if is_file(groups) else groups,
         method,
         fdr=fdr,
         reference=reference,

@@ -16,6 +16,7 @@ from irtkit.calibration import fit, load
 from irtkit.calibration.calibrated import RESULT_FILE
 from irtkit.calibration.variational.options import Variational
 from irtkit.cli.paths import PATH, refuse_outputs_within
+from irtkit.files import ordinary_file
 from irtkit.io import read_responses
 from irtkit.io.metric_files import is_file, read_metrics
 from irtkit.io.text import naming, records
@@ -232,8 +233,10 @@ def read_labelled(path: Path, option: str) -> pd.DataFrame:
     """Read a table as text, its first column the index; empty cells are None."""
     import pandas as pd
 
-    if not path.is_file():
-        raise FileNotFoundError(f"{option}: there is no file {str(path)!r}")
+    try:
+        ordinary_file(path)
+    except OSError as error:
+        raise type(error)(f"{option} {error}") from error
     with naming(path, option):
         (_, *columns), rows = records(path)
         if not columns:

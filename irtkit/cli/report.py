@@ -73,7 +73,7 @@ def report_command(
     report(
         result,
         out,
-        title=title or source.name,
+        title=printable(title or source.name),
         predictions=tables,
         groups=families,
         compare=compare,

@@ -21,6 +21,7 @@ from irtkit.cli.outputs import next_step, say_written
 from irtkit.cli.paths import PATH, FileOut
 from irtkit.files import replacing
 from irtkit.io import write_table
+from irtkit.io.metric_files import is_file
 from irtkit.printed import in_lines, percent, plain, short_labels, table_of
 from irtkit.systems import board_in_words, compare_systems, gate, leaderboard, pass_k
 from irtkit.systems.comparison import two_digits
@@ -165,7 +166,7 @@ def gate_command(
 
 def _clusters(given: str | None) -> Any:
     """What --clusters stands for."""
-    if given is None or not Path(given).is_file():
+    if given is None or not is_file(given):
         return given
     return read_column(Path(given), "--clusters", "the item and its cluster")
 

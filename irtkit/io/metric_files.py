@@ -29,8 +29,9 @@ def as_metrics(given: Any) -> Any:
 
 
 def is_file(text: str) -> bool:
-    """Whether a text is the name of a file: names of metrics may be too long for one."""
-    return os.path.isfile(text)  # noqa: PTH113 - Path's is an error where they are
+    """Whether a text is the name of a file, be it no ordinary one, and of no folder."""
+    # Path's methods are an error where names of metrics are too long for a file
+    return os.path.exists(text) and not os.path.isdir(text)  # noqa: PTH110, PTH112
 
 
 def read_metrics(path: str | os.PathLike[str]) -> pd.DataFrame:

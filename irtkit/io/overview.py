@@ -75,7 +75,7 @@ class Overview:
             return ""
         options = [f"--{name} {_typed(value)}" for name, value in self.settings.items()]
         path = f"./{self.path}" if self.path.startswith("-") else self.path  # no option
-        return " ".join(["irtkit fit", shlex.quote(path), *options])
+        return " ".join(["irtkit fit", _quoted(path), *options])
 
     @property
     def metrics_options(self) -> str:
@@ -179,6 +179,19 @@ def _further(readings: list[Reading], tried: Overview) -> tuple[list[str], list[
         for each in one.samples.not_marks & one.samples.scores.keys()
     }
     return kept, [name for name in kept if name not in unmarked]
+
+
+def _quoted(path: str) -> str:
+    """How a path is typed: signs that do not print as their bytes, which Bash and zsh know."""
+    if path.isprintable():
+        return shlex.quote(path)
+    signs = (
+        one
+        if one.isprintable() and one not in "\\'"
+        else "".join(f"\\x{byte:02x}" for byte in os.fsencode(one))
+        for one in path
+    )
+    return f"$'{''.join(signs)}'"
 
 
 def _typed(value: str | float | list[str]) -> str:

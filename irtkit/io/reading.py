@@ -21,6 +21,7 @@ from irtkit.io.merging import merge_responses
 from irtkit.io.source import Source
 from irtkit.io.text import naming
 from irtkit.io.writing import is_side_table, side_tables, with_side_tables
+from irtkit.printed import printable
 from irtkit.responses import ResponseMatrix
 from irtkit.trials import check_repeats
 
@@ -251,7 +252,7 @@ def _understood(responses: ResponseMatrix, what: str, source: Source) -> Respons
         if not successes.max():
             raise ValueError(f"no response is right: right={source.right!r} occurs nowhere")
     size = f"{responses.n_respondents:,} respondents × {responses.n_items:,} items"
-    _LOGGER.info("%s from %s", size, what)
+    _LOGGER.info("%s from %s", size, printable(what))
     return responses
 
 
