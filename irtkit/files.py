@@ -2,8 +2,8 @@
 
 `replacing` writes beside the target and renames at the end, so that a reader never sees half a
 table, and an error or an interruption leaves what was there before; `together` does so with several
-files. `open_text` and `open_bytes` read plain and gzip files alike: the first two bytes tell, not
-the name.
+files, and `to_be_written` refuses to read what will be written. `open_text` and `open_bytes` read
+plain and gzip files alike: the first two bytes tell, not the name.
 """
 
 from __future__ import annotations

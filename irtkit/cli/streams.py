@@ -50,7 +50,7 @@ def lasting_streams() -> Iterator[Callable[[], str]]:
 
     def fault() -> str:
         output.flush()
-        raw = getattr(output.buffer, "raw", None)
+        raw = getattr(getattr(output, "buffer", None), "raw", None)
         found = raw.fault if isinstance(raw, _Stream) else None
         return "" if found is None or found.errno == errno.EPIPE else str(found.strerror)
 

@@ -51,6 +51,7 @@ def read_metrics(path: str | os.PathLike[str]) -> pd.DataFrame:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> from irtkit.io.metric_files import read_metrics
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "metrics.csv")
