@@ -2,8 +2,8 @@
 
 `replacing` writes beside the target and renames at the end, so that a reader never sees half a
 table, and an error or an interruption leaves what was there before; `together` does so with several
-files. `open_text` and `open_bytes` read plain and gzip files alike: the first two bytes tell, not
-the name.
+files, and `to_be_written` refuses to read what will be written. `open_text` and `open_bytes` read
+plain and gzip files alike: the first two bytes tell, not the name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -27,6 +27,8 @@ _HEAD_BYTES = 4096
 """Bytes that a format is told by: a page of memory."""
 _WRITTEN: ContextVar[list[tuple[Path, Path]] | None] = ContextVar("written", default=None)
 """Files that `together` will rename, each with its later name."""
+_TO_WRITE: ContextVar[tuple[tuple[str, Path], ...]] = ContextVar("to_write", default=())
+"""Files that a command will write, each with the words that name it."""
 _UNPACKED, _DENSEST = 2**28, 500
 """Bytes beyond which text must not be more than so many times the size of its gzip file. Answers
 hold at least 0.1 bit each, so that two bytes for one pack 160 times; gzip packs 1,000 times what
@@ -71,6 +73,21 @@ def _alone_in(folder: str | os.PathLike[str]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def to_be_written(targets: Iterable[tuple[str, Path]]) -> Iterator[None]:
+    """Refuse to read files that will be written, each given with the words that name it."""
+    token = _TO_WRITE.set((*_TO_WRITE.get(), *targets))
+    try:
+        yield
+    finally:
+        _TO_WRITE.reset(token)
+
+
+def to_write() -> tuple[tuple[str, Path], ...]:
+    """Files that will be written, see `to_be_written`."""
+    return _TO_WRITE.get()
+
+
+@contextlib.contextmanager
 def folder_for(folder: str | os.PathLike[str]) -> Iterator[Path]:
     """Make a folder, with those above it; if the block fails, remove what was made and is empty."""
     path = Path(folder)
@@ -94,7 +111,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     the file it points to is replaced. An OSError says why `path` cannot be written, and a
     ValueError that text in it is none that UTF-8 has.
     """
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(as_path(path)))
     _check_target(target)
     temporary = target.with_name(f".{secrets.token_hex(8)}{target.suffix}")
     try:
@@ -130,7 +147,10 @@ def replacing_text(path: str | os.PathLike[str]) -> Iterator[TextIO]:
 
 def open_bytes(path: str | os.PathLike[str]) -> BinaryIO:
     """Open a file for reading bytes, decompressed if they are gzip; an OSError says why not."""
-    source = ordinary_file(path)
+    return _opened(ordinary_file(path))
+
+
+def _opened(source: Path) -> BinaryIO:
     handle = source.open("rb")
     if handle.peek(len(GZIP_MAGIC))[: len(GZIP_MAGIC)] != GZIP_MAGIC:
         return handle
@@ -139,8 +159,26 @@ def open_bytes(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def ordinary_file(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a file that can be read to its end; an OSError says why it is none."""
-    source = Path(path)
+    """Return the path of a file that can be read to its end; an OSError says why it is none.
+
+    One that `to_be_written` names is a ValueError.
+    """
+    source = _ordinary(path)
+    for name, target in to_write():
+        if target.exists() and target.samefile(source):
+            raise ValueError(f"{name} is a file to read from")
+    return source
+
+
+def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
+    """Return a path; an empty one, which Python takes for the current folder, is a ValueError."""
+    if not os.fspath(path):
+        raise ValueError(f"{name} must not be empty")
+    return Path(path)
+
+
+def _ordinary(path: str | os.PathLike[str]) -> Path:
+    source = as_path(path)
     if not source.exists():
         raise FileNotFoundError(f"{source}: no such file")
     if source.is_dir():
@@ -179,7 +217,7 @@ class _Unpacked(gzip.GzipFile):
 
 def head_of(path: str | os.PathLike[str]) -> bytes:
     """How a file begins, decompressed and without a byte order mark: enough to recognise it."""
-    with open_bytes(path) as handle:
+    with _opened(_ordinary(path)) as handle:  # which need not be read then
         return handle.read(_HEAD_BYTES).removeprefix(BYTE_ORDER_MARK)
 
 

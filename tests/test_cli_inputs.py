@@ -62,7 +62,7 @@ def test_families_are_a_word_or_a_table_of_two_columns(tmp_path: Path) -> None:
     path.write_text(TABLE)
     with pytest.raises(ValueError, match="needs two columns, the respondent and its family"):
         read_families(str(path))
-    with pytest.raises(FileNotFoundError, match="--groups: there is no file 'simlar'"):
+    with pytest.raises(FileNotFoundError, match="--groups simlar: no such file"):
         read_families("simlar")
 
 

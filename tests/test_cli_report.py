@@ -85,7 +85,7 @@ def test_the_whole_command_takes_seconds(shape: str, seconds: float, tmp_path: P
         (("runs.csv",), "--out"),
         (("runs.csv", "--out", "page.pdf"), "ends in .html or .htm"),
         (("runs.csv", "--out", "nowhere/page.html"), "there is no folder nowhere"),
-        (("runs.csv", "--out", "page.html", "--predictions", "runs.txt"), "there is no file"),
+        (("runs.csv", "--out", "page.html", "--predictions", "runs.txt"), "runs.txt: no such file"),
     ],
 )
 def test_bad_input_ends_with_code_2_and_no_page(

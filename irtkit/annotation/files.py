@@ -21,18 +21,18 @@ text.
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from reprlib import repr as short
 from typing import TYPE_CHECKING, Any
 
 from irtkit.annotation.annotations import Annotation, annotation_at, check_names, sample_name
-from irtkit.files import head_of
+from irtkit.files import as_path, head_of
 from irtkit.io.json_text import json_document
 from irtkit.io.text import naming, records
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
+    from pathlib import Path
 
 _COLUMNS = ("sample", *Annotation._fields)
 
@@ -62,7 +62,7 @@ def read_annotations(path: str | os.PathLike[str]) -> dict[str, list[Annotation]
     ...     read_annotations(path)
     {'clip-1': [Annotation(type='serve', start=0.0, end=2.5)], 'clip-2': []}
     """
-    file = Path(path)
+    file = as_path(path)
     found: dict[str, list[Annotation]] = {}
     with naming(file):
         is_json = head_of(file).lstrip().startswith((b"[", b"{"))
@@ -84,7 +84,7 @@ def read_durations(path: str | os.PathLike[str]) -> dict[str, float]:
         If there is no such file, or it is a folder.
     """
     durations: dict[str, float] = {}
-    file = Path(path)
+    file = as_path(path)
     with naming(file):
         for place, row in _csv_rows(file, ("sample", "duration")):
             sample = sample_name(row["sample"], place)

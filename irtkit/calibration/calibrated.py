@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,11 +12,14 @@ import numpy as np
 from irtkit.calibration.result import FitResult
 from irtkit.calibration.saved import load
 from irtkit.checks import check_number, first_names
+from irtkit.files import as_path
 from irtkit.io import read_table
 from irtkit.irf import ItemParameters
 from irtkit.labels import label_names
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
     from numpy.typing import NDArray
 
@@ -96,7 +98,7 @@ def calibrated_items(
         If a table lacks a column, or holds no item with parameters.
     """
     if isinstance(given, str | os.PathLike):
-        given = read_items(Path(given), name)
+        given = read_items(as_path(given, name), name)
     if isinstance(given, FitResult):
         if latent_sd is not None:
             raise ValueError("latent_sd is that of the result; give it with a table of items")

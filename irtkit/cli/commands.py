@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import logging
-import os
 import signal
 import sys
 import warnings
 from contextlib import contextmanager
 from logging.handlers import MemoryHandler
-from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -19,6 +16,7 @@ from rich.console import Console
 
 from irtkit.calibration import fit
 from irtkit.calibration.fitting import silently
+from irtkit.cli.entry import ENDS
 from irtkit.cli.groups import differential_command
 from irtkit.cli.impact import impact_command
 from irtkit.cli.inputs import (
@@ -26,7 +24,6 @@ from irtkit.cli.inputs import (
     FOR_TABLES,
     as_typed,
     fitted,
-    folder_out,
     how_to_read,
     model_option,
     read,
@@ -40,16 +37,19 @@ from irtkit.cli.inputs import (
     without,
 )
 from irtkit.cli.outputs import (
-    check_out,
+    COMPARISON_FILES,
     described,
     next_step,
     prepared,
+    say_written,
     write_comparison,
     write_fit,
 )
+from irtkit.cli.paths import FIT_FILES, PATH, FileOut, FolderOut
 from irtkit.cli.report import report_command
 from irtkit.cli.scores import score_command
 from irtkit.cli.select import select_command
+from irtkit.cli.streams import lasting_streams
 from irtkit.cli.systems import compare_systems_command, gate_command, leaderboard_command
 from irtkit.datasets import load_digits_crowd
 from irtkit.difficulty import compare_difficulties
@@ -67,13 +67,16 @@ from irtkit.trials import check_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 _LISTED = 10  # suspect items that the demo prints: half a screen of 24 lines
-_PATH = click.Path(path_type=Path)
+_FOLDER_HELP = "Folder to write the tables to."
 _MOST_LINES = 1000  # of the log, held until all input is known to be good
 _LONGEST = 24 * 80  # characters of a message: a screen
 _OF_INPUT = (ValueError, TypeError, OSError, ImportError, EOFError, MemoryError)
 """Errors that are about what was given, in one line; all others are irtkit's own, and traceable."""
+_NO_MEMORY = ("failed to map segment", "annot allocate memory")
+"""How systems say that memory ran out where a library was to be loaded."""
 _COUNT = click.IntRange(min=0)
 
 
@@ -81,42 +84,47 @@ def main() -> None:
     """Run the command line.
 
     Exit codes: 0, 1 (``audit --fail-on`` found what it was told to, ``impact --max`` was passed, or
-    a ``gate`` failed), 2 (bad input), 130 (interrupted), 143 (terminated).
+    a ``gate`` failed), 2 (bad input, or standard output that cannot be written), 129 (hung up), 130
+    (interrupted), 143 (terminated). They do not depend on whether what is printed is read.
     """
-    with warnings.catch_warnings(), _telling():
+    with warnings.catch_warnings(), lasting_streams() as fault, _telling():
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _show_warning  # type: ignore[assignment]  # fewer names, same use
-        _show_what_can_be()
-        try:
-            with _stoppable():
-                code = _run()
-        except click.exceptions.Exit as request:
-            sys.exit(request.exit_code)
-        except click.exceptions.NoArgsIsHelpError as error:
-            click.echo(error.format_message())
-        except BrokenPipeError:  # the reader of our output has left; the files are written
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        except (RuntimeError, KeyboardInterrupt, _TerminatedError) as error:
-            _end(error)
-        except click.ClickException as error:
-            message = error.format_message()
-            expanded = "unexpected extra argument" in message  # the shell made many of a pattern
-            advice = "; quote a pattern, as in 'runs/*.eval', or put paths together by irtkit merge"
-            _fail(message + advice * expanded)
-        except _OF_INPUT as error:
-            _fail(_reason(error))
-        else:
-            sys.exit(code)
+        code = _code()
+        if code in {0, 1} and (reason := fault()):
+            _tell(f"error: standard output: {reason}; what goes to files is written")
+            code = code or 2
+    sys.exit(code)
 
 
-def _end(error: BaseException) -> None:
+def _code() -> int:
+    """Run a command, say what ended it, and return the exit code."""
+    try:
+        with _stoppable():
+            return cli.main(prog_name="irtkit", standalone_mode=False) or 0
+    except click.exceptions.Exit as request:
+        return request.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return 0
+    except (RuntimeError, _StoppedError) as error:
+        return _stopped(error)
+    except click.ClickException as error:
+        message = error.format_message()
+        expanded = "unexpected extra argument" in message  # the shell made many of a pattern
+        advice = "; quote a pattern, as in 'runs/*.eval', or put paths together by irtkit merge"
+        return _failed(message + advice * expanded)
+    except _OF_INPUT as error:
+        return _failed(_reason(error))
+
+
+def _stopped(error: BaseException) -> int:
     """End as was asked for; Python 3.11 wraps a request that meets the making of a class."""
     asked = error.__cause__ or error
-    if isinstance(asked, _TerminatedError):
-        _stop("terminated", 143)
-    if isinstance(asked, click.Abort | KeyboardInterrupt):
-        _stop("interrupted", 130)
-    raise error
+    if not isinstance(asked, _StoppedError):
+        raise error
+    _tell(ENDS[asked.number])
+    return 128 + asked.number
 
 
 @contextmanager
@@ -135,61 +143,45 @@ def _telling() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _show_what_can_be() -> None:
-    """Let a terminal that cannot show θ show ?."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+class _StoppedError(BaseException):
+    """A request to end, by a signal: what was begun is to be tidied up."""
 
-
-class _TerminatedError(BaseException):
-    """A request to end: what was begun is to be tidied up."""
+    def __init__(self, number: int) -> None:
+        self.number = signal.Signals(number)
 
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """Take SIGINT and SIGTERM for exceptions, so that no half of a file stays."""
+    """Take signals that end a command for exceptions, so that no half of a file stays."""
 
-    def end(*_: Any) -> NoReturn:
-        raise _TerminatedError
+    def end(number: int, _: Any) -> NoReturn:
+        raise _StoppedError(number)
 
-    taken = {signal.SIGTERM: end, signal.SIGINT: signal.default_int_handler}
-    before = {number: signal.getsignal(number) for number in taken}
-    heard = [number for number in taken if before[number] is not signal.SIG_IGN]
+    before = {number: signal.getsignal(number) for number in ENDS}
+    heard = [number for number in ENDS if before[number] is not signal.SIG_IGN]
     try:
         for number in heard:
-            signal.signal(number, taken[number])
+            signal.signal(number, end)
         yield
     finally:
         for number in heard:
             signal.signal(number, before[number] or signal.SIG_DFL)
 
 
-def _run() -> int | None:
-    """Run a command; what it answers is the exit code."""
-    try:
-        code: int | None = cli.main(prog_name="irtkit", standalone_mode=False)
-    except SystemExit as left:  # click leaves with 1 when the reader of the output has gone
-        raise BrokenPipeError from left
-    return code
-
-
 def _reason(error: Exception) -> str:
     """What an error says; of memory that ran out, also what needs less."""
     message = str(error)
-    if not isinstance(error, MemoryError) or LESS_MEMORY in message:
+    if any(words in message for words in _NO_MEMORY):  # for a library, or for what one asked for
+        return f"there is not enough memory: {message}"
+    if not isinstance(error, MemoryError):
         return message
-    return f"{message or 'there is not enough memory'}; {LESS_MEMORY}"
+    what = message.removesuffix(f"; {LESS_MEMORY}") or "there is not enough memory"
+    return f"{what}; in Python, {LESS_MEMORY}"
 
 
-def _stop(how: str, code: int) -> NoReturn:
-    click.echo(f"irtkit: {how}", err=True)
-    sys.exit(code)
-
-
-def _fail(message: str) -> NoReturn:
+def _failed(message: str) -> int:
     _tell(f"error: {_told(message)}")
-    sys.exit(2)
+    return 2
 
 
 def _show_warning(message: Warning | str, *_: Any) -> None:
@@ -237,17 +229,16 @@ cli.add_command(report_command)
 @cli.command("fit")
 @reading_and_fitting
 @with_metrics
-@folder_out
+@click.option("--out", type=FolderOut(*FIT_FILES), help=_FOLDER_HELP)
 @click.option("--no-standard-errors", is_flag=True, help="Leave standard errors out.")
 @click.option(
-    "--checkpoint", type=_PATH, help="With --method vi: a file to go on from after an interruption."
+    "--checkpoint", type=PATH, help="With --method vi: a file to go on from after an interruption."
 )
 def fit_command(*, out: Path | None, no_standard_errors: bool, **options: Any) -> None:
     """Fit a model: difficulty and discrimination of items, ability of respondents."""
-    responses = read(options)
     with prepared(out):
-        result = fitted(responses, options, standard_errors=not no_standard_errors)
-        written = write_fit(result, out, source=str(options["responses"]))
+        result = fitted(read(options), options, standard_errors=not no_standard_errors)
+        written = write_fit(result, out, source=printable(options["responses"]))
     click.echo(f"{result}{written}")
     next_step("irtkit audit looks for suspect items, irtkit report makes a page of it all")
 
@@ -255,7 +246,7 @@ def fit_command(*, out: Path | None, no_standard_errors: bool, **options: Any) -
 @cli.command("compare")
 @reading_and_fitting
 @with_metrics
-@folder_out
+@click.option("--out", type=FolderOut(*COMPARISON_FILES), help=_FOLDER_HELP)
 @click.option(
     "--folds", default=5, help="Parts of the responses to leave out and predict; 0 leaves that out."
 )
@@ -289,7 +280,7 @@ def compare_command(*, out: Path | None, folds: int, **options: Any) -> None:
 )
 @click.option(
     "--predictions",
-    type=_PATH,
+    type=PATH,
     help="A wide CSV of what each respondent answered; names the answer the strong agree on.",
 )
 @click.option(
@@ -305,7 +296,7 @@ def compare_command(*, out: Path | None, folds: int, **options: Any) -> None:
     help="Exit with code 1 if items have negative discrimination, or are suspect at all.",
 )
 @click.option(
-    "--out", type=_PATH, help="File for all suspect items: .csv, .json, .parquet and others."
+    "--out", type=FileOut(), help="File for all suspect items: .csv, .json, .parquet and others."
 )
 def audit_command(
     *,
@@ -323,8 +314,6 @@ def audit_command(
     """
     names = ("fdr", "extreme_difficulty", "chance")
     thresholds = {name: options.pop(name) for name in names}
-    if out is not None:
-        check_out(out, options["responses"])
     answers = None if predictions is None else read_labelled(predictions, "--predictions")
     families = read_families(groups)
     result = result_of(options, standard_errors=True)
@@ -341,24 +330,24 @@ def audit_command(
         control = shuffle_control(responses, result.model, seeds=seeds, **thresholds)
         click.echo(f"\n{control}")
     if out is not None:
-        click.echo(f"\nwrote {out}")
+        say_written(out)
     counted = {"any": len(found.items), "negative": found.n_negative}
     return int(fail_on is not None and counted[fail_on] > 0)
 
 
 @cli.command("inspect")
-@click.argument("path", type=_PATH)
+@click.argument("path", type=PATH)
 def inspect_command(*, path: Path) -> None:
     """Say what a file or folder holds, and the command that fits it."""
     click.echo(as_typed(str(overview(path))))
 
 
 @cli.command("merge")
-@click.argument("paths", type=_PATH, nargs=-1, required=True)
+@click.argument("paths", type=PATH, nargs=-1, required=True)
 @reading_only
 @click.option(
     "--out",
-    type=_PATH,
+    type=FileOut(""),  # the format says which
     required=True,
     help="File to write: .parquet, .csv, .tsv, .jsonl for py-irt, _samples.jsonl for Every Eval "
     "Ever.",
@@ -371,7 +360,6 @@ def merge_command(*, paths: tuple[Path, ...], out: Path, wide: bool, **options: 
     them, for each of the tables, and for a response that several hold.
     """
     form = format_by_name(out, "wide" if wide else None)
-    check_out(out, *paths, endings=("",))  # its name is known to be good
     how = how_to_read(options)
     repeats = how.pop("repeats")
     check_repeats(repeats)
@@ -388,14 +376,17 @@ def merge_command(*, paths: tuple[Path, ...], out: Path, wide: bool, **options: 
         matrices.append(read_rows(path, options, repeats=one, **settings))
     merged = merge_responses(matrices, repeats=repeats)
     write_responses(merged, out, format=form)
-    written = ", ".join(map(str, [out, *side_tables(out).values()]))
-    click.echo(f"{merged}\n\nwrote {written}")
+    click.echo(merged)
+    say_written(out, *side_tables(out).values())
 
 
 @cli.command("demo")
 @model_option
 @click.option(
-    "--out", type=_PATH, default=Path("irtkit-demo"), help="Folder to write the tables to."
+    "--out",
+    type=FolderOut(*FIT_FILES, *COMPARISON_FILES),
+    default="irtkit-demo",
+    help=_FOLDER_HELP,
 )
 def demo_command(*, model: Any, out: Path) -> None:
     """Fit the carried example: 130 classifiers on 1,797 handwritten digits."""

@@ -8,12 +8,14 @@ Python gets here is Python's.
 import os
 import signal
 
-_CODES = {signal.SIGINT: ("interrupted", 130), signal.SIGTERM: ("terminated", 143)}
+_ENDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
+ENDS = {getattr(signal, name): word for name, word in _ENDS.items() if hasattr(signal, name)}
+"""What ends the command, and the word for it; Windows hangs up on nobody."""
 
 
 def main() -> None:
     """Load irtkit and run its command line, which says what its exit codes mean."""
-    for number in _CODES:
+    for number in ENDS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as of what a shell began with &
             signal.signal(number, _end)
     from irtkit.cli import main as run
@@ -23,6 +25,7 @@ def main() -> None:
 
 def _end(number: int, _frame: object) -> None:
     """End at once: nothing has been begun, or all is done."""
-    word, code = _CODES[signal.Signals(number)]
-    os.write(2, f"irtkit: {word}\n".encode())
-    os._exit(code)
+    try:
+        os.write(2, f"irtkit: {ENDS[signal.Signals(number)]}\n".encode())
+    finally:
+        os._exit(128 + number)

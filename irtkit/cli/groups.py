@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from irtkit.cli.inputs import how_to_read, read_families, read_rows, reading_only
-from irtkit.cli.outputs import check_out
+from irtkit.cli.outputs import say_written
+from irtkit.cli.paths import PATH, FileOut
 from irtkit.differential import METHODS, differential_functioning
 from irtkit.io import write_table
+from irtkit.io.metric_files import is_file
 from irtkit.printed import in_lines, percent, plain, short_labels, shortened, table_of
 from irtkit.signs import FALSE_DISCOVERY_RATE
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
 _SHOWN = 20
@@ -29,7 +32,7 @@ _COLUMNS = {
 
 
 @click.command("differential")
-@click.argument("responses", type=click.Path(path_type=Path))
+@click.argument("responses", type=PATH)
 @click.option(
     "--groups",
     required=True,
@@ -48,7 +51,7 @@ _COLUMNS = {
 )
 @click.option("--cut", help="A date or number: before it is the reference group.")
 @reading_only
-@click.option("--out", type=click.Path(path_type=Path), help="File for all items: .csv or .json.")
+@click.option("--out", type=FileOut(), help="File for all items: .csv or .json.")
 def differential_command(
     *,
     responses: Path,
@@ -63,12 +66,10 @@ def differential_command(
     **options: Any,
 ) -> None:
     """List items that are harder for one of two groups of respondents at equal ability."""
-    if out is not None:
-        check_out(out, responses)
     matrix = read_rows(responses, options, **how_to_read(options))
     found = differential_functioning(
         matrix,
-        read_families(groups) if Path(groups).is_file() else groups,
+        read_families(groups) if is_file(groups) else groups,
         method,
         fdr=fdr,
         reference=reference,
@@ -79,7 +80,7 @@ def differential_command(
     click.echo(_shown(found, fdr))
     if out is not None:
         write_table(found, out)
-        click.echo(f"\nwrote {out}")
+        say_written(out)
 
 
 def _number_or_text(cut: str | None) -> float | str | None:

@@ -9,19 +9,19 @@ import click
 
 from irtkit.annotation import impact_summary
 from irtkit.annotation.files import read_annotations, read_durations
-from irtkit.cli.outputs import check_out
+from irtkit.cli.outputs import say_written
+from irtkit.cli.paths import PATH, FileOut
 from irtkit.io import write_table
 
 if TYPE_CHECKING:
     from irtkit.annotation import ImpactSummary
 
-_PATH = click.Path(path_type=Path)
 _SHOWN_COLUMNS = ["impact", "penalty", "scratch", "fixes", "deletes", "adds"]
 
 
 @click.command("impact")
-@click.argument("predicted", type=_PATH)
-@click.argument("manual", type=_PATH)
+@click.argument("predicted", type=PATH)
+@click.argument("manual", type=PATH)
 @click.option(
     "--duration",
     metavar="NUMBER|FILE",
@@ -38,7 +38,7 @@ _SHOWN_COLUMNS = ["impact", "penalty", "scratch", "fixes", "deletes", "adds"]
 @click.option("--max", "maximum", type=float, help="Exit with code 1 if the mean is above this.")
 @click.option("--top", default=10, help="Samples to show.")
 @click.option(
-    "--out", type=_PATH, help="File for the table of all samples: .csv, .json and others."
+    "--out", type=FileOut(), help="File for the table of all samples: .csv, .json and others."
 )
 def impact_command(
     *,
@@ -56,8 +56,6 @@ def impact_command(
     PREDICTED and MANUAL hold annotations by sample: CSV with the columns sample, type, start and
     end, or JSON, a list of such records or an object from the sample to its records.
     """
-    if out is not None:
-        check_out(out, predicted, manual)
     summary = impact_summary(
         read_annotations(predicted),
         read_annotations(manual),
@@ -69,7 +67,7 @@ def impact_command(
     _show(summary, top)
     if out is not None:
         write_table(summary.table, out)
-        click.echo(f"\nwrote {out}")
+        say_written(out)
     if too_high:
         click.echo(f"\nmean impact {summary.mean:.6g} is above --max {maximum:.6g}")
     return int(too_high)

@@ -15,6 +15,8 @@ from click.core import ParameterSource
 from irtkit.calibration import fit, load
 from irtkit.calibration.calibrated import RESULT_FILE
 from irtkit.calibration.variational.options import Variational
+from irtkit.cli.paths import PATH, refuse_outputs_within
+from irtkit.files import ordinary_file
 from irtkit.io import read_responses
 from irtkit.io.metric_files import is_file, read_metrics
 from irtkit.io.text import naming, records
@@ -31,11 +33,6 @@ if TYPE_CHECKING:
     from irtkit.calibration import FitResult
     from irtkit.metrics import QualityStandard
     from irtkit.responses import ResponseMatrix
-
-
-folder_out = click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder to write the tables to."
-)
 
 
 model_option = click.option(
@@ -99,7 +96,7 @@ fitting = [
     ),
     click.option(
         "--fixed",
-        type=click.Path(path_type=Path),
+        type=PATH,
         help="Items on an earlier scale, which stay: the folder of an earlier fit, a saved "
         "result or a table of items. New items and systems land on that scale.",
     ),
@@ -110,7 +107,7 @@ fitting = [
     ),
     click.option(
         "--labels",
-        type=click.Path(path_type=Path),
+        type=PATH,
         help="For class-prior: a CSV with the item and its true class in two columns.",
     ),
     click.option("--draws", default=1, help="Rows per random kind."),
@@ -160,7 +157,7 @@ _ARGUMENT = re.compile(rf"(?<![^\s(])({'|'.join(_names_of([*reading, *metrics]))
 
 def reading_and_fitting(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that every command on a file of responses takes."""
-    responses = click.argument("responses", type=click.Path(path_type=Path))
+    responses = click.argument("responses", type=PATH)
     return _with_options(command, [responses, *fitting, *reading])
 
 
@@ -190,6 +187,7 @@ def read(options: dict[str, Any]) -> ResponseMatrix:
 
 def read_rows(path: Any, options: dict[str, Any], **how: Any) -> ResponseMatrix:
     """Read responses whose rows are respondents, once rows and columns are as the options say."""
+    refuse_outputs_within(path)
     if not options["transpose"]:
         return read_responses(path, **how)
     with warnings.catch_warnings():
@@ -235,8 +233,10 @@ def read_labelled(path: Path, option: str) -> pd.DataFrame:
     """Read a table as text, its first column the index; empty cells are None."""
     import pandas as pd
 
-    if not path.is_file():
-        raise FileNotFoundError(f"{option}: there is no file {str(path)!r}")
+    try:
+        ordinary_file(path)
+    except OSError as error:
+        raise type(error)(f"{option} {error}") from error
     with naming(path, option):
         (_, *columns), rows = records(path)
         if not columns:

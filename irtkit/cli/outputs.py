@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from irtkit.calibration.calibrated import RESULT_FILE
+from irtkit.cli.paths import FIT_FILES
 from irtkit.files import folder_for, replacing_text, together
 from irtkit.io import write_table
-from irtkit.io.tables import TABLE_ENDINGS
-from irtkit.printed import WIDTH, in_lines
+from irtkit.printed import WIDTH, in_lines, printable
 from irtkit.signs import called_negative
 
 if TYPE_CHECKING:
@@ -27,9 +26,11 @@ if TYPE_CHECKING:
     from irtkit.calibration import FitResult
     from irtkit.difficulty import DifficultyComparison
 
-_FIT_FILES = ("items.csv", "respondents.csv", "summary.json", RESULT_FILE)
-_COMPARISON_FILES = ("difficulties.csv", "difficulty_pairs.csv", "difficulty_summary.txt")
-_HELD_OUT, _SYSTEMS = "held_out.csv", "systems.csv"
+COMPARISON_FILES = (
+    *("difficulties.csv", "difficulty_pairs.csv", "difficulty_summary.txt"),
+    *("held_out.csv", "systems.csv"),
+)
+"""What ``irtkit compare --out`` writes."""
 _OUTCOMES = (
     *("converged", "n_iterations", "log_likelihood", "elbo", "elbo_se", "aic", "bic"),
     *("n_parameters", "latent_sd"),
@@ -37,19 +38,10 @@ _OUTCOMES = (
 _VERSIONS_OF = ("irtkit", "numpy", "scipy", "jax", "pandas")
 
 
-def check_out(
-    out: Path, *inputs: Path, endings: tuple[str, ...] = TABLE_ENDINGS, option: str = "--out"
-) -> None:
-    """Refuse a place to write to before the long work."""
-    if any(out.exists() and given.exists() and out.samefile(given) for given in inputs):
-        raise ValueError(f"{option} {out}: is a file to read from")
-    if not out.name.lower().endswith(endings):
-        known = " or ".join(endings)
-        raise ValueError(f"{option} must be a file that ends in {known}, got {str(out)!r}")
-    if out.is_dir():
-        raise IsADirectoryError(f"{option} {out}: is a folder")
-    if not out.absolute().parent.is_dir():
-        raise NotADirectoryError(f"{option} {out}: there is no folder {out.parent}")
+def say_written(*files: Path, then: str = "") -> None:
+    """Say which files were written, and how to go on from there."""
+    line = f"wrote {', '.join(map(str, files))}{then}"
+    click.echo(f"\n{printable(line)}")
 
 
 def next_step(command: str) -> None:
@@ -69,7 +61,7 @@ def prepared(out: Path | None) -> Iterator[None]:
         return
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"--out {out}: exists and is not a folder")
-    for name in (*_FIT_FILES, *_COMPARISON_FILES, _HELD_OUT, _SYSTEMS):
+    for name in (*FIT_FILES, *COMPARISON_FILES):
         if (out / name).is_dir():
             raise IsADirectoryError(f"--out {out}: {name} in it is a folder")
     with folder_for(out):
@@ -83,7 +75,7 @@ def write_fit(result: FitResult, out: Path | None, *, source: str) -> str:
     """Write the tables of a fit and return the line that says so."""
     if out is None:
         return ""
-    items, respondents, summary, whole = (out / name for name in _FIT_FILES)
+    items, respondents, summary, whole = (out / name for name in FIT_FILES)
     known = result.responses
     item_table = None if known is None else known.item_table
     respondent_table = None if known is None else known.respondent_table
@@ -93,7 +85,7 @@ def write_fit(result: FitResult, out: Path | None, *, source: str) -> str:
         outcome = _summary(result, source)
         text.write(json.dumps(outcome, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     result.save(whole)
-    return _told(_FIT_FILES, out)
+    return _told(FIT_FILES, out)
 
 
 def described(table: pd.DataFrame, known: pd.DataFrame | None) -> pd.DataFrame:
@@ -139,22 +131,22 @@ def write_comparison(comparison: DifficultyComparison, out: Path | None) -> str:
     """Write the tables of a comparison and return the line that says so."""
     if out is None:
         return ""
-    table, pairs, summary = (out / name for name in _COMPARISON_FILES)
+    table, pairs, summary, held_out, systems = (out / name for name in COMPARISON_FILES)
     write_table(comparison.table, table)
     write_table(comparison.pairs, pairs)
     with replacing_text(summary) as text:
         text.write("\n".join(comparison.summary) + "\n")
-    written = list(_COMPARISON_FILES)
-    for more, name in ((comparison.held_out, _HELD_OUT), (comparison.systems, _SYSTEMS)):
+    written = [table, pairs, summary]
+    for more, file in ((comparison.held_out, held_out), (comparison.systems, systems)):
         if more is not None:
-            write_table(more, out / name)
-            written.append(name)
+            write_table(more, file)
+            written.append(file)
         else:  # that of an earlier comparison
-            (out / name).unlink(missing_ok=True)
-    return _told(written, out)
+            file.unlink(missing_ok=True)
+    return _told([file.name for file in written], out)
 
 
 def _told(files: Iterable[str], out: Path) -> str:
     """What was written where; a folder whose name is longer than a line stays in one piece."""
-    line = f"wrote {', '.join(files)} to {out}"
+    line = printable(f"wrote {', '.join(files)} to {out}")
     return f"\n\n{in_lines([line]) if len(str(out)) < WIDTH // 2 else line}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,20 +13,23 @@ from irtkit.cli.inputs import (
     result_of,
     with_metrics,
 )
-from irtkit.cli.outputs import check_out
+from irtkit.cli.paths import PATH, FileOut
+from irtkit.printed import printable
 from irtkit.report import report
 from irtkit.signs import FALSE_DISCOVERY_RATE
 
 if TYPE_CHECKING:
-    from irtkit.calibration import FitResult
+    from pathlib import Path
 
-_PATH = click.Path(path_type=Path)
+    from irtkit.calibration import FitResult
 
 
 @click.command("report")
 @reading_and_fitting
 @with_metrics
-@click.option("--out", type=_PATH, required=True, help="The page to write: .html.")
+@click.option(
+    "--out", type=FileOut(".html", ".htm"), required=True, help="The page to write: .html."
+)
 @click.option("--title", help="Heading of the page.  [default: the name of RESPONSES]")
 @click.option("--fdr", default=FALSE_DISCOVERY_RATE, help="False-discovery rate of negatives.")
 @click.option(
@@ -38,7 +40,7 @@ _PATH = click.Path(path_type=Path)
 )
 @click.option(
     "--predictions",
-    type=_PATH,
+    type=PATH,
     multiple=True,
     metavar="FILE",
     help="A wide CSV of what each respondent answered, which names the answer the strong agree on; "
@@ -65,17 +67,16 @@ def report_command(
     RESPONSES may also be the folder that `irtkit fit --out` wrote, or a saved result.
     """
     source = options["responses"]
-    check_out(out, source, *predictions, endings=(".html", ".htm"))
     tables = [read_labelled(path, "--predictions") for path in predictions]
     families = read_families(groups)
     result: FitResult = result_of(options, standard_errors=True)
     report(
         result,
         out,
-        title=title or source.name,
+        title=printable(title or source.name),
         predictions=tables,
         groups=families,
         compare=compare,
         fdr=fdr,
     )
-    click.echo(f"wrote {out}")
+    click.echo(printable(f"wrote {out}"))

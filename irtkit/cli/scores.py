@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from irtkit.cli.inputs import how_to_read, read_rows, reading_only
-from irtkit.cli.outputs import check_out
+from irtkit.cli.outputs import say_written
+from irtkit.cli.paths import PATH, FileOut
 from irtkit.io import write_table
 from irtkit.printed import in_lines, percent, plain, short_labels, table_of
 from irtkit.scoring import DESIGNS, METHODS, score
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
 _SHOWN = 20
@@ -31,8 +33,8 @@ _COLUMNS = {
 
 
 @click.command("score")
-@click.argument("responses", type=click.Path(path_type=Path))
-@click.argument("items", type=click.Path(path_type=Path))
+@click.argument("responses", type=PATH)
+@click.argument("items", type=PATH)
 @click.option(
     "--method",
     type=click.Choice(METHODS, case_sensitive=False),
@@ -47,9 +49,7 @@ _COLUMNS = {
     "systems unlike the calibrated ones, too.",
 )
 @reading_only
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="File for all scores: .csv, .json and others."
-)
+@click.option("--out", type=FileOut(), help="File for all scores: .csv, .json and others.")
 def score_command(
     *,
     responses: Path,
@@ -65,14 +65,12 @@ def score_command(
     ITEMS is the folder that `irtkit fit --out` wrote, a saved result, or a table with the columns
     discrimination, and intercept or difficulty (and guessing).
     """
-    if out is not None:
-        check_out(out, responses, items)
     matrix = read_rows(responses, options, **how_to_read(options))
     scores = score(matrix, items, method, level=level, design=design)
     click.echo(_shown(scores, level, design))
     if out is not None:
         write_table(scores, out)
-        click.echo(f"\nwrote {out}")
+        say_written(out)
 
 
 def _shown(scores: pd.DataFrame, level: float, design: str | None) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from irtkit.cli.inputs import read_families, reading_and_fitting, result_of
-from irtkit.cli.outputs import check_out, described
+from irtkit.cli.outputs import described, say_written
+from irtkit.cli.paths import FileOut
 from irtkit.io import write_table
 from irtkit.io.tables import TABLE_ENDINGS
 from irtkit.printed import plain, short_labels, table_of
@@ -18,6 +18,8 @@ from irtkit.selection import select_items
 from irtkit.suspects.families import SIMILAR
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
 
@@ -45,7 +47,7 @@ _COLUMNS = ["rank", "discrimination", "difficulty", "average_error"]
 @click.option("--folds", type=click.IntRange(min=2), default=10, help="Parts to leave out.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=FileOut(*TABLE_ENDINGS, ".npz"),
     help="File for the items (.csv or .json), or for `irtkit score` (.npz).",
 )
 def select_command(
@@ -55,8 +57,6 @@ def select_command(
 
     RESPONSES may as well be the folder that `irtkit fit --out` wrote, or a saved result.
     """
-    if out is not None:
-        check_out(out, options["responses"], endings=(*TABLE_ENDINGS, ".npz"))
     families, result = read_families(groups), result_of(options, standard_errors=False)
     settings = {"groups": families, "folds": folds, "seed": options["seed"]}
     selection = select_items(result, k, design=design, **settings)
@@ -67,11 +67,11 @@ def select_command(
     if out is not None and out.suffix == ".npz":
         with warnings.catch_warnings(action="ignore", category=UserWarning):
             selection.save(out)
-        click.echo(f"\nwrote {out}: irtkit score ANSWERS {out}")
+        say_written(out, then=f": irtkit score ANSWERS {out}")
     elif out is not None:
         known = None if result.responses is None else result.responses.item_table
         write_table(described(table.dropna(axis=1, how="all"), known), out)
-        click.echo(f"\nwrote {out}")
+        say_written(out)
 
 
 def _shown(table: pd.DataFrame, about: str) -> str:

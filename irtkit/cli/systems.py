@@ -17,9 +17,11 @@ from irtkit.cli.inputs import (
     reading_only,
     result_of,
 )
-from irtkit.cli.outputs import check_out, next_step
+from irtkit.cli.outputs import next_step, say_written
+from irtkit.cli.paths import PATH, FileOut
 from irtkit.files import replacing
 from irtkit.io import write_table
+from irtkit.io.metric_files import is_file
 from irtkit.printed import in_lines, percent, plain, short_labels, table_of
 from irtkit.systems import board_in_words, compare_systems, gate, leaderboard, pass_k
 from irtkit.systems.comparison import two_digits
@@ -29,10 +31,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from irtkit.calibration import FitResult
     from irtkit.responses import ResponseMatrix
 
-_PATH = click.Path(path_type=Path)
 _LABEL = 22
 """Characters of a label that is printed beside another."""
 _TABLE_HELP = "File for the whole table: .csv, or .json for irtkit.read_table."
@@ -57,10 +57,10 @@ def _of_items(command: Callable[..., Any], level: str = "Coverage of the interva
 @reading_and_fitting
 @_of_items
 @click.option(
-    "--families", type=_PATH, help="A CSV with the respondent and its family in two columns."
+    "--families", type=PATH, help="A CSV with the respondent and its family in two columns."
 )
 @click.option("--top", type=click.IntRange(min=1), default=20, help="Systems to show.")
-@click.option("--out", type=_PATH, help=_TABLE_HELP)
+@click.option("--out", type=FileOut(), help=_TABLE_HELP)
 def leaderboard_command(
     *,
     clusters: str | None,
@@ -74,7 +74,7 @@ def leaderboard_command(
 
     RESPONSES may also be the folder that `irtkit fit --out` wrote, or a saved result.
     """
-    result = _result(out, options)
+    result = result_of(options, standard_errors=True)
     known = (
         None
         if families is None
@@ -99,7 +99,7 @@ def leaderboard_command(
 @click.argument("systems", nargs=-1)
 @_of_items
 @click.option("--top", type=click.IntRange(min=1), default=20, help="Pairs to show.")
-@click.option("--out", type=_PATH, help=_TABLE_HELP)
+@click.option("--out", type=FileOut(), help=_TABLE_HELP)
 def compare_systems_command(
     *,
     systems: tuple[str, ...],
@@ -112,7 +112,7 @@ def compare_systems_command(
     """Say whether one system is better than another, or which of all pairs differ."""
     if len(systems) not in {0, 2}:
         raise ValueError(f"compare-systems takes two systems, or none for all; got {len(systems)}")
-    result = _result(out, options)
+    result = result_of(options, standard_errors=True)
     how: Any = {"clusters": _clusters(clusters), "level": level, "seed": options["seed"]}
     if systems:
         found = compare_systems(result, *systems, **how)
@@ -125,15 +125,19 @@ def compare_systems_command(
 
 
 @click.command("gate")
-@click.argument("old", type=_PATH)
-@click.argument("new", type=_PATH)
+@click.argument("old", type=PATH)
+@click.argument("new", type=PATH)
 @click.option(
     "--max-drop", default=0.0, help="Drop of the share right that is allowed: 0.01 is one point."
 )
 @reading_only
 @partial(_of_items, level="One less the rate of false alarms.")
 @click.option("--strict", is_flag=True, help="Exit with code 1 as well if it is inconclusive.")
-@click.option("--summary", type=_PATH, help="File for a summary in Markdown, for a merge check.")
+@click.option(
+    "--summary",
+    type=FileOut(".md", ".txt"),
+    help="File for a summary in Markdown, for a merge check.",
+)
 def gate_command(
     *,
     old: Path,
@@ -149,8 +153,6 @@ def gate_command(
 
     OLD and NEW are responses of one system each to the same items, or of the same systems.
     """
-    if summary is not None:
-        check_out(summary, old, new, endings=(".md", ".txt"), option="--summary")
     how = how_to_read(options)
     runs = [read_rows(path, options, **how) for path in (old, new)]
     found = gate(*runs, max_drop=max_drop, clusters=_clusters(clusters), level=level)
@@ -158,20 +160,13 @@ def gate_command(
     if summary is not None:
         with replacing(summary) as temporary:
             temporary.write_text(found.markdown, encoding="utf-8")
-        click.echo(f"\nwrote {summary}")
+        say_written(summary)
     return int(found.verdict == "failed" or (strict and found.verdict != "passed"))
-
-
-def _result(out: Path | None, options: dict[str, Any]) -> FitResult:
-    """The result that the responses stand for: saved, or fitted anew."""
-    if out is not None:
-        check_out(out, options["responses"])
-    return result_of(options, standard_errors=True)
 
 
 def _clusters(given: str | None) -> Any:
     """What --clusters stands for."""
-    if given is None or not Path(given).is_file():
+    if given is None or not is_file(given):
         return given
     return read_column(Path(given), "--clusters", "the item and its cluster")
 
@@ -179,7 +174,7 @@ def _clusters(given: str | None) -> Any:
 def _write(table: pd.DataFrame, out: Path | None) -> None:
     if out is not None:
         write_table(table, out)
-        click.echo(f"\nwrote {out}")
+        say_written(out)
 
 
 def _trials_in_words(responses: ResponseMatrix, board: pd.DataFrame, top: int) -> str:

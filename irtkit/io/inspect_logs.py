@@ -17,7 +17,7 @@ import zlib
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from irtkit.files import head_of
+from irtkit.files import head_of, ordinary_file
 from irtkit.io.json_text import (
     MOST_BYTES,
     entries_of,
@@ -202,7 +202,7 @@ def _has_members(path: Path) -> bool:
 def _unzipped(path: Path) -> tuple[Any, Any]:
     """Header and summaries; names of members are compared, and never used as paths."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(ordinary_file(path)) as archive:
             names = set(archive.namelist())
             start = "header.json" if "header.json" in names else "_journal/start.json"
             if start not in names:

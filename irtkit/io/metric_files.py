@@ -6,11 +6,10 @@ Labels are taken as they are written, as those of responses are, so that both ar
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irtkit.columns import find_labels, refuse_repeats
-from irtkit.files import head_of
+from irtkit.files import as_path, head_of
 from irtkit.io import parquet
 from irtkit.io.text import naming, records
 from irtkit.marking import MISSING_WORDS
@@ -30,8 +29,9 @@ def as_metrics(given: Any) -> Any:
 
 
 def is_file(text: str) -> bool:
-    """Whether a text is the name of a file: names of metrics may be too long for one."""
-    return os.path.isfile(text)  # noqa: PTH113 - Path's is an error where they are
+    """Whether a text is the name of a file, be it no ordinary one, and of no folder."""
+    # Path's methods are an error where names of metrics are too long for a file
+    return os.path.exists(text) and not os.path.isdir(text)  # noqa: PTH110, PTH112
 
 
 def read_metrics(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -51,6 +51,7 @@ def read_metrics(path: str | os.PathLike[str]) -> pd.DataFrame:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> from irtkit.io.metric_files import read_metrics
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "metrics.csv")
@@ -62,7 +63,7 @@ def read_metrics(path: str | os.PathLike[str]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    file = Path(path)
+    file = as_path(path)
     with naming(file):
         if head_of(file).startswith(parquet.MAGIC):
             with parquet.opened(file) as table:

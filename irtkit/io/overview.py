@@ -16,7 +16,6 @@ import warnings
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +23,7 @@ import numpy as np
 from irtkit.advice import SHARES
 from irtkit.checks import first_names
 from irtkit.columns import APART
-from irtkit.files import head_of
+from irtkit.files import as_path, head_of
 from irtkit.io import log_matrix, logs, reading
 from irtkit.long_table import COUNT
 from irtkit.printed import in_lines, printable, shortened
@@ -76,7 +75,7 @@ class Overview:
             return ""
         options = [f"--{name} {_typed(value)}" for name, value in self.settings.items()]
         path = f"./{self.path}" if self.path.startswith("-") else self.path  # no option
-        return " ".join(["irtkit fit", shlex.quote(path), *options])
+        return " ".join(["irtkit fit", _quoted(path), *options])
 
     @property
     def metrics_options(self) -> str:
@@ -130,8 +129,7 @@ def overview(path: str | os.PathLike[str]) -> Overview:
     >>> found.matrix
     ResponseMatrix(2 respondents × 2 items, 50.0% missing, 1.5 trials a cell on average)
     """
-    name = os.fspath(path)
-    tables = [Path(name)]
+    name, tables = os.fspath(path), [as_path(path)]
     if logs.stands_for_several(name) or logs.log_format(tables[0], head_of(name)) is not None:
         found = logs.read_files(logs.files_of(name))
         if found.readings:
@@ -181,6 +179,19 @@ def _further(readings: list[Reading], tried: Overview) -> tuple[list[str], list[
         for each in one.samples.not_marks & one.samples.scores.keys()
     }
     return kept, [name for name in kept if name not in unmarked]
+
+
+def _quoted(path: str) -> str:
+    """How a path is typed: signs that do not print as their bytes, which Bash and zsh know."""
+    if path.isprintable():
+        return shlex.quote(path)
+    signs = (
+        one
+        if one.isprintable() and one not in "\\'"
+        else "".join(f"\\x{byte:02x}" for byte in os.fsencode(one))
+        for one in path
+    )
+    return f"$'{''.join(signs)}'"
 
 
 def _typed(value: str | float | list[str]) -> str:

@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeGuard
 
 from irtkit.checks import first_names
+from irtkit.files import as_path
 from irtkit.io import delimited, log_matrix, logs, parquet, py_irt
 from irtkit.io.memory import responses_of
 from irtkit.io.merging import merge_responses
 from irtkit.io.source import Source
 from irtkit.io.text import naming
 from irtkit.io.writing import is_side_table, side_tables, with_side_tables
+from irtkit.printed import printable
 from irtkit.responses import ResponseMatrix
 from irtkit.trials import check_repeats
 
@@ -207,7 +209,7 @@ def read_responses(
         if format not in {None, *_SHAPES}:
             raise ValueError(f"format must be wide or long for data in memory; got {format!r}")
         return _understood(*responses_of(path, source), source)
-    file = Path(path).expanduser()
+    file = as_path(path).expanduser()
     if logs.stands_for_several(file):
         files = logs.files_of(file)
         with naming(file):
@@ -228,7 +230,7 @@ def _are_paths(given: object) -> TypeGuard[Sequence[str | os.PathLike[str]]]:
 
 def _existing(path: str | os.PathLike[str]) -> Path:
     """Return a path that is there, or a pattern."""
-    file = Path(path).expanduser()
+    file = as_path(path).expanduser()
     if not logs.stands_for_several(file) and not file.exists():
         raise FileNotFoundError(f"{path}: no such file")
     return file
@@ -250,13 +252,13 @@ def _understood(responses: ResponseMatrix, what: str, source: Source) -> Respons
         if not successes.max():
             raise ValueError(f"no response is right: right={source.right!r} occurs nowhere")
     size = f"{responses.n_respondents:,} respondents × {responses.n_items:,} items"
-    _LOGGER.info("%s from %s", size, what)
+    _LOGGER.info("%s from %s", size, printable(what))
     return responses
 
 
 def format_of(path: str | os.PathLike[str]) -> str:
     """Name of the format of a file, as its content says."""
-    file = Path(path)
+    file = as_path(path)
     with naming(file):
         return _format_name(Source(file), None)
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irtkit.columns import refuse_repeats
-from irtkit.files import open_bytes, replacing, replacing_text
+from irtkit.files import as_path, open_bytes, replacing, replacing_text
 from irtkit.frames import as_frame
 from irtkit.io.json_text import json_document, json_lines
 from irtkit.io.text import batches, guarded, layout, naming, unguarded
@@ -76,7 +76,7 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     "NA",,"no variance"
     True
     """
-    file = Path(path)
+    file = as_path(path)
     with naming(file):
         form, names = form_of(file), _checked(frame)
     if form in _TEXT:
@@ -109,7 +109,7 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    file = Path(path)
+    file = as_path(path)
     with naming(file):
         form = form_of(file)
         if form in _TEXT:

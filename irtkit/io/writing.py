@@ -19,7 +19,6 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +26,7 @@ import numpy as np
 from irtkit.checks import check_one_of, check_unique
 from irtkit.codes import MISSING
 from irtkit.columns import refuse_repeats
-from irtkit.files import replacing, replacing_text
+from irtkit.files import as_path, replacing, replacing_text
 from irtkit.io.merging import trials_of
 from irtkit.io.tables import SEPARATORS, form_of, quoted, read_table, write_table
 from irtkit.io.text import guarded
@@ -36,6 +35,7 @@ from irtkit.responses import ResponseMatrix, refuse_sparse
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
+    from pathlib import Path
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -104,7 +104,7 @@ def write_responses(
     "gpt",1,0
     "llama",NA,1
     """
-    file = Path(path)
+    file = as_path(path)
     write = _WRITERS[format_by_name(file, format)]
     known = _known(_as_they_come_back(responses) if write is _write_every_eval_ever else responses)
     for kind in _SIDES:

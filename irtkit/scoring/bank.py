@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from functools import partial, singledispatch
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -13,10 +12,12 @@ import numpy as np
 from irtkit import storage
 from irtkit.calibration.calibrated import CalibratedItems, calibrated_items, read_items
 from irtkit.calibration.result import FitResult
+from irtkit.files import as_path
 from irtkit.irf import ItemParameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from irtkit.irf import Array
     from irtkit.patterns import Places
@@ -110,7 +111,7 @@ def bank_of(given: object, latent_sd: float | None = None) -> Bank:
         As :func:`irtkit.score`.
     """
     if isinstance(given, str | os.PathLike):
-        path = Path(given)
+        path = as_path(given, "items")
         if storage.name_of(path) == _FORMAT.name:
             return bank_of(SavedBank.load(path).bank, latent_sd)
         return bank_of(read_items(path, "items"), latent_sd)

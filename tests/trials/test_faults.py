@@ -23,12 +23,15 @@ import pytest
 import irtkit
 from irtkit import files, memory
 from irtkit.calibration.fitting import silently
+from irtkit.cli import commands
 from irtkit.cli.outputs import prepared
 from irtkit.io import write_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+WORDS = {130: "interrupted", 143: "terminated", 129: "hung up"}
 TIMES = int(os.environ.get("IRTKIT_TRIALS", "1"))
 COMMAND = [sys.executable, "-c", "from irtkit.cli import main; main()"]
 KILLED = """
@@ -102,7 +105,7 @@ command["main"]()
 """
 
 
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("sent", "code"), SIGNALS)
 def test_an_interruption_while_irtkit_loads_ends_it_as_later(
     sent: signal.Signals, code: int
 ) -> None:
@@ -115,7 +118,7 @@ def test_an_interruption_while_irtkit_loads_ends_it_as_later(
             time.sleep(wait)
             process.send_signal(sent)
             _, told = process.communicate(timeout=60)
-        word = {130: b"interrupted", 143: b"terminated"}[code]
+        word = WORDS[code].encode()
         assert (process.returncode, told.splitlines()[-1]) == (code, b"irtkit: " + word), wait
         assert b"Traceback" not in told
 
@@ -128,7 +131,7 @@ def responses(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("sent", "code"), SIGNALS)
 @pytest.mark.parametrize("command", ["fit", "compare"])
 def test_an_interrupted_command_leaves_nothing(
     responses: Path, command: str, sent: signal.Signals, code: int
@@ -140,7 +143,7 @@ def test_an_interrupted_command_leaves_nothing(
             time.sleep(0.01)
         process.send_signal(sent)
         _, told = process.communicate(timeout=60)
-    word = {130: "interrupted", 143: "terminated"}[code]
+    word = WORDS[code]
     assert (process.returncode, told.splitlines()[-1]) == (code, f"irtkit: {word}")
     assert "Traceback" not in told
     assert [path.name for path in responses.parent.iterdir()] == ["results.csv"]
@@ -178,9 +181,25 @@ def test_memory_that_is_not_there_is_told_in_one_line(responses: Path) -> None:
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert "60 respondents × 200 items needs at least" in done.stderr
-    assert "sparse=True" in done.stderr
+    assert "left; in Python, where few cells are observed, " in done.stderr
     assert [line[:14] for line in done.stderr.splitlines()] == ["irtkit: 60 res", "irtkit: error:"]
     assert not (responses.parent / "tables").exists()
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            ImportError("sparse.so: failed to map segment from shared object"),
+            "there is not enough memory: sparse.so: failed to map segment from shared object",
+        ),
+        (OSError(12, "Cannot allocate memory"), "there is not enough memory: [Errno 12] "),
+        (MemoryError(), f"there is not enough memory; in Python, {memory.LESS_MEMORY}"),
+        (ImportError("pip install 'irtkit[zstd]'"), "pip install 'irtkit[zstd]'"),
+    ],
+)
+def test_memory_that_a_library_lacks_is_called_that(error: Exception, said: str) -> None:
+    assert commands._reason(error).startswith(said)
 
 
 def test_a_fit_that_cannot_fit_is_refused_before_it_begins(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from irtkit.checks import check_whole, check_yes_or_no, is_whole
+from irtkit.files import as_path
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -98,7 +98,7 @@ def _check_checkpoint(checkpoint: object) -> None:
     """Refuse a path that no file can be written to, before any work is done."""
     if not isinstance(checkpoint, str | os.PathLike):
         raise TypeError(f"checkpoint must be a path or None, got {type(checkpoint).__name__}")
-    path = Path(checkpoint)
+    path = as_path(checkpoint, "checkpoint")
     if path.is_dir():
         raise ValueError(f"checkpoint must be a file, and {path} is a folder")
     if not path.parent.is_dir():

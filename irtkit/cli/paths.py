@@ -1,0 +1,102 @@
+"""Paths that the commands are given: an empty one is none, and no input is written over."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from irtkit.calibration.calibrated import RESULT_FILE
+from irtkit.files import to_be_written, to_write
+from irtkit.io.logs import is_table
+from irtkit.io.reading import holds_logs
+from irtkit.io.tables import TABLE_ENDINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+FIT_FILES = ("items.csv", "respondents.csv", "summary.json", RESULT_FILE)
+"""What ``irtkit fit --out`` writes."""
+
+
+class Given(click.Path):
+    """A path; what a variable of the shell that is not set gives is none, and no folder."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """Return the path; the files that will be written there are not read from now on."""
+        if not os.fspath(value):
+            self.fail("the path is empty", param, ctx)
+        path: Any = super().convert(value, param, ctx)
+        option = "--out" if param is None else param.opts[0]
+        targets = [(f"{option} {target}", target) for target in self._targets(path, option)]
+        if ctx is not None:
+            ctx.find_root().with_resource(to_be_written(targets))
+        return path
+
+    def _targets(self, path: Path, option: str) -> Iterable[Path]:  # noqa: ARG002
+        return ()
+
+
+class FileOut(Given):
+    """A file to write, which is refused before the long work where it cannot be."""
+
+    def __init__(self, *endings: str) -> None:
+        super().__init__()
+        self._endings = endings or TABLE_ENDINGS
+
+    def _targets(self, path: Path, option: str) -> Iterable[Path]:
+        _check_out(path, self._endings, option)
+        return (path,)
+
+
+class FolderOut(Given):
+    """A folder to write files of these names to."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__()
+        self._names = names
+
+    def _targets(self, path: Path, option: str) -> Iterable[Path]:  # noqa: ARG002
+        return (path / name for name in self._names)
+
+
+PATH = Given()
+
+
+def _check_out(out: Path, endings: tuple[str, ...], option: str) -> None:
+    if not out.name.lower().endswith(endings):
+        known = " or ".join(endings)
+        raise ValueError(f"{option} must be a file that ends in {known}, got {str(out)!r}")
+    if out.is_dir():
+        raise IsADirectoryError(f"{option} {out}: is a folder")
+    if not out.absolute().parent.is_dir():
+        raise NotADirectoryError(f"{option} {out}: there is no folder {out.parent}")
+    real = out.resolve()
+    if real.name in FIT_FILES and all((real.parent / name).exists() for name in FIT_FILES[-2:]):
+        raise ValueError(f"{option} {out}: is a file of the fit in {real.parent}")
+
+
+def refuse_outputs_within(path: object) -> None:
+    """Refuse a file to write in a folder of tables, all of which are responses the next time."""
+    if not isinstance(path, Path) or not path.is_dir():
+        return
+    folder = path.resolve()
+    for name, target in to_write():
+        real = target.resolve()
+        within = real.is_relative_to(folder) and is_table(real)
+        hidden = within and any(part.startswith(".") for part in real.relative_to(folder).parts)
+        if within and not hidden and not holds_logs(path):
+            raise ValueError(
+                f"{name}: all tables in {path} are read as responses, and the next time this would "
+                f"be one of them; write outside of {path}"
+            )
