@@ -25,34 +25,47 @@ GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _HEAD_BYTES = 4096
 """Bytes that a format is told by: a page of memory."""
-_WRITTEN: ContextVar[list[tuple[Path, Path]] | None] = ContextVar("written", default=None)
-"""Files that `together` will rename, each with its later name."""
+_WRITTEN: ContextVar[list[tuple[Path | None, Path]] | None] = ContextVar("written", default=None)
+"""Files that `together` will rename, each with its later name; None for one to be removed."""
 _TO_WRITE: ContextVar[tuple[tuple[str, Path], ...]] = ContextVar("to_write", default=())
 """Files that a command will write, each with the words that name it."""
 _UNPACKED, _DENSEST = 2**28, 500
-"""Bytes beyond which text must not be more than so many times the size of its gzip file. Answers
-hold at least 0.1 bit each, so that two bytes for one pack 160 times; gzip packs 1,000 times what
-never changes."""
+"""Bytes beyond which text must not be more than so many times the size of its gzip file. Where
+answers hold 0.1 bit each, two bytes for one pack 160 times, and some 500 times where one in a
+thousand is right; gzip packs 1,000 times what never changes."""
 
 
 @contextlib.contextmanager
 def together(folder: str | os.PathLike[str]) -> Iterator[None]:
     """Let the files that `replacing` writes in the block appear when it ends, all or none.
 
-    They are files of one folder. Of two runs that end at once, all are those of one.
+    They are files of one folder; those that `remove` is given go with them. Of two runs that end at
+    once, all are those of one. Only what stops the renaming itself leaves some.
     """
-    written: list[tuple[Path, Path]] = []
+    written: list[tuple[Path | None, Path]] = []
     token = _WRITTEN.set(written)
     try:
         yield
         with _alone_in(folder):
             for temporary, target in written:
-                temporary.replace(target)
+                if temporary is None:
+                    target.unlink(missing_ok=True)
+                else:
+                    temporary.replace(target)
     finally:
         _WRITTEN.reset(token)
         for temporary, _ in written:
             with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
+                if temporary is not None:
+                    temporary.unlink(missing_ok=True)
+
+
+def remove(path: Path) -> None:
+    """Remove a file if it is there, in a block of `together` when that ends."""
+    if (several := _WRITTEN.get()) is None:
+        path.unlink(missing_ok=True)
+    else:
+        several.append((None, path))
 
 
 @contextlib.contextmanager
@@ -210,7 +223,7 @@ class _Unpacked(gzip.GzipFile):
         if self.tell() > self._most:
             raise ValueError(
                 f"the gzip data unpack to more than {self._most >> 20} MiB, over {_DENSEST} times "
-                "their size, as no answers do; unpack the file first if that is what it should hold"
+                "their size, as hardly any do; unpack the file first if that is what it should hold"
             )
         return block
 

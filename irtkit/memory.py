@@ -22,19 +22,18 @@ _GROUP = Path("/sys/fs/cgroup")
 """Where Linux says what a container may use."""
 
 
-def check_memory(needed: float, what: str) -> None:
-    """Refuse what needs more bytes than there are.
+def check_memory(needed: float, what: str, remedy: str = "") -> None:
+    """Refuse what needs more bytes than there are; the ``remedy`` needs less.
 
     Raises
     ------
     MemoryError
-        With what is needed, what there is, and what needs less.
+        With what is needed, and what there is.
     """
     if needed > _NOT_LOOKED_AT and needed > (there := available_bytes()):
-        raise MemoryError(
-            f"{what} needs at least {_gigabytes(needed)} of memory, and {_gigabytes(there)} are "
-            f"left; {LESS_MEMORY}"
-        )
+        sizes = _gigabytes(needed), _gigabytes(there)
+        lacking = "{} needs at least {} of memory, and {} are left".format(what, *sizes)
+        raise MemoryError(f"{lacking}; {remedy}" if remedy else lacking)
 
 
 def available_bytes() -> float:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.codes import MISSING
-from irtkit.memory import check_memory
+from irtkit.memory import LESS_MEMORY, check_memory
 from irtkit.observed import Observed
 from irtkit.trials import CountTables, count_rows, count_type, one_of_repeats, right_on_the_whole
 
@@ -45,6 +45,7 @@ def _check_memory(shape: Shape, n_tables: int) -> None:
     check_memory(
         n_tables * float(shape[0]) * shape[1],
         f"a table of {shape[0]} respondents × {shape[1]} items",
+        LESS_MEMORY,
     )
 
 

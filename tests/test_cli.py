@@ -330,7 +330,9 @@ def test_merge_writes_a_table_that_is_read_back(results: Path, tmp_path: Path) -
     other = tmp_path / "other.csv"
     other.write_text("model,item,correct\ne,q1,1\n")
     done = run("merge", results, other, "--out", "all.parquet", folder=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+    read = ["4 respondents × 3 items from results.csv", "1 respondents × 1 items from other.csv"]
+    assert done.returncode == 0
+    assert [line[8:].rpartition(" (")[0] for line in done.stderr.splitlines()] == read
     assert "5 respondents × 3 items" in done.stdout
     assert irtkit.read_responses(tmp_path / "all.parquet").respondents == tuple("abcde")
     refused = run("merge", results, results, "--out", "all.parquet", folder=tmp_path)
@@ -357,7 +359,8 @@ def test_logs_are_merged_as_if_they_were_in_one_folder(results: Path, tmp_path: 
         path.write_text(json.dumps(header | {"samples": samples}))
     named = ("--metric", "match,choice", "--ignore", "q2", "--out", "all.csv")
     done = run("merge", "one", results, "two", *named, folder=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert "irtkit: 2 respondents × 2 items from 2 paths" in done.stderr
     merged = irtkit.read_responses(tmp_path / "all.csv")
     assert merged.respondents == ("one", "two", *"abcd")
     assert merged.items == ("one/q1", "two/q1", "q1", "q3")

@@ -9,7 +9,7 @@ from irtkit.calibration.item_prior import ItemPrior
 from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.variational.options import Variational
 from irtkit.checks import as_number, check_whole, is_whole, short
-from irtkit.memory import check_memory
+from irtkit.memory import LESS_MEMORY, check_memory
 
 if TYPE_CHECKING:
     from irtkit.responses import ResponseMatrix
@@ -67,7 +67,7 @@ def check_memory_of(responses: ResponseMatrix, variational: Variational | None) 
     n, n_items = responses.n_respondents, responses.n_items
     n_bytes = 6.0 * responses.observed.n_cells if responses.is_sparse else float(n) * n_items
     needed = n_bytes + _BYTES * (n + n_items)
-    check_memory(needed, f"a fit of {n} respondents × {n_items} items")
+    check_memory(needed, f"a fit of {n} respondents × {n_items} items", LESS_MEMORY)
 
 
 def check_data(responses: ResponseMatrix, synthetic: str) -> None:

@@ -1,22 +1,15 @@
-"""The commands, and how they end."""
+"""The commands that read responses, fit them, and look at what the fit says."""
 
 from __future__ import annotations
 
-import logging
-import signal
-import sys
-import warnings
-from contextlib import contextmanager
-from logging.handlers import MemoryHandler
 from shlex import quote
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 
 from irtkit.calibration import fit
 from irtkit.calibration.fitting import silently
-from irtkit.cli.entry import ENDS
 from irtkit.cli.groups import differential_command
 from irtkit.cli.impact import impact_command
 from irtkit.cli.inputs import (
@@ -46,10 +39,10 @@ from irtkit.cli.outputs import (
     write_fit,
 )
 from irtkit.cli.paths import FIT_FILES, PATH, FileOut, FolderOut
+from irtkit.cli.process import run
 from irtkit.cli.report import report_command
 from irtkit.cli.scores import score_command
 from irtkit.cli.select import select_command
-from irtkit.cli.streams import lasting_streams
 from irtkit.cli.systems import compare_systems_command, gate_command, leaderboard_command
 from irtkit.datasets import load_digits_crowd
 from irtkit.difficulty import compare_difficulties
@@ -59,148 +52,25 @@ from irtkit.io.overview import overview
 from irtkit.io.reading import holds_logs, repeats_of_part
 from irtkit.io.writing import format_by_name, side_tables, write_responses
 from irtkit.irf import EXTREME
-from irtkit.memory import LESS_MEMORY
-from irtkit.printed import in_lines, printable
+from irtkit.printed import printable
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects import audit, shuffle_control
 from irtkit.trials import check_repeats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 _LISTED = 10  # suspect items that the demo prints: half a screen of 24 lines
 _FOLDER_HELP = "Folder to write the tables to."
-_MOST_LINES = 1000  # of the log, held until all input is known to be good
-_LONGEST = 24 * 80  # characters of a message: a screen
-_OF_INPUT = (ValueError, TypeError, OSError, ImportError, EOFError, MemoryError)
-"""Errors that are about what was given, in one line; all others are irtkit's own, and traceable."""
-_NO_MEMORY = ("failed to map segment", "annot allocate memory")
-"""How systems say that memory ran out where a library was to be loaded."""
 _COUNT = click.IntRange(min=0)
 
 
-def main() -> None:
-    """Run the command line.
-
-    Exit codes: 0, 1 (``audit --fail-on`` found what it was told to, ``impact --max`` was passed, or
-    a ``gate`` failed), 2 (bad input, or standard output that cannot be written), 129 (hung up), 130
-    (interrupted), 143 (terminated). They do not depend on whether what is printed is read.
-    """
-    with warnings.catch_warnings(), lasting_streams() as fault, _telling():
-        warnings.simplefilter("default", UserWarning)
-        warnings.showwarning = _show_warning  # type: ignore[assignment]  # fewer names, same use
-        code = _code()
-        if code in {0, 1} and (reason := fault()):
-            _tell(f"error: standard output: {reason}; what goes to files is written")
-            code = code or 2
-    sys.exit(code)
-
-
-def _code() -> int:
-    """Run a command, say what ended it, and return the exit code."""
-    try:
-        with _stoppable():
-            return cli.main(prog_name="irtkit", standalone_mode=False) or 0
-    except click.exceptions.Exit as request:
-        return request.exit_code
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message())
-        return 0
-    except (RuntimeError, _StoppedError) as error:
-        return _stopped(error)
-    except click.ClickException as error:
-        message = error.format_message()
-        expanded = "unexpected extra argument" in message  # the shell made many of a pattern
-        advice = "; quote a pattern, as in 'runs/*.eval', or put paths together by irtkit merge"
-        return _failed(message + advice * expanded)
-    except _OF_INPUT as error:
-        return _failed(_reason(error))
-
-
-def _stopped(error: BaseException) -> int:
-    """End as was asked for; Python 3.11 wraps a request that meets the making of a class."""
-    asked = error.__cause__ or error
-    if not isinstance(asked, _StoppedError):
-        raise error
-    _tell(ENDS[asked.number])
-    return 128 + asked.number
-
-
-@contextmanager
-def _telling() -> Iterator[None]:
-    """Show what was read, lines of the log, on standard error, once it is about to be fitted."""
-    logger, shown = logging.getLogger("irtkit"), logging.StreamHandler()
-    shown.setFormatter(logging.Formatter("irtkit: %(message)s"))
-    handler = MemoryHandler(_MOST_LINES, target=shown, flushOnClose=False)
-    level = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(level)
-
-
-class _StoppedError(BaseException):
-    """A request to end, by a signal: what was begun is to be tidied up."""
-
-    def __init__(self, number: int) -> None:
-        self.number = signal.Signals(number)
-
-
-@contextmanager
-def _stoppable() -> Iterator[None]:
-    """Take signals that end a command for exceptions, so that no half of a file stays."""
-
-    def end(number: int, _: Any) -> NoReturn:
-        raise _StoppedError(number)
-
-    before = {number: signal.getsignal(number) for number in ENDS}
-    heard = [number for number in ENDS if before[number] is not signal.SIG_IGN]
-    try:
-        for number in heard:
-            signal.signal(number, end)
-        yield
-    finally:
-        for number in heard:
-            signal.signal(number, before[number] or signal.SIG_DFL)
-
-
-def _reason(error: Exception) -> str:
-    """What an error says; of memory that ran out, also what needs less."""
-    message = str(error)
-    if any(words in message for words in _NO_MEMORY):  # for a library, or for what one asked for
-        return f"there is not enough memory: {message}"
-    if not isinstance(error, MemoryError):
-        return message
-    what = message.removesuffix(f"; {LESS_MEMORY}") or "there is not enough memory"
-    return f"{what}; in Python, {LESS_MEMORY}"
-
-
-def _failed(message: str) -> int:
-    _tell(f"error: {_told(message)}")
-    return 2
-
-
-def _show_warning(message: Warning | str, *_: Any) -> None:
-    _tell(f"warning: {_told(str(message))}")
-
-
-def _tell(message: str) -> None:
-    """Say something on standard error: one line, but for somebody who reads it on a terminal."""
-    line = f"irtkit: {message}"
-    click.echo(in_lines([line]) if sys.stderr.isatty() else line, err=True)
-
-
-def _told(message: str) -> str:
-    """A message as one line that steers no terminal, and is no longer than a screen."""
-    line = printable(" ".join(as_typed(message).split()))
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
-
-
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
+
+
+def main() -> None:
+    """Run the command line."""
+    run(cli)
 
 
 @click.group(context_settings=_SETTINGS)

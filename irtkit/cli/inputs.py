@@ -14,6 +14,7 @@ from click.core import ParameterSource
 
 from irtkit.calibration import fit, load
 from irtkit.calibration.calibrated import RESULT_FILE
+from irtkit.calibration.fitting import silently
 from irtkit.calibration.variational.options import Variational
 from irtkit.cli.paths import PATH, refuse_outputs_within
 from irtkit.files import ordinary_file
@@ -195,6 +196,12 @@ def read_rows(path: Any, options: dict[str, Any], **how: Any) -> ResponseMatrix:
         return read_responses(path, **how).T
 
 
+def show_log() -> None:
+    """Show what was read, which is held back until all that was given is known to be good."""
+    for handler in logging.getLogger("irtkit").handlers:
+        handler.flush()
+
+
 def how_to_read(options: dict[str, Any]) -> dict[str, Any]:
     """Take the settings of `irtkit.read_responses` out of the options."""
     several = ("metric", "filter", "right", "wrong", "ignore", "keep")
@@ -288,9 +295,8 @@ def fitted(
     """Fit as the options say, silently: what is printed says what the fit warns of."""
     method, quadrature = _method(options), _quadrature(options["quadrature"])
     quality = _quality(responses, options)
-    for handler in logging.getLogger("irtkit").handlers:
-        handler.flush()  # what was read
-    with warnings.catch_warnings(action="ignore", category=UserWarning):
+    show_log()
+    with silently():
         return fit(
             responses,
             options["model"],

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from irtkit.cli.paths import FIT_FILES
-from irtkit.files import folder_for, replacing_text, together
+from irtkit.files import folder_for, remove, replacing_text, together
 from irtkit.io import write_table
 from irtkit.printed import WIDTH, in_lines, printable
 from irtkit.signs import called_negative
@@ -142,7 +142,7 @@ def write_comparison(comparison: DifficultyComparison, out: Path | None) -> str:
             write_table(more, file)
             written.append(file)
         else:  # that of an earlier comparison
-            file.unlink(missing_ok=True)
+            remove(file)
     return _told([file.name for file in written], out)
 
 

@@ -23,7 +23,7 @@ import pytest
 import irtkit
 from irtkit import files, memory
 from irtkit.calibration.fitting import silently
-from irtkit.cli import commands
+from irtkit.cli import process
 from irtkit.cli.outputs import prepared
 from irtkit.io import write_table
 
@@ -199,7 +199,7 @@ def test_memory_that_is_not_there_is_told_in_one_line(responses: Path) -> None:
     ],
 )
 def test_memory_that_a_library_lacks_is_called_that(error: Exception, said: str) -> None:
-    assert commands._reason(error).startswith(said)
+    assert process._reason(error).startswith(said)
 
 
 def test_a_fit_that_cannot_fit_is_refused_before_it_begins(
