@@ -22,7 +22,7 @@ _GROUP = Path("/sys/fs/cgroup")
 """Where Linux says what a container may use."""
 
 
-def check_memory(needed: float, what: str) -> None:
+def check_memory(needed: float, what: str, less: str = LESS_MEMORY) -> None:
     """Refuse what needs more bytes than there are.
 
     Raises
@@ -33,7 +33,7 @@ def check_memory(needed: float, what: str) -> None:
     if needed > _NOT_LOOKED_AT and needed > (there := available_bytes()):
         raise MemoryError(
             f"{what} needs at least {_gigabytes(needed)} of memory, and {_gigabytes(there)} are "
-            f"left; {LESS_MEMORY}"
+            f"left; {less}"
         )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from irtkit.calibration.result import FitResult
 from irtkit.calibration.saved import load
-from irtkit.checks import check_number, first_names
+from irtkit.checks import check_number, first_names, short
 from irtkit.io import read_table
 from irtkit.irf import ItemParameters
 from irtkit.labels import label_names
@@ -241,4 +241,4 @@ def _numbers(table: pd.DataFrame, column: Any, name: str) -> Array:
     try:
         return np.asarray(table[column], dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name}: column {column!r} must hold numbers; {error}") from error
+        raise ValueError(f"{name}: column {short(column)} must hold numbers; {error}") from error

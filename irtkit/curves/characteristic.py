@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import check_number, check_one_of, check_seed, check_whole
+from irtkit.checks import check_number, check_one_of, check_seed, check_times
 from irtkit.curves.answered import Answered, with_intercept
 from irtkit.curves.binomial import effective_number, share_interval
 from irtkit.curves.generality import generality_of
@@ -178,7 +178,7 @@ def characteristic_curves(
     import pandas as pd
 
     check_seed(seed)
-    check_whole("bins", bins, 1)
+    check_times("bins", bins, 1)
     check_one_of("by", by, ("quantile", "width"))
     level = check_number("level", level, above=0, below=1)
     data = Answered.of(result, difficulties, "difficulties", seed=seed)

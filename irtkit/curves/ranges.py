@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from irtkit.checks import check_number, first_names
+from irtkit.checks import check_number, first_names, short
 from irtkit.irf import EXTREME
 from irtkit.labels import values_by_label
 from irtkit.selection.cross_validation import refits
@@ -75,7 +75,9 @@ def given_difficulties(given: Any, items: tuple[str, ...], argument: str) -> Arr
         raise TypeError(f"{argument} must be numbers") from error
     if np.isinf(found).any():
         label = items[int(np.argmax(np.isinf(found)))]
-        raise ValueError(f"{argument} must be finite, or missing; that of item {label!r} is not")
+        raise ValueError(
+            f"{argument} must be finite, or missing; that of item {short(label)} is not"
+        )
     if not np.isfinite(found).any():
         raise ValueError(
             f"{argument} has a difficulty of none of the items: they are {first_names(items)}"
@@ -96,7 +98,7 @@ def given_errors(given: Any, items: tuple[str, ...]) -> Array:
     found = np.array([0.0 if one is None else float(one) for one in values])
     if (wrong := ~(found >= 0) & ~np.isnan(found)).any():
         label = items[int(np.argmax(wrong))]
-        raise ValueError(f"difficulty_se must be 0 or more; that of item {label!r} is not")
+        raise ValueError(f"difficulty_se must be 0 or more; that of item {short(label)} is not")
     return found
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from irtkit.calibration import FitResult, fit
 from irtkit.calibration.estimates import Population
 from irtkit.calibration.fitting import silently
-from irtkit.checks import check_number, check_one_of, first_names
+from irtkit.checks import check_number, check_one_of, first_names, short
 from irtkit.differential.groups import TwoGroups, two_groups
 from irtkit.io.reading import as_responses
 from irtkit.irf import Items
@@ -215,7 +215,7 @@ def _anchors(anchors: Iterable[str] | None, items: tuple[str, ...]) -> Marks | N
     if anchors is None:
         return None
     if isinstance(anchors, str):
-        raise TypeError(f"anchors must be several labels of items, got the text {anchors!r}")
+        raise TypeError(f"anchors must be several labels of items, got the text {short(anchors)}")
     wanted = {str(label) for label in anchors}
     if strange := sorted(wanted.difference(items)):
         raise ValueError(f"anchors: there is no item {first_names(strange)}")
