@@ -150,7 +150,7 @@ def check_number(
 def check_unmasked(name: str, given: Any) -> None:
     """Refuse an array, or a list of values and arrays, of which something is masked."""
     parts = given if isinstance(given, list | tuple) else (given,)
-    if any(map(np.ma.is_masked, parts)):
+    if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
         raise ValueError(f"{name} must not be masked anywhere: NumPy drops the mask of an array")
 
 

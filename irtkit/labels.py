@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     """Labels of respondents and of items."""
 
 _LONGEST = 2**17 - 1
-"""Characters of a label: Python's csv takes cells of one more, a mark of a spreadsheet included."""
+"""Characters of a label: Python's csv reads cells of one more, an apostrophe before it included."""
 
 
 def is_missing_label(label: object) -> bool:
@@ -61,18 +61,13 @@ def label_names(
 
 
 def _refuse_unwritable(names: tuple[str, ...], kind: str) -> None:
-    """Refuse labels that no table in text could hold."""
-    whole = "".join(names)
-    if not (half_character(whole) or "\0" in whole or max(map(len, names), default=0) > _LONGEST):
-        return
-    for name in names:
+    """Refuse labels that no file could hold, or no table in text."""
+    for name in names if half_character("".join(names)) else ():
         if half_character(name):
             raise ValueError(f"{kind} label {short(name)} is no text that UTF-8 has")
-        if "\0" in name:
-            raise ValueError(f"{kind} label {short(name)} holds a NUL, which no text has")
-        if len(name) > _LONGEST:
-            rule = f"has {len(name):,} characters; a label has at most {_LONGEST:,}"
-            raise ValueError(f"{kind} label {short(name)} {rule}")
+    if len(longest := max(names, key=len, default="")) > _LONGEST:
+        rule = f"has {len(longest):,} characters; a label has at most {_LONGEST:,}"
+        raise ValueError(f"{kind} label {short(longest)} {rule}")
 
 
 def values_by_label(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from irtkit.checks import as_number, check_unique, short
+from irtkit.checks import as_number, check_unique, first_names, short
 from irtkit.labels import category_name
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _rows(
         check_names(list(frame.columns), columns, argument)
         yield from frame[list(columns)].itertuples(name=None)
         return
-    expected = f"a DataFrame or tuples of {', '.join(columns)}"
+    expected = f"a DataFrame or tuples of {first_names(columns)}"
     if isinstance(table, str | Mapping) or not hasattr(table, "__iter__"):
         raise TypeError(f"{argument} must be {expected}, got {type(table).__name__}")
     for row, values in enumerate(table):
@@ -126,7 +126,7 @@ def _rows(
 
 def check_names(given: list[Any], names: tuple[str, ...], place: str) -> None:
     """Refuse columns or keys other than the names, each of which must be there once."""
-    listed = ", ".join(names)
+    listed = first_names(names)
     for name in names:
         if name not in given:
             raise ValueError(f"{place} has no {short(name)}; there must be {listed}")

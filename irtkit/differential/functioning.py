@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -20,8 +21,6 @@ from irtkit.signs import FALSE_DISCOVERY_RATE, false_discovery, proportion_score
 from irtkit.signs.dependence import dependence_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import pandas as pd
     from numpy.typing import NDArray
 
@@ -214,8 +213,8 @@ def _anchors(anchors: Iterable[str] | None, items: tuple[str, ...]) -> Marks | N
     """Which items are given as anchors; None if none are."""
     if anchors is None:
         return None
-    if isinstance(anchors, str):
-        raise TypeError(f"anchors must be several labels of items, got the text {short(anchors)}")
+    if isinstance(anchors, str) or not isinstance(anchors, Iterable):
+        raise TypeError(f"anchors must be several labels of items, got {short(anchors)}")
     wanted = {str(label) for label in anchors}
     if strange := sorted(wanted.difference(items)):
         raise ValueError(f"anchors: there is no item {first_names(strange)}")

@@ -185,6 +185,9 @@ def read_responses(
     """
     if not (format is None or isinstance(format, str)):
         raise not_one_of("format", format, FORMATS)
+    for name, column in (("respondent", respondent), ("item", item), ("response", response)):
+        if not (column is None or isinstance(column, str)):
+            raise TypeError(f"{name} must be the name of a column, got {short(column)}")
     source = Source(
         Path(),
         shape=format if format in _SHAPES else None,

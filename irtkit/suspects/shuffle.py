@@ -210,7 +210,7 @@ def _checked(seeds: Any) -> list[int]:
         raise TypeError(f"seeds must be a list of whole numbers, got {short(seeds)}")
     listed = list(islice(seeds, MOST_TIMES + 1))
     if not 1 <= len(listed) <= MOST_TIMES:
-        raise ValueError(f"seeds must name from 1 to {MOST_TIMES:,} shuffles")
+        raise ValueError(f"seeds must name at least one shuffle, and {MOST_TIMES:,} at most")
     for seed in listed:
         check_seed(seed)
     check_unique("seeds must be different from each other", listed)
