@@ -148,8 +148,8 @@ def add_synthetic(
         True class of every item, for ``class-prior``: a mapping or pandas Series by item label
         (further items in it are ignored), or a sequence in the order of the items.
     draws
-        Rows of each random kind. A row is named after its kind, and numbered from 1 when there
-        are several (``coin-1``, ``coin-2``).
+        Rows of each random kind, at most 100,000. A row is named after its kind, and numbered from
+        1 when there are several (``coin-1``, ``coin-2``).
     probability
         Probability in [0, 1] that ``coin`` is right.
     seed

@@ -128,7 +128,7 @@ def characteristic_curves(
         What :func:`irtkit.fit` returned, with its responses; or, with ``difficulties``, responses
         that were not fitted: a ResponseMatrix or anything that :func:`irtkit.read_responses` takes.
     bins
-        Number of ranges; there are fewer if many difficulties are equal.
+        Number of ranges, at most 100,000; there are fewer if many difficulties are equal.
     by
         "quantile": ranges with as many items each; "width": ranges as wide as each other.
     difficulties

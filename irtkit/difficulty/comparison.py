@@ -227,7 +227,7 @@ def compare_difficulties(
         Models to predict with: by default the 1PL, the 2PL and the model of the result, and the
         3PL up to 100,000 cells.
     draws
-        Bootstrap draws of items behind each interval.
+        Bootstrap draws of items behind each interval, at most 100,000.
     seed
         The same number gives the same intervals and folds.
     progress

@@ -112,7 +112,7 @@ def spearman_score(
         Shape (n,), none missing. Two pandas Series are matched by the labels of their indexes, as
         text; anything else by position.
     jitter_runs
-        Runs with noise, 2 or more.
+        Runs with noise, 2 to 100,000.
     jitter
         Standard deviation of the normal noise, in standard deviations of the (filled) predictions.
         Small, so that it does little but break ties.

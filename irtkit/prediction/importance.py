@@ -59,7 +59,7 @@ def feature_importances(
     held_out
         Share of the items on which importances are found, and which no model was fitted to.
     repeats
-        How many times the values of each feature are dealt out.
+        How many times the values of each feature are dealt out, at most 100,000.
     allow
         Features that are allowed although they tell what is predicted.
     seed

@@ -145,7 +145,7 @@ def cross_validate_predictors(
     held_out
         Share of the items that is held out.
     folds, repeats
-        Of the cross-validation on the other items.
+        Of the cross-validation on the other items; at most 100,000 repeats.
     weights, embed, allow
         As in :class:`DifficultyPredictor`.
     seed

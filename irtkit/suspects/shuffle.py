@@ -147,7 +147,7 @@ def shuffle_control(
     model
         As in :func:`irtkit.fit`.
     seeds
-        One shuffle for each.
+        One shuffle for each, at most 100,000.
     fdr, extreme_difficulty, chance
         The thresholds of :func:`irtkit.flag_items`.
     progress

@@ -150,8 +150,6 @@ def test_a_mask_is_not_lost() -> None:
         ("items", lambda: irtkit.simulate_responses(None, [1.0])),
         ("items", lambda: irtkit.simulate_responses(fitted(), [1.0])),
         ("values", lambda: ResponseMatrix(np.ma.array([(1, 0)], dtype="i4,i4"))),
-        ("ax must be an Axes", lambda: irtkit.plots.item_curves(fitted(), ["item-1"], ax=1)),
-        ("ax must be an Axes", lambda: irtkit.plots.information(fitted(), ax=1)),
         ("labels", lambda: irtkit.add_synthetic(RESPONSES, "coin", labels=["a"] * 12)),
         ("responses", lambda: irtkit.read_responses({"model": ["a", "b"], "x": {1, 0}})),
         (
@@ -162,8 +160,6 @@ def test_a_mask_is_not_lost() -> None:
     ],
 )
 def test_what_cannot_be_computed_with_is_refused(named: str, call: Callable[[], Any]) -> None:
-    if named.startswith("ax"):
-        pytest.importorskip("matplotlib")
     assert named in refusal(lambda _: call(), None)
 
 

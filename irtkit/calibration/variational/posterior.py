@@ -139,7 +139,7 @@ class Posterior:
         Parameters
         ----------
         n
-            Number of draws.
+            Number of draws, at most 100,000.
         seed
             The same seed gives the same draws.
         scale
@@ -194,7 +194,7 @@ class Posterior:
         probability
             What an interval holds, between 0 and 1.
         n, seed
-            Draws, 2 or more, and where they come from.
+            Draws, 2 to 100,000, and where they come from.
 
         Returns
         -------
