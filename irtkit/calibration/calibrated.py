@@ -240,5 +240,5 @@ def _errors_of(table: Any, name: str) -> Array | None:
 def _numbers(table: pd.DataFrame, column: Any, name: str) -> Array:
     try:
         return np.asarray(table[column], dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name}: column {short(column)} must hold numbers; {error}") from error

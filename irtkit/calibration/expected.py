@@ -187,7 +187,7 @@ def _by_label(values: Any, name: str) -> dict[str, float]:
             raise ValueError(f"item_prior_mean: item {short(str(label))} occurs twice")
         try:
             found[str(label)] = np.nan if is_missing_label(value) else float(value)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(
                 f"item_prior_{name} of {short(str(label))} must be a number, got {short(value)}"
             ) from error

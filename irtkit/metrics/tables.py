@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import and_more, first_names, short
+from irtkit.checks import and_more, as_number, first_names, short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +76,10 @@ def floats(values: pd.Series[Any]) -> tuple[Array, NDArray[np.bool_]]:
     import pandas as pd
 
     plain = values if pd.api.types.is_numeric_dtype(values) else values.astype(object)
-    found = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    try:
+        found = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    except OverflowError:
+        found = np.array([*map(as_number, plain)])
     return found, np.isnan(found) & values.notna().to_numpy()
 
 

@@ -15,6 +15,7 @@ from irtkit import ItemParameters, ResponseMatrix, io, prediction
 from irtkit.annotation import impact_summary
 from irtkit.calibration.fitting import silently
 from irtkit.checks import MOST_TIMES
+from irtkit.difficulty import spearman_score
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +29,9 @@ HALVES = ["a"] * 15 + ["b"] * 15
 RUNS = pd.DataFrame({"system": list("aabb"), "score": [1, 0, 1, 1], "size": [1.0, 2, 1, 2]})
 FEATURES = pd.DataFrame({"length": np.arange(12.0)}, index=RESPONSES.items)
 TARGETS = pd.Series(np.sin(np.arange(12)), index=RESPONSES.items)
+
+HUGE = {"item-1": 10**400}
+BEYOND = pd.DataFrame({"discrimination": [10**400], "difficulty": [0]}, ["item-1"], dtype=object)
 
 
 @cache
@@ -131,6 +135,9 @@ def test_a_mask_is_not_lost() -> None:
     for said, call in calls.items():
         with pytest.raises(ValueError, match=said):
             call()
+    gap = masked([1.0, *range(11)])
+    with_gap = irtkit.characteristic_curves(fitted(), difficulties=gap, bins=1)
+    assert with_gap.table["n_items"].eq(11).all()
     cohorts = irtkit.information(fitted(), cohorts=masked(names)).cohorts
     assert cohorts is not None
     assert cohorts["n_respondents"].sum() == 29
@@ -146,6 +153,10 @@ def test_a_mask_is_not_lost() -> None:
         ("discrimination", lambda: ItemParameters([None], [0], [0])),
         ("discrimination", lambda: ItemParameters([[1], [1, 2]], [0], [0])),
         ("guessing", lambda: ItemParameters([1], [0], [np.timedelta64(0, "s")])),
+        ("item_prior_mean", lambda: irtkit.fit(RESPONSES, item_prior_mean=HUGE)),
+        ("fixed", lambda: irtkit.fit(RESPONSES, fixed=BEYOND)),
+        ("difficulties", lambda: irtkit.characteristic_curves(fitted(), difficulties=HUGE)),
+        ("predictions", lambda: spearman_score([10**400, 2, 3], [1, 2, 3])),
         ("k must", lambda: irtkit.pass_k(RESPONSES, 10**400)),
         ("items", lambda: irtkit.simulate_responses(None, [1.0])),
         ("items", lambda: irtkit.simulate_responses(fitted(), [1.0])),
