@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from reprlib import repr as short
 from typing import TYPE_CHECKING
 
-from irtkit.checks import first_names
+from irtkit.checks import first_names, short
 from irtkit.marking import plain_value
 
 if TYPE_CHECKING:

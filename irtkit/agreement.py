@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from irtkit.checks import check_one_of, check_unique
+from irtkit.checks import check_one_of, check_unique, short
 from irtkit.labels import category_name
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class FleissKappa:
         table = f"{self.n_ratings} ratings of {self.n_items} items by up to {self.n_raters} raters"
         if math.isnan(self.kappa):
             used = self.by_category["share"].idxmax()
-            return f"Fleiss' kappa is undefined: all {table} are in one category, {used!r}."
+            return f"Fleiss' kappa is undefined: all {table} are in one category, {short(used)}."
         interval = f"95% interval {self.kappa_low:.3f} to {self.kappa_high:.3f}; "
         return (
             f"Fleiss' kappa {self.kappa:.3f} "
@@ -118,8 +118,8 @@ def fleiss_kappa(ratings: RatingsTable, *, missing: Missing = "error") -> Fleiss
     if missing == "error" and (codes < 0).any():
         row, column = np.argwhere(codes < 0)[0]
         raise ValueError(
-            f"ratings has no rating of item {frame.index[row]!r} by rater "
-            f'{frame.columns[column]!r}; missing="omit" leaves out what is missing'
+            f"ratings has no rating of item {short(frame.index[row])} by rater "
+            f'{short(frame.columns[column])}; missing="omit" leaves out what is missing'
         )
     cells = np.arange(len(codes))[:, np.newaxis] * len(categories) + codes
     counts = np.bincount(cells[codes >= 0], minlength=len(codes) * len(categories))
@@ -162,8 +162,8 @@ def fleiss_kappa_from_counts(counts: ArrayLike | pd.DataFrame) -> FleissKappa:
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
         raise ValueError(
-            f"counts must be whole numbers, 0 or more; item {frame.index[row]!r}, category "
-            f"{frame.columns[column]!r} has {frame.iloc[row, column]!r}"
+            f"counts must be whole numbers, 0 or more; item {short(frame.index[row])}, category "
+            f"{short(frame.columns[column])} has {short(frame.iloc[row, column])}"
         )
     categories = tuple(map(category_name, frame.columns))
     check_unique("counts must have unique categories", categories)

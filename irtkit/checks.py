@@ -10,21 +10,32 @@ import math
 from difflib import get_close_matches
 from numbers import Integral, Real
 from reprlib import Repr
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable
 
+    from numpy.typing import NDArray
+
 _INSTEAD = {
     "ResponseMatrix": "irtkit.read_responses makes one of files, data frames and arrays",
     "FitResult": "irtkit.fit and irtkit.load return one",
+    "ItemParameters": "irtkit.ItemParameters.from_difficulty makes them, a fit has .parameters",
+    "Axes": "matplotlib.pyplot.subplots makes some",
+    "DataFrame": "pandas.DataFrame makes one",
 }
 """What to type instead, by the name of the class that is wanted."""
 _LIKENESS = 0.7
 """Least likeness (twice the letters in common, over all letters) of a name to ask for: one letter
 too many in three (0.86) or too few (0.8), and not another letter (0.67), so that 4PL is not 3PL."""
+
+NO_NUMBERS = (complex, np.complexfloating, np.datetime64, np.timedelta64)
+"""Types that Python or NumPy turns into numbers, some with a warning, and that are none here."""
+MOST_TIMES = 100_000
+"""Draws, shuffles and other repetitions: a share of so many is known to 0.0016 (its standard error
+is at most ½/√n), and more would run for hours or need more memory than there is."""
 
 _LINE = 80
 """Characters of a label or value that a message repeats."""
@@ -33,22 +44,26 @@ _SHORT.maxstring = _SHORT.maxother = _LINE
 
 
 def short(value: object) -> str:
-    """A value as Python writes it, its middle left out where that is longer than a line."""
-    return _SHORT.repr(value)
+    """A value as Python writes it, in one line: its middle is left out where that is longer."""
+    if isinstance(value, np.generic) and not isinstance(value, np.datetime64 | np.timedelta64):
+        value = value.item()  # that of a time may be a whole number
+    return " ".join(_SHORT.repr(value).splitlines())
 
 
 def check_type(name: str, value: object, kind: type) -> None:
-    """Refuse what is no ResponseMatrix, or no FitResult, where one is needed."""
+    """Refuse what is no ResponseMatrix, FitResult or the like where one is needed."""
     if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
         raise TypeError(
-            f"{name} must be a {kind.__name__}, got {type(value).__name__}; "
+            f"{name} must be {article} {kind.__name__}, got {type(value).__name__}; "
             f"{_INSTEAD[kind.__name__]}"
         )
 
 
 def check_one_of(name: str, value: object, allowed: Iterable[str]) -> None:
     """Refuse what is none of the names."""
-    if value not in (names := tuple(allowed)):
+    names = tuple(allowed)
+    if not isinstance(value, str) or value not in names:
         raise not_one_of(name, value, names)
 
 
@@ -63,7 +78,7 @@ def did_you_mean(value: object, names: Iterable[str]) -> str:
     """Ask for the name that is most like a value, if one is: ", did you mean '2PL'?"."""
     like = {name.lower(): name for name in names}
     found = get_close_matches(str(value)[:80].lower(), like, 1, _LIKENESS)
-    return f", did you mean {like[found[0]]!r}?" if found else ""
+    return f", did you mean {short(like[found[0]])}?" if found else ""
 
 
 def check_yes_or_no(**given: object) -> None:
@@ -74,14 +89,20 @@ def check_yes_or_no(**given: object) -> None:
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """Whether a value is a whole number; True and 1.0 are none."""
-    return isinstance(value, Integral) and not isinstance(value, bool)
+    """Whether a value is a whole number; True, 1.0 and durations are none."""
+    return isinstance(value, Integral) and not isinstance(value, (bool, *NO_NUMBERS))
 
 
-def check_whole(name: str, value: object, least: int) -> None:
-    """Refuse what is no whole number, or too small a one."""
-    if not is_whole(value) or value < least:
-        raise ValueError(f"{name} must be a whole number, {least} or more; got {short(value)}")
+def check_whole(name: str, value: object, least: int, most: float = math.inf) -> None:
+    """Refuse what is no whole number, or too small or large a one."""
+    if not is_whole(value) or not least <= value <= most:
+        rule = f"{least} or more" if math.isinf(most) else f"from {least} to {most:,}"
+        raise ValueError(f"{name} must be a whole number, {rule}; got {short(value)}")
+
+
+def check_times(name: str, value: object, least: int) -> None:
+    """Refuse what is no number of repetitions, from the least that makes sense to `MOST_TIMES`."""
+    check_whole(name, value, least, MOST_TIMES)
 
 
 def check_seed(seed: object) -> None:
@@ -91,7 +112,7 @@ def check_seed(seed: object) -> None:
 
 def as_number(value: object) -> float:
     """Return a number as a float, infinite if it is too large for one; text and True are NaN."""
-    if isinstance(value, bool) or not isinstance(value, Real):
+    if isinstance(value, (bool, *NO_NUMBERS)) or not isinstance(value, Real):
         return math.nan
     try:
         return float(value)
@@ -124,6 +145,41 @@ def check_number(
     if not rule or math.isinf(number):
         rule.insert(0, "a finite number")
     raise ValueError(f"{name} must be {' and '.join(rule)}, got {short(value)}")
+
+
+def check_unmasked(name: str, given: Any) -> None:
+    """Refuse an array, or a list of values and arrays, of which something is masked."""
+    parts = given if isinstance(given, list | tuple) else (given,)
+    if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
+        raise ValueError(f"{name} must not be masked anywhere: NumPy drops the mask of an array")
+
+
+def as_numbers(name: str, given: Any) -> NDArray[np.float64]:
+    """Return numbers as an array of floats, infinite where too large for one.
+
+    NaN stays; what is masked, no number (text, None, a date) or ragged is refused.
+    """
+    check_unmasked(name, given)
+    try:
+        found = np.asarray(given)
+    except ValueError as error:
+        raise ValueError(f"{name} must be numbers: its rows differ in length") from error
+    if found.dtype.kind in "biuf":
+        return found.astype(np.float64)
+    numbers = [*map(as_number, flat := found.ravel())]
+    for value, number in zip(flat, numbers, strict=True):
+        if math.isnan(number) and not isinstance(value, float | np.floating):
+            raise TypeError(f"{name} must be numbers, got {short(value)}")
+    return np.array(numbers).reshape(found.shape)
+
+
+def half_character(text: object) -> str:
+    """What to say of text with half a character (a surrogate), which no file holds; else none."""
+    try:
+        str(text).encode()
+    except UnicodeEncodeError as error:
+        return f"{error.object[error.start : error.end]!a} is half a character"
+    return ""
 
 
 def check_unique(rule: str, labels: Iterable[Hashable], advice: str = "") -> None:

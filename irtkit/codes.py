@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.advice import not_items, what_to_type
-from irtkit.checks import and_more, short
+from irtkit.checks import NO_NUMBERS, and_more, half_character, short
 from irtkit.marking import MISSING_WORDS, Marking, plain_value
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 MISSING = -1
 INVALID = -2
-_SHOWN = 80  # characters of a wrong value that a message repeats
 LOOKED_AT = 1000
 """Most invalid cells that are looked at, evenly spaced."""
 _REMEMBERED = 100_000
@@ -50,10 +49,9 @@ def invalid_response(
     place: tuple[str, str], value: object, n_more: int, marking: Marking, advice: str
 ) -> ValueError:
     """Return the one error for a cell, of a respondent and item, that is no response."""
-    shown = repr(value.item() if isinstance(value, np.generic) else value)
-    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+    advice = f"; {half}" if (half := half_character(value)) else advice
     who, what = map(short, place)
-    where = f"respondent {who}, item {what} has {shown}{and_more(n_more, 'such cell')}"
+    where = f"respondent {who}, item {what} has {short(value)}{and_more(n_more, 'such cell')}"
     if marking.threshold is not None:
         return ValueError(f"a graded response must be a number: {where}{advice}")
     rule = "named by right= or wrong=," if marking.right else "0, 1"
@@ -109,13 +107,19 @@ def response_codes(cells: NDArray[Any], marking: Marking) -> NDArray[np.int8]:
         return _numeric_codes(cells, marking.threshold)
     import pandas as pd
 
+    if cells.dtype.kind in "mM":  # as objects those of nanoseconds would be whole numbers
+        return np.where(np.isnat(cells), MISSING, INVALID).astype(np.int8)
     flat = cells.ravel() if cells.dtype.kind in "biuf" else cells.astype(object).ravel()
     try:
         which, distinct = pd.factorize(flat, use_na_sentinel=True)
     except TypeError:  # a cell that cannot be hashed, such as a list
         which, distinct = np.arange(flat.size), flat
     code_of = np.array([*(response_code(value, marking) for value in distinct), MISSING], np.int8)
-    return code_of[which].reshape(cells.shape)
+    codes = code_of[which]
+    if any(issubclass(kind, NO_NUMBERS) for kind in {*map(type, flat)}):
+        for k, value in enumerate(flat):  # some of these equal 1, and count as the same value
+            codes[k] = response_code(value, marking) if isinstance(value, NO_NUMBERS) else codes[k]
+    return codes.reshape(cells.shape)
 
 
 def _numeric_codes(cells: NDArray[Any], threshold: float | None) -> NDArray[np.int8]:

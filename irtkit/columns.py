@@ -11,7 +11,7 @@ import warnings
 from itertools import combinations
 from typing import TYPE_CHECKING, TypeAlias
 
-from irtkit.checks import check_unique, did_you_mean, first_names
+from irtkit.checks import check_unique, did_you_mean, first_names, short
 from irtkit.codes import MISSING, response_code
 from irtkit.marking import plain_value
 
@@ -85,7 +85,7 @@ def find_columns(
     for role, other in combinations(sorted(found), 2):
         if found[role] == found[other]:
             name = header[found[role]]
-            raise ValueError(f"{role}= and {other}= name the same column {name!r}")
+            raise ValueError(f"{role}= and {other}= name the same column {short(name)}")
     if item is None:
         others = (name for k, name in enumerate(header) if k not in found.values())
         _warn_of_tasks(others, header[found["item"]])
@@ -97,9 +97,9 @@ def _warn_of_tasks(others: Iterable[str], item: str) -> None:
     task = next((name for name in others if _plain(name) in _TASKS), None)
     if task is not None:
         warnings.warn(
-            f"{APART} {item!r} alone, and not by {task!r}: if ids of several tasks are the same, "
-            f"join the columns first, frame[{item!r}] = frame[{task!r}].astype(str) + '/' + "
-            f"frame[{item!r}].astype(str); if not, item={item!r} says so",
+            f"{APART} {short(item)} alone, and not by {short(task)}: if ids of several tasks are "
+            f"the same, join the columns first, frame[{item!r}] = frame[{task!r}].astype(str) + "
+            f"'/' + frame[{item!r}].astype(str); if not, item={item!r} says so",
             stacklevel=2,
         )
 
@@ -153,8 +153,9 @@ def warn_of_items(name: str) -> None:
     """Warn where what labels the rows has a usual name of items."""
     if _plain(name) in _USUAL_NAMES["item"]:
         warnings.warn(
-            f"are rows items here? Their labels are called {name!r}; rows should be respondents: "
-            "if they are not, irtkit.read_responses(…).T has rows and columns exchanged",
+            f"are rows items here? Their labels are called {short(name)}; rows should be "
+            "respondents: if they are not, irtkit.read_responses(…).T has rows and columns "
+            "exchanged",
             stacklevel=2,
         )
 
@@ -216,7 +217,7 @@ def _plain(name: str) -> str:
 
 
 def _only_position(header: Sequence[str], role: str, name: str) -> int:
-    if name not in header:
+    if not isinstance(name, str) or name not in header:
         raise no_column(role, name, header)
     refuse_repeats(other for other in header if other == name)
     return header.index(name)
@@ -225,7 +226,7 @@ def _only_position(header: Sequence[str], role: str, name: str) -> int:
 def no_column(argument: str, name: str, header: Sequence[str]) -> ValueError:
     """Return the error for a name that no column has."""
     return ValueError(
-        f"{argument}={name!r} is not a column{did_you_mean(name, header)}; "
+        f"{argument}={short(name)} is not a column{did_you_mean(name, header)}; "
         f"the columns are {_listed(header)}"
     )
 

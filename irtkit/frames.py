@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.advice import not_items
-from irtkit.checks import first_names
+from irtkit.checks import first_names, short
 from irtkit.codes import column_array, is_real, refuse_invalid, response_codes
 from irtkit.columns import (
     holds_respondents,
@@ -67,11 +67,14 @@ def as_table(given: Any) -> Any:
             f"frame must be a data frame (pandas, polars, PyArrow, …), got {type(given).__name__}"
         )
     like = frame.implementation.is_pandas_like() or nw.Object in frame.schema.values()
-    return frame.to_pandas() if like else _with_signed_indices(frame.to_arrow())
+    return frame.to_pandas() if like else _convertible(frame.to_arrow())
 
 
-def _with_signed_indices(table: pa.Table) -> pa.Table:
-    """The table with categories that PyArrow before version 23 converts to pandas too."""
+def _convertible(table: pa.Table) -> pa.Table:
+    """The table with what PyArrow does not convert to pandas as what it does.
+
+    These are categories, before version 23, and times of day in parts of a microsecond, as text.
+    """
     import pyarrow as pa
 
     for i, field in enumerate(table.schema):
@@ -85,6 +88,8 @@ def _with_signed_indices(table: pa.Table) -> pa.Table:
             ]
             kind = pa.dictionary(pa.int64(), kind.value_type, ordered=kind.ordered)
             table = table.set_column(i, field.name, pa.chunked_array(signed, type=kind))
+        elif pa.types.is_time64(kind):
+            table = table.set_column(i, field.name, table.column(i).cast(pa.string()))
     return table
 
 
@@ -170,7 +175,7 @@ def _refuse_words_of_its_own(table: pd.DataFrame, codes: NDArray[np.int8]) -> No
         values = [value for value in column.dropna().unique() if value not in known]
         if own := sorted({str(one) for one in values if plain_value(one) not in MISSING_WORDS}):
             raise ValueError(
-                f"nothing in the column {name!r} is right, and it alone holds "
+                f"nothing in the column {short(name)} is right, and it alone holds "
                 f"{first_names([*map(repr, own)])}: name what is wrong in wrong="
                 f"{not_items([str(name)])}"
             )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from irtkit.checks import not_one_of
+from irtkit.checks import as_numbers, not_one_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -163,7 +163,7 @@ class ItemParameters:
 
     def __post_init__(self) -> None:
         for name in ("discrimination", "intercept", "guessing"):
-            values = np.array(getattr(self, name), dtype=np.float64)
+            values = as_numbers(name, getattr(self, name))
             if values.ndim != 1 or values.shape != np.shape(self.discrimination):
                 raise ValueError(
                     f"{name} must be one number per item, shape {np.shape(self.discrimination)}; "
@@ -192,9 +192,8 @@ class ItemParameters:
         """
         if guessing is None:
             raise TypeError("guessing must be a number, or one per item; 0 stands for none")
-        slope = np.asarray(discrimination, dtype=np.float64)
-        location = np.asarray(difficulty, dtype=np.float64)
-        asymptote = np.asarray(guessing, dtype=np.float64)
+        slope = as_numbers("discrimination", discrimination)
+        location, asymptote = as_numbers("difficulty", difficulty), as_numbers("guessing", guessing)
         return cls(slope, -slope * location, np.broadcast_to(asymptote, slope.shape))
 
     def chosen(self, some: slice | NDArray[Any]) -> ItemParameters:
@@ -262,5 +261,5 @@ class ItemParameters:
         return error
 
     def _logits(self, abilities: ArrayLike) -> NDArray[np.float64]:
-        theta = np.asarray(abilities, dtype=np.float64)
+        theta = as_numbers("abilities", abilities)
         return theta[..., None] * self.discrimination + self.intercept

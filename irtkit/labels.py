@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from irtkit.checks import check_unique, short
+from irtkit.checks import check_unique, half_character, short
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     Names: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
     """Labels of respondents and of items."""
 
+_LONGEST = 2**17 - 1
+"""Characters of a label: Python's csv reads cells of one more, an apostrophe before it included."""
 
-def is_missing_label(label: Hashable) -> bool:
-    """None, NaN, NaT, pandas.NA or blank text; the text "NA" is a label like any other."""
+
+def is_missing_label(label: object) -> bool:
+    """None, NaN, NaT, pandas.NA, masked or blank text; the text "NA" is a label like any other."""
     if isinstance(label, str):
         return not label.strip()
-    return label is None or str(label) in {"nan", "NaT", "<NA>"}
+    return label is None or label is np.ma.masked or str(label) in {"nan", "NaT", "<NA>"}
 
 
 def category_name(label: Hashable) -> str:
@@ -51,19 +54,20 @@ def label_names(
         if is_missing_label(label):
             raise ValueError(f"{kind} {position} has no label")
     names = tuple(map(str, given))
-    _refuse_half_characters(names, kind)
+    _refuse_unwritable(names, kind)
     if unique:
         check_unique(f"{kind} labels must be unique", names)
     return names
 
 
-def _refuse_half_characters(names: tuple[str, ...], kind: str) -> None:
-    """Refuse labels that no file could hold: halves of characters (surrogates) are no text."""
-    try:
-        "".join(names).encode()
-    except UnicodeEncodeError as error:
-        bad = next(name for name in names if error.object[error.start] in name)
-        raise ValueError(f"{kind} label {short(bad)} is no text that UTF-8 has") from error
+def _refuse_unwritable(names: tuple[str, ...], kind: str) -> None:
+    """Refuse labels that no file could hold, or no table in text."""
+    for name in names if half_character("".join(names)) else ():
+        if half_character(name):
+            raise ValueError(f"{kind} label {short(name)} is no text that UTF-8 has")
+    if len(longest := max(names, key=len, default="")) > _LONGEST:
+        rule = f"has {len(longest):,} characters; a label has at most {_LONGEST:,}"
+        raise ValueError(f"{kind} label {short(longest)} {rule}")
 
 
 def values_by_label(
@@ -125,7 +129,9 @@ def check_same_labels(kind: str, labels: dict[str, tuple[str, ...]]) -> None:
             seen = f"{first} has {len(wanted)} and {argument} {len(own)}"
         else:
             k = next(k for k in range(len(own)) if own[k] != wanted[k])
-            seen = f"{kind} {k + 1} is {wanted[k]!r} in {first} and {own[k]!r} in {argument}"
+            seen = (
+                f"{kind} {k + 1} is {short(wanted[k])} in {first} and {short(own[k])} in {argument}"
+            )
         raise ValueError(
             f"{first} and {argument} must have the same {kind}s in the same order: {seen}"
         )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.advice import what_to_type
-from irtkit.checks import and_more
+from irtkit.checks import and_more, short
 from irtkit.codes import (
     INVALID,
     LOOKED_AT,
@@ -159,8 +159,8 @@ def refuse_repeats(
 
 def _repeated(row: int, column: int, n: int, names: Names) -> ValueError:
     return ValueError(
-        f"a respondent answers an item once: respondent {names[0][row]!r}, "
-        f"item {names[1][column]!r} occurs twice{and_more(n - 1, 'repeat')}{COUNT}"
+        f"a respondent answers an item once: respondent {short(names[0][row])}, "
+        f"item {short(names[1][column])} occurs twice{and_more(n - 1, 'repeat')}{COUNT}"
     )
 
 
@@ -206,7 +206,10 @@ class _Rows:
         respondents, items = self._numbers
         self._n_read = 0
         for table in self._tables:
-            start, (one, other) = 0, (f"{table.name}column {label!r}" for label in table.labels)
+            start, (one, other) = (
+                0,
+                (f"{table.name}column {short(label)}" for label in table.labels),
+            )
             for (respondent, item, response), done in table.blocks():
                 numbers = respondents.of(respondent, one, start), items.of(item, other, start)
                 start += len(response)

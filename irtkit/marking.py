@@ -10,7 +10,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from irtkit.checks import check_number, short
+from irtkit.checks import NO_NUMBERS, check_number, short
 
 MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "<na>", "nat", "none", "null"})
 _BOOLEAN_WORDS = {"true": 1, "false": 0}
@@ -35,7 +35,7 @@ class Marking(NamedTuple):
         if right is not None and threshold is not None:
             raise ValueError("threshold= is for scores, and right= for words: pass one of them")
         if both := words[0] & words[1]:
-            raise ValueError(f"right= and wrong= both name {next(iter(both))!r}")
+            raise ValueError(f"right= and wrong= both name {short(next(iter(both)))}")
         return cls(None if threshold is None else check_number("threshold", threshold), *words)
 
     def names(self, plain: str | float) -> bool:
@@ -65,7 +65,7 @@ def _words(argument: str, given: object) -> frozenset[str | float]:
 
 
 def _as_number(value: object) -> float | None:
-    if isinstance(value, complex | np.complexfloating):  # NumPy would warn and go on
+    if isinstance(value, NO_NUMBERS):
         return None
     try:
         number = float(value)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ import numpy as np
 
 from irtkit import pictures
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_type, check_whole
+from irtkit.checks import check_type, check_whole, short
 from irtkit.curves import CharacteristicCurves, LearningSurface
 from irtkit.pictures.colours import INK, ITEM, RULE, SUSPECT
 
@@ -87,7 +87,7 @@ def item_curves(
     if places.size != len(labels):
         raise ValueError(f"ax must be one for each of {len(labels)} items, got {places.size}")
     for curve, place in zip(curves, places.flat, strict=True):
-        _curve(curve, place)
+        _curve(curve, _one(place))
         if ax is None:
             place.label_outer()
     return places.flat[0] if isinstance(items, str) else places.reshape(-1)
@@ -299,7 +299,7 @@ def characteristic_curves(
     known = list(dict.fromkeys(curves.table.index.get_level_values(0)))
     chosen = [systems] if isinstance(systems, str) else list(systems or known[:_MOST_CURVES])
     if strange := [name for name in chosen if name not in known]:
-        raise ValueError(f"systems: there is no curve of {strange[0]!r}")
+        raise ValueError(f"systems: there is no curve of {short(strange[0])}")
     ax = _one(ax)
     for name in chosen:
         one = curves.table.loc[name]
@@ -336,7 +336,7 @@ def learning_surface(surface: LearningSurface, system: str, ax: Axes | None = No
     grid, covariate = surface.grid, surface.axis.name
     points = grid[grid[surface.by[0]] == system]
     if points.empty or "difficulty" not in points:
-        raise ValueError(f"system: there is no surface over difficulty of {system!r}")
+        raise ValueError(f"system: there is no surface over difficulty of {short(system)}")
     over = points.pivot_table(index="difficulty", columns=covariate, values="log_odds")
     ax = _one(ax)
     drawn = ax.contour(over.columns, over.index, over, levels=9, cmap="RdBu")
@@ -359,6 +359,9 @@ def _one(ax: Axes | None, *, height: float = 4.5) -> Any:
     """The given axes, or those of a new figure."""
     plt = _pyplot()
     if ax is not None:
+        from matplotlib.axes import Axes
+
+        check_type("ax", ax, Axes)
         return ax
     return plt.subplots(figsize=(7, height), layout="constrained")[1]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
-from irtkit.checks import check_unique
+from irtkit.checks import check_unique, check_unmasked, short
 from irtkit.codes import MISSING, refuse_invalid, response_codes
 from irtkit.frames import as_frame, as_table, read_wide, with_index
 from irtkit.labels import matrix_names
@@ -694,7 +694,7 @@ def _of_answers(
     import pandas as pd
 
     if absent := {*_METRICS}.difference(metrics.columns):
-        raise ValueError(f"metrics has no column {min(absent)!r}; it must have {_METRICS}")
+        raise ValueError(f"metrics has no column {short(min(absent))}; it must have {_METRICS}")
     columns: dict[str, Any] = {}
     for kind, labels in (("respondent", respondents), ("item", items)):
         given, wanted = metrics[kind], pd.Index(labels)
@@ -741,7 +741,7 @@ def _unmasked(values: Any) -> Any:
     masked = np.ma.MaskedArray
     if isinstance(values, list | tuple) and any(isinstance(row, masked) for row in values):
         values = np.ma.vstack([*map(np.ma.asarray, values)])
-    if not isinstance(values, masked):
+    if not isinstance(values, masked) or values.dtype.names:
         return values
     numbers = values.dtype.kind in "biuf"
     cells = np.array(values.data, np.float64 if numbers else object)
@@ -750,6 +750,7 @@ def _unmasked(values: Any) -> Any:
 
 
 def _synthetic_marks(synthetic: ArrayLike | None, n_respondents: int) -> NDArray[np.bool_]:
+    check_unmasked("synthetic", synthetic)
     marks = np.zeros(n_respondents, bool) if synthetic is None else np.array(synthetic)
     if marks.shape != (n_respondents,) or marks.dtype != bool:
         raise ValueError(

@@ -8,14 +8,25 @@ points; they are marked, so that no count or scale describes them by mistake
 
 from __future__ import annotations
 
-import reprlib
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from irtkit.checks import check_number, check_one_of, check_seed, check_unique, check_whole
+from irtkit.checks import (
+    as_numbers,
+    check_number,
+    check_one_of,
+    check_seed,
+    check_times,
+    check_type,
+    check_unique,
+    check_unmasked,
+    short,
+)
 from irtkit.io.reading import as_responses
+from irtkit.irf import ItemParameters
 from irtkit.labels import is_missing_label, values_by_label
+from irtkit.memory import check_memory
 from irtkit.observed import Observed
 from irtkit.patterns import blocks
 from irtkit.responses import ResponseMatrix
@@ -27,10 +38,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from irtkit.irf import ItemParameters
-
     Labels: TypeAlias = Mapping[Hashable, Hashable] | pd.Series | Sequence[Hashable]
 
+_BYTES = 9.0
+"""Bytes of each answer while it is drawn: a number, and whether it is right."""
 SyntheticKind = Literal["always-right", "always-wrong", "class-prior", "coin"]
 SYNTHETIC_KINDS: tuple[SyntheticKind, ...] = get_args(SyntheticKind)
 
@@ -82,7 +93,8 @@ def simulate_responses(
     array([[7, 5, 0],
            [8, 8, 2]], dtype=uint8)
     """
-    theta = np.asarray(abilities, dtype=np.float64)
+    check_type("items", items, ItemParameters)
+    theta = as_numbers("abilities", abilities)
     if theta.ndim != 1 or not np.isfinite(theta).all():
         raise ValueError("abilities must be one finite number per respondent")
     check_number("missing", missing, least=0, below=1)
@@ -136,8 +148,8 @@ def add_synthetic(
         True class of every item, for ``class-prior``: a mapping or pandas Series by item label
         (further items in it are ignored), or a sequence in the order of the items.
     draws
-        Rows of each random kind. A row is named after its kind, and numbered from 1 when there
-        are several (``coin-1``, ``coin-2``).
+        Rows of each random kind, at most 100,000. A row is named after its kind, and numbered from
+        1 when there are several (``coin-1``, ``coin-2``).
     probability
         Probability in [0, 1] that ``coin`` is right.
     seed
@@ -167,9 +179,13 @@ def add_synthetic(
     """
     responses = as_responses(responses)
     chosen = _checked_kinds(kinds)
-    check_whole("draws", draws, 1)
+    check_times("draws", draws, 1)
     check_number("probability", probability, least=0, most=1)
     check_seed(seed)
+    if labels is not None and "class-prior" not in chosen:
+        raise ValueError("labels are for the kind 'class-prior', which kinds do not name")
+    needed = float(draws) * responses.n_items * _BYTES
+    check_memory(needed, f"{draws} draws of synthetic respondents", "fewer draws need less")
     classes = _class_codes(labels, responses.items) if "class-prior" in chosen else None
     rows = {
         kind: _rows_right(kind, (draws, responses.n_items), classes, probability, seed)
@@ -178,7 +194,7 @@ def add_synthetic(
     names = [name for kind in chosen for name in _row_names(kind, len(rows[kind]))]
     if taken := set(responses.respondents).intersection(names):
         raise ValueError(
-            f"kinds would add a synthetic respondent {min(taken)!r}, a label that is taken"
+            f"kinds would add a synthetic respondent {short(min(taken))}, a label that is taken"
         )
     right = np.concatenate([right.astype(np.int8) for right in rows.values()])
     respondents = (*responses.respondents, *names)
@@ -212,10 +228,11 @@ def _with_rows(
 
 def _trials(trials: ArrayLike, shape: tuple[int, int]) -> NDArray[Any]:
     """Trials of every cell, an array of its own."""
+    check_unmasked("trials", trials)
     given = np.asarray(trials)
     if given.dtype.kind not in "iu" or not ((given >= 0) & (given <= MOST_TRIALS)).all():
         raise ValueError(
-            f"trials must be whole numbers from 0 to {MOST_TRIALS}, got {reprlib.repr(trials)}"
+            f"trials must be whole numbers from 0 to {MOST_TRIALS}, got {short(trials)}"
         )
     try:
         wide = np.broadcast_to(given, shape)
@@ -252,7 +269,9 @@ def _class_codes(labels: Labels | None, items: tuple[str, ...]) -> NDArray[np.in
     classes = values_by_label("labels", labels, items, value="class", kind="item")
     for item, label in zip(items, classes, strict=True):
         if is_missing_label(label):
-            raise ValueError(f"labels must give the true class of every item: {item!r} has none")
+            raise ValueError(
+                f"labels must give the true class of every item: {short(item)} has none"
+            )
     numbers = {label: k for k, label in enumerate(dict.fromkeys(classes))}
     return np.array([numbers[label] for label in classes], dtype=np.intp)
 

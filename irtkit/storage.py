@@ -56,17 +56,11 @@ def write(
     path: str | PathLike[str], form: Format, record: Mapping[str, Any], *, compressed: bool
 ) -> None:
     """Write a record to a file, which appears whole or not at all."""
-    arrays: Arrays = {}
+    arrays: dict[str, Any] = {}
     content = {name: _plain(value, name, arrays) for name, value in record.items()}
     save = np.savez_compressed if compressed else np.savez
     with replacing(path) as temporary, temporary.open("wb") as handle:
-        save(
-            handle,
-            allow_pickle=False,
-            header=_text(form._asdict()),
-            content=_text(content),
-            **arrays,
-        )
+        save(handle, header=_text(form._asdict()), content=_text(content), **arrays)
 
 
 def read(path: str | PathLike[str], form: Format, make: Callable[[dict[str, Any]], Made]) -> Made:
@@ -228,6 +222,8 @@ def _plain(value: Any, name: str, arrays: Arrays) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
+        if value.dtype.hasobject:
+            raise TypeError(f"{name} holds objects, which would be pickled")
         arrays[name] = value
         return {_ARRAY: name}
     if is_dataclass(value):

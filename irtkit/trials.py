@@ -9,12 +9,11 @@ up to 255 trials.
 from __future__ import annotations
 
 import math
-import reprlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.checks import and_more, short
+from irtkit.checks import NO_NUMBERS, and_more, short
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,10 +57,11 @@ def count_rows(
 
 def check_repeats(repeats: str) -> None:
     """Refuse an unknown way to take several rows of the same respondent and item."""
-    if repeats not in _REPEATS and _share(repeats) is None:
+    known = isinstance(repeats, str) and repeats in _REPEATS
+    if not known and _share(repeats) is None:
         raise ValueError(
             f"repeats must be one of {', '.join(_REPEATS)} and mean>=0.5 (or another share above 0 "
-            f"and at most 1); got {repeats!r}"
+            f"and at most 1); got {short(repeats)}"
         )
 
 
@@ -129,13 +129,13 @@ def _as_numbers(table: NDArray[Any]) -> NDArray[Any]:
         return table
     if table.dtype.kind in "bf":
         return table.astype(np.uint8 if table.dtype.kind == "b" else np.float64, copy=False)
-    flat = [_number(value) for value in table.astype(object).ravel()]
+    flat = [_number(value) for value in table.ravel()]
     return np.array(flat, dtype=np.float64).reshape(table.shape)
 
 
 def _number(value: object) -> float:
     """NaN for None, NaN, NaT and pandas.NA; −1, which is no count either, for what is no number."""
-    if isinstance(value, str | bytes | complex | np.complexfloating):
+    if isinstance(value, (str, bytes, *NO_NUMBERS)) and str(value) != "NaT":
         return -1.0
     try:
         return float(value)  # type: ignore[arg-type]
@@ -156,14 +156,10 @@ def _refuse(bad: NDArray[np.bool_], rule: str, names: Names, *tables: NDArray[An
     if not bad.any():
         return
     row, column = (int(k) for k in np.argwhere(bad)[0])
-    shown = " out of ".join(_shown(table[row, column]) for table in tables)
+    shown = " out of ".join(short(table[row, column]) for table in tables)
     more = and_more(int(bad.sum()) - 1, "such cell")
     respondents, items = names
     raise ValueError(
         f"{rule}: respondent {short(respondents[row])}, item {short(items[column])} has "
         f"{shown}{more}"
     )
-
-
-def _shown(value: object) -> str:
-    return reprlib.repr(value.item() if isinstance(value, np.generic) else value)

@@ -7,20 +7,25 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from irtkit import FitResult, ResponseMatrix
 from irtkit.checks import (
+    MOST_TIMES,
     as_number,
+    as_numbers,
     check_number,
     check_one_of,
     check_seed,
+    check_times,
     check_type,
     check_unique,
     check_whole,
     check_yes_or_no,
     first_names,
     is_whole,
+    short,
 )
 
 
@@ -30,7 +35,9 @@ def test_a_whole_number_of_any_type_is_one(value: Any) -> None:
     check_whole("n", value, 3)
 
 
-@pytest.mark.parametrize("value", [2, 3.0, np.float64(3), True, np.True_, "3", None, math.nan])
+@pytest.mark.parametrize(
+    "value", [2, 3.0, np.float64(3), True, "3", None, math.nan, np.timedelta64(3)]
+)
 def test_what_is_no_whole_number_in_range_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match="n must be a whole number, 3 or more; got"):
         check_whole("n", value, 3)
@@ -75,7 +82,7 @@ def test_a_number_out_of_bounds_is_refused_with_them(
         check_number("x", value, **bounds)
 
 
-@pytest.mark.parametrize("value", ["1", None, True, np.True_, [1.0], 1j])
+@pytest.mark.parametrize("value", ["1", None, True, np.True_, [1.0], 1j, np.timedelta64(1, "s")])
 def test_what_is_no_number_is_of_a_wrong_type(value: Any) -> None:
     assert math.isnan(as_number(value))
     with pytest.raises(TypeError, match="x must be a number, got"):
@@ -121,3 +128,44 @@ def test_a_message_repeats_no_more_than_a_line_of_a_value() -> None:
 def test_few_names_are_all_shown() -> None:
     assert first_names(range(5)) == "0, 1, 2, 3, 4"
     assert first_names(range(7), "; ") == "0; 1; 2; 3; 4; 2 more"
+
+
+def test_numbers_of_any_type_become_floats() -> None:
+    for given in (
+        [1, 0],
+        (True, False),
+        np.array([1, 0], "u1"),
+        [Fraction(1), 0],
+        [1.0, np.int8(0)],
+    ):
+        assert as_numbers("x", given).tolist() == [1.0, 0.0]
+    assert np.isnan(as_numbers("x", pd.array([None, math.nan], "Float64"))).all()
+    assert as_numbers("x", [10**400, -math.inf, 0]).tolist() == [math.inf, -math.inf, 0]
+    given = np.zeros((2, 3))
+    assert as_numbers("x", given) is not given
+    assert as_numbers("x", given).shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["1", ["1", 2], [None, 1.0], [1j], [pd.NaT], np.array([1], "M8[ns]"), [np.timedelta64(1)],
+     [[1], [1, 2]], np.ma.array([1, 2], mask=[0, 1]), [1, np.ma.masked], [np.ma.masked_all(2)]],
+)  # fmt: skip
+def test_what_are_no_numbers_is_refused_by_name(given: Any) -> None:
+    with pytest.raises((ValueError, TypeError), match=r"^x must (be numbers|not be masked)"):
+        as_numbers("x", given)
+
+
+def test_a_message_shows_a_value_of_numpy_as_it_is_typed_and_in_one_line() -> None:
+    assert [short(x) for x in (np.int8(3), np.str_("a"), np.True_)] == ["3", "'a'", "True"]
+    assert short(np.timedelta64(1, "ns")) == "np.timedelta64(1,'ns')"
+    assert "\n" not in short(pd.DataFrame(np.eye(3)))
+
+
+def test_repetitions_have_an_upper_bound() -> None:
+    check_times("draws", MOST_TIMES, 1)
+    for value in (0, MOST_TIMES + 1, 2**70):
+        with pytest.raises(
+            ValueError, match="draws must be a whole number, from 1 to 100,000; got"
+        ):
+            check_times("draws", value, 1)

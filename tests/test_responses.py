@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from irtkit.codes import MISSING
+from irtkit.io import read_responses
 from irtkit.responses import ResponseMatrix
 from irtkit.simulation import add_synthetic
 
@@ -416,3 +418,36 @@ def test_chosen_rows_keep_their_numbers(rows: list[int]) -> None:
     frame = pd.DataFrame({"q1": [0, 1] * 4, "q2": [1, 1, 0, 0] * 2})
     assert ResponseMatrix.from_frame(frame.iloc[rows]).respondents == tuple(map(str, rows))
     assert ResponseMatrix.from_frame(frame).respondents[0] == "respondent-1"
+
+
+SECONDS = pd.DataFrame({"x": [1, 0], "y": [0, 1]}, index=["a", "b"]).astype("m8[ns]")
+TIMES: list[Any] = [
+    SECONDS,
+    SECONDS.to_numpy(),
+    SECONDS.astype("int64").astype("M8[ns]"),
+    SECONDS.astype("int64").to_numpy("M8[ns]"),
+    np.array([[np.timedelta64(1, "s"), 1], [0, 1]], object),
+    np.array([[1, np.timedelta64(1, "ns")], [0, 1]], object),
+    np.array([[1, 1 + 0j], [0, 1]], object),
+    pa.table({"model": ["a", "b"], "x": pa.array([1, 0], pa.timestamp("ns"))}),
+    pa.table({"model": ["a", "b"], "x": pa.array([1, 0], pa.time64("ns"))}),
+]
+
+
+@pytest.mark.parametrize("threshold", [None, 0.5])
+@pytest.mark.parametrize("given", TIMES)
+def test_times_are_no_answers_though_libraries_make_numbers_of_them(
+    given: Any, threshold: float | None
+) -> None:
+    with pytest.raises(ValueError, match=r"must be (0, 1|a number).* has .*(time|Time|\+0j|00:00)"):
+        read_responses(given, threshold=threshold)
+
+
+def test_times_are_no_counts_and_none_of_them_is_missing() -> None:
+    with pytest.raises(ValueError, match="successes must be whole numbers"):
+        ResponseMatrix.from_counts(np.array([[1]], "m8[ns]"), [[1]])
+    times = np.array([["NaT", "NaT"]], "M8[ns]")
+    with pytest.raises(ValueError, match="every cell is missing"):
+        ResponseMatrix(times)
+    marks = pd.DataFrame({"x": [1, 0], "y": times[0]})
+    assert ResponseMatrix.from_frame(marks).values.tolist() == [[1, -1], [0, -1]]

@@ -209,7 +209,7 @@ def test_neither_other_kinds_nor_more_draws_change_a_row() -> None:
     [
         ({"kinds": "oracle"}, "kinds must be one of .*'oracle'"),
         ({"kinds": ("coin", "coin")}, "'coin' occurs twice"),
-        ({"kinds": "coin", "draws": 0}, "draws must be a whole number, 1 or more; got 0"),
+        ({"kinds": "coin", "draws": 0}, "draws must be a whole number, from 1 to 100,000; got 0"),
         ({"kinds": "coin", "draws": 1.5}, "draws must be a whole number"),
         ({"kinds": "coin", "probability": 1.2}, "probability must be at least 0 and at most 1"),
         ({"kinds": "coin", "probability": np.nan}, "probability must be at least 0 and at most 1"),

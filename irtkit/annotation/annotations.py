@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from irtkit.checks import as_number, check_unique
+from irtkit.checks import as_number, check_unique, first_names, short
 from irtkit.labels import category_name
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def annotation(type: Hashable, start: object, end: object) -> Annotation:  # noq
     times = {"start": as_number(start), "end": as_number(end)}
     for (field, number), given in zip(times.items(), (start, end), strict=True):
         if not math.isfinite(number):
-            raise ValueError(f"{field} must be a finite number, got {given!r}")
+            raise ValueError(f"{field} must be a finite number, got {short(given)}")
     first, last = times.values()
     if last < first:
         raise ValueError(f"end must not be before start, but end {last} is before start {first}")
@@ -82,7 +82,7 @@ def annotation(type: Hashable, start: object, end: object) -> Annotation:  # noq
 def one_sample(table: AnnotationTable, argument: str) -> Annotations:
     """Check the annotations of one sample."""
     return Annotations.of(
-        (row, annotation_at(f"{argument}, row {row!r}", *values))
+        (row, annotation_at(f"{argument}, row {short(row)}", *values))
         for row, *values in _rows(table, Annotation._fields, argument)
     )
 
@@ -93,13 +93,13 @@ def by_sample(tables: AnnotationsBySample, sample: str, argument: str) -> dict[s
         names = [sample_name(label, argument) for label in tables]
         check_unique(f"{argument} must have every sample once", names)
         return {
-            name: one_sample(table, f"{argument}, sample {name!r}")
+            name: one_sample(table, f"{argument}, sample {short(name)}")
             for name, table in zip(names, tables.values(), strict=True)
         }
     found: dict[str, list[tuple[Hashable, Annotation]]] = {}
     for row, label, *values in _rows(tables, (sample, *Annotation._fields), argument):
-        name = sample_name(label, f"{argument}, row {row!r}")
-        one = annotation_at(f"{argument}, row {row!r} (sample {name!r})", *values)
+        name = sample_name(label, f"{argument}, row {short(row)}")
+        one = annotation_at(f"{argument}, row {short(row)} (sample {short(name)})", *values)
         found.setdefault(name, []).append((row, one))
     return {name: Annotations.of(annotations) for name, annotations in found.items()}
 
@@ -113,28 +113,30 @@ def _rows(
         check_names(list(frame.columns), columns, argument)
         yield from frame[list(columns)].itertuples(name=None)
         return
-    expected = f"a DataFrame or tuples of {', '.join(columns)}"
+    expected = f"a DataFrame or tuples of {first_names(columns)}"
     if isinstance(table, str | Mapping) or not hasattr(table, "__iter__"):
         raise TypeError(f"{argument} must be {expected}, got {type(table).__name__}")
     for row, values in enumerate(table):
         is_row = hasattr(values, "__len__") and not isinstance(values, str | Mapping)
         if not is_row or len(values) != len(columns):
             wrong = ValueError if is_row else TypeError
-            raise wrong(f"{argument}, row {row}: must be {expected}, got {values!r}")
+            raise wrong(f"{argument}, row {row}: must be {expected}, got {short(values)}")
         yield row, *values
 
 
 def check_names(given: list[Any], names: tuple[str, ...], place: str) -> None:
     """Refuse columns or keys other than the names, each of which must be there once."""
-    listed = ", ".join(names)
+    listed = first_names(names)
     for name in names:
         if name not in given:
-            raise ValueError(f"{place} has no {name!r}; there must be {listed}")
+            raise ValueError(f"{place} has no {short(name)}; there must be {listed}")
     for name in given:
         if name not in names:
-            raise ValueError(f"{place} has the unknown name {name!r}; there must be only {listed}")
+            raise ValueError(
+                f"{place} has the unknown name {short(name)}; there must be only {listed}"
+            )
         if given.count(name) > 1:
-            raise ValueError(f"{place} has {name!r} twice")
+            raise ValueError(f"{place} has {short(name)} twice")
 
 
 def sample_name(label: Hashable, place: str) -> str:

@@ -89,7 +89,7 @@ def read_durations(path: str | os.PathLike[str]) -> dict[str, float]:
         for place, row in _csv_rows(file, ("sample", "duration")):
             sample = sample_name(row["sample"], place)
             if sample in durations:
-                raise ValueError(f"{place}: the sample {sample!r} occurs twice")
+                raise ValueError(f"{place}: the sample {short(sample)} occurs twice")
             durations[sample] = _number(row["duration"], f"{place}: duration")
     return durations
 
@@ -120,10 +120,12 @@ def _json_records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         return
     for sample, given in content.items():
         if not isinstance(given, list):
-            raise ValueError(f"sample {sample!r} must have a list of records, got {short(given)}")
-        yield f"sample {sample!r}", {"sample": sample}
+            raise ValueError(
+                f"sample {short(sample)} must have a list of records, got {short(given)}"
+            )
+        yield f"sample {short(sample)}", {"sample": sample}
         for number, record in enumerate(given, start=1):
-            place = f"sample {sample!r}, record {number}"
+            place = f"sample {short(sample)}, record {number}"
             yield place, {"sample": sample} | _json_record(place, record, Annotation._fields)
 
 
@@ -143,5 +145,5 @@ def _number(text: str, what: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise ValueError(f"{what} must be a finite number, got {text!r}")
+        raise ValueError(f"{what} must be a finite number, got {short(text)}")
     return number

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from irtkit.checks import check_number, check_yes_or_no
+from irtkit.checks import check_number, check_yes_or_no, short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -170,6 +170,6 @@ def _updated(
     for name, value in given.items():
         if name not in defaults._fields:
             known = ", ".join(defaults._fields)
-            raise ValueError(f"{argument} has the unknown key {name!r}; the keys are {known}")
-        check_number(f"{argument}[{name!r}]", value, **bounds)
+            raise ValueError(f"{argument} has the unknown key {short(name)}; the keys are {known}")
+        check_number(f"{argument}[{short(name)}]", value, **bounds)
     return defaults._replace(**given)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from irtkit.annotation.annotations import NO_ANNOTATIONS, by_sample
 from irtkit.annotation.matching import Rules, check_duration
 from irtkit.annotation.scoring import EDIT_COLUMNS, Work, measured, share_of_scratch
-from irtkit.checks import check_number
+from irtkit.checks import check_number, short
 from irtkit.labels import category_name
 
 if TYPE_CHECKING:
@@ -142,8 +142,8 @@ def impact_summary(
         raise ValueError("predicted and manual hold no sample")
     if first and second and not first.keys() & second.keys():
         warnings.warn(
-            f"predicted and manual have no sample in common: {next(iter(first))!r} and others "
-            f"there, {next(iter(second))!r} and others here; are they called alike?",
+            f"predicted and manual have no sample in common: {short(next(iter(first)))} and others "
+            f"there, {short(next(iter(second)))} and others here; are they called alike?",
             stacklevel=2,
         )
     rows, edits = [], []
@@ -164,8 +164,8 @@ def _durations(duration: Durations, names: Iterable[str]) -> list[float | None]:
     given = {category_name(label): value for label, value in duration.items()}
     for name in names:
         if name not in given:
-            raise ValueError(f"duration has no value for the sample {name!r}")
-        check_duration(given[name], f"duration of the sample {name!r}")
+            raise ValueError(f"duration has no value for the sample {short(name)}")
+        check_duration(given[name], f"duration of the sample {short(name)}")
     return [given[name] for name in names]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from irtkit.calibration.result import FitResult
 from irtkit.calibration.saved import load
-from irtkit.checks import check_number, first_names
+from irtkit.checks import check_number, first_names, short
 from irtkit.files import as_path
 from irtkit.io import read_table
 from irtkit.irf import ItemParameters
@@ -242,5 +242,5 @@ def _errors_of(table: Any, name: str) -> Array | None:
 def _numbers(table: pd.DataFrame, column: Any, name: str) -> Array:
     try:
         return np.asarray(table[column], dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name}: column {column!r} must hold numbers; {error}") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name}: column {short(column)} must hold numbers; {error}") from error

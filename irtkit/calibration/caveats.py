@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.calibration.drawn_together import drawn_together
-from irtkit.checks import first_names
+from irtkit.checks import first_names, short
 from irtkit.components import components_of
 from irtkit.signs import disagreement, leftover_of
 from irtkit.weak_links import weakly_linked
@@ -116,9 +116,9 @@ def _sentences(
         yield found
     if _look_transposed(result.respondent_labels, result.item_labels):
         yield (
-            f"are rows items here, such as {result.respondent_labels[0]!r}, and columns "
-            f"respondents, such as {result.item_labels[0]!r}? Rows should be respondents: if they "
-            "are not, transpose the table (frame.T)"
+            f"are rows items here, such as {short(result.respondent_labels[0])}, and columns "
+            f"respondents, such as {short(result.item_labels[0])}? Rows should be respondents: "
+            "if they are not, transpose the table (frame.T)"
         )
     if components is not None:
         yield _parts(result, components, linked=linked)
@@ -319,7 +319,9 @@ def _does_not_follow(result: FitResult, proportion: ProportionScore) -> str:
         return ""
     shares = result.counts.accuracy
     ablest, best = (who[value[who].argmax()] for value in (result.ability, proportion.value))
-    named = (f"{result.respondent_labels[k]!r} ({shares[k]:.0%} right)" for k in (ablest, best))
+    named = (
+        f"{short(result.respondent_labels[k])} ({shares[k]:.0%} right)" for k in (ablest, best)
+    )
     found, least = _told_apart(agreement, bound)
     return (
         f"the ability of the {result.model} is not how much respondents get right: their rank "

@@ -117,8 +117,8 @@ def expecting(
     spread = np.array([sds.get(label, np.nan) for label in labels], dtype=np.float64)
     for label, value, error in zip(labels, found, spread, strict=True):
         if not np.isnan(value):
-            check_number(f"item_prior_mean of {label!r}", float(value))
-            check_number(f"item_prior_sd of {label!r}", float(error), above=0)
+            check_number(f"item_prior_mean of {short(label)}", float(value))
+            check_number(f"item_prior_sd of {short(label)}", float(error), above=0)
     middle = float(found[known].mean())
     numbers = {name: getattr(weak, name) for name in _NUMBERS}
     return ExpectedItems(
@@ -162,7 +162,7 @@ def _given(mean: object, sd: float | None) -> tuple[dict[str, float], dict[str, 
     if hasattr(given, "columns"):
         table = by_item(given, "item_prior_mean")
         if missing := [name for name in ("mean", "sd") if name not in table.columns]:
-            raise ValueError(f"item_prior_mean: the table has no column {missing[0]!r}")
+            raise ValueError(f"item_prior_mean: the table has no column {short(missing[0])}")
         if sd is not None:
             raise ValueError("item_prior_sd is the column sd of a table; give one of the two")
         return _by_label(table["mean"], "mean"), _by_label(table["sd"], "sd")
@@ -184,11 +184,11 @@ def _by_label(values: Any, name: str) -> dict[str, float]:
     found: dict[str, float] = {}
     for label, value in values.items():
         if str(label) in found:
-            raise ValueError(f"item_prior_mean: item {str(label)!r} occurs twice")
+            raise ValueError(f"item_prior_mean: item {short(str(label))} occurs twice")
         try:
             found[str(label)] = np.nan if is_missing_label(value) else float(value)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(
-                f"item_prior_{name} of {str(label)!r} must be a number, got {value!r}"
+                f"item_prior_{name} of {short(str(label))} must be a number, got {short(value)}"
             ) from error
     return found

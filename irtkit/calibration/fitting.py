@@ -34,6 +34,7 @@ from irtkit.checks import (
     check_whole,
     check_yes_or_no,
     did_you_mean,
+    short,
 )
 from irtkit.io.metric_files import as_metrics
 from irtkit.io.reading import READING, as_responses
@@ -274,7 +275,7 @@ def fit(
         remedy = did_you_mean(option, ["model", *(fit.__kwdefaults__ or ()), *READING])
         if of_variational:
             remedy = f"; write method=irtkit.Variational({option}=…)"
-        raise TypeError(f"fit() got an unexpected keyword argument {option!r}{remedy}")
+        raise TypeError(f"fit() got an unexpected keyword argument {short(option)}{remedy}")
     model = model_name(model)
     check_one_of("synthetic", synthetic, ("separate", "ordinary"))
     variational = variational_of(method)

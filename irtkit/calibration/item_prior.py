@@ -23,7 +23,7 @@ from irtkit.calibration.priors import (
     check_above_zero,
     summed,
 )
-from irtkit.checks import check_number
+from irtkit.checks import check_number, short
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -110,7 +110,7 @@ class ItemPrior:
             if value is not None and (not isinstance(value, Density) or isinstance(value, refused)):
                 raise TypeError(
                     f"{name} of ItemPrior must be {names}, a Density of your own or None, "
-                    f"got {value!r}"
+                    f"got {short(value)}"
                 )
         self.described()
 

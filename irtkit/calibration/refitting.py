@@ -10,6 +10,7 @@ import numpy as np
 from irtkit.calibration.fitting import fit, silently
 from irtkit.calibration.item_prior import ItemPrior, LogNormal
 from irtkit.calibration.priors import Beta, Normal, WeakPrior
+from irtkit.checks import short
 
 if TYPE_CHECKING:
     from irtkit.calibration.result import FitResult
@@ -84,7 +85,7 @@ def _density(record: dict[str, Any]) -> Any:
     kind = record.pop("kind")
     if kind not in _DENSITIES:
         raise ValueError(
-            f"other responses cannot be fitted under the prior of the result: {kind!r} is none of "
-            f"{', '.join(_DENSITIES)}"
+            f"other responses cannot be fitted under the prior of the result: {short(kind)} is "
+            f"none of {', '.join(_DENSITIES)}"
         )
     return _DENSITIES[kind](**record)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit import storage
+from irtkit.checks import as_numbers
 from irtkit.patterns import Counts, patterns_of
 from irtkit.responses import refuse_sparse
 from irtkit.signs import Dependence, Verdict, slope_signs
@@ -399,7 +400,7 @@ class FitResult:
         else:
             given: Any = abilities
             rows = given.index if isinstance(given, pd.Series) else pd.RangeIndex(np.size(given))
-            theta = np.asarray(abilities, dtype=np.float64)
+            theta = as_numbers("abilities", abilities)
             if theta.ndim != 1 or not np.isfinite(theta).all():
                 raise ValueError("abilities must be a list of finite numbers (1 dimension)")
         return pd.DataFrame(

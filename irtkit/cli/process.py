@@ -127,9 +127,11 @@ def _reason(error: Exception) -> str:
     message = str(error)
     if any(words in message for words in _NO_MEMORY):  # for a library, or for what one asked for
         return f"there is not enough memory: {message}"
-    if not isinstance(error, MemoryError) or message.endswith("are left"):
+    what = message.removesuffix(f"; {LESS_MEMORY}")
+    known = "are left" in message and what == message  # what needs less, if anything does
+    if not isinstance(error, MemoryError) or known:
         return message
-    what = message.removesuffix(f"; {LESS_MEMORY}") or "there is not enough memory"
+    what = what or "there is not enough memory"
     return f"{what}; in Python, {LESS_MEMORY}"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import did_you_mean
+from irtkit.checks import did_you_mean, short
 from irtkit.curves.logistic import clustered, logistic_regression
 from irtkit.curves.ranges import (
     given_difficulties,
@@ -111,7 +111,7 @@ class Answered(NamedTuple):
         for name in names:
             if name not in place:
                 hint = did_you_mean(name, self.respondents)
-                raise ValueError(f"systems: there is no respondent {name!r}{hint}")
+                raise ValueError(f"systems: there is no respondent {short(name)}{hint}")
         return np.array([place[name] for name in names], dtype=np.intp)
 
     def part(self, row: int) -> Part:

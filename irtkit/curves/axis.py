@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.checks import short
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -41,20 +43,20 @@ class Axis:
 
         if pd.api.types.is_datetime64_any_dtype(values):
             if log:
-                raise ValueError(f"log: {name!r} holds dates, which have no logarithm")
+                raise ValueError(f"log: {short(name)} holds dates, which have no logarithm")
             return cls(name, "date")
         if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values):
             raise TypeError(
-                f"column {name!r} must hold numbers or dates, it is {values.dtype}; "
+                f"column {short(name)} must hold numbers or dates, it is {values.dtype}; "
                 "pandas.to_datetime turns texts into dates"
             )
         if not np.isfinite(values.to_numpy(dtype=np.float64)).all():
-            raise ValueError(f"column {name!r} must hold finite numbers")
+            raise ValueError(f"column {short(name)} must hold finite numbers")
         if log is False:
             return cls(name, "number")
         if (values <= 0).any():
             raise ValueError(
-                f"column {name!r} must be above 0 on a log scale, and has {values.min():g}; "
+                f"column {short(name)} must be above 0 on a log scale, and has {values.min():g}; "
                 "log=False takes it as it is"
             )
         return cls(name, "log")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import check_number, check_one_of, check_seed, check_whole
+from irtkit.checks import check_number, check_one_of, check_seed, check_times
 from irtkit.curves.answered import Answered, with_intercept
 from irtkit.curves.binomial import effective_number, share_interval
 from irtkit.curves.generality import generality_of
@@ -128,7 +128,7 @@ def characteristic_curves(
         What :func:`irtkit.fit` returned, with its responses; or, with ``difficulties``, responses
         that were not fitted: a ResponseMatrix or anything that :func:`irtkit.read_responses` takes.
     bins
-        Number of ranges; there are fewer if many difficulties are equal.
+        Number of ranges, at most 100,000; there are fewer if many difficulties are equal.
     by
         "quantile": ranges with as many items each; "width": ranges as wide as each other.
     difficulties
@@ -178,7 +178,7 @@ def characteristic_curves(
     import pandas as pd
 
     check_seed(seed)
-    check_whole("bins", bins, 1)
+    check_times("bins", bins, 1)
     check_one_of("by", by, ("quantile", "width"))
     level = check_number("level", level, above=0, below=1)
     data = Answered.of(result, difficulties, "difficulties", seed=seed)

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_number, check_seed, first_names
+from irtkit.checks import check_number, check_seed, first_names, short
 from irtkit.curves.answered import Answered, with_intercept
 from irtkit.irf import logistic
 
@@ -272,7 +272,7 @@ def pairs_of(old: Answered, now: Answered, systems: Iterable[str] | None) -> lis
         ]
         if without and systems is not None:
             raise ValueError(
-                f"systems: {name!r} answered no {without[0]} item that has a difficulty"
+                f"systems: {short(name)} answered no {without[0]} item that has a difficulty"
             )
         if not without:
             pairs.append((row, place[name]))

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.checks import check_number, check_unique, check_yes_or_no, first_names
+from irtkit.checks import check_number, check_unique, check_yes_or_no, first_names, short
 from irtkit.columns import no_column, recognised_column, usual_column
 from irtkit.curves.axis import Axis, as_dates
 from irtkit.curves.logistic import clustered, logistic_regression
@@ -183,18 +183,19 @@ class _Columns(NamedTuple):
         """Return the columns that are named, and usual ones for those that are not."""
         size = _named(header, "covariate", covariate) or _size(header)
         if difficulty == size:
-            raise ValueError(f"difficulty and covariate are both {size!r}")
+            raise ValueError(f"difficulty and covariate are both {short(size)}")
         if difficulty is not None and size == DIFFICULTY:
             raise ValueError(
-                f"covariate {size!r} has the name of the term of difficulties, of which "
-                f"{difficulty!r} holds others; rename it"
+                f"covariate {short(size)} has the name of the term of difficulties, of which "
+                f"{short(difficulty)} holds others; rename it"
             )
         usual = None if size == DIFFICULTY else _there(header, DIFFICULTY)
         who = usual_column(header, "respondent")
         systems = _several(header, "by", by, [who, _there(header, _TASK)])
         if reserved := {"term", "share"}.intersection(systems):
             raise ValueError(
-                f"by: {min(reserved)!r} is a name that tables of the surface use; rename the column"
+                f"by: {short(min(reserved))} is a name that tables of the surface use; rename "
+                "the column"
             )
         taken = {*systems, size}
         alike = [name for name in (usual_column(header, "item"), who) if name not in taken]
@@ -231,7 +232,7 @@ def _there(header: list[str], name: str) -> str | None:
 
 def _named(header: list[str], argument: str, name: str | None) -> str | None:
     """Refuse a name that no column has."""
-    if name is not None and name not in header:
+    if name is not None and not (isinstance(name, str) and name in header):
         raise no_column(argument, name, header)
     return name
 
@@ -260,9 +261,11 @@ def _numbers(table: pd.DataFrame, name: str) -> Array:
     try:
         found = table[name].to_numpy(dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"column {name!r} must hold numbers, it is {table[name].dtype}") from error
+        raise TypeError(
+            f"column {short(name)} must hold numbers, it is {table[name].dtype}"
+        ) from error
     if not np.isfinite(found).all():
-        raise ValueError(f"column {name!r} must hold finite numbers")
+        raise ValueError(f"column {short(name)} must hold finite numbers")
     return np.asarray(found)
 
 
@@ -275,7 +278,9 @@ def _responses(table: pd.DataFrame, columns: _Columns) -> tuple[Array, Array]:
         row = table.index[int(np.argmax(wrong))]
         rule = "0 or 1" if columns.trials is None else "whole, from 0 to the number of trials"
         value = right[int(np.argmax(wrong))]
-        raise ValueError(f"column {columns.response!r} must be {rule}; row {row} has {value:g}")
+        raise ValueError(
+            f"column {short(columns.response)} must be {rule}; row {row} has {value:g}"
+        )
     return right, n
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import check_number, check_seed
+from irtkit.checks import check_number, check_seed, short
 from irtkit.curves.answered import Answered, with_intercept
 from irtkit.curves.expected import (
     pairs_of,
@@ -152,7 +152,7 @@ def perturbation_table(
         raise TypeError("perturbed must be a dictionary from names of perturbations to responses")
     known = {} if difficulties is None else difficulties
     if extra := [name for name in known if name not in perturbed]:
-        raise ValueError(f"difficulties: there is no perturbation {extra[0]!r}")
+        raise ValueError(f"difficulties: there is no perturbation {short(extra[0])}")
     if known:
         refuse_guessing(result)
         refuse_predicted_beside_fitted(result, known, original_difficulties)
@@ -166,7 +166,7 @@ def perturbation_table(
             row = _row(old, now, one, other, moved=given is not None, level=level)
             if row is None and systems is not None:
                 who = old.respondents[one]
-                raise ValueError(f"perturbed: {who!r} answered no item in both versions")
+                raise ValueError(f"perturbed: {short(who)} answered no item in both versions")
             if row is not None:
                 rows.append(row)
                 names.append((name, old.respondents[one]))

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from irtkit.checks import check_number, first_names
+from irtkit.checks import as_numbers, check_number, first_names, short
 from irtkit.irf import EXTREME
-from irtkit.labels import values_by_label
+from irtkit.labels import is_missing_label, values_by_label
 from irtkit.selection.cross_validation import refits
 from irtkit.suspects.families import SIMILAR, family_codes
 
@@ -69,13 +69,12 @@ class Difficulties(NamedTuple):
 def given_difficulties(given: Any, items: tuple[str, ...], argument: str) -> Array:
     """Difficulties by item label, NaN for items that have none."""
     values = values_by_label(argument, given, items, value="difficulty", kind="item")
-    try:
-        found = np.array([np.nan if one is None else one for one in values], dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{argument} must be numbers") from error
+    found = as_numbers(argument, [np.nan if is_missing_label(one) else one for one in values])
     if np.isinf(found).any():
         label = items[int(np.argmax(np.isinf(found)))]
-        raise ValueError(f"{argument} must be finite, or missing; that of item {label!r} is not")
+        raise ValueError(
+            f"{argument} must be finite, or missing; that of item {short(label)} is not"
+        )
     if not np.isfinite(found).any():
         raise ValueError(
             f"{argument} has a difficulty of none of the items: they are {first_names(items)}"
@@ -93,10 +92,10 @@ def given_errors(given: Any, items: tuple[str, ...]) -> Array:
     values = values_by_label("difficulty_se", given, items, value="standard error", kind="item")
     if all(one is None for one in values):
         raise ValueError(f"difficulty_se has none of the items: they are {first_names(items)}")
-    found = np.array([0.0 if one is None else float(one) for one in values])
+    found = as_numbers("difficulty_se", [0.0 if one is None else one for one in values])
     if (wrong := ~(found >= 0) & ~np.isnan(found)).any():
         label = items[int(np.argmax(wrong))]
-        raise ValueError(f"difficulty_se must be 0 or more; that of item {label!r} is not")
+        raise ValueError(f"difficulty_se must be 0 or more; that of item {short(label)} is not")
     return found
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.calibration.refitting import refitted
-from irtkit.checks import check_seed, check_whole
+from irtkit.checks import check_seed, check_times
 from irtkit.responses import ResponseMatrix
 from irtkit.simulation import simulate_responses
 
@@ -23,7 +23,7 @@ _LEAST = 20
 
 def check_bootstrap(bootstrap: int, seed: int) -> None:
     """Refuse a number of draws that tells nothing, or a seed that is none."""
-    check_whole("bootstrap", bootstrap, 0)
+    check_times("bootstrap", bootstrap, 0)
     check_seed(seed)
     if 0 < bootstrap < _LEAST:
         raise ValueError(

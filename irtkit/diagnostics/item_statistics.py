@@ -61,8 +61,8 @@ def item_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> pd.Data
     bootstrap
         Matrices to draw from the fitted model and fit anew. With them p_value is that of S-X² on a
         scaled chi-square that has the mean and variance of the item's statistic in these fits; 0
-        (default) takes the chi-square of theory. 100 are enough; each costs a fit. Respondents are
-        drawn independent of one another.
+        (default) takes the chi-square of theory. 100 are enough, of at most 100,000; each costs a
+        fit. Respondents are drawn independent of one another.
     seed
         Of the bootstrap.
 

@@ -88,9 +88,9 @@ def model_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> ModelF
     result
         What :func:`irtkit.fit` returned, with complete responses to at most 500 items.
     bootstrap
-        Matrices to draw from the fitted model and fit anew. With them p_value is that of M2 on a
-        scaled chi-square with the mean and variance of M2 in these fits; 0 (default) takes the
-        chi-square of theory, which is for many more respondents than items.
+        Matrices to draw from the fitted model and fit anew, at most 100,000. With them p_value is
+        that of M2 on a scaled chi-square with the mean and variance of M2 in these fits; 0
+        (default) takes the chi-square of theory, which is for many more respondents than items.
     seed
         Of the bootstrap.
 

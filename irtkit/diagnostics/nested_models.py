@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.calibration import FitResult
-from irtkit.checks import check_type
+from irtkit.checks import check_type, short
 from irtkit.labels import check_same_labels
 from irtkit.printed import p_words
 
@@ -198,8 +198,8 @@ def _check_responses(smaller: FitResult, larger: FitResult) -> None:
         apart, alike = ("smaller", "larger") if smaller.synthetic[k] else ("larger", "smaller")
         raise ValueError(
             "smaller and larger must treat synthetic respondents the same way; "
-            f"{labels['respondent'][k]!r} is one in {apart} and a respondent like any other in "
-            f"{alike} (synthetic= of irtkit.fit)"
+            f"{short(labels['respondent'][k])} is one in {apart} and a respondent like any other "
+            f"in {alike} (synthetic= of irtkit.fit)"
         )
     rule = "smaller and larger must be fitted to the same responses"
     words = {"responses": "responses", "right": "right responses"}
@@ -207,7 +207,7 @@ def _check_responses(smaller: FitResult, larger: FitResult) -> None:
         one, other = (getattr(fit.counts, f"{kind}_{count}") for fit in (smaller, larger))
         for k in np.flatnonzero(one != other):
             raise ValueError(
-                f"{rule}; {kind} {labels[kind][k]!r} has {one[k]} {word} in smaller "
+                f"{rule}; {kind} {short(labels[kind][k])} has {one[k]} {word} in smaller "
                 f"and {other[k]} in larger"
             )
     known = [fit.responses for fit in (smaller, larger) if fit.responses is not None]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration import FitResult
-from irtkit.checks import check_number, check_type, check_whole
+from irtkit.checks import as_numbers, check_number, check_type, check_whole, short
 from irtkit.labels import is_missing_label, values_by_label
 from irtkit.patterns import blocks
 
@@ -153,7 +153,7 @@ def information(
     population = result.latent_mean + sd * _GRID
     theta = result.latent_mean + sd * _ABILITIES
     if abilities is not None:
-        theta = np.atleast_1d(np.asarray(abilities, float))
+        theta = np.atleast_1d(as_numbers("abilities", abilities))
     if theta.ndim != 1 or not np.isfinite(theta).all():
         raise ValueError("abilities must be a list of finite numbers (1 dimension)")
     real = np.flatnonzero(result.answering)
@@ -287,7 +287,7 @@ def _names(result: FitResult, given: Cohorts) -> list[Any]:
             there = "none" if known is None else ", ".join(map(repr, known.columns))
             raise ValueError(
                 f"cohorts must be a column of the table of respondents, or cohorts by respondent; "
-                f"there is no column {given!r}, of those there are {there}"
+                f"there is no column {short(given)}, of those there are {there}"
             )
         column = known[given].reindex(labels)
         if pd.api.types.is_datetime64_any_dtype(column) or given == "date":

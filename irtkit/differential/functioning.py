@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from irtkit.calibration import FitResult, fit
 from irtkit.calibration.estimates import Population
 from irtkit.calibration.fitting import silently
-from irtkit.checks import check_number, check_one_of, first_names
+from irtkit.checks import check_number, check_one_of, first_names, short
 from irtkit.components import part_of
 from irtkit.differential.groups import TwoGroups, two_groups
 from irtkit.io.reading import as_responses
@@ -21,8 +22,6 @@ from irtkit.signs import FALSE_DISCOVERY_RATE, false_discovery, proportion_score
 from irtkit.signs.dependence import dependence_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import pandas as pd
     from numpy.typing import NDArray
 
@@ -249,8 +248,8 @@ def _anchors(
     """Which items are given as anchors, ``answered`` being those with a response; None if none."""
     if anchors is None:
         return None
-    if isinstance(anchors, str):
-        raise TypeError(f"anchors must be several labels of items, got the text {anchors!r}")
+    if isinstance(anchors, str) or not isinstance(anchors, Iterable):
+        raise TypeError(f"anchors must be several labels of items, got {short(anchors)}")
     wanted = {str(label) for label in anchors}
     if strange := sorted(wanted.difference(labels)):
         raise ValueError(f"anchors: there is no item {first_names(strange)}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.checks import did_you_mean, first_names
+from irtkit.checks import did_you_mean, first_names, short
 from irtkit.labels import category_name, is_missing_label, values_by_label
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def two_groups(
         n = np.count_nonzero(group == number)
         if n < least:
             raise ValueError(
-                f"groups: {name!r} has {n} respondents with a response; {method} needs {least} in "
-                "each group to hold its level"
+                f"groups: {short(name)} has {n} respondents with a response; {method} needs "
+                f"{least} in each group to hold its level"
             )
     chosen = np.flatnonzero(group >= 0)
     return TwoGroups(chosen, group[chosen] == 1, names)
@@ -71,7 +71,7 @@ def _values(responses: ResponseMatrix, groups: Any) -> list[Any]:
     known = [] if table is None else list(map(str, table.columns))
     if table is None or groups not in known:
         raise ValueError(
-            f"groups: the responses know no column {groups!r} of respondents"
+            f"groups: the responses know no column {short(groups)} of respondents"
             + (f" (they know {first_names(known)})" if known else "")
             + did_you_mean(groups, known)
             + "; a mapping from respondent to group does as well"
@@ -91,7 +91,8 @@ def _by_cut(values: list[Any], cut: Any) -> tuple[list[str], tuple[str, str]]:
             at, numbers = pd.Timestamp(cut), pd.to_datetime(given, format="mixed", utc=True)
             at = at.tz_localize("UTC") if at.tz is None else at
     except (TypeError, ValueError) as error:
-        raise ValueError(f"groups and cut must all be dates, or all numbers; {error}") from error
+        rule = f"groups and cut must all be dates, or all numbers; cut is {short(cut)}"
+        raise ValueError(rule) from error
     names = f"before {cut}", f"from {cut} on"
     later, missing = (numbers >= at).to_numpy(), numbers.isna().to_numpy()
     return ["" if m else names[int(k)] for k, m in zip(later, missing, strict=True)], names
@@ -103,12 +104,12 @@ def _named(labels: list[str], reference: Any, focal: Any) -> tuple[list[str], tu
     for argument, name in (("reference", reference), ("focal", focal)):
         if name is not None and str(name) not in known:
             raise ValueError(
-                f"{argument} must be one of the groups, {first_names(known)}; got {name!r}"
+                f"{argument} must be one of the groups, {first_names(known)}; got {short(name)}"
                 + did_you_mean(name, known)
             )
     if reference is not None and focal is not None:
         if str(reference) == str(focal):
-            raise ValueError(f"reference and focal must be two groups; both are {focal!r}")
+            raise ValueError(f"reference and focal must be two groups; both are {short(focal)}")
         return labels, (str(reference), str(focal))
     if len(known) == 2:
         size = {name: labels.count(name) for name in known}

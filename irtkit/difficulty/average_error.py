@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.checks import check_number
+from irtkit.checks import check_number, check_yes_or_no
 from irtkit.io.reading import as_responses
 from irtkit.patterns import patterns_of
 from irtkit.signs import independent_share
@@ -70,6 +70,7 @@ def average_error(responses: object, *, synthetic: bool = False) -> pd.Series[fl
     import pandas as pd
 
     responses = as_responses(responses)
+    check_yes_or_no(synthetic=synthetic)
     share = _counts(responses, synthetic=synthetic).average_error
     return pd.Series(share, index=pd.Index(responses.items, name="item"), name="average_error")
 

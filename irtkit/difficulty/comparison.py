@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.checks import short
 from irtkit.difficulty.held_out import held_out_predictions
 from irtkit.difficulty.rank_agreement import levels, n_tied, rank_agreement, ranks
 from irtkit.difficulty.sentences import (
@@ -226,7 +227,7 @@ def compare_difficulties(
         Models to predict with: by default the 1PL, the 2PL and the model of the result, and the
         3PL up to 100,000 cells.
     draws
-        Bootstrap draws of items behind each interval.
+        Bootstrap draws of items behind each interval, at most 100,000.
     seed
         The same number gives the same intervals and folds, of the same order of rows and columns.
     progress
@@ -300,7 +301,7 @@ def _items_of(result: FitResult) -> pd.DataFrame:
             f"result must be what irtkit.fit or irtkit.load return, got {type(result).__name__}"
         )
     if absent := [name for name in _NEEDED if name not in items.columns]:
-        raise ValueError(f"result.items must have the column {absent[0]!r}")
+        raise ValueError(f"result.items must have the column {short(absent[0])}")
     return items
 
 
@@ -420,7 +421,7 @@ def _quality(
     if scores.isna().all():
         raise ValueError(
             "metrics has a score for no item of result.items: its labels are others, such as "
-            f"{standard.items.index[0]!r}, or all its metrics are constant"
+            f"{short(standard.items.index[0])}, or all its metrics are constant"
         )
     return scores, standard.settings
 

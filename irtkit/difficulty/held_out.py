@@ -20,7 +20,7 @@ import numpy as np
 
 from irtkit.calibration.one_thread import one_thread
 from irtkit.calibration.priors import WeakPrior
-from irtkit.checks import check_seed, check_whole
+from irtkit.checks import check_seed, check_whole, short
 from irtkit.difficulty.additive import additive_model
 from irtkit.io.reading import as_responses
 from irtkit.irf import NORMAL_POINTS, logistic, model_name
@@ -115,7 +115,7 @@ def held_out_predictions(
     responses = as_responses(responses)
     refuse_sparse(responses, "held_out_predictions")
     if isinstance(models, str):
-        raise TypeError(f"models must be a list of models, got {models!r}")
+        raise TypeError(f"models must be a list of models, got {short(models)}")
     models = [model_name(name) for name in models]
     check_whole("folds", folds, 2)
     check_seed(seed)

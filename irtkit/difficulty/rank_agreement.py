@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import check_seed, check_whole
+from irtkit.checks import check_seed, check_times
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -94,7 +94,7 @@ def spearman_interval(
     how far the agreement depends on which items the benchmark happens to hold. It does not cover
     the error of the difficulties themselves. Draws in which all items are tied are left out.
     """
-    check_whole("draws", draws, 1)
+    check_times("draws", draws, 1)
     check_seed(seed)
     n = len(first)
     if np.isnan(spearman(first, second)):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import check_number, check_seed, check_unique, check_whole
+from irtkit.checks import check_number, check_seed, check_times, check_unique, short
 from irtkit.difficulty.rank_agreement import n_tied, spearman
 from irtkit.metrics.tables import floats
 from irtkit.printed import p_words
@@ -112,7 +112,7 @@ def spearman_score(
         Shape (n,), none missing. Two pandas Series are matched by the labels of their indexes, as
         text; anything else by position.
     jitter_runs
-        Runs with noise, 2 or more.
+        Runs with noise, 2 to 100,000.
     jitter
         Standard deviation of the normal noise, in standard deviations of the (filled) predictions.
         Small, so that it does little but break ties.
@@ -139,7 +139,7 @@ def spearman_score(
     >>> print(spearman_score([7, 7, 7], [1, 2, 3]))
     No Spearman's ρ of 3 predictions: all predictions are the same, so they order nothing.
     """
-    check_whole("jitter_runs", jitter_runs, 2)
+    check_times("jitter_runs", jitter_runs, 2)
     check_number("jitter", jitter, above=0)
     check_seed(seed)
     x, y = _vectors(predictions, labels)
@@ -238,7 +238,7 @@ def _matched(predictions: pd.Series[Any], labels: pd.Series[Any]) -> pd.Series[A
         check_unique(f"{argument} must have each label once", index)
     for has, lacks in (("predictions", "labels"), ("labels", "predictions")):
         for name in both[has].difference(both[lacks], sort=False)[:1]:
-            raise ValueError(f"{has} has a value for {name!r}, {lacks} has none")
+            raise ValueError(f"{has} has a value for {short(name)}, {lacks} has none")
     return own.loc[wanted.index]
 
 
@@ -249,7 +249,8 @@ def _numbers(values: pd.Series[Any], argument: str) -> Array:
     if wrong.any():
         raise ValueError(
             f"{argument} must be numbers of size up to {_LARGEST:g}, "
-            f"got {values.astype(object).iloc[int(wrong.argmax())]!r} for {_name(values, wrong)}"
+            f"got {short(values.astype(object).iloc[int(wrong.argmax())])} for "
+            f"{_name(values, wrong)}"
         )
     return numbers
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from irtkit.checks import check_one_of
+from irtkit.checks import check_one_of, short
 from irtkit.metrics.tables import check_columns, labelled, numbers
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def misclassifications(
     if is_numeric_dtype(given) != is_numeric_dtype(right):
         raise ValueError(
             f"{prediction} and {truth} must both be numbers or both be text, "
-            f"got {given.iloc[0]!r} and {right.iloc[0]!r}"
+            f"got {short(given.iloc[0])} and {short(right.iloc[0])}"
         )
     wrong = np.full(len(rows), np.nan)
     wrong[known] = given.to_numpy(dtype=object) != right.to_numpy(dtype=object)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import first_names
+from irtkit.checks import first_names, short
 from irtkit.codes import INVALID, WrittenCodes
 from irtkit.columns import (
     holds_respondents,
@@ -70,7 +70,7 @@ def read_wide(source: Source) -> ResponseMatrix:
         at = 0
     columns = item_columns(header, at, source.keep)
     if not columns:
-        raise ValueError(f"the table has no items: its one column is {header[0]!r}")
+        raise ValueError(f"the table has no items: its one column is {short(header[0])}")
     codes = np.frombuffer(cells, np.int8).reshape(len(labels), len(names))
     codes = codes.take([kept[k] for k in columns], axis=1)
     if (codes == INVALID).any() or (source.marking.right and not source.marking.wrong):

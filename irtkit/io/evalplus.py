@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from irtkit.checks import short
 from irtkit.io.json_text import fields_of, json_document
 from irtkit.io.samples import Known, Measure, Samples, named_by_file
 
@@ -61,10 +62,10 @@ def _statuses(problem: str, attempts: Any) -> list[tuple[Any, Any]]:
         rows = zip(base or [], plus or [[None]] * len(base or []), strict=True)
         return [(one[0], other[0]) for one, other in rows]
     if not isinstance(attempts, list):
-        raise ValueError(f"{problem!r} has no list of attempts")
+        raise ValueError(f"{short(problem)} has no list of attempts")
     statuses = []
     for attempt in attempts:
         if not isinstance(attempt, dict) or "base_status" not in attempt:
-            raise ValueError(f"{problem!r} has an attempt without base_status")
+            raise ValueError(f"{short(problem)} has an attempt without base_status")
         statuses.append((attempt["base_status"], attempt.get("plus_status")))
     return statuses

@@ -18,6 +18,7 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from irtkit.checks import short
 from irtkit.files import head_of
 from irtkit.io.json_text import companion, entries_of, fields_of, json_lines
 from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, name_of, score_of, text_of
@@ -170,7 +171,7 @@ def _add(
         samples.add(position, of_score, score)
         if correct != score and not samples.doubt and _at_odds(correct, score):
             held = "no is_correct" if math.isnan(correct) else f"is_correct {bool(correct)}"
-            samples.doubt = f"sample {item!r} has {held} and a score of {score:g}"
+            samples.doubt = f"sample {short(item)} has {held} and a score of {score:g}"
     samples.add_numbers(position, record, _EFFORT)
 
 

@@ -12,6 +12,7 @@ import zlib
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from irtkit.checks import short
 from irtkit.files import open_bytes
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
         repeated = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise ValueError(f"{repeated!r} occurs twice in one object")
+        raise ValueError(f"{short(repeated)} occurs twice in one object")
     return record
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from irtkit.checks import as_number, check_unique, first_names
+from irtkit.checks import as_number, check_unique, first_names, short
 from irtkit.codes import MISSING, codes_of_rows
 from irtkit.io.logs import is_table
 from irtkit.marking import Marking
@@ -143,7 +143,7 @@ def newest(readings: list[Reading]) -> list[Reading]:
             why = _why_not_newest([one.samples for one in newer], reading.samples)
             if why:
                 raise ValueError(
-                    f"{respondent!r} ran several times on task {task!r} "
+                    f"{short(respondent)} ran several times on task {short(task)} "
                     f"({_names([*newer, reading])}), and {why}: {_CHOICES}"
                 )
         superseded.update(older)
@@ -282,7 +282,9 @@ def chosen_measures(
         task = kind[1]
         common = measures_of(samples)
         if not common:
-            raise ValueError(f"task {task!r}: the logs of its systems have no metric in common")
+            raise ValueError(
+                f"task {short(task)}: the logs of its systems have no metric in common"
+            )
         name = _metric(task, samples, metric, threshold)
         chosen[kind] = _filtered(task, [one for one in common if one.metric == name], by)
     return chosen
@@ -326,7 +328,9 @@ def _metric(task: str, samples: list[Samples], metric: Choice, threshold: float 
         marks = others
     if len(marks) != 1:
         choices = first_names([f"metric={name!r}" for name in marks or known], " or ", shown=20)
-        raise ValueError(f"task {task!r} was marked by several metrics: pass {choices}{_SEVERAL}")
+        raise ValueError(
+            f"task {short(task)} was marked by several metrics: pass {choices}{_SEVERAL}"
+        )
     return marks[0]
 
 
@@ -339,7 +343,7 @@ def _filtered(task: str, measures: list[Measure], by: Choice) -> Measure:
         return measures[0]
     choices = first_names([f"filter={name!r}" for name in known], " or ", shown=20)
     raise ValueError(
-        f"task {task!r} has {measures[0].metric} by several filters: pass {choices}{_SEVERAL}"
+        f"task {short(task)} has {measures[0].metric} by several filters: pass {choices}{_SEVERAL}"
     )
 
 
@@ -347,7 +351,7 @@ def _refuse_unknown(argument: str, choice: Choice, known: set[str]) -> None:
     for name in _listed(choice):
         if name not in known:
             there = first_names(sorted(filter(None, known)), shown=20) or "none"
-            raise ValueError(f"{argument}={name!r} is in none of the logs; there are: {there}")
+            raise ValueError(f"{argument}={short(name)} is in none of the logs; there are: {there}")
 
 
 def _listed(choice: Choice) -> list[str]:
@@ -370,7 +374,7 @@ def _contents(logs: Logs, readings: list[Reading]) -> dict[int, str | None]:
                 task, item = list(logs.items)[number]
                 other = reading.samples
                 raise ValueError(
-                    f"item {f'{task}/{item}'!r} is not the same in {one.path.name} "
+                    f"item {short(f'{task}/{item}')} is not the same in {one.path.name} "
                     f"({one.respondent}) and {other.path.name} ({other.respondent}): their content "
                     "hashes differ, so the task changed between the runs; read them one by one"
                 )

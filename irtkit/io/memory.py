@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.checks import half_character
 from irtkit.frames import as_table, header_of, with_index
 from irtkit.long_table import long_table_of
 from irtkit.responses import ResponseMatrix
@@ -44,8 +45,10 @@ def _frame(given: Any) -> Any:
                 return pd.DataFrame(list(given.values()), index=list(given))
             return pd.DataFrame(dict(given))
     except UnicodeEncodeError as error:
-        half = ascii(error.object[error.start : error.end])
-        raise ValueError(f"responses hold text that is none: {half} is half a character") from error
+        half = half_character(error.object)
+        raise ValueError(f"responses hold text that is none: {half}") from error
+    except (TypeError, ValueError) as error:  # a set, or columns of other lengths
+        raise ValueError(f"responses are no columns of a table: {error}") from error
     try:
         return as_table(given)
     except TypeError as error:

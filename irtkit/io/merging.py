@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.checks import short
 from irtkit.responses import ResponseMatrix
 from irtkit.trials import check_repeats
 
@@ -47,7 +48,7 @@ def merge_responses(
     counted = any(matrix.has_repeats for matrix in matrices)
     if counted and repeats in {"first", "last"}:
         raise ValueError(
-            f"repeats={repeats!r} needs to know which trial was {repeats}: they were counted"
+            f"repeats={short(repeats)} needs to know which trial was {repeats}: they were counted"
         )
     rows = _numbers(label for matrix in matrices for label in matrix.respondents)
     columns = _numbers(label for matrix in matrices for label in matrix.items)

@@ -11,6 +11,7 @@ import contextlib
 import gzip
 from typing import TYPE_CHECKING, Any
 
+from irtkit.checks import short
 from irtkit.files import open_bytes
 from irtkit.long_table import BLOCK_ROWS, LongTable
 
@@ -57,7 +58,7 @@ def long_table(source: Source) -> LongTable | None:
     kinds = {name: schema.field(name).type for name in chosen}
     for label in chosen[:2]:
         if types.is_nested(kinds[label]):
-            raise ValueError(f"column {label!r} holds {kinds[label]}, not labels")
+            raise ValueError(f"column {short(label)} holds {kinds[label]}, not labels")
     texts = [name for name, kind in kinds.items() if _is_text(kind)]
 
     def blocks() -> Iterator[tuple[Sequence[Any], int]]:

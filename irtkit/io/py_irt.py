@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.checks import short
 from irtkit.codes import codes_of_rows
 from irtkit.io.json_text import json_lines
 from irtkit.io.samples import name_of, refuse_half_characters
@@ -73,7 +74,7 @@ def _subject(record: dict[str, Any], known: dict[str, int]) -> tuple[str, dict[s
         raise ValueError(f'"responses" must map items to 0 or 1, got {kind}')
     subject = name_of(record["subject_id"], '"subject_id"')
     if subject in known:
-        raise ValueError(f"respondent {subject!r} occurs twice")
+        raise ValueError(f"respondent {short(subject)} occurs twice")
     if not all(map(str.strip, responses)):
-        raise ValueError(f"respondent {subject!r} answers an item without a label")
+        raise ValueError(f"respondent {short(subject)} answers an item without a label")
     return subject, responses

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeGuard
 
-from irtkit.checks import first_names
+from irtkit.checks import first_names, not_one_of, short
 from irtkit.files import as_path
 from irtkit.io import delimited, log_matrix, logs, parquet, py_irt
 from irtkit.io.memory import responses_of
@@ -185,6 +185,11 @@ def read_responses(
     array([[ 1,  0],
            [-1,  1]], dtype=int8)
     """
+    if not (format is None or isinstance(format, str)):
+        raise not_one_of("format", format, FORMATS)
+    for name, column in (("respondent", respondent), ("item", item), ("response", response)):
+        if not (column is None or isinstance(column, str)):
+            raise TypeError(f"{name} must be the name of a column, got {short(column)}")
     source = Source(
         Path(),
         shape=format if format in _SHAPES else None,
@@ -207,7 +212,7 @@ def read_responses(
         check_repeats(repeats)
         source.refuse_log_settings()
         if format not in {None, *_SHAPES}:
-            raise ValueError(f"format must be wide or long for data in memory; got {format!r}")
+            raise ValueError(f"format must be wide or long for data in memory; got {short(format)}")
         return _understood(*responses_of(path, source), source)
     file = as_path(path).expanduser()
     if logs.stands_for_several(file):
@@ -250,7 +255,7 @@ def _understood(responses: ResponseMatrix, what: str, source: Source) -> Respons
     if source.right is not None:
         successes = responses.observed.successes if responses.is_sparse else responses.successes
         if not successes.max():
-            raise ValueError(f"no response is right: right={source.right!r} occurs nowhere")
+            raise ValueError(f"no response is right: right={short(source.right)} occurs nowhere")
     size = f"{responses.n_respondents:,} respondents × {responses.n_items:,} items"
     _LOGGER.info("%s from %s", size, printable(what))
     return responses
@@ -283,7 +288,7 @@ def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMa
     check_repeats(source.repeats)
     if form is not None and form not in logs.LOG_FORMATS:
         known = ", ".join(logs.LOG_FORMATS)
-        raise ValueError(f"format must be one of {known} for a folder of logs; got {form!r}")
+        raise ValueError(f"format must be one of {known} for a folder of logs; got {short(form)}")
     found = logs.read_files(files, form=form)
     found.skipped = [file for file in found.skipped if not is_side_table(file)]
     if found.readings:
@@ -342,7 +347,7 @@ def _format_name(source: Source, requested: str | None) -> str:
         if name is None:
             raise ValueError(f"the content is of no known format ({known}; text must be UTF-8)")
     elif requested not in FORMATS:
-        raise ValueError(f"format must be one of {known}; got {requested!r}")
+        raise ValueError(f"format must be one of {known}; got {short(requested)}")
     elif requested in _SHAPES and parquet.recognise(source):
         name = "parquet"
     else:

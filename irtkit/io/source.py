@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from irtkit.checks import short
 from irtkit.columns import find_columns, is_long, other_columns
 from irtkit.files import head_of
 from irtkit.io.text import layout
@@ -100,15 +101,15 @@ class Source:
         if self.columns != (None, None, None):
             raise ValueError(
                 "respondent=, item= and response= name the columns of a long table, but the "
-                f"format is {form!r}"
+                f"format is {short(form)}"
             )
         for name in ("ignore", "keep"):
             if getattr(self, name):
-                raise ValueError(f"{name}= is for a table, but the format is {form!r}")
+                raise ValueError(f"{name}= is for a table, but the format is {short(form)}")
 
     def refuse_long_settings(self, form: str) -> None:
         """Refuse what is for a row per response in a format that has a place for every cell."""
-        rule = f"a long table, but the format is {form!r}"
+        rule = f"a long table, but the format is {short(form)}"
         if self.columns[1:] != (None, None):
             raise ValueError(f"item= and response= name columns of {rule}")
         if self.sparse:
@@ -119,7 +120,9 @@ class Source:
         self.refuse_columns(form)
         self.refuse_long_settings(form)
         if self.repeats != "error":
-            raise ValueError(f"repeats={self.repeats!r} is for a table, but the format is {form!r}")
+            raise ValueError(
+                f"repeats={short(self.repeats)} is for a table, but the format is {short(form)}"
+            )
 
     def refuse_log_settings(self) -> None:
         """Refuse what is for evaluation logs in a table."""

@@ -22,7 +22,7 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from irtkit.checks import first_names
+from irtkit.checks import first_names, short
 from irtkit.io.json_text import companion, entries_of, json_document
 from irtkit.io.samples import Known, Measure, Samples, name_of, score_of
 
@@ -151,10 +151,10 @@ def _of_instances(path: Path, report: dict[str, Any]) -> _Report:
     found: dict[str, float | None] = {}
     for instance, record in report.items():
         if not isinstance(record, dict) or "resolved" not in record:
-            raise ValueError(f"instance {instance!r} has no record with 'resolved'")
+            raise ValueError(f"instance {short(instance)} has no record with 'resolved'")
         score = score_of(record["resolved"])
         if score is None:
-            raise ValueError(f"instance {instance!r}: resolved is {record['resolved']!r:.80}")
+            raise ValueError(f"instance {short(instance)}: resolved is {record['resolved']!r:.80}")
         missing = score != score or bool(record.get("infra_failure"))  # noqa: PLR0124 - NaN
         found[instance] = None if missing else score
     summary = companion(path.parent.joinpath(*_SUBMISSION)) if path.name == _DETAILS else {}

@@ -20,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from irtkit.checks import check_type, short
 from irtkit.columns import refuse_repeats
 from irtkit.files import as_path, open_bytes, replacing, replacing_text
 from irtkit.frames import as_frame
@@ -76,6 +77,9 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     "NA",,"no variance"
     True
     """
+    import pandas as pd
+
+    check_type("frame", frame, pd.DataFrame)
     file = as_path(path)
     with naming(file):
         form, names = form_of(file), _checked(frame)
@@ -129,7 +133,7 @@ def form_of(file: Path) -> str:
     """Suffix of a table, without that of compressed text."""
     name = file.name.lower()
     if not name.endswith(TABLE_ENDINGS):
-        raise ValueError(f"a table is {', '.join(TABLE_ENDINGS)}, got {file.suffix!r}")
+        raise ValueError(f"a table is {', '.join(TABLE_ENDINGS)}, got {short(file.suffix)}")
     return Path(name.removesuffix(".gz")).suffix
 
 
@@ -148,14 +152,14 @@ def _checked(frame: pd.DataFrame) -> list[str]:
     for name, column in frame.items():
         if str(column.dtype) not in {"float64", "int64", "bool"} and not is_text(column):
             raise ValueError(
-                f"column {name!r} is {column.dtype}; "
+                f"column {short(name)} is {column.dtype}; "
                 "a column of a table is text, float64, int64 or bool"
             )
     labelled = is_text(index) and not index.hasnans
     if not (labelled or index.identical(pd.RangeIndex(len(index)))):
         raise ValueError(
             "the index of a table must be text labels, none of them missing, or the default "
-            f"0, 1, … without a name; got {index.dtype} named {index.name!r}"
+            f"0, 1, … without a name; got {index.dtype} named {short(index.name)}"
         )
     return names
 

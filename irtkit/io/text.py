@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.checks import short
 from irtkit.files import open_bytes, open_text
 
 if TYPE_CHECKING:
@@ -56,11 +57,13 @@ def naming(file: Path, option: str = "") -> Iterator[None]:
 
 
 def guarded(cell: str) -> str:
-    """Write a cell so that no spreadsheet runs it: with an apostrophe first.
+    """Write a cell so that no spreadsheet runs it: with an apostrophe first; NUL is refused.
 
     >>> guarded("=1+1"), guarded("'=1+1"), guarded("-1"), guarded("it's")
     ("'=1+1", "''=1+1", '-1', "it's")
     """
+    if "\0" in cell:
+        raise ValueError(f"{short(cell)} holds a NUL, which no table in text may")
     return f"'{cell}" if _RUN.match(cell) else cell
 
 

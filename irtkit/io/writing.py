@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import check_one_of, check_unique
+from irtkit.checks import check_one_of, check_type, check_unique, short
 from irtkit.codes import MISSING
 from irtkit.columns import refuse_repeats
 from irtkit.files import as_path, replacing, replacing_text
@@ -104,6 +104,7 @@ def write_responses(
     "gpt",1,0
     "llama",NA,1
     """
+    check_type("responses", responses, ResponseMatrix)
     file = as_path(path)
     write = _WRITERS[format_by_name(file, format)]
     known = _known(_as_they_come_back(responses) if write is _write_every_eval_ever else responses)
@@ -153,8 +154,8 @@ def with_side_tables(responses: ResponseMatrix, path: Path) -> ResponseMatrix:
         absent = set(labels).difference(tables[kind].index) if kind in beside else None
         if absent:
             raise ValueError(
-                f"{beside[kind].name} has no row for {min(absent)!r}, so it is not of this file: "
-                "remove it"
+                f"{beside[kind].name} has no row for {short(min(absent))}, so it is not of this "
+                "file: remove it"
             )
     synthetic, about = None, tables["respondents"]
     if "respondents" in beside and "synthetic" in about and about["synthetic"].dtype == bool:
@@ -249,7 +250,7 @@ def _write_py_irt(responses: ResponseMatrix, file: Path) -> None:
     unanswered = (values == MISSING).all(axis=0)
     if unanswered.any():
         item = responses.items[int(unanswered.argmax())]
-        raise ValueError(f"py-irt has no place for an item without a response, as {item!r} is")
+        raise ValueError(f"py-irt has no place for an item without a response, as {short(item)} is")
     with replacing_text(file) as text:
         for respondent, row in zip(responses.respondents, values, strict=True):
             cells = zip(responses.items, row.tolist(), strict=True)
@@ -259,7 +260,7 @@ def _write_py_irt(responses: ResponseMatrix, file: Path) -> None:
 
 
 def _one_response_a_cell(responses: ResponseMatrix, form: str) -> NDArray[np.int8]:
-    refuse_sparse(responses, f"format={form!r}")
+    refuse_sparse(responses, f"format={short(form)}")
     if responses.has_repeats:
         raise ValueError(f"{form} holds one response per cell, but there are repeated trials")
     return responses.values

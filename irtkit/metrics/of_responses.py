@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import did_you_mean, first_names
+from irtkit.checks import did_you_mean, first_names, short
 from irtkit.columns import find_labels
 from irtkit.frames import as_frame, header_of, with_index
 from irtkit.metrics.quality_standard import QualityStandard, quality_standard
@@ -89,14 +89,14 @@ def _of_log(names: Sequence[str], responses: ResponseMatrix | None) -> pd.DataFr
     own = None if responses is None else responses.metrics
     if own is None:
         raise ValueError(
-            f"metrics={names[0] if names else ''!r} is no file, and the responses have no metrics "
-            "of their own, as evaluation logs have: give a table, or the name of a file"
+            f"metrics={short(names[0] if names else '')} is no file, and the responses have no "
+            "metrics of their own, as evaluation logs have: give a table, or the name of a file"
         )
     known = own["metric"].cat.categories
     for name in names or [""]:
         if name not in known:
             raise ValueError(
-                f"metrics={name!r} is neither a file nor a metric of the responses"
+                f"metrics={short(name)} is neither a file nor a metric of the responses"
                 f"{did_you_mean(name, known)}; they have {first_names(known, shown=_CHOICES)}"
             )
     return own[own["metric"].isin(names)]
@@ -108,6 +108,6 @@ def _refuse_others(kind: str, labels: pd.Index[str], known: Sequence[str]) -> No
     if len(others):
         more = f" and {len(others) - 1} more" if len(others) > 1 else ""
         raise ValueError(
-            f"metrics has values of the {kind} {others[0]!r}{more}, which the responses do not "
-            f"have{did_you_mean(others[0], known)}; theirs are {first_names(known, shown=3)}"
+            f"metrics has values of the {kind} {short(others[0])}{more}, which the responses do "
+            f"not have{did_you_mean(others[0], known)}; theirs are {first_names(known, shown=3)}"
         )

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from irtkit.checks import check_number, check_one_of, first_names
+from irtkit.checks import check_number, check_one_of, first_names, short
 from irtkit.metrics.tables import LABELS, cube, long_table
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class QualityStandard:
         before, after = str(before), str(after)  # labels are text
         for name in (before, after):
             if name not in self.scores.columns:
-                raise ValueError(f"there is no respondent {name!r} among the scores")
+                raise ValueError(f"there is no respondent {short(name)} among the scores")
         table = self.scores[[before, after]].set_axis(["before", "after"], axis=1)
         table["rise"] = table["after"] - table["before"]
         rose = (table["rise"] >= margin - _ROUNDING) & (table["rise"] > _ROUNDING)
@@ -289,7 +289,7 @@ def _directions(given: Mapping[str, bool] | Collection[str], names: list[str]) -
     """Whether higher is better, for every metric."""
     if not isinstance(given, Mapping):
         if isinstance(given, str) or not isinstance(given, Iterable):
-            raise ValueError(f"higher_is_better must be a collection of names, got {given!r}")
+            raise ValueError(f"higher_is_better must be a collection of names, got {short(given)}")
         better = {str(name) for name in given}
         _check_names("higher_is_better", better, names)
         return {name: name in better for name in names}
@@ -297,7 +297,9 @@ def _directions(given: Mapping[str, bool] | Collection[str], names: list[str]) -
     _check_names("higher_is_better", stated, names, complete=True)
     for name, higher in stated.items():
         if not isinstance(higher, bool | np.bool_):
-            raise ValueError(f"higher_is_better of {name!r} must be True or False, got {higher!r}")
+            raise ValueError(
+                f"higher_is_better of {short(name)} must be True or False, got {short(higher)}"
+            )
     return {name: bool(stated[name]) for name in names}
 
 
@@ -306,9 +308,9 @@ def _weights(given: Mapping[str, float] | None, names: list[str]) -> dict[str, f
     if given is None:
         return dict.fromkeys(names, 1 / len(names))
     if not isinstance(given, Mapping):
-        raise TypeError(f"weights must be a mapping from metric to weight, got {given!r}")
+        raise TypeError(f"weights must be a mapping from metric to weight, got {short(given)}")
     stated = {
-        str(name): check_number(f"the weight of {str(name)!r}", weight, least=0)
+        str(name): check_number(f"the weight of {short(str(name))}", weight, least=0)
         for name, weight in given.items()
     }
     _check_names("weights", stated, names, complete=True)
@@ -323,7 +325,9 @@ def _check_names(
     """Refuse metrics that do not exist and, in a complete argument, metrics without an entry."""
     for name in given:
         if name not in names:
-            raise ValueError(f"{argument} names {name!r}, but the metrics are {first_names(names)}")
+            raise ValueError(
+                f"{argument} names {short(name)}, but the metrics are {first_names(names)}"
+            )
     for name in names:
         if complete and name not in given:
-            raise ValueError(f"{argument} must name every metric, but {name!r} is absent")
+            raise ValueError(f"{argument} must name every metric, but {short(name)} is absent")

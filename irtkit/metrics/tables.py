@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import and_more, first_names
+from irtkit.checks import and_more, as_number, first_names, short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +76,10 @@ def floats(values: pd.Series[Any]) -> tuple[Array, NDArray[np.bool_]]:
     import pandas as pd
 
     plain = values if pd.api.types.is_numeric_dtype(values) else values.astype(object)
-    found = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    try:
+        found = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    except OverflowError:
+        found = np.array([*map(as_number, plain)])
     return found, np.isnan(found) & values.notna().to_numpy()
 
 
@@ -86,10 +89,10 @@ def numbers(values: pd.Series[Any], rows: pd.DataFrame, least: float = -np.inf) 
     wrong |= np.isinf(numbers) | (numbers < least)
     if wrong.any():
         k = int(wrong.argmax())
-        where = ", ".join(f"{kind} {rows[kind].iloc[k]!r}" for kind in LABELS)
+        where = ", ".join(f"{kind} {short(rows[kind].iloc[k])}" for kind in LABELS)
         rule = "a finite number" if least < 0 else f"a finite number from {least}"
         raise ValueError(
-            f"{values.name} must be {rule}, got {values.astype(object).iloc[k]!r} at {where}"
+            f"{values.name} must be {rule}, got {short(values.astype(object).iloc[k])} at {where}"
         )
     return numbers
 
@@ -101,7 +104,7 @@ def cube(rows: pd.DataFrame) -> tuple[Array, list[list[str]]]:
     twice = rows.duplicated(list(LABELS)).to_numpy()
     if twice.any():
         first = rows.iloc[int(twice.argmax())]
-        where = ", ".join(f"{kind} {first[kind]!r}" for kind in LABELS)
+        where = ", ".join(f"{kind} {short(first[kind])}" for kind in LABELS)
         more = and_more(int(twice.sum()) - 1, "repeat")
         raise ValueError(f"each value must occur once, but this occurs twice: {where}{more}")
     codes, labels = zip(*(pd.factorize(rows[kind]) for kind in LABELS), strict=True)
@@ -119,5 +122,6 @@ def check_columns(table: pd.DataFrame, *needed: str) -> None:
     for name in needed:
         if name not in table:
             raise ValueError(
-                f"the table must have a column {name!r}, it has {first_names(list(table.columns))}"
+                f"the table must have a column {short(name)}, it has "
+                f"{first_names(list(table.columns))}"
             )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.checks import did_you_mean
+from irtkit.checks import did_you_mean, short
 from irtkit.pictures.scales import Scale
 from irtkit.wilson import wilson_interval
 
@@ -154,11 +154,11 @@ def item_curves(
 def item_places(result: FitResult, items: Sequence[str]) -> NDArray[np.intp]:
     """Places of items, by label."""
     if isinstance(items, str):
-        raise TypeError(f"items must be a list of labels, got the text {items!r}")
+        raise TypeError(f"items must be a list of labels, got the text {short(items)}")
     for item in items:
         if str(item) not in result.places:
             asked = did_you_mean(item, result.item_labels)
-            raise ValueError(f"result has no item {str(item)!r}{asked}")
+            raise ValueError(f"result has no item {short(str(item))}{asked}")
     return np.array([result.places[str(item)] for item in items], dtype=np.intp)
 
 

@@ -113,7 +113,7 @@ def as_features(
     for name in numeric:
         if np.isinf(table[name]).any():
             label = table.index[np.isinf(table[name])][0]
-            raise ValueError(f"features: {name!r} of item {label!r} is infinite")
+            raise ValueError(f"features: {short(name)} of item {short(label)} is infinite")
     for name in categories:  # what is missing is a category as well
         table[name] = table[name].astype(object).where(table[name].notna(), _MISSING).map(str)
     check_unique("features must have one row per item", table.index)
@@ -144,7 +144,9 @@ def like(table: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
             try:
                 found[name] = pd.to_numeric(there).astype(np.float64)
             except ValueError as error:
-                raise ValueError(f"features: {name!r} held numbers when it was fitted") from error
+                raise ValueError(
+                    f"features: {short(name)} held numbers when it was fitted"
+                ) from error
         elif name not in was and name in is_now:
             as_written = _numbers_as_written(known[name])
             text = [as_written.get(number, category_name(number)) for number in found[name]]
@@ -173,7 +175,7 @@ def columns_by_kind(table: pd.DataFrame) -> tuple[list[str], list[str]]:
     for name, kind in table.dtypes.items():
         if is_datetime64_any_dtype(kind) or is_timedelta64_dtype(kind):
             raise TypeError(
-                f"features: column {name!r} holds dates or durations; make numbers of them"
+                f"features: column {short(name)} holds dates or durations; make numbers of them"
             )
     return numeric, [name for name in table.columns if name not in numeric]
 
@@ -236,7 +238,7 @@ def check_leaks(
     if refused:
         name, why = next(iter(refused.items()))
         raise ValueError(
-            f"features must not tell what is predicted: {name!r} ({why})"
+            f"features must not tell what is predicted: {short(name)} ({why})"
             f"{and_more(len(refused) - 1, 'feature')}; leave it out, or say allow={list(refused)}"
         )
 
@@ -355,7 +357,7 @@ def refuse_texts(features: pd.DataFrame, allow: Collection[str] = ()) -> None:
         alone = texts.nunique() >= max(2, 0.9 * len(texts))
         if alone and texts.str.contains(" ").mean() > 0.5 and name not in allow:
             raise ValueError(
-                f"features: {name!r} holds texts, of {len(texts)} items {texts.nunique()} "
+                f"features: {short(name)} holds texts, of {len(texts)} items {texts.nunique()} "
                 "different ones, and such categories say nothing of other items: call the column "
                 "text and give embed=, or leave it out"
             )
@@ -452,7 +454,9 @@ def _of_array(given: object, labels: Sequence[str] | None, embed: Embedding | No
         return _embedded(pd.Series(list(given), index=_index(labels, len(given))), embed)
     if isinstance(given, list | tuple) and any(isinstance(one, str) for one in given):
         at = next(k for k, one in enumerate(given) if not isinstance(one, str))
-        raise TypeError(f"features: texts must all be text; that of item {at + 1} is {given[at]!r}")
+        raise TypeError(
+            f"features: texts must all be text; that of item {at + 1} is {short(given[at])}"
+        )
     array = np.asarray(given)
     if array.ndim < 2 or (not np.issubdtype(array.dtype, np.number) and array.dtype != bool):
         raise TypeError(

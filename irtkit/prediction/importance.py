@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import check_number, check_one_of, check_seed, check_whole
+from irtkit.checks import check_number, check_one_of, check_seed, check_times, short
 from irtkit.difficulty.rank_agreement import levels, spearman
 from irtkit.prediction.features import names_allowed, the_same_kinds
 from irtkit.prediction.predictor import by_label, training_of
@@ -59,7 +59,7 @@ def feature_importances(
     held_out
         Share of the items on which importances are found, and which no model was fitted to.
     repeats
-        How many times the values of each feature are dealt out.
+        How many times the values of each feature are dealt out, at most 100,000.
     allow
         Features that are allowed although they tell what is predicted.
     seed
@@ -96,7 +96,7 @@ def feature_importances(
     import pandas as pd
 
     check_number("held_out", held_out, above=0, below=1)
-    check_whole("repeats", repeats, 1)
+    check_times("repeats", repeats, 1)
     check_seed(seed)
     check_one_of("target_name", target_name, TARGETS)
     training = training_of(features, target, target_name, allow=allow)
@@ -121,7 +121,7 @@ def feature_importances(
         same = the_same_kinds(table, pd.Series(known, index=table.index))
         if refused := [name for name in same if name not in names_allowed(allow, table)]:
             raise ValueError(
-                f"features must not be the labels: {refused[0]!r}; leave it out, or say "
+                f"features must not be the labels: {short(refused[0])}; leave it out, or say "
                 f"allow={refused}"
             )
         task = model_of(task_model or _forest(known, seed), table, seed)
@@ -171,7 +171,7 @@ def _labels(labels: Any, training: Training) -> Any:
         labels = pd.Series(values, given)
     labels = by_label(labels, "labels").reindex(items)
     if labels.isna().any():
-        raise ValueError(f"labels has no label of item {items[labels.isna()][0]!r}")
+        raise ValueError(f"labels has no label of item {short(items[labels.isna()][0])}")
     return np.asarray(labels)
 
 

@@ -24,6 +24,7 @@ from irtkit.checks import (
     check_unique,
     check_whole,
     first_names,
+    short,
 )
 from irtkit.frames import by_item
 from irtkit.prediction.features import as_features, check_leaks, like, refuse_texts
@@ -88,7 +89,9 @@ def training_of(
     if hasattr(given, "columns"):
         targets = by_label(given, "target")
         if name not in targets.columns:
-            raise ValueError(f"target has no column {name!r}, but {first_names(targets.columns)}")
+            raise ValueError(
+                f"target has no column {short(name)}, but {first_names(targets.columns)}"
+            )
         if name == "1PL" and "Rasch" in targets.columns:
             logits = _ratio(targets["Rasch"], targets["1PL"])
         errors = targets.get(f"{name}_se") if errors is None else errors
@@ -116,7 +119,7 @@ def training_of(
         found = np.asarray(by_label(errors, "errors").reindex(usable), dtype=np.float64)
         if (found < 0).any():
             label = usable[int(np.argmax(found < 0))]
-            raise ValueError(f"errors must be 0 or more; that of item {label!r} is not")
+            raise ValueError(f"errors must be 0 or more; that of item {short(label)} is not")
     values = np.asarray(known[usable], dtype=np.float64)
     return Training(table.loc[usable], values, found, logits, known.index)
 

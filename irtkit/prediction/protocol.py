@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_number, check_one_of, check_seed, check_whole
+from irtkit.checks import check_number, check_one_of, check_seed, check_times, check_whole
 from irtkit.difficulty.rank_agreement import levels, spearman
 from irtkit.io.reading import as_responses
 from irtkit.prediction.predictor import by_label, training_of, weights_of
@@ -145,7 +145,7 @@ def cross_validate_predictors(
     held_out
         Share of the items that is held out.
     folds, repeats
-        Of the cross-validation on the other items.
+        Of the cross-validation on the other items; at most 100,000 repeats.
     weights, embed, allow
         As in :class:`DifficultyPredictor`.
     seed
@@ -166,7 +166,7 @@ def cross_validate_predictors(
 
     check_number("held_out", held_out, above=0, below=1)
     check_whole("folds", folds, 2)
-    check_whole("repeats", repeats, 1)
+    check_times("repeats", repeats, 1)
     check_seed(seed)
     if weights is not None:
         check_one_of("weights", weights, ("error",))
@@ -297,7 +297,10 @@ def _kinds(asked: Sequence[str] | None, negative: Any) -> Iterator[str]:
         if negative is not None and negative.any():
             yield "removed"
         return
-    for kind in [asked] if isinstance(asked, str) else asked:
+    kinds = [asked] if isinstance(asked, str) else list(asked)
+    if not kinds:
+        raise ValueError(f"negative_slopes must name one of {', '.join(_MIXED)}, or both")
+    for kind in kinds:
         check_one_of("negative_slopes", kind, _MIXED)
         if kind == "removed" and negative is None:
             raise ValueError("negative_slopes='removed' needs slopes=")

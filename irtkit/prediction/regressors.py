@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration.one_thread import one_thread
-from irtkit.checks import not_one_of
+from irtkit.checks import not_one_of, short
 from irtkit.prediction.features import columns_by_kind
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def model_of(regressor: Any, features: pd.DataFrame, seed: int) -> Any:
     else:
         raise TypeError(
             f"regressor must be one of {', '.join(REGRESSORS)}, or a regressor or pipeline of "
-            f"scikit-learn; got {regressor!r}"
+            f"scikit-learn; got {short(regressor)}"
         )
     return Pipeline([("numbers", _numbers(features, scaled=scaled)), ("regressor", last)])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_type, check_yes_or_no
+from irtkit.checks import check_type, check_yes_or_no, short
 from irtkit.files import replacing
 from irtkit.signs import FALSE_DISCOVERY_RATE
 
@@ -83,7 +83,7 @@ def report(
     if not isinstance(compare, DifficultyComparison):
         check_yes_or_no(compare=compare)
     if not isinstance(title, str) or not title.strip():
-        raise ValueError(f"title must be a text, got {title!r}")
+        raise ValueError(f"title must be a text, got {short(title)}")
     found = findings(result, predictions=predictions, groups=groups, compare=compare, fdr=fdr)
     text = page(found, title)
     with replacing(path) as temporary:

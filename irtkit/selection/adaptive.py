@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_number, check_one_of, check_type
+from irtkit.checks import as_number, check_number, check_one_of, check_type, short
 from irtkit.scoring.expected_score import Known, bounded
 from irtkit.selection.subset import Selection, select_items
 from irtkit.suspects.expected import dense_responses
@@ -53,7 +53,7 @@ class AdaptiveTest:
             return len(self.asked)
         return int(self._state.next_items(self._pool.p)[0])
 
-    def answer(self, right: bool) -> None:  # noqa: FBT001  # the one thing that an answer is
+    def answer(self, right: int) -> None:
         """Take the answer to :attr:`next_item`: True or 1 if it is right, False or 0 if not.
 
         Raises
@@ -61,8 +61,8 @@ class AdaptiveTest:
         ValueError
             If the answer is neither right nor wrong, or the test is done.
         """
-        if right not in (0, 1):
-            raise ValueError(f"an answer must be True or False (1 or 0), got {right!r}")
+        if not isinstance(right, bool | np.bool_) and as_number(right) not in {0, 1}:
+            raise ValueError(f"an answer must be True or False (1 or 0), got {short(right)}")
         if self.done:
             raise ValueError("the test is done: no item is waiting for an answer")
         place = self._next

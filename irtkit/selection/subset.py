@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_one_of, check_seed, check_type, check_whole
+from irtkit.checks import check_one_of, check_seed, check_type, check_whole, short
 from irtkit.printed import in_lines
 from irtkit.scoring import DESIGNS, Bank, bank_of
 from irtkit.scoring.bank import SavedBank
@@ -299,7 +299,7 @@ def _check_enough(k: int, there: int, what: str) -> None:
             "slopes are not above 0"
         )
     if k > there:
-        raise ValueError(f"k must be at most {there}, the number of items {what}; got {k}")
+        raise ValueError(f"k must be at most {there}, the number of items {what}; got {short(k)}")
 
 
 def _drawn(

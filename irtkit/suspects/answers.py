@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import check_unique
+from irtkit.checks import check_unique, short
 from irtkit.suspects.expected import dense_responses
 
 if TYPE_CHECKING:
@@ -86,4 +86,4 @@ def _check(kind: str, have: pd.Index[str], needed: Iterable[str]) -> None:
     known = set(have)
     for label in needed:
         if label not in known:
-            raise ValueError(f"predictions has no {kind} {label!r}")
+            raise ValueError(f"predictions has no {kind} {short(label)}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_number, check_type
+from irtkit.checks import check_number, check_type, short
 from irtkit.labels import is_missing_label, values_by_label
 from irtkit.patterns import blocks
 from irtkit.suspects.expected import ItemBlock, dense_responses, item_blocks
@@ -184,14 +184,16 @@ def family_codes(result: FitResult, groups: Any) -> NDArray[np.int64]:
     families = values_by_label("groups", groups, labels, value="family", kind="respondent")
     for label, family, synthetic in zip(labels, families, result.synthetic, strict=True):
         if is_missing_label(family) and not synthetic:
-            raise ValueError(f"groups has no family for respondent {label!r}")
+            raise ValueError(f"groups has no family for respondent {short(label)}")
     return np.unique([str(family) for family in families], return_inverse=True)[1]
 
 
 def _alike(result: FitResult, word: str) -> NDArray[np.int64]:
     """Families of respondents that are linked by answering alike."""
     if word != SIMILAR:
-        raise ValueError(f"groups must be families by respondent, or {SIMILAR!r}; got {word!r}")
+        raise ValueError(
+            f"groups must be families by respondent, or {short(SIMILAR)}; got {short(word)}"
+        )
     return linked(result, similar_respondents(result))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_number, check_type, check_yes_or_no
+from irtkit.checks import as_number, check_number, check_type, check_yes_or_no
 from irtkit.diagnostics import poorly_fitting
 from irtkit.irf import EXTREME
 from irtkit.responses import item_texts
@@ -192,6 +192,7 @@ def flagged(
     trend = np.full(len(negative), np.nan) if signs is None else signs.score.z
     guessing = result.parameters.guessing - _INTERVAL * result.standard_errors[:, 2]
     difficulty = np.abs(result.parameters.difficulty - result.latent_mean) / result.latent_sd
+    most = as_number(extreme_difficulty)
     status, own_slopes = np.array(result.status), result.model in {"2PL", "3PL"}
     some_rise = bool(np.isin(status, ["ok", "unbounded"]).any())
     rises = result.parameters.discrimination > 0
@@ -199,7 +200,7 @@ def flagged(
         NEGATIVE: negative,
         _POSITIVE: negative & own_slopes & rises,
         FLAT: (status == "flat") & own_slopes & some_rise,
-        "extreme difficulty": (status == "ok") & rises & (difficulty > extreme_difficulty),
+        "extreme difficulty": (status == "ok") & rises & (difficulty > most),
         "guessing above chance": guessing > (1.0 if chance is None else chance),
     }
     if poor_fit:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from irtkit.calibration import fit
 from irtkit.calibration.arguments import check_data
 from irtkit.calibration.fitting import silently
-from irtkit.checks import check_seed, check_unique
+from irtkit.checks import MOST_TIMES, check_seed, check_unique, short
 from irtkit.io.reading import as_responses
 from irtkit.irf import EXTREME, model_name
 from irtkit.printed import in_lines
@@ -146,7 +147,7 @@ def shuffle_control(
     model
         As in :func:`irtkit.fit`.
     seeds
-        One shuffle for each.
+        One shuffle for each, at most 100,000.
     fdr, extreme_difficulty, chance
         The thresholds of :func:`irtkit.flag_items`.
     progress
@@ -206,10 +207,10 @@ def shuffle_control(
 def _checked(seeds: Any) -> list[int]:
     """Return the seeds, each of which is a whole number and there once."""
     if isinstance(seeds, str) or not isinstance(seeds, Iterable):
-        raise TypeError(f"seeds must be a list of whole numbers, got {seeds!r}")
-    listed = list(seeds)
-    if not listed:
-        raise ValueError("seeds must name at least one shuffle")
+        raise TypeError(f"seeds must be a list of whole numbers, got {short(seeds)}")
+    listed = list(islice(seeds, MOST_TIMES + 1))
+    if not 1 <= len(listed) <= MOST_TIMES:
+        raise ValueError(f"seeds must name at least one shuffle, and {MOST_TIMES:,} at most")
     for seed in listed:
         check_seed(seed)
     check_unique("seeds must be different from each other", listed)

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from irtkit.checks import check_number, first_names
+from irtkit.checks import check_number, first_names, short
 from irtkit.io.reading import as_responses
 from irtkit.patterns import patterns_of
 from irtkit.printed import in_lines, printable
@@ -319,7 +319,7 @@ def _judged(
 ) -> GateSystem:
     both = (trials[0] > 0) & (trials[1] > 0)
     if not both.any():
-        raise ValueError(f"old and new have no item that system {name!r} answered in both")
+        raise ValueError(f"old and new have no item that system {short(name)} answered in both")
     of_both = None if cluster is None else cluster[both]
     step = 1 / float(max(trials[0].max(), trials[1].max()))
     difference = (share[0] - share[1])[both]

@@ -151,7 +151,7 @@ def items_needed(
     from scipy.special import ndtri, stdtrit
 
     deviate = ndtri(1 - tail_probability) + ndtri(POWER)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         of_deviate = np.asarray((se_of_one / np.abs(difference)) ** 2)
         needed = np.asarray(deviate**2 * of_deviate)
         few = needed * clusters_per_item < _MANY_CLUSTERS

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from irtkit.checks import check_number, check_seed
+from irtkit.checks import check_number, check_seed, short
 from irtkit.labels import label_names
 from irtkit.patterns import blocks
 from irtkit.systems.comparison import SystemComparison
@@ -164,8 +164,8 @@ def compare_systems(
     part = next(part for part in parts if places[0] in part.places)
     if places[1] not in part.places:
         raise ValueError(
-            f"system {names[0]!r} and {names[1]!r} are in parts of the matrix without a response "
-            "in common, directly or through others: nothing tells how they compare"
+            f"system {short(names[0])} and {short(names[1])} are in parts of the matrix without "
+            "a response in common, directly or through others: nothing tells how they compare"
         )
     return _pair(result, table, part, places, cluster, level=level)
 
@@ -176,13 +176,13 @@ def _place(result: FitResult, name: str) -> int:
 
     if name not in result.respondent_labels:
         raise ValueError(
-            f"there is no respondent {name!r}{did_you_mean(name, result.respondent_labels)}"
+            f"there is no respondent {short(name)}{did_you_mean(name, result.respondent_labels)}"
         )
     place = result.respondent_labels.index(name)
     if not result.patterns.real[place]:
-        raise ValueError(f"respondent {name!r} is synthetic")
+        raise ValueError(f"respondent {short(name)} is synthetic")
     if not result.counts.respondent_responses[place]:
-        raise ValueError(f"respondent {name!r} has no response")
+        raise ValueError(f"respondent {short(name)} has no response")
     return place
 
 

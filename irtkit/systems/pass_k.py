@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import check_whole
+from irtkit.checks import as_number, check_whole, short
 from irtkit.io.reading import as_responses
 from irtkit.patterns import patterns_of
 from irtkit.systems.paired import mean_of
@@ -74,11 +74,11 @@ def pass_k(responses: object, k: int | None = None, **reading: Any) -> pd.DataFr
     if k is not None:
         check_whole("k", k, 1)
         if k > least:
-            row, column = (int(place[0]) for place in np.nonzero(seen & (trials < k)))
+            row, column = (int(place[0]) for place in np.nonzero(seen & (trials < as_number(k))))
             raise ValueError(
                 f"k must be at most the number of trials of every cell; respondent "
-                f"{matrix.respondents[row]!r}, item {matrix.items[column]!r} has "
-                f"{int(trials[row, column])}, and k is {k}"
+                f"{short(matrix.respondents[row])}, item {short(matrix.items[column])} has "
+                f"{int(trials[row, column])}, and k is {short(k)}"
             )
     right = np.rint(shares.right * trials)
     columns: dict[str, Any] = {}

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import check_type
+from irtkit.checks import check_type, short
 from irtkit.labels import is_missing_label, values_by_label
 from irtkit.patterns import blocks
 from irtkit.systems.paired import correction
@@ -239,7 +239,7 @@ def clusters_of(result: FitResult, clusters: Any) -> Clusters | None:
         known = None if result.responses is None else result.responses.item_table
         if known is None or clusters not in known.columns:
             raise ValueError(
-                f"clusters: the responses have no item table with a column {clusters!r}"
+                f"clusters: the responses have no item table with a column {short(clusters)}"
             )
         clusters = known[clusters]
     return numbered_clusters(clusters, result.item_labels)
@@ -252,5 +252,5 @@ def numbered_clusters(clusters: Any, items: tuple[str, ...]) -> Clusters | None:
     names = values_by_label("clusters", clusters, items, value="cluster", kind="item")
     for label, name in zip(items, names, strict=True):
         if is_missing_label(name):
-            raise ValueError(f"clusters has none for item {label!r}")
+            raise ValueError(f"clusters has none for item {short(label)}")
     return np.unique([str(name) for name in names], return_inverse=True)[1]

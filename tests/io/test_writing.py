@@ -258,3 +258,27 @@ def test_what_does_not_fit_is_refused(
     with pytest.raises(ValueError, match=message):
         irtkit.write_responses(responses, tmp_path / name, format=form)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["w.csv", "w.tsv", "w.csv.gz"])
+@pytest.mark.parametrize("form", ["wide", "long"])
+def test_a_label_that_no_text_holds_is_refused_before_there_is_a_file(
+    tmp_path: Path, name: str, form: Any
+) -> None:
+    responses = ResponseMatrix([[1, 0]], ["a\0"])
+    with pytest.raises(ValueError, match=r"'a\\x00' holds a NUL"):
+        irtkit.write_responses(responses, tmp_path / name, format=form)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["w.csv", "w.tsv"])
+@pytest.mark.parametrize("form", ["wide", "long"])
+def test_the_longest_labels_come_back(tmp_path: Path, name: str, form: Any) -> None:
+    long = "=" + "x" * (2**17 - 2)
+    responses = ResponseMatrix([[1, 0], [0, 1]], [long, "b"], [long, "q"])
+    irtkit.write_responses(responses, tmp_path / name, format=form)
+    assert read_responses(tmp_path / name) == responses
+    with pytest.raises(
+        ValueError, match=r"item label '=x+\.\.\.x+' has 131,072 characters; .* 131,071"
+    ):
+        ResponseMatrix([[1]], items=[f"{long}x"])

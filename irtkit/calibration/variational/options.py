@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from irtkit.checks import check_whole, check_yes_or_no, is_whole
+from irtkit.checks import check_whole, check_yes_or_no, is_whole, short
 from irtkit.files import as_path
 
 if TYPE_CHECKING:
@@ -73,12 +73,12 @@ class Variational:
         if len(sizes) != 2 or not all(s is None or (is_whole(s) and s >= 1) for s in sizes):
             raise ValueError(
                 "batch must be a whole number of respondents from 1, (respondents, items) or None; "
-                f"got {self.batch!r}"
+                f"got {short(self.batch)}"
             )
         if sizes[1] is not None and not self.amortised:
             raise ValueError(
                 "batch may hold items with amortised=True only: the likelihood of a respondent, "
-                f"with ability integrated out, is no sum over items; got {self.batch!r}"
+                f"with ability integrated out, is no sum over items; got {short(self.batch)}"
             )
         check_whole("every", self.every, 1)
         if self.checkpoint is not None:

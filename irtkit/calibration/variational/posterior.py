@@ -12,7 +12,15 @@ from irtkit.calibration.variational.bent import Bent
 from irtkit.calibration.variational.coordinates import Coordinates, Point
 from irtkit.calibration.variational.encoder import Encoder, encoded, features_of
 from irtkit.calibration.variational.guide import Guide
-from irtkit.checks import and_more, check_number, check_one_of, check_seed, check_type, check_whole
+from irtkit.checks import (
+    and_more,
+    check_number,
+    check_one_of,
+    check_seed,
+    check_times,
+    check_type,
+    short,
+)
 from irtkit.patterns import blocks, patterns_of
 from irtkit.responses import ResponseMatrix
 from irtkit.storage import fields_of, with_parts
@@ -131,7 +139,7 @@ class Posterior:
         Parameters
         ----------
         n
-            Number of draws.
+            Number of draws, at most 100,000.
         seed
             The same seed gives the same draws.
         scale
@@ -153,7 +161,7 @@ class Posterior:
             If n is below 1 or the scale is unknown.
         """
         check_one_of("scale", scale, get_args(Scale))
-        check_whole("n", n, 1)
+        check_times("n", n, 1)
         check_seed(seed)
         generator = np.random.default_rng(seed)
         common = self._common(generator, n)
@@ -186,7 +194,7 @@ class Posterior:
         probability
             What an interval holds, between 0 and 1.
         n, seed
-            Draws, 2 or more, and where they come from.
+            Draws, 2 to 100,000, and where they come from.
 
         Returns
         -------
@@ -203,7 +211,7 @@ class Posterior:
         import pandas as pd
 
         ends = _ends(probability)
-        check_whole("n", n, 2)
+        check_times("n", n, 2)
         check_seed(seed)
         generator = np.random.default_rng(seed)
         found = []
@@ -268,7 +276,7 @@ class Posterior:
         unknown = [label for label in responses.items if label not in place]
         if unknown:
             raise ValueError(
-                f"items of responses must be those of the fit, which has no {unknown[0]!r}"
+                f"items of responses must be those of the fit, which has no {short(unknown[0])}"
                 f"{and_more(len(unknown) - 1, 'such item')}"
             )
         rows = patterns_of(responses, synthetic_is_real=True)
