@@ -25,7 +25,8 @@ no item tells ability from 0, and on a wider one probabilities are 0 and 1 at th
 _BYTES = 80.0
 """Bytes of every respondent and item that EM takes at the least, beside a copy of the responses (a
 byte a cell, or six of an observed one): measured were 1.3 to 3.5 times as many in all (200,000 ×
-50, 20,000 × 300, 1,000 × 8,000), and where cells are missing up to 40 times."""
+50, 20,000 × 300, 1,000 × 8,000), and where cells are missing 0.1 to 0.3 GB more (200,000 × 50,
+20,000 × 1,000, 100,000 × 500, 5,000 × 10,000)."""
 
 
 def check_batches(batch_items: object, possible: bool) -> None:  # noqa: FBT001

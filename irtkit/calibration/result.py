@@ -187,7 +187,7 @@ class FitResult:
     saved_verdict: Verdict | None = field(default=None, repr=False)
     """The verdict of a result that was read from a file."""
     saved_dependence: Dependence | None = field(default=None, repr=False)
-    """How dependent its respondents are."""
+    """How dependent the respondents of a result are that was read from a file."""
 
     @property
     def items(self) -> pd.DataFrame:
@@ -313,12 +313,12 @@ class FitResult:
 
     @cached_property
     def answering(self) -> NDArray[np.bool_]:
-        """Which of them have a response, (n_respondents,)."""
+        """Which real respondents have a response, (n_respondents,)."""
         return np.asarray(~self.synthetic & (self.counts.respondent_responses > 0))
 
     @property
     def n_answering(self) -> int:
-        """Number of them with a response."""
+        """Number of real respondents with a response."""
         return int(self.answering.sum())
 
     @cached_property

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _MOST_LINES = 1000  # of the log, held until all input is known to be good
 _LONGEST = 24 * 80  # characters of a message: a screen
 _OF_INPUT = (ValueError, TypeError, OSError, ImportError, EOFError, MemoryError)
-"""Errors that are about what was given, in one line; all others are irtkit's own, and traceable."""
+"""Errors that tell in one line what is wrong with what was given; all others leave their trace."""
 _NO_MEMORY = ("failed to map segment", "annot allocate memory")
 """How systems say that memory ran out where a library was to be loaded."""
 

@@ -28,9 +28,10 @@ _MOST = 512
 """Respondents that misfit is measured on, drawn at random of more: its standard deviation is told
 to about 1/√(2 · 512), 3 %."""
 _FEWEST = 8
-"""Respondents below which misfit is not measured."""
+"""Respondents below which misfit is not measured: its standard deviation would be told to no better
+than 1/√(2 · 8), 25 %."""
 _MOST_SETS = 16
-"""Sets of items asked that misfit is told of one by one."""
+"""Sets of items asked that misfit is told of one by one: each costs a score of all respondents."""
 
 
 class Cells(NamedTuple):

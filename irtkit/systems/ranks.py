@@ -39,7 +39,7 @@ _MOST_DRAWN = 600
 """Systems up to which draws tell the bar, in a second or two. Holm's bar for the pairs of 500
 independent systems is 5.07 standard errors, that of draws 4.95; of ten families of copies it is
 5.07 and 3.16."""
-_PAIRS_AT_ONCE = 2**20
+_PAIRS_AT_ONCE = 2**20  # numbers in a table of draws: 4 MiB, what a processor keeps at hand
 
 
 class Scores(NamedTuple):
