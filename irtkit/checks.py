@@ -1,7 +1,7 @@
 """Checks of arguments: what is wrong is refused with the name, the rule and the value given.
 
-An argument of a wrong kind is a TypeError, one of a wrong value a ValueError. Where only some values
-are known (names, grids, whole numbers), anything else is a wrong value.
+An argument of a wrong kind is a TypeError, one of a wrong value a ValueError. Where only some
+values are known (names, grids, whole numbers), anything else is a wrong value.
 """
 
 from __future__ import annotations

@@ -41,15 +41,15 @@ _SETTLED = 0.01
 what is left moves slopes by 0.014 of their standard errors at most (30 × 3000; 0.09 at 0.1)."""
 _TRUSTED_DOWN = np.array([0.7, 0.5, 0.3, 2.0, 0.7, 0.7, 0.7, 0.7])
 _TRUSTED_UP = np.array([0.7, 0.5, 0.7, 2.0, 0.7, 0.7, 0.7, 0.7])
-"""Change of each number of the vector, in the order of `ItemDistribution`, that points are trusted for before they are placed anew: they soon lie too far
-apart for narrower densities."""
+"""Change of each number of an `ItemDistribution`, in their order, that points are trusted for before
+they are placed anew: they soon lie too far apart for narrower densities."""
 _LEAST_TRUST = 0.05
 """Part of that below which a step that leads down is one within the error of the integrals."""
 _MOST_STEPS_ON_POINTS = 12
 """Steps of L-BFGS-B with points where they are: more would trust them too far."""
 _ITEMS_LEARNED_FROM = 2000
-"""Items that eight numbers are learned from, at most (every k-th of more): to about 1/√2000 of their
-spread, or 1/√1000."""
+"""Most items that eight numbers are learned from (of more, every k-th): to 1/√2000 of their spread,
+or 1/√1000 of it."""
 _MOST_STEPS_TO_MODE, _LONGEST_STEP, _AT_MODE, _ROUNDING = 40, 2.0, 1e-3, 1e-9
 """Newton steps to a mode, the longest of them in asinh of the slope, the one at which they end, and
 the fall of a log-likelihood that is rounding. Points 1e-3 beside a mode serve as well."""

@@ -230,7 +230,7 @@ def fit(
         If responses cannot be read, an argument is outside what is named above, all respondents are
         synthetic, processes that share a mesh are given different responses, a checkpoint is of
         other responses or settings, ``mesh`` goes with a sparse matrix, or metrics have no
-            direction, are unknown, or are of respondents or items that are not in the responses.
+        direction, are unknown, or are of respondents or items that are not in the responses.
 
     Warns
     -----
