@@ -41,7 +41,7 @@ _SETTLED = 0.01
 what is left moves slopes by 0.014 of their standard errors at most (30 × 3000; 0.09 at 0.1)."""
 _TRUSTED_DOWN = np.array([0.7, 0.5, 0.3, 2.0, 0.7, 0.7, 0.7, 0.7])
 _TRUSTED_UP = np.array([0.7, 0.5, 0.7, 2.0, 0.7, 0.7, 0.7, 0.7])
-"""Change of each number of an `ItemDistribution`, in their order, that points are trusted for before
+"""Change of each number of an `ItemDistribution`, in their order, that points are trusted for until
 they are placed anew: they soon lie too far apart for narrower densities."""
 _LEAST_TRUST = 0.05
 """Part of that below which a step that leads down is one within the error of the integrals."""
