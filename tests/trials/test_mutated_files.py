@@ -68,14 +68,22 @@ def mutated(content: bytes, generator: np.random.Generator) -> bytes:
     return bytes(edited)
 
 
-def test_a_damaged_result_is_refused_or_the_same(
-    result: FitResult, saved: bytes, tmp_path: Path
-) -> None:
+def held(content: bytes) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
+    """Every array of an archive, the JSON of all that is no array among them."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    return {name: (str(one.dtype), one.shape, one.tobytes()) for name, one in arrays.items()}
+
+
+def test_a_damaged_result_is_refused_or_the_same(saved: bytes, tmp_path: Path) -> None:
+    again, wanted, n_loaded = tmp_path / "again.npz", held(saved), 0
     for seed in range(250 * TIMES):
         found = loaded(mutated(saved, np.random.default_rng(seed)), tmp_path / "result.npz")
         if found is not None:
-            pd.testing.assert_frame_equal(found.items, result.items)
-            pd.testing.assert_frame_equal(found.respondents, result.respondents)
+            found.save(again)
+            assert held(again.read_bytes()) == wanted
+            n_loaded += 1
+    assert n_loaded
 
 
 def edited(saved: bytes, generator: np.random.Generator) -> bytes:
