@@ -1,6 +1,6 @@
 """Interrupted, killed and starved: what is there is whole, and what is not leaves nothing behind.
 
-IRTKIT_TRIALS=20 kills twenty times as often.
+IRTKIT_CASES=20 kills twenty times as often.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from irtkit import files, memory
 from irtkit.calibration.fitting import silently
 from irtkit.cli.outputs import prepared
 from irtkit.io import write_table
+from tests.trials.conftest import TIMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-TIMES = int(os.environ.get("IRTKIT_TRIALS", "1"))
 COMMAND = [sys.executable, "-c", "from irtkit.cli import main; main()"]
 
 

@@ -1,13 +1,12 @@
 """Generated input of every awkward shape, content, type and label.
 
 Each ends in the right answer or in one refusal in irtkit's own words, and no other library's
-warning comes through. IRTKIT_TRIALS=20 draws twenty times as many cases, and new ones.
+warning comes through. IRTKIT_CASES=20 draws twenty times as many cases, and new ones.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import re
 import tempfile
 import traceback
@@ -22,7 +21,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array
 
@@ -30,22 +29,10 @@ import irtkit
 from irtkit import ResponseMatrix
 from irtkit.checks import short
 from irtkit.io import read_table, write_responses, write_table
+from tests.trials.conftest import cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-TIMES = int(os.environ.get("IRTKIT_TRIALS", "1"))
-
-
-def trials(n: int) -> Callable[..., Any]:
-    """So many cases, the same ones each time unless more are asked for."""
-    return settings(
-        max_examples=n * TIMES,
-        derandomize=TIMES == 1,
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
 
 
 RIGHT = [1, True, 1.0, "1", "true", "TRUE", " 1 ", "1.0", np.int8(1), np.float32(1), np.bool_(1),
@@ -119,7 +106,7 @@ def holds(found: Any, codes: np.ndarray) -> None:
         assert (found.values == codes).all()
 
 
-@trials(700)
+@cases(700)
 @given(cells(), st.data())
 def test_an_array_of_anything_is_read_right_or_refused_at_its_first_cell(
     drawn: tuple[np.ndarray, np.ndarray], data: Any
@@ -139,7 +126,7 @@ TYPES = ["i1", "u1", "i4", ">i4", "u8", "f2", "f4", ">f8", "f8", "g", "?", "O", 
          "M8[s]", "m8[s]", "V4"]  # fmt: skip
 
 
-@trials(500)
+@cases(500)
 @given(st.data())
 def test_an_array_of_any_type_and_layout_is_read_right_or_refused(data: Any) -> None:
     kind = data.draw(st.sampled_from(TYPES))
@@ -196,7 +183,7 @@ ODD_LABELS: list[Callable[[int], Any]] = [
 ]
 
 
-@trials(250)
+@cases(250)
 @given(
     st.sampled_from(ODD_LABELS),
     st.integers(1, 6),
@@ -223,7 +210,7 @@ def test_labels_of_any_kind_are_kept_in_order_as_text_or_refused(
         assert list(getattr(found, argument)) == [*map(str, wanted)]
 
 
-@trials(350)
+@cases(350)
 @given(cells(), st.data())
 def test_frames_of_any_library_and_files_read_as_arrays_do(
     drawn: tuple[np.ndarray, np.ndarray], data: Any
@@ -270,7 +257,7 @@ def test_half_a_character_is_refused(given: Any) -> None:
         irtkit.read_responses(given)
 
 
-@trials(200)
+@cases(200)
 @given(st.data())
 def test_tables_of_arrow_and_polars_read_as_arrays_do(data: Any) -> None:
     polars = pytest.importorskip("polars")
@@ -320,7 +307,7 @@ def is_count(value: Any) -> bool:
     return whole and float(value).is_integer()
 
 
-@trials(500)
+@cases(500)
 @given(st.data())
 def test_counts_are_kept_or_refused(data: Any) -> None:
     n, m = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4))
@@ -359,7 +346,7 @@ def test_counts_are_kept_or_refused(data: Any) -> None:
         assert isinstance(found, ValueError), found
 
 
-@trials(100)
+@cases(100)
 @given(st.data())
 def test_sparse_arrays_are_kept_or_refused(data: Any) -> None:
     n, m = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4))
@@ -396,7 +383,7 @@ ARGUMENTS: dict[str, tuple[list[Any], list[Any]]] = {
 """Values that a fit takes, and values that it refuses."""
 
 
-@trials(250)
+@cases(250)
 @given(st.data())
 def test_arguments_of_a_fit_are_taken_or_refused_by_name(data: Any) -> None:
     name = data.draw(st.sampled_from(sorted(ARGUMENTS)))
@@ -466,7 +453,7 @@ def honest(result: Any, matrix: ResponseMatrix) -> None:
         assert any(word in text for text in result.warnings for word in why)
 
 
-@trials(220)
+@cases(220)
 @given(matrices(), st.data())
 def test_the_whole_chain_answers_with_finite_numbers_and_files_that_read_back_equal(
     matrix: ResponseMatrix, data: Any

@@ -1,13 +1,12 @@
 """Files that were damaged or edited: what reads back is what was written, or one refusal.
 
-IRTKIT_TRIALS=20 mutates twenty times as many.
+IRTKIT_CASES=20 mutates twenty times as many.
 """
 
 from __future__ import annotations
 
 import io
 import json
-import os
 import warnings
 import zipfile
 from typing import TYPE_CHECKING, Any
@@ -19,11 +18,11 @@ import pytest
 import irtkit
 from irtkit import FitResult
 from irtkit.calibration.fitting import silently
+from tests.trials.conftest import TIMES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-TIMES = int(os.environ.get("IRTKIT_TRIALS", "1"))
 ODD = [np.nan, np.inf, -np.inf, -1, 2, 1e308, -(2**40), 0.5, 0]
 
 
