@@ -226,6 +226,7 @@ def test_frames_of_any_library_and_files_read_as_arrays_do(
     if form == "wide":
         found = answer_or_refusal(lambda: ResponseMatrix.from_frame(frame))
     elif form == "long":
+        assume(not any(isinstance(one, str) and one == "\ud800" for one in table.flat))  # the same
         long = frame.reset_index().melt("model", var_name="item", value_name="response")
         found = answer_or_refusal(lambda: ResponseMatrix.from_long(long))
         if isinstance(found, ResponseMatrix):
