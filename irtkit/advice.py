@@ -92,7 +92,8 @@ def _of_numbers(numbers: Sequence[float]) -> str:
 def _of_words(words: dict[str, str]) -> str:
     """What to type for these words, in small letters and as they are written."""
     marks = any(letters.issuperset(words) for letters in _MARKS)
-    if len(words) > _MOST_MARKS or (all(len(plain) == 1 for plain in words) and not marks):
+    texts = len(words) > _MOST_MARKS or max(map(len, words), default=0) > _LONGEST
+    if texts or (all(len(plain) == 1 for plain in words) and not marks):
         return _ANSWERS
     right = [words[plain] for plain in words if plain in _RIGHT and (marks or len(plain) > 1)]
     if len(right) != 1:

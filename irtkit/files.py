@@ -18,6 +18,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
 
+from irtkit.checks import short
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -29,6 +31,8 @@ _WRITTEN: ContextVar[list[tuple[Path | None, Path]] | None] = ContextVar("writte
 """Files that `together` will rename, each with its later name; None for one to be removed."""
 _TO_WRITE: ContextVar[tuple[tuple[str, Path], ...]] = ContextVar("to_write", default=())
 """Files that a command will write, each with the words that name it."""
+_LONGEST_PATH = 4096
+"""Characters of a path: what Linux takes."""
 _UNPACKED, _DENSEST = 2**28, 500
 """Bytes beyond which text must not be more than so many times the size of its gzip file. Where
 answers hold 0.1 bit each, two bytes for one pack 160 times, and some 500 times where one in a
@@ -184,9 +188,13 @@ def ordinary_file(path: str | os.PathLike[str]) -> Path:
 
 
 def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
-    """Return a path; an empty one, which Python takes for the current folder, is a ValueError."""
-    if not os.fspath(path):
-        raise ValueError(f"{name} must not be empty")
+    """Return a path, if it is one; an empty one Python takes for the current folder."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"{name} must be a text or a pathlib.Path, got {short(path)}")
+    if not (text := os.fspath(path)) or "\0" in text:
+        raise ValueError(f"{name} must not {'hold NUL' if text else 'be empty'}")
+    if len(text) > _LONGEST_PATH:
+        raise ValueError(f"{name} must have {_LONGEST_PATH} characters at most, got {short(text)}")
     return Path(path)
 
 

@@ -8,6 +8,7 @@ points; they are marked, so that no count or scale describes them by mistake
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -33,7 +34,7 @@ from irtkit.responses import ResponseMatrix
 from irtkit.trials import MOST_TRIALS, count_type
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
@@ -277,6 +278,8 @@ def _class_codes(labels: Labels | None, items: tuple[str, ...]) -> NDArray[np.in
 
 
 def _checked_kinds(kinds: SyntheticKind | Iterable[SyntheticKind]) -> tuple[SyntheticKind, ...]:
+    if not isinstance(kinds, Iterable):
+        raise TypeError(f"kinds must be names of kinds, got {short(kinds)}")
     chosen: tuple[SyntheticKind, ...] = (kinds,) if isinstance(kinds, str) else tuple(kinds)
     for kind in chosen:
         check_one_of("kinds", kind, SYNTHETIC_KINDS)

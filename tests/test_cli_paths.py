@@ -125,6 +125,10 @@ EMPTY = {
     "impact a.json ''": "'MANUAL'",
     "leaderboard r.csv --families ''": "'--families'",
     "score r.csv ''": "'ITEMS'",
+    "audit r.csv --groups ''": "'--groups'",
+    "differential r.csv --groups ''": "'--groups'",
+    "fit r.csv --metrics ''": "'--metrics'",
+    "gate r.csv r.csv --clusters ''": "'--clusters'",
 }
 
 
@@ -216,3 +220,31 @@ def test_a_table_that_cannot_be_read_is_called_what_it_is(here: Path) -> None:
             run(*typed.split())
     with pytest.raises(OSError, match="pipe: is not an ordinary file"):
         run("fit", "r.csv", "--metrics", str(here / "pipe"))
+
+
+def test_a_pattern_and_a_folder_of_logs_take_no_output_that_would_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("p0", "p1"):
+        Path(f"{name}.csv").write_text(f"model,q1,q2\n{name}a,1,0\n{name}b,0,1\n")
+    samples = [{"id": "q1", "epoch": 1, "scores": {"match": {"value": "C"}}}]
+    log = {"version": 2, "status": "success", "eval": {"model": "m", "task": "t"}}
+    Path("logs").mkdir()
+    Path("logs/one.json").write_text(json.dumps(log | {"samples": samples}))
+    for typed in ("audit *.csv --out s.csv", "fit *.csv --out .", "fit logs --out logs"):
+        with pytest.raises(ValueError, match="the next time this would be read with"):
+            run(*typed.split())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["logs", "p0.csv", "p1.csv"]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_page_of_the_current_folder_is_called_as_the_folder(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "my runs"
+    folder.mkdir()
+    shutil.copy(made / "r.csv", folder)
+    monkeypatch.chdir(folder)
+    run("report", ".", "--out", "../page.html")
+    assert "<title>my runs</title>" in (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -19,8 +19,8 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__
 LAYERS = (
     *(
         "memory",
-        "files",
         "checks",
+        "files",
         "labels",
         "printed",
         "progress",

@@ -38,7 +38,7 @@ from irtkit.cli.outputs import (
     write_comparison,
     write_fit,
 )
-from irtkit.cli.paths import FIT_FILES, PATH, FileOut, FolderOut
+from irtkit.cli.paths import FIT_FILES, NAME, PATH, FileOut, FolderOut
 from irtkit.cli.process import run
 from irtkit.cli.report import report_command
 from irtkit.cli.scores import score_command
@@ -143,6 +143,7 @@ def compare_command(*, out: Path | None, folds: int, **options: Any) -> None:
 @click.option("--chance", type=float, help="3PL: probability of guessing right, such as 0.25.")
 @click.option(
     "--groups",
+    type=NAME,
     metavar="FILE",
     help="A CSV with the respondent and its family in two columns, or the word 'similar' for "
     "families of those who answer alike; evidence then counts by family, and not by the number "

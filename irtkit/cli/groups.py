@@ -8,7 +8,7 @@ import click
 
 from irtkit.cli.inputs import how_to_read, read_families, read_rows, reading_only
 from irtkit.cli.outputs import say_written
-from irtkit.cli.paths import PATH, FileOut
+from irtkit.cli.paths import NAME, PATH, FileOut
 from irtkit.differential import METHODS, differential_functioning
 from irtkit.io import write_table
 from irtkit.io.metric_files import is_file
@@ -35,6 +35,7 @@ _COLUMNS = {
 @click.argument("responses", type=PATH)
 @click.option(
     "--groups",
+    type=NAME,
     required=True,
     metavar="FILE",
     help="A CSV with the respondent and its group in two columns, or the name of what the "

@@ -16,13 +16,14 @@ from irtkit.calibration import fit, load
 from irtkit.calibration.calibrated import RESULT_FILE
 from irtkit.calibration.fitting import silently
 from irtkit.calibration.variational.options import Variational
-from irtkit.cli.paths import PATH, refuse_outputs_within
+from irtkit.cli.paths import NAME, PATH, refuse_outputs_within
 from irtkit.files import ordinary_file
 from irtkit.io import read_responses
 from irtkit.io.metric_files import is_file, read_metrics
 from irtkit.io.text import naming, records
 from irtkit.irf import MODELS
 from irtkit.metrics import quality_of
+from irtkit.printed import printable
 from irtkit.simulation import add_synthetic
 from irtkit.suspects.families import SIMILAR
 
@@ -118,6 +119,7 @@ fitting = [
 metrics = [
     click.option(
         "--metrics",
+        type=NAME,
         metavar="FILE|NAMES",
         help="Score the items by further metrics: of a long or wide table, or those named that "
         "the logs hold (irtkit inspect lists them).",
@@ -286,7 +288,10 @@ def result_of(options: dict[str, Any], *, standard_errors: bool) -> FitResult:
             f"{', '.join(unused)}: {path} holds a result, which is neither read nor fitted anew; "
             "give the responses instead"
         )
-    return load(saved)
+    result = load(saved)
+    logging.getLogger("irtkit").info("%r, the fit in %s", result, printable(str(path)))
+    show_log()
+    return result
 
 
 def fitted(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import click
 
 from irtkit.calibration.calibrated import RESULT_FILE
 from irtkit.files import to_be_written, to_write
-from irtkit.io.logs import is_table
+from irtkit.io.logs import is_pattern, is_table
 from irtkit.io.reading import holds_logs
 from irtkit.io.tables import TABLE_ENDINGS
 
@@ -70,7 +71,16 @@ class FolderOut(Given):
         return (path / name for name in self._names)
 
 
-PATH = Given()
+class _Name(click.types.StringParamType):
+    """A path, or the name of what the responses know; an empty one is neither."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not value:
+            self.fail("the path is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PATH, NAME = Given(), _Name()
 
 
 def _check_out(out: Path, endings: tuple[str, ...], option: str) -> None:
@@ -87,16 +97,25 @@ def _check_out(out: Path, endings: tuple[str, ...], option: str) -> None:
 
 
 def refuse_outputs_within(path: object) -> None:
-    """Refuse a file to write in a folder of tables, all of which are responses the next time."""
-    if not isinstance(path, Path) or not path.is_dir():
+    """Refuse a file to write that would be responses the next time, or stand for the folder."""
+    if not isinstance(path, Path) or not (path.is_dir() or is_pattern(str(path))):
         return
-    folder = path.resolve()
     for name, target in to_write():
-        real = target.resolve()
-        within = real.is_relative_to(folder) and is_table(real)
-        hidden = within and any(part.startswith(".") for part in real.relative_to(folder).parts)
-        if within and not hidden and not holds_logs(path):
-            raise ValueError(
-                f"{name}: all tables in {path} are read as responses, and the next time this would "
-                f"be one of them; write outside of {path}"
-            )
+        if path.is_dir():
+            read = _is_read_from(path, target.resolve())
+        else:
+            parts, patterns = target.absolute().parts, path.absolute().parts
+            read = len(parts) == len(patterns) and all(map(fnmatch, parts, patterns))
+        if read:
+            remedy = f"write outside of {path}" if path.is_dir() else "choose another name"
+            raise ValueError(f"{name}: the next time this would be read with {path}; {remedy}")
+
+
+def _is_read_from(folder: Path, target: Path) -> bool:
+    """Whether a file is one of the responses of a folder, or the fit that is read instead."""
+    if target == folder.resolve() / RESULT_FILE:
+        return True
+    if not target.is_relative_to(folder.resolve()) or not is_table(target) or holds_logs(folder):
+        return False
+    inner = target.relative_to(folder.resolve())
+    return not any(part.startswith(".") for part in inner.parts)

@@ -13,7 +13,7 @@ from irtkit.cli.inputs import (
     result_of,
     with_metrics,
 )
-from irtkit.cli.paths import PATH, FileOut
+from irtkit.cli.paths import NAME, PATH, FileOut
 from irtkit.printed import printable
 from irtkit.report import report
 from irtkit.signs import FALSE_DISCOVERY_RATE
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 @click.option("--fdr", default=FALSE_DISCOVERY_RATE, help="False-discovery rate of negatives.")
 @click.option(
     "--groups",
+    type=NAME,
     metavar="FILE",
     help="A CSV with the respondent and its family in two columns, or the word 'similar', as for "
     "irtkit audit.",
@@ -73,7 +74,7 @@ def report_command(
     report(
         result,
         out,
-        title=printable(title or source.name),
+        title=printable(title or source.resolve().name or "responses"),
         predictions=tables,
         groups=families,
         compare=compare,

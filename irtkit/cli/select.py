@@ -9,7 +9,7 @@ import click
 
 from irtkit.cli.inputs import read_families, reading_and_fitting, result_of
 from irtkit.cli.outputs import described, say_written
-from irtkit.cli.paths import FileOut
+from irtkit.cli.paths import NAME, FileOut
 from irtkit.io import write_table
 from irtkit.io.tables import TABLE_ENDINGS
 from irtkit.printed import plain, short_labels, table_of
@@ -39,6 +39,7 @@ _COLUMNS = ["rank", "discrimination", "difficulty", "average_error"]
 )
 @click.option(
     "--groups",
+    type=NAME,
     metavar="FILE",
     default=SIMILAR,
     help="A CSV with the respondent and its family in two columns, or the word 'similar' for "

@@ -18,7 +18,7 @@ from irtkit.cli.inputs import (
     result_of,
 )
 from irtkit.cli.outputs import next_step, say_written
-from irtkit.cli.paths import PATH, FileOut
+from irtkit.cli.paths import NAME, PATH, FileOut
 from irtkit.files import replacing
 from irtkit.io import write_table
 from irtkit.io.metric_files import is_file
@@ -44,6 +44,7 @@ def _of_items(command: Callable[..., Any], level: str = "Coverage of the interva
         click.option("--level", default=0.95, help=level),
         click.option(
             "--clusters",
+            type=NAME,
             metavar="FILE|COLUMN",
             help="Clusters of items, such as passages or tasks: a CSV with the item and its "
             "cluster in two columns, or a column of the item table. Errors are then clustered.",

