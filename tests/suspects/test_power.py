@@ -63,3 +63,9 @@ def test_the_sentence_says_how_many_are_found_and_no_number_that_would_do(
     assert sentence.startswith(f"20 families are few: about {said} of inverted items")
     assert sentence.endswith("are found; more would find more")
     assert "50" not in sentence
+
+
+@pytest.mark.parametrize("fdr", [1e-17, 1e-320])
+def test_a_rate_near_0_asks_for_more_respondents_and_not_for_endlessly_many(fdr: float) -> None:
+    some = signs(100, 3)
+    assert power_of(some, 0.05, 100).needed < power_of(some, fdr, 100).needed < 10**6
