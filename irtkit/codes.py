@@ -111,7 +111,8 @@ def response_codes(cells: NDArray[Any], marking: Marking) -> NDArray[np.int8]:
         return np.where(np.isnat(cells), MISSING, INVALID).astype(np.int8)
     flat = cells.ravel() if cells.dtype.kind in "biuf" else cells.astype(object).ravel()
     try:
-        which, distinct = pd.factorize(flat, use_na_sentinel=True)
+        with np.errstate(over="ignore"):  # 1e308 compared with a complex number of 32 bits
+            which, distinct = pd.factorize(flat, use_na_sentinel=True)
     except TypeError:  # a cell that cannot be hashed, such as a list
         which, distinct = np.arange(flat.size), flat
     code_of = np.array([*(response_code(value, marking) for value in distinct), MISSING], np.int8)

@@ -10,7 +10,14 @@ import pandas as pd
 import pytest
 
 from irtkit import codes as module
-from irtkit.codes import INVALID, MISSING, WrittenCodes, codes_of_rows, response_code
+from irtkit.codes import (
+    INVALID,
+    MISSING,
+    WrittenCodes,
+    codes_of_rows,
+    response_code,
+    response_codes,
+)
 from irtkit.marking import Marking
 
 
@@ -52,3 +59,8 @@ def test_more_different_scores_than_are_remembered_have_the_same_codes(
     codes = WrittenCodes(Marking(0.5))
     assert [*map(codes.__getitem__, scores)] == expected
     assert len(codes) == 10
+
+
+def test_numbers_too_large_for_others_are_compared_without_a_warning() -> None:
+    cells = np.array([np.complex64(2j), 1e308, 1], dtype=object)
+    assert response_codes(cells, Marking()).tolist() == [-2, -2, 1]
