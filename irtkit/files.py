@@ -205,7 +205,7 @@ def _ordinary(path: str | os.PathLike[str]) -> Path:
     if source.is_dir():
         raise IsADirectoryError(f"{source}: is a folder, not a file")
     if not source.is_file():
-        raise OSError(f"{source}: is not an ordinary file")
+        raise OSError(f"{source}: is not an ordinary file; write what it holds to one first")
     return source
 
 

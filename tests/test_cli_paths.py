@@ -238,6 +238,16 @@ def test_a_pattern_and_a_folder_of_logs_take_no_output_that_would_be_read(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["logs", "p0.csv", "p1.csv"]
 
 
+def test_the_folder_of_a_fit_is_read_as_what_it_is(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert repr(irtkit.load("o")) == repr(irtkit.load(here / "o" / "result.npz"))
+    run("inspect", "o")
+    assert "a saved fit, which audit, compare, leaderboard and report take" in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_a_page_of_the_current_folder_is_called_as_the_folder(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

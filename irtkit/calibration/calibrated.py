@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration.result import FitResult
-from irtkit.calibration.saved import load
+from irtkit.calibration.saved import RESULT_FILE, load
 from irtkit.checks import check_number, first_names, short
 from irtkit.files import as_path
 from irtkit.io import read_table
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from irtkit.irf import Array, ModelName
 
-RESULT_FILE = "result.npz"
-"""File of a folder written by ``irtkit fit`` that holds the whole result."""
 _SAME_SLOPE = 1e-9
 """Difference between slopes that are one: what a table with ten digits keeps."""
 _COLUMNS = {

@@ -17,6 +17,7 @@ from irtkit.calibration.result import (
 )
 from irtkit.checks import is_whole
 from irtkit.components import Components
+from irtkit.files import as_path
 from irtkit.irf import MODELS, ItemParameters
 from irtkit.patterns import Counts
 from irtkit.signs import Dependence, Verdict
@@ -24,7 +25,10 @@ from irtkit.signs import Dependence, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from os import PathLike
+    from pathlib import Path
 
+RESULT_FILE = "result.npz"
+"""Name of a saved result in the folder that ``irtkit fit --out`` wrote."""
 _LARGEST = 1e9
 """Logits, and SDs of ability, that no fit comes near: it gives up at slopes of 100."""
 _LARGEST_ERROR = 1e100
@@ -32,16 +36,23 @@ _LARGEST_ERROR = 1e100
 
 
 def load(path: str | PathLike[str]) -> FitResult:
-    """Read a result written by :meth:`FitResult.save`.
+    """Read a result written by :meth:`FitResult.save`, or in a folder by ``irtkit fit --out``.
 
     Raises
     ------
     ValueError
         If the file is not a saved result, is damaged, or was written by another version of irtkit.
     OSError
-        If there is no such file, or it is a folder.
+        If there is no such file, or it is a folder without a result.
     """
-    return storage.read(path, FORMAT, _restored)
+    return storage.read(saved_in(path), FORMAT, _restored)
+
+
+def saved_in(path: str | PathLike[str]) -> Path:
+    """The saved result in a folder that holds one; else the path as it is."""
+    given = as_path(path)
+    inner = given / RESULT_FILE
+    return inner if inner.is_file() else given
 
 
 def _restored(record: dict[str, Any]) -> FitResult:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from irtkit.calibration import fit
+from irtkit.calibration import fit, load
 from irtkit.calibration.fitting import silently
+from irtkit.calibration.saved import saved_in
 from irtkit.cli.groups import differential_command
 from irtkit.cli.impact import impact_command
 from irtkit.cli.inputs import (
@@ -52,7 +53,7 @@ from irtkit.io.overview import overview
 from irtkit.io.reading import holds_logs, repeats_of_part
 from irtkit.io.writing import format_by_name, side_tables, write_responses
 from irtkit.irf import EXTREME
-from irtkit.printed import printable
+from irtkit.printed import in_lines, printable
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects import audit, shuffle_control
 from irtkit.trials import check_repeats
@@ -210,7 +211,11 @@ def audit_command(
 @click.argument("path", type=PATH)
 def inspect_command(*, path: Path) -> None:
     """Say what a file or folder holds, and the command that fits it."""
-    click.echo(as_typed(str(overview(path))))
+    if (saved := saved_in(path)) != path:
+        said = f"{load(saved)!r}: a saved fit, which audit, compare, leaderboard and report take"
+        click.echo(in_lines([said]))
+    else:
+        click.echo(as_typed(str(overview(path))))
 
 
 @cli.command("merge")

@@ -13,8 +13,8 @@ import click
 from click.core import ParameterSource
 
 from irtkit.calibration import fit, load
-from irtkit.calibration.calibrated import RESULT_FILE
 from irtkit.calibration.fitting import silently
+from irtkit.calibration.saved import saved_in
 from irtkit.calibration.variational.options import Variational
 from irtkit.cli.paths import NAME, PATH, refuse_outputs_within
 from irtkit.files import ordinary_file
@@ -278,7 +278,7 @@ def read_families(groups: str | None) -> pd.Series[str] | str | None:
 def result_of(options: dict[str, Any], *, standard_errors: bool) -> FitResult:
     """Return the result that the responses stand for: a saved one, or one that is fitted."""
     path = options["responses"]
-    saved = path / RESULT_FILE if path.is_dir() else path
+    saved = saved_in(path)
     if saved.suffix != ".npz" or not saved.is_file():
         return fitted(read(options), options, standard_errors=standard_errors)
     source = click.get_current_context().get_parameter_source

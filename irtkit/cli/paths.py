@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from irtkit.calibration.calibrated import RESULT_FILE
+from irtkit.calibration.saved import RESULT_FILE
 from irtkit.files import to_be_written, to_write
 from irtkit.io.logs import is_pattern, is_table
 from irtkit.io.reading import holds_logs

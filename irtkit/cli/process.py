@@ -131,7 +131,7 @@ def _reason(error: Exception) -> str:
     known = "are left" in message and what == message  # what needs less, if anything does
     if not isinstance(error, MemoryError) or known:
         return message
-    what = what or "there is not enough memory"
+    what = f"there is not enough memory{': ' * bool(what)}{what}"
     return f"{what}; in Python, {LESS_MEMORY}"
 
 

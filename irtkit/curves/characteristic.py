@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import check_number, check_one_of, check_seed, check_times
+from irtkit.checks import check_number, check_one_of, check_seed, check_whole
 from irtkit.curves.answered import Answered, with_intercept
 from irtkit.curves.binomial import effective_number, share_interval
 from irtkit.curves.generality import generality_of
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+_MOST_RANGES = 1000
+"""Ranges: each is to hold several items, and costs as much as an item."""
 _SHOWN = 20
 """Systems that are printed."""
 
@@ -128,7 +130,7 @@ def characteristic_curves(
         What :func:`irtkit.fit` returned, with its responses; or, with ``difficulties``, responses
         that were not fitted: a ResponseMatrix or anything that :func:`irtkit.read_responses` takes.
     bins
-        Number of ranges, at most 100,000; there are fewer if many difficulties are equal.
+        Number of ranges, at most 1,000; there are fewer if many difficulties are equal.
     by
         "quantile": ranges with as many items each; "width": ranges as wide as each other.
     difficulties
@@ -178,7 +180,7 @@ def characteristic_curves(
     import pandas as pd
 
     check_seed(seed)
-    check_times("bins", bins, 1)
+    check_whole("bins", bins, 1, _MOST_RANGES)
     check_one_of("by", by, ("quantile", "width"))
     level = check_number("level", level, above=0, below=1)
     data = Answered.of(result, difficulties, "difficulties", seed=seed)

@@ -169,7 +169,8 @@ def test_location_is_where_the_smooth_curve_is_a_half() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"bins": 0}, "bins must be a whole number, from 1 to 100,000"),
+        ({"bins": 0}, "bins must be a whole number, from 1 to 1,000"),
+        ({"bins": 1001}, "bins must be a whole number, from 1 to 1,000"),
         ({"by": "widths"}, "by must be one of quantile, width.*did you mean 'width'"),
         ({"systems": ["respondent-99"]}, "there is no respondent 'respondent-99'"),
         ({"difficulties": {"item-1": np.inf}}, "difficulties must be finite.*'item-1'"),

@@ -198,7 +198,6 @@ def test_only_a_table_is_written_as_one(given: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("argument", "call"),
     [
-        ("bins", of_result(irtkit.characteristic_curves, "bins")),
         ("draws", of_result(irtkit.compare_difficulties, "draws")),
         ("draws", of_responses(irtkit.add_synthetic, "draws")),
         ("bootstrap", of_result(irtkit.model_fit, "bootstrap")),
