@@ -113,9 +113,9 @@ def test_a_fraction_is_refused_with_the_way_out() -> None:
 
 
 def test_a_long_wrong_value_is_cut_in_the_message() -> None:
-    with pytest.raises(ValueError, match="…") as caught:
+    with pytest.raises(ValueError, match=r"has 'word .*\.\.\..* word") as caught:
         ResponseMatrix([["word " * 1000]])
-    assert len(str(caught.value)) < 300
+    assert len(str(caught.value)) < 400
 
 
 def test_minus_one_in_a_table_from_outside_is_a_wrong_value() -> None:
