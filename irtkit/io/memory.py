@@ -33,17 +33,21 @@ def responses_of(given: object, source: Source) -> tuple[ResponseMatrix, str]:
     return source.matrix_of_wide(frame), "a wide table"
 
 
-def _frame(given: Any) -> Any:
+def _frame(given: Any, dtype: Any = None) -> Any:
     """Data frame of pandas, or table of PyArrow."""
     import pandas as pd
 
     try:
         if _records(given):
-            return pd.DataFrame(list(given))
+            return pd.DataFrame(list(given), dtype=dtype)
         if isinstance(given, Mapping) and given:
             if _records(list(given.values())):
-                return pd.DataFrame(list(given.values()), index=list(given))
-            return pd.DataFrame(dict(given))
+                return pd.DataFrame(list(given.values()), index=list(given), dtype=dtype)
+            return pd.DataFrame(dict(given), dtype=dtype)
+    except OverflowError:  # pandas before 3, of a number too large for a float
+        if dtype is None:
+            return _frame(given, object)
+        raise
     except UnicodeEncodeError as error:
         half = half_character(error.object)
         raise ValueError(f"responses hold text that is none: {half}") from error
