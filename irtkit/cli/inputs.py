@@ -289,7 +289,8 @@ def result_of(options: dict[str, Any], *, standard_errors: bool) -> FitResult:
             "give the responses instead"
         )
     result = load(saved)
-    logging.getLogger("irtkit").info("%r, the fit in %s", result, printable(str(path)))
+    size = f"{result.n_real:,} respondents × {len(result.item_labels):,} items"
+    logging.getLogger("irtkit").info("%s, from the fit in %s", size, printable(str(path)))
     show_log()
     return result
 

@@ -85,7 +85,7 @@ def write_fit(result: FitResult, out: Path | None, *, source: str) -> str:
         outcome = _summary(result, source)
         text.write(json.dumps(outcome, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     result.save(whole)
-    return _told(FIT_FILES, out)
+    return _written(FIT_FILES, out)
 
 
 def described(table: pd.DataFrame, known: pd.DataFrame | None) -> pd.DataFrame:
@@ -143,10 +143,10 @@ def write_comparison(comparison: DifficultyComparison, out: Path | None) -> str:
             written.append(file)
         else:  # that of an earlier comparison
             remove(file)
-    return _told([file.name for file in written], out)
+    return _written([file.name for file in written], out)
 
 
-def _told(files: Iterable[str], out: Path) -> str:
+def _written(files: Iterable[str], out: Path) -> str:
     """What was written where; a folder whose name is longer than a line stays in one piece."""
     line = printable(f"wrote {', '.join(files)} to {out}")
     return f"\n\n{in_lines([line]) if len(str(out)) < WIDTH // 2 else line}"

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _MOST_RANGES = 1000
-"""Ranges: each is to hold several items, and costs as much as an item."""
+"""Ranges: each is to hold several items. 1,000 of them take 40 systems a second or less."""
 _SHOWN = 20
 """Systems that are printed."""
 

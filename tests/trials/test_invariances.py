@@ -32,11 +32,11 @@ NEAR = 0.02
 """Standard errors, or SDs where there are none, within which estimates are the same: fits end
 within 0.0004 of them from the maximum, which the weak prior's spread of slopes, hardly told by six
 items, makes flat."""
-NEAR_VI, NEAR_VI_3PL = 0.3, 0.35
+NEAR_VI, NEAR_VI_3PL = 0.2, 0.35
 """Posterior SDs, root mean square over items, within which posterior means are the same: each of
 two fits is off by tol = 0.03, and the 3PL by twice that. Of 360 pairs they were 0.03 apart in the
-middle and 0.12 at most, those of the 3PL 0.09 and 0.21; one, of 26 respondents with half of their
-responses missing and a prior that is learned from seven items, was 0.22 apart."""
+middle and 0.12 at most, those of the 3PL 0.09 and 0.21. Pairs farther apart (one was 0.22: half of
+26 × 7 missing, and a prior learned from them) must come nearer with a tenth of tol."""
 FEW_STEPS = {"max_iterations": 100}
 """Posteriors that take more steps, as some of hardly any responses do, are compared byte by byte
 where they must be the same, and not otherwise."""
@@ -274,17 +274,26 @@ def test_the_order_of_systems_changes_no_rank_and_no_interval(
     assert_same_table(one.sort_index(), other.sort_index(), 1e-6)
 
 
-def assert_near(one: FitResult, other: FitResult, columns: Any, sign: int = 1) -> None:
+def assert_near(one: FitResult, other: FitResult, prior: Any, columns: Any, sign: int = 1) -> None:
     """Posterior means of two fits, of which one may have had inverted responses."""
     assume(one.converged and other.converged)
+    near = NEAR_VI_3PL if one.model == "3PL" else NEAR_VI
+    if apart(one, other, columns, sign) >= near:
+        exact = {"method": "vi", "tol": 0.003, "max_iterations": 10_000}
+        one, other = (fitted(r.responses, r.model, prior, **exact) for r in (one, other))
+        near /= 2
+    assert apart(one, other, columns, sign) < near
+
+
+def apart(one: FitResult, other: FitResult, columns: Any, sign: int) -> float:
+    """Posterior SDs between posterior means, root mean square over items."""
     errors, a, b = one.standard_errors[columns], one.parameters, other.parameters
     gaps = [(a.intercept[columns] - sign * b.intercept) / errors[:, 3]]
     if one.model != "Rasch":
         slopes = a.discrimination[columns]
         same = np.sign(slopes @ b.discrimination) if sign < 0 else 1
         gaps.append((slopes - same * b.discrimination) / errors[:, 0])
-    near = NEAR_VI_3PL if one.model == "3PL" else NEAR_VI
-    assert np.sqrt(np.mean(np.square(gaps))) < near
+    return float(np.sqrt(np.mean(np.square(gaps))))
 
 
 @cases(12)
@@ -311,7 +320,8 @@ def test_order_labels_and_empty_respondents_change_a_posterior_by_no_more_than_i
         assert other.elbo == one.elbo
     rows = np.array(data.draw(st.permutations(range(n))))
     columns = np.array(data.draw(st.permutations(range(m))))
-    assert_near(one, fitted(values[rows][:, columns], model, prior, method="vi"), columns)
+    other = fitted(values[rows][:, columns], model, prior, method="vi")
+    assert_near(one, other, prior, columns)
 
 
 @cases(12)
@@ -321,7 +331,7 @@ def test_inverting_all_responses_turns_a_posterior_round(values: np.ndarray, dat
     model = "2PL" if prior == "empirical" else data.draw(st.sampled_from(["2PL", "1PL", "Rasch"]))
     inverted = np.where(values < 0, -1, 1 - values)
     one, other = (fitted(each, model, prior, method="vi") for each in (values, inverted))
-    assert_near(one, other, slice(None), sign=-1)
+    assert_near(one, other, prior, slice(None), sign=-1)
 
 
 @pytest.mark.parametrize("model", ["2PL", "1PL"])
