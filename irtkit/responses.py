@@ -518,6 +518,41 @@ class ResponseMatrix:
         copy.metrics = _of_answers(metrics, self.respondents, self.items)
         return copy
 
+    def drop(self, respondents: str | Iterable[Hashable]) -> Self:
+        """Return the matrix without some respondents, named by their labels.
+
+        Raises
+        ------
+        ValueError
+            If there is no such respondent, or no response is left.
+
+        Examples
+        --------
+        >>> import irtkit
+        >>> responses = irtkit.ResponseMatrix([[1, 0], [0, 0]], ["gpt", "coin"])
+        >>> responses.drop("coin").respondents
+        ('gpt',)
+        """
+        given = [respondents] if isinstance(respondents, str) else respondents
+        names = {str(name) for name in given}
+        if unknown := names.difference(self.respondents):
+            raise ValueError(f"drop names {short(min(unknown))}, which is not a respondent")
+        kept = np.flatnonzero([name not in names for name in self.respondents])
+        if not len(kept):
+            raise ValueError("drop names all respondents")
+        cells: Any = self._cells
+        if isinstance(cells, Observed):
+            right, tried = (table[kept] for table in cells)
+            parts = tried.indptr, tried.indices, right.data, tried.data
+            cells = Observed.of_parts(*parts, tried.shape)
+        elif isinstance(cells, CountTables):
+            cells = CountTables(*(table[kept] for table in cells))
+        else:
+            cells = cells[kept]
+        rows = tuple(self.respondents[k] for k in kept)
+        fewer = self._of(cells, (rows, self.items), self.synthetic[kept])
+        return fewer.with_tables(self.item_table, self.respondent_table, self.metrics)
+
     def _as(self, cells: Cells) -> Self:
         """Return the same matrix with its cells kept in another way."""
         copy = self._of(cells, (self.respondents, self.items), self.synthetic)

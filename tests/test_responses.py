@@ -394,6 +394,26 @@ def test_tables_go_where_the_matrix_goes() -> None:
         responses.with_tables(pd.concat([texts, texts.iloc[[1]]]))
 
 
+def test_respondents_are_dropped_with_what_is_known_of_them() -> None:
+    sizes = pd.DataFrame({"size": [7.0, 70.0, 1.0]}, index=["a", "b", "c"])
+    plain = ResponseMatrix([[1, 0], [0, -1], [1, 1]], ["a", "b", "c"])
+    counts = ResponseMatrix.from_counts([[2, 0], [0, 1], [1, 3]], np.full((3, 2), 3), ["a", "b", 3])
+    for one in (plain, plain.to_sparse()):
+        fewer = one.with_tables(respondent_table=sizes).drop(["b"])
+        assert fewer == ResponseMatrix([[1, 0], [1, 1]], ["a", "c"])
+        assert fewer.is_sparse == one.is_sparse
+        assert fewer.respondent_table["size"].tolist() == [7.0, 1.0]
+    for one in (counts, counts.to_sparse()):
+        assert one.drop([3, "a"]).observed.successes.toarray().tolist() == [[0, 1]]
+    marked = ResponseMatrix([[1, 0], [0, 1]], synthetic=[False, True])
+    assert marked.drop("respondent-1").synthetic.tolist() == [True]
+    assert plain.drop([]) == plain
+    with pytest.raises(ValueError, match="drop names 'd', which is not a respondent"):
+        plain.drop(["a", "d"])
+    with pytest.raises(ValueError, match="drop names all respondents"):
+        plain.drop(plain.respondents)
+
+
 def test_metrics_go_where_the_matrix_goes() -> None:
     rows = [("gpt", "q1", "time", 1.5), ("gpt", "q9", "cost", 2.0), ("gpt", 2, "time", 3.0)]
     metrics = pd.DataFrame(rows, columns=["respondent", "item", "metric", "value"])
