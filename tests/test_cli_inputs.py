@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from irtkit import ResponseMatrix
 from irtkit.cli.commands import cli
 from irtkit.cli.inputs import as_typed, read_families, read_labelled
 from irtkit.io import read_responses
@@ -64,6 +67,22 @@ def test_families_are_a_word_or_a_table_of_two_columns(tmp_path: Path) -> None:
         read_families(str(path))
     with pytest.raises(FileNotFoundError, match="--groups simlar: no such file"):
         read_families("simlar")
+
+
+def test_systems_are_left_out_by_name_or_at_chance(tmp_path: Path) -> None:
+    always = (np.arange(60) % 2 == np.arange(10)[:, None] % 2).astype(int)
+    able = (np.random.default_rng(0).random((20, 60)) < 0.9).astype(int)
+    path = tmp_path / "two.csv"
+    ResponseMatrix(np.vstack([always, able])).to_frame().to_csv(path)
+
+    def said(names: str) -> Any:
+        command = ["fit", str(path), "--model", "1PL", "--drop", names]
+        return CliRunner().invoke(cli, command)
+
+    assert "1PL fitted to 20 respondents × 60 items" in said("at-chance").stdout
+    assert "1PL fitted to 28 respondents × 60 items" in said("respondent-1,respondent-30").stdout
+    with pytest.raises(ValueError, match="drop names 'x', which is not a respondent"):
+        raise said("x").exception
 
 
 @pytest.mark.parametrize(

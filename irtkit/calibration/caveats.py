@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from irtkit.components import Components
     from irtkit.irf import Array
     from irtkit.patterns import Patterns
-    from irtkit.signs import ProportionScore
+    from irtkit.signs import AtChance, ProportionScore
 
 _HANDFUL = 8
 """Respondents below which slopes say next to nothing: the rank correlation of fitted with true ones
@@ -64,6 +64,7 @@ def with_caveats(
     result: FitResult,
     patterns: Patterns,
     proportion: ProportionScore,
+    guessing: AtChance | None,
     *,
     by_chance: bool,
     counted_anew: bool,
@@ -90,11 +91,14 @@ def with_caveats(
         by_chance=by_chance,
         counted_anew=counted_anew,
     )
-    sentences = [*limits, *doubts]
+    who = () if guessing is None else guessing.rows
+    names = tuple(result.respondent_labels[row] for row in who)
+    first = [] if guessing is None else [_at_chance(guessing, names, result.n_answering)]
     return replace(
         result,
-        warnings=tuple(sentences),
-        one_ability_doubted=bool(doubts),
+        warnings=(*first, *limits, *doubts),
+        one_ability_doubted=bool(doubts) or (guessing is not None and guessing.opposite),
+        at_chance=names,
         components=parts,
     )
 
@@ -166,6 +170,21 @@ def _doubts(
             "times as often as by chance: they fall into families, or items ask for a further "
             "ability"
         )
+
+
+def _at_chance(found: AtChance, names: tuple[str, ...], n: int) -> str:
+    """Say who scores no better than guessing, how that is known, and what to do."""
+    seen = (
+        f", and opposite answers show guessing between two options ({found.level:.0%})"
+        if found.opposite
+        else f", where guessing gives {found.level:.0%}"
+    )
+    remedy = "irtkit.fit(result.responses.drop(result.at_chance)), or --drop at-chance"
+    return (
+        f"Systems at chance: {len(names)} of {n} systems score {found.highest:.0%} or less{seen}: "
+        f"{first_names([*map(repr, names)], shown=2)}. They can distort slopes and abilities. "
+        f"Try: {remedy if len(names) < n else 'stronger systems, or easier items'}"
+    )
 
 
 def _without_errors(result: FitResult) -> str:

@@ -19,7 +19,7 @@ from irtkit.calibration.maximum_likelihood import maximum_likelihood
 from irtkit.calibration.priors import WeakPrior
 from irtkit.components import part_of
 from irtkit.patterns import patterns_of
-from irtkit.signs import differ_by_chance, proportion_score
+from irtkit.signs import at_chance, differ_by_chance, proportion_score
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,8 +69,9 @@ def fitted(
     if anchors is not None:
         result = with_fixed(result, anchors, anchors.places_of(responses.items))
     counted_anew = bool(result.settings.trial_correlation and settings.trial_correlation is None)
+    guessing = at_chance(counted, responses.item_table)
     return with_caveats(
-        result, patterns, proportion, by_chance=by_chance, counted_anew=counted_anew
+        result, patterns, proportion, guessing, by_chance=by_chance, counted_anew=counted_anew
     )
 
 

@@ -235,7 +235,9 @@ def fit(
     Warns
     -----
     UserWarning
-        Once for each sentence of ``result.warnings``: if the fit did not converge, or items have
+        Once for each sentence of ``result.warnings``: if systems score no better than guessing, as
+        the column n_options of the item table or opposite answers show (``result.at_chance``; at
+        least a tenth of all); if the fit did not converge, or items have
         no finite estimate (under ``prior=None``, or an :class:`irtkit.ItemPrior` without a density
         that holds them), or are too few without such a density to tell their parameters apart (one,
         two of the 2PL, three of the 3PL); if labels look as if rows were items; if respondents and

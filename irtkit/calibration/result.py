@@ -172,6 +172,8 @@ class FitResult:
     """What :func:`irtkit.fit` warned of, a sentence each."""
     one_ability_doubted: bool = False
     """Whether one of them is that its ability is not all that items ask for."""
+    at_chance: tuple[str, ...] = ()
+    """Respondents that score no better than guessing, if ``warnings`` names them."""
     components: Components | None = field(default=None, repr=False)
     """Which respondents and items are linked by responses that place them; None if all are."""
     latent_mean: float = 0.0
@@ -315,6 +317,13 @@ class FitResult:
     def answering(self) -> NDArray[np.bool_]:
         """Which real respondents have a response, (n_respondents,)."""
         return np.asarray(~self.synthetic & (self.counts.respondent_responses > 0))
+
+    @cached_property
+    def best_first(self) -> NDArray[np.intp]:
+        """Places of these by ability, or by accuracy if systems at chance distort ability."""
+        value = self.counts.accuracy if self.at_chance else self.ability
+        who = np.flatnonzero(self.answering)
+        return who[np.argsort(-value[who], kind="stable")]
 
     @property
     def n_answering(self) -> int:

@@ -93,9 +93,9 @@ def _kinds(result: FitResult) -> Iterator[str]:
     for labels in (result.item_labels, result.respondent_labels):
         if not all(isinstance(label, str) for label in labels) or len({*labels}) < len(labels):
             yield "labels must be unique text"
-    texts = result.warnings
-    if not isinstance(texts, tuple) or not all(isinstance(text, str) for text in texts):
-        yield "warnings must be text"
+    for texts in (result.warnings, result.at_chance):
+        if not isinstance(texts, tuple) or not all(isinstance(text, str) for text in texts):
+            yield "warnings must be text"
     if not all(isinstance(said, bool) for said in (result.converged, result.one_ability_doubted)):
         yield "converged and one_ability_doubted must be True or False"
     if result.synthetic.dtype != bool:

@@ -66,13 +66,15 @@ def _headline(result: FitResult) -> list[str]:
 
 def _sentences(result: FitResult) -> list[str]:
     """What is said below the headline: of the scale, of what is doubtful, and of items."""
-    lines = [*_of_settings(result), *_of_scale(result)]
+    said = [f"warning: {text}" for text in result.warnings]
+    n_first = 1 if result.at_chance else 0
+    lines = [*said[:n_first], *_of_settings(result), *_of_scale(result)]
     if result.dependence is not None and result.dependence.sentence:
         lines.append(
             f"{result.dependence.sentence}; errors of abilities and items are too small, as they "
             "take all for independent"
         )
-    lines += [f"warning: {text}" for text in result.warnings]
+    lines += said[n_first:]
     if result.quality_standard is not None and (asked := result.settings.metrics):
         lines.append(quality_sentence(result.quality_standard, asked))
     return lines + _remarkable(result)
@@ -131,8 +133,7 @@ def _tables(result: FitResult) -> list[str]:
         columns[-1:-1] = of_parts
         room -= len("part ")
     hardest = hardest_first(items)[columns]
-    real = respondents[~respondents["synthetic"]]
-    real = real.sort_values("ability", ascending=False, kind="stable")
+    real = respondents.iloc[result.best_first]
     ablest = real[["ability", "ability_se", "accuracy", "n_responses", *of_parts]].head(_SHOWN)
     ablest = ablest.set_axis([*map(shortened, ablest.index)]).rename_axis("respondent")
     lines = []
@@ -143,9 +144,11 @@ def _tables(result: FitResult) -> list[str]:
             plain(table_of(folded(hardest, result.alike, _SHOWN, room)[0], ["status"])),
             "",
         ]
+    by = "highest-scoring" if result.at_chance else "ablest"
     n_first = int((real["ability"] > real["ability"].max() - _TIED).sum())
-    tie = f" ({n_first} are as able as the first)" if n_first >= _SHOWN else ""
-    lines += [f"ablest respondents{tie}:", plain(table_of(ablest))]
+    tied = n_first >= _SHOWN and not result.at_chance
+    tie = f" ({n_first} are as able as the first)" if tied else ""
+    lines += [f"{by} respondents{tie}:", plain(table_of(ablest))]
     return [*lines, _OF_PARTS] if of_parts else lines
 
 

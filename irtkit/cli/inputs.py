@@ -23,7 +23,9 @@ from irtkit.io.metric_files import is_file, read_metrics
 from irtkit.io.text import naming, records
 from irtkit.irf import MODELS
 from irtkit.metrics import quality_of
+from irtkit.patterns import patterns_of
 from irtkit.printed import printable
+from irtkit.signs import at_chance
 from irtkit.simulation import add_synthetic
 from irtkit.suspects.families import SIMILAR
 
@@ -103,6 +105,11 @@ fitting = [
         "result or a table of items. New items and systems land on that scale.",
     ),
     click.option(
+        "--drop",
+        metavar="NAMES",
+        help="Systems to leave out; at-chance: those that score no better than guessing.",
+    ),
+    click.option(
         "--synthetic",
         metavar="KINDS",
         help="Synthetic respondents to add: always-right,always-wrong,class-prior,coin.",
@@ -175,8 +182,13 @@ def reading_only(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def read(options: dict[str, Any]) -> ResponseMatrix:
-    """Read the responses and add the synthetic respondents asked for."""
+    """Read the responses, leave out some respondents and add the synthetic ones asked for."""
     responses = read_rows(options["responses"], options, **how_to_read(options))
+    if (names := options["drop"]) == "at-chance":
+        found = at_chance(patterns_of(responses, synthetic_is_real=False), responses.item_table)
+        responses = responses.drop(responses.respondents[k] for k in (found.rows if found else ()))
+    elif names:
+        responses = responses.drop(names.split(","))
     labels = options["labels"]
     if not options["synthetic"]:
         if labels is not None:

@@ -157,7 +157,7 @@ def information(
     if theta.ndim != 1 or not np.isfinite(theta).all():
         raise ValueError("abilities must be a list of finite numbers (1 dimension)")
     real = np.flatnonzero(result.answering)
-    ablest = real[np.argsort(-result.ability[real], kind="stable")][:top]
+    ablest = result.best_first[:top]
     density = np.exp(-0.5 * _GRID**2)
     density /= density.sum()
     ability, variance = result.ability[real], result.ability_se[real] ** 2

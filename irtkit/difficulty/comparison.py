@@ -136,7 +136,7 @@ class DifficultyComparison:
     with more right it is abler than, the difference of abilities beyond error, and ``passed_by``,
     the reverse;
     ``n_responses``. None if the result has no table of respondents,
-    or respondents fall into parts that too few responses link, or none."""
+    or respondents fall into parts that too few responses link, or none, or some are at chance."""
     model: str
     draws: int
     seed: int
@@ -358,6 +358,8 @@ def _systems(result: FitResult, draws: int, seed: int) -> tuple[pd.DataFrame | N
     if getattr(result, "components", None) is not None:
         nothing = "Systems are not ranked: too few responses link parts of the matrix, or none."
         return None, nothing
+    if getattr(result, "at_chance", ()):
+        return None, f"Systems are not ranked by ability. {result.warnings[0]}."
     respondents = getattr(result, "respondents", None)
     if respondents is None:
         return None, ""

@@ -159,10 +159,9 @@ def _by_group(values: NDArray[Any]) -> Any:
 
 
 def _answers(result: FitResult, suspects: list[int]) -> dict[str, Any]:
-    """Who got which item right, ablest system first; of all items, or of the suspects alone."""
+    """Who got which item right, best system first; of all items, or of the suspects alone."""
     patterns = result.patterns
-    who = np.flatnonzero(result.answering)
-    who = who[np.argsort(-result.ability[who], kind="stable")]
+    who = result.best_first
     payload: dict[str, Any] = {"systems": [cut(result.respondent_labels[k], LABEL) for k in who]}
     if patterns.repeated:
         return payload  # a cell is neither right nor wrong

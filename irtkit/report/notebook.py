@@ -51,7 +51,8 @@ def of_result(result: FitResult) -> str:
     """A fit: what `print` says of it, the hardest items, the ablest respondents, inverted items."""
     items, respondents = result.items, result.respondents
     hardest = hardest_first(items).head(_ROWS)
-    real = respondents[~respondents["synthetic"]].nlargest(_ROWS, "ability")
+    real = respondents.iloc[result.best_first[:_ROWS]]
+    by = "highest-scoring" if result.at_chance else "ablest"
     called = items[called_negative(items["p_negative"].to_numpy())]
     worst = called.nlargest(_CURVES, "p_negative").index
     parts = [
@@ -61,7 +62,7 @@ def of_result(result: FitResult) -> str:
             hardest[list(_HARDEST)],
         ),
         paragraphs([_BLANK] if hardest["difficulty"].isna().any() else []),
-        _table("ablest respondents", real[["ability", "ability_se", "accuracy", "n_responses"]]),
+        _table(f"{by} respondents", real[["ability", "ability_se", "accuracy", "n_responses"]]),
         _curves(result, list(worst), "items called negative, the most probable first"),
     ]
     return _scoped(parts)

@@ -152,7 +152,7 @@ const MOST_NAMES = 200;  // some two screens
 const listOf = (word, some) => {
   const systems = some.length === 1 ? "system" : "systems";
   const summary = element("summary", {}, `${word}: ${thousands(some.length)} ${systems}`);
-  const names = element("p", {}, some.length ? "Ablest first: " : "None.");
+  const names = element("p", {}, some.length ? "Best first: " : "None.");
   some.slice(0, MOST_NAMES).forEach((k, place) => {
     names.append(place ? ", " : "", bdi(data.systems[k]));
   });

@@ -5,8 +5,6 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from irtkit.pictures import NEGATIVE, SUSPECT, item_curves
 from irtkit.printed import percent
 from irtkit.report import svg
@@ -105,19 +103,18 @@ def _asked(row: pd.Series[Any]) -> str:
 
 
 def _who(found: Findings, label: str) -> str:
-    """Systems that have an item right, ablest first; nothing of repeated trials."""
+    """Systems that have an item right, best first; nothing of repeated trials."""
     result = found.result
     patterns = result.patterns
     if patterns.repeated:
         return ""
     j = result.places[label]
     cells = patterns.cells[:, [j]].toarray()[:, 0] if patterns.sparse else patterns.cells[:, j]
-    right = np.flatnonzero((cells > 0) & ~result.synthetic)
+    right = result.best_first[cells[result.best_first] > 0]
     n = int(result.counts.item_responses[j])
-    right = right[np.argsort(-result.ability[right], kind="stable")]
     names = ", ".join(shown(result.respondent_labels[k]) for k in right[:_NAMED])
     more = f" … and {count(len(right) - _NAMED)} more" if len(right) > _NAMED else ""
-    named = f"<p>Ablest first: {names}{more}</p>" if len(right) else ""
+    named = f"<p>Best first: {names}{more}</p>" if len(right) else ""
     return (
         f"<details><summary>Right: {len(right)} of {count(n, 'system')}</summary>{named}</details>"
     )

@@ -4,11 +4,13 @@
 right of respondents, ``dependence`` says how much that counts where respondents answer alike,
 ``mixture`` learns how slopes are distributed among the items, and ``verdict`` puts all together:
 :func:`called_negative` is the one rule by which anything is called negative. ``leftover`` looks
-whether one ability is all that the responses have in common, ``chance`` whether there is any.
+whether one ability is all that the responses have in common, ``chance`` whether there is any,
+and ``guessing`` who scores no better than guessing.
 """
 
 from irtkit.signs.chance import differ_by_chance
 from irtkit.signs.dependence import Dependence, disagreement
+from irtkit.signs.guessing import AtChance, at_chance
 from irtkit.signs.leftover import Leftover, leftover_of
 from irtkit.signs.mixture import SlopeMixture
 from irtkit.signs.score_test import (
@@ -28,6 +30,7 @@ from irtkit.signs.verdict import (
 
 __all__ = [
     "FALSE_DISCOVERY_RATE",
+    "AtChance",
     "Dependence",
     "Leftover",
     "ProportionScore",
@@ -35,6 +38,7 @@ __all__ = [
     "SlopeScore",
     "SlopeSigns",
     "Verdict",
+    "at_chance",
     "called_negative",
     "differ_by_chance",
     "disagreement",
