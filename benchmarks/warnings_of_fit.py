@@ -39,7 +39,7 @@ from irtkit import weak_links
 from irtkit.calibration.caveats import with_caveats
 from irtkit.calibration.drawn_together import drawn_together
 from irtkit.patterns import patterns_of
-from irtkit.signs import differ_by_chance, leftover, leftover_of, proportion_score
+from irtkit.signs import at_chance, differ_by_chance, leftover, leftover_of, proportion_score
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -545,7 +545,10 @@ def costs(repetitions: int = 10) -> list[dict[str, Any]]:
                 _ = patterns.margins
                 start = time.perf_counter()
                 proportion, by_chance = proportion_score(patterns), differ_by_chance(patterns)
-                with_caveats(result, patterns, proportion, by_chance=by_chance, counted_anew=False)
+                guessing = at_chance(patterns)
+                with_caveats(
+                    result, patterns, proportion, guessing, by_chance=by_chance, counted_anew=False
+                )
                 told.append(1000 * (time.perf_counter() - start))
             shape = f"{n:,} × {m:,}" + (", 20 % missing" if missing else "")
             rows.append({"shape": shape, "fit": min(whole), "warnings": min(told)})

@@ -405,6 +405,19 @@ TABLES: dict[str, Table] = {
             ("disagree", percent("disagree", 0)),
         ],
     ),
+    "at chance": (
+        lambda: (one for one in stored("at_chance")["studies"] if one["wanted"] != "elsewhere"),
+        [
+            ("data", number("setting")),
+            ("wanted", number("wanted")),
+            ("named", percent("told", 0)),
+            (
+                "of guessers",
+                lambda record: "—" if record["guessers"] is None else f"{record['guessers']:.0%}",
+            ),
+            ("of others", percent("others")),
+        ],
+    ),
     "prediction": (
         lambda: stored("difficulty_prediction")["sets"],
         [

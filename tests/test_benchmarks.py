@@ -282,6 +282,21 @@ def test_warnings_are_counted_by_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
+def test_systems_at_chance_are_counted_by_whether_they_guess(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    study = load("at_chance")
+    for wanted in ("opposite", "options"):
+        for name in study.SETTINGS[wanted]:
+            row = study.measured(name, wanted, 1)
+            assert row["told"] == 1, name
+            assert row["guessers"] > 0.8, name
+            assert row["best"] == 0, name
+    for name in study.SETTINGS["none"]:
+        assert study.measured(name, "none", 1)["told"] == 0, name
+
+
 @pytest.mark.filterwarnings("ignore:one ability", "ignore:the ability of")
 def test_what_comparisons_claim_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
