@@ -102,7 +102,6 @@ CASES = {
     "vi 2PL missing": Case("missing", "2PL", LOOSE),
     "vi 2PL synthetic": Case("synthetic", "2PL", LOOSE),
     "vi 2PL batches": Case("many", "2PL", {"batch": 500}),
-    "vi 2PL amortised": Case("many", "2PL", {"batch": 500, "amortised": True}),
 }
 
 
@@ -149,8 +148,7 @@ def fitted(name: str) -> dict[str, Array]:
     method: Any = "vi" if name.startswith("vi ") else "em"
     settings = dict(case.settings)
     if "batch" in settings and hasattr(irtkit, "Variational"):
-        of_method = {key: settings.pop(key) for key in ("batch", "amortised") if key in settings}
-        method = irtkit.Variational(**of_method)
+        method = irtkit.Variational(batch=settings.pop("batch"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = irtkit.fit(data(case.data), case.model, method=method, progress=False, **settings)

@@ -196,16 +196,6 @@ def test_what_needs_every_cell_says_so(
         call(fits[0], tmp_path)
 
 
-def test_an_encoder_tells_abilities_of_sparse_rows(
-    fits: tuple[irtkit.FitResult, irtkit.FitResult],
-) -> None:
-    """It sees a part of the answers of each at a time, made up to one length."""
-    whole = irtkit.fit(fits[0].responses, method="vi")
-    coded = irtkit.fit(fits[0].responses, method=irtkit.Variational(batch=(100, 7), amortised=True))
-    off = (coded.respondents["ability"] - whole.respondents["ability"]).to_numpy()
-    assert np.sqrt(np.mean(off**2)) < 0.2 * whole.respondents["ability_se"].mean()
-
-
 def test_difficulties_are_compared_without_folds(
     fits: tuple[irtkit.FitResult, irtkit.FitResult],
 ) -> None:

@@ -98,7 +98,7 @@ def fit(
     method
         "em": marginal maximum likelihood; abilities are posterior means. "vi": a variational
         posterior of items and abilities under the same priors. :class:`irtkit.Variational` says
-        what its numbers mean, and holds its options (batches, amortisation, checkpoints):
+        what its numbers mean, and holds its options (batches, checkpoints):
         ``method=irtkit.Variational(batch=4096)``; "vi" is short for ``irtkit.Variational()``.
     prior
         "weak" (default) keeps the estimates of every item with a response finite and leaves the
@@ -303,9 +303,6 @@ def fit(
     quality = quality_of(responses, as_metrics(metrics), higher_is_better, synthetic=ordinary)
     if mesh is not None:
         refuse_sparse(responses, "mesh")
-    batches: dict[str, Any] = {}
-    if variational is not None and variational.sizes[0] is not None:
-        batches = {"batch": list(variational.sizes), "amortised": variational.amortised}
     settings = Settings(
         prior=prior,
         seed=int(seed),  # a number of NumPy's own cannot be stored
@@ -317,7 +314,7 @@ def fit(
         max_iterations=int(max_iterations),
         devices=None if mesh is None else mesh.size,
         batch_items=None if batch_items is None else int(batch_items),
-        **batches,
+        batch=None if variational is None else variational.size,
     )
     from irtkit.calibration.estimation import fitted
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from irtkit.responses import ResponseMatrix
     from irtkit.signs import SlopeSigns
 
-FORMAT = storage.Format("irtkit result", 3)
+FORMAT = storage.Format("irtkit result", 4)
 BATCH_COLUMNS = (
     *("first_item", "n_items", "ability_mean", "ability_sd", "latent_sd"),
     *("log_likelihood", "converged"),
@@ -61,9 +61,8 @@ class Settings(Mapping[str, Any]):
     """Devices of the mesh."""
     batch_items: int | None = None
     """Items of a batch, where they were fitted in batches."""
-    batch: list[int | None] | None = None
-    """[respondents, items] of a step, None for all."""
-    amortised: bool | None = None
+    batch: int | None = None
+    """Respondents of a variational step, if not all."""
     synthetic_ability_sd: float | None = None
     """SD of ability among synthetic respondents, if there are any and "separate"."""
     metrics: dict[str, Any] | None = None

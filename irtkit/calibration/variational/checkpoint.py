@@ -14,7 +14,6 @@ import numpy as np
 
 from irtkit.calibration.item_distribution import ItemDistribution
 from irtkit.calibration.variational.coordinates import Coordinates
-from irtkit.calibration.variational.encoder import Encoder
 from irtkit.calibration.variational.guide import Guide, Information
 from irtkit.calibration.variational.inference import State, TraceRow
 from irtkit.calibration.variational.target import Target
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from irtkit.patterns import Patterns
 
-_FORMAT = Format("irtkit variational checkpoint", 3)
+_FORMAT = Format("irtkit variational checkpoint", 4)
 
 
 @dataclass
@@ -37,8 +36,8 @@ class Checkpoint:
     every: int
     fingerprint: dict[str, Any]
 
-    def keep(self, state: State, encoder: Encoder | None) -> None:
-        """Store a state, and the encoder, if there is one; unless it is not yet time to."""
+    def keep(self, state: State) -> None:
+        """Store a state, unless it is not yet time to."""
         if not state.converged and state.step % self.every:
             return
         prior = state.target.prior
@@ -46,13 +45,12 @@ class Checkpoint:
             "fingerprint": self.fingerprint,
             "coordinates": state.target.coordinates,
             "learned": prior if isinstance(prior, ItemDistribution) else None,
-            "encoder": encoder,
             "state": {**fields_of(state), "target": None},
         }
         write(self.path, _FORMAT, record, compressed=False)
 
-    def resumed(self, prior: Any) -> tuple[State, Encoder | None] | None:
-        """State and encoder that were stored, or None where there is no file yet.
+    def resumed(self, prior: Any) -> State | None:
+        """State that was stored, or None if there is no file yet.
 
         ``prior`` is that of the fit; one that was learned comes from the file.
 
@@ -72,15 +70,16 @@ class Checkpoint:
                 )
         learned = record["learned"]
         target = Target(record["coordinates"], prior if learned is None else learned)
-        return replace(record["state"], target=target), record["encoder"]
+        state: State = record["state"]
+        return replace(state, target=target)
 
 
 def _made(record: dict[str, Any]) -> dict[str, Any]:
     """Make again what was stored, the target of the state left out."""
     state = with_parts(record["state"], guide=Guide, information=Information, nodes=Nodes)
     state["trace"] = tuple(TraceRow(**row) for row in state["trace"])
-    kinds = {"coordinates": Coordinates, "learned": ItemDistribution, "encoder": Encoder}
-    return with_parts({**record, "state": state}, **kinds, state=State)
+    kinds = {"coordinates": Coordinates, "learned": ItemDistribution, "state": State}
+    return with_parts({**record, "state": state}, **kinds)
 
 
 def digest_of(rows: Patterns) -> str:

@@ -8,7 +8,7 @@ those of the prior, but for that of intercepts, are one-dimensional integrals.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,16 +22,6 @@ if TYPE_CHECKING:
     from irtkit.calibration.variational.target import Target
     from irtkit.irf import Array
     from irtkit.quadrature import Engine, Nodes, Posteriors
-
-
-class StepLikelihood(Protocol):
-    """The likelihood that a step sees, or a bound on it."""
-
-    def evaluate(self, parameters: Array) -> tuple[float, Array]:
-        """Value, and gradient by slope, intercept (and logit of guessing)."""
-
-    def systems(self, parameters: Array, points: list[Array]) -> list[System]:
-        """Information about items at some points, and about shifts that all abilities share."""
 
 
 class Likelihood:
@@ -77,7 +67,7 @@ class Evaluated(NamedTuple):
 
 
 def evaluate(
-    target: Target, guide: Guide, likelihood: StepLikelihood, generator: np.random.Generator
+    target: Target, guide: Guide, likelihood: Likelihood, generator: np.random.Generator
 ) -> Evaluated:
     """Evaluate the bound and its gradient at points of the guide drawn from a generator."""
     coordinates = target.coordinates

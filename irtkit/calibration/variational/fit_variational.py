@@ -30,10 +30,8 @@ from irtkit.calibration.maximise import (
 )
 from irtkit.calibration.maximum_likelihood import maximum_of, searching, start
 from irtkit.calibration.variational import inference
-from irtkit.calibration.variational.amortised import Amortised
 from irtkit.calibration.variational.bent import bent_posterior
 from irtkit.calibration.variational.checkpoint import Checkpoint, digest_of
-from irtkit.calibration.variational.encoder import Encoder
 from irtkit.calibration.variational.minibatches import Batches
 from irtkit.calibration.variational.posterior import Posterior, moments_of
 from irtkit.calibration.variational.target import target_of
@@ -58,15 +56,12 @@ _NEAR = 1e-3
 the maximum, about as far as posterior means may be off at the end."""
 _BATCHES_AT_START = 4
 """Minibatches whose respondents the start is found from, for half the standard error of one. From
-one a fit takes up to 16 % more steps and, if amortised, ends farther from the bound."""
-_ENCODER_STEPS = 200
-"""Steps that train the encoder before items move. Without any, abilities are off by 1.4 to 2 times
-as much at the end; 800 take off another quarter for four times the work."""
+one a fit takes up to 16 % more steps."""
 
 
 def starting_patterns(patterns: Patterns, options: Variational, seed: int) -> Patterns:
     """Return the patterns to start from: all, or as many as a few minibatches hold."""
-    size, n = options.sizes[0], patterns.n
+    size, n = options.size, patterns.n
     if size is None or _BATCHES_AT_START * size >= n:
         return patterns
     order = np.random.default_rng([seed, 0, 3]).permutation(n)
@@ -141,12 +136,11 @@ class VariationalFit:
         prior = None if self.settings.prior == "empirical" else self.problem.prior
         file = self._checkpoint(prior)
         stored = None if file is None else file.resumed(prior)
-        state, encoder = (self._start(prior), None) if stored is None else stored
-        batches = self._batches(state, encoder)
+        state, batches = self._start(prior) if stored is None else stored, self._batches()
 
         def keep(now: State) -> None:
             if file is not None:
-                file.keep(now, _encoder_of(batches))
+                file.keep(now)
 
         if stored is None:
             keep(state)
@@ -176,28 +170,12 @@ class VariationalFit:
         items = problem.items(maximum.x)
         target = target_of(self.model, prior, items.slope, self.patterns.n)
         mean = target.coordinates.point(items, location, log_scale)
-        return inference.first_state(target, mean, self._exact_batches())
+        return inference.first_state(target, mean, self._batches())
 
-    def _exact_batches(self) -> Batches:
-        """Batches with their marginal likelihood."""
-        size, seed = self.options.sizes[0], self.settings.seed
+    def _batches(self) -> Batches:
+        size, seed = self.options.size, self.settings.seed
         size = None if size is None else min(size, self.patterns.n)
         return Batches(self.problem, self.schedule, self.patterns, size, seed)
-
-    def _batches(self, state: State, encoder: Encoder | None) -> Batches:
-        """Batches of the fit; an encoder that was not stored is trained at the start."""
-        exact = self._exact_batches()
-        if not self.options.amortised:
-            return exact
-        batches = Amortised(
-            **vars(exact),
-            n_items=self.options.sizes[1],
-            encoder=encoder or Encoder.untrained(exact.seed),
-        )
-        if encoder is None:
-            at_start = state.target.coordinates.parameters(state.guide.mean)
-            batches.train(at_start, _ENCODER_STEPS)
-        return batches
 
     def _checkpoint(self, prior: Any) -> Checkpoint | None:
         options = self.options
@@ -207,7 +185,7 @@ class VariationalFit:
             "model": self.model,
             "prior": None if prior is None else prior.described(),
             "seed": self.settings.seed,
-            "batch": [*options.sizes, bool(options.amortised)],
+            "batch": options.size,
             "quadrature": self.settings.quadrature,
             "responses": digest_of(self.patterns),
         }
@@ -219,9 +197,9 @@ class VariationalFit:
         abilities, bound = inference.abilities_of(state, batches)
         coordinates, guide, bent = target.coordinates, state.guide, None
         if self.model == "3PL":
-            guide, bent = bent_posterior(target, guide, self._exact_batches(), state.nodes)
+            guide, bent = bent_posterior(target, guide, batches, state.nodes)
         parameters, covariance = _by_logit(*moments_of(coordinates, guide, bent))
-        log_likelihood, error = self._log_likelihood(parameters, state)
+        log_likelihood, error = self._log_likelihood(parameters, state, batches)
         return Estimates(
             items=Items(*parameters.T),
             covariances=covariance if self.settings.standard_errors else None,
@@ -248,18 +226,19 @@ class VariationalFit:
                 abilities=abilities,
                 elbo=bound.value,
                 elbo_se=bound.error,
-                encoder=_encoder_of(batches),
                 stretch=1.0,
                 bent=bent,
             ),
         )
 
-    def _log_likelihood(self, parameters: Array, state: State) -> tuple[float, float]:
+    def _log_likelihood(
+        self, parameters: Array, state: State, batches: Batches
+    ) -> tuple[float, float]:
         """Log-likelihood of real respondents on dense nodes, and its distance from that on few.
 
         The dense nodes reach as far beyond every posterior mean as they do after EM.
         """
-        batches, real = self._exact_batches(), self.patterns.real
+        real = self.patterns.real
         dense = found = batches.posteriors(parameters, state.nodes)
         items, patterns, reached = Items(*parameters.T), self.problem.engine.patterns, 0.0
         for _ in range(MOST_REPAIRS):
@@ -281,7 +260,3 @@ def _by_logit(mean: Array, covariance: Array) -> tuple[Array, Array]:
         covariance[:, 2, :] /= slope[:, None]
         covariance[:, :, 2] /= slope[:, None]
     return parameters, covariance
-
-
-def _encoder_of(batches: Batches) -> Encoder | None:
-    return batches.encoder if isinstance(batches, Amortised) else None

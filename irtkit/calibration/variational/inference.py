@@ -134,7 +134,7 @@ def maximise_bound(
     ``tol`` is the Monte-Carlo error of posterior means, in posterior SDs, below which a fit has
     converged. ``keep`` is called with the state after every step, and may store it.
     """
-    per_round = batches.steps_per_round
+    per_round = batches.steps_per_pass
     state = replace(state, converged=_converged(state, per_round, tol))
     while not state.converged and state.step < max_steps:
         state = _stepped(state, batches)
@@ -146,7 +146,7 @@ def maximise_bound(
 
 def _stepped(state: State, batches: Batches) -> State:
     """Return the state after one more step."""
-    per_round = batches.steps_per_round
+    per_round = batches.steps_per_pass
     if per_round > 1 and state.step % per_round == 0:
         state = replace(state, round_from=state.guide.own)
     likelihood = batches.likelihood(state.step, state.nodes)

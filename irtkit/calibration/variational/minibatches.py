@@ -17,12 +17,9 @@ from irtkit.irf import Items
 from irtkit.quadrature import Posteriors, engine_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from irtkit.calibration.maximise import GridSchedule, Problem
-    from irtkit.calibration.variational.elbo import StepLikelihood
     from irtkit.irf import Array
     from irtkit.patterns import Patterns
     from irtkit.quadrature import Nodes
@@ -45,16 +42,11 @@ class Batches:
         """Steps that see every respondent once."""
         return 1 if self.size is None else -(-self.patterns.n // self.size)
 
-    @property
-    def steps_per_round(self) -> int:
-        """Steps that see every answer once."""
-        return self.steps_per_pass
-
     def nodes_at(self, parameters: Array) -> Nodes:
         """Nodes that suit some items."""
         return self.schedule.nodes(Items(*parameters.T), self.problem.engine.patterns)
 
-    def likelihood(self, step: int, nodes: Nodes) -> StepLikelihood:
+    def likelihood(self, step: int, nodes: Nodes) -> Likelihood:
         """Likelihood of the batch of a step, scaled up to all respondents."""
         return self.marginal(None if self.size is None else self.minibatch(step), nodes)
 
@@ -86,18 +78,12 @@ class Batches:
         return found
 
     def posteriors(self, parameters: Array, nodes: Nodes) -> Posteriors:
-        """Posterior of every respondent."""
+        """Posterior of every respondent, by minibatches of one size, the last filled up."""
         if self.size is None:
             return self.marginal(None, nodes).posteriors(parameters)
-        return self.in_parts(
-            self.size, lambda some: self.marginal(some, nodes).posteriors(parameters)
-        )
-
-    def in_parts(
-        self, size: int, posteriors: Callable[[NDArray[np.intp]], Posteriors]
-    ) -> Posteriors:
-        """Posteriors of all respondents from those of ``size`` at a time, the last filled up."""
-        n, size = self.patterns.n, min(size, self.patterns.n)
+        n, size = self.patterns.n, min(self.size, self.patterns.n)
         places = np.arange(-(-n // size) * size) % n
-        found = [posteriors(some) for some in places.reshape(-1, size)]
+        found = [
+            self.marginal(some, nodes).posteriors(parameters) for some in places.reshape(-1, size)
+        ]
         return Posteriors(*(np.concatenate(part)[:n] for part in zip(*found, strict=True)))

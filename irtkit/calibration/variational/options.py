@@ -6,15 +6,11 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from irtkit.checks import check_whole, check_yes_or_no, is_whole, short
+from irtkit.checks import check_whole, is_whole, short
 from irtkit.files import as_path
 
 if TYPE_CHECKING:
     from os import PathLike
-
-_AMORTISED_BATCH = 1024
-"""Respondents of an amortised step where no number is given. The encoder's gradient, an average
-over respondents, then has 1/32 of the noise of a single one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,13 +27,7 @@ class Variational:
     ----------
     batch
         How many respondents a step sees, drawn without replacement in passes through all of them;
-        None (default), or as many as there are or more, for all. (respondents, items) with
-        ``amortised=True``.
-    amortised
-        Whether an encoder, a small network trained along the way, gives the posterior of each
-        ability from the answers, in place of an integral over it; for more than 10⁵ respondents.
-        It takes new respondents as well (``result.posterior.encode``). Its bound is a sum over
-        answers, so that a step may see some of the items; elbo is then this bound.
+        None (default), or as many as there are or more, for all.
     checkpoint, every
         A file for the state of the optimisation, written whole after every ``every`` steps. If it
         exists, the fit continues from there and ends with the numbers of one that was not
@@ -47,7 +37,7 @@ class Variational:
     Raises
     ------
     TypeError
-        If ``checkpoint`` is not a path, or ``amortised`` neither True nor False.
+        If ``checkpoint`` is not a path.
     ValueError
         If another argument is outside what is named above.
     FileNotFoundError
@@ -59,39 +49,27 @@ class Variational:
     >>> responses = irtkit.ResponseMatrix([[1, 0], [0, 1], [1, 1], [0, 0]] * 20)
     >>> result = irtkit.fit(responses, method=irtkit.Variational(batch=40))
     >>> result.method, result.settings["batch"]
-    ('vi', [40, None])
+    ('vi', 40)
     """
 
-    batch: int | tuple[int, int] | None = None
-    amortised: bool = False
+    batch: int | None = None
     checkpoint: str | PathLike[str] | None = None
     every: int = 10  # an interruption then costs half of the 19 steps that a fit takes at least
 
     def __post_init__(self) -> None:
-        check_yes_or_no(amortised=self.amortised)
-        sizes = self._given_sizes()
-        if len(sizes) != 2 or not all(s is None or (is_whole(s) and s >= 1) for s in sizes):
+        if self.batch is not None and not (is_whole(self.batch) and self.batch >= 1):
             raise ValueError(
-                "batch must be a whole number of respondents from 1, (respondents, items) or None; "
+                "batch must be a whole number of respondents from 1, or None; "
                 f"got {short(self.batch)}"
-            )
-        if sizes[1] is not None and not self.amortised:
-            raise ValueError(
-                "batch may hold items with amortised=True only: the likelihood of a respondent, "
-                f"with ability integrated out, is no sum over items; got {short(self.batch)}"
             )
         check_whole("every", self.every, 1)
         if self.checkpoint is not None:
             _check_checkpoint(self.checkpoint)
 
     @property
-    def sizes(self) -> tuple[int | None, int | None]:
-        """Respondents and items of a step, each None for all."""
-        n, n_items = (None if size is None else int(size) for size in self._given_sizes())
-        return (_AMORTISED_BATCH if self.amortised and n is None else n), n_items
-
-    def _given_sizes(self) -> tuple[int | None, ...]:
-        return tuple(self.batch) if isinstance(self.batch, tuple | list) else (self.batch, None)
+    def size(self) -> int | None:
+        """Respondents of a step as a plain number, or None for all."""
+        return None if self.batch is None else int(self.batch)
 
 
 def _check_checkpoint(checkpoint: object) -> None:

@@ -10,19 +10,9 @@ import numpy as np
 from irtkit.calibration.information import common_ability_basis
 from irtkit.calibration.variational.bent import Bent
 from irtkit.calibration.variational.coordinates import Coordinates, Point
-from irtkit.calibration.variational.encoder import Encoder, encoded, features_of
 from irtkit.calibration.variational.guide import Guide
-from irtkit.checks import (
-    and_more,
-    check_number,
-    check_one_of,
-    check_seed,
-    check_times,
-    check_type,
-    short,
-)
-from irtkit.patterns import blocks, patterns_of
-from irtkit.responses import ResponseMatrix
+from irtkit.checks import check_number, check_one_of, check_seed, check_times
+from irtkit.patterns import blocks
 from irtkit.storage import fields_of, with_parts
 
 if TYPE_CHECKING:
@@ -88,8 +78,6 @@ class Posterior:
     is that of the normal distribution, from which items with guessing are then bent."""
     elbo_se: float
     """Monte-Carlo standard error of elbo, from four sets of points: itself known to some 40 %."""
-    encoder: Encoder | None
-    """Of an amortised fit: what tells abilities from answers."""
     stretch: float
     """Factor from ability here to ability in the result: −1 turns the scale round."""
     bent: Bent | None
@@ -241,62 +229,6 @@ class Posterior:
             index=pd.Index(self.respondent_labels, name="respondent"),
         )
 
-    def encode(self, responses: ResponseMatrix) -> pd.DataFrame:
-        """Abilities of new respondents by the encoder of an amortised fit, nothing refitted.
-
-        Items are held in the middle of their posterior: what is not known of them, which counts
-        in the table of respondents of the fit, is left out, in ``ability_se`` too.
-
-        Parameters
-        ----------
-        responses
-            Answers to items of the fit, to all or some, in any order; those to items that nobody
-            answered in the fit do not count.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Index "respondent"; ability and ability_se, on the scale of the fitted sample.
-
-        Raises
-        ------
-        ValueError
-            If the fit was not amortised, or an item is unknown to it.
-        TypeError
-            If ``responses`` is not a ResponseMatrix.
-        """
-        import pandas as pd
-
-        from irtkit.calibration.variational.amortised import precision_of
-
-        check_type("responses", responses, ResponseMatrix)
-        if self.encoder is None:
-            raise ValueError("encode needs a fit with amortised=True")
-        place = {label: k for k, label in enumerate(self.item_labels)}
-        unknown = [label for label in responses.items if label not in place]
-        if unknown:
-            raise ValueError(
-                f"items of responses must be those of the fit, which has no {short(unknown[0])}"
-                f"{and_more(len(unknown) - 1, 'such item')}"
-            )
-        rows = patterns_of(responses, synthetic_is_real=True)
-        parameters = self.coordinates.parameters(self.guide.mean)
-        parameters = parameters[[place[label] for label in responses.items]]
-        known = np.flatnonzero(~np.isnan(parameters).any(axis=1))  # not those nobody answered
-        parameters, rows = parameters[known], rows.with_columns(known)
-        features = features_of(parameters, rows)
-        mean, sd = encoded(self.encoder, features, precision_of(parameters, rows))
-        population, sample = self.abilities.population_mean, self.abilities.mean
-        slope, shift = np.polyfit(population[self._told], sample[self._told], 1)
-        index = pd.Index(responses.respondents, name="respondent")
-        return pd.DataFrame(
-            {
-                "ability": self.stretch * (slope * mean + shift),
-                "ability_se": abs(self.stretch * slope) * sd,
-            },
-            index=index,
-        )
-
     def to_arviz(self, n: int = 1000, *, seed: int = 0, scale: Scale = "population") -> Any:
         """Draws as an ArviZ object, one chain, with the labels as coordinates.
 
@@ -325,7 +257,7 @@ class Posterior:
     def restored(cls, record: dict[str, Any], **of_result: Any) -> Posterior:
         """Make a posterior of what was stored, and of the labels and marks of its result."""
         parts = {"coordinates": Coordinates, "guide": Guide, "abilities": Abilities, "bent": Bent}
-        return cls(**with_parts(record, **parts, encoder=Encoder), **of_result)
+        return cls(**with_parts(record, **parts), **of_result)
 
     @property
     def _told(self) -> NDArray[np.bool_]:

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
         ({"batch": 0}, ValueError, "batch must be a whole number of respondents from 1"),
         ({"batch": 2.5}, ValueError, "batch must be a whole number of respondents from 1"),
         ({"batch": True}, ValueError, "batch must be a whole number of respondents from 1"),
-        ({"batch": (1, 2, 3)}, ValueError, "batch must be a whole number of respondents from 1"),
-        ({"batch": (10, 5)}, ValueError, "batch may hold items with amortised=True only"),
-        ({"amortised": 1}, TypeError, "amortised must be True or False"),
+        ({"batch": (10, 5)}, ValueError, "batch must be a whole number of respondents from 1"),
         ({"every": 0}, ValueError, "every must be a whole number, 1 or more"),
         ({"checkpoint": 3}, TypeError, "checkpoint must be a path"),
         ({"checkpoint": "."}, ValueError, "checkpoint must be a file"),
@@ -35,19 +33,11 @@ def test_wrong_options_are_refused_by_name(
         Variational(**arguments)
 
 
-@pytest.mark.parametrize(
-    ("options", "sizes"),
-    [
-        (Variational(), (None, None)),
-        (Variational(batch=np.int64(5)), (5, None)),
-        (Variational(amortised=True), (1024, None)),
-        (Variational(batch=(None, 7), amortised=True), (1024, 7)),
-        (Variational(batch=[5, 7], amortised=True), (5, 7)),
-    ],
-)
-def test_sizes_of_a_step_are_plain_numbers_or_none(options: Variational, sizes: Any) -> None:
-    assert options.sizes == sizes
-    assert all(type(size) in {int, type(None)} for size in options.sizes)
+def test_the_size_of_a_step_is_a_plain_number_or_none() -> None:
+    assert Variational().size is None
+    size = Variational(batch=np.int64(5)).size
+    assert size == 5
+    assert type(size) is int
 
 
 def test_options_of_the_variational_path_are_no_arguments_of_fit(tmp_path: Path) -> None:
