@@ -290,6 +290,20 @@ TABLES: dict[str, Table] = {
             ("found, weighed", percent("weighed: found")),
         ],
     ),
+    "anchors": (
+        lambda: stored("anchors")["studies"],
+        [
+            ("model", number("model")),
+            ("earlier systems", number("n_earlier")),
+            ("later systems", number("n_later")),
+            ("drifted", number("leaked")),
+            ("data sets", number("n_data_sets")),
+            ("exactly the drifted named", number("exactly")),
+            ("a sound one named", number("false")),
+            ("latent mean", number("before", ".2f")),
+            ("without the named", number("after", ".2f")),
+        ],
+    ),
     "wrong keys": (
         lambda: stored("planted_wrong_keys")["studies"],
         [

@@ -297,6 +297,15 @@ def test_systems_at_chance_are_counted_by_whether_they_guess(
         assert study.measured(name, "none", 1)["told"] == 0, name
 
 
+def test_leaked_anchors_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    study = load("anchors")
+    record = study.measured(study.Study("2PL", 500, 1000, 6, n_data_sets=1))
+    assert (record["exactly"], record["false"]) == (1, 0)
+    assert abs(record["after"]) < 0.15 < record["before"]
+    assert len(study.row(record).split("|")) == len(study.HEADER)
+
+
 @pytest.mark.filterwarnings("ignore:one ability", "ignore:the ability of")
 def test_what_comparisons_claim_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(BENCHMARKS))

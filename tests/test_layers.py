@@ -70,7 +70,8 @@ CALIBRATION = (
     *("variational.elbo", "variational.minibatches"),
     *("variational.bent", "variational.posterior"),
     *("variational.inference", "variational.checkpoint"),
-    *("result", "summary", "saved", "calibrated", "estimates", "drawn_together", "caveats"),
+    *("result", "summary", "saved", "calibrated", "estimates", "drawn_together", "drift"),
+    "caveats",
     *("maximum_likelihood", "batches", "anchored", "arguments", "one_thread"),
     *("variational.fit_variational", "estimation", "fitting", "refitting"),
 )

@@ -227,10 +227,13 @@ def anchored_estimates(
     anchored, x = problem.anchored, maximum.x
     population, inside = anchored.population(x), anchored.values(x).items
     sds, covariances = population_sds(problem.engine.patterns, inside, 1.0), None
+    population_se = None
     if standard_errors:
         nodes = control.schedule.for_errors(inside, problem.engine.patterns, maximum.nodes)
         grid = MarginalLikelihood(problem.engine, nodes).grid(inside)
-        covariances = _covariances(problem, grid, x, sds)
+        covariances, (of_log_sd, of_mean) = _covariances(problem, grid, x, sds)
+        if min(of_log_sd, of_mean) > 0:
+            population_se = of_mean**0.5, population.sd * of_log_sd**0.5
     ability, sd = maximum.posteriors.mean, maximum.posteriors.sd
     return Estimates(
         items=anchored.on_fixed_scale(x),
@@ -250,6 +253,7 @@ def anchored_estimates(
         quadrature_error=maximum.quadrature_error,
         trial_correlation=correlation,
         population=population,
+        population_se=population_se,
     )
 
 
@@ -270,6 +274,7 @@ def _problem(
     if isinstance(prior, ExpectedItems):
         prior = prior.on_fixed_scale().chosen(np.isnan(fixed.discrimination))
     free = Parameterisation(model, int(np.isnan(fixed.discrimination).sum()), learns=False)
+    prior = prior if free.n_items else None
     hyper = _taught(fixed, free, prior)
     parameters: Any = Anchored(fixed, free, hyper)
     return AnchoredProblem(engine, parameters, prior)
@@ -310,8 +315,12 @@ def _start(problem: AnchoredProblem, control: Control) -> Array:
     return anchored.vector(items, population)
 
 
-def _covariances(problem: AnchoredProblem, grid: Grid, x: Array, sds: tuple[float, float]) -> Array:
+def _covariances(
+    problem: AnchoredProblem, grid: Grid, x: Array, sds: tuple[float, float]
+) -> tuple[Array, tuple[float, float]]:
     """Covariances of the parameters of free items on the fixed scale, NaN for the fixed ones.
+
+    And the variances of log σ and μ.
 
     As those of many items (:mod:`.many_items`), beside which log σ and μ move the fixed items.
     """
@@ -320,8 +329,6 @@ def _covariances(problem: AnchoredProblem, grid: Grid, x: Array, sds: tuple[floa
     items, inside = anchored.on_fixed_scale(x), anchored.values(x).items
     size = 2 if items.logit_guessing is None else 3
     found = np.full((len(free), size, size), np.nan)
-    if not free.any():
-        return found
     times = np.ones(len(free))
     expected = expected_of(patterns, inside, grid, right_too=size == 3)
     system = system_of(inside, expected, sds)
@@ -346,7 +353,7 @@ def _covariances(problem: AnchoredProblem, grid: Grid, x: Array, sds: tuple[floa
     joint[:, size:, size:] = covariance[n_own:, n_own:]
     turn = _to_fixed_scale(items.slope[apart.known], population, size, common_slope=common)
     found[apart.known] = turn @ joint @ turn.swapaxes(1, 2)
-    return found
+    return found, (float(covariance[n_own, n_own]), float(covariance[n_own + 1, n_own + 1]))
 
 
 def _prior_in_sds(problem: AnchoredProblem, x: Array, size: int) -> PriorInformation:

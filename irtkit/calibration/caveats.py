@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.calibration.drawn_together import drawn_together
+from irtkit.calibration.drift import LEVEL
 from irtkit.checks import first_names, short
 from irtkit.components import components_of
 from irtkit.signs import disagreement, leftover_of
@@ -21,6 +22,8 @@ from irtkit.weak_links import weakly_linked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from irtkit.calibration.result import FitResult
     from irtkit.components import Components
@@ -116,6 +119,8 @@ def _sentences(
     """What limits the estimates, the gravest first."""
     if not result.converged or "unbounded" in result.status:
         yield _shortcoming_of(result)
+    if result.drifts is not None and result.drifts.any():
+        yield _drifted(result, result.drifts)
     if found := _too_few_items(result, patterns) or _without_errors(result):
         yield found
     if _look_transposed(result.respondent_labels, result.item_labels):
@@ -184,6 +189,20 @@ def _at_chance(found: AtChance, names: tuple[str, ...], n: int) -> str:
         f"Systems at chance: {len(names)} of {n} systems score {found.highest:.0%} or less{seen}: "
         f"{first_names([*map(repr, names)], shown=2)}. They can distort slopes and abilities. "
         f"Try: {remedy if len(names) < n else 'stronger systems, or easier items'}"
+    )
+
+
+def _drifted(result: FitResult, drifts: NDArray[np.bool_]) -> str:
+    """Name the fixed items that differ from their fixed parameters, and what to try."""
+    easier = np.asarray(result.drift_z) > 0
+    named = ""
+    for name, some in (("Easier", drifts & easier), ("Harder", drifts & ~easier)):
+        labels = [repr(result.item_labels[k]) for k in np.flatnonzero(some)]
+        named += f"{name}: {first_names(labels, shown=10)}. " if labels else ""
+    return (
+        f"Anchor drift: {drifts.sum()} of {np.asarray(result.fixed).sum()} fixed items differ from "
+        f"their fixed parameters (score test, {LEVEL:.0%}). {named}Abilities and latent_mean are "
+        "biased. Try: fixed=earlier.items.drop(result.items.query('drifts').index)."
     )
 
 

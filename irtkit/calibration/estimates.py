@@ -76,6 +76,8 @@ class Estimates(NamedTuple):
     posterior: Posterior | None = None
     population: Population | None = None
     """On whose scale all is, if items are fixed: it stays."""
+    population_se: tuple[float, float] | None = None
+    """Standard errors of its mean and SD, fixed items taken as known."""
     batch_rows: Array | None = None
     """A row for each batch of items, (n_batches, 7), if they were fitted apart."""
 
@@ -140,6 +142,7 @@ def result_of(
     parameters = _parameters(estimates, stretch, status, settings.prior)
     nodes = estimates.nodes.theta * abs(stretch)
     posterior = estimates.posterior
+    mean_se, sd_se = estimates.population_se or (None, None)
     return FitResult(
         model=model,
         method=method,
@@ -160,6 +163,8 @@ def result_of(
         counts=counts,
         latent_sd=latent_sd,
         latent_mean=0.0 if estimates.population is None else estimates.population.mean,
+        latent_mean_se=mean_se,
+        latent_sd_se=sd_se,
         log_likelihood=estimates.log_likelihood,
         n_parameters=_n_parameters(counts, model, estimates.batch_rows),
         converged=estimates.converged,

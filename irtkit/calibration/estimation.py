@@ -11,6 +11,7 @@ from irtkit.calibration.anchored import anchored_estimates
 from irtkit.calibration.batches import batched_estimates
 from irtkit.calibration.calibrated import fixed_parameters, with_fixed
 from irtkit.calibration.caveats import with_caveats
+from irtkit.calibration.drift import with_drift
 from irtkit.calibration.estimates import result_of
 from irtkit.calibration.expected import ExpectedItems, of_some
 from irtkit.calibration.item_prior import ItemPrior
@@ -68,6 +69,7 @@ def fitted(
     )
     if anchors is not None:
         result = with_fixed(result, anchors, anchors.places_of(responses.items))
+        result = with_drift(result, counted, anchors)
     counted_anew = bool(result.settings.trial_correlation and settings.trial_correlation is None)
     guessing = at_chance(counted, responses.item_table)
     return with_caveats(

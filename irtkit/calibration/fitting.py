@@ -148,8 +148,10 @@ def fit(
         estimated anew, under the mean and SD of all that are there now, so that beside abler ones
         they are pulled up: ``irtkit.score(responses, earlier)`` has them as they were. Standard
         errors of new items take the fixed ones as known, and are within a few per cent of second
-        derivatives, up to a tenth too small beside two fixed items alone. For method="em", and not
-        with prior="empirical" or a mesh.
+        derivatives, up to a tenth too small beside two fixed items alone. ``latent_mean_se`` and
+        ``latent_sd_se`` include the sampling errors of the fixed items, if these are known. A score
+        test finds fixed items that became easier or harder (columns ``drift_z`` and ``drifts``).
+        For method="em", and not with prior="empirical" or a mesh.
     batch_items
         Fit consecutive blocks of so many items with responses apart, as where a program cannot take
         them all (the last one has what is left); for method="em" without fixed items or a mesh. The
@@ -240,7 +242,8 @@ def fit(
         least a tenth of all); if the fit did not converge, or items have
         no finite estimate (under ``prior=None``, or an :class:`irtkit.ItemPrior` without a density
         that holds them), or are too few without such a density to tell their parameters apart (one,
-        two of the 2PL, three of the 3PL); if labels look as if rows were items; if respondents and
+        two of the 2PL, three of the 3PL); if labels look as if rows were items; if fixed
+        items drifted; if respondents and
         items fall into parts that no responses link, or too few for more than half of a difference
         to show (:mod:`irtkit.weak_links`); if a gap between respondents who answered different
         items is drawn together (by 0.15 SD and more), or would be and might not be told; if there

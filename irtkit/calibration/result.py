@@ -177,8 +177,16 @@ class FitResult:
     """Which respondents and items are linked by responses that place them; None if all are."""
     latent_mean: float = 0.0
     """Mean of ability among real respondents: 0, but on the scale of ``fixed`` items."""
+    latent_mean_se: float | None = None
+    """Standard error of latent_mean beside ``fixed`` items; None without them."""
+    latent_sd_se: float | None = None
+    """Standard error of latent_sd beside ``fixed`` items; None without them."""
     fixed: NDArray[np.bool_] | None = field(default=None, repr=False)
     """Which items kept the parameters of an earlier fit, (n_items,); None if none did."""
+    drift_z: NDArray[np.float64] | None = field(default=None, repr=False)
+    """Score test of the intercept of each fixed item: above 0 if the item became easier."""
+    drifts: NDArray[np.bool_] | None = field(default=None, repr=False)
+    """Which fixed items differ significantly from their fixed parameters."""
     batch_rows: NDArray[np.float64] | None = field(default=None, repr=False)
     """Shape (n_batches, 7), see :attr:`batches`; None if all items were fitted at once."""
     quality_standard: NDArray[np.float64] | None = field(default=None, repr=False)
@@ -203,7 +211,9 @@ class FitResult:
         tells; ``settings.metrics`` says which); n_responses (by real respondents, every
         repeated trial counts here as in average_error); p_negative (probability that the slope is
         below 0, NaN without a response); status ("ok", "flat", "no variance", "unbounded" or
-        "no responses"); and, where respondents and items fall into parts that too few responses
+        "no responses"); fixed, drift_z and drifts, if items were fixed (score test of the
+        intercept, above 0 if the item became easier, and whether it is significant); and, where
+        respondents and items fall into parts that too few responses
         link, or none, component (1 has the most respondents; 0 without a response by a real one).
 
         p_negative is told by the trend of an item's responses with how strong respondents are by
@@ -241,7 +251,7 @@ class FitResult:
         columns["p_negative"] = self.verdict.p_negative
         columns["status"] = np.array(self.status, dtype=object)
         if self.fixed is not None:
-            columns["fixed"] = self.fixed
+            columns |= {"fixed": self.fixed, "drift_z": self.drift_z, "drifts": self.drifts}
         if self.components is not None:
             columns["component"] = self.components.items
         return pd.DataFrame(columns, index=pd.Index(self.item_labels, name="item"))

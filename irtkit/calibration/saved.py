@@ -127,6 +127,8 @@ def _lengths(result: FitResult) -> Iterator[str]:
         "wrong_key": verdict.wrong_key,
         "components.items": None if parts is None else parts.items,
         "fixed": result.fixed,
+        "drift_z": result.drift_z,
+        "drifts": result.drifts,
         "quality_standard": result.quality_standard,
     }
     of_respondents: dict[str, Any] = {

@@ -102,9 +102,11 @@ def _of_scale(result: FitResult) -> list[str]:
     """Mean and SD of ability, where they are not 0 and 1."""
     lines = []
     if result.fixed is not None:
+        known = result.latent_mean_se, result.latent_sd_se
+        mean_se, sd_se = ("" if se is None else f" (SE {se:.3f})" for se in known)
         lines.append(
             f"{result.fixed.sum()} items fixed, on whose scale ability has mean "
-            f"{result.latent_mean:.3f} and SD {result.latent_sd:.3f}"
+            f"{result.latent_mean:.3f}{mean_se} and SD {result.latent_sd:.3f}{sd_se}"
         )
     elif result.model == "Rasch":
         lines.append(f"SD of ability {result.latent_sd:.3f}")

@@ -33,7 +33,7 @@ COMPARISON_FILES = (
 """What ``irtkit compare --out`` writes."""
 _OUTCOMES = (
     *("converged", "n_iterations", "log_likelihood", "elbo", "elbo_se", "aic", "bic"),
-    *("n_parameters", "latent_sd"),
+    *("n_parameters", "latent_mean", "latent_mean_se", "latent_sd", "latent_sd_se"),
 )
 _VERSIONS_OF = ("irtkit", "numpy", "scipy", "jax", "pandas")
 

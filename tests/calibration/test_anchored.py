@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from irtkit import (
+    FitResult,
     ItemParameters,
     ResponseMatrix,
     compare_difficulties,
@@ -17,7 +18,7 @@ from irtkit import (
     score,
     simulate_responses,
 )
-from irtkit.calibration import anchored
+from irtkit.calibration import anchored, drift
 from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
 from irtkit.calibration.priors import WeakPrior
 from irtkit.patterns import patterns_of
@@ -76,7 +77,7 @@ def test_with_all_items_fixed_abilities_are_scores_of_that_population(model: Mod
         {"a": items.discrimination, "b": items.difficulty, "c": items.guessing}, LABELS
     )
     responses = answers(items, generator.normal(0.5, 1.2, 400), slice(None), 5)
-    result = fit(responses, model, fixed=table, prior=None)
+    result = fit(responses, model, fixed=table)
     assert result.n_parameters == 2
     np.testing.assert_allclose(score(responses, result)["ability"], result.ability, atol=1e-5)
 
@@ -131,6 +132,9 @@ def test_standard_errors_are_those_of_second_derivatives(
     wanted = {1: variances[2:][places.intercepts]}
     if model != "1PL":
         wanted[0] = variances[2:][places.slopes]
+    assert found.population_se is not None
+    of_population = found.population_se[1] / np.exp(x[0]), found.population_se[0]
+    np.testing.assert_allclose(of_population, variances[:2] ** 0.5, rtol=0.05)
     assert found.covariances is not None
     for k, values in wanted.items():
         ratio = np.sqrt(found.covariances[free, k, k] / values)
@@ -163,6 +167,7 @@ def test_a_result_on_an_earlier_scale_is_saved_printed_and_compared(tmp_path: Pa
     again = load(tmp_path / "result.npz")
     pd.testing.assert_frame_equal(again.items, result.items)
     assert again.latent_mean == result.latent_mean
+    assert again.latent_mean_se == result.latent_mean_se
     assert "20 items fixed, on whose scale ability has mean" in str(result)
     error = result.items["expected_error"] - result.items["average_error"]
     assert error.abs().max() < 0.08
@@ -236,3 +241,73 @@ def test_a_new_item_that_all_get_right_is_unbounded_beside_fixed_ones() -> None:
         free = fit(responses, "1PL", prior=None, fixed=known)
     assert free.items["status"].tolist() == ["ok"] * 12 + ["unbounded"]
     assert fit(responses, "1PL", fixed=known).items["status"].iloc[-1] == "no variance"
+
+
+def earlier_and_later(
+    model: ModelName, shift: Any, n: int = 800
+) -> tuple[FitResult, ResponseMatrix]:
+    """30 anchors calibrated on 500 systems, and answers of others to them, and to 10 new items.
+
+    ``shift`` says how much easier each has become.
+    """
+    generator = np.random.default_rng(11)
+    items = true_items(model, generator).chosen(slice(0, 40))
+    earlier = fit(answers(items, generator.normal(size=500), slice(0, 30), 12), model)
+    moved = ItemParameters(items.discrimination, items.intercept + shift, items.guessing)
+    return earlier, answers(moved, generator.normal(size=n), slice(0, 40), 13)
+
+
+@pytest.mark.parametrize("model", ["Rasch", "2PL"])
+def test_drifted_anchors_are_named_and_a_fit_without_them_is_sound(model: ModelName) -> None:
+    drifted = np.isin(np.arange(40), [2, 7, 11, 16, 22, 29])
+    shift = np.where(drifted, 1.3, 0.0)
+    shift[7] = -1.3
+    earlier, later = earlier_and_later(model, shift)
+    with pytest.warns(UserWarning, match="Anchor drift: 6 of 30 fixed items differ") as caught:
+        result = fit(later, model, fixed=earlier)
+    assert result.items.query("drifts").index.tolist() == ["q2", "q7", "q11", "q16", "q22", "q29"]
+    assert (np.sign(result.items["drift_z"][drifted]) == np.sign(shift[drifted])).all()
+    (said,) = (str(one.message) for one in caught if "drift" in str(one.message))
+    assert "Easier: 'q2', 'q11', 'q16', 'q22', 'q29'. Harder: 'q7'. " in said
+    assert len(said.split()) <= 45
+    again = fit(later, model, fixed=earlier.items.drop(result.items.query("drifts").index))
+    assert abs(again.latent_mean) < abs(result.latent_mean)
+    assert not again.items["drifts"].any()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_sampling_errors_of_sound_anchors_are_no_drift(model: ModelName) -> None:
+    """With 8,000 later systems nearly all of a difference is sampling error of 500 earlier."""
+    earlier, later = earlier_and_later(model, 0.0, n=8_000)
+    result = fit(later, model, fixed=earlier)
+    assert not result.items["drifts"].any()
+    z = result.items["drift_z"][:30].to_numpy()
+    assert np.sqrt(np.mean(z**2)) == pytest.approx(1, abs=0.3)
+    assert result.items["drift_z"][30:].isna().all()
+    columns = ["discrimination", "intercept", "guessing"]  # and not their errors
+    with pytest.warns(UserWarning, match="Anchor drift"):
+        known = fit(later, model, fixed=earlier.items[columns])
+    assert known.latent_mean_se is not None
+    assert result.latent_mean_se is not None
+    # σ/√500 of the mean of earlier systems, and more of each anchor
+    assert result.latent_mean_se > np.hypot(known.latent_mean_se, 500**-0.5)
+
+
+def test_copies_of_respondents_are_no_evidence_of_drift() -> None:
+    earlier, later = earlier_and_later("2PL", 0.0, n=100)
+    copies = ResponseMatrix(np.repeat(later.values, 20, axis=0), items=later.items)
+    result = fit(copies, fixed=earlier)
+    assert not result.items["drifts"].any()
+    with np.errstate(all="ignore"):
+        of_earlier = drift.earlier_covariances(result, 0.0, 1.0)
+        each_counted = drift.drift_of(result, result.patterns, of_earlier)
+    assert each_counted.drifts.any()
+
+
+def test_with_two_anchors_none_is_called_drifted() -> None:
+    earlier, later = earlier_and_later("2PL", np.where(np.arange(40) == 0, 3.0, 0.0))
+    table = earlier.items.iloc[:2]
+    assert not fit(later, fixed=table).items["drifts"].any()
+    three = earlier.items.iloc[:3]
+    with pytest.warns(UserWarning, match="Anchor drift: 1 of 3 fixed items"):
+        assert fit(later, fixed=three).items["drifts"].tolist()[0]
