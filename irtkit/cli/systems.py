@@ -181,13 +181,17 @@ def _write(table: pd.DataFrame, out: Path | None) -> None:
 def _trials_in_words(responses: ResponseMatrix, board: pd.DataFrame, top: int) -> str:
     """pass^k and pass@k of the first systems, for the largest k."""
     table = pass_k(responses)
-    k = table.shape[1] // 4  # pass^k, pass@k and their errors
+    k = table.shape[1] // 5  # pass^k and pass@k with errors, and the number of items
     if k < 2:
         return ""
     names = list(dict.fromkeys(["pass^1", "pass^2", f"pass^{k}", "pass@2", f"pass@{k}"]))
+    enough = f"pass^{k}_items"
+    legend = "pass^k: all of k trials of an item are right; pass@k: one of them is"
+    if (table[enough] < table["pass^1_items"]).any():
+        names.append(enough)
+        legend += f"; {enough}: items with {k} trials or more, which pass^{k} and pass@{k} are from"
     first = table.loc[board.index[:top], names]
     first = first.set_axis(short_labels(first.index, _LABEL))
-    legend = "pass^k: all of k trials of an item are right; pass@k: one of them is"
     return f"\n{plain(table_of(first.rename_axis('system')))}\n\n{in_lines([legend])}"
 
 

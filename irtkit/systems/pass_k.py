@@ -3,8 +3,8 @@
 With c of n trials right, the share of all choices of k trials that hold right ones alone is
 C(c, k)/C(n, k), an unbiased estimate of p^k: *pass^k* (Yao et al. 2024, τ-bench, arXiv 2406.12045).
 The share of those that hold a right one is 1 − C(n − c, k)/C(n, k): *pass@k* (Chen et al. 2021,
-arXiv 2107.03374). Both are averaged over items. One answer otherwise changes either by k/n of an
-item at most, which is how far the errors of a mean over items without any spread are told from.
+arXiv 2107.03374). Both are averaged over the items with k trials or more. One answer otherwise
+changes either by k/n of an item at most, which is the least spread that errors are computed from.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import as_number, check_whole, short
+from irtkit.checks import check_whole, short
 from irtkit.io.reading import as_responses
 from irtkit.patterns import patterns_of
 from irtkit.systems.paired import mean_of
@@ -37,19 +37,21 @@ def pass_k(responses: object, k: int | None = None, **reading: Any) -> pd.DataFr
         Repeated trials: a ResponseMatrix or anything that :func:`irtkit.read_responses` takes, of
         which ``reading`` are the settings, such as ``repeats="count"``.
     k
-        Number of trials; by default every number that all answered cells have, up to 16.
+        Number of trials; by default every number up to 16 that half of the answered cells have.
 
     Returns
     -------
     pandas.DataFrame
-        Index "respondent", those without a response left out. Columns "pass^1", "pass@1", … with
-        their standard errors in "pass^1_se" and so on, clustered by item, as if items like these
-        were drawn anew; means over the items that each answered.
+        Index "respondent", without respondents that have no response. For each k:
+
+        - pass^k, pass@k: means over the items with k trials or more. NaN if there are none.
+        - pass^k_se, pass@k_se: standard errors, treating the items as a random sample.
+        - pass^k_items: number of these items.
 
     Raises
     ------
     ValueError
-        If a cell has fewer trials than k.
+        If no cell has k trials.
 
     References
     ----------
@@ -70,29 +72,27 @@ def pass_k(responses: object, k: int | None = None, **reading: Any) -> pd.DataFr
     matrix = as_responses(responses, **reading)
     shares = Shares.of(patterns_of(matrix, synthetic_is_real=True))
     trials, seen = shares.trials, shares.trials > 0
-    least = int(trials[seen].min())
+    usual = int(np.quantile(trials[seen], 0.5, method="lower"))
     if k is not None:
         check_whole("k", k, 1)
-        if k > least:
-            row, column = (int(place[0]) for place in np.nonzero(seen & (trials < as_number(k))))
-            raise ValueError(
-                f"k must be at most the number of trials of every cell; respondent "
-                f"{short(matrix.respondents[row])}, item {short(matrix.items[column])} has "
-                f"{int(trials[row, column])}, and k is {short(k)}"
-            )
+        if k > trials.max():
+            most = int(trials.max())
+            raise ValueError(f"k must be at most {most}, the most trials of a cell, got {short(k)}")
     right = np.rint(shares.right * trials)
     columns: dict[str, Any] = {}
-    for number in range(1, min(least, _MOST) + 1) if k is None else [k]:
+    for number in range(1, min(usual, _MOST) + 1) if k is None else [k]:
+        enough = trials >= number
         all_right = _choices(right, trials, number)
         some_right = 1 - _choices(trials - right, trials, number)
         steps = number * shares.steps
         for name, values in ((f"pass^{number}", all_right), (f"pass@{number}", some_right)):
             means = [
                 mean_of(row[own], step=step)
-                for row, own, step in zip(values, seen, steps, strict=True)
+                for row, own, step in zip(values, enough, steps, strict=True)
             ]
             columns[name] = [mean.value for mean in means]
             columns[f"{name}_se"] = [mean.se for mean in means]
+        columns[f"pass^{number}_items"] = enough.sum(axis=1)
     table = pd.DataFrame(columns, index=pd.Index(matrix.respondents, name="respondent"))
     return table.iloc[np.flatnonzero(seen.any(axis=1))]
 

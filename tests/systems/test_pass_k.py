@@ -51,7 +51,33 @@ def test_the_error_of_what_is_always_right_is_that_of_one_answer_otherwise() -> 
 def test_items_without_an_answer_do_not_count_and_too_many_trials_are_refused() -> None:
     responses = irtkit.ResponseMatrix.from_counts([[2, 0, 1], [0, 0, 0]], [[2, 0, 3], [3, 3, 3]])
     table = irtkit.pass_k(responses)
-    assert list(table.columns[::2]) == ["pass^1", "pass@1", "pass^2", "pass@2"]
+    assert table["pass^1_items"].tolist() == [2, 3]
     assert table.loc["respondent-1", "pass^1"] == pytest.approx((1 + 1 / 3) / 2)
-    with pytest.raises(ValueError, match="respondent 'respondent-1', item 'item-1' has 2"):
-        irtkit.pass_k(responses, 3)
+    with pytest.raises(ValueError, match="k must be at most 3, the most trials of a cell, got 4"):
+        irtkit.pass_k(responses, 4)
+
+
+def test_a_cell_with_fewer_trials_is_left_out_of_larger_k_alone() -> None:
+    right, trials = np.tile([4, 2, 0, 3], (2, 5)), np.full((2, 20), 4)
+    whole = irtkit.pass_k(irtkit.ResponseMatrix.from_counts(right, trials))
+    trials[0, 0] = right[0, 0] = 1
+    found = irtkit.pass_k(irtkit.ResponseMatrix.from_counts(right, trials))
+    assert list(found.columns) == list(whole.columns)
+    assert found["pass^4_items"].tolist() == [19, 20]
+    kept = irtkit.ResponseMatrix.from_counts(right[:1, 1:], trials[:1, 1:])
+    for k in (2, 3, 4):
+        for name in (f"pass^{k}", f"pass@{k}", f"pass^{k}_se"):
+            assert found[name].iloc[0] == pytest.approx(irtkit.pass_k(kept, k)[name].iloc[0])
+            assert found[name].iloc[1] == whole[name].iloc[1]
+
+
+def test_pass_k_is_unbiased_where_cells_have_different_numbers_of_trials() -> None:
+    generator = np.random.default_rng(0)
+    p, trials = generator.random(40), generator.integers(1, 7, (4000, 40))
+    right = generator.binomial(trials, p)
+    trials[0], right[0] = 1, 1  # no item of this respondent has two trials
+    found = irtkit.pass_k(irtkit.ResponseMatrix.from_counts(right, trials), 3)
+    assert found["pass^3_items"].iloc[0] == 0
+    assert found["pass^3"].isna().tolist() == [True] + [False] * 3999
+    error = found["pass^3"].std() / 4000**0.5
+    assert found["pass^3"].mean() == pytest.approx((p**3).mean(), abs=4 * error)
