@@ -99,6 +99,17 @@ def boards() -> Iterator[Record]:
             yield {"name": name.replace("_", " "), "k": k, **found}
 
 
+def beyond() -> Iterator[Record]:
+    """Coverage of the best systems, and how much wider the intervals of others are."""
+    records = [row for row in stored("beyond")["records"] if not row["outlier"]]
+    others = {(row["board"], row["k"]): row for row in records if row["group"] == "any"}
+    for row in records:
+        if row["group"] == "best":
+            other = others[row["board"], row["k"]]
+            name = row["board"].replace("_", " ")
+            yield {**row, "board": name, "wider": other["width"] / other["closed_width"] - 1}
+
+
 def rmse(method: str) -> Cell:
     """Root mean square error of scores, in percentage points."""
     return lambda record: f"{record[method]['rmse']:.1f}"
@@ -382,6 +393,19 @@ TABLES: dict[str, Table] = {
             ("selected", rmse("fixed")),
             ("one by one", rmse("adaptive")),
             ("intervals hold", lambda record: f"{record['fixed']['holds']:.0%}"),
+        ],
+    ),
+    "beyond": (
+        beyond,
+        [
+            ("board", number("board")),
+            ("asked", number("k")),
+            ("closed intervals cover", percent("closed_coverage")),
+            ("intervals cover", percent("coverage")),
+            ("width", lambda record: f"{record['width']:.0f}"),
+            ("with 10 more", percent("second_coverage")),
+            ("width then", lambda record: f"{record['second_width']:.0f}"),
+            ("other systems, wider", percent("wider")),
         ],
     ),
     "fit of items": (

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -437,6 +438,21 @@ def test_families_are_joined_and_held_out_whole(monkeypatch: pytest.MonkeyPatch)
         held = few._held_out(np.repeat(np.arange(40), 5), seed)
         assert set(held.reshape(40, 5).sum(axis=1)) == {0, 5}
         assert 0.25 <= held.mean() <= 0.3
+
+
+def test_systems_beyond_the_calibration_are_covered_and_others_not_widened(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    study = load("beyond")
+    monkeypatch.setattr(study, "SIZES", (20,))
+    with warnings.catch_warnings(action="ignore"):
+        rows = study.split("bent", study.SHARED, 1, outlier=True)
+    best, _, some = study.summary(rows)
+    assert best["coverage"] >= 0.9
+    assert best["second_coverage"] >= 0.9
+    assert best["second_width"] < best["width"]
+    assert some["width"] <= 1.05 * some["closed_width"]
 
 
 def test_a_page_is_timed_whether_or_not_there_is_a_browser(tmp_path: Path) -> None:

@@ -48,6 +48,12 @@ _COLUMNS = {
     help="How the items asked were drawn from all: the score expected of all is then honest for "
     "systems unlike the calibrated ones, too.",
 )
+@click.option(
+    "--random-items",
+    type=PATH,
+    help="Text file of items, one a line, that were asked after the others and drawn at random "
+    "from the rest: they bound scores from above.",
+)
 @reading_only
 @click.option("--out", type=FileOut(), help="File for all scores: .csv, .json and others.")
 def score_command(
@@ -57,6 +63,7 @@ def score_command(
     method: Any,
     level: float,
     design: Any,
+    random_items: Path | None,
     out: Path | None,
     **options: Any,
 ) -> None:
@@ -66,7 +73,9 @@ def score_command(
     discrimination, and intercept or difficulty (and guessing).
     """
     matrix = read_rows(responses, options, **how_to_read(options))
-    scores = score(matrix, items, method, level=level, design=design)
+    text = None if random_items is None else random_items.read_text(encoding="utf-8-sig")
+    at_random = None if text is None else text.splitlines()
+    scores = score(matrix, items, method, level=level, design=design, random_items=at_random)
     click.echo(_shown(scores, level, design))
     if out is not None:
         write_table(scores, out)
@@ -86,6 +95,11 @@ def _shown(scores: pd.DataFrame, level: float, design: str | None) -> str:
         legend.append(
             "score is the share right that is expected of all calibrated items, with a "
             f"{percent(level)} interval from low to high {whom}"
+        )
+    if "beyond" in set(first["status"]):
+        legend.append(
+            "beyond: the score is at least low, and these items cannot tell how much more; ask 10 "
+            "more items at random, and name them with --random-items"
         )
     if len(scores) > _SHOWN:
         legend.append(f"the first {_SHOWN} of {len(scores)} respondents; --out writes all")

@@ -20,19 +20,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from irtkit.calibration.maximise import GridSchedule
 from irtkit.irf import Items
 from irtkit.patterns import float_blocks
-from irtkit.scoring.expected_score import number_right
+from irtkit.scoring.expected_score import NumberRight, number_right
 from irtkit.scoring.posterior import ItemCurves, log_likelihood, posterior_of, summed
 
 if TYPE_CHECKING:
     from irtkit.irf import Array, ItemParameters
     from irtkit.patterns import Patterns
     from irtkit.quadrature import Nodes
-    from irtkit.scoring.expected_score import NumberRight
     from irtkit.scoring.scoring import MethodName
 
 _REFINED, _OF_MANY = 6, 3
@@ -74,6 +73,8 @@ class Abilities(NamedTuple):
     """Sum over the items answered of p(1 − p)."""
     squares: Array
     """Sum over the items answered of the squares of what was right (share of trials) less p."""
+    above: Array
+    """Probability that more of the items not answered than a limit would be right."""
 
     @classmethod
     def empty(cls, n: int) -> Abilities:
@@ -101,11 +102,13 @@ def abilities(
     rest: ItemParameters,
     level: float,
     residuals: bool = False,
+    limit: tuple[Array, Array] | None = None,
 ) -> Abilities:
     """Ability of every respondent, where that of the population is N(0, 1).
 
-    ``rest`` are further items of the benchmark, which nobody was given. What is said of the items
-    answered is NaN unless ``residuals`` are asked for.
+    ``rest`` are further items of the benchmark, which nobody was given. Fields about the items
+    answered are NaN without ``residuals``; ``above`` is NaN without a ``limit``: a number right
+    and a variance that the model does not explain, each (n,).
     """
     found, waiting, half_width = Abilities.empty(patterns.n), np.arange(patterns.n), 0.0
     while len(waiting):
@@ -115,9 +118,13 @@ def abilities(
         for some, right, answered in float_blocks(some_rows, n_points=4 * len(test.nodes.theta)):
             answers, rows = AbilityCurves.of(test, right, answered), waiting[some]
             scored = _ESTIMATORS[method](answers, level)
-            of_items = _of_the_rest(answers) + (_residuals(answers) if residuals else ())
+            by_node = _of_the_rest(answers)
+            of_items: tuple[Array, ...] = number_right(answers.posterior, *by_node)
+            of_items += _residuals(answers) if residuals else ()
             for room, values in zip(found, (*scored[:4], *of_items), strict=False):
                 room[rows] = values
+            if limit is not None:
+                found.above[rows] = _above(answers, by_node, *(part[rows, None] for part in limit))
             left.append(rows[scored.at_end])
         waiting = np.concatenate(left) if half_width < _WIDEST else waiting[:0]
         half_width *= _WIDER
@@ -242,8 +249,8 @@ def _without(which: Any, found: Scored) -> Scored:
 
 
 def _of_the_rest(answers: AbilityCurves) -> NumberRight:
-    """Mean and variance of how many of the items not answered would be right."""
-    test, posterior = answers.test, answers.posterior
+    """Mean and variance, by node, of how many of the items not answered would be right."""
+    test = answers.test
     mean, noise = test.rest[:1], test.rest[1:]
     if answers.answered is not None:
         asked = (answers.answered > 0).astype(np.float64)
@@ -252,7 +259,14 @@ def _of_the_rest(answers: AbilityCurves) -> NumberRight:
         p = test.curves.p
         mean = mean + p.sum(axis=0) - asked @ p
         noise = noise + (p * (1 - p)).sum(axis=0) - asked @ (p * (1 - p))
-    return number_right(posterior, mean, noise)
+    return NumberRight(mean, noise)
+
+
+def _above(answers: AbilityCurves, by_node: NumberRight, number: Array, misfit: Array) -> Array:
+    """Probability that more than a number are right, ability having a heavy-tailed prior."""
+    posterior = posterior_of(answers.likelihood, answers.test.nodes, heavy_tailed=True)
+    spread = np.sqrt(np.maximum(by_node.variance + misfit, _LEAST_INFORMATION))
+    return np.asarray((posterior * ndtr((by_node.mean - number) / spread)).sum(axis=1))
 
 
 def _residuals(answers: AbilityCurves) -> tuple[Array, Array, Array]:

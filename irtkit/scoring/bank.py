@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from functools import partial, singledispatch
+from functools import cache, partial, singledispatch
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -27,8 +27,10 @@ DESIGNS: tuple[Design, ...] = get_args(Design)
 """How items may be drawn: each as likely as any other, or one of each stratum of difficulty."""
 _FORMAT = storage.Format("irtkit selection", 1)
 _ABLEST = 64
-"""Respondents, the ablest by an SD above what is expected, among whom the highest score is looked
+"""Respondents, the ablest by an SD above what is expected, among whom the highest scores are looked
 for: answers to the items that they were asked change the order of a few."""
+_RANK = 3  # Rank of the calibrated score that sets the limit: one or two outliers do not move it.
+_MARGIN = 0.02  # Distance of the limit below that score (benchmarks/beyond.py).
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,8 @@ class Bank:
     items
         All items of the benchmark.
     best
-        Share right of all items that intervals of a level reach for the ablest respondents the
-        items were calibrated on; None if that is not known.
+        Score up to which curves are supported by respondents the items were calibrated on; None if
+        that is not known.
     misfit
         Variance of scores that the model does not explain, if the items at some places were asked;
         None if that is not known.
@@ -56,7 +58,7 @@ class Bank:
     """
 
     items: CalibratedItems
-    best: Callable[[float], float] | None = None
+    best: Callable[[], float] | None = None
     misfit: Callable[[Places], float] | None = None
     without_responses: bool = False
     design: Design | None = None
@@ -69,7 +71,6 @@ class SavedBank(NamedTuple):
 
     items: CalibratedItems
     best: float
-    """For intervals of 95 %."""
     sizes: Array
     """Numbers of items asked, (n,), 0 of them if the items were drawn."""
     misfit: Array
@@ -95,7 +96,7 @@ class SavedBank(NamedTuple):
         """The items, with what is known of scores told from those selected."""
         if self.design is not None:
             return Bank(self.items, design=self.design)
-        return Bank(self.items, lambda _level: self.best, self._misfit, chosen=True)
+        return Bank(self.items, lambda: self.best, self._misfit, chosen=True)
 
     def _misfit(self, places: Places) -> float:
         return float(np.interp(len(places), self.sizes, self.misfit))
@@ -144,34 +145,21 @@ def _(given: FitResult, latent_sd: float | None = None) -> Bank:
 
     items = calibrated_items(given, latent_sd)
     misfit, unknown = misfit_of(given), given.responses is None
-    return Bank(items, partial(_best, given, items, misfit), misfit, without_responses=unknown)
+    return Bank(items, cache(partial(_best, given, items)), misfit, without_responses=unknown)
 
 
-def _best(
-    result: FitResult,
-    items: CalibratedItems,
-    misfit: Callable[[Places], float] | None,
-    level: float,
-) -> float:
-    """Highest end of the intervals of scores of respondents the items were calibrated on.
+def _best(result: FitResult, items: CalibratedItems) -> float:
+    """Return a little less than the third best score of the calibrated respondents.
 
-    Of those who answered all, that is the score. Without their answers it is what is expected at
-    the highest ability.
+    Missing answers count as expected; without responses, so do all.
     """
-    real = np.flatnonzero(result.answering)
-    known = np.flatnonzero(items.known)
-    p = items.parameters.chosen(known).probability([result.ability[real].max()])
-    if result.responses is None:
-        return float(p.mean())
-    from irtkit.scoring.misfit import Cells
     from irtkit.scoring.scoring import scored_of
 
+    real, known = np.flatnonzero(result.answering), np.flatnonzero(items.known)
     first = real[np.argsort(-(result.ability + result.ability_se)[real], kind="stable")[:_ABLEST]]
-    cells = Cells.of(result.patterns, first, known)
-    complete = cells.answered.all(axis=1)
-    best = max(float(p.mean()), float(cells.score.max(where=complete, initial=0.0)))
-    if complete.all():
-        return best
-    patterns = result.patterns.chosen(first[~complete]).with_columns(known)
-    scored = scored_of(patterns, known, Bank(items, misfit=misfit), "EAP", level=level)
-    return max(best, float(scored.expected.high.max()))
+    if result.responses is None:
+        scores = items.parameters.chosen(known).probability(result.ability[first]).mean(axis=1)
+    else:
+        patterns = result.patterns.chosen(first).with_columns(known)
+        scores = scored_of(patterns, known, Bank(items), "EAP", level=0.95).expected.mean
+    return float(np.sort(scores)[-_RANK:][0]) - _MARGIN

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
     from irtkit.scoring.abilities import Abilities
 
+_TINY = 1e-300  # Replaces 0 in a beta distribution, which has no quantiles there.
+
 
 class NumberRight(NamedTuple):
     """How many items not asked would be right, each (n,)."""
@@ -67,6 +69,27 @@ def model_based(known: Known, found: Abilities, misfit: Array, level: float) -> 
     spread = np.sqrt(found.rest_variance / known.n_items**2 + misfit)
     mean = (known.right + found.rest) / known.n_items
     return bounded(known, mean, ndtri((1 + level) / 2) * spread)
+
+
+def opened(score: Score, known: Known, drawn: Known | None, level: float) -> Score:
+    """Open the upper ends of intervals, because curves end at the best calibrated respondent.
+
+    The upper end is the score if all items not asked are right. Items asked at random bound the
+    share right of the rest (Clopper & Pearson 1934).
+    """
+    from scipy.special import betaincinv
+
+    most = 1 - (known.n_asked - known.right) / known.n_items
+    if drawn is None:
+        return Score(score.mean, score.low, most)
+    right, wrong, tail = drawn.right, drawn.n_asked - drawn.right, (1 - level) / 2
+    least = np.where(right > 0, betaincinv(np.maximum(right, _TINY), wrong + 1, tail), 0)
+    largest = np.where(wrong > 0, betaincinv(right + 1, np.maximum(wrong, _TINY), 1 - tail), 1)
+    rest = known.n_items - known.n_asked + drawn.n_asked
+    low, high = ((known.right - right + rest * share) / known.n_items for share in (least, largest))
+    low = np.maximum(np.where(high < score.low, low, score.low), low)
+    low, high = np.maximum(low, known.right / known.n_items), np.minimum(high, most)
+    return Score(np.clip(score.mean, low, high), low, high)
 
 
 def model_assisted(known: Known, found: Abilities, level: float) -> Score:

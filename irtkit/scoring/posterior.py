@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from irtkit.irf import Array, ItemParameters
     from irtkit.quadrature import Nodes
 
+_WIDE_SHARE = 0.05  # Weight of the wide part of the heavy-tailed prior (benchmarks/beyond.py).
+_WIDE_SD = 3.0  # SD of the wide part of the heavy-tailed prior (benchmarks/beyond.py).
+
 
 class ItemCurves:
     """Curves of items (rows) at abilities, (n_items, n_nodes), computed when first asked for.
@@ -93,9 +96,16 @@ def summed(answered: Any, by_item: Array) -> Array:
     return np.asarray(answered @ by_item)
 
 
-def posterior_of(likelihood: Array, nodes: Nodes) -> Array:
-    """Posterior of ability, N(0, 1) before the answers, (n, n_nodes), rows summing to 1."""
-    log = likelihood + nodes.normal_log_weights(1.0)
+def posterior_of(likelihood: Array, nodes: Nodes, *, heavy_tailed: bool = False) -> Array:
+    """Posterior of ability, (n, n_nodes), rows summing to 1.
+
+    The prior is N(0, 1). The heavy-tailed prior is a mixture with a wider normal distribution.
+    """
+    prior = nodes.normal_log_weights(1.0)
+    if heavy_tailed:
+        wide = np.log(_WIDE_SHARE) + nodes.normal_log_weights(_WIDE_SD)
+        prior = np.logaddexp(np.log1p(-_WIDE_SHARE) + prior, wide)
+    log = likelihood + prior
     found = np.exp(log - log.max(axis=1, keepdims=True))
     return np.asarray(found / found.sum(axis=1, keepdims=True))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -11,10 +12,12 @@ from irtkit.checks import check_number, check_one_of, first_names
 from irtkit.io.reading import as_responses
 from irtkit.patterns import float_blocks, patterns_of
 from irtkit.scoring.bank import DESIGNS, bank_of
-from irtkit.scoring.expected_score import Known, model_assisted, model_based
+from irtkit.scoring.expected_score import Known, Score, model_assisted, model_based, opened
 from irtkit.scoring.misfit import misfit_of_each
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import pandas as pd
     from numpy.typing import NDArray
 
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
     from irtkit.responses import ResponseMatrix
     from irtkit.scoring.abilities import Abilities
     from irtkit.scoring.bank import Bank, Design
-    from irtkit.scoring.expected_score import Score
 
 MethodName = Literal["EAP", "MAP", "ML", "WLE"]
 METHODS: tuple[MethodName, ...] = get_args(MethodName)
@@ -33,8 +35,11 @@ _NO_MISFIT = (
     "scores lie from what the model expects: intervals of expected_score leave that out, and are "
     "too narrow where answers depend on more than one ability; give the result with its responses"
 )
-_ROUNDING = 1e-9
-"""Share right by which an interval that ends where another does may be off: sums have an order."""
+_BEYOND = (
+    "Beyond the calibration: {n} of {of} systems may score as high as the best calibrated systems "
+    "({names}). They score at least expected_score_low. How much more, these items cannot tell. "
+    "Try: ask 10 more items at random, score(..., random_items=[...])."
+)
 
 
 def score(
@@ -45,6 +50,7 @@ def score(
     level: float = 0.95,
     latent_sd: float | None = None,
     design: Design | None = None,
+    random_items: Collection[Any] | None = None,
     **reading: Any,
 ) -> pd.DataFrame:
     """Score respondents on calibrated items, which stay as they are.
@@ -79,6 +85,9 @@ def score(
         those asked (model-assisted: Särndal, Swensson & Wretman 1992), with the error
         √((1 − k/J)/k · max(s², mean p(1 − p))) of k of J items, s² the variance of the residuals,
         and quantiles of t with k − 1 degrees of freedom. None: as a Selection says, else p-IRT.
+    random_items
+        Labels of items that were asked after the others and drawn at random from the rest. The
+        upper end of the interval is then from these items (Clopper–Pearson), not from the model.
 
     Returns
     -------
@@ -103,9 +112,9 @@ def score(
           without those responses (a table, a result saved without them) nothing is known of that,
           and intervals hold what they should only where the model does.
         - status: "ok"; "unbounded" (ML without a maximum: ability is ±inf); "no responses" (to
-          items that tell anything: EAP and MAP are those of the population); "beyond" (items are
-          left to ask, and the interval reaches above that of the ablest calibrated respondents: if
-          this one is abler, the expected score is too low).
+          items that tell anything: EAP and MAP are those of the population); "beyond" (the score
+          may be as high as the third best calibrated score less 0.02: expected_score may be too
+          low, and expected_score_high is the score if all items not asked are right).
 
     Raises
     ------
@@ -114,7 +123,8 @@ def score(
     ValueError
         If no item of the responses is among the items, a table of items lacks a column or holds no
         item with parameters, method or design is none of those above, level is not between 0 and 1
-        or latent_sd not above 0, or latent_sd is given with a result, which has its own.
+        or latent_sd not above 0, or latent_sd is given with a result, which has its own; or if
+        random_items were not asked, or are given with a table of items.
     FileNotFoundError
         If there is no file or folder of items at the path.
 
@@ -147,8 +157,11 @@ def score(
     columns, places = _in_common(matrix, calibrated)
     patterns = patterns_of(matrix, synthetic_is_real=True).with_columns(columns)
     drawn = design is not None
-    found, known, expected = scored_of(patterns, places, bank, method, level=level, drawn=drawn)
-    table = _table(matrix, patterns, found, expected, calibrated)
+    at_random = _at_random(random_items, matrix, patterns, columns, bank)
+    scored = scored_of(
+        patterns, places, bank, method, level=level, drawn=drawn, at_random=at_random
+    )
+    table, known = _table(matrix, patterns, scored, calibrated), scored.known
     if bank.chosen and not drawn:
         table = table.drop(columns="accuracy")
     if bank.selected_of and bank.selected_of > known.n_items:
@@ -157,7 +170,11 @@ def score(
         return table
     if bank.without_responses:
         warnings.warn(_NO_MISFIT, UserWarning, stacklevel=2)
-    return table if bank.best is None else _with_beyond(table, bank.best(level), known)
+    if scored.beyond.any() and random_items is None:
+        names = list(table.index[scored.beyond])
+        text = _BEYOND.format(n=len(names), of=len(table), names=first_names(names))
+        warnings.warn(text, UserWarning, stacklevel=2)
+    return table
 
 
 def _of_a_part(table: pd.DataFrame, n_items: int, n_known: int) -> pd.DataFrame:
@@ -178,6 +195,8 @@ class Scored(NamedTuple):
     found: Abilities
     known: Known
     expected: Score
+    beyond: NDArray[np.bool_]
+    """Who may score as high as the best of the respondents the items were calibrated on."""
 
 
 def scored_of(
@@ -188,6 +207,7 @@ def scored_of(
     *,
     level: float,
     drawn: bool = False,
+    at_random: Known | None = None,
 ) -> Scored:
     """Abilities and scores of respondents whose columns are items at some places of a bank."""
     from irtkit.scoring.abilities import abilities
@@ -195,29 +215,43 @@ def scored_of(
     calibrated, unit = bank.items, bank.items.unit
     rest = unit.chosen(np.setdiff1d(np.flatnonzero(calibrated.known), places))
     weighed = patterns.with_trial_correlation(calibrated.trial_correlation)
-    found = abilities(weighed, unit.chosen(places), method, rest=rest, level=level, residuals=drawn)
+    estimates = partial(abilities, weighed, unit.chosen(places), method, rest=rest, level=level)
     known = Known(_seen(patterns), _n_asked(patterns), patterns.n_items + rest.n_items)
     if drawn:
-        return Scored(found, known, model_assisted(known, found, level))
+        found = estimates(residuals=True)
+        return Scored(found, known, model_assisted(known, found, level), known.right < 0)
     misfit = misfit_of_each(patterns, places, bank.misfit, known)
-    return Scored(found, known, model_based(known, found, misfit, level))
+    open_ = (known.n_asked > 0) & (known.n_asked < known.n_items)
+    best = bank.best() if bank.best is not None and open_.any() else np.inf
+    limit = best * known.n_items - known.right, misfit * known.n_items**2
+    found = estimates(limit=None if best == np.inf else limit)
+    expected = model_based(known, found, misfit, level)
+    beyond = open_ & ((expected.high > best) | (found.above > (1 - level) / 2))
+    open_ &= beyond if at_random is None else beyond | (at_random.n_asked > 0)
+    wide = opened(expected, known, at_random, level)
+    expected = Score(*(np.where(open_, *both) for both in zip(wide, expected, strict=True)))
+    return Scored(found, known, expected, beyond)
 
 
-def _with_beyond(table: pd.DataFrame, best: float, known: Known) -> pd.DataFrame:
-    """Say which respondents may be abler than those the items were calibrated on."""
-    above = (known.n_asked < known.n_items) & (table["expected_score_high"] > best + _ROUNDING)
-    above &= table["status"] == "ok"
-    table.loc[above, "status"] = "beyond"
-    if above.any():
-        warnings.warn(
-            f"{above.sum()} of {len(table)} respondents may be abler than all that the items were "
-            f'calibrated on (status "beyond": {first_names(list(table.index[above]))}); if so, '
-            "their expected scores are too low and their intervals too narrow: ask items drawn at "
-            'random (design="random"), or all',
-            UserWarning,
-            stacklevel=3,
+def _at_random(
+    labels: Collection[Any] | None,
+    matrix: ResponseMatrix,
+    patterns: Patterns,
+    columns: NDArray[np.intp],
+    bank: Bank,
+) -> Known | None:
+    """Answers to the items that were asked at random."""
+    if labels is None:
+        return None
+    if bank.best is None:
+        raise ValueError("random_items needs a result or a selection for items, got a table")
+    names, wanted = [matrix.items[k] for k in columns], set(labels)
+    if strange := sorted(wanted.difference(names), key=str):
+        raise ValueError(
+            f"random_items must be calibrated items of the responses, got {first_names(strange)}"
         )
-    return table
+    some = patterns.with_columns(np.flatnonzero([name in wanted for name in names]))
+    return Known(_seen(some), _n_asked(some), some.n_items)
 
 
 def _in_common(
@@ -259,16 +293,17 @@ def _in_common(
 def _table(
     matrix: ResponseMatrix,
     patterns: Patterns,
-    found: Abilities,
-    expected: Score,
+    scored: Scored,
     calibrated: CalibratedItems,
 ) -> pd.DataFrame:
     import pandas as pd
 
+    found, expected = scored.found, scored.expected
     counts, ability = patterns.counts, found.ability
     sd, mean = calibrated.latent_sd, calibrated.latent_mean
     missing = np.isnan(ability) | (counts.respondent_responses == 0)
-    status = np.where(np.isinf(ability), "unbounded", np.where(missing, "no responses", "ok"))
+    status = np.where(scored.beyond, "beyond", "ok")
+    status = np.where(np.isinf(ability), "unbounded", np.where(missing, "no responses", status))
     columns = {
         "ability": mean + sd * ability,
         "ability_se": sd * found.se,

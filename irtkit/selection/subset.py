@@ -121,7 +121,7 @@ class Selection:
         bank, sizes, misfit = self.bank, np.zeros(0), np.zeros(0)
         if self.design is None:
             sizes, misfit = np.array(self._sizes), self._table["misfit"].to_numpy() ** 2
-        best = float("nan") if bank.best is None else bank.best(0.95)
+        best = float("nan") if bank.best is None else bank.best()
         SavedBank(bank.items, best, sizes, misfit, self.design).save(path)
 
     @property

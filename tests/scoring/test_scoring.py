@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binomtest
 
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, fit, score, simulate_responses
 from irtkit.irf import softplus
+from irtkit.scoring import bank_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -328,29 +331,62 @@ def test_that_nothing_is_known_of_misfit_is_said_where_items_are_left(tmp_path: 
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
-@pytest.mark.filterwarnings("error")
-def test_those_the_items_were_calibrated_on_are_not_beyond_themselves(level: float) -> None:
+def test_only_systems_that_may_be_as_good_as_the_best_calibrated_are_beyond(level: float) -> None:
     items = ItemParameters.from_difficulty(np.ones(60), np.linspace(-2, 2, 60))
-    responses = simulate_responses(items, np.linspace(-2, 2, 30), missing=0.6, seed=1)
+    responses = simulate_responses(items, np.linspace(-2, 2, 90), seed=1)
     result = fit(responses)
-    assert set(score(responses, result, level=level)["status"]) == {"ok"}
-    able = simulate_responses(items, np.full(50, 5.0), seed=2)
-    asked = ResponseMatrix(able.values[:, ::3], items=able.items[::3])
-    with pytest.warns(UserWarning, match="may be abler"):
-        assert (score(asked, result, level=level)["status"] == "beyond").mean() > 0.9
+    third = float(np.sort(responses.values.mean(axis=1))[-3])
+    assert set(score(responses, result, level=level)["status"]) == {"ok"}  # nothing left to ask
+    asked = ResponseMatrix(responses.values[:, ::3], items=responses.items[::3])
+    found = score(asked, replace(bank_of(result), best=None), level=level)  # as if none were beyond
+    with pytest.warns(UserWarning, match="Beyond the calibration: .* of 90 systems may score as h"):
+        opened = score(asked, result, level=level)
+    is_beyond = (opened["status"] == "beyond").to_numpy()
+    assert is_beyond[(found["expected_score_high"] > third - 0.02).to_numpy()].all()
+    assert not is_beyond[:30].any()
+    pd.testing.assert_frame_equal(opened[~is_beyond], found[~is_beyond])
+    wrong = (asked.values == 0).sum(axis=1)
+    np.testing.assert_allclose(
+        opened["expected_score_high"].to_numpy()[is_beyond], 1 - wrong[is_beyond] / 60
+    )
+    same = ["expected_score", "expected_score_low"]
+    pd.testing.assert_frame_equal(opened[same], found[same])
 
 
-def test_the_ablest_of_the_calibrated_is_not_beyond_itself_by_rounding() -> None:
-    generator = np.random.default_rng(1)
-    ability, difficulty = generator.normal(size=24), generator.normal(size=14)
-    slope = generator.lognormal(0.2, 0.3, 14)
-    slope[0] = -1
-    p = 1 / (1 + np.exp(-slope * (ability[:, None] - difficulty)))
-    values = (generator.random((24, 14)) < p).astype(int)
-    values[generator.random((24, 14)) < 0.1] = -1
-    with warnings.catch_warnings(action="ignore"):
-        result = fit(values)
-    assert set(score(values, result)["status"]) == {"ok"}
+def test_one_outlier_does_not_hide_systems_beyond_the_calibration() -> None:
+    items = ItemParameters.from_difficulty(np.ones(60), np.linspace(-2, 2, 60))
+    values = simulate_responses(items, np.linspace(-2, 0.5, 80), seed=1).values.copy()
+    values[0] = 1
+    asked = ResponseMatrix(np.ones((1, 20), dtype=int), items=[f"item-{j}" for j in range(1, 21)])
+    with pytest.warns(UserWarning, match="Beyond"):
+        assert score(asked, fit(values))["status"].item() == "beyond"
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_items_asked_at_random_bound_the_share_of_the_rest() -> None:
+    items = ItemParameters.from_difficulty(np.ones(100), np.linspace(-2, 2, 100))
+    result = fit(simulate_responses(items, np.linspace(-2, 0.5, 80), seed=1))
+    values = np.full((3, 100), -1)
+    values[:, :20] = 1
+    values[:, 50:60] = np.arange(10) < np.array([[10], [7], [0]])
+    asked, drawn = ResponseMatrix(values), [f"item-{j}" for j in range(51, 61)]
+    found = score(asked, result, random_items=drawn)
+    model = score(asked, replace(bank_of(result), best=None))
+    for row, right in enumerate((10, 7, 0)):
+        ends = binomtest(right, 10).proportion_ci(0.95, "exact")
+        low, high = ((20 + 80 * end) / 100 for end in (ends.low, ends.high))
+        least = model["expected_score_low"].iloc[row]
+        end = found["expected_score_low"].iloc[row], found["expected_score_high"].iloc[row]
+        assert end[0] == pytest.approx(max(low, least) if least <= high else low)
+        assert end[1] == pytest.approx(min(high, 1 - (10 - right) / 100))
+        assert end[0] <= found["expected_score"].iloc[row] <= end[1]
+    values[:, 50:60] = -1  # nothing was asked at random
+    without = score(ResponseMatrix(values), result, random_items=drawn)
+    pd.testing.assert_frame_equal(without, score(ResponseMatrix(values), result))
+    with pytest.raises(ValueError, match=r"random_items must be calibrated items .*, got nine"):
+        score(asked, result, random_items=["nine"])
+    with pytest.raises(ValueError, match="random_items needs a result or a selection"):
+        score(asked, result.items, random_items=drawn)
 
 
 def test_a_score_of_drawn_items_is_the_formula() -> None:

@@ -199,11 +199,11 @@ def test_drawn_items_are_honest_for_systems_abler_than_all_before() -> None:
         errors.append(found["expected_score"] - truth)
     assert np.mean(held) >= 0.93
     assert abs(np.mean(errors)) < 0.01
-    with pytest.warns(UserWarning, match="may be abler than all that the items were calibrated"):
+    with pytest.warns(UserWarning, match="Beyond the calibration: 100 of 100 systems may score"):
         by_model = score(answers_to(strong, drawn.items), weak)
     assert (by_model["status"] == "beyond").mean() > 0.9
     covered = (by_model["expected_score_low"] <= truth) & (truth <= by_model["expected_score_high"])
-    assert covered.mean() < 0.9
+    assert covered.mean() >= 0.9
     assert set(score(strong, weak)["status"]) == {"ok"}  # nothing is left to ask
 
 
