@@ -19,7 +19,7 @@ from irtkit.report.html import paragraphs, safe
 from irtkit.report.words import LABEL, count, cut, number, share, shown
 from irtkit.signs import called_negative
 from irtkit.suspects.flags import negatives
-from irtkit.systems.leaderboard import board_legend
+from irtkit.systems.leaderboard import board_legend, scores_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -143,7 +143,7 @@ def of_board(board: pd.DataFrame, level: float) -> str:
     rows = first.assign(
         between=[f"{row.rank_low}…{row.rank_high}" for row in first.itertuples()],
         tied=first["group"],
-        score=[f"{100 * score:.1f}" for score in first["expected_score"]],
+        score=scores_in_words(first),
     )
     drawn = ranking(board, _SYSTEMS)
     picture = "" if "component" in board else svg.ranks(drawn, "Ranks with their intervals")

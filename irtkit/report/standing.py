@@ -10,7 +10,7 @@ from irtkit.report import svg
 from irtkit.report.findings import LEVEL
 from irtkit.report.html import safe, section, table
 from irtkit.report.words import count, number, shown
-from irtkit.systems.leaderboard import FROM_TO, board_legend
+from irtkit.systems.leaderboard import FROM_TO, board_legend, scores_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +48,7 @@ def systems(found: Findings) -> str:
 
 def _board_table(board: pd.DataFrame) -> str:
     """The first systems, each with its rank drawn."""
-    drawn = ranking(board, _SYSTEMS)
+    drawn, scores = ranking(board, _SYSTEMS), scores_in_words(board)
     known = [name for name in ("family", "component") if name in board]
     highest = count(int(drawn.rank_high.max()))
     numeric = ("rank", "between", "tied", "score", "ability", FROM_TO, "responses")
@@ -61,7 +61,7 @@ def _board_table(board: pd.DataFrame) -> str:
             f"{row['rank']}",
             f"{row['rank_low']}…{row['rank_high']}",
             str(row["group"]),
-            f"{100 * row['expected_score']:.1f}",
+            scores[k],
             number(row["ability"]),
             f"{number(row['ability_low'])} … {number(row['ability_high'])}",
             count(int(row["n_responses"])),

@@ -18,6 +18,7 @@ import numpy as np
 
 from irtkit.checks import check_number, check_seed
 from irtkit.labels import values_by_label
+from irtkit.patterns import float_blocks
 from irtkit.printed import in_lines, percent, plain, printable, short_labels, shortened, table_of
 from irtkit.scoring import bank_of, score
 from irtkit.systems.ranks import groups_of, ranks_of
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from irtkit.calibration.result import FitResult
+    from irtkit.irf import Array
     from irtkit.systems.paired import Clusters
     from irtkit.systems.standing import Standing
 
@@ -45,6 +47,8 @@ _MANY = 1000
 _MOST_REVERSED = 0.01
 """Share of the pairs told apart that ability may have the other way round, of which nothing is
 said: of one ability 0 of 160 boards are warned of (``benchmarks/systems.py``)."""
+_IMPROBABLE = 0.5  # An item is improbable for a system if P(right) at its ability is lower.
+_ERROR_RATE = 0.05  # Share of clean boards with a mark, at most (benchmarks/marked_systems.py).
 
 
 def leaderboard(
@@ -93,6 +97,8 @@ def leaderboard(
         - group: letters; systems that share one cannot be told apart. "b-d" is b, c and d. Those
           that share none usually can (:func:`irtkit.compare_systems` says which). Letters follow
           the rows, and equal scores the order of the responses.
+        - status: "misfit" if the system is right on more items that are improbable at its ability
+          than chance allows (p < 0.05 over all systems), as if answers had leaked; else "ok".
         - family, where known; component, where respondents and items fall into parts without a
           response in common: ranks are then those within the part, and parts follow each other.
 
@@ -151,6 +157,9 @@ def ranked(
     known = _families(result, families)
     boards = [_board(table, standing, level, seed) for standing in parts]
     board = pd.concat([rows for rows, _ in boards])
+    marked = improbable_right(result) < np.log(_ERROR_RATE / len(board))
+    status = pd.Series(np.where(marked, "misfit", "ok"), result.respondent_labels, dtype=object)
+    board["status"] = status[board.index]
     if known is not None:
         board["family"] = known.loc[board.index].to_numpy(dtype=object)
     if result.components is not None:
@@ -228,6 +237,33 @@ def _board(
     return board, (turned, int(apart.sum()) // 2)
 
 
+def improbable_right(result: FitResult) -> Array:
+    """Log probability that each respondent is right on so many of its improbable items, (n,).
+
+    A binomial tail bounds the probability (Hoeffding 1956). The logarithm is divided by the squared
+    spread of all systems' standardised numbers right, in case the whole board misfits.
+    """
+    from scipy.special import betainc
+
+    n_items = len(result.item_labels)
+    sums = np.zeros((4, len(result.ability)))
+    for some, *cells in float_blocks(result.patterns, complete=False, n_points=n_items):
+        right, answered = (x.toarray() if result.patterns.sparse else x for x in cells)
+        p = result.parameters.probability(result.ability[some])
+        hard = (answered > 0) & (p < _IMPROBABLE)
+        share = right / np.maximum(answered, 1)
+        for room, values in zip(sums, (hard, share, p, p * (1 - p)), strict=True):
+            room[some] = np.where(hard, values, 0).sum(axis=1)
+    n, number, expected, variance = sums
+    z = np.divide(number - expected, variance**0.5, out=np.zeros_like(n), where=variance > 0)
+    real = z[result.answering]
+    spread = max(1.0, 1.4826 * float(np.median(np.abs(real - np.median(real)))))
+    many = result.answering & (number >= expected + 1)
+    mean = expected / np.maximum(n, 1)
+    tail = betainc(np.maximum(number, 1), n - number + 1, mean)
+    return np.where(many, np.log(np.maximum(tail, 1e-300)) / spread**2, 0.0)
+
+
 def _families(result: FitResult, families: Any) -> pd.Series[Any] | None:
     """Family of every respondent, if any are known."""
     import pandas as pd
@@ -269,13 +305,12 @@ def _shown(board: pd.DataFrame, *, roomy: bool) -> pd.DataFrame:
         bounds = zip(board[low], board[high], strict=True)
         return [f"{one:.{decimals}f}…{two:.{decimals}f}" for one, two in bounds]
 
-    score = board["expected_score"]
     columns: dict[str, Any] = {
         "rank": [str(rank) for rank in board["rank"]],
         "between": interval("rank_low", "rank_high", 0),
         **({_AT_ONCE: interval("rank_low_of_all", "rank_high_of_all", 0)} if roomy else {}),
         "tied": list(board["group"]),
-        "score": [f"{100 * value:.1f}" for value in score],
+        "score": scores_in_words(board),
     }
     if filled_in(board):
         columns[_OF_THESE] = [
@@ -290,6 +325,12 @@ def _shown(board: pd.DataFrame, *, roomy: bool) -> pd.DataFrame:
         columns["family"] = [shortened(name or "", _FAMILY) for name in board["family"]]
     names = short_labels(board.index, _LABEL)
     return pd.DataFrame(columns, index=pd.Index(names, name="system"))
+
+
+def scores_in_words(board: pd.DataFrame) -> list[str]:
+    """Scores as percentages, with a star for the status "misfit"."""
+    marked = zip(board["expected_score"], board["status"] == "misfit", strict=True)
+    return [f"{100 * score:.1f}{'*' * mark}" for score, mark in marked]
 
 
 def filled_in(board: pd.DataFrame) -> bool:
@@ -317,6 +358,11 @@ def board_legend(board: pd.DataFrame, level: float, columns: Collection[str]) ->
         + "; ability: on the scale of the fit, where the model is true"
         + f"; {FROM_TO}: its {sure} interval, items taken as known" * (FROM_TO in columns)
     )
+    if (board["status"] == "misfit").any():
+        yield (
+            "*: the system is right on more items that are improbable at its ability than chance "
+            "allows (p < 0.05 over all systems); its answers may have leaked or follow wrong keys"
+        )
     if "family" in board:
         yield _by_family(board)
 

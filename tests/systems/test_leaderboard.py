@@ -12,9 +12,12 @@ import pytest
 
 import irtkit
 from irtkit.systems import board_in_words, leaderboard
+from irtkit.systems.leaderboard import improbable_right
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
 CONTRACT = (
     *("rank", "rank_low", "rank_high", "accuracy", "ability", "ability_low", "ability_high"),
@@ -28,6 +31,42 @@ def matrix(n: int = 30, n_items: int = 100, seed: int = 0) -> irtkit.ResponseMat
         generator.lognormal(0, 0.3, n_items), generator.normal(size=n_items)
     )
     return irtkit.simulate_responses(items, generator.normal(size=n), seed=generator)
+
+
+def leaked(seed: int, *, wrong_keys: int) -> NDArray[np.int64]:
+    """Answers of 100 systems to 200 items, some with wrong keys; the first follows every key."""
+    generator = np.random.default_rng(seed)
+    slope, theta = generator.lognormal(0, 0.4, 200), generator.normal(size=(100, 1))
+    p = 1 / (1 + np.exp(-slope * (theta - generator.normal(-0.5, 1, 200))))
+    values = (generator.random(p.shape) < p).astype(int)
+    values[:, :wrong_keys] = 1 - values[:, :wrong_keys]
+    values[0] = 1
+    return values
+
+
+def test_a_system_that_follows_wrong_keys_is_marked() -> None:
+    result = irtkit.fit(irtkit.ResponseMatrix(leaked(0, wrong_keys=10)), standard_errors=False)
+    board = leaderboard(result)
+    assert list(board.index[board["status"] == "misfit"]) == ["respondent-1"]
+    printed = board_in_words(board, level=0.95, sentences=[])
+    assert "100.0*" in printed
+    assert "*: the system is right on more items that are improbable" in printed
+    clean = irtkit.fit(irtkit.ResponseMatrix(leaked(0, wrong_keys=0)), standard_errors=False)
+    board = leaderboard(clean)
+    assert set(board["status"]) == {"ok"}
+    assert "*" not in board_in_words(board, level=0.95, sentences=[])
+
+
+def test_a_mark_is_the_same_of_sparse_responses() -> None:
+    values = leaked(1, wrong_keys=10)
+    values[1:, 150:] = -1
+    dense = irtkit.ResponseMatrix(values)
+    found = [
+        improbable_right(irtkit.fit(given, standard_errors=False))
+        for given in (dense, dense.to_sparse())
+    ]
+    assert found[0].argmin() == 0
+    np.testing.assert_allclose(*found, rtol=1e-3, atol=1e-6)
 
 
 def test_the_best_comes_first_with_the_columns_of_the_contract() -> None:
