@@ -75,8 +75,8 @@ def pass_k(responses: object, k: int | None = None, **reading: Any) -> pd.DataFr
     usual = int(np.quantile(trials[seen], 0.5, method="lower"))
     if k is not None:
         check_whole("k", k, 1)
-        if k > trials.max():
-            most = int(trials.max())
+        most = int(trials.max())
+        if k > most:
             raise ValueError(f"k must be at most {most}, the most trials of a cell, got {short(k)}")
     right = np.rint(shares.right * trials)
     columns: dict[str, Any] = {}
