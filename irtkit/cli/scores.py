@@ -76,13 +76,13 @@ def score_command(
     text = None if random_items is None else random_items.read_text(encoding="utf-8-sig")
     at_random = None if text is None else text.splitlines()
     scores = score(matrix, items, method, level=level, design=design, random_items=at_random)
-    click.echo(_shown(scores, level, design))
+    click.echo(_shown(scores, level, design, at_random))
     if out is not None:
         write_table(scores, out)
         say_written(out)
 
 
-def _shown(scores: pd.DataFrame, level: float, design: str | None) -> str:
+def _shown(scores: pd.DataFrame, level: float, design: str | None, at_random: Any) -> str:
     """The first scores, and what their columns are."""
     kept = [name for name in _COLUMNS if name in scores]
     first = scores[kept].rename(columns=_COLUMNS).head(_SHOWN)
@@ -96,7 +96,9 @@ def _shown(scores: pd.DataFrame, level: float, design: str | None) -> str:
             "score is the share right that is expected of all calibrated items, with a "
             f"{percent(level)} interval from low to high {whom}"
         )
-    if "beyond" in set(first["status"]):
+    if at_random is not None:
+        legend.append("of systems that were asked items at random, high is from these items")
+    elif "beyond" in set(first["status"]):
         legend.append(
             "beyond: the score is at least low, and these items cannot tell how much more; ask 10 "
             "more items at random, and name them with --random-items"
