@@ -19,8 +19,11 @@ way round that are told apart.
 
 Power: share of 10,000 draws of so many items in which the paired test tells two systems apart,
 beside `SystemComparison.power`'s formula at the true difference and spread. Gates: how often a
-gate fails where the true drop is the allowed one, and how often it passes where it is and answers
-change for the worse alone, of whole clusters.
+gate fails where the true drop is the allowed one, how often it passes where it is and answers
+change for the worse alone, of whole clusters, and how often the gate passes, fails and is
+inconclusive by default, of a model as it was and of one that is worse. There the model gets 70 %
+right, items have P(right) of a Beta distribution, and two runs of the model as it was differ on the
+share of the answers that is stated.
 
 Run with ``make studies``; ``--out benchmarks/results/systems.json`` stores the figures.
 """
@@ -214,6 +217,29 @@ def false_alarms(n_items: int, max_drop: float, trials: int, n_gates: int) -> di
     }
 
 
+def default_gate(n_items: int, differ: float, drop: float, n_gates: int) -> dict[str, Any]:
+    """Verdicts of the default gate on a model that gets 70 % right, and ``drop`` less when new."""
+    generator, verdicts = np.random.default_rng([n_items, round(100 * differ)]), []
+    size = differ / (0.42 - differ)  # of a Beta distribution: 2 E[P(1 - P)] = differ
+    for _ in range(n_gates):
+        p = (
+            generator.beta(0.7 * size, 0.3 * size, n_items)
+            if differ
+            else np.arange(n_items) < (0.7 * n_items)
+        )
+        old, new = (generator.random((2, n_items)) < p).astype(np.int8)
+        new[generator.random(n_items) < drop / 0.7] = 0  # of what was right, so many
+        runs = [irtkit.ResponseMatrix(run[None]) for run in (old, new)]
+        verdicts.append(irtkit.gate(*runs).verdict)
+    return {
+        "items": n_items,
+        "differ": differ,
+        "drop": drop,
+        "gates": n_gates,
+        **{name: verdicts.count(name) / n_gates for name in ("failed", "inconclusive", "passed")},
+    }
+
+
 def regressions(n_items: int, max_drop: float, size: int, n_gates: int) -> dict[str, Any]:
     """How often a gate passes what drops as allowed, clusters falling whole and none rising."""
     generator, verdicts = np.random.default_rng([n_items, size]), []
@@ -296,6 +322,14 @@ def main() -> None:
             f"gate of {gate['items']} items, {gate['in_a_cluster']} in a cluster, none better, "
             f"{gate['max_drop']:.0%} allowed: passed {gate['passed']:.1%}"
         )
+    by_default = [
+        default_gate(n, differ, drop, options.boards)
+        for drop in (0.0, 0.05)
+        for n in (200, 500, 2000)
+        for differ in (0.0, 0.05, 0.1, 0.2)
+    ]
+    for gate in by_default:
+        print(f"default gate: {gate}")
     times = timed(500, 10_000)
     print(f"500 systems × 10,000 items: pairs {times['pairs_s']:.2f} s, {times}")
     store(
@@ -306,6 +340,7 @@ def main() -> None:
         power=curves,
         gates=gates,
         regressions=worse,
+        by_default=by_default,
         time=times,
     )
 

@@ -383,6 +383,17 @@ TABLES: dict[str, Table] = {
             ("failed where the drop is just allowed", percent("failed")),
         ],
     ),
+    "default gate": (
+        lambda: stored("systems")["by_default"],
+        [
+            ("items", number("items", ",")),
+            ("answers that differ between two runs of one model", percent("differ", 0)),
+            ("true drop", percent("drop", 0)),
+            ("passed", percent("passed")),
+            ("inconclusive", percent("inconclusive")),
+            ("failed", percent("failed")),
+        ],
+    ),
     "few items": (
         boards,
         [

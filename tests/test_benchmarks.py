@@ -337,6 +337,8 @@ def test_what_is_said_of_systems_is_counted(monkeypatch: pytest.MonkeyPatch) -> 
     assert curve["formula"] > 0.9
     gates = study.false_alarms(100, 0.05, 2, 5)
     assert gates["failed"] + gates["inconclusive"] + gates["passed"] == 1
+    default = study.default_gate(500, 0.0, 0.0, 2)
+    assert default["passed"] == 1
     assert study.timed(20, 50)["pairs"] == 190
 
 

@@ -96,7 +96,7 @@ def test_two_systems_are_compared_in_words_and_all_in_a_table(runs: Path, tmp_pa
     assert "two systems, or none" in refused.stderr
 
 
-def test_a_gate_ends_with_1_where_it_fails_and_writes_a_summary(tmp_path: Path) -> None:
+def test_a_gate_ends_with_1_where_it_fails_and_3_where_it_cannot_tell(tmp_path: Path) -> None:
     def write(name: str, right: int) -> None:
         rows = "".join(f"m,q{k},{int(k < right)}\n" for k in range(200))
         (tmp_path / name).write_text(f"model,item,correct\n{rows}")
@@ -109,9 +109,9 @@ def test_a_gate_ends_with_1_where_it_fails_and_writes_a_summary(tmp_path: Path) 
     assert failed.returncode == 1
     assert "gate failed" in failed.stdout
     assert (tmp_path / "s.md").read_text().startswith("## Gate failed")
-    passed = run("gate", "old.csv", "old.csv", "--max-drop", "0.02", folder=tmp_path)
+    passed = run("gate", "old.csv", "old.csv", folder=tmp_path)
     assert (passed.returncode, "gate passed" in passed.stdout) == (0, True)
-    for options, code in (((), 0), (("--strict",), 1)):
+    for options, code in (((), 3), (("--allow-inconclusive",), 0)):
         done = run("gate", "old.csv", "near.csv", *options, folder=tmp_path)
         assert (done.returncode, "gate inconclusive" in done.stdout) == (code, True)
     bad = run("gate", "old.csv", "new.csv", "--max-drop", "2", folder=tmp_path)

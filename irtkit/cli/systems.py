@@ -25,6 +25,7 @@ from irtkit.io.metric_files import is_file
 from irtkit.printed import in_lines, percent, plain, short_labels, table_of
 from irtkit.systems import board_in_words, compare_systems, gate, leaderboard, pass_k
 from irtkit.systems.comparison import two_digits
+from irtkit.systems.gate import MAX_DROP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 _LABEL = 22
 """Characters of a label that is printed beside another."""
+_INCONCLUSIVE = 3  # exit code of a gate that neither passes nor fails
 _TABLE_HELP = "File for the whole table: .csv, or .json for irtkit.read_table."
 
 
@@ -129,11 +131,13 @@ def compare_systems_command(
 @click.argument("old", type=PATH)
 @click.argument("new", type=PATH)
 @click.option(
-    "--max-drop", default=0.0, help="Drop of the share right that is allowed: 0.01 is one point."
+    "--max-drop", default=MAX_DROP, help="Allowed drop in accuracy: 0.02 is two percentage points."
 )
 @reading_only
 @partial(_of_items, level="One less the rate of false alarms.")
-@click.option("--strict", is_flag=True, help="Exit with code 1 as well if it is inconclusive.")
+@click.option(
+    "--allow-inconclusive", is_flag=True, help="Exit with code 0, not 3, if it is inconclusive."
+)
 @click.option(
     "--summary",
     type=FileOut(".md", ".txt"),
@@ -146,13 +150,15 @@ def gate_command(
     max_drop: float,
     clusters: str | None,
     level: float,
-    strict: bool,
+    allow_inconclusive: bool,
     summary: Path | None,
     **options: Any,
 ) -> int:
-    """Exit with code 1 if a new version has dropped by more than is allowed.
+    """Test whether a new version has dropped by more than is allowed.
 
-    OLD and NEW are responses of one system each to the same items, or of the same systems.
+    OLD and NEW are responses of one system each to the same items, or of the same systems. The
+    exit code is 0 if a larger drop is ruled out, 1 if it is shown, and 3 if the items cannot tell
+    (inconclusive).
     """
     how = how_to_read(options)
     runs = [read_rows(path, options, **how) for path in (old, new)]
@@ -162,7 +168,8 @@ def gate_command(
         with replacing(summary) as temporary:
             temporary.write_text(found.markdown, encoding="utf-8")
         say_written(summary)
-    return int(found.verdict == "failed" or (strict and found.verdict != "passed"))
+    inconclusive = 0 if allow_inconclusive else _INCONCLUSIVE
+    return {"passed": 0, "failed": 1, "inconclusive": inconclusive}[found.verdict]
 
 
 def _clusters(given: str | None) -> Any:
