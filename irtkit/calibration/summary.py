@@ -176,21 +176,18 @@ def _remarkable(result: FitResult) -> list[str]:
 def negative_sentence(p_negative: Array, slope: Array, *, doubted: bool) -> str:
     """Say how many items are called negative, and how many slopes below 0 are not believed.
 
-    A sentence that fit and comparison share; without any such item, nothing. ``slope`` of a model
-    with a common one has no say. Where one scale does not hold (``doubted``), no rate does.
+    A sentence that fit and comparison share; without any such item, nothing. Where one scale does
+    not hold (``doubted``), no rate does.
     """
-    called, below = called_negative(p_negative), np.asarray(slope) < 0
-    own = len(np.unique(slope[~np.isnan(slope)])) > 1
-    n, unsure, above = called.sum(), (below & ~called).sum() * own, (called & (slope > 0)).sum()
+    called = called_negative(p_negative, slope=slope)
+    n, unsure = called.sum(), ((slope < 0) & ~called).sum()
     parts = []
     if n:
         parts.append(called_in_words(n, len(called), FALSE_DISCOVERY_RATE, doubted=doubted))
-        if above and own:
-            parts.append(f"the fitted slope of {above:,} of them is above 0")
     if unsure:
         further = "further " if n else ""
         slopes = f"{further}slope is" if unsure == 1 else f"{further}slopes are"
-        parts.append(f"{unsure:,} {slopes} estimated below 0, but may not be")
+        parts.append(f"{unsure:,} {slopes} estimated below 0, which accuracies do not confirm")
     return "; ".join(parts)
 
 

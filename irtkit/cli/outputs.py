@@ -100,6 +100,7 @@ def described(table: pd.DataFrame, known: pd.DataFrame | None) -> pd.DataFrame:
 def _summary(result: FitResult, source: str) -> dict[str, Any]:
     """What summary.json holds."""
     items, dependence = result.items, result.dependence
+    negative = called_negative(items["p_negative"], slope=result.parameters.discrimination)
     return {
         "source": source,
         "model": result.model,
@@ -114,7 +115,7 @@ def _summary(result: FitResult, source: str) -> dict[str, Any]:
             "synthetic_respondents": int(result.synthetic.sum()),
             "items": len(items),
             "responses": int(items["n_responses"].sum()),
-            "negative_discrimination": int(called_negative(items["p_negative"]).sum()),
+            "negative_discrimination": int(negative.sum()),
             "slopes_below_0": int((items["discrimination"] < 0).sum()),
             "all_wrong": int(result.counts.all_wrong.sum()),
             "all_right": int(result.counts.all_right.sum()),

@@ -53,7 +53,7 @@ def of_result(result: FitResult) -> str:
     hardest = hardest_first(items).head(_ROWS)
     real = respondents.iloc[result.best_first[:_ROWS]]
     by = "highest-scoring" if result.at_chance else "ablest"
-    called = items[called_negative(items["p_negative"].to_numpy())]
+    called = items[called_negative(items["p_negative"], slope=items["discrimination"].to_numpy())]
     worst = called.nlargest(_CURVES, "p_negative").index
     parts = [
         paragraphs(about(result)),

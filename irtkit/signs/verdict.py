@@ -16,7 +16,7 @@ that ``dependence`` finds.
 Which slopes are called negative is a decision at a false-discovery rate: items are taken in the
 order of the probability that their slope is below 0, as long as that is above ½ and the mean of
 the remaining doubt, 1 − p, over those taken stays at or under the rate (Newton, Noueiry, Sarkar &
-Ahlquist 2004).
+Ahlquist 2004). Items whose fitted slope is above 0 are not taken: the fit and the test disagree.
 """
 
 from __future__ import annotations
@@ -114,9 +114,16 @@ def judged(
     return SlopeSigns(proportion, dependence, score, mixture, p_any_slope, Verdict(*by_item))
 
 
-def called_negative(p_negative: ArrayLike, rate: float = FALSE_DISCOVERY_RATE) -> NDArray[np.bool_]:
-    """Items whose slope is called negative; never one without a probability."""
+def called_negative(
+    p_negative: ArrayLike, rate: float = FALSE_DISCOVERY_RATE, *, slope: Array | None = None
+) -> NDArray[np.bool_]:
+    """Items whose slope is called negative; never one without a probability.
+
+    Nor one whose fitted ``slope`` is not below 0, unless all items share it (1PL).
+    """
     p = np.nan_to_num(np.asarray(p_negative, dtype=np.float64))
+    if slope is not None and len(np.unique(slope[~np.isnan(slope)])) > 1:
+        p = np.where(slope < 0, p, 0.0)
     order = np.argsort(-p, kind="stable")
     doubt = np.cumsum(1 - p[order]) / np.arange(1, len(order) + 1)
     found = np.zeros(len(p), dtype=np.bool_)

@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
 NEGATIVE = "negative discrimination"
 FLAT = "flat discrimination"
-_POSITIVE = "fitted slope above 0"
-"""Of an item called negative: it falls with how much respondents get right, and rises with the
-ability that was fitted."""
 _FAMILIES = "families"
 _INTERVAL = 1.96  # half of a 95 % interval, in standard errors
 _NOT_ONE_ABILITY = (
@@ -110,8 +107,8 @@ def flag_items(
         p_negative judges trends with how many items respondents get right, by
         :mod:`irtkit.signs`, and so is the same for every model. Respondents that answer alike
         beyond their abilities count for as many as are independent, ``result.dependence``, in
-        p_negative, wrong_key and trend. Where an item is called negative though its fitted slope is
-        above 0, the reasons say so: the fitted ability is then not what respondents get right.
+        p_negative, wrong_key and trend. An item whose fitted slope is above 0 is not called
+        negative (2PL and 3PL).
         "flat discrimination" is the status "flat" of ``result.items``, unless all have it: then
         respondents, and not items, are what tells nothing. "poor fit" says that the model's curve
         is not that of the item: some weak systems guess, or its share right falls again among the
@@ -185,7 +182,7 @@ def flagged(
         cautions += _weaknesses(signs, fdr, len(np.unique(families[~result.synthetic])), _FAMILIES)
     elif signs is not None:
         cautions += _weaknesses(signs, fdr, signs.dependence.independent, signs.dependence.unit)
-    negative = called_negative(verdict.p_negative, fdr)
+    negative = called_negative(verdict.p_negative, fdr, slope=result.parameters.discrimination)
     if result.one_ability_doubted:
         doubt = _NOT_ONE_ABILITY.format(called=_CALLED[bool(negative.any())])
         cautions.insert(0, doubt + ("" if groups is not None else _NAME_FAMILIES))
@@ -198,7 +195,6 @@ def flagged(
     rises = result.parameters.discrimination > 0
     reasons = {
         NEGATIVE: negative,
-        _POSITIVE: negative & own_slopes & rises,
         FLAT: (status == "flat") & own_slopes & some_rise,
         "extreme difficulty": (status == "ok") & rises & (difficulty > most),
         "guessing above chance": guessing > (1.0 if chance is None else chance),

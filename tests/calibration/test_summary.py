@@ -11,15 +11,17 @@ from irtkit.calibration.summary import negative_sentence
 
 def test_slopes_are_spoken_of_where_they_differ_from_what_is_said_of_items() -> None:
     p_negative = np.array([1.0, 1.0, 0.2, 0.1])
+    unsure = "estimated below 0, which accuracies do not confirm"
     two = "2 of 4 items have negative discrimination (at a false-discovery rate of 5%)"
     for slopes, more in (
         ([-1.0, -0.5, 0.5, 1.0], ""),
-        ([-1.0, 0.5, 0.5, 1.0], "; the fitted slope of 1 of them is above 0"),
-        ([-1.0, -0.5, -0.1, 1.0], "; 1 further slope is estimated below 0, but may not be"),
-        ([-1.0, -0.5, -0.1, -0.1], "; 2 further slopes are estimated below 0, but may not be"),
+        ([-1.0, -0.5, -0.1, 1.0], f"; 1 further slope is {unsure}"),
+        ([-1.0, -0.5, -0.1, -0.1], f"; 2 further slopes are {unsure}"),
         ([0.7] * 4, ""),  # a common one has no say
     ):
         assert negative_sentence(p_negative, np.array(slopes), doubted=False) == two + more
+    one = negative_sentence(p_negative, np.array([-1.0, 0.5, 0.5, 1.0]), doubted=False)
+    assert one.startswith("1 of 4 items has negative discrimination")  # the second one rises
 
 
 def test_items_without_an_ordinary_estimate_are_counted() -> None:

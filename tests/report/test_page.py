@@ -33,6 +33,11 @@ def quiet(responses: Any, model: str = "2PL", **settings: Any) -> irtkit.FitResu
         return irtkit.fit(responses, model, **settings)
 
 
+def called_of(result: irtkit.FitResult) -> Any:
+    items = result.items
+    return called_negative(items["p_negative"], slope=items["discrimination"].to_numpy())
+
+
 def test_pages_are_as_small_as_they_should_be(digits: Any, many: Any) -> None:
     assert digits.path.stat().st_size < 400_000  # 1 MB is the most that it should
     assert many.path.stat().st_size < 4_000_000
@@ -135,7 +140,7 @@ def test_numbers_of_items_are_those_of_the_table(digits: Any, many: Any, hostile
         plain = items["status"].where(items["status"] != "ok", "")[~suspect]
         assert (notes[~suspect] == plain).all()
         called = written.column(written.data["kind"]) == 2
-        np.testing.assert_array_equal(called, called_negative(items["p_negative"].to_numpy()))
+        np.testing.assert_array_equal(called, called_of(written.result))
 
 
 def test_shares_of_groups_and_answers_are_those_of_the_responses(digits: Any) -> None:
@@ -215,7 +220,7 @@ def test_the_headline_says_what_the_audit_says_and_no_more(
 ) -> None:
     written = request.getfixturevalue(which)
     words = " ".join("".join(written.page.words).split())
-    n_negative = int(called_negative(written.result.items["p_negative"].to_numpy()).sum())
+    n_negative = int(called_of(written.result).sum())
     with warnings.catch_warnings(action="ignore"):
         found = irtkit.audit(written.result)
     for sentence in found.summary[1:]:

@@ -52,7 +52,8 @@ def found(result: FitResult) -> irtkit.Audit:
 def test_fit_audit_comparison_and_summary_tell_the_same_number(
     result: FitResult, found: irtkit.Audit, tmp_path: Path
 ) -> None:
-    n = int(called_negative(result.items["p_negative"]).sum())
+    items = result.items
+    n = int(called_negative(items["p_negative"], slope=items["discrimination"].to_numpy()).sum())
     assert n > 6
     assert found.n_negative == n
     assert f"negative discrimination ({n})" in found.summary[0]

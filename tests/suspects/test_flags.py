@@ -15,6 +15,8 @@ from irtkit import (
     ItemParameters,
     ResponseMatrix,
     add_synthetic,
+    audit,
+    compare_difficulties,
     fit,
     flag_items,
     load,
@@ -95,9 +97,11 @@ def test_an_item_is_extreme_if_its_difficulty_is_further_out_than_asked(result: 
 
 
 def test_reasons_are_joined_in_one_text(result: FitResult) -> None:
-    both = changed(result, "inverted", discrimination=1.0, intercept=50.0)
-    reasons = flag_items(both).loc["inverted", "reasons"]
-    assert reasons == "negative discrimination; fitted slope above 0; extreme difficulty"
+    errors = np.full_like(result.standard_errors, 0.05)
+    guessed = changed(result, "inverted", guessing=0.5)
+    both = replace(guessed, model="3PL", standard_errors=errors)
+    reasons = flag_items(both, chance=0.25).loc["inverted", "reasons"]
+    assert reasons == "negative discrimination; guessing above chance"
 
 
 def test_extreme_difficulty_is_in_units_of_ability_under_every_model() -> None:
@@ -130,11 +134,24 @@ def test_an_item_is_flat_as_its_status_says(result: FitResult) -> None:
     assert set(flat) == set(result.items.index[result.items["status"] == "flat"])
 
 
-def test_a_fitted_slope_above_0_of_an_item_called_negative_is_told(result: FitResult) -> None:
-    rising = changed(result, "inverted", discrimination=1.5)
-    told = flag_items(rising).loc["inverted", "reasons"]
-    assert told == "negative discrimination; fitted slope above 0"
-    assert "fitted slope" not in " ".join(flag_items(result)["reasons"])
+@pytest.mark.parametrize("model", ["2PL", "3PL"])
+def test_an_item_that_rises_in_the_fit_is_not_called_negative(
+    result: FitResult, model: Any
+) -> None:
+    assert "inverted" in flag_items(result).index
+    rising = replace(changed(result, "inverted", discrimination=0.1), model=model)
+    assert "inverted" not in flag_items(rising).index
+    assert audit(rising).n_negative == 0
+    assert "negative discrimination" not in str(rising)
+    assert "negative discrimination" not in str(compare_difficulties(rising, folds=0))
+
+
+def test_the_rate_holds_for_the_items_that_fall_in_the_fit() -> None:
+    p = np.array([0.99, 0.97, 0.96, 0.90])
+    assert called_negative(p).tolist() == [True, True, True, True]
+    assert called_negative(p, slope=np.array([1.0, 1.0, -1.0, -1.0])).tolist() == [
+        *(False, False, True, False)
+    ]
 
 
 def test_a_common_discrimination_makes_no_item_flat_and_contradicts_no_verdict(
