@@ -61,17 +61,19 @@ print(result)
 #
 # ## List the suspects
 #
-# `flag_items` lists the digits that look wrong, and says why:
+# `flag_items` lists the digits whose label deserves a look, and says why:
 #
 # - *negative discrimination*: the weak surely do better than the strong. A few such calls may be
 #   false; by default one in twenty is expected to be. (Here no digit is called so: 53 witnesses
 #   are too few to be that sure.)
-# - *flat discrimination*: the slope is not told from 0, so the digit says little about who is
-#   strong, and has no difficulty to speak of;
-# - *extreme difficulty*: the ability at which the chance is one half lies further from the
-#   average than six standard deviations;
+# - *evidence of a wrong key*: `wrong_key`, described below, is above 3, but that is not enough
+#   to call the digit negative;
 # - *the strong agree on another answer*: three quarters of the ablest give one that is not the
 #   key. (This one needs to know what each system answered.)
+#
+# It also lists digits that are merely uninformative (`suspect` is False): their slope is not
+# significantly different from 0 (*flat discrimination*), or their difficulty is more than six
+# standard deviations from the average (*extreme difficulty*). We leave these aside.
 #
 # Digits that all systems get right, or all get wrong, say nothing about systems; `irtkit.audit`
 # counts them, and names those that nobody gets right.
@@ -91,9 +93,9 @@ print(result)
 
 # %%
 with warnings.catch_warnings(record=True, action="always") as cautions:
-    suspects = irtkit.flag_items(result, predictions=crowd.predictions)
+    listed = irtkit.flag_items(result, predictions=crowd.predictions)
 print(*(f"irtkit warns: {caution.message}\n" for caution in cautions))
-suspects = suspects.sort_values("wrong_key", ascending=False)
+suspects = listed[listed["suspect"]].sort_values("wrong_key", ascending=False)
 worst = suspects.index[0]
 
 print(suspects["reasons"].value_counts().to_string())
@@ -104,7 +106,7 @@ print(suspects[[*weighed, "strong_answer", "strong_share", "marked_right"]])
 # %% [markdown]
 # ## Look at them
 #
-# Numbers only say where to look. Here are the first twelve of the list. Beside each image stand
+# Numbers only say where to look. Here are the suspects. Beside each image stand
 # the votes of the systems: black for the ablest quarter, grey for all others. The orange stripe
 # is the label.
 
@@ -139,7 +141,7 @@ def draw(items: pd.Index, title: str) -> None:
     plt.show()
 
 
-draw(suspects.index[:12], "Suspect digits, worst first")
+draw(suspects.index, "Suspect digits, worst first")
 
 # %% [markdown]
 # A suspect is not a verdict. Some of these digits look more like what the crowd says than like
@@ -150,21 +152,21 @@ draw(suspects.index[:12], "Suspect digits, worst first")
 # ## What average error would list
 #
 # The usual way to find bad items is to look at those that most systems get wrong. Let us take
-# as many of the hardest digits as there are suspects. The last two columns show how many of the
+# as many of the hardest digits as are listed. The last two columns show how many of the
 # weakest and of the ablest quarter are right.
 
 # %%
-hardest = result.items.nlargest(len(suspects), "average_error")
+hardest = result.items.nlargest(len(listed), "average_error")
 hardest["suspect"] = hardest.index.isin(suspects.index)
 hardest["weakest_right"] = right.loc[weakest, hardest.index].mean()
 hardest["ablest_right"] = right.loc[ablest, hardest.index].mean()
-sound = hardest[~hardest["suspect"]]
+sound = hardest.drop(listed.index, errors="ignore")
 
 shown = ["average_error", "discrimination", "p_negative", "suspect"]
 print(hardest[[*shown, "weakest_right", "ablest_right"]])
 
 helped = (sound["ablest_right"] > sound["weakest_right"]).sum()
-print(f"\nnot suspect: {len(sound)} of the {len(hardest)} hardest")
+print(f"\nneither suspect nor uninformative: {len(sound)} of the {len(hardest)} hardest")
 print(f"of these with a slope above 0: {(sound['discrimination'] > 0).sum()}")
 print(f"of these better read by the ablest than by the weakest: {helped}")
 print(f"suspects that are not among the hardest: {len(suspects.index.difference(hardest.index))}")
@@ -195,11 +197,11 @@ axes.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %% [markdown]
-# These are the hardest digits that are not suspect. Many are odd, too, but a person can read
+# These are the hardest digits that are not listed. Many are odd, too, but a person can read
 # most of them, and the label is what one reads. They are hard, and they are sound.
 
 # %%
-draw(sound.index[:8], "Hard but not suspect, hardest first")
+draw(sound.index[:8], "Hard but not listed, hardest first")
 
 # %% [markdown]
 # ## What a negative slope looks like

@@ -111,7 +111,7 @@ def test_maps_place_what_has_a_place_and_count_the_rest(result: irtkit.FitResult
     inverted = result.item_labels.index("item-39")
     assert drawn.kind[inverted] == pictures.NEGATIVE
     assert not drawn.y.is_beyond(drawn.y_values[inverted])
-    assert (drawn.kind == pictures.ORDINARY).sum() == 40 - len(suspects)
+    assert (drawn.kind == pictures.ORDINARY).sum() == 40 - suspects["suspect"].sum()
     errors = pictures.error_and_difficulty(result, suspects)
     assert not errors.visible[inverted]
     assert errors.n_left_out == 40 - errors.visible.sum()

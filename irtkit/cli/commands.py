@@ -168,7 +168,9 @@ def compare_command(*, out: Path | None, folds: int, **options: Any) -> None:
     help="Exit with code 1 if items have negative discrimination, or are suspect at all.",
 )
 @click.option(
-    "--out", type=FileOut(), help="File for all suspect items: .csv, .json, .parquet and others."
+    "--out",
+    type=FileOut(),
+    help="File for all suspect and uninformative items: .csv, .json, .parquet and others.",
 )
 def audit_command(
     *,
@@ -180,8 +182,9 @@ def audit_command(
     fail_on: str | None,
     **options: Any,
 ) -> int:
-    """List suspect items: negative or flat discrimination, extreme difficulty.
+    """List suspect items: their keys or texts deserve a look.
 
+    Items that hardly discriminate are listed as uninformative.
     RESPONSES may also be the folder that `irtkit fit --out` wrote, or a saved result.
     """
     names = ("fdr", "extreme_difficulty", "chance")
@@ -203,7 +206,7 @@ def audit_command(
         click.echo(f"\n{control}")
     if out is not None:
         say_written(out)
-    counted = {"any": len(found.items), "negative": found.n_negative}
+    counted = {"any": len(found.suspects), "negative": found.n_negative}
     return int(fail_on is not None and counted[fail_on] > 0)
 
 

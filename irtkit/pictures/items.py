@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
 
 ORDINARY, SUSPECT, NEGATIVE = 0, 1, 2
-"""Kinds of items: listed by `flag_items`, and called negative."""
+"""Kinds of items: suspect by `flag_items`, and called negative."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +51,9 @@ class ItemPoints:
 def kinds_of(result: FitResult, suspects: pd.DataFrame) -> NDArray[np.int64]:
     """ORDINARY, SUSPECT or NEGATIVE for every item, by what `flag_items` returned."""
     kind = np.full(len(result.item_labels), ORDINARY)
-    for label, negative in negatives(suspects).items():
-        kind[result.places[str(label)]] = NEGATIVE if negative else SUSPECT
+    called, suspect = negatives(suspects), suspects["suspect"]
+    for label in suspects.index[suspect]:
+        kind[result.places[str(label)]] = NEGATIVE if called[label] else SUSPECT
     return kind
 
 

@@ -58,6 +58,7 @@ def _tiles(found: Findings) -> str:
         (n_items, noun(n_items, "item")),
         (n_negative, f"{noun(n_negative, 'item')} called negative"),
         (len(found.suspects) - n_negative, "suspect for other reasons"),
+        (len(found.audit.uninformative), "uninformative"),
         (len(found.audit.all_wrong), "that no system gets right"),
     )
     boxes = "".join(f"<div><dt>{name}</dt><dd>{count(n)}</dd></div>" for n, name in tiles)

@@ -65,7 +65,7 @@ def contents(found: Findings) -> dict[str, Any]:
         "items": list(result.item_labels),
         "cut": {str(k): text for k, label, text in cuts if text != label},
         "columns": _numbers(found),
-        **_notes(found, suspects),
+        **_notes(found),
         "kind": column(found.item_map.kind, np.uint8),
         "drawn": column(_drawn(found), np.uint8),
         "curve": _curve(result),
@@ -92,11 +92,12 @@ def _numbers(found: Findings) -> dict[str, Any]:
     return columns
 
 
-def _notes(found: Findings, suspects: list[int]) -> dict[str, Any]:
-    """What is said of every item: reasons why it is suspect, or its status where that is not ok."""
+def _notes(found: Findings) -> dict[str, Any]:
+    """What is said of every item: reasons why it is listed, or its status where that is not ok."""
     status = found.result.items["status"]
     notes = status.where(status != "ok", "").to_numpy(dtype=object)
-    notes[suspects] = found.suspects["reasons"].to_numpy()
+    listed = found.audit.items["reasons"]
+    notes[[found.result.places[str(label)] for label in listed.index]] = listed.to_numpy()
     words, codes = np.unique(notes.astype(str), return_inverse=True)
     return {"notes": [str(word) for word in words], "note": column(codes, np.uint16)}
 

@@ -67,7 +67,7 @@ class Findings:
     @property
     def suspects(self) -> pd.DataFrame:
         """The suspect items, worst first."""
-        return self.audit.items
+        return self.audit.suspects
 
     @cached_property
     def item_map(self) -> ItemPoints:

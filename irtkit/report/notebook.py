@@ -18,7 +18,6 @@ from irtkit.report import svg
 from irtkit.report.html import paragraphs, safe
 from irtkit.report.words import LABEL, count, cut, number, share, shown
 from irtkit.signs import called_negative
-from irtkit.suspects.flags import negatives
 from irtkit.systems.leaderboard import board_legend, scores_in_words
 
 if TYPE_CHECKING:
@@ -114,10 +113,9 @@ def of_comparison(comparison: DifficultyComparison) -> str:
 
 def of_audit(found: Audit) -> str:
     """An audit: its sentences, the first suspects, and their curves."""
-    suspects = found.items
+    suspects = found.suspects
     kept = ["reasons", "p_negative", "wrong_key", "discrimination", "average_error"]
-    called = suspects[negatives(suspects)]
-    worst = list((called if len(called) else suspects).index[:_CURVES])
+    worst = list(suspects.index[:_CURVES])
     return _scoped(
         [
             paragraphs(found.summary),

@@ -59,8 +59,7 @@ def suspect_items(found: Findings) -> str:
         f'<p class="caption">{curve_caption(found)}</p>',
         _suspect_table(suspects.head(_SUSPECTS), found.result.places),
         rest,
-        f'<p class="caption">{safe(found.audit.legend)}. '
-        "The column wrong key calls nothing: reasons do.</p>",
+        f'<p class="caption">{safe(found.audit.legend)}.</p>',
     )
 
 

@@ -25,6 +25,7 @@ from irtkit.signs.verdict import (
     Verdict,
     called_negative,
     false_discovery,
+    may_fall,
     slope_signs,
 )
 
@@ -45,6 +46,7 @@ __all__ = [
     "false_discovery",
     "independent_share",
     "leftover_of",
+    "may_fall",
     "proportion_score",
     "slope_signs",
 ]

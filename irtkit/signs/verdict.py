@@ -119,16 +119,22 @@ def called_negative(
 ) -> NDArray[np.bool_]:
     """Items whose slope is called negative; never one without a probability.
 
-    Nor one whose fitted ``slope`` is not below 0, unless all items share it (1PL).
+    Nor one whose fitted ``slope`` contradicts that.
     """
     p = np.nan_to_num(np.asarray(p_negative, dtype=np.float64))
-    if slope is not None and len(np.unique(slope[~np.isnan(slope)])) > 1:
-        p = np.where(slope < 0, p, 0.0)
+    if slope is not None:
+        p = np.where(may_fall(slope), p, 0.0)
     order = np.argsort(-p, kind="stable")
     doubt = np.cumsum(1 - p[order]) / np.arange(1, len(order) + 1)
     found = np.zeros(len(p), dtype=np.bool_)
     found[order[: np.searchsorted(doubt, rate, side="right")]] = True
     return found & (p > 0.5)
+
+
+def may_fall(slope: Array) -> NDArray[np.bool_]:
+    """Items whose fitted slope is below 0; all, where they have one slope in common (1PL)."""
+    common = len(np.unique(slope[~np.isnan(slope)])) < 2
+    return np.asarray((slope < 0) | common)
 
 
 def _log_marginals(score: SlopeScore, slopes: Array, *masses: Array) -> Array:

@@ -1,4 +1,4 @@
-"""What an audit says of a fit: suspect items, silent items, respondents that answer alike."""
+"""What an audit says: suspect, uninformative and silent items, respondents that answer alike."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from irtkit.calibration.result import FitResult
 from irtkit.calibration.summary import folded, silent_items
-from irtkit.checks import check_type
+from irtkit.checks import check_type, first_names
 from irtkit.irf import EXTREME
 from irtkit.printed import WIDTH, plain, printable, shortened, table_of
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects.families import linked, similar_respondents
-from irtkit.suspects.flags import FLAT, flagged, negatives
+from irtkit.suspects.flags import flagged, negatives
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -39,10 +39,6 @@ _LEGEND = (
     "the item is inverted than if not, above 3 is strong"
 )
 _SHALLOW_LEGEND = ", and below 0 an item called negative is shallower than inverted ones are"
-_FLAT_LEGEND = (
-    "; flat: by the ability of the fit and its own responses the slope is not told from 0, even "
-    "where p negative, which rests on more, is near 0 or 1"
-)
 _HEADINGS = {"discrimination": "slope", "average_error": "error"}
 
 
@@ -51,19 +47,29 @@ class Audit:
     """What :func:`irtkit.audit` found; ``print`` shows it, 80 columns wide."""
 
     items: pd.DataFrame
-    """The suspect items, as :func:`irtkit.flag_items` returns them."""
+    """Suspect and uninformative items, as :func:`irtkit.flag_items` returns them."""
     families: pd.Series[str] | None
     """Family of every real respondent, index "respondent", named after the first of its members:
     those who answer alike beyond what abilities explain (:func:`irtkit.similar_respondents`). What
     ``groups=`` takes. None without the responses, or where these are sparse."""
     summary: list[str]
-    """Sentences: how many items are suspect and why, which ones no system gets right, how far
-    respondents answer alike."""
+    """Sentences: how many items are suspect and why, which ones are uninformative and which ones
+    no system gets right, how far respondents answer alike."""
     all_wrong: list[str]
     """Items that no real respondent gets right: of those that many tried, any may be broken."""
     n_cautions: int
     """Sentences of the summary, from the second on, that say what keeps it from being sharp."""
     result: FitResult = field(repr=False)
+
+    @property
+    def suspects(self) -> pd.DataFrame:
+        """The items whose key or text deserves a look."""
+        return self.items[self.items["suspect"]]
+
+    @property
+    def uninformative(self) -> pd.DataFrame:
+        """The items that merely hardly discriminate between these systems."""
+        return self.items[~self.items["suspect"]]
 
     @property
     def n_negative(self) -> int:
@@ -72,8 +78,8 @@ class Audit:
 
     @property
     def look_first(self) -> list[str]:
-        """Up to three items to look at first: those called negative, or else the first suspect."""
-        return [str(label) for label in self.items.index[: min(self.n_negative, _FIRST) or 1]]
+        """Up to three items to look at first: the first suspects."""
+        return [str(label) for label in self.suspects.index[:_FIRST]]
 
     def shown(self, top: int = _SHOWN, *, all_sentences: bool = True) -> Group:
         """What is printed, with so many suspects, for a console of rich.
@@ -86,14 +92,13 @@ class Audit:
         n_first = 1 + self.n_cautions
         first, further = self.summary[:n_first], self.summary[n_first:]
         parts: list[Any] = [Text(printable(sentence)) for sentence in first]
-        if top and len(self.items):
+        if top and len(self.suspects):
             table, n_shown, texts = self._table(top)
             parts += [Text(), table]
-            if more := len(self.items) - n_shown:
+            if more := len(self.suspects) - n_shown:
                 parts.append(Text(f"… and {more} more"))
             names = ", ".join(shortened(label) for label in self.look_first)
-            key = ", and at the key" if self.n_negative else ""  # of others it need not be wrong
-            parts += [Text(), Text(f"Look first at {names}: at what is asked{key}.")]
+            parts += [Text(), Text(f"Look first at {names}: at what is asked, and at the key.")]
             parts += [Text(), *map(Text, texts)] if texts else []
             parts += [Text(), Text(self.legend, style="dim")]
         if further and all_sentences:
@@ -103,15 +108,13 @@ class Audit:
     @property
     def legend(self) -> str:
         """What the columns of the table mean."""
-        negative = negatives(self.items)
-        shallow = bool((negative & (self.items["wrong_key"] < 0)).any())
-        flat = bool(self.items["reasons"].str.contains(FLAT).any())
-        return _LEGEND + _SHALLOW_LEGEND * shallow + _FLAT_LEGEND * flat
+        shallow = bool((negatives(self.items) & (self.items["wrong_key"] < 0)).any())
+        return _LEGEND + _SHALLOW_LEGEND * shallow
 
     def _table(self, top: int) -> tuple[Table, int, list[str]]:
         """The worst suspects, those alike in one row, how many these are, and what they ask."""
         columns = [name for name in (*_COLUMNS, *_TEXTS) if name in self.items]
-        rows, n_shown = folded(self.items[columns], self.result.alike, top)
+        rows, n_shown = folded(self.suspects[columns], self.result.alike, top)
         texts = rows[[name for name in _TEXTS if name in rows]]
         headed = rows.drop(columns=texts.columns).rename(columns=_HEADINGS)
         table = table_of(headed, ["reasons"], red=negatives(rows))
@@ -122,7 +125,7 @@ class Audit:
         )
 
     def __repr__(self) -> str:
-        return f"Audit({len(self.items)} suspect items, {self.n_negative} called negative)"
+        return f"Audit({len(self.suspects)} suspect items, {self.n_negative} called negative)"
 
     def _repr_html_(self) -> str:
         from irtkit.report.notebook import of_audit
@@ -143,7 +146,7 @@ def audit(
     predictions: pd.DataFrame | None = None,
     poor_fit: bool = False,
 ) -> Audit:
-    """List suspect items, items that say nothing, and respondents that answer alike.
+    """List suspect items, uninformative items, and respondents that answer alike.
 
     Parameters
     ----------
@@ -155,7 +158,7 @@ def audit(
     Returns
     -------
     Audit
-        ``items``, ``families`` and ``summary``; what ``irtkit audit`` prints.
+        ``suspects``, ``uninformative``, ``families`` and ``summary``; what ``irtkit audit`` prints.
 
     Raises
     ------
@@ -182,10 +185,15 @@ def audit(
         predictions=predictions,
         poor_fit=poor_fit,
     )
-    summary = [_headline(items, len(result.item_labels)), *map(_capitalised, cautions)]
-    summary += [f"Warning: {text}." for text in result.warnings]
+    n_items, others = len(result.item_labels), items[~items["suspect"]]
+    suspects = _counted(items[items["suspect"]], n_items, "suspect")
+    summary = [suspects, *map(_capitalised, cautions)]
     silent = silent_items(result.counts, result.item_labels, result.n_answering, _SHOWN)
     summary += [f"{sentence}." for sentence in silent]
+    if len(others):
+        names = first_names(others.index)
+        summary.append(f"{_counted(others, n_items, 'uninformative')} Names: {names}.")
+    summary += [f"Warning: {text}." for text in result.warnings]
     alike = "" if groups is not None or result.dependence is None else result.dependence.sentence
     if alike and not any(alike in caution for caution in cautions):
         summary.append(f"{alike}.")
@@ -200,12 +208,12 @@ def audit(
     return Audit(items, families, summary, all_wrong, len(cautions), result)
 
 
-def _headline(suspects: pd.DataFrame, n_items: int) -> str:
-    """How many items are suspect, and for which reasons."""
-    counts = suspects["reasons"].str.split("; ").explode().value_counts()
+def _counted(items: pd.DataFrame, n_items: int, kind: str) -> str:
+    """How many items are of a kind, and for which reasons."""
+    counts = items["reasons"].str.split("; ").explode().value_counts()
     listed = ", ".join(f"{reason} ({n:,})" for reason, n in counts.items())
-    n = len(suspects)
-    found = f"{n:,} of {n_items:,} items {'is' if n == 1 else 'are'} suspect"
+    n = len(items)
+    found = f"{n:,} of {n_items:,} items {'is' if n == 1 else 'are'} {kind}"
     return found + (f": {listed}." if listed else ".")
 
 

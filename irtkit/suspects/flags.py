@@ -1,4 +1,8 @@
-"""Suspect items, those most probably negative first, each with the reasons."""
+"""Suspect and uninformative items, each with the reasons.
+
+An item is suspect if its key or text deserves a look, and uninformative if it merely hardly
+discriminates between these systems. Everything that irtkit prints goes by this.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from irtkit.checks import as_number, check_number, check_type, check_yes_or_no
 from irtkit.diagnostics import poorly_fitting
 from irtkit.irf import EXTREME
 from irtkit.responses import item_texts
-from irtkit.signs import FALSE_DISCOVERY_RATE, called_negative
+from irtkit.signs import FALSE_DISCOVERY_RATE, called_negative, may_fall
 from irtkit.suspects.answers import strong_answers
 from irtkit.suspects.families import clustered_share, family_codes
 from irtkit.suspects.power import power_of
@@ -30,7 +34,9 @@ if TYPE_CHECKING:
     Groups = Mapping[Hashable, Hashable] | Sequence[Hashable] | pd.Series[str] | str
 
 NEGATIVE = "negative discrimination"
-FLAT = "flat discrimination"
+_UNINFORMATIVE = ("flat discrimination", "extreme difficulty")
+_FLAT, _EXTREME = _UNINFORMATIVE
+_STRONG = 3.0  # wrong_key, a log Bayes factor: 20 to 1, strong evidence (Kass & Raftery 1995)
 _FAMILIES = "families"
 _INTERVAL = 1.96  # half of a 95 % interval, in standard errors
 _NOT_ONE_ABILITY = (
@@ -57,7 +63,10 @@ def flag_items(
     predictions: pd.DataFrame | None = None,
     poor_fit: bool = False,
 ) -> pd.DataFrame:
-    """List the suspect items of a fit, most probably negative first, with the reasons.
+    """List the suspect items of a fit, and then the uninformative ones, with the reasons.
+
+    The key or the text of a suspect item deserves a look. An uninformative one hardly discriminates
+    between these systems ("flat discrimination", "extreme difficulty").
 
     Parameters
     ----------
@@ -92,17 +101,18 @@ def flag_items(
     Returns
     -------
     pandas.DataFrame
-        One row per suspect item, index "item", in the order of ``p_negative``. Items that all
-        get right, all get wrong or nobody answered say nothing about themselves, and are in it for
-        ``predictions`` only; :func:`irtkit.audit` counts them. Columns: reasons (joined by "; "),
-        p_negative (probability that the slope is below 0), wrong_key (log of how
-        many times likelier the responses are if the item is inverted than if it is not: rank by it
-        to find wrong keys; above 3 is strong), trend (of the responses with how strong respondents
-        are, in standard errors), discrimination, discrimination_se, difficulty, average_error,
-        n_responses; with ``predictions`` also strong_answer, strong_share (of the ablest quarter
-        of respondents, who gave it) and marked_right (the answer that counts as right; missing
-        where none or several do); last text and target, what an item asks and what is right, where
-        ``result.responses.item_table`` has them.
+        One row per listed item, index "item", suspects first, in the order of ``p_negative``.
+        Items that all get right, all get wrong or nobody answered say nothing about themselves, and
+        are in it for ``predictions`` only; :func:`irtkit.audit` counts them. Columns: reasons
+        (joined by "; "), suspect (False if the item is merely uninformative), p_negative
+        (probability that the slope is below 0), wrong_key (log of how many times likelier the
+        responses are if the item is inverted than if it is not: above 3 it is a reason), trend (of
+        the responses with how strong respondents are, in standard errors), discrimination,
+        discrimination_se, difficulty, average_error, n_responses; with ``predictions`` also
+        strong_answer, strong_share (of the ablest quarter of respondents, who gave it) and
+        marked_right (the answer that counts as right; missing where none or several do); last text
+        and target, what an item asks and what is right, where ``result.responses.item_table`` has
+        them.
 
         p_negative judges trends with how many items respondents get right, by
         :mod:`irtkit.signs`, and so is the same for every model. Respondents that answer alike
@@ -182,7 +192,8 @@ def flagged(
         cautions += _weaknesses(signs, fdr, len(np.unique(families[~result.synthetic])), _FAMILIES)
     elif signs is not None:
         cautions += _weaknesses(signs, fdr, signs.dependence.independent, signs.dependence.unit)
-    negative = called_negative(verdict.p_negative, fdr, slope=result.parameters.discrimination)
+    slope = result.parameters.discrimination
+    negative = called_negative(verdict.p_negative, fdr, slope=slope)
     if result.one_ability_doubted:
         doubt = _NOT_ONE_ABILITY.format(called=_CALLED[bool(negative.any())])
         cautions.insert(0, doubt + ("" if groups is not None else _NAME_FAMILIES))
@@ -192,11 +203,11 @@ def flagged(
     most = as_number(extreme_difficulty)
     status, own_slopes = np.array(result.status), result.model in {"2PL", "3PL"}
     some_rise = bool(np.isin(status, ["ok", "unbounded"]).any())
-    rises = result.parameters.discrimination > 0
     reasons = {
         NEGATIVE: negative,
-        FLAT: (status == "flat") & own_slopes & some_rise,
-        "extreme difficulty": (status == "ok") & rises & (difficulty > most),
+        "evidence of a wrong key": (verdict.wrong_key > _STRONG) & may_fall(slope) & ~negative,
+        _FLAT: (status == "flat") & own_slopes & some_rise,
+        _EXTREME: (status == "ok") & (slope > 0) & (difficulty > most),
         "guessing above chance": guessing > (1.0 if chance is None else chance),
     }
     if poor_fit:
@@ -224,13 +235,15 @@ def check_thresholds(*, fdr: float, extreme_difficulty: float, chance: float | N
 def _table(
     result: FitResult, verdict: Verdict, trend: Array, reasons: dict[str, NDArray[np.bool_]]
 ) -> pd.DataFrame:
-    """Suspect items in the order of the probability that they are negative."""
-    suspect = np.any(list(reasons.values()), axis=0)
-    rank = np.nan_to_num(verdict.p_negative, nan=-1.0)
-    chosen = [j for j in np.argsort(-rank, kind="stable") if suspect[j]]
+    """Suspect items and then others, in the order of the probability that they are negative."""
+    listed = np.any(list(reasons.values()), axis=0)
+    others = [holds for text, holds in reasons.items() if text not in _UNINFORMATIVE]
+    suspect, rank = np.any(others, axis=0), np.nan_to_num(verdict.p_negative, nan=-1.0)
+    chosen = [j for j in np.lexsort((-rank, ~suspect)) if listed[j]]
     texts = ["; ".join(text for text, holds in reasons.items() if holds[j]) for j in chosen]
     added = {
         "reasons": np.array(texts, dtype=object),
+        "suspect": suspect[chosen],
         "p_negative": verdict.p_negative[chosen],
         "wrong_key": verdict.wrong_key[chosen],
         "trend": trend[chosen],
@@ -240,7 +253,7 @@ def _table(
 
 
 def negatives(table: pd.DataFrame) -> pd.Series[bool]:
-    """Which suspect items are called negative."""
+    """Which listed items are called negative."""
     return table["reasons"].str.contains(NEGATIVE, regex=False)
 
 

@@ -91,8 +91,13 @@ class Written:
 
     path: Path
     result: irtkit.FitResult
-    suspects: pd.DataFrame
+    listed: pd.DataFrame
+    """Suspect and uninformative items."""
     labels: tuple[str, ...] = ()
+
+    @property
+    def suspects(self) -> pd.DataFrame:
+        return self.listed[self.listed["suspect"]]
 
     @cached_property
     def text(self) -> str:
@@ -129,9 +134,9 @@ def digits(tmp_path_factory: pytest.TempPathFactory) -> Written:
     path = tmp_path_factory.mktemp("report") / "digits.html"
     with warnings.catch_warnings(action="ignore"):
         result = irtkit.fit(crowd.responses)
-        suspects = irtkit.flag_items(result, predictions=crowd.predictions)
+        listed = irtkit.flag_items(result, predictions=crowd.predictions)
     irtkit.report(result, path, predictions=crowd.predictions)
-    return Written(path, result, suspects)
+    return Written(path, result, listed)
 
 
 def draw(labels: tuple[str, ...] = ()) -> irtkit.ResponseMatrix:
@@ -162,12 +167,12 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Written:
             columns=responses.items,
         )
         predicted = pd.Series(np.linspace(-2, 2, 120), responses.items)
-        suspects = irtkit.flag_items(result, predictions=answers)
+        listed = irtkit.flag_items(result, predictions=answers)
         comparison = irtkit.compare_difficulties(result, folds=0)
     irtkit.report(
         result, path, title=HOSTILE[0], predictions=[answers, predicted], compare=comparison
     )
-    return Written(path, result, suspects, HOSTILE)
+    return Written(path, result, listed, HOSTILE)
 
 
 @pytest.fixture(scope="session")
@@ -187,6 +192,6 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Written:
     path = tmp_path_factory.mktemp("report") / "many.html"
     with warnings.catch_warnings(action="ignore"):
         result = irtkit.fit(responses)
-        suspects = irtkit.flag_items(result)
+        listed = irtkit.flag_items(result)
     irtkit.report(result, path)
-    return Written(path, result, suspects)
+    return Written(path, result, listed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     Planted = Callable[..., tuple[ResponseMatrix, NDArray[np.bool_]]]
 
 COLUMNS = [
-    *("reasons", "p_negative", "wrong_key", "trend", "discrimination", "discrimination_se"),
-    *("difficulty", "average_error", "n_responses"),
+    *("reasons", "suspect", "p_negative", "wrong_key", "trend"),
+    *("discrimination", "discrimination_se", "difficulty", "average_error", "n_responses"),
 ]
 
 
@@ -182,7 +183,7 @@ def test_the_table_has_the_columns_of_the_contract(result: FitResult) -> None:
     flagged = flag_items(result)
     assert (list(flagged.columns), flagged.index.name) == (COLUMNS, "item")
     of_items = result.items.loc[flagged.index]
-    for column in COLUMNS[4:]:
+    for column in COLUMNS[5:]:
         pd.testing.assert_series_equal(flagged[column], of_items[column], check_exact=True)
     assert flagged["p_negative"].equals(of_items["p_negative"])
 
@@ -190,8 +191,42 @@ def test_the_table_has_the_columns_of_the_contract(result: FitResult) -> None:
 def test_items_come_in_the_order_of_p_negative(result: FitResult) -> None:
     flagged = flag_items(result, extreme_difficulty=0.5)
     assert len(flagged) > 4
-    assert flagged["p_negative"].is_monotonic_decreasing
+    for _, kind in flagged.groupby("suspect"):
+        assert kind["p_negative"].is_monotonic_decreasing
+    assert flagged["suspect"].tolist() == [True] + [False] * (len(flagged) - 1)
     assert flagged.index[0] == "inverted"
+
+
+def test_an_item_that_merely_does_not_discriminate_is_not_suspect(result: FitResult) -> None:
+    far = changed(result, "item-9", discrimination=1.0, intercept=-7.0)
+    suspect = flag_items(far)["suspect"]
+    assert suspect[suspect].index.tolist() == ["inverted"]
+    assert set(suspect[~suspect].index) >= {"flat", "item-9"}
+    found = audit(far)
+    assert found.suspects.index.tolist() == ["inverted"]
+    assert found.uninformative.index.tolist() == suspect.index[~suspect].tolist()
+    assert found.summary[0] == "1 of 60 items is suspect: negative discrimination (1)."
+    assert "flat" not in str(found).split("Look first")[0]
+    assert "items are uninformative: " in str(found)
+
+
+def test_strong_evidence_of_a_wrong_key_is_a_reason_where_few_systems_call_nothing(
+    planted: Planted,
+) -> None:
+    found, false = 0, 0
+    for seed in range(3):  # benchmarks/planted_wrong_keys.py has the rates
+        made, wrong = planted(20, 1000, seed)
+        with warnings.catch_warnings(action="ignore"):
+            flagged = flag_items(fit(made, standard_errors=False))
+        assert not flagged["reasons"].str.contains("negative").any()
+        listed = flagged[flagged["reasons"].str.contains("evidence of a wrong key")]
+        assert listed["suspect"].all()
+        assert (listed["wrong_key"] > 3).all()
+        assert (listed["discrimination"] < 0).all()
+        inverted = listed.index.isin([made.items[j] for j in np.flatnonzero(wrong)])
+        found, false = found + inverted.sum(), false + (~inverted).sum()
+    assert found >= 12
+    assert false <= 2
 
 
 def test_the_inverted_item_has_a_strong_wrong_key_and_a_trend_below_0(result: FitResult) -> None:
