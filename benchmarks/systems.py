@@ -6,8 +6,8 @@ five equal systems each, or normal. Answers are complete; or of two forms with h
 common; or each system answered a random half; or systems are of families of five that repeat 85 %
 of their parent's answers. Shares of boards or systems:
 
-- rank: of systems whose marginal interval holds their true rank; all ranks: of boards whose
-  simultaneous intervals hold all. Equal systems have all ranks that they share.
+- all ranks: of boards whose rank intervals hold all true ranks. Equal systems have all ranks that
+  they share.
 - tied: of boards where no pair is told apart that is equal, or is the other way round.
 - best: of boards where a best system is tied with the first.
 - better: of pairs with P(better) from 0.93 to 0.97, that they are, and their mean P.
@@ -61,7 +61,7 @@ LEVELS = (-1.5, -0.5, 0.5, 1.5)
 COPIED = 0.85
 HEADER = (
     *("boards", "systems × items", "abilities", "answers"),
-    *("rank", "all ranks", "tied", "best", "better (mean P)", "score"),
+    *("all ranks", "tied", "best", "better (mean P)", "score"),
 )
 
 
@@ -105,10 +105,7 @@ def one_board(n: int, n_items: int, kind: str, answers: str, seed: int) -> dict[
     true = theta[[place[label] for label in board.index]]
     first = 1 + (true[None] > true[:, None]).sum(axis=1)
     last = n - (true[None] < true[:, None]).sum(axis=1)
-    held, all_held = (
-        (board[f"rank_low{end}"] <= first) & (board[f"rank_high{end}"] >= last)
-        for end in ("", "_of_all")
-    )
+    held = (board["rank_low"] <= first) & (board["rank_high"] >= last)
     one, other = (pairs[name].map(place).to_numpy(dtype=int) for name in ("system", "other"))
     better = np.sign(theta[one] - theta[other])
     told, surest = pairs["different"].to_numpy(), pairs["p_better"].to_numpy()
@@ -117,10 +114,9 @@ def one_board(n: int, n_items: int, kind: str, answers: str, seed: int) -> dict[
     differ = better != 0
     sure = differ & (surest >= 0.93) & (surest <= 0.97)
     return {
-        "rank": float(held.mean()),
-        "all ranks": float(all_held.all()),
+        "all ranks": float(held.all()),
         "tied": float(not (told & (better != 1)).any()),
-        "best": float(board["rank_low_of_all"].to_numpy()[true == true.max()].min() == 1),
+        "best": float(board["rank_low"].to_numpy()[true == true.max()].min() == 1),
         "pairs": int(sure.sum()),
         "better": float((better[sure] == 1).sum()),
         "p": float(surest[sure].sum()),
@@ -140,7 +136,7 @@ def measured(n: int, n_items: int, kind: str, answers: str, n_boards: int) -> di
         "answers": answers,
         "pairs": pairs,
     }
-    for name in ("rank", "all ranks", "tied", "best", "score"):
+    for name in ("all ranks", "tied", "best", "score"):
         record[name] = float(np.mean([one[name] for one in found]))
     for name in ("better", "p"):
         record[name] = sum(one[name] for one in found) / pairs if pairs else None
@@ -149,7 +145,7 @@ def measured(n: int, n_items: int, kind: str, answers: str, n_boards: int) -> di
 
 def line(record: dict[str, Any]) -> str:
     """Row of the table."""
-    shares = [f"{record[name]:.1%}" for name in ("rank", "all ranks", "tied", "best")]
+    shares = [f"{record[name]:.1%}" for name in ("all ranks", "tied", "best")]
     better = f"{record['better']:.1%} ({record['p']:.1%})" if record["pairs"] else "—"
     size = f"{record['systems']} × {record['items']}"
     cells = (str(record["boards"]), size, record["abilities"], record["answers"], *shares, better)

@@ -358,7 +358,6 @@ TABLES: dict[str, Table] = {
             ("systems × items", lambda record: f"{record['systems']} × {record['items']}"),
             ("abilities", number("abilities")),
             ("answers", number("answers")),
-            ("rank", percent("rank")),
             ("all ranks", percent("all ranks")),
             ("no pair wrong", percent("tied")),
             ("better", of_unequal("better")),

@@ -369,10 +369,9 @@ class FitResult:
         """Rank the systems, best first, with intervals: :func:`irtkit.systems.leaderboard`.
 
         Columns: rank, rank_low, rank_high, accuracy, ability, ability_low, ability_high,
-        expected_score, expected_score_low, expected_score_high, n_responses, rank_low_of_all,
-        rank_high_of_all, group; family and component where there are any. Ranks go by
-        expected_score, the share right of all items of the benchmark, and rank intervals are about
-        items like these.
+        expected_score, expected_score_low, expected_score_high, n_responses, group; family
+        and component where there are any. Ranks go by expected_score, the share right of all items
+        of the benchmark, and rank intervals are about items like these.
 
         Parameters
         ----------

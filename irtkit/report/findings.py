@@ -246,8 +246,7 @@ def leader_sentences(found: Findings) -> Iterator[str]:
     several = len(names) > 1
     score = share(float(first["expected_score"].iloc[0]))
     what = "the highest expected score" if filled_in(board) else "most right"
-    ends = first["rank_low_of_all"].min(), first["rank_high_of_all"].max()  # as letters are
-    low, high = map(int, ends)
+    low, high = int(first["rank_low"].min()), int(first["rank_high"].max())
     ranks = f"rank {low}" if low == high else f"ranks {low} to {high}"
     yield (
         f"{_and(names[:_NAMED], more)} {'have' if several else 'has'} {what}, {score}; items "

@@ -110,23 +110,40 @@ class SystemComparison:
 
     @property
     def sentence(self) -> str:
-        """What is found, in a sentence."""
+        """Which system is ahead by its score, as on the leaderboard."""
         one, two = printable(self.system), printable(self.other)
+        if self._same_items and self.n_clusters < 2:
+            return f"{one} and {two} {self._in_common}."
+        ahead, behind = (one, two) if self.score_difference >= 0 else (two, one)
+        sure = self.score_low > 0 or self.score_high < 0
+        verb = "is ahead of" if sure else "does not differ significantly from"
+        points, between = self._points(self.score_difference, self.score_low, self.score_high)
+        on, p = "on the whole benchmark, missing answers as the model expects them", ""
+        if self._same_items:
+            on, p = f"right on the {self.n_items:,} items of both", p_words(self.p_value, 4)
+        found = f"{points} percentage points more {on}, {percent(self.level)} interval {between}"
+        return f"{ahead} {verb} {behind}: {', '.join(filter(None, [found, p]))}."
+
+    @property
+    def _same_items(self) -> bool:
+        """Whether the score is that on the items of both."""
+        return abs(self.score_difference - self.difference) < 1e-9
+
+    @property
+    def _in_common(self) -> str:
+        """What the items of both say, where these are not the whole benchmark or tell no error."""
         if not self.n_items:
-            return (
-                f"{one} and {two} answered no item in common; by ability {self._ability_sentence()}"
-            )
+            return "have no item in common"
+        items = f"{self.n_items:,} item{'s' * (self.n_items > 1)}"
         if self.n_clusters < 2:
-            items = f"{self.n_items:,} item{'s' * (self.n_items > 1)}"
             what = items if self.n_items == 1 else f"one cluster of {items}"
-            return f"{one} and {two} have {what} in common, which tells no error of a difference."
-        ahead, behind = (one, two) if self.difference >= 0 else (two, one)
-        verb = "is ahead of" if self.p_value < 1 - self.level else "is not told apart from"
-        points = self._points(self.difference, self.low, self.high)
+            return f"have {what} in common, which tells no error of a difference"
+        sign = 1 if self.score_difference >= 0 else -1
+        low, high = sorted((sign * self.low, sign * self.high))
         return (
-            f"{ahead} {verb} {behind}: {points[0]} percentage points more right on the "
-            f"{self.n_items:,} items of both, {percent(self.level)} interval {points[1]}, "
-            f"{p_words(self.p_value, 4)}."
+            f"differ by {100 * sign * self.difference:.2f} points on the {items} of both, "
+            f"{percent(self.level)} interval {100 * low:.2f} to {100 * high:.2f}, "
+            f"{p_words(self.p_value, 4)}"
         )
 
     def _points(self, difference: float, low: float, high: float) -> tuple[str, str]:
@@ -135,25 +152,17 @@ class SystemComparison:
         between = " to ".join(f"{100 * bound:.2f}" for bound in bounds)
         return f"{100 * abs(difference):.2f}", between
 
-    def _score_sentence(self) -> str:
-        """On the whole benchmark, where that is more than the items of both."""
-        one, two = printable(self.system), printable(self.other)
-        ahead = one if self.score_difference >= 0 else two
-        points = self._points(self.score_difference, self.score_low, self.score_high)
-        return (
-            f"On the whole benchmark, items without an answer as the model expects them, {ahead} "
-            f"scores {points[0]} points more, {percent(self.level)} interval {points[1]}; "
-            "leaderboards and tables of all pairs go by that."
-        )
-
     def _ability_sentence(self) -> str:
         one, two = printable(self.system), printable(self.other)
         abler, other = (one, two) if self.ability_difference >= 0 else (two, one)
+        above = f"{abler} is {abs(self.ability_difference):.2f} SD above {other}"
+        if self.ability_difference * self.score_difference < 0:
+            return (
+                f"By ability the order is the reverse: {above}. Ability weighs items by their "
+                "slopes, the score counts all items alike. The score decides."
+            )
         p = max(self.ability_p_better, 1 - self.ability_p_better)
-        return (
-            f"{abler} is {abs(self.ability_difference):.2f} SD above {other}, and the abler with a "
-            f"probability of {p:.3f} where the model holds."
-        )
+        return f"By ability {above} (probability {p:.3f} if the model fits)."
 
     def sentences(self) -> Iterator[str]:
         """All that `print` says before the items."""
@@ -164,8 +173,8 @@ class SystemComparison:
                 f"chance, and `irtkit.compare_systems(result)` looks at all pairs of the "
                 f"{self.n_systems} systems."
             )
-        if not abs(self.score_difference - self.difference) < 1e-9:
-            yield self._score_sentence()
+        if not self._same_items:
+            yield f"They {self._in_common}."
         if self.n_clusters >= 2:
             _, unpaired = self._points(self.difference, self.unpaired_low, self.unpaired_high)
             what = "item" if self.n_clusters == self.n_items else f"{self.n_clusters} clusters"
@@ -181,8 +190,7 @@ class SystemComparison:
                 f"P({printable(favoured)} is better) = {max(self.p_better, 1 - self.p_better):.3f} "
                 "on items like these."
             )
-        if self.n_items:
-            yield f"By ability {self._ability_sentence()}"
+        yield self._ability_sentence()
         if self.n_clusters >= 2 and self.p_value >= 1 - self.level:
             yield settled(self.items_needed - self.n_items)
 

@@ -40,10 +40,8 @@ _LABEL, _FAMILY = 22, 10
 """Characters of a label and of a family that fit beside the numbers in 80 columns."""
 FROM_TO = "from…to"
 """Heading of the interval of an ability."""
-_AT_ONCE, _OF_THESE = "all_at once", "of these items"
-"""Headings of ranks of all systems together, and of the interval of a score."""
-_MANY = 1000
-"""Systems from which on ranks have four digits, and a column less fits."""
+_OF_THESE = "of these items"
+"""Heading of the interval of a score."""
 _MOST_REVERSED = 0.01
 """Share of the pairs told apart that ability may have the other way round, of which nothing is
 said: of one ability 0 of 160 boards are warned of (``benchmarks/systems.py``)."""
@@ -83,9 +81,9 @@ def leaderboard(
     pandas.DataFrame
         One row per real respondent with a response, best first, index "respondent":
 
-        - rank, by expected_score, equal scores sharing one; rank_low, rank_high: an interval that
-          holds the system's rank with the probability ``level`` or more, if items and answers were
-          drawn anew (Mogstad, Romano, Shaikh & Wilhelm 2024).
+        - rank, by expected_score, equal scores sharing one; rank_low, rank_high: intervals that
+          hold the ranks of all systems together with the probability ``level`` or more, if items
+          and answers were drawn anew (Mogstad, Romano, Shaikh & Wilhelm 2024).
         - accuracy: share right of all trials.
         - ability, ability_low, ability_high: posterior mean and quantiles, items taken as known,
           and the model as true.
@@ -93,10 +91,10 @@ def leaderboard(
           items, those answered as answered. The interval is of the items not answered, and has no
           length where all were; ranks, which are about items like these, have one all the same.
         - n_responses.
-        - rank_low_of_all, rank_high_of_all: intervals that hold all ranks together.
-        - group: letters; systems that share one cannot be told apart. "b-d" is b, c and d. Those
-          that share none usually can (:func:`irtkit.compare_systems` says which). Letters follow
-          the rows, and equal scores the order of the responses.
+        - group: letters; systems that share one cannot be told apart, and their rank intervals
+          overlap. "b-d" is b, c and d. Those that share none usually can be told apart
+          (:func:`irtkit.compare_systems` says which). Letters follow the rows, and equal scores the
+          order of the responses.
         - status: "misfit" if the system is right on more items that are improbable at its ability
           than chance allows (p < 0.05 over all systems), as if answers had leaked; else "ok".
         - family, where known; component, where respondents and items fall into parts without a
@@ -229,8 +227,6 @@ def _board(
         for column in (name, *(bound for bound in bounds if bound in rows)):
             board[column] = rows[column]
     apart = found.apart[np.ix_(order, order)]
-    board["rank_low_of_all"] = found.low_of_all[order]
-    board["rank_high_of_all"] = found.high_of_all[order]
     board["group"] = np.array(groups_of(apart), dtype=object)
     ability = rows["ability"].to_numpy()
     turned = sum(int((apart[k, k:] & (ability[k:] > ability[k])).sum()) for k in range(len(apart)))
@@ -289,15 +285,15 @@ def board_in_words(
     for part in parts:
         if len(parts) > 1:
             lines.append(f"part {part['component'].iloc[0]}, with ranks of its own:")
-        lines.append(plain(table_of(_shown(part.head(top), roomy=_roomy(board)))))
+        lines.append(plain(table_of(_shown(part.head(top)))))
         if len(part) > top:
             lines.append(f"… and {len(part) - top} more")
-    columns = list(map(str, _shown(board.head(1), roomy=_roomy(board))))
+    columns = list(map(str, _shown(board.head(1))))
     lines += ["", in_lines(board_legend(board, level, columns)), in_lines(sentences)]
     return "\n".join(lines).rstrip()
 
 
-def _shown(board: pd.DataFrame, *, roomy: bool) -> pd.DataFrame:
+def _shown(board: pd.DataFrame) -> pd.DataFrame:
     """Columns that are printed."""
     import pandas as pd
 
@@ -308,7 +304,6 @@ def _shown(board: pd.DataFrame, *, roomy: bool) -> pd.DataFrame:
     columns: dict[str, Any] = {
         "rank": [str(rank) for rank in board["rank"]],
         "between": interval("rank_low", "rank_high", 0),
-        **({_AT_ONCE: interval("rank_low_of_all", "rank_high_of_all", 0)} if roomy else {}),
         "tied": list(board["group"]),
         "score": scores_in_words(board),
     }
@@ -338,18 +333,12 @@ def filled_in(board: pd.DataFrame) -> bool:
     return bool((board["expected_score"] - board["accuracy"]).abs().max() > 1e-9)
 
 
-def _roomy(board: pd.DataFrame) -> bool:
-    """Whether ranks of all systems at once fit beside the other columns."""
-    return not filled_in(board) and "family" not in board and len(board) < _MANY
-
-
 def board_legend(board: pd.DataFrame, level: float, columns: Collection[str]) -> Iterator[str]:
     """What the columns are, of those that may be shown or not these."""
     sure = percent(level)
     yield (
-        f"between: ranks that items like these would allow ({sure} intervals, each by "
-        f"itself{'; and for all systems at once' * (_AT_ONCE in columns)}); tied: "
-        "systems that share a letter cannot be told apart, all pairs looked at"
+        f"between: ranks that items like these would allow ({sure} intervals for all systems at "
+        "once); tied: systems that share a letter do not differ significantly, all pairs looked at"
     )
     yield (
         "score: per cent right of these items"

@@ -1,14 +1,12 @@
 """Ranks that the data allow, from scores and their covariance.
 
 Two systems are *told apart* where the difference of their scores is larger than chance makes the
-largest of all differences looked at (Romano & Wolf 2005, stepwise: what has been told apart is no
-longer looked at, which lowers the bar for the rest). The rank of a system lies between one more
-than the number of those told to be better, and the number of those not told to be worse (Mogstad,
-Romano, Shaikh & Wilhelm 2024, *Review of Economic Studies* 91, 476-518). Looked at are the
-differences to one system for its own, *marginal*, interval, which holds its rank with the
-probability ``level`` at least; and those of all pairs for the *simultaneous* ones, which hold all
-ranks together. The interval is as long as it must be where systems are equal: there the
-probability is the one stated; where few are nearly equal, it is higher.
+largest of all differences (Romano & Wolf 2005, stepwise: what has been told apart is no longer
+looked at, which lowers the bar for the rest). The rank of a system lies between one more than the
+number of those told to be better, and the number of those not told to be worse (Mogstad, Romano,
+Shaikh & Wilhelm 2024, *Review of Economic Studies* 91, 476-518). The intervals hold all ranks
+together with the probability ``level`` at least. They follow from the same pairs as the letters of
+:func:`groups_of`, so that systems that share a letter have intervals that overlap.
 
 The largest difference is that of normal scores with the same covariance, drawn; of many systems
 the bar is Holm's (1979), who supposes nothing about how differences depend on each other.
@@ -76,31 +74,23 @@ class Ranks(NamedTuple):
     """What is known of the ranks of n systems, 1 being the best."""
 
     low: NDArray[np.int64]
-    """Marginal intervals, (n,)."""
+    """Simultaneous intervals, (n,)."""
     high: NDArray[np.int64]
-    low_of_all: NDArray[np.int64]
-    """Simultaneous ones."""
-    high_of_all: NDArray[np.int64]
     apart: Flags
     """Which pairs are told apart, looked at all pairs, (n, n)."""
 
 
 def ranks_of(scores: Scores, *, level: float = 0.95, seed: int = 0) -> Ranks:
     """Rank intervals and pairs told apart."""
-    n, alpha = len(scores.value), 1 - level
-    z, draws = _z_of_pairs(scores), _draws(scores, seed)
-    apart = _all_pairs(z, scores, draws, alpha)
-    better, worse = np.empty((2, n), np.int64)
-    for k in range(n):
-        from_k = _of_one(k, z[k], scores, draws, alpha)
-        better[k], worse[k] = (from_k & (z[k] < 0)).sum(), (from_k & (z[k] > 0)).sum()
-    of_all = 1 + (apart & (z < 0)).sum(axis=1), n - (apart & (z > 0)).sum(axis=1)
-    return Ranks(1 + better, n - worse, *of_all, apart)
+    z = _z_of_pairs(scores)
+    apart = _all_pairs(z, scores, _draws(scores, seed), 1 - level)
+    better, worse = ((apart & some).sum(axis=1) for some in (z < 0, z > 0))
+    return Ranks(1 + better, len(z) - worse, apart)
 
 
 def told_apart(scores: Scores, *, level: float = 0.95, seed: int = 0) -> Flags:
     """Which pairs are told apart, looked at all of them, (n, n): those of `ranks_of`."""
-    return _all_pairs(_z_of_pairs(scores), scores, _draws(scores, seed), 1 - level)
+    return ranks_of(scores, level=level, seed=seed).apart
 
 
 def _z_of_pairs(scores: Scores) -> NDArray[np.float32]:
@@ -150,25 +140,6 @@ def _all_pairs(
     found = _stepwise(size, alpha, None if draws is None else largest)
     apart = np.zeros(z.shape, bool)
     apart[one[found], other[found]] = apart[other[found], one[found]] = True
-    return apart
-
-
-def _of_one(
-    k: int,
-    z: NDArray[np.float32],
-    scores: Scores,
-    draws: NDArray[np.float32] | None,
-    alpha: float,
-) -> Flags:
-    """Which systems one is told apart from, looked at the differences to it alone."""
-    others = np.delete(np.arange(len(z)), k)
-
-    def largest(left: Any) -> Any:
-        return np.asarray(_in_errors(scores, draws, k, others[left]).max(axis=0))
-
-    apart = np.zeros(len(z), bool)
-    size = np.abs(z[others])
-    apart[others] = _stepwise(size, alpha, None if draws is None else largest)
     return apart
 
 

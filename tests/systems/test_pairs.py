@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -104,9 +106,9 @@ def test_systems_without_an_item_in_common_are_compared_by_the_model() -> None:
     assert found.p_better > 0.99
     assert found.score_low > 0
     assert found.ability_low > 0
-    assert "no item in common" in found.sentence
-    assert "On the whole benchmark" in str(found)
-    assert "where the model holds" in str(found)
+    assert "is ahead of respondent-1: " in found.sentence
+    assert "They have no item in common." in str(found)
+    assert "if the model fits" in " ".join(str(found).split())
     row = irtkit.compare_systems(result).query("n_items == 0")
     assert row["difference"].isna().all()
     assert row["different"].all()
@@ -123,13 +125,37 @@ def test_a_comparison_on_part_of_the_items_says_what_all_of_them_say() -> None:
     points, low, high = (
         100 * each for each in (found.score_difference, found.score_low, found.score_high)
     )
-    assert f"respondent-20 scores {points:.2f} points more, 95% interval {low:.2f}" in said
+    whole = "points more on the whole benchmark, missing answers as the model expects them"
+    assert f"respondent-20 is ahead of respondent-1: {points:.2f} percentage {whole}, 95%" in said
+    assert f"They differ by {100 * found.difference:.2f} points on the 20 items of both" in said
     turned = irtkit.compare_systems(result, "respondent-1", "respondent-20")
-    assert f"{points:.2f} points more, 95% interval {low:.2f} to {high:.2f}" in (
-        " ".join(str(turned).split())
-    )
-    whole = str(irtkit.compare_systems(result, "respondent-5", "respondent-6"))
-    assert "On the whole benchmark" not in whole
+    assert turned.sentence == found.sentence
+    assert f"{whole}, 95% interval {low:.2f} to {high:.2f}" in found.sentence
+    assert "whole" not in str(irtkit.compare_systems(result, "respondent-5", "respondent-6"))
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.5])
+def test_who_is_said_to_be_ahead_is_the_one_ahead_on_the_leaderboard(missing: float) -> None:
+    result = irtkit.fit(matrix(missing=missing))
+    board = result.leaderboard().index
+    for one, other in pairwise(board):
+        found = irtkit.compare_systems(result, other, one)
+        assert found.sentence.startswith(one) or found.score_difference == 0
+        assert ("is ahead of" in found.sentence) == (found.score_high < 0)
+
+
+def test_an_ability_in_the_other_order_comes_with_its_reason() -> None:
+    values = np.zeros((12, 60), dtype=int)
+    for k in range(12):
+        values[k, : 5 * k] = 1
+    found = irtkit.compare_systems(irtkit.fit(values), "respondent-9", "respondent-5")
+    reverse = replace(found, ability_difference=-0.5)
+    assert "By ability respondent-9 is" in str(found)
+    assert "if the model fits" in " ".join(str(found).split())
+    told = " ".join(str(reverse).split())
+    assert "By ability the order is the reverse: respondent-5 is 0.50 SD above" in told
+    assert "The score decides." in told
+    assert "if the model fits" not in told
 
 
 def test_one_cluster_or_item_tells_no_error_and_no_impossible_bounds() -> None:
@@ -145,7 +171,7 @@ def test_one_cluster_or_item_tells_no_error_and_no_impossible_bounds() -> None:
     values[1, 1:] = np.nan
     few = irtkit.fit(irtkit.ResponseMatrix(values))
     pair = irtkit.compare_systems(few, "respondent-1", "respondent-2")
-    assert "have 1 item in common" in pair.sentence
+    assert "have 1 item in common" in str(pair)
 
 
 @pytest.mark.filterwarnings("ignore:respondents differ")
