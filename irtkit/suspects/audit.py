@@ -186,8 +186,7 @@ def audit(
         poor_fit=poor_fit,
     )
     n_items, others = len(result.item_labels), items[~items["suspect"]]
-    suspects = _counted(items[items["suspect"]], n_items, "suspect")
-    summary = [suspects, *map(_capitalised, cautions)]
+    summary = [_counted(items[items["suspect"]], n_items, "suspect"), *map(_capitalised, cautions)]
     silent = silent_items(result.counts, result.item_labels, result.n_answering, _SHOWN)
     summary += [f"{sentence}." for sentence in silent]
     if len(others):

@@ -84,19 +84,16 @@ def flag_items(
     groups
         Family of every respondent, when some are versions of one another: a mapping or Series from
         label to family, or a list in the order of the respondents; "similar" joins the pairs of
-        :func:`irtkit.similar_respondents`. The evidence on slopes then counts for less by the
-        variance of slopes between respondents over that between families (cluster-robust, the
-        same factor for all items), and not by what near-copies are found without being named.
+        :func:`irtkit.similar_respondents`. Evidence on slopes is then clustered by family, with one
+        factor for all items, and not by the near-duplicates that irtkit finds itself.
     predictions
         What each respondent answered, index = respondents, columns = items, missing cells allowed.
         Adds which answer the strong agree on, and lists the items where three quarters of them
         give one that is not marked right.
     poor_fit
         Whether to list items whose curve does not fit as well: those called for the S-X² of
-        :func:`irtkit.item_fit` at the false-discovery rate ``fdr``, the worst of them left out
-        while the others are fitted and judged anew, until none is called. The rate is held where
-        the others fit; where a tenth of the items misfits, 0 to 17 % of those called at 5 % are
-        false (``benchmarks/model_fit.py``). Off by default.
+        :func:`irtkit.item_fit` at the rate ``fdr``, the worst of them left out while the others are
+        fitted and judged anew, until none is called. Off by default.
 
     Returns
     -------
@@ -118,12 +115,10 @@ def flag_items(
         :mod:`irtkit.signs`, and so is the same for every model. Respondents that answer alike
         beyond their abilities count for as many as are independent, ``result.dependence``, in
         p_negative, wrong_key and trend. An item whose fitted slope is above 0 is not called
-        negative (2PL and 3PL).
-        "flat discrimination" is the status "flat" of ``result.items``, unless all have it: then
-        respondents, and not items, are what tells nothing. "poor fit" says that the model's curve
-        is not that of the item: some weak systems guess, or its share right falls again among the
-        strong. Where one ability does not explain the responses it may be said of items with
-        nothing wrong with them.
+        negative (2PL and 3PL). "flat discrimination" is the status "flat" of ``result.items``,
+        unless all have it: then respondents differ too little. "poor fit" says that the model's
+        curve is not that of the item: some weak systems guess, or its share right falls again among
+        the strong. It may be said of sound items if one ability does not explain the responses.
 
     Raises
     ------

@@ -35,7 +35,7 @@ from irtkit.systems.paired import (
     t_quantile,
     tail,
 )
-from irtkit.systems.ranks import told_apart
+from irtkit.systems.ranks import ranks_of
 from irtkit.systems.standing import Shares, clusters_of, doubts_of
 
 if TYPE_CHECKING:
@@ -345,7 +345,7 @@ def _pairs_of(
     """Columns of the pairs of one component, the better one first."""
     ability, error = (table[name].to_numpy()[part.places] for name in ("ability", "ability_se"))
     scores, order, spread = part.estimates(), part.order, part.spread
-    different = told_apart(scores, level=level, seed=seed)
+    different = ranks_of(scores, level=level, seed=seed).apart
     common = None
     if not result.patterns.complete:
         common = _Common.of(Shares.of(result.patterns.chosen(part.places[order])), cluster)

@@ -88,11 +88,6 @@ def ranks_of(scores: Scores, *, level: float = 0.95, seed: int = 0) -> Ranks:
     return Ranks(1 + better, len(z) - worse, apart)
 
 
-def told_apart(scores: Scores, *, level: float = 0.95, seed: int = 0) -> Flags:
-    """Which pairs are told apart, looked at all of them, (n, n): those of `ranks_of`."""
-    return ranks_of(scores, level=level, seed=seed).apart
-
-
 def _z_of_pairs(scores: Scores) -> NDArray[np.float32]:
     n = len(scores.value)
     z = np.empty((n, n), np.float32)

@@ -11,7 +11,6 @@ from irtkit.systems.ranks import (
     groups_of,
     ranks_of,
     share_a_letter_with_the_first,
-    told_apart,
 )
 
 INFINITE = 1e9
@@ -33,7 +32,7 @@ def test_the_bar_of_independent_scores_is_tukeys(factor: float, told: bool) -> N
     # the range of ten exceeds it in 5 % of cases; a step later only the other pairs count
     bar = factor * studentized_range.ppf(0.95, 10, np.inf)
     value = [0.0] + [bar / 2] * 8 + [bar]
-    assert told_apart(independent(value))[0, 9] == told
+    assert ranks_of(independent(value)).apart[0, 9] == told
 
 
 def test_copies_are_looked_at_once() -> None:
@@ -43,15 +42,15 @@ def test_copies_are_looked_at_once() -> None:
     df = np.full(20, INFINITE)
     for apart_by, told in ((1.85, False), (2.1, True)):
         value = apart_by * 2**0.5 * family
-        found = told_apart(Scores(value, covariance + 1e-9 * np.eye(20), df, 1e-6))
+        found = ranks_of(Scores(value, covariance + 1e-9 * np.eye(20), df, 1e-6)).apart
         assert found[:10, 10:].all() == found[:10, 10:].any() == told
         assert not found[:10, :10].any()
 
 
 def test_few_degrees_of_freedom_raise_the_bar() -> None:
     scores = independent([0.0, 2.2 * 2**0.5])
-    assert told_apart(scores)[0, 1]
-    assert not told_apart(scores._replace(df=np.full(2, 5.0)))[0, 1]
+    assert ranks_of(scores).apart[0, 1]
+    assert not ranks_of(scores._replace(df=np.full(2, 5.0))).apart[0, 1]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -74,9 +73,9 @@ def test_the_rank_intervals_of_systems_that_share_a_letter_hold_the_ranks_of_eac
 
 def test_holms_bar_of_many_is_that_of_draws_or_higher(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = independent(list(np.random.default_rng(0).normal(scale=2, size=40)))
-    drawn = told_apart(scores)
+    drawn = ranks_of(scores).apart
     monkeypatch.setattr("irtkit.systems.ranks._MOST_DRAWN", 10)
-    holm = told_apart(scores)
+    holm = ranks_of(scores).apart
     assert not (holm & ~drawn).any()
     assert drawn.sum() >= holm.sum() > 0.7 * drawn.sum()
 
