@@ -16,8 +16,10 @@ right on the other items), average error, and the discrimination of PyPI mirt wh
 (average precision), "top k" the precision among the k items ranked worst, k being the number of
 planted ones. "found" and "false" belong to the items that `irtkit.flag_items` calls negative at a
 false-discovery rate of 5 %: the share of planted items among them, and the share among them of
-items that were not planted and are not called negative in the data as they came either. Real
-matrices hold suspect items of their own, which no ranking can tell from planted ones.
+items that were not planted and are not called negative in the data as they came either. "suspect
+found" and "suspect false" are the same of all items that are suspect, those with evidence of a
+wrong key among them. Real matrices hold suspect items of their own, which no ranking can tell from
+planted ones.
 
 Run with ``make studies``; ``--out benchmarks/results/planted_wrong_keys.json`` stores the figures.
 """
@@ -172,24 +174,25 @@ def mirt_slopes(values: NDArray[np.int8], worker: Worker | None, folder: Path) -
         return np.nan_to_num(np.asarray(found["discrimination"], np.float64))
 
 
-def negative_items(values: NDArray[np.int8]) -> tuple[irtkit.FitResult, NDArray[np.bool_]]:
-    """The fit, and which items `irtkit.flag_items` calls negative."""
+def listed_items(values: NDArray[np.int8]) -> tuple[irtkit.FitResult, NDArray[np.bool_]]:
+    """The fit, and which items `irtkit.flag_items` calls negative, and which suspect."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # few respondents are what is studied
         result = irtkit.fit(irtkit.ResponseMatrix(values), "2PL", progress=False)
         flags = irtkit.flag_items(result)
-    called = flags.index[flags["reasons"].str.contains("negative", regex=False)]
-    return result, np.isin(result.item_labels, called)
+    called = flags["reasons"].str.contains("negative", regex=False)
+    some = [flags.index[called], flags.index[flags["suspect"]]]
+    return result, np.stack([np.isin(result.item_labels, labels) for labels in some])
 
 
 def measure(source: Source, peer: str | None, folder: Path) -> dict[str, Any]:
     """Average the figures of all data sets of a source."""
-    before = None if source.untouched is None else negative_items(source.untouched)[1]
+    before = None if source.untouched is None else listed_items(source.untouched)[1]
     worker = None if peer is None else Worker("mirt", "2PL", python=peer)
     figures: dict[str, list[float]] = {}
     for seed in range(source.n_data_sets):
         values, wrong = source.plant(seed)
-        result, called = negative_items(values)
+        result, listed = listed_items(values)
         suspicion = {
             "irtkit": result.items["p_negative"].to_numpy(),
             "item–total": -item_total(values),
@@ -202,10 +205,11 @@ def measure(source: Source, peer: str | None, folder: Path) -> dict[str, Any]:
             known = np.nan_to_num(score, nan=-1.0)  # an item without a response is not suspect
             figures.setdefault(f"auc {name}", []).append(average_precision_score(wrong, known))
             figures.setdefault(f"top k {name}", []).append(top_k(known, wrong))
-        false = called & ~wrong if before is None else called & ~wrong & ~before
-        figures.setdefault("called", []).append(float(called.sum()))
-        figures.setdefault("found", []).append(float(called[wrong].mean()))
-        figures.setdefault("false", []).append(float(false.sum() / max(called.sum(), 1)))
+        figures.setdefault("called", []).append(float(listed[0].sum()))
+        false = listed & ~wrong if before is None else listed & ~wrong & ~before
+        for kind, some, none in zip(("", "suspect "), listed, false, strict=True):
+            figures.setdefault(f"{kind}found", []).append(float(some[wrong].mean()))
+            figures.setdefault(f"{kind}false", []).append(float(none.sum() / max(some.sum(), 1)))
     if worker is not None:
         worker.close()
     means = {name: float(np.mean(values)) for name, values in figures.items()}

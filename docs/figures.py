@@ -326,6 +326,8 @@ TABLES: dict[str, Table] = {
             ("mirt", number("auc mirt", ".3f", optional=True)),
             ("found", percent("found")),
             ("false", percent("false")),
+            ("suspect found", percent("suspect found")),
+            ("suspect false", percent("suspect false")),
         ],
     ),
     "held out": (
