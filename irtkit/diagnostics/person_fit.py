@@ -8,7 +8,7 @@ import numpy as np
 
 from irtkit.diagnostics.fitted import fitted
 from irtkit.diagnostics.item_statistics import mean_squares
-from irtkit.irf import logistic
+from irtkit.irf import logistic, softplus
 from irtkit.signs import false_discovery
 
 if TYPE_CHECKING:
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 _LEAST = 1e-12
 """What divides is held above it: a probability, its distance from 1, or a sum of either."""
+_NEAREST = 0.02
+"""Least distance from the mean: the formula for the tail is 0/0 there."""
+_STEPS, _MOST_TILT = 12, 10.0
+"""Newton steps for the saddlepoint, of length 1 at most, and its largest distance from 0."""
 
 
 def respondent_fit(result: FitResult) -> pd.DataFrame:
@@ -38,11 +42,11 @@ def respondent_fit(result: FitResult) -> pd.DataFrame:
         - zh: the log-likelihood of the answers at the fitted ability (EAP), less its expectation
           and over its standard deviation there (lz or Zh, as in R's mirt). Below 0: unlikelier
           than the model has it. Abilities being fitted, it spreads less than a normal variable.
-        - lz: the same with the part that goes with ability taken out (lz* of Snijders), which is
-          standard normal if the model holds and items are many.
-        - p_value: probability of so low an lz or a lower one, q_value: the false-discovery rate at
-          which the respondent is called. Items are taken as known: where respondents are few they
-          fit their own answers, and p-values are too large if anything.
+        - lz: the same corrected for the estimated ability (lz* of Snijders). If the model holds it
+          has an SD near 1 and a longer tail below than a normal variable.
+        - p_value: probability of so low an lz or a lower one, by a saddlepoint approximation with
+          the second-order bias of lz. q_value: the false-discovery rate at which the respondent is
+          called. Items are taken as known: with few respondents p-values are too large.
         - infit, outfit, infit_z, outfit_z: mean squares of residuals as in
           :func:`irtkit.item_fit`, over the items a respondent answered.
         - n_responses.
@@ -60,6 +64,7 @@ def respondent_fit(result: FitResult) -> pd.DataFrame:
     ----------
     Drasgow, Levine & Williams (1985), *Brit. J. Math. Stat. Psychol.* 38, 67–86: lz.
     Snijders (2001), *Psychometrika* 66, 331–342: lz*, with an estimated ability.
+    Lugannani & Rice (1980), *Adv. Appl. Prob.* 12, 475–490: tail probability by saddlepoint.
 
     Examples
     --------
@@ -72,15 +77,13 @@ def respondent_fit(result: FitResult) -> pd.DataFrame:
     ('respondent-151', 1)
     """
     import pandas as pd
-    from scipy.special import ndtr
 
     parts = fitted(result, "respondent_fit")
     found = [
         likelihood_deviations(cells, parts.items, parts.ability[some])
         for some, cells, _ in parts.parts()
     ]
-    zh, lz = np.concatenate(found, axis=1)
-    p = ndtr(lz)
+    zh, lz, p = np.concatenate(found, axis=1)
     squares = mean_squares(parts, by_respondent=True)._asdict()
     columns = {"zh": zh, "lz": lz, "p_value": p, "q_value": false_discovery(p), **squares}
     labels = [result.respondent_labels[k] for k in parts.respondents]
@@ -90,25 +93,46 @@ def respondent_fit(result: FitResult) -> pd.DataFrame:
 
 def likelihood_deviations(
     cells: NDArray[np.int8], items: ItemParameters, ability: Array
-) -> tuple[Array, Array]:
-    """Zh and lz* of respondents, each (n,).
+) -> tuple[Array, Array, Array]:
+    """Zh, lz* and its p-value of respondents, each (n,).
 
     Zh is Σ(y − P)w / √(Σ P(1 − P)w²) with w = log P/(1 − P). In lz* stands w − cr for w, where
     r = P'/(P(1 − P)) and c = ΣP'w / ΣP'r make its sum, to first order, one that an error of the
-    ability does not move.
+    ability does not move. To second order that error, of variance 1/(I + 1), adds
+    −½ Σ P''(w − cr) / (I + 1).
     """
-    s = logistic(np.multiply.outer(ability, items.discrimination) + items.intercept)
-    p = np.clip(items.guessing + (1 - items.guessing) * s, _LEAST, 1 - _LEAST)
-    rise = items.discrimination * (1 - items.guessing) * s * (1 - s)
+    a, c = items.discrimination, items.guessing
+    s = logistic(np.multiply.outer(ability, a) + items.intercept)
+    p = np.clip(c + (1 - c) * s, _LEAST, 1 - _LEAST)
+    rise = a * (1 - c) * s * (1 - s)
     answered, variance = cells >= 0, p * (1 - p)
     w, r = np.log(p) - np.log1p(-p), rise / variance
     information = np.maximum((rise * r * answered).sum(axis=1, keepdims=True), _LEAST)
     corrected = w - (rise * w * answered).sum(axis=1, keepdims=True) / information * r
     found = []
-    for weight in (w, corrected):
-        total = ((cells - p) * weight * answered).sum(axis=1)
-        spread = (variance * weight**2 * answered).sum(axis=1)
-        found.append(
-            np.divide(total, np.sqrt(spread), out=np.full(len(p), np.nan), where=spread > _LEAST)
-        )
-    return found[0], found[1]
+    for weight in (w * answered, corrected * answered):
+        spread = np.sqrt((variance * weight**2).sum(axis=1, keepdims=True))
+        spread[spread <= _LEAST**0.5] = np.nan
+        unit = weight / spread
+        found.append(((cells - p) * unit).sum(axis=1))
+    bend = (rise * a * (1 - 2 * s) * unit).sum(axis=1)
+    bias = -0.5 * bend / (information[:, 0] + 1)
+    return found[0], found[1], _lower_tail(found[1] - bias, w, unit)
+
+
+def _lower_tail(z: Array, logit: Array, weight: Array) -> Array:
+    """P(Σ(y − P)·weight ≤ z) of independent y, with variance 1, (n,)."""
+    from scipy.special import ndtr
+
+    z, p = np.copysign(np.maximum(np.abs(z), _NEAREST), z), logistic(logit)
+    tilt = np.zeros_like(z)
+    for step in range(_STEPS + 1):
+        moved = logit + tilt[:, None] * weight
+        tilted = logistic(moved)
+        variance = np.maximum((tilted * (1 - tilted) * weight**2).sum(axis=1), _LEAST)
+        if step < _STEPS:
+            off = z - ((tilted - p) * weight).sum(axis=1)
+            tilt = np.clip(tilt + np.clip(off / variance, -1, 1), -_MOST_TILT, _MOST_TILT)
+    cumulant = (softplus(moved) - softplus(logit)).sum(axis=1) - tilt * (p * weight).sum(axis=1)
+    root = np.copysign(np.sqrt(np.maximum(2 * (tilt * z - cumulant), _NEAREST**2)), z)
+    return np.asarray(ndtr(root + np.log(tilt * np.sqrt(variance) / root) / root))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from irtkit import FitResult, ResponseMatrix, fit, respondent_fit
+from irtkit.diagnostics.person_fit import _lower_tail
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,12 +50,41 @@ def test_lz_is_that_of_snijders(drawn: Callable[..., ResponseMatrix]) -> None:
         assert found == pytest.approx(total / np.sqrt((weight**2 * variance).sum()))
 
 
-def test_lz_is_standard_normal_where_the_model_holds(drawn: Callable[..., ResponseMatrix]) -> None:
+def test_p_values_are_even_where_the_model_holds(drawn: Callable[..., ResponseMatrix]) -> None:
     table = respondent_fit(fit_of(drawn(1000, 60)))
     assert table["lz"].std() == pytest.approx(1, abs=0.08)  # standard error 0.022
     assert table["lz"].mean() == pytest.approx(0, abs=0.15)
     assert (table["p_value"] < 0.05).mean() == pytest.approx(0.05, abs=0.025)
+    assert (table["p_value"] > 0.9).mean() == pytest.approx(0.1, abs=0.03)
     assert table["zh"].std() < table["lz"].std()
+
+
+@pytest.mark.parametrize("z", [-4.0, -3.0, -2.0, -1.0, 1.0])
+def test_the_tail_of_lz_is_that_of_all_patterns(z: float) -> None:
+    generator = np.random.default_rng(0)
+    p, weight = generator.uniform(0.7, 0.97, 14), generator.lognormal(0, 0.3, 14)
+    weight /= np.sqrt((p * (1 - p) * weight**2).sum())
+    patterns = np.array(list(product([0, 1], repeat=14)))
+    lower = (patterns - p) @ weight <= z
+    exact = np.where(patterns, p, 1 - p).prod(axis=1)[lower].sum()
+    found = _lower_tail(np.array([z]), np.log(p / (1 - p))[None], weight[None])
+    assert found[0] == pytest.approx(exact, rel=0.1)
+
+
+def test_the_least_likely_answers_have_the_least_p_values(
+    drawn: Callable[..., ResponseMatrix],
+) -> None:
+    values = drawn(300, 30).values.copy()
+    order = np.argsort(values.mean(axis=0))
+    values[17, order] = np.arange(30) < 15  # the harder half right, the easier half wrong
+    values[18, order] = np.arange(30) >= 15
+    with np.errstate(over="raise", divide="raise", invalid="raise"):
+        table = respondent_fit(fit_of(ResponseMatrix(values)))
+    assert table["p_value"].idxmin() == "respondent-18"
+    assert table["p_value"].iloc[17] < 1e-8
+    assert table["p_value"].iloc[18] > 0.95
+    order = table["lz"].argsort().to_numpy()
+    assert np.corrcoef(np.arange(300), table["p_value"].to_numpy()[order].argsort())[0, 1] > 0.99
 
 
 def test_who_answers_the_wrong_way_round_is_found(drawn: Callable[..., ResponseMatrix]) -> None:
