@@ -42,6 +42,12 @@ _MOST_SLOPE = 1e3
 """A that is taken for a search without end: it starts at 1, and SDs of scales differ by less."""
 _MOST_GROUPS = 20
 """Groups of items that are left out in turn for standard errors, all if they are fewer."""
+_CENTRAL, _CENTRAL_Z = 2 / 3, 0.9674
+"""The spread of z is a quantile of |z|, relative to that of a normal variable. A third of the items
+may drift."""
+_WORTH, _LEAST_SPREAD, _DF = 3, 0.5, 60
+"""Items that theory counts for in the spread of z, the least spread, and degrees of freedom of z:
+p-values hold their level with them (``benchmarks/levels.py``)."""
 _MOST_ROUNDS = 10
 """Times that drifting items are looked for anew, after which those left out stay out, so that it
 ends: 1 to 4 in ten sets of which two or eight of 40 items drift."""
@@ -64,10 +70,11 @@ class Linking:
     items
         Index "item", the common items: discrimination and difficulty in the first calibration, and
         of the second on its scale (``linked_discrimination``, ``linked_difficulty``); difference in
-        difficulty; z, that by the standard errors of both difficulties (NaN where the calibrations
-        have none; those of A and B are left out, so that with a handful of common items z is too
-        large); p_value; drifts, whether it is called another item than it was, at a
-        false-discovery rate of ``fdr``.
+        difficulty; z, the difference divided by its standard error (NaN if the calibrations have
+        none); p_value; drifts, whether it is called another item than it was, at a
+        false-discovery rate of ``fdr``. The standard error is that of both difficulties times the
+        spread of z over the common items, at most 1: the link takes out the error that all items
+        share, and a prior draws both estimates to the same value.
     fdr
         The false-discovery rate.
     """
@@ -248,14 +255,28 @@ def _why_not(kept: Any, one: Side, other: Side) -> str:
 
 def _drift(one: Side, other: Side, slope: float, intercept: float) -> dict[str, Array]:
     """Differences in difficulty by their standard errors, with p-values; NaN where untold."""
-    from scipy.special import ndtr
+    from scipy.special import stdtr
 
     linked = _moved(other.items, slope, intercept)
     with np.errstate(invalid="ignore", divide="ignore"):
         difference = linked.difficulty - one.items.difficulty
         z = difference / np.hypot(one.errors, slope * other.errors)
     z[~one.tells | ~one._replace(items=linked).tells] = np.nan
-    return {"z": z, "p_value": 2 * ndtr(-np.abs(z))}
+    z /= _spread(np.abs(z[np.isfinite(z)]))
+    return {"z": z, "p_value": 2 * stdtr(_DF, -np.abs(z))}
+
+
+def _spread(size: Array) -> float:
+    """SD of z where nothing drifts, from |z|, at most 1.
+
+    Theory has 1 − 2/n for its square, as A and B are estimated from the n items.
+    """
+    n = len(size)
+    if n < 3:
+        return 1.0
+    square = (np.quantile(size, _CENTRAL) / _CENTRAL_Z) ** 2
+    square = (n * square + _WORTH * (1 - 2 / n)) / (n + _WORTH)
+    return float(np.clip(np.sqrt(square), _LEAST_SPREAD, 1))
 
 
 def _labelled(name: str, given: object) -> CalibratedItems:

@@ -66,6 +66,20 @@ def test_drifting_items_are_named_and_constants_are_within_their_errors() -> Non
     assert "drifted and took no part" in str(linking)
 
 
+@pytest.mark.parametrize("shared", [0.0, 0.1])
+def test_errors_that_all_items_share_make_no_item_drift_more_or_less(shared: float) -> None:
+    """Errors of 0.1, and what all items share, which the link takes out: 1,200 p-values."""
+    generator, p_value = np.random.default_rng(5), []
+    for _ in range(30):
+        difficulty = generator.normal(size=40)
+        off = generator.normal(0, 0.1, (2, 40)) + shared * generator.normal(size=(2, 1))
+        tables = (
+            with_errors(table(np.ones(40), difficulty + e), np.hypot(0.1, shared)) for e in off
+        )
+        p_value.append(link(*tables, "mean-mean", fdr=0).items["p_value"])
+    assert 0.03 < np.mean(np.concatenate(p_value) < 0.05) < 0.07
+
+
 def noisy() -> tuple[pd.DataFrame, pd.DataFrame]:
     """Twelve items and the same with errors, on another scale, with guessing."""
     generator = np.random.default_rng(15)
