@@ -36,9 +36,9 @@ _LEAST_EXPECTED = 1.0
 _MOST_SCORES, _GROUPS = 100, 20
 """Different scores up to which each is a group, as published, and into how many of equal size more
 of them are joined at first."""
-_PARAMETERS = {"Rasch": 2, "1PL": 2, "2PL": 2, "3PL": 3}
-"""What is taken off the degrees of freedom, as R's mirt does: the common slope, or the SD of
-ability, counts for every item."""
+_PARAMETERS = {"Rasch": 1, "1PL": 1, "2PL": 2, "3PL": 3}
+"""Parameters of one item, which are taken off the degrees of freedom; of the common slope, or the
+SD of ability, each item has its share."""
 _AS_BAD = 0.5
 """Excess of S-X² / df, relative to the largest, from which on an item is left out with it. Were it
 the lower half of all that are called, 40 × 5,000 with four items that fall again would cost eleven
@@ -73,16 +73,17 @@ def item_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> pd.Data
 
         - infit, outfit: mean squares of residuals, Σ(y − P)² / ΣP(1 − P) and the mean of
           (y − P)² / P(1 − P), at the fitted abilities (EAP, as in R's mirt) over the responses
-          there are. Above 1: noisier than the model; below 1: more regular. EAP takes the item's
-          own response in, which draws both below 1 where items are few.
+          there are. Above 1: noisier than the model; below 1: more regular. EAP abilities use the
+          item's own response, so that both are below 1 if the model holds, the more the fewer
+          items there are.
         - infit_z, outfit_z: their Wilson–Hilferty cube-root transforms. They are not standard
           normal under the model, for the reason just named: rank by them, and test by S-X².
         - s_x2, df: S-X² of those who answered every item, and its degrees of freedom. Groups of
           equal scores in which less than one right or one wrong response is expected are joined
           with a neighbour; more than 100 different scores are joined to 20 groups first. As many
-          degrees are taken off as an item has parameters. Not weighted.
-        - p_value: probability of so large a value if the model holds. A common slope counts here
-          once for all items (in df, as in R's mirt, for every one). Respondents that answer
+          degrees are taken off as an item has parameters; a common slope counts once for all items,
+          1/J for each (R's mirt: 1 for each). Not weighted.
+        - p_value: probability of so large a value if the model holds. Respondents that answer
           alike count for as many as are independent (``result.dependence``): s_x2 is multiplied by
           their share, which is cautious.
         - q_value: the false-discovery rate at which the item is called (Benjamini & Hochberg).
@@ -158,8 +159,7 @@ def p_values(
         p = np.full(len(found.df), np.nan)
         usable = np.isfinite(found.statistic) & (not few)
         share = 1.0 if result.dependence is None else result.dependence.share
-        shared = 1 - 1 / len(p) if result.model in {"Rasch", "1PL"} else 0.0
-        p[usable] = chdtrc(found.df[usable] + shared, share * found.statistic[usable])
+        p[usable] = chdtrc(found.df[usable], share * found.statistic[usable])
     return np.where(np.isnan(found.statistic), np.nan, p)
 
 
@@ -250,7 +250,7 @@ def s_x2(parts: Fitted, model: ModelName) -> ScoreTest:
     n = np.add.reduceat(n, first)
     found = [_chi_square(n, o, e) for o, e in zip(right, expected, strict=True)]
     statistic, groups = np.array(found, dtype=np.float64).T
-    df = groups - _PARAMETERS[model]
+    df = groups - _PARAMETERS[model] - (1 / n_items if model in {"Rasch", "1PL"} else 0.0)
     statistic[df < 1] = np.nan
     return ScoreTest(statistic, np.where(df < 1, np.nan, df))
 
