@@ -24,7 +24,7 @@ _SHOWN = 20
 """Items that are printed: what a screen of 24 lines holds."""
 _COLUMNS = {
     "harder_for": "harder for",
-    **{name: name for name in ("log_odds_ratio", "ets_class", "slope_difference")},
+    **{name: name for name in ("log_odds_ratio", "slope_difference")},
     **{name: name for name in ("difficulty_difference", "score_difference", "statistic")},
     "q_value": "q",
 }

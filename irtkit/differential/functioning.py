@@ -45,9 +45,6 @@ _MOST_ROUNDS, _FEWEST_ANCHORS = 10, 3
 """Times that anchors are chosen, and how many there must be."""
 _DELTA = 2.35
 """Delta points of a logit, 4/1.7: the scale of Educational Testing Service has mean 13 and SD 4."""
-_NEGLIGIBLE, _LARGE, _LEVEL = 1.0, 1.5, 0.05
-"""Deltas below which the class is A and from which on it may be C, and the level of its tests
-(Zwick & Ercikan 1989, *Journal of Educational Measurement* 26, 55–66)."""
 
 
 class _Tested(NamedTuple):
@@ -115,11 +112,12 @@ def differential_functioning(
         the respondents, or the name of a column of ``responses.respondent_table``. Respondents
         without a group are left out.
     method
-        "mantel-haenszel" compares the odds of a right answer among respondents of equal score. It
-        assumes little and serves small groups, from 10 respondents on, but it sees only what
-        favours the same group at every ability (uniform). "likelihood-ratio" compares two 2PL
-        models, with one slope and difficulty of the item and with one for each group, and sees
-        what favours the able of one group and the weak of the other too; from 30 respondents on.
+        "mantel-haenszel" compares the odds of a right answer among respondents of equal score, the
+        sum of right answers weighted by the slopes of the items, and not the plain sum. It assumes
+        little and serves small groups, from 10 respondents on, but it sees only what favours the
+        same group at every ability (uniform). "likelihood-ratio" compares two 2PL models, with one
+        slope and difficulty of the item and with one for each group, and sees what favours the able
+        of one group and the weak of the other too; from 30 respondents on.
         Guessing is in neither model.
     fdr
         False-discovery rate of the decision that an item differs (Benjamini & Hochberg 1995).
@@ -143,9 +141,8 @@ def differential_functioning(
           "either, by ability" where the curves of both cross; else empty.
         - log_odds_ratio, log_odds_ratio_se (Mantel–Haenszel): of a right answer at equal ability,
           the focal group over the reference group: below 0 the item is harder for the focal group.
-        - delta, ets_class (Mantel–Haenszel): the same times 2.35. A is below 1 or no more than
-          chance (5 %), C at least 1.5 and above 1 by more than chance, B between, and empty where
-          there is no error.
+        - delta (Mantel–Haenszel): the same times 2.35. The classes A, B and C of the Educational
+          Testing Service are defined for matching on the plain score, and are not given.
         - slope_difference, difficulty_difference, score_difference (likelihood ratio): the focal
           group's less the reference group's, in SDs of ability in the reference group; the last is
           the difference in P(right) over the abilities of the focal group.
@@ -192,10 +189,10 @@ def differential_functioning(
     >>> right = rng.random((600, 20)) < 1 / (1 + np.exp(-ability - easier))
     >>> groups = np.where(late, "late", "early")
     >>> found = irtkit.differential_functioning(right, groups)
-    >>> found.loc[found["harder_for"] != "", ["harder_for", "ets_class"]]
-            harder_for ets_class
+    >>> found.loc[found["harder_for"] != "", ["harder_for", "status"]]
+           harder_for status
     item
-    item-8       early         C
+    item-8      early     ok
     """
     check_one_of("method", method, METHODS)
     check_number("fdr", fdr, above=0, below=1)
@@ -302,25 +299,12 @@ class _MantelHaenszel:
     def tested(self, anchors: Marks, effect: float) -> _Tested:
         """Test all items, matching on the anchors."""
         found = self._matching.compared(anchors)
-        delta, error = _DELTA * found.log_odds_ratio, found.standard_error * effect**0.5
         effects = {
             "log_odds_ratio": found.log_odds_ratio,
-            "log_odds_ratio_se": error,
-            "delta": delta,
-            "ets_class": _ets_class(delta, _DELTA * error),
+            "log_odds_ratio_se": found.standard_error * effect**0.5,
+            "delta": _DELTA * found.log_odds_ratio,
         }
         return _Tested(found.statistic / effect, 1, -found.log_odds_ratio, effects)
-
-
-def _ets_class(delta: Array, error: Array) -> Any:
-    """A, B or C of items by their deltas and the errors of these; empty without an error."""
-    from scipy.special import ndtri
-
-    size, beyond = np.abs(delta), -ndtri(_LEVEL / 2) * error
-    above_one = size - _NEGLIGIBLE > -ndtri(_LEVEL) * error  # one-sided
-    classes = np.where((size >= _LARGE) & above_one, "C", "B").astype(object)
-    classes[(size < _NEGLIGIBLE) | (size <= beyond)] = "A"
-    return np.where(np.isnan(error), "", classes).astype(object)
 
 
 class _LikelihoodRatio:
