@@ -430,6 +430,36 @@ TABLES: dict[str, Table] = {
             ("Q3 below 0.05", percent("q3_05")),
         ],
     ),
+    "respondents": (
+        lambda: stored("levels")["respondents"],
+        [
+            ("data", number("data")),
+            ("data sets", number("sets")),
+            ("p below 0.05", percent("p_05")),
+            ("p below 0.001", percent("p_001", 2)),
+            ("data sets with a q below 0.05", percent("sets_called")),
+            ("mean infit of items", number("infit", ".2f")),
+        ],
+    ),
+    "drift": (
+        lambda: stored("levels")["drift"],
+        [
+            ("each calibration", number("data")),
+            ("pairs", number("sets")),
+            ("p below 0.05", percent("p_05")),
+            ("p below 0.001", percent("p_001", 2)),
+            ("pairs with an item that drifts", percent("sets_called")),
+        ],
+    ),
+    "matching": (
+        lambda: stored("levels")["matching"],
+        [
+            ("groups", number("data")),
+            ("items", number("n_items")),
+            ("p below 0.05, weighted sum", percent("weighted")),
+            ("p below 0.05, plain sum", percent("plain")),
+        ],
+    ),
     "differential": (
         lambda: (one for one in stored("differential")["studies"] if one["share"] == 0),
         [

@@ -429,6 +429,24 @@ def test_fit_is_studied_where_a_model_holds_and_where_not(monkeypatch: pytest.Mo
     assert len(study.shown(record).split()) >= len(record)
 
 
+def test_levels_of_tests_are_studied_on_clean_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    study = load("levels")
+    of_3pl = study.m2(17)  # eigenvalues of the products of derivatives gave 1,410,995
+    assert of_3pl["df"] == 42
+    assert of_3pl["dense"] == pytest.approx(51.769, abs=0.01)
+    assert of_3pl["off"] < 1e-6
+    called = study.respondents(study.Null(1000, 20, 1))
+    assert 0.02 < called["p_05"] < 0.08
+    assert called["p_001"] <= 0.003
+    assert 0.9 < called["infit"] < 1
+    drift = study.drift(study.Linked(300, 20, 2))
+    assert 0 <= drift["p_001"] <= drift["p_05"] <= 0.2
+    assert drift["by_errors_05"] <= drift["p_05"]
+    matched = study.matching("one SD apart, 10 items", 200)
+    assert 0 < matched["weighted"] < matched["plain"] < 0.2
+
+
 def test_families_are_joined_and_held_out_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     few = load("few_items")
