@@ -147,12 +147,12 @@ def linked(study: Linked, seed: int) -> tuple[Any, Array]:
         generator.normal(size=study.n_respondents) * sd + m for m, sd in ((0, 1), (0.7, 0.8))
     )
     with warnings.catch_warnings(action="ignore"):
-        fits = [
+        first, second = (
             irtkit.fit(irtkit.simulate_responses(items, one, seed=generator), study.model)
             for one in abilities
-        ]
-        linking = irtkit.link(*fits)
-    errors = [one.items["difficulty_se"].to_numpy() for one in fits]
+        )
+        linking = irtkit.link(first, second)
+    errors = [one.items["difficulty_se"].to_numpy() for one in (first, second)]
     z = linking.items["difference"] / np.hypot(errors[0], linking.slope * errors[1])
     return linking, z.to_numpy()
 

@@ -165,8 +165,8 @@ def test_what_m2_is_not_for_is_refused(drawn: Callable[..., ResponseMatrix]) -> 
         model_fit(fit(ResponseMatrix(values), standard_errors=False))
     with pytest.raises(ValueError, match=r"no degree of freedom: 3 items .* have 6 margins"):
         model_fit(fit(drawn(200, 3), standard_errors=False))
-    with pytest.raises(ValueError, match=r"at most 100 items, got 101. Try: irtkit.fit\(resp"):
-        model_fit(fit(drawn(20, 101), standard_errors=False))
+    with pytest.raises(ValueError, match=r"at most 200 items, got 201. Try: irtkit.fit\(resp"):
+        model_fit(fit(drawn(20, 201), standard_errors=False))
 
 
 def test_parameters_that_the_margins_do_not_determine_are_refused(
