@@ -60,7 +60,7 @@ LAYERS = (
         "curves",
         "agreement",
     ),
-    *("annotation", "datasets", "pictures", "plots", "report", "cli"),
+    *("annotation", "datasets", "pictures", "plots", "report", "cli", "__main__"),
 )
 CALIBRATION = (
     *("lbfgs", "priors", "item_prior", "expected"),

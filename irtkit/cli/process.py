@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from irtkit.cli.entry import ENDS
 from irtkit.cli.inputs import as_typed, show_log
 from irtkit.cli.streams import lasting_streams
 from irtkit.memory import LESS_MEMORY
@@ -24,6 +23,12 @@ from irtkit.printed import in_lines, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_ENDS = {
+    getattr(signal, name): word
+    for name, word in (("SIGINT", "interrupted"), ("SIGTERM", "terminated"), ("SIGHUP", "hung up"))
+    if hasattr(signal, name)  # Windows has no SIGHUP
+}
+"""Signals that end a command, and the word that is printed."""
 _MOST_LINES = 1000  # of the log, held until all input is known to be good
 _LONGEST = 24 * 80  # characters of a message: a screen
 _OF_INPUT = (ValueError, TypeError, OSError, ImportError, EOFError, MemoryError)
@@ -77,7 +82,7 @@ def _end_of(error: BaseException) -> int:
     asked = error.__cause__ or error
     if not isinstance(asked, _StoppedError):
         raise error
-    _tell(ENDS[asked.number])
+    _tell(_ENDS[asked.number])
     return 128 + asked.number
 
 
@@ -111,8 +116,8 @@ def _stoppable() -> Iterator[None]:
     def end(number: int, _: Any) -> NoReturn:
         raise _StoppedError(number)
 
-    before = {number: signal.getsignal(number) for number in ENDS}
-    heard = [number for number in ENDS if before[number] is not signal.SIG_IGN]
+    before = {number: signal.getsignal(number) for number in _ENDS}
+    heard = [number for number in _ENDS if before[number] is not signal.SIG_IGN]
     try:
         for number in heard:
             signal.signal(number, end)

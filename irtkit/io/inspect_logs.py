@@ -246,14 +246,9 @@ def _member(path: Path, archive: zipfile.ZipFile, name: str) -> Any:
 
 
 def _member_of_zstd(path: Path, name: str) -> bytes:
-    try:
-        from backports import zstd
-        from backports.zstd import zipfile as zstd_zipfile
-    except ImportError as error:
-        raise ImportError(
-            f"{path.name} is compressed with zstd, which needs Python 3.14 or the extra zstd: "
-            "pip install 'irtkit[zstd]'"
-        ) from error
+    from backports import zstd
+    from backports.zstd import zipfile as zstd_zipfile
+
     try:
         with zstd_zipfile.ZipFile(path) as archive, archive.open(name) as handle:
             return limited(handle, MOST_BYTES, name)

@@ -26,7 +26,6 @@ def test_lm_evaluation_harness() -> None:
 
 
 def test_inspect() -> None:
-    pytest.importorskip("backports.zstd")
     path = LOGS / "*.eval"
     counted = read_responses(path, metric="match", repeats="count")
     assert counted.respondents == ("mockllm/alpha",)
@@ -77,8 +76,6 @@ def test_early_lm_evaluation_harness_has_its_filters_in_turn(
 )
 @pytest.mark.filterwarnings("ignore:samples that failed or did not run are missing")
 def test_versions_of_inspect_and_runs_that_ended_in_an_error(path: str, marks: list[int]) -> None:
-    if "285" in path:
-        pytest.importorskip("backports.zstd")
     responses = read_responses(LOGS / path)
     assert responses.respondents == ("mockllm/beta",)
     assert responses.items == tuple(f"toyadd/q{k}" for k in range(len(marks)))

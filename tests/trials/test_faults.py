@@ -46,34 +46,6 @@ def test_what_a_process_killed_in_a_fit_export_report_or_merge_leaves_is_whole(
     assert made == {"whole.html", "page.html", "merged.csv", "tables", "state"}
 
 
-START = f"""
-import os, runpy, sys
-command = runpy.run_path({str(Path(__file__).parents[2] / "irtkit" / "cli" / "entry.py")!r})
-assert not {{"numpy", "irtkit"}} & set(sys.modules)
-sys.argv = ["irtkit", "demo"]
-os.write(1, b"here")
-command["main"]()
-"""
-
-
-@pytest.mark.parametrize(("sent", "code"), SIGNALS)
-def test_an_interruption_while_irtkit_loads_ends_it_as_later(
-    sent: signal.Signals, code: int
-) -> None:
-    pipe = subprocess.PIPE
-    waits = np.random.default_rng(TIMES).random(8 * TIMES) * 0.5
-    for wait in (0.002, *waits):
-        with subprocess.Popen([sys.executable, "-c", START], stdout=pipe, stderr=pipe) as process:
-            assert process.stdout is not None
-            assert process.stdout.read(4) == b"here"
-            time.sleep(wait)
-            process.send_signal(sent)
-            _, told = process.communicate(timeout=60)
-        word = WORDS[code].encode()
-        assert (process.returncode, told.splitlines()[-1]) == (code, b"irtkit: " + word), wait
-        assert b"Traceback" not in told
-
-
 @pytest.fixture
 def responses(tmp_path: Path) -> Path:
     path = tmp_path / "results.csv"
@@ -146,7 +118,7 @@ def test_memory_that_is_not_there_is_told_in_one_line(responses: Path) -> None:
         ),
         (OSError(12, "Cannot allocate memory"), "there is not enough memory: [Errno 12] "),
         (MemoryError(), f"there is not enough memory; in Python, {memory.LESS_MEMORY}"),
-        (ImportError("pip install 'irtkit[zstd]'"), "pip install 'irtkit[zstd]'"),
+        (ImportError("pip install 'irtkit[plots]'"), "pip install 'irtkit[plots]'"),
     ],
 )
 def test_memory_that_a_library_lacks_is_called_that(error: Exception, said: str) -> None:
