@@ -153,6 +153,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise
 
 
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise an OSError if `replacing` cannot write there, before the content is made."""
+    with contextlib.suppress(KeyError), replacing(path):
+        raise KeyError  # so that the file that was tried is gone
+
+
 @contextlib.contextmanager
 def replacing_text(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     """Give a UTF-8 file to write, compressed if its name ends in .gz, see `replacing`."""
@@ -259,5 +265,7 @@ def _check_target(target: Path) -> None:
         raise NotADirectoryError(f"{target}: cannot be written, {folder} is not a folder")
     if target.is_dir():
         raise IsADirectoryError(f"{target}: cannot be written, it is a folder")
+    if target.is_symlink():  # and yet all links were followed
+        raise OSError(f"{target}: cannot be written, it is a loop of symbolic links")
     if target.exists() and not target.is_file():
         raise OSError(f"{target}: cannot be written, it is not an ordinary file")

@@ -84,7 +84,7 @@ def test_the_whole_command_takes_seconds(shape: str, seconds: float, tmp_path: P
     [
         (("runs.csv",), "--out"),
         (("runs.csv", "--out", "page.pdf"), "ends in .html or .htm"),
-        (("runs.csv", "--out", "nowhere/page.html"), "there is no folder nowhere"),
+        (("runs.csv", "--out", "nowhere/page.html"), "nowhere does not exist"),
         (("runs.csv", "--out", "page.html", "--predictions", "runs.txt"), "runs.txt: no such file"),
     ],
 )

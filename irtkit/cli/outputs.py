@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from irtkit.cli.paths import FIT_FILES
-from irtkit.files import folder_for, remove, replacing_text, together
+from irtkit.files import check_writable, folder_for, remove, replacing_text, together
 from irtkit.io import write_table
 from irtkit.printed import WIDTH, in_lines, printable
 from irtkit.signs import called_negative
@@ -59,14 +59,11 @@ def prepared(out: Path | None) -> Iterator[None]:
     if out is None:
         yield
         return
-    if out.exists() and not out.is_dir():
+    if os.path.lexists(out) and not out.is_dir():
         raise NotADirectoryError(f"--out {out}: exists and is not a folder")
-    for name in (*FIT_FILES, *COMPARISON_FILES):
-        if (out / name).is_dir():
-            raise IsADirectoryError(f"--out {out}: {name} in it is a folder")
     with folder_for(out):
-        if not os.access(out, os.W_OK | os.X_OK):
-            raise PermissionError(f"--out {out}: files cannot be written there")
+        for name in (*FIT_FILES, *COMPARISON_FILES):
+            check_writable(out / name)
         with together(out):
             yield
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from irtkit.calibration.saved import RESULT_FILE
-from irtkit.files import to_be_written, to_write
+from irtkit.files import check_writable, to_be_written, to_write
 from irtkit.io.logs import is_pattern, is_table
 from irtkit.io.reading import holds_logs
 from irtkit.io.tables import TABLE_ENDINGS
@@ -87,10 +87,7 @@ def _check_out(out: Path, endings: tuple[str, ...], option: str) -> None:
     if not out.name.lower().endswith(endings):
         known = " or ".join(endings)
         raise ValueError(f"{option} must be a file that ends in {known}, got {str(out)!r}")
-    if out.is_dir():
-        raise IsADirectoryError(f"{option} {out}: is a folder")
-    if not out.absolute().parent.is_dir():
-        raise NotADirectoryError(f"{option} {out}: there is no folder {out.parent}")
+    check_writable(out)
     real = out.resolve()
     if real.name in FIT_FILES and all((real.parent / name).exists() for name in FIT_FILES[-2:]):
         raise ValueError(f"{option} {out}: is a file of the fit in {real.parent}")

@@ -248,6 +248,7 @@ def _abilities(items: Items, half_width: float) -> Array:
     return np.union1d(even, extra[:: -(-len(extra) // _MOST_STEPS)] if len(extra) else [])
 
 
+@np.errstate(under="ignore")
 def _curves(items: Items, stand_for: Array, theta: Array) -> Array:
     """Information of all items together at each ability, and their steepness there, (2, n).
 

@@ -95,7 +95,7 @@ def _numbers(found: Findings) -> dict[str, Any]:
 def _notes(found: Findings) -> dict[str, Any]:
     """What is said of every item: reasons why it is listed, or its status where that is not ok."""
     status = found.result.items["status"]
-    notes = status.where(status != "ok", "").to_numpy(dtype=object)
+    notes = status.where(status != "ok", "").to_numpy(dtype=object, copy=True)
     listed = found.audit.items["reasons"]
     notes[[found.result.places[str(label)] for label in listed.index]] = listed.to_numpy()
     words, codes = np.unique(notes.astype(str), return_inverse=True)

@@ -186,6 +186,7 @@ class AbilityCurves(NamedTuple):
         return np.broadcast_to(slopes == 0, len(self.likelihood))
 
 
+@np.errstate(under="ignore")
 def _eap(answers: AbilityCurves, level: float) -> Scored:
     """Posterior mean, SD and quantiles."""
     nodes, posterior = answers.test.nodes, answers.posterior

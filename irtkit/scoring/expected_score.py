@@ -29,6 +29,7 @@ class NumberRight(NamedTuple):
     variance: Array
 
 
+@np.errstate(under="ignore")
 def number_right(posterior: Array, by_node: Array, noise: Array) -> NumberRight:
     """Mean and variance over posteriors, of M and V at their nodes, each (n, n_nodes)."""
     mean = (posterior * by_node).sum(axis=1)

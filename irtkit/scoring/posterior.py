@@ -96,6 +96,7 @@ def summed(answered: Any, by_item: Array) -> Array:
     return np.asarray(answered @ by_item)
 
 
+@np.errstate(under="ignore")
 def posterior_of(likelihood: Array, nodes: Nodes, *, heavy_tailed: bool = False) -> Array:
     """Posterior of ability, (n, n_nodes), rows summing to 1.
 

@@ -383,6 +383,7 @@ def _median_slope(x: Array, y: Array) -> float:
     return 0.0 if middle is None else max(0.0, float(y[middle] / x[middle]))
 
 
+@np.errstate(under="ignore")
 def _sum_alike(z: Any, unit: Array, twice: float) -> float:
     """Sum of z times its unit over pairs with |z| > t, less what noise may give, at best; or 0.
 

@@ -86,6 +86,7 @@ def slope_signs(patterns: Patterns) -> SlopeSigns:
     return judged(proportion, dependence, score, patterns.margins.item_responses[REAL] > 0)
 
 
+@np.errstate(under="ignore")
 def judged(
     proportion: ProportionScore,
     dependence: Dependence,
