@@ -6,7 +6,8 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/installed
+PACKAGE := $(VENV)/installed
+STAMP := $(VENV)/installed-test
 PEERS := $(VENV)/installed-peers
 BENCHMARKS := peers default_call floor scaling threads
 STUDIES := recovery coverage empirical planted_wrong_keys near_copies sparse variational guessing \
@@ -20,8 +21,8 @@ DEMO_OUT :=
 
 .PHONY: demo test lint docs bench studies
 
-demo: $(STAMP)
-	$(BIN)/irtkit demo $(if $(DEMO_OUT),--out "$(DEMO_OUT)")
+demo: $(PACKAGE)
+	@$(BIN)/irtkit demo $(if $(DEMO_OUT),--out "$(DEMO_OUT)")
 
 test: $(STAMP)
 	$(BIN)/python -m pytest
@@ -50,13 +51,17 @@ $(PEERS): $(STAMP)
 	$(BIN)/python -m pip --disable-pip-version-check --quiet install --editable '.[bench]'
 	touch $@
 
+$(STAMP): $(PACKAGE)
+	$(BIN)/python -m pip --disable-pip-version-check --quiet install --editable '.[test]'
+	touch $@
+
 # A candidate is tried before it is used: a name on the path may not run, or be too old.
-$(STAMP): pyproject.toml
+$(PACKAGE): pyproject.toml
 	@for python in $(CANDIDATES); do \
 	  if "$$python" -c '$(USABLE)' >/dev/null 2>&1; then \
 	    echo "installing irtkit into $(VENV) with $$python"; \
 	    "$$python" -m venv --clear $(VENV) && \
-	    $(BIN)/python -m pip --disable-pip-version-check --quiet install --editable '.[test]' && \
+	    $(BIN)/python -m pip --disable-pip-version-check --quiet install --editable . && \
 	    touch $@; \
 	    exit; \
 	  fi; \

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from collections import Counter
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 import irtkit
-from irtkit.cli.commands import audit_command
+from irtkit.cli.commands import _program, audit_command
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -171,16 +172,35 @@ def test_metrics_stand_beside_average_error_and_say_their_direction(
     assert "t (lower is better)" in " ".join(turned.stdout.split())
 
 
-def test_demo_names_hard_and_suspect_digits_and_writes_tables(tmp_path: Path) -> None:
-    done = run("demo", "--out", "tables", folder=tmp_path)
+def test_demo_names_the_mislabelled_digit_first_and_ends_with_what_to_type(tmp_path: Path) -> None:
+    done = run("demo", "--out", "my tables", folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "highest average error" in done.stdout
-    assert "130 respondents answer like about 53 independent ones" in done.stdout
-    assert " ".join(done.stdout.split()).count("one ability does not explain") == 2  # fit, compare
-    assert "with wrong keys may go unnoticed" in " ".join(done.stdout.split())
-    assert "digit-1658" in done.stdout.split("items are suspect")[1]
-    assert "average_error and difficulty" in done.stdout
-    assert len(irtkit.read_table(tmp_path / "tables" / "items.csv")) == 1797
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 40
+    assert lines[0].startswith("digit-1658 is probably mislabelled. The answer key says 9")
+    assert "one ability does not explain" in " ".join(done.stdout.split())
+    assert len(irtkit.read_table(tmp_path / "my tables" / "items.csv")) == 1797
+    program, *typed = shlex.split(lines[-1])
+    assert program == "irtkit"
+    assert run(*typed, folder=tmp_path).returncode == 0
+    assert (tmp_path / "report.html").exists()
+
+
+def test_what_to_type_starts_irtkit_as_it_was_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").mkdir()
+    command = tmp_path / "bin" / "irtkit"
+    command.touch(mode=0o755)
+    for on_path, started, typed in (
+        ("nowhere", command, str(command)),
+        ("bin", command, "irtkit"),
+        ("bin", "-c", "irtkit"),
+        ("bin", "irtkit/__main__.py", f"{shlex.quote(sys.executable)} -m irtkit"),
+    ):
+        monkeypatch.setenv("PATH", str(tmp_path / on_path))
+        monkeypatch.setattr(sys, "argv", [str(started)])
+        assert _program() == typed
 
 
 @pytest.mark.parametrize("command", ["fit", "compare"])

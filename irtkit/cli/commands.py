@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from shutil import which
+from typing import Any
 
 import click
 from rich.console import Console
@@ -53,15 +56,12 @@ from irtkit.io.overview import overview
 from irtkit.io.reading import holds_logs, repeats_of_part
 from irtkit.io.writing import format_by_name, side_tables, write_responses
 from irtkit.irf import EXTREME
-from irtkit.printed import in_lines, printable
+from irtkit.printed import in_lines, printable, table_of
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects import audit, shuffle_control
 from irtkit.trials import check_repeats
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-_LISTED = 10  # suspect items that the demo prints: half a screen of 24 lines
+_LISTED = 5  # items and systems that the demo prints: a screen in all
 _FOLDER_HELP = "Folder to write the tables to."
 _COUNT = click.IntRange(min=0)
 
@@ -261,23 +261,35 @@ def merge_command(*, paths: tuple[Path, ...], out: Path, wide: bool, **options: 
 
 @cli.command("demo")
 @model_option
-@click.option(
-    "--out",
-    type=FolderOut(*FIT_FILES, *COMPARISON_FILES),
-    default="irtkit-demo",
-    help=_FOLDER_HELP,
-)
+@click.option("--out", type=FolderOut(*FIT_FILES), default="irtkit-demo", help=_FOLDER_HELP)
 def demo_command(*, model: Any, out: Path) -> None:
     """Fit the carried example: 130 classifiers on 1,797 handwritten digits."""
     crowd = load_digits_crowd()
     with prepared(out):
         with silently():  # the summary says what it warns of
             result = fit(crowd.responses, model)
-        comparison = compare_difficulties(result, folds=2)
         written = write_fit(result, out, source="irtkit.datasets.load_digits_crowd()")
-        written += write_comparison(comparison, out)
-    click.echo(f"{result}\n")
-    found = audit(result, predictions=crowd.predictions)
-    Console().print(found.shown(_LISTED, all_sentences=False))
-    click.echo(f"\n{comparison}{written}")
-    next_step(f"irtkit report {quote(str(out))} --out report.html, a page of the same")
+    suspects = audit(result, predictions=crowd.predictions).items
+    suspects = suspects.sort_values("wrong_key", ascending=False)
+    first = suspects.iloc[0]
+    answers = f"{first['marked_right']}, and most high-ability classifiers answer"
+    said = f"{first.name} is probably mislabelled. The answer key says {answers}"
+    click.echo(in_lines([f"{said} {first['strong_answer']}."]))
+    click.echo("\nWrong key: log likelihood ratio of a reversed key. Above 3 is strong evidence.")
+    columns = ["wrong_key", "average_error", "marked_right", "strong_answer"]
+    Console().print(table_of(suspects[columns].head(_LISTED)))
+    click.echo("\nSystems by ability:")
+    systems = result.respondents.sort_values("ability", ascending=False).head(_LISTED)
+    Console().print(table_of(systems[["ability", "ability_se", "accuracy"]]))
+    click.echo(f"\n{in_lines(f'Warning: {text}' for text in result.warnings)}{written}")
+    click.echo(f"\nTo make a page of these results, type:\n{_program()} report ", nl=False)
+    click.echo(f"{quote(str(out))} --out report.html")
+
+
+def _program() -> str:
+    """How irtkit was started, as it can be typed again: it need not be on the path."""
+    started, known = Path(sys.argv[0]), which("irtkit")
+    if started.stem == "__main__":
+        return f"{quote(sys.executable)} -m irtkit"
+    on_path = known is not None and Path(known).parent.resolve() == started.parent.resolve()
+    return "irtkit" if on_path or started.stem != "irtkit" else quote(sys.argv[0])

@@ -81,11 +81,8 @@ class Audit:
         """Up to three items to look at first: the first suspects."""
         return [str(label) for label in self.suspects.index[:_FIRST]]
 
-    def shown(self, top: int = _SHOWN, *, all_sentences: bool = True) -> Group:
-        """What is printed, with so many suspects, for a console of rich.
-
-        Where the fit is printed as well, its sentences need not be repeated.
-        """
+    def shown(self, top: int = _SHOWN) -> Group:
+        """What is printed, with so many suspects, for a console of rich."""
         from rich.console import Group
         from rich.text import Text
 
@@ -101,7 +98,7 @@ class Audit:
             parts += [Text(), Text(f"Look first at {names}: at what is asked, and at the key.")]
             parts += [Text(), *map(Text, texts)] if texts else []
             parts += [Text(), Text(self.legend, style="dim")]
-        if further and all_sentences:
+        if further:
             parts += [Text(), *(Text(printable(sentence)) for sentence in further)]
         return Group(*parts)
 
