@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 import warnings
 from contextlib import redirect_stdout
 from io import StringIO
@@ -50,9 +51,27 @@ def test_its_commands_are_those_of_the_command_line() -> None:
 
 
 def test_its_links_lead_somewhere() -> None:
-    links = re.findall(r"\]\(([^)#]+)\)", README)
-    assert [link for link in links if not (ROOT / link).exists()] == []
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    repository = project["urls"]["Repository"]
+    raw = repository.replace("github.com", "raw.githubusercontent.com")
+    (picture,) = re.findall(r"\]\((.*?)\)", README)  # an index page has no files beside it
+    links = dict(re.findall(r"(?m)^\[(.+)\]: (.+)$", README))
+    prose = re.sub(r"(?ms)^```.*?^```$|^\[[^\n]+\]: ", "", README)
+    assert {name.lower() for name in re.findall(r"\[([^\[\]]+)\](?![\[(])", prose)} == {*links}
+    whole = [picture.replace(f"{raw}/main/", ""), *project["urls"].values(), *links.values()]
+    paths = [link.replace(f"{repository}/blob/main/", "").split("#")[0] for link in whole]
+    assert [path for path in paths if not (ROOT / path).exists()] == [
+        repository,
+        f"{repository}/issues",
+    ]
     assert len(links) > 10
+
+
+def test_the_version_and_its_date_are_everywhere_the_same() -> None:
+    version, date = re.findall(r"(?m)^## (\S+), (\S+)$", (ROOT / "CHANGELOG.md").read_text())[0]
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert version == irtkit.__version__
+    assert f"\nversion: {version}\ndate-released: {date}\n" in cited
 
 
 def write_by_hand(path: Path, system: str, samples: list[dict[str, str]]) -> None:
