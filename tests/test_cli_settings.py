@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 import irtkit
-from irtkit.cli.commands import cli
+from irtkit.cli.commands import cli, main
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +106,7 @@ def test_what_cannot_be_written_is_refused_before_anything_is_fitted(
     monkeypatch.setattr("irtkit.cli.inputs.fit", None)  # were it called, this would be a TypeError
     monkeypatch.setattr(sys, "argv", ["irtkit", *typed.split()])
     with pytest.raises(SystemExit) as ended:
-        irtkit.cli.main()
+        main()
     told = capsys.readouterr().err
     assert (ended.value.code, told.count("\n")) == (2, 1)
     assert UNWRITABLE[typed] in told
