@@ -183,13 +183,14 @@ def audit(
         poor_fit=poor_fit,
     )
     n_items, others = len(result.item_labels), items[~items["suspect"]]
+    cautions = [*(result.warnings[:1] if result.at_chance else ()), *cautions]
     summary = [_counted(items[items["suspect"]], n_items, "suspect"), *map(_capitalised, cautions)]
     silent = silent_items(result.counts, result.item_labels, result.n_answering, _SHOWN)
     summary += [f"{sentence}." for sentence in silent]
     if len(others):
         names = first_names(others.index)
         summary.append(f"{_counted(others, n_items, 'uninformative')} Names: {names}.")
-    summary += [f"Warning: {text}." for text in result.warnings]
+    summary += [f"Warning: {text}." for text in result.warnings if text not in cautions]
     alike = "" if groups is not None or result.dependence is None else result.dependence.sentence
     if alike and not any(alike in caution for caution in cautions):
         summary.append(f"{alike}.")

@@ -140,6 +140,9 @@ def test_of_rte_the_systems_at_chance_come_first_and_none_leads_a_table(
         assert rte.leaderboard().index[0] == best
     assert irtkit.information(rte).top[0] == best
     assert irtkit.compare_difficulties(rte, folds=0).systems is None
+    audit = str(irtkit.audit(rte))
+    assert audit.index("Systems at chance") < audit.index("p wrong")
+    assert audit.count("Systems at chance") == 1
 
 
 def test_of_rte_without_them_ability_follows_accuracy_and_no_item_is_negative(
