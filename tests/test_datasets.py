@@ -5,16 +5,28 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from irtkit.datasets import DigitsCrowd, load_digits_crowd, load_digits_learning
 
+if TYPE_CHECKING:
+    from types import ModuleType
+
 
 @pytest.fixture(scope="module")
 def crowd() -> DigitsCrowd:
     return load_digits_crowd()
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    pytest.importorskip("sklearn")
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
+    return pytest.importorskip("make_digits_crowd")
 
 
 def test_all_parts_carry_the_same_labels(crowd: DigitsCrowd) -> None:
@@ -73,11 +85,8 @@ def test_the_learning_curves_rise() -> None:
 
 @pytest.mark.parametrize(("name", "size"), [("knn-k1", 20), ("bayes-bernoulli", 1280)])
 def test_the_script_still_gives_the_carried_learning_curves(
-    crowd: DigitsCrowd, name: str, size: int
+    crowd: DigitsCrowd, script: ModuleType, name: str, size: int
 ) -> None:
-    pytest.importorskip("sklearn")
-    from irtkit.datasets import make_digits_crowd as script
-
     carried = load_digits_learning().set_index(["respondent", "training_size"])["right"]
     made = script.answers(name, size, *script.digits()) == crowd.labels.to_numpy()
     assert np.array_equal(made, carried.loc[(name, size)])
@@ -97,20 +106,14 @@ def test_labels_are_those_of_scikit_learn(crowd: DigitsCrowd) -> None:
     ("name", "size"), [("knn-k1", 150), ("centroid", 1437), ("bayes-multinomial", 50)]
 )
 def test_the_script_still_gives_the_carried_answers(
-    crowd: DigitsCrowd, name: str, size: int
+    crowd: DigitsCrowd, script: ModuleType, name: str, size: int
 ) -> None:
-    pytest.importorskip("sklearn")
-    from irtkit.datasets import make_digits_crowd as script
-
     made = script.answers(name, size, *script.digits())
     label = name if size == 1437 else f"{name}-n{size}"
     assert np.array_equal(made, crowd.predictions.loc[label])
 
 
-def test_the_script_trains_no_system_on_a_digit_it_answers() -> None:
-    pytest.importorskip("sklearn")
-    from irtkit.datasets import make_digits_crowd as script
-
+def test_the_script_trains_no_system_on_a_digit_it_answers(script: ModuleType) -> None:
     labels = script.digits()[1]
     answered: list[int] = []
     for train, test in script.folds(labels):

@@ -3,7 +3,7 @@
 - ``digits``: a crowd of classifiers answers scikit-learn's handwritten digits.
 - ``digits_learning``: eight of them answer after training on growing samples.
 
-``make_digits_crowd.py`` and ``make_digits_learning.py`` are the scripts that made the data.
+``benchmarks/make_digits_crowd.py`` and ``make_digits_learning.py`` made the data.
 """
 
 from irtkit.datasets.digits import DigitsCrowd, load_digits_crowd

@@ -3,8 +3,8 @@
 The respondents are scikit-learn classifiers of many families, settings and training sizes, from
 guessing to support vector machines; the items are the handwritten digits that scikit-learn ships
 (``sklearn.datasets.load_digits``, UCI's "Optical Recognition of Handwritten Digits"). No system
-trained on a digit it answers here. Reading the data needs no scikit-learn; the script beside this
-module, ``make_digits_crowd.py``, made it and says how.
+trained on a digit it answers here. ``benchmarks/make_digits_crowd.py`` made the data; reading it
+needs no scikit-learn.
 """
 
 from __future__ import annotations

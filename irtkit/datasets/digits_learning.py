@@ -1,8 +1,7 @@
 """Digits learning curves: eight classifiers answer the digits after training on growing samples.
 
 The classifiers are those of the digits crowd with these names, and so are the digits that each
-answers and trains on; the script beside this module, ``make_digits_learning.py``, made the data and
-says how. Reading them needs no scikit-learn.
+answers and trains on; ``benchmarks/make_digits_learning.py`` made the data.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Make ``digits_learning.npz``: digits classifiers answer after training on growing samples.
 
-Run as ``python irtkit/datasets/make_digits_learning.py [output]``; needs scikit-learn.
+Run as ``python benchmarks/make_digits_learning.py OUTPUT``; needs scikit-learn.
 
 The classifiers, folds and samples are those of the digits crowd (``make_digits_crowd.py``): every
 digit is answered by a copy that did not train on it, and the samples are balanced over the classes,
@@ -14,8 +14,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-
-from irtkit.datasets.make_digits_crowd import answers, digits
+from make_digits_crowd import answers, digits
 
 SIZES = (10, 20, 40, 80, 160, 320, 640, 1280)
 SYSTEMS = (
@@ -23,10 +22,9 @@ SYSTEMS = (
     *("mlp-100", "svm-rbf-C1", "tree-full"),
 )
 """Classifiers of the crowd, of seven families, that can learn from one digit of each class."""
-OUTPUT = Path(__file__).with_name("digits_learning.npz")
 
 
-def main(output: Path = OUTPUT) -> None:
+def main(output: Path) -> None:
     """Ask every system at every size every digit, and write which answers were right."""
     pixels, labels = digits()
     right = np.array(
@@ -44,5 +42,5 @@ def main(output: Path = OUTPUT) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Make the digits learning curves.")
-    parser.add_argument("output", nargs="?", type=Path, default=OUTPUT)
+    parser.add_argument("output", type=Path)
     main(parser.parse_args().output)

@@ -1,6 +1,6 @@
 """Make ``digits_crowd.npz``: a crowd of classifiers answers scikit-learn's handwritten digits.
 
-Run as ``python irtkit/datasets/make_digits_crowd.py [output]``; needs scikit-learn.
+Run as ``python benchmarks/make_digits_crowd.py OUTPUT``; needs scikit-learn.
 
 Every digit is answered by a system that did not train on it: the digits are split into five
 stratified folds, and a system answers each fold after training on the other four, or on a
@@ -51,7 +51,6 @@ FOLDS = 5
 CLASSES = 10
 ALL = 1437  # digits in the smallest of the five training parts (the others have 1437 or 1438)
 SIZES = (50, 150, 500, ALL)
-OUTPUT = Path(__file__).with_name("digits_crowd.npz")
 FAMILIES = {
     "adaboost": "adaboost",
     "bayes": "naive bayes",
@@ -261,7 +260,7 @@ def digits() -> tuple[Pixels, NDArray[np.uint8]]:
     return pixels / 16.0, labels.astype(np.uint8)
 
 
-def main(output: Path = OUTPUT) -> None:
+def main(output: Path) -> None:
     """Ask every system every digit and write the data file."""
     pixels, labels = digits()
     systems = [(name, size) for name, (_, sizes) in CROWD.items() for size in sizes]
@@ -283,5 +282,5 @@ def main(output: Path = OUTPUT) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Make the digits crowd.")
-    parser.add_argument("output", nargs="?", type=Path, default=OUTPUT)
+    parser.add_argument("output", type=Path)
     main(parser.parse_args().output)
