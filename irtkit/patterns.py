@@ -17,7 +17,7 @@ import numpy as np
 from irtkit.packed import Packed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -243,11 +243,21 @@ class Patterns:
         """Return the same cells, n trials of one counting for n/(1 + (n − 1) · correlation)."""
         if correlation == 0 or not self.repeated:
             return self
+        return self._counted(lambda n: 1 + np.maximum(n - 1, 0) * correlation)
+
+    def with_most_trials(self, most: int) -> Patterns:
+        """Return the same shares right, no cell counting for more than so many trials."""
+        if self.trials is None or self.trials.max() <= most:
+            return self
+        return self._counted(lambda n: np.maximum(n / most, 1))
+
+    def _counted(self, effect: Callable[[Array], Array]) -> Patterns:
+        """Divide the numbers of every cell by what is a function of its trials."""
         right, tried = self.cells.astype(np.float32), self.trials.astype(np.float32)
         right_numbers, numbers = (right.data, tried.data) if self.sparse else (right, tried)
-        effect = 1 + np.maximum(numbers - 1, 0) * np.float32(correlation)
-        right_numbers /= effect
-        numbers /= effect
+        divisor = effect(numbers)
+        right_numbers /= divisor
+        numbers /= divisor
         return Patterns(right, tried, self.group, self.frequency, self.multiplicity)
 
     def with_columns(self, columns: Places) -> Patterns:

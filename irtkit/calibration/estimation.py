@@ -36,6 +36,11 @@ if TYPE_CHECKING:
     from irtkit.patterns import Patterns
     from irtkit.responses import ResponseMatrix
 
+_MOST_TRIALS = 100_000
+"""Most trials that a cell counts for: nodes, and so time, grow with the square root of trials. With
+10⁷ in each of 30 × 6 cells, estimates of items change by 0.01 standard errors and their standard
+errors by 2 %; standard errors of abilities would be a tenth."""
+
 
 def fitted(
     responses: ResponseMatrix,
@@ -89,6 +94,7 @@ def _estimates(
     report: Callable[[int, float], None],
 ) -> Estimates:
     """What EM or the variational path finds."""
+    patterns = patterns.with_most_trials(_MOST_TRIALS)
     grid = settings.quadrature
     schedule = GridSchedule(None if isinstance(grid, str) else (int(grid[0]), float(grid[1])))
     # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.

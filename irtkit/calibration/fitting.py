@@ -138,6 +138,7 @@ def fit(
         the model explains (a score test at 1 %). Log-likelihood, AIC, BIC and ELBO are then those
         of the trials so counted (a quasi-likelihood), and compare with those of fits that count
         them the same way: give the ``settings.trial_correlation`` of the larger model to all.
+        A cell counts for 100,000 trials at most.
     fixed
         Items on an earlier scale, which keep their parameters: an earlier result, a table of items,
         or the path of either, as :func:`irtkit.score` takes them. Items are found by label; those

@@ -3,10 +3,9 @@
 The search starts from easier problems whose maxima are on the way. Of very many respondents every
 k-th is enough to start from: their maximum lies a few standard errors from that of all, and the way
 there, on which steps are largest and least exact, costs a fraction. So it is with very many trials
-of each response. Before synthetic respondents
-take part, the search gets near the maximum of the real ones: from far away an always-right row, of
-any ability, pulls every inverted item round. And from afar the guessing of a 3PL without a prior
-runs off before slopes settle.
+of each response. Before synthetic respondents take part, the search gets near the maximum of the
+real ones: from far away an always-right row, of any ability, pulls every inverted item round. And
+from afar the guessing of a 3PL without a prior runs off before slopes settle.
 
 Where cells hold several trials, fits take turns with the estimate of how far these repeat each
 other (:mod:`.repeats`). Each begins anew: what was found for trials taken as independent is a poor
@@ -37,7 +36,7 @@ from irtkit.irf import Items
 from irtkit.patterns import REAL, Patterns, merged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from jax.sharding import Mesh
     from numpy.typing import NDArray
@@ -73,10 +72,9 @@ class WarmStart:
     respondents: int = 4000  # see the next
     respondents_per_item: int = 20
     """Size of a subsample: its maximum is off by √(n/4000) standard errors of the whole."""
-    trials: int = 100
-    """Most trials a cell at first, and so many times as many each time after: the more there are
-    the narrower is the ridge that a search climbs along. Of 60 × 6 with 10⁶ a cell it takes 16 to
-    35 evaluations so, and 61 to 211 without."""
+    trials: tuple[int, ...] = (100, 10_000)
+    """Most trials of a cell at first: the more there are, the narrower is the ridge that a search
+    climbs along."""
     least_responses: int = 30
     """Right and wrong responses to every item in a subsample, which keep its estimates finite."""
 
@@ -89,8 +87,9 @@ def start(problem: Problem, control: Control, warm: WarmStart | None = None) -> 
     lbfgs = PreconditionedLBFGS(starting_values(problem, patterns if some is None else some))
     if some is not None:
         _get_near(problem_of(some, model, prior), lbfgs, warm.tol * len(lbfgs.x), warm, control)
-    for few in _fewer_trials(patterns, warm):
-        _get_near(problem_of(few, model, prior, problem.mesh), lbfgs, warm.tol, warm, control)
+    for few in map(patterns.with_most_trials, warm.trials):
+        if few is not patterns:
+            _get_near(problem_of(few, model, prior, problem.mesh), lbfgs, warm.tol, warm, control)
     if model == "3PL" and prior is None:
         prior = ItemPrior(guessing=Beta())
     if patterns.has_synthetic:
@@ -111,19 +110,6 @@ def _subsample(patterns: Patterns, warm: WarmStart) -> Patterns | None:
     some = patterns.chosen(slice(None, None, step))
     right, responses = some.margins.item_right[REAL], some.margins.item_responses[REAL]
     return some if np.minimum(right, responses - right).min() >= warm.least_responses else None
-
-
-def _fewer_trials(patterns: Patterns, warm: WarmStart) -> Iterator[Patterns]:
-    """Yield the same shares right of fewer trials, a hundred at first and ever more."""
-    if patterns.trials is None or patterns.sparse:
-        return
-    most, kept = int(patterns.trials.max()), warm.trials
-    while kept < most:
-        trials = np.ceil(patterns.trials * (kept / most)).astype(np.int64)
-        right = np.rint(patterns.cells * (trials / np.maximum(patterns.trials, 1))).astype(np.int64)
-        weights = patterns.frequency, patterns.multiplicity
-        yield Patterns(right, trials, patterns.group, *weights)
-        kept *= warm.trials
 
 
 def _get_near(

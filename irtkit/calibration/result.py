@@ -150,10 +150,10 @@ class FitResult:
     """Marginal log-likelihood of the real respondents, priors left out.
 
     Of repeated trials it is that of their sequence: log binomial coefficients, the same under every
-    model, are left out. Where ``settings.trial_correlation`` is above 0 it is that of the trials
-    so counted (a quasi-log-likelihood), to be compared where that number is the same. On a fixed
-    grid ability has a normal distribution cut off there, and that of Rasch is not at its maximum
-    (:func:`irtkit.fit`).
+    model, are left out. Where ``settings.trial_correlation`` is above 0, or a cell has more than
+    100,000 trials, it is that of the trials so counted (a quasi-log-likelihood), to be compared
+    where that number is the same. On a fixed grid ability has a normal distribution cut off there,
+    and that of Rasch is not at its maximum (:func:`irtkit.fit`).
     """
     n_parameters: int
     """Those of items with a response by a real respondent, and a common slope or latent SD."""

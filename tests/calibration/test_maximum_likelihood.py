@@ -413,18 +413,36 @@ def test_a_million_trials_of_each_response_converge_within_a_hundred_evaluations
         assert np.abs(off).max() < 3e-3
 
 
-def test_fewer_trials_keep_the_shares_right_and_which_responses_are_missing() -> None:
+@pytest.mark.parametrize("sparse", [False, True])
+def test_no_cell_counts_for_more_than_most_trials_and_shares_right_stay(*, sparse: bool) -> None:
     trials = np.random.default_rng(0).integers(0, 30_000, (8, 5))
     trials[0, 0], trials[1, 1] = 0, 1
-    right = trials // 3
-    counts = ResponseMatrix.from_counts(right, trials)
-    whole = patterns_of(counts, synthetic_is_real=False)
-    few = list(maximum_likelihood._fewer_trials(whole, WarmStart()))
-    assert [int(some.trials.max()) for some in few] == [100, 10_000]
-    for some in few:
-        assert np.array_equal(some.trials > 0, whole.trials > 0)
-        assert (some.cells <= some.trials).all()
-        assert np.abs(some.cells - some.trials / 3).max() < 1.1
+    counts = ResponseMatrix.from_counts(trials // 3, trials)
+    whole = patterns_of(counts.to_sparse() if sparse else counts, synthetic_is_real=False)
+    few = whole.with_most_trials(1_000)
+    right, tried = few.dense()
+    np.testing.assert_allclose(tried, np.minimum(trials, 1_000), rtol=1e-6)
+    share = np.divide(trials // 3, trials, out=np.zeros((8, 5)), where=trials > 0)
+    np.testing.assert_allclose(right, share * tried, rtol=1e-6)
+    assert whole.with_most_trials(30_000) is whole
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_a_hundred_million_trials_take_as_long_as_a_hundred_thousand_and_say_the_same(
+    share: float,
+) -> None:
+    logits = np.add.outer(np.linspace(-2, 2, 30), np.linspace(-1, 1, 6))
+    successes = 1_000 * np.rint(2e5 * share / (1 + np.exp(-logits))).astype(np.int64)
+    trials = np.full((30, 6), 10**8)
+    settings: Any = {"prior": "weak", "trial_correlation": 0.0}
+    many = fit(ResponseMatrix.from_counts(successes, trials), **settings)
+    some = fit(ResponseMatrix.from_counts(successes // 1_000, trials // 1_000), **settings)
+    assert many.converged
+    assert many.quadrature.n_nodes <= some.quadrature.n_nodes < 4_000
+    for name in ("discrimination", "intercept"):
+        off = (many.items[name] - some.items[name]) / some.items[f"{name}_se"]
+        assert np.abs(off).max() < 1e-3
+    assert many.counts.item_responses.tolist() == [30 * 10**8] * 6
 
 
 def test_a_correlation_of_trials_is_sought_on_the_line_through_the_last_two() -> None:
