@@ -315,6 +315,18 @@ TABLES: dict[str, Table] = {
             ("without the named", number("after", ".2f")),
         ],
     ),
+    "likelihood ratio": (
+        lambda: stored("likelihood_ratio")["studies"],
+        [
+            ("drawn from", number("model")),
+            ("families", number("families")),
+            ("copies of each", number("copies")),
+            ("differ in", percent("flips", 0)),
+            ("items", number("n_items")),
+            ("rejected", percent("rejected")),
+            ("unscaled", percent("unscaled")),
+        ],
+    ),
     "wrong keys": (
         lambda: stored("planted_wrong_keys")["studies"],
         [

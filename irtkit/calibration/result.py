@@ -345,23 +345,32 @@ class FitResult:
         return {label: k for k, label in enumerate(self.item_labels)}
 
     @property
-    def aic(self) -> float:
-        """Akaike's criterion, −2 log L + 2 k; lower is better.
+    def evidence(self) -> float:
+        """Share of the log-likelihood that counts in AIC, BIC and likelihood-ratio tests.
 
-        It supposes that L is a maximum and all k parameters free: under a prior L is lower and
-        fewer are, so compare fits with ``prior=None`` (``print`` puts a mark beside others). And it
-        is one of what repeated trials count for, see :attr:`log_likelihood`.
+        1, or less where near-duplicate respondents are found.
         """
-        return -2 * self.log_likelihood + 2 * self.n_parameters
+        return 1.0 if self.dependence is None else self.dependence.evidence
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion, −2 s log L + 2 k; lower is better.
+
+        s is :attr:`evidence`: 1, or less where respondents are near-duplicates (a quasi-AIC). The
+        criterion supposes that L is a maximum and all k parameters are free. A prior violates
+        both, so compare fits with ``prior=None`` (``print`` marks others). What
+        :attr:`log_likelihood` says of repeated trials holds here.
+        """
+        return -2 * self.evidence * self.log_likelihood + 2 * self.n_parameters
 
     @property
     def bic(self) -> float:
-        """Bayesian criterion, −2 log L + k log n; lower is better.
+        """Bayesian criterion, −2 s log L + k log(s n); lower is better.
 
-        n is the number of real respondents with a response. What :attr:`aic` says of priors and of
-        repeated trials holds here.
+        n is the number of real respondents with a response. For the rest see :attr:`aic`.
         """
-        return float(-2 * self.log_likelihood + self.n_parameters * np.log(self.n_answering))
+        n = self.evidence * self.n_answering
+        return float(-2 * self.evidence * self.log_likelihood + self.n_parameters * np.log(n))
 
     def leaderboard(
         self, *, families: Any = None, clusters: Any = None, level: float = 0.95, seed: int = 0

@@ -71,8 +71,8 @@ def _sentences(result: FitResult) -> list[str]:
     lines = [*said[:n_first], *_of_settings(result), *_of_scale(result)]
     if result.dependence is not None and result.dependence.sentence:
         lines.append(
-            f"{result.dependence.sentence}; errors of abilities and items are too small, as they "
-            "take all for independent"
+            f"{result.dependence.sentence}; AIC and BIC take {result.evidence:.2f} times the "
+            "log-likelihood; errors of abilities and items ignore this and are too small"
         )
     lines += said[n_first:]
     if result.quality_standard is not None and (asked := result.settings.metrics):

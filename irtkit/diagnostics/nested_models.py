@@ -6,6 +6,10 @@ are many, chi-square distributed with as many degrees of freedom as parameters w
 1938, *Annals of Mathematical Statistics* 9, 60–62). A parameter held at the edge of its range, as
 guessing is at 0 in the 2PL, makes it a mixture of chi-squares with fewer degrees of freedom (Self
 & Liang 1987, *JASA* 82, 605–610), so that the p-value given here is too large if anything.
+
+Near-duplicate respondents inflate the statistic. Where they are found it is multiplied by the share
+of evidence that is left, n_eff/n, and referred to an F distribution with n_eff denominator degrees
+of freedom, as usual for an estimated dispersion (McCullagh & Nelder 1989, section 4.5).
 """
 
 from __future__ import annotations
@@ -47,7 +51,8 @@ class LikelihoodRatioTest:
     smaller: ModelName
     larger: ModelName
     statistic: float
-    """2 (log L of the larger − log L of the smaller); 0 where only rounding makes it negative."""
+    """2 (log L of the larger − log L of the smaller), times ``larger.evidence``; 0 where only
+    rounding makes it negative."""
     degrees_of_freedom: int
     p_value: float
     """Probability of so large a statistic or a larger one if the smaller model holds."""
@@ -84,7 +89,10 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
     """Test a model against one that contains it, both fitted to the same responses.
 
     The statistic is 2 (log L_larger − log L_smaller), referred to the chi-square distribution
-    with as many degrees of freedom as the larger model has more parameters.
+    with as many degrees of freedom as the larger model has more parameters. If near-duplicate
+    respondents are found, it is multiplied by ``larger.evidence``, the share of the evidence that
+    is left, and an F distribution takes the place of the chi-square distribution. Near-duplicates
+    are not found with 10 items, and in part with 20.
 
     Parameters
     ----------
@@ -142,7 +150,7 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
     _check_responses(smaller, larger)
     _check_quadrature(smaller, larger)
     _check_trials(smaller, larger)
-    from scipy.special import chdtrc
+    from scipy.special import chdtrc, fdtrc
 
     difference = 2 * (larger.log_likelihood - smaller.log_likelihood)
     rounding = 1e-12 * abs(smaller.log_likelihood) + 2 * _SHORTFALL * larger.settings.tol
@@ -152,12 +160,17 @@ def likelihood_ratio_test(smaller: FitResult, larger: FitResult) -> LikelihoodRa
     if doubts:
         warnings.warn("; ".join(doubts), stacklevel=2)
     degrees_of_freedom = larger.n_parameters - smaller.n_parameters
+    evidence, statistic = larger.evidence, larger.evidence * statistic
+    p_value = chdtrc(degrees_of_freedom, max(statistic, 0.0))
+    if evidence < 1:
+        n, mean_square = evidence * larger.n_answering, max(statistic, 0.0) / degrees_of_freedom
+        p_value = fdtrc(degrees_of_freedom, n, mean_square)
     return LikelihoodRatioTest(
         smaller=smaller.model,
         larger=larger.model,
         statistic=statistic,
         degrees_of_freedom=degrees_of_freedom,
-        p_value=float(chdtrc(degrees_of_freedom, max(statistic, 0.0))),
+        p_value=float(p_value),
         log_likelihood_smaller=smaller.log_likelihood,
         log_likelihood_larger=larger.log_likelihood,
         aic_difference=larger.aic - smaller.aic,
@@ -286,7 +299,9 @@ def _limits(smaller: FitResult, larger: FitResult) -> Iterator[str]:
             f"{n_odd} of {len(larger.status)} items have too little variance for a finite "
             "estimate, for which the chi-square distribution does not hold"
         )
-    if larger.n_answering < larger.n_parameters:
+    if larger.evidence < 1 and larger.dependence is not None:
+        yield f"{larger.dependence.sentence}: log-likelihoods count {larger.evidence:.2f} times"
+    elif larger.n_answering < larger.n_parameters:
         yield (
             "the chi-square distribution is for many respondents, and here are "
             f"{larger.n_answering} for {larger.n_parameters} parameters"

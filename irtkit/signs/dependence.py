@@ -101,6 +101,8 @@ _ALIKE_BEYOND, _GUARD_BEYOND = 0.22, 3.0
 """The same of what is left beyond the product of abilities: of copies with 20 % flipped it is about
 0.36; and how many standard errors that is at least. With 0.28 in its place 63 % of what is called
 negative of three families of eight is false, with 0.22 9 %."""
+_MOST_LINKED, _LINKED_Z = 2**10, 2.5
+"""Respondents linked to families at most, and mean z from which on families are one."""
 _SAID_BELOW, _SAID_OF_FEW, _LEAST_SAID = 0.9, 0.5, 30
 """Share of the respondents below which their effective number is said, the second of fewer than the
 third. Families are counted only where they are fewer than the second as well: of independent
@@ -116,6 +118,13 @@ class Dependence(NamedTuple):
     """Evidence on slopes, of that of as many independent respondents: at most 1."""
     effective: float
     """Independent respondents whose answers would vary as much."""
+    of_families: float = 1.0
+    """Evidence if families take in respondents who are alike in part, where they are linked."""
+
+    @property
+    def evidence(self) -> float:
+        """Share for tests that must keep their level: the smaller one, 1 if nothing is said."""
+        return min(self.share, self.of_families) if self.sentence else 1.0
 
     @property
     def independent(self) -> int:
@@ -190,7 +199,30 @@ def dependence_of(patterns: Patterns, proportion: ProportionScore) -> Dependence
     families = _families(patterns, who, ability)
     effective = n_respondents * min(1 / (1 + alike / overlap), families / n)
     share = min(1 / (1 + max(alike, pulling)), families / n)
-    return Dependence(n_respondents, share, effective)
+    found = Dependence(n_respondents, share, effective)
+    return found._replace(of_families=_linked(patterns, proportion)) if found.sentence else found
+
+
+def _linked(patterns: Patterns, proportion: ProportionScore) -> float:
+    """Evidence that is left of families whose members are alike on average, by average linkage.
+
+    Of 20 to 30 items, copies are alike too uncertainly to be found pair by pair.
+    """
+    from scipy.cluster.hierarchy import fcluster, linkage
+
+    who = _respondents(proportion, _MOST_LINKED)
+    n, ability = len(who), proportion.value[who]
+    pairs = _pairs(patterns, who, ability, _items(patterns, _MAX_ITEMS), n**2)
+    if pairs is None:
+        return 1.0
+    z, likeness = np.zeros((2, n, n), np.float32)
+    one = pairs.some[pairs.one]
+    z[one, pairs.other] = pairs.z
+    likeness[one, pairs.other] = pairs.z * pairs.error / (pairs.root[one] * pairs.root[pairs.other])
+    apart = (z.max() - (z + z.T) / 2)[np.triu_indices(n, 1)]
+    family = fcluster(linkage(apart, "average"), z.max() - _LINKED_Z, "distance")
+    alike = float(likeness[family[:, None] == family].sum()) / n
+    return 1 / (1 + max(alike, 0.0) * int(proportion.scored.sum()) / n)
 
 
 def disagreement(patterns: Patterns, proportion: ProportionScore) -> float:

@@ -94,6 +94,39 @@ def test_equal_slopes_give_p_values_of_any_size() -> None:
     assert all(test.statistic >= 0 and test.degrees_of_freedom == 7 for test in tests)
 
 
+def test_copies_of_respondents_do_not_reject_equal_slopes() -> None:
+    values = drawn(np.ones(30), 60, seed=0).values
+    families = np.repeat(values, 4, axis=0)
+    smaller, larger = pair(ResponseMatrix(families), standard_errors=False)
+    test = likelihood_ratio_test(smaller, larger)
+    difference = 2 * (larger.log_likelihood - smaller.log_likelihood)
+    assert chi2.sf(difference, 29) < 1e-6
+    assert test.p_value > 0.05
+    assert 0.2 < larger.evidence < 0.3
+    assert test.statistic == pytest.approx(larger.evidence * difference)
+    assert "240 respondents answer like about 6" in str(test)
+    # as of the families, each once
+    alone = pair(ResponseMatrix(values), standard_errors=False)
+    of_families = likelihood_ratio_test(*alone)
+    assert of_families.statistic == pytest.approx(test.statistic, rel=0.2)
+    assert larger.aic == pytest.approx(alone[1].aic, rel=0.1)
+    assert larger.bic == pytest.approx(alone[1].bic, rel=0.1)
+
+
+def test_slopes_that_differ_are_found_beside_copies() -> None:
+    families = np.repeat(drawn(np.geomspace(0.4, 3, 30), 80, seed=0).values, 4, axis=0)
+    assert (
+        likelihood_ratio_test(*pair(ResponseMatrix(families), standard_errors=False)).p_value < 0.01
+    )
+
+
+def test_independent_respondents_count_in_full(fits: tuple[FitResult, FitResult]) -> None:
+    test, (smaller, larger) = likelihood_ratio_test(*fits), fits
+    assert larger.evidence == 1
+    assert test.statistic == 2 * (larger.log_likelihood - smaller.log_likelihood)
+    assert larger.bic == -2 * larger.log_likelihood + 10 * np.log(400)
+
+
 def test_an_item_without_responses_adds_no_degree_of_freedom_and_no_caution() -> None:
     matrix = drawn(np.geomspace(0.5, 2, 8), 500, seed=1)
     wider = ResponseMatrix(np.column_stack([matrix.values, np.full(500, -1)]))
