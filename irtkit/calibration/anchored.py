@@ -19,7 +19,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from irtkit.calibration.estimates import Estimates, Population, unbounded
-from irtkit.calibration.expected import ExpectedItems, usual
+from irtkit.calibration.expected import ExpectedItems, of_some, usual
 from irtkit.calibration.information import expected_of, inverse_of, system_of
 from irtkit.calibration.item_prior import ItemPrior
 from irtkit.calibration.lbfgs import Evaluation, PreconditionedLBFGS
@@ -272,7 +272,8 @@ def _problem(
 ) -> AnchoredProblem:
     engine = engine_of(patterns, with_guessing=model == "3PL")
     if isinstance(prior, ExpectedItems):
-        prior = prior.on_fixed_scale().chosen(np.isnan(fixed.discrimination))
+        prior = prior.on_fixed_scale()
+    prior = of_some(prior, np.isnan(fixed.discrimination))
     free = Parameterisation(model, int(np.isnan(fixed.discrimination).sum()), learns=False)
     prior = prior if free.n_items else None
     hyper = _taught(fixed, free, prior)

@@ -14,7 +14,7 @@ moves.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -138,7 +138,9 @@ def empirical_bayes(
     after, steepest = plain.items(moved.x), int(np.argmax(np.abs(slope)))
     scale = float(after.slope[steepest] / slope[steepest])
     shift = float((after.intercept - intercept)[steepest] / slope[steepest])
-    return plain._replace(prior=distribution.in_units(scale, shift)), moved
+    weak: Any = problem.prior
+    learned = replace(distribution.in_units(scale, shift), chance=weak.chance)
+    return plain._replace(prior=learned), moved
 
 
 def _rough(items: Items) -> ItemDistribution:

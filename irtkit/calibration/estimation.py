@@ -11,6 +11,7 @@ from irtkit.calibration.anchored import anchored_estimates
 from irtkit.calibration.batches import batched_estimates
 from irtkit.calibration.calibrated import fixed_parameters, with_fixed
 from irtkit.calibration.caveats import with_caveats
+from irtkit.calibration.chance import with_chance
 from irtkit.calibration.drift import with_drift
 from irtkit.calibration.estimates import result_of
 from irtkit.calibration.expected import ExpectedItems, of_some
@@ -102,6 +103,8 @@ def _estimates(
     models = model, "1PL" if model == "Rasch" and same_as_1pl else model
     # an empirical prior is learned after a search with the weak one
     prior = WeakPrior() if isinstance(settings.prior, str) else settings.prior
+    if model == "3PL" and isinstance(prior, WeakPrior):
+        prior = with_chance(prior, responses, patterns)
     if variational is not None:
         from irtkit.calibration.variational.fit_variational import variational_estimates
 
@@ -158,7 +161,7 @@ def _of_answered(
             standard_errors=settings.standard_errors,
             trial_correlation=settings.trial_correlation,
         )
-    if isinstance(prior, ExpectedItems):
+    if isinstance(prior, WeakPrior) and settings.prior != "empirical":
         found = found._replace(prior=prior.described())
     return found.beside_unanswered(rows, columns, patterns.group, n_items)
 

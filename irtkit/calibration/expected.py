@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from irtkit.calibration.item_distribution import ItemDistribution
 from irtkit.calibration.priors import LogDensity, Normal, Term, WeakPrior
 from irtkit.checks import and_more, check_number, did_you_mean, first_names, short
 from irtkit.frames import by_item
@@ -54,14 +55,17 @@ class ExpectedItems(WeakPrior):
     @property
     def keys(self) -> Array:
         """What copies of an item must have in common beside their answers, (3, n_items)."""
-        return np.stack([self.intercept_mean, self.intercept_sd, self.known])
+        own = np.stack([self.intercept_mean, self.intercept_sd, self.known])
+        chance = super().keys
+        return own if chance is None else np.vstack([own, chance])
 
-    def chosen(self, items: Any) -> ExpectedItems:
+    def chosen(self, items: Any) -> Self:
         """The prior of some of the items."""
         parts = (self.intercept_mean, self.intercept_sd, self.known)
         mean, sd, known = (part[items] for part in parts)
         follows = self.follows if isinstance(self.follows, float) else self.follows[items]
-        return replace(self, intercept_mean=mean, intercept_sd=sd, known=known, follows=follows)
+        own = {"intercept_mean": mean, "intercept_sd": sd, "known": known, "follows": follows}
+        return replace(super().chosen(items), **own)
 
     def on_fixed_scale(self) -> ExpectedItems:
         """The prior where means are on the scale of items that are fixed."""
@@ -153,7 +157,7 @@ def usual(prior: WeakPrior) -> WeakPrior:
 
 def of_some(prior: Prior | None, items: Any) -> Prior | None:
     """The prior of some items: one that expects the same of all is that of any."""
-    return prior.chosen(items) if isinstance(prior, ExpectedItems) else prior
+    return prior.chosen(items) if isinstance(prior, WeakPrior | ItemDistribution) else prior
 
 
 def _given(mean: object, sd: float | None) -> tuple[dict[str, float], dict[str, float]]:

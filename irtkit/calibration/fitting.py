@@ -108,6 +108,10 @@ def fit(
         (2PL and 3PL; for few respondents and many items: standard errors take what was learned as
         known, and are too small where few items taught it); None is textbook marginal maximum
         likelihood ("em" only). Or an :class:`irtkit.ItemPrior` or :class:`irtkit.WeakPrior`.
+        Guessing of the 3PL is centred on the chance level: ``irtkit.WeakPrior(chance=0.25)``, or
+        1/n_options by the column n_options of the item table. By default the level that all items
+        share is learned from the responses (``settings.prior["chance"]``); with fewer than 50
+        respondents it comes out too low, so give it.
     seed
         The same seed gives the same bytes. "em" draws nothing at random.
     quadrature

@@ -87,11 +87,18 @@ class ItemDistribution:
     difficulty_spread: float
     intercept: float
     intercept_spread: float
+    chance: Any = None
+    """That of the weak prior, whose density of guessing is kept."""
     learns: ClassVar[bool] = False
 
     def described(self) -> dict[str, Any]:
         """Return what was learned, for the settings of a result."""
-        return {"kind": "empirical", **asdict(self)}
+        numbers = {name: value for name, value in asdict(self).items() if value is not None}
+        return {"kind": "empirical", **numbers}
+
+    def chosen(self, items: Any) -> ItemDistribution:
+        """The distribution, and the chance level of some of the items."""
+        return replace(self, chance=WeakPrior(chance=self.chance).chosen(items).chance)
 
     def in_units(self, scale: float, shift: float) -> ItemDistribution:
         """Return the distribution after a → scale·a and d → d + shift·a."""
@@ -113,7 +120,7 @@ class ItemDistribution:
     @property
     def vector(self) -> Array:
         """All eight numbers, unbounded: logarithms, a logit, and both means as they are."""
-        numbers = np.array(list(asdict(self).values()), dtype=np.float64)
+        numbers = np.array(list(asdict(self).values())[:8], dtype=np.float64)
         numbers[_LOGARITHMS] = np.log(numbers[_LOGARITHMS])
         numbers[_LOGITS] = np.log(numbers[_LOGITS] / (1 - numbers[_LOGITS]))
         return numbers
@@ -194,7 +201,7 @@ class ItemDistribution:
     @property
     def guessing_density(self) -> Beta:
         """Density of guessing, that of the weak prior."""
-        return WeakPrior().guessing_density
+        return WeakPrior(chance=self.chance).guessing_density
 
     def at(
         self, items: Items, hyper: Hyper, *, common_slope: bool, copies: Array | None = None

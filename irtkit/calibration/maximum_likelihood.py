@@ -30,7 +30,7 @@ from irtkit.calibration.likelihood import (
 )
 from irtkit.calibration.maximise import maximise, problem_of
 from irtkit.calibration.prior_information import prior_information
-from irtkit.calibration.priors import Beta, Hyper
+from irtkit.calibration.priors import Beta, Hyper, WeakPrior
 from irtkit.calibration.repeats import first_correlation, repeated_cells, trial_correlation
 from irtkit.irf import Items
 from irtkit.patterns import REAL, Patterns, merged
@@ -277,7 +277,7 @@ def maximum_likelihood(
 
     Standard errors are those of the observed information.
     """
-    beside = prior.keys if isinstance(prior, ExpectedItems) else None
+    beside = prior.keys if isinstance(prior, WeakPrior) else None
     patterns, respondents, columns = merged(whole, beside)
     prior = of_some(prior, np.unique(columns, return_index=True)[1])
     search_of = searching(model, prior, control, mesh)

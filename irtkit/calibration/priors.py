@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 PriorName = Literal["weak", "empirical"]
 _LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
+USUAL_CHANCE = 0.2
+"""Chance with five choices."""
 NOTHING: Mapping[int, Any] = MappingProxyType({})
 
 
@@ -149,16 +151,24 @@ class Beta(Density):
 
     def at(self, x: Array) -> LogDensity:
         """(α − 1) log c + (β − 1) log(1 − c) − log B(α, β), c the logistic of x."""
+        from scipy.special import betaln
+
+        x = x.T  # items, which may have numbers of their own, are its first axis
         right, wrong, c = self.alpha - 1, self.beta - 1, logistic(x)
-        constant = math.lgamma(self.alpha) + math.lgamma(self.beta)
-        constant -= math.lgamma(self.alpha + self.beta)
-        value = -right * softplus(-x) - wrong * softplus(x) - constant
-        curvature = max(right + wrong, 0.0) * c * (1 - c)
-        return LogDensity(value, right * (1 - c) - wrong * c, curvature)
+        value = -right * softplus(-x) - wrong * softplus(x) - betaln(self.alpha, self.beta)
+        curvature = np.maximum(right + wrong, 0.0) * c * (1 - c)
+        return LogDensity(value.T, (right * (1 - c) - wrong * c).T, curvature.T)
 
     def log_volume(self, x: Array) -> tuple[Array, Array]:
         """Log c(1 − c)."""
         return -softplus(-x) - softplus(x), 1 - 2 * logistic(x)
+
+
+class _BetaByItem(Beta):
+    """Beta densities with arrays of numbers, one for each item."""
+
+    def __post_init__(self) -> None:
+        """Made of numbers that have been checked."""
 
 
 @dataclass(frozen=True)
@@ -275,7 +285,9 @@ class WeakPrior:
 
     Intercepts: d − m·a is N(0, ``intercept_spread``²).
 
-    Guessing (3PL): the density of :class:`Beta`, taken as one of c itself.
+    Guessing (3PL): Beta(1 + w·chance, 1 + w·(1 − chance)), taken as a density of c itself. Its mode
+    is ``chance``, and w, the ``chance_weight``, counts like as many guesses. The usual 0.2 and 20
+    give Beta(5, 17), which BILOG-MG takes for five choices.
 
     τ and m have the wide priors log τ ~ N(0, ``log_scale_sd``²) and m ~ N(0, ``location_sd``²),
     of the weight of one observation each. Spreads are on the logit scale.
@@ -292,8 +304,11 @@ class WeakPrior:
     """A slope of 33 costs half a nat, and one of 150 eight."""
     intercept_spread: float = 3.0
     """Two of them hold items that 0.25 to 99.75 % get right."""
-    guessing_alpha: float = Beta.alpha
-    guessing_beta: float = Beta.beta
+    chance: Any = None
+    """Probability of guessing right, such as 0.25 with four choices, or 0 for open-ended answers.
+    A number, or a Series or mapping by item. None, and items that are left out: 1/n_options, if the
+    item table has the column n_options; else learned from the responses."""
+    chance_weight: float = 20.0
     log_scale_sd: float = 1.0
     """Two of them hold scales from 0.14 to 7.4."""
     location_sd: float = 5.0
@@ -301,7 +316,12 @@ class WeakPrior:
     learns: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_above_zero("the prior", **vars(self))
+        check_above_zero("the prior", **{k: v for k, v in vars(self).items() if k != "chance"})
+        if isinstance(self.chance, tuple):
+            for chance in self.chance:
+                check_chance(chance)
+        elif self.chance is not None and not hasattr(self.chance, "items"):
+            object.__setattr__(self, "chance", check_chance(self.chance))
 
     @property
     def slope_density(self) -> Student:
@@ -310,8 +330,23 @@ class WeakPrior:
 
     @property
     def guessing_density(self) -> Beta:
-        """Density of guessing."""
-        return Beta(self.guessing_alpha, self.guessing_beta)
+        """Density of guessing; that of five choices where chance is yet to be learned."""
+        chance: Any = USUAL_CHANCE if self.chance is None else self.chance
+        kind = Beta
+        if isinstance(chance, tuple):
+            kind, chance = _BetaByItem, np.array(chance)
+        return kind(1 + self.chance_weight * chance, 1 + self.chance_weight * (1 - chance))
+
+    @property
+    def keys(self) -> Array | None:
+        """What copies of an item must have in common beside their answers, (k, n_items)."""
+        return np.array([self.chance]) if isinstance(self.chance, tuple) else None
+
+    def chosen(self, items: Any) -> Self:
+        """The prior of some of the items."""
+        if not isinstance(self.chance, tuple):
+            return self
+        return replace(self, chance=tuple(np.array(self.chance)[items].tolist()))
 
     def at(
         self, items: Items, hyper: Hyper, *, common_slope: bool, copies: Array | None = None
@@ -354,6 +389,11 @@ class WeakPrior:
         slope, location = items.slope, hyper.location
         around = Normal(0.0, self.intercept_spread).at(items.intercept - location * slope)
         return Term(around, {0: -location, 1: 1.0}, {0: -slope})
+
+
+def check_chance(chance: object) -> float:
+    """Refuse what is no probability below 1."""
+    return check_number("chance of the prior", chance, least=0, below=1)
 
 
 def check_above_zero(of: str, **values: float) -> None:

@@ -41,7 +41,7 @@ def refitted(
         return fit(
             responses,
             result.model,
-            prior=_prior_of(settings.prior),
+            prior=_prior_of(result, responses.items),
             quadrature=grid,
             standard_errors=False,
             synthetic=settings.synthetic,  # type: ignore[arg-type]  # checked by the first fit
@@ -67,13 +67,18 @@ def _expected_of(result: FitResult, items: tuple[str, ...]) -> Any:
     return pd.DataFrame(of_all, index=result.item_labels).reindex(items)
 
 
-def _prior_of(record: Any) -> Any:
-    """Prior of which the settings of a result say this, as the argument of another fit."""
+def _prior_of(result: FitResult, items: tuple[str, ...]) -> Any:
+    """Prior of a result, as the argument of another fit of some of the items."""
+    record = result.settings.prior
     if record is None:
         return None
     kind, values = record["kind"], {name: value for name, value in record.items() if name != "kind"}
     if kind in {"WeakPrior", "ExpectedItems"}:
-        return WeakPrior(**{part.name: values[part.name] for part in fields(WeakPrior)})
+        given = {part.name: values[part.name] for part in fields(WeakPrior)}
+        if isinstance(given["chance"], list | tuple):
+            by_item = dict(zip(result.item_labels, given["chance"], strict=True))
+            given["chance"] = {item: by_item[item] for item in items}
+        return WeakPrior(**given)
     if kind == "empirical":
         return kind
     parts = {name: None if part is None else _density(dict(part)) for name, part in values.items()}

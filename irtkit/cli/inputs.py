@@ -14,6 +14,7 @@ from click.core import ParameterSource
 
 from irtkit.calibration import fit, load
 from irtkit.calibration.fitting import silently
+from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.saved import saved_in
 from irtkit.calibration.variational.options import Variational
 from irtkit.cli.paths import NAME, PATH, refuse_outputs_within
@@ -319,7 +320,7 @@ def fitted(
             responses,
             options["model"],
             method=method,
-            prior=None if options["prior"] == "none" else options["prior"],
+            prior=_prior(options),
             seed=options["seed"],
             fixed=options["fixed"],
             quadrature=quadrature,
@@ -336,6 +337,16 @@ def _quality(responses: ResponseMatrix, options: dict[str, Any]) -> QualityStand
     if higher is not None:
         higher = [] if higher in {"", "none"} else higher.split(",")
     return quality_of(responses, metrics, higher)
+
+
+def _prior(options: dict[str, Any]) -> Any:
+    """The prior that was asked for by name, or the weak one around a chance level."""
+    name = options["prior"]
+    if options.get("chance") is None:
+        return None if name == "none" else name
+    if name != "weak":
+        raise ValueError("--chance is for --prior weak")
+    return WeakPrior(chance=options["chance"])
 
 
 def _method(options: dict[str, Any]) -> Any:

@@ -154,11 +154,11 @@ def _content(record: dict[str, Any]) -> str | None:
 
 def _describe(record: dict[str, Any]) -> Item:
     metadata = metadata_of(record.get("metadata"))
-    choices = text_of(record.get("choices"))
+    options = entries_of(record.get("choices"))
+    if choices := text_of(record.get("choices")):
+        metadata |= {"choices": choices, "n_options": len(options)}
     text, target = text_of(record.get("input")), text_of(record.get("target"))
-    return Item(
-        _content(record), text, target, metadata | ({"choices": choices} if choices else {})
-    )
+    return Item(_content(record), text, target, metadata)
 
 
 def _planned(evaluation: dict[str, Any]) -> int | None:

@@ -17,6 +17,7 @@ from scipy.special import logit
 
 from irtkit.calibration.empirical import empirical_bayes
 from irtkit.calibration.estimates import Estimates, unbounded
+from irtkit.calibration.expected import of_some
 from irtkit.calibration.item_prior import ItemPrior
 from irtkit.calibration.likelihood import synthetic_sd
 from irtkit.calibration.maximise import (
@@ -98,7 +99,7 @@ def variational_estimates(
     model, of_items = models
     group, n_items = patterns.group, patterns.n_items
     rows, columns = patterns.answered(np.full(n_items, isinstance(prior, ItemPrior)))
-    patterns = part_of(patterns, rows, columns)
+    patterns, prior = part_of(patterns, rows, columns), of_some(prior, columns)
     some, correlation = starting_patterns(patterns, options, settings.seed), None
     problem = problem_of(some, of_items, prior, mesh)
     if patterns.repeated:

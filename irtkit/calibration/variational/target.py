@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from irtkit.calibration.expected import of_some
 from irtkit.calibration.item_distribution import ItemDistribution
 from irtkit.calibration.item_prior import ItemPrior, LogNormal
 from irtkit.calibration.priors import AtPrior, Density, Hyper, WeakPrior
@@ -123,11 +124,13 @@ class Target:
 
     def some(self, which: slice) -> Target:
         """The same of some items."""
-        return replace(self, coordinates=self.coordinates.some(which))
+        prior: Any = of_some(self.prior, which)
+        return replace(self, coordinates=self.coordinates.some(which), prior=prior)
 
     def repeated(self, n: int) -> Target:
         """The same of every item ``n`` times in a row."""
-        return replace(self, coordinates=self.coordinates.repeated(n))
+        prior: Any = of_some(self.prior, np.repeat(np.arange(self.coordinates.n_items), n))
+        return replace(self, coordinates=self.coordinates.repeated(n), prior=prior)
 
     def log_density(self, point: Point, parameters: Array) -> float:
         """Log density of all items and of what they share."""
