@@ -16,12 +16,18 @@ how far it may be off itself: an SD by one over the root of twice that number.
 17), fitted under just that, so that the exact posterior holds 90 %, neither more nor less. "Narrow
 slopes": log a ~ N(0, 0.3²), d = −ab with b ~ N(0, 1), c ~ Beta(5, 17) under the weak prior, whose
 slopes are wider. There, with up to 500 respondents, the sampler's intervals are printed too.
+In both, chance is given as 0.2.
+
+**chance**: the same of slopes and difficulties by EM, at 95 %, where all items have one guessing c
+or c ~ Beta(5, 17) ("spread"). Fits learn the chance level or are given 0.2. Slopes and difficulties
+are those of "narrow slopes". ``--chance`` measures that alone and keeps the other stored figures.
 
 Run with ``make studies``; ``--out benchmarks/results/guessing.json`` stores the figures.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -59,7 +65,11 @@ OWN_PRIOR = irtkit.ItemPrior(
 )
 PARAMETERS = ("discrimination", "intercept", "guessing")
 Kind = Literal["from the prior", "narrow slopes"]
-PRIORS: dict[Kind, Any] = {"from the prior": OWN_PRIOR, "narrow slopes": "weak"}
+FIVE_CHOICES = irtkit.WeakPrior(chance=0.2)
+PRIORS: dict[Kind, Any] = {"from the prior": OWN_PRIOR, "narrow slopes": FIVE_CHOICES}
+CHANCE_SHAPES = ((300, 20), (1_000, 30))
+GUESSED: tuple[float | None, ...] = (0.0, 0.1, 0.25, None)
+"""Guessing of all items; None: spread."""
 
 
 class Drawn(NamedTuple):
@@ -78,8 +88,8 @@ class Said(NamedTuple):
     high: Array
 
 
-def draw(n: int, n_items: int, kind: Kind, seed: int) -> Drawn:
-    """Items, abilities and responses, all drawn anew from a seed."""
+def draw(n: int, n_items: int, kind: Kind, seed: int, guessed: float | None = None) -> Drawn:
+    """Items, abilities and responses, all drawn anew from a seed; guessing may be one number."""
     generator = np.random.default_rng([seed, n, n_items])
     if kind == "from the prior":
         slope = generator.lognormal(0.0, 0.4, n_items)
@@ -87,11 +97,13 @@ def draw(n: int, n_items: int, kind: Kind, seed: int) -> Drawn:
     else:
         slope = generator.lognormal(0.0, 0.3, n_items)
         intercept = -slope * generator.normal(size=n_items)
-    items = irtkit.ItemParameters(slope, intercept, generator.beta(5, 17, n_items))
+    guessing = generator.beta(5, 17, n_items)
+    guessing = guessing if guessed is None else np.full(n_items, guessed)
+    items = irtkit.ItemParameters(slope, intercept, guessing)
     return Drawn(items, irtkit.simulate_responses(items, generator.normal(size=n), seed=generator))
 
 
-def variational(responses: irtkit.ResponseMatrix, prior: Any = "weak") -> irtkit.FitResult:
+def variational(responses: irtkit.ResponseMatrix, prior: Any = FIVE_CHOICES) -> irtkit.FitResult:
     """The fit."""
     return irtkit.fit(responses, "3PL", method="vi", prior=prior, progress=False)
 
@@ -294,13 +306,63 @@ def coverage_row(record: Record) -> str:
     )
 
 
+def around_chance(n: int, n_items: int, guessed: float | None, n_data_sets: int) -> list[Record]:
+    """Coverage and bias by EM where the chance level is learned, and where it is given as 0.2."""
+    ways = {"learned": irtkit.WeakPrior(), "0.2": FIVE_CHOICES}
+    found: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
+    for seed in range(n_data_sets):
+        data = draw(n, n_items, "narrow slopes", seed, guessed)
+        for way, prior in ways.items():
+            result = irtkit.fit(data.responses, "3PL", prior=prior, progress=False)
+            level = result.settings.prior["chance"]
+            for name in ("discrimination", "difficulty"):
+                off = result.items[name] - getattr(data.items, name)
+                held = float((off.abs() <= 1.96 * result.items[f"{name}_se"]).mean())
+                found.setdefault((way, name), []).append((held, float(off.median()), level))
+    return [
+        {
+            "shape": [n, n_items],
+            "guessing": "spread" if guessed is None else guessed,
+            "way": way,
+            "parameter": name,
+            "data_sets": n_data_sets,
+            **dict(zip(("coverage", "median_off", "level"), np.mean(rows, axis=0), strict=True)),
+        }
+        for (way, name), rows in found.items()
+    ]
+
+
+def chance(n_data_sets: int) -> list[Record]:
+    """Measure and print what is said of chance."""
+    print("\n| data | guessing | chance | level | parameter | ± 1.96 SE | median off |")
+    print("|---" * 7 + "|")
+    records = []
+    for shape in CHANCE_SHAPES:
+        for guessed in GUESSED:
+            for record in around_chance(*shape, guessed, n_data_sets):
+                records.append(record)
+                print(
+                    f"| {shape[0]:,} × {shape[1]} | {record['guessing']} | {record['way']} "
+                    f"| {record['level']:.3f} | {record['parameter']} | {record['coverage']:.1%} "
+                    f"| {record['median_off']:+.2f} |",
+                    flush=True,
+                )
+    return records
+
+
 def main() -> None:
     """Print both tables; store all figures where asked to."""
     parser = arguments(__doc__)
     parser.add_argument("--data-sets", type=int, default=DATA_SETS)
     parser.add_argument("--draws", type=int, default=SAMPLED)
     parser.add_argument("--shapes", nargs="*", help="like 500x30, instead of the usual ones")
+    parser.add_argument("--chance", action="store_true", help="measure the chance level alone")
     options = parser.parse_args()
+    if options.chance:
+        stored = json.loads(options.out.read_text(encoding="utf-8")) if options.out else {}
+        figures = {key: stored[key] for key in ("sampler", "coverage") if key in stored}
+        store(options.out, describe(), **figures, chance=chance(options.data_sets))
+        return
     shapes: Sequence[tuple[int, int]] = SHAPES
     if options.shapes:
         sizes = (text.split("x") for text in options.shapes)
@@ -320,9 +382,9 @@ def main() -> None:
             for record in coverage(*shape, kind, options.data_sets, exact=exact):
                 held.append(record)
                 print(coverage_row(record), flush=True)
-    machine = describe()
+    of_chance, machine = chance(options.data_sets), describe()
     print(f"\n{sentence(machine)}")
-    store(options.out, machine, sampler=beside, coverage=held)
+    store(options.out, machine, sampler=beside, coverage=held, chance=of_chance)
 
 
 if __name__ == "__main__":

@@ -202,8 +202,8 @@ def _objective(case: Case, result: irtkit.FitResult) -> float:
     best = minimize(loss, np.zeros(2), tol=1e-14).fun
     total = -best + (-0.5 * (np.log(abs(a[0])) / prior.log_scale_sd) ** 2 if common else 0.0)
     if case.model == "3PL":
-        guessing = irtkit.Beta(prior.guessing_alpha, prior.guessing_beta)
-        total += _log_density(guessing, c).sum()
+        learned = irtkit.WeakPrior(chance=result.settings.prior["chance"])
+        total += _log_density(learned.guessing_density, c).sum()
     return log_likelihood + float(total)
 
 

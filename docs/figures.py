@@ -272,6 +272,18 @@ TABLES: dict[str, Table] = {
             ("guessing", percent("guessing")),
         ],
     ),
+    "chance": (
+        lambda: stored("guessing")["chance"],
+        [
+            ("data", shape),
+            ("guessing", number("guessing")),
+            ("chance", number("way")),
+            ("on average", number("level", ".2f")),
+            ("parameter", number("parameter")),
+            ("± 1.96 SE holds", percent("coverage")),
+            ("off by", number("median_off", "+.2f")),
+        ],
+    ),
     "standard errors": (
         standard_errors,
         [

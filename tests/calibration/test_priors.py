@@ -230,7 +230,7 @@ def test_a_slope_of_minus_the_scale_costs_six_nats_against_one_of_it() -> None:
     assert regular - inverted == pytest.approx(6.0, abs=0.5)
 
 
-@pytest.mark.parametrize("name", ["slope_spread", "steep", "location_sd", "guessing_alpha"])
+@pytest.mark.parametrize("name", ["slope_spread", "steep", "location_sd", "chance_weight"])
 def test_a_weak_prior_without_width_is_refused_by_name(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} of the prior must be above 0, got -1"):
         WeakPrior(**{name: -1.0})

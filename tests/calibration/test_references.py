@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from irtkit import FitResult, ItemPrior, Normal, ResponseMatrix, fit
+from irtkit import FitResult, ItemPrior, Normal, ResponseMatrix, WeakPrior, fit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +36,7 @@ BY_MIRT = [
 PRIOR_OF_GUESSING = ItemPrior(guessing=Normal(-1.1, 0.5))
 PRIORS: dict[str, Any] = {
     "none": None,
-    "weak": "weak",
+    "weak": WeakPrior(chance=0.2),
     "slope and intercept": ItemPrior(Normal(1.0, 0.6), Normal(0.0, 2.0)),
     "logit of guessing": PRIOR_OF_GUESSING,
 }
