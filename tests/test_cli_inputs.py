@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -115,3 +116,16 @@ def test_a_table_on_its_side_is_read_as_the_warning_says(
         "gpt": {"q1": 1, "q2": 1},
         "o1": {"q1": 0, "q2": 1},
     }
+
+
+def test_the_chance_level_of_a_fit_is_an_option(tmp_path: Path) -> None:
+    rows = [[int(k % (j + 2) > 0) for j in range(6)] for k in range(40)]
+    cells = (",".join([f"r{k}", *map(str, row)]) for k, row in enumerate(rows))
+    path = tmp_path / "results.csv"
+    path.write_text("\n".join(["model,a,b,c,d,e,f", *cells]))
+    out = tmp_path / "fit"
+    given = ["fit", str(path), "--model", "3PL", "--chance", "0.25", "--no-standard-errors"]
+    cli([*given, "--out", str(out)], standalone_mode=False)
+    assert json.loads((out / "summary.json").read_text())["settings"]["prior"]["chance"] == 0.25
+    with pytest.raises(ValueError, match="--chance is for --model 3PL with --prior weak"):
+        cli([*given, "--prior", "none"], standalone_mode=False)

@@ -4,6 +4,8 @@ It is the guessing that all items of unknown chance have in common, by maximum l
 and intercepts being fitted under the weak prior at several values of it. The gradient by guessing,
 integrated from one value to the next, is the log-likelihood. Beta(5, 17) decides where responses
 tell nothing. Slopes and intercepts are not integrated out: of 20 respondents the level is too low.
+Posterior means of the variational path stay above 0 where nobody guesses: of 500 × 30 with c = 0
+its 90 % intervals of difficulty hold in 69 %, with ``chance=0`` in 81 % and with 0.2 in 25 %.
 """
 
 from __future__ import annotations

@@ -103,8 +103,9 @@ def _estimates(
     models = model, "1PL" if model == "Rasch" and same_as_1pl else model
     # an empirical prior is learned after a search with the weak one
     prior = WeakPrior() if isinstance(settings.prior, str) else settings.prior
-    if model == "3PL" and isinstance(prior, WeakPrior):
-        prior = with_chance(prior, responses, patterns)
+    if isinstance(prior, WeakPrior):
+        guesses = model == "3PL"
+        prior = with_chance(prior, responses, patterns) if guesses else replace(prior, chance=None)
     if variational is not None:
         from irtkit.calibration.variational.fit_variational import variational_estimates
 

@@ -116,14 +116,10 @@ def fit(
         The same seed gives the same bytes. "em" draws nothing at random.
     quadrature
         "adaptive" (default): nodes that follow the posteriors. Or a fixed grid (nodes, limit),
-        equally spaced on [−limit, limit]: (61, 6.0) is the grid of R's mirt. "Rasch" there ends
-        where mirt does: without a prior and synthetic respondents, on nodes no farther apart than
-        the SD σ of ability, σ² is the mean of E[θ² | responses], so that what N(0, σ²) has beyond
-        the grid counts as lost. Where nodes are farther apart than posteriors are wide there are
-        many such places, all items shifted by the same; the search starts where mirt does.
-        Log-likelihood, AIC and BIC are of N(0, σ²) cut off at the grid and scaled up, as mirt's
-        are; they are not at their maximum, which lies elsewhere or, where abilities spread far,
-        nowhere. Standard errors are those of what is maximised.
+        equally spaced on [−limit, limit]: (61, 6.0) is the grid of R's mirt. There "Rasch" ends
+        where mirt does: without a prior, σ² is the mean of E[θ² | responses], and log-likelihood,
+        AIC and BIC are of a normal cut off at the grid, and not at their maximum. Nodes farther
+        apart than posteriors are wide leave several maxima; the search starts where mirt does.
     standard_errors
         Whether to compute them, from the observed information: exact up to 150 items (100 for the
         3PL); for more, what items have in common is exact, and nearly all errors are within 1 %
@@ -166,18 +162,13 @@ def fit(
         and log-likelihood are those of all responses together under the items so found.
     item_prior_mean
         Difficulties expected of items before they are answered, so that they need fewer answers: a
-        Series (or mapping) by item label, in logits (difficulty × discrimination, as that of
-        Rasch), with ``item_prior_sd`` for how far off they may be; or a table with the columns
-        mean and sd, as :meth:`irtkit.prediction.DifficultyPredictor.prior_mean` makes it. In place
-        of the weak prior's d − m·a ~ N(0, 3²), the intercept of such an item has
-        d − m·a ~ N(−β, sd²), with β its mean less the average of all means: the location m stays
-        free, and differences of means alone count. Items without a mean (no label, or NaN) have
-        d ~ N(0, 3²), so that means of new items alone do not say how hard these are beside others:
-        give means of all items. Of 1PL difficulties they lower the error; of those of a 2PL only
-        where answers are few: with 16 to 64 predictions raised it by up to 5 %, while ranks were
-        nearer (``benchmarks/expected_difficulty.py``). Means of what is no item are ignored if
-        every item has one, and refused otherwise. Beside ``fixed`` items it is d ~ N(−mean, sd²),
-        on their scale, and items without a mean keep the weak prior. For method="em" with the weak
+        Series (or mapping) by item label, in logits (difficulty × discrimination), with
+        ``item_prior_sd`` for how far off they may be; or a table with the columns mean and sd, as
+        :meth:`irtkit.prediction.DifficultyPredictor.prior_mean` makes it. Differences of means
+        alone count; beside ``fixed`` items means are on their scale. Means of new items alone do
+        not say how hard these are beside others: give means of all items. They help the 1PL, and
+        the 2PL where answers are few (``benchmarks/expected_difficulty.py``). Labels of no item are
+        ignored if every item has a mean, and refused otherwise. For method="em" with the weak
         prior.
     item_prior_sd
         SD of difficulties around ``item_prior_mean``, in logits, where that is no table: the
@@ -242,24 +233,14 @@ def fit(
     Warns
     -----
     UserWarning
-        Once for each sentence of ``result.warnings``: if systems score no better than guessing, as
-        the column n_options of the item table or opposite answers show (``result.at_chance``; at
-        least a tenth of all); if the fit did not converge, or items have
-        no finite estimate (under ``prior=None``, or an :class:`irtkit.ItemPrior` without a density
-        that holds them), or are too few without such a density to tell their parameters apart (one,
-        two of the 2PL, three of the 3PL); if labels look as if rows were items; if fixed
-        items drifted; if respondents and
-        items fall into parts that no responses link, or too few for more than half of a difference
-        to show (:mod:`irtkit.weak_links`); if a gap between respondents who answered different
-        items is drawn together (by 0.15 SD and more), or would be and might not be told; if there
-        are fewer than 8 respondents; if respondents
-        differ in how much they get right no more than by chance, though usual abilities would show;
-        if ability does not follow how much respondents get right; if one ability does not explain
-        what responses have in common (told from 30 respondents and 20 items on, what a fifth of the
-        items asks for only from about 100 respondents and 200 items on), or who disagrees
-        with whom (from 20 of both on), as where all are of a few families; or if repeated
-        trials agree so much more than the model explains that they count for less than nine in
-        ten.
+        Once for each sentence of ``result.warnings``: if systems score no better than guessing
+        (``result.at_chance``); if the fit did not converge; if items have no finite estimate, or
+        are too few to tell their parameters apart; if labels look as if rows were items; if fixed
+        items drifted; if respondents and items fall into parts that no responses link, or too few;
+        if a gap between respondents who answered different items is drawn together; if there are
+        fewer than 8 respondents, or they differ no more than by chance; if ability does not follow
+        how much respondents get right; if one ability does not explain the responses, or who
+        disagrees with whom; or if repeated trials count for less than nine in ten.
 
     Examples
     --------

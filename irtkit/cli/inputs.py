@@ -344,8 +344,8 @@ def _prior(options: dict[str, Any]) -> Any:
     name = options["prior"]
     if options.get("chance") is None:
         return None if name == "none" else name
-    if name != "weak":
-        raise ValueError("--chance is for --prior weak")
+    if name != "weak" or options["model"] != "3PL":
+        raise ValueError("--chance is for --model 3PL with --prior weak")
     return WeakPrior(chance=options["chance"])
 
 

@@ -49,6 +49,12 @@ def test_without_guessing_the_3pl_is_the_2pl(mixed: ResponseMatrix) -> None:
     assert (off[easy].abs() < 0.1 * two.items.loc[easy, "difficulty_se"]).mean() > 0.5
 
 
+def test_a_posterior_is_finite_and_near_0_where_nobody_guesses(mixed: ResponseMatrix) -> None:
+    result = fit(mixed, "3PL", method="vi", prior=WeakPrior(chance=0))
+    assert result.converged
+    assert result.items["guessing"].between(0, 0.12).all()
+
+
 @pytest.mark.parametrize("method", ["em", "vi"])
 def test_options_in_the_item_table_are_chance_levels_and_others_are_learned(
     mixed: ResponseMatrix, method: Any

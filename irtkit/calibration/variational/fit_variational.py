@@ -58,6 +58,8 @@ the maximum, about as far as posterior means may be off at the end."""
 _BATCHES_AT_START = 4
 """Minibatches whose respondents the start is found from, for half the standard error of one. From
 one a fit takes up to 16 % more steps."""
+_LEAST_LOGIT = -4.0
+"""Of guessing at the start, 0.02: the likeliest guessing may be 0, where no normal density is."""
 
 
 def starting_patterns(patterns: Patterns, options: Variational, seed: int) -> Patterns:
@@ -169,6 +171,8 @@ class VariationalFit:
             prior = problem.prior
             log_scale, location = math.log(prior.slope), -prior.difficulty
         items = problem.items(maximum.x)
+        if items.logit_guessing is not None:
+            items = items._replace(logit_guessing=np.maximum(items.logit_guessing, _LEAST_LOGIT))
         target = target_of(self.model, prior, items.slope, self.patterns.n)
         mean = target.coordinates.point(items, location, log_scale)
         return inference.first_state(target, mean, self._batches())
