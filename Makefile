@@ -61,7 +61,7 @@ $(PACKAGE): pyproject.toml
 	  if "$$python" -c '$(USABLE)' >/dev/null 2>&1; then \
 	    echo "installing irtkit into $(VENV) with $$python"; \
 	    "$$python" -m venv --clear $(VENV) && \
-	    $(BIN)/python -m pip --disable-pip-version-check --quiet install --editable . && \
+	    $(BIN)/python -m pip --disable-pip-version-check -qq install --editable . && \
 	    touch $@; \
 	    exit; \
 	  fi; \
