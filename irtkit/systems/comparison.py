@@ -113,7 +113,7 @@ class SystemComparison:
         """Which system is ahead by its score, as on the leaderboard."""
         one, two = printable(self.system), printable(self.other)
         if self._same_items and self.n_clusters < 2:
-            return f"{one} and {two} {self._in_common}."
+            return self._in_common
         ahead, behind = (one, two) if self.score_difference >= 0 else (two, one)
         sure = self.score_low > 0 or self.score_high < 0
         verb = "is ahead of" if sure else "does not differ significantly from"
@@ -126,24 +126,23 @@ class SystemComparison:
 
     @property
     def _same_items(self) -> bool:
-        """Whether the score is that on the items of both."""
+        """Whether the items of both are all that the score counts."""
         return abs(self.score_difference - self.difference) < 1e-9
 
     @property
     def _in_common(self) -> str:
-        """What the items of both say, where these are not the whole benchmark or tell no error."""
+        """What the items that both answered say."""
+        one, two = printable(self.system), printable(self.other)
         if not self.n_items:
-            return "have no item in common"
+            return f"{one} and {two} have no item in common."
         items = f"{self.n_items:,} item{'s' * (self.n_items > 1)}"
         if self.n_clusters < 2:
             what = items if self.n_items == 1 else f"one cluster of {items}"
-            return f"have {what} in common, which tells no error of a difference"
-        sign = 1 if self.score_difference >= 0 else -1
-        low, high = sorted((sign * self.low, sign * self.high))
+            return f"{one} and {two} have {what} in common, which gives no standard error."
+        points, between = self._points(self.difference, self.low, self.high)
         return (
-            f"differ by {100 * sign * self.difference:.2f} points on the {items} of both, "
-            f"{percent(self.level)} interval {100 * low:.2f} to {100 * high:.2f}, "
-            f"{p_words(self.p_value, 4)}"
+            f"On the {items} of both {one if self.difference >= 0 else two} has {points} points "
+            f"more, {percent(self.level)} interval {between}, {p_words(self.p_value, 4)}."
         )
 
     def _points(self, difference: float, low: float, high: float) -> tuple[str, str]:
@@ -174,7 +173,7 @@ class SystemComparison:
                 f"{self.n_systems} systems."
             )
         if not self._same_items:
-            yield f"They {self._in_common}."
+            yield self._in_common
         if self.n_clusters >= 2:
             _, unpaired = self._points(self.difference, self.unpaired_low, self.unpaired_high)
             what = "item" if self.n_clusters == self.n_items else f"{self.n_clusters} clusters"
