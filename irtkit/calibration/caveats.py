@@ -202,7 +202,7 @@ def _drifted(result: FitResult, drifts: NDArray[np.bool_]) -> str:
     return (
         f"Anchor drift: {drifts.sum()} of {np.asarray(result.fixed).sum()} fixed items differ from "
         f"their fixed parameters (score test, {LEVEL:.0%}). {named}Abilities and latent_mean are "
-        "biased. Try: fixed=earlier.items.drop(result.items.query('drifts').index)."
+        "biased. Try: fixed=earlier.items.drop(result.items.query('drifts').index)"
     )
 
 

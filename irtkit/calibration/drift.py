@@ -99,8 +99,8 @@ def with_drift(result: FitResult, patterns: Patterns, anchors: CalibratedItems) 
     of_unit, of_zero = anchors.scale_se
     mean_se = [result.latent_mean_se, of_mean, of_zero, result.latent_mean * of_unit]
     sd_se = [result.latent_sd_se, of_sd, result.latent_sd * of_unit]
-    norms = (float(np.linalg.norm(parts)) for parts in (mean_se, sd_se))
-    return replace(result, latent_mean_se=next(norms), latent_sd_se=next(norms))
+    of_mean, of_sd = (float(np.linalg.norm(parts)) for parts in (mean_se, sd_se))
+    return replace(result, latent_mean_se=of_mean, latent_sd_se=of_sd)
 
 
 def earlier_covariances(result: FitResult, mean: float, sd: float) -> Array:

@@ -73,8 +73,9 @@ def score_command(
     discrimination, and intercept or difficulty (and guessing).
     """
     matrix = read_rows(responses, options, **how_to_read(options))
-    text = None if random_items is None else random_items.read_text(encoding="utf-8-sig")
-    at_random = None if text is None else text.splitlines()
+    at_random = None
+    if random_items is not None:
+        at_random = [*filter(None, random_items.read_text(encoding="utf-8-sig").splitlines())]
     scores = score(matrix, items, method, level=level, design=design, random_items=at_random)
     click.echo(_shown(scores, level, design, at_random))
     if out is not None:
@@ -100,8 +101,7 @@ def _shown(scores: pd.DataFrame, level: float, design: str | None, at_random: An
         legend.append("of systems that were asked items at random, high is from these items")
     elif "beyond" in set(first["status"]):
         legend.append(
-            "beyond: the score is at least low, and these items cannot tell how much more; ask 10 "
-            "more items at random, and name them with --random-items"
+            "beyond: the score is at least low, see the warning; --random-items names further items"
         )
     if len(scores) > _SHOWN:
         legend.append(f"the first {_SHOWN} of {len(scores)} respondents; --out writes all")

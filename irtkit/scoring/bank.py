@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Design = Literal["random", "stratified"]
 DESIGNS: tuple[Design, ...] = get_args(Design)
 """How items may be drawn: each as likely as any other, or one of each stratum of difficulty."""
-_FORMAT = storage.Format("irtkit selection", 1)
+_FORMAT = storage.Format("irtkit selection", 2)
 _ABLEST = 64
 """Respondents, the ablest by an SD above what is expected, among whom the highest scores are looked
 for: answers to the items that they were asked change the order of a few."""
@@ -151,7 +151,7 @@ def _(given: FitResult, latent_sd: float | None = None) -> Bank:
 def _best(result: FitResult, items: CalibratedItems) -> float:
     """Return a little less than the third best score of the calibrated respondents.
 
-    Missing answers count as expected; without responses, so do all.
+    Missing answers count as the model expects them. Without responses all answers do.
     """
     from irtkit.scoring.scoring import scored_of
 

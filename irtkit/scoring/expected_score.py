@@ -88,7 +88,7 @@ def opened(score: Score, known: Known, drawn: Known | None, level: float) -> Sco
     largest = np.where(wrong > 0, betaincinv(right + 1, np.maximum(wrong, _TINY), 1 - tail), 1)
     rest = known.n_items - known.n_asked + drawn.n_asked
     low, high = ((known.right - right + rest * share) / known.n_items for share in (least, largest))
-    low = np.maximum(np.where(high < score.low, low, score.low), low)
+    low = np.where(high < score.low, low, np.maximum(low, score.low))
     low, high = np.maximum(low, known.right / known.n_items), np.minimum(high, most)
     return Score(np.clip(score.mean, low, high), low, high)
 

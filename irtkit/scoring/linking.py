@@ -73,8 +73,8 @@ class Linking:
         difficulty; z, the difference divided by its standard error (NaN if the calibrations have
         none); p_value; drifts, whether it is called another item than it was, at a
         false-discovery rate of ``fdr``. The standard error is that of both difficulties times the
-        spread of z over the common items, at most 1: the link takes out the error that all items
-        share, and a prior draws both estimates to the same value.
+        spread of z over the common items, at most 1: the link removes the error that all items
+        share, and a prior shrinks both estimates to the same value.
     fdr
         The false-discovery rate.
     """

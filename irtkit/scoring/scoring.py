@@ -36,8 +36,8 @@ _NO_MISFIT = (
     "too narrow where answers depend on more than one ability; give the result with its responses"
 )
 _BEYOND = (
-    "Beyond the calibration: {n} of {of} systems may score as high as the best calibrated systems "
-    "({names}). They score at least expected_score_low. How much more, these items cannot tell. "
+    "Beyond the calibration: {n} of {of} systems may score as high as the best calibrated ones: "
+    "{names}. They score at least expected_score_low. How much more, these items cannot tell. "
     "Try: ask 10 more items at random, score(..., random_items=[...])."
 )
 
@@ -219,7 +219,7 @@ def scored_of(
     known = Known(_seen(patterns), _n_asked(patterns), patterns.n_items + rest.n_items)
     if drawn:
         found = estimates(residuals=True)
-        return Scored(found, known, model_assisted(known, found, level), known.right < 0)
+        return Scored(found, known, model_assisted(known, found, level), np.zeros(patterns.n, bool))
     misfit = misfit_of_each(patterns, places, bank.misfit, known)
     open_ = (known.n_asked > 0) & (known.n_asked < known.n_items)
     best = bank.best() if bank.best is not None and open_.any() else np.inf
