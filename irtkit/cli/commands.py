@@ -264,13 +264,13 @@ def merge_command(*, paths: tuple[Path, ...], out: Path, wide: bool, **options: 
 @model_option
 @click.option("--out", type=FolderOut(*FIT_FILES), default="irtkit-demo", help=_FOLDER_HELP)
 def demo_command(*, model: Any, out: Path) -> None:
-    """Fit the carried example: 130 classifiers on 1,797 handwritten digits."""
+    """Fit the bundled example: 130 classifiers on 1,797 handwritten digits."""
     crowd = load_digits_crowd()
     with prepared(out):
         with silently():  # the summary says what it warns of
             result = fit(crowd.responses, model)
         written = write_fit(result, out, source="irtkit.datasets.load_digits_crowd()")
-    suspects = audit(result, predictions=crowd.predictions).items
+    suspects = audit(result, predictions=crowd.predictions).suspects
     suspects = suspects.sort_values("wrong_key", ascending=False)
     first = suspects.iloc[0]
     answers = f"{first['marked_right']}, and most high-ability classifiers answer"
@@ -280,7 +280,7 @@ def demo_command(*, model: Any, out: Path) -> None:
     columns = ["wrong_key", "average_error", "marked_right", "strong_answer"]
     Console().print(table_of(suspects[columns].head(_LISTED)))
     click.echo("\nSystems by ability:")
-    systems = result.respondents.sort_values("ability", ascending=False).head(_LISTED)
+    systems = result.respondents.iloc[result.best_first[:_LISTED]]
     Console().print(table_of(systems[["ability", "ability_se", "accuracy"]]))
     click.echo(f"\n{in_lines(f'Warning: {text}' for text in result.warnings)}{written}")
     click.echo(f"\nTo make a page of these results, type:\n{_program()} report ", nl=False)
