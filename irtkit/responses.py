@@ -524,7 +524,7 @@ class ResponseMatrix:
         Raises
         ------
         ValueError
-            If there is no such respondent, or no response is left.
+            If there is no such respondent, or none is left.
 
         Examples
         --------

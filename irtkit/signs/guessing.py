@@ -4,11 +4,11 @@ Guessing among m options gets 1/m of the items right. A system is at chance if i
 below the 99 % quantile of guessing, and its accuracy at most a quarter of the way from guessing to
 1: on fewer than 87 items with two options the quantile alone lies higher.
 
-Where the numbers of options are not known, two options are inferred from opposite answers: some
-systems near one half are right exactly where others are wrong, as always the one and always the
-other class is. Systems that one ability explains agree on about half of the items or more. Two
-options also leave hardly any system below the rarer class. No better than guessing is then whoever
-scores no higher than systems with opposite answers, too.
+If the numbers of options are not known, two options are inferred from opposite answers: some
+systems with about half of the items right are right exactly where others are wrong, as if one
+always answered the first class and another the second. Systems that one ability explains agree on
+about half of the items or more. With two options hardly any system is less accurate than the rarer
+class. Systems that score no higher than one with opposite answers are then at chance, too.
 """
 
 from __future__ import annotations
@@ -23,17 +23,14 @@ if TYPE_CHECKING:
     from irtkit.irf import Array
     from irtkit.patterns import Patterns
 
-_QUANTILE = 2.33
-"""Of the normal distribution: 99 %."""
-_FEWEST_ITEMS, _FEWEST, _LEAST_SHARE = 20, 2, 0.1
-"""Items that judge a system; systems at chance, and their share of all, that make a finding."""
-_BALANCED, _MOST_BELOW = 0.15, 0.1
-"""How far from one half always one class may score, and systems below that per system near it."""
-_JOINT, _OPPOSITE = 40, 0.05
-"""Items that both answered, and share of them on which opposite systems agree at most: 40 coin
-flips agree so rarely in one of 10⁹ pairs."""
-_COMPARED, _ITEMS = 300, 1000
-"""Systems that are compared in pairs, and on how many items."""
+_QUANTILE = 2.33  # 99 % quantile of the normal distribution.
+_FEWEST_ITEMS = 20  # Answered items from which a system is judged.
+_FEWEST, _LEAST_SHARE = 2, 0.1  # Number and share of systems at chance that make a finding.
+_BALANCED = 0.15  # Largest distance from one half of the accuracy of a constant answer.
+_MOST_BELOW = 0.1  # Systems below the rarer class for each system near one half, at most.
+_JOINT = 40  # Items that both systems of a pair answered, at least.
+_OPPOSITE = 0.05  # Largest agreement of opposite systems: 40 coin flips have it once in 10⁹ pairs.
+_COMPARED, _ITEMS = 300, 1000  # Systems and items of the comparison in pairs, at most.
 
 
 class AtChance(NamedTuple):

@@ -118,9 +118,9 @@ def judged(
 def called_negative(
     p_negative: ArrayLike, rate: float = FALSE_DISCOVERY_RATE, *, slope: Array | None = None
 ) -> NDArray[np.bool_]:
-    """Items whose slope is called negative; never one without a probability.
+    """Items whose slope is called negative.
 
-    Nor one whose fitted ``slope`` contradicts that.
+    Items without a probability, or with a fitted ``slope`` above 0, are left out.
     """
     p = np.nan_to_num(np.asarray(p_negative, dtype=np.float64))
     if slope is not None:
@@ -133,7 +133,7 @@ def called_negative(
 
 
 def may_fall(slope: Array) -> NDArray[np.bool_]:
-    """Items whose fitted slope is below 0; all, where they have one slope in common (1PL)."""
+    """Items whose fitted slope is below 0; all, if they have a common slope (1PL)."""
     common = len(np.unique(slope[~np.isnan(slope)])) < 2
     return np.asarray((slope < 0) | common)
 
