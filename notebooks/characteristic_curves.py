@@ -7,7 +7,7 @@
 # difficulty. This notebook draws such curves for 130 classifiers of handwritten digits, asks who is
 # best where, and then raises an alarm when a classifier is no longer what it was.
 #
-# To run it: `pip install "irtkit[datasets,plots]"`. It takes some seconds.
+# To run it: `pip install "irtkit[plots]"`. It takes some seconds.
 
 # %%
 import warnings

@@ -8,7 +8,7 @@
 # The idea is simple. On a sound question, strong systems do better than weak ones. Where they do
 # not, the question itself deserves a look.
 #
-# To run it: `pip install "irtkit[datasets,plots]"`. It takes some seconds.
+# To run it: `pip install "irtkit[plots,predict]"`. It takes some seconds.
 
 # %%
 import warnings
