@@ -124,7 +124,7 @@ def score(
         If no item of the responses is among the items, a table of items lacks a column or holds no
         item with parameters, method or design is none of those above, level is not between 0 and 1
         or latent_sd not above 0, or latent_sd is given with a result, which has its own; or if
-        random_items were not asked, or are given with a table of items.
+        random_items were not asked, or are given with a table of items or with a design.
     FileNotFoundError
         If there is no file or folder of items at the path.
 
@@ -157,7 +157,9 @@ def score(
     columns, places = _in_common(matrix, calibrated)
     patterns = patterns_of(matrix, synthetic_is_real=True).with_columns(columns)
     drawn = design is not None
-    at_random = _at_random(random_items, matrix, patterns, columns, bank)
+    if random_items is not None and (drawn or bank.best is None):
+        raise ValueError("random_items needs a result or a selection for items, and no design")
+    at_random = _at_random(random_items, matrix, patterns, columns)
     scored = scored_of(
         patterns, places, bank, method, level=level, drawn=drawn, at_random=at_random
     )
@@ -238,13 +240,10 @@ def _at_random(
     matrix: ResponseMatrix,
     patterns: Patterns,
     columns: NDArray[np.intp],
-    bank: Bank,
 ) -> Known | None:
     """Answers to the items that were asked at random."""
     if labels is None:
         return None
-    if bank.best is None:
-        raise ValueError("random_items needs a result or a selection for items, got a table")
     names, wanted = [matrix.items[k] for k in columns], set(labels)
     if strange := sorted(wanted.difference(names), key=str):
         raise ValueError(

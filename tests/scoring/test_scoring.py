@@ -385,8 +385,11 @@ def test_items_asked_at_random_bound_the_share_of_the_rest() -> None:
     pd.testing.assert_frame_equal(without, score(ResponseMatrix(values), result))
     with pytest.raises(ValueError, match=r"random_items must be calibrated items .*, got nine"):
         score(asked, result, random_items=["nine"])
-    with pytest.raises(ValueError, match="random_items needs a result or a selection"):
+    refused = "random_items needs a result or a selection"
+    with pytest.raises(ValueError, match=refused):
         score(asked, result.items, random_items=drawn)
+    with pytest.raises(ValueError, match=refused):
+        score(asked, result, random_items=drawn, design="random")
 
 
 def test_a_score_of_drawn_items_is_the_formula() -> None:
