@@ -46,7 +46,7 @@ from the others."""
 _LEAST_INFORMATION = 1e-6
 """Information about an intercept below which an item is not tested."""
 _MOST_VARIANCE = 1e6
-"""Variance of an earlier estimate that is as good as infinite."""
+"""Variance of an earlier estimate, at most."""
 _MOST_LEVERAGE = 0.9
 """Share of the variance of a score that the estimate of η takes off it, at most."""
 _ABILITIES = np.linspace(-5.0, 5.0, 61)
@@ -217,8 +217,8 @@ def _set_aside(scores: _Scores) -> tuple[NDArray[np.bool_], Array, Array]:
     while True:
         inverse = np.linalg.pinv(scores.of_moves[staying].sum(axis=0))
         step = inverse @ scores.of_score[staying].sum(axis=0)
-        told = np.einsum("jr,rs,js->j", scores.by, inverse, scores.by) / scores.variance
-        left = np.where(staying, 1 - np.minimum(told, _MOST_LEVERAGE), 1 + told)
+        leverage = np.einsum("jr,rs,js->j", scores.by, inverse, scores.by) / scores.variance
+        left = np.where(staying, 1 - np.minimum(leverage, _MOST_LEVERAGE), 1 + leverage)
         z = (scores.off - scores.by @ step) / np.sqrt(scores.skewed * left)
         size = np.where(staying, np.abs(z), 0.0)
         worst, n = int(size.argmax()), int(staying.sum())

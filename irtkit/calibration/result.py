@@ -178,9 +178,9 @@ class FitResult:
     latent_mean: float = 0.0
     """Mean of ability among real respondents: 0, but on the scale of ``fixed`` items."""
     latent_mean_se: float | None = None
-    """Standard error of latent_mean beside ``fixed`` items; None without them."""
+    """Standard error of latent_mean; None without ``fixed`` items or standard errors."""
     latent_sd_se: float | None = None
-    """Standard error of latent_sd beside ``fixed`` items; None without them."""
+    """Standard error of latent_sd; None without ``fixed`` items or standard errors."""
     fixed: NDArray[np.bool_] | None = field(default=None, repr=False)
     """Which items kept the parameters of an earlier fit, (n_items,); None if none did."""
     drift_z: NDArray[np.float64] | None = field(default=None, repr=False)
@@ -378,7 +378,7 @@ class FitResult:
         """Rank the systems, best first, with intervals: :func:`irtkit.systems.leaderboard`.
 
         Columns: rank, rank_low, rank_high, accuracy, ability, ability_low, ability_high,
-        expected_score, expected_score_low, expected_score_high, n_responses, group; family
+        expected_score, expected_score_low, expected_score_high, n_responses, group, status; family
         and component where there are any. Ranks go by expected_score, the share right of all items
         of the benchmark, and rank intervals are about items like these.
 

@@ -272,7 +272,7 @@ class BivariateMargins(NamedTuple):
 
 
 def m_2(margins: BivariateMargins) -> float:
-    """M2, by conjugate gradients in the null space of Δᵀ; NaN if the residual does not vanish."""
+    """M2, by conjugate gradients in the null space of Δᵀ; NaN if Δ is singular or they fail."""
     upper = np.triu_indices(len(margins.p))
     variance = margins.p * (1 - margins.p)
     squares = (variance * margins.weights) @ variance.T
