@@ -153,10 +153,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise
 
 
-def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise an OSError if `replacing` cannot write there, before the content is made."""
-    with contextlib.suppress(KeyError), replacing(path):
-        raise KeyError  # so that the file that was tried is gone
+def check_writable(path: str | os.PathLike[str], name: str) -> None:
+    """Raise an OSError that begins with a name if `replacing` cannot write to the path."""
+    try:
+        with contextlib.suppress(KeyError), replacing(path):
+            raise KeyError  # so that the file that was tried is gone
+    except OSError as error:
+        reason = f"{path}: {error.strerror}" if error.strerror else error
+        raise type(error)(f"{name} {reason}") from error
 
 
 @contextlib.contextmanager

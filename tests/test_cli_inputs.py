@@ -82,6 +82,7 @@ def test_systems_are_left_out_by_name_or_at_chance(tmp_path: Path) -> None:
 
     assert "1PL fitted to 20 respondents × 60 items" in said("at-chance").stdout
     assert "1PL fitted to 28 respondents × 60 items" in said("respondent-1,respondent-30").stdout
+    assert "1PL fitted to 19 respondents × 60 items" in said("at-chance,respondent-30").stdout
     with pytest.raises(ValueError, match="drop names 'x', which is not a respondent"):
         raise said("x").exception
 

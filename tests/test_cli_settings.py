@@ -110,4 +110,5 @@ def test_what_cannot_be_written_is_refused_before_anything_is_fitted(
     told = capsys.readouterr().err
     assert (ended.value.code, told.count("\n")) == (2, 1)
     assert UNWRITABLE[typed] in told
+    assert told.startswith("irtkit: error: --out ") or typed.startswith(("fit", "compare"))
     assert sorted(here.rglob("*")) == before

@@ -25,10 +25,12 @@ FAILED = ("gate", "good.csv", "bad.csv")
 
 @pytest.fixture(autouse=True)
 def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Current folder, with systems, and what these are where all that they answer is wrong."""
-    items = irtkit.ItemParameters.from_difficulty(np.ones(12), np.linspace(-2, 2, 12))
-    values = irtkit.simulate_responses(items, np.linspace(-2, 2, 30), seed=0).values
-    for name, cells in (("good", values), ("bad", 0 * values)):
+    """Current folder, with systems, the same with all answers wrong, and with a reversed key."""
+    items = irtkit.ItemParameters.from_difficulty(np.full(12, 2.0), np.linspace(-2, 2, 12))
+    values = irtkit.simulate_responses(items, np.linspace(-2, 2, 60), seed=0).values
+    reversed_key = values.copy()
+    reversed_key[:, 6] = 1 - values[:, 6]
+    for name, cells in (("good", values), ("bad", 0 * values), ("reversed", reversed_key)):
         irtkit.ResponseMatrix(cells).to_frame().to_csv(tmp_path / f"{name}.csv")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -58,7 +60,7 @@ def code_of(monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], stream:
 @pytest.mark.parametrize("stream", [left, pytest.param(full, marks=needs_full)])
 @pytest.mark.parametrize(
     "arguments",
-    [FAILED, ("audit", "good.csv", "--fail-on", "any", "--extreme-difficulty", "0.1")],
+    [FAILED, ("audit", "reversed.csv", "--fail-on", "any")],
     ids=lambda arguments: arguments[0],
 )
 def test_a_verdict_is_that_of_the_command_whoever_reads_it(
@@ -87,7 +89,7 @@ def test_files_are_written_where_nothing_can_be_printed(
     assert told.count("error") == bool(said)
     arguments = ("score", "good.csv", "tables", "--out", "scores.csv")
     assert code_of(monkeypatch, arguments, stream()) == code
-    assert len(irtkit.read_table("scores.csv")) == 30
+    assert len(irtkit.read_table("scores.csv")) == 60
 
 
 @pytest.mark.skipif(os.name == "nt", reason="descriptors of POSIX")

@@ -69,7 +69,7 @@ def test_options_that_a_saved_fit_has_no_use_for_are_refused(
 
 def test_an_option_is_refused_by_its_name(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(runs.parent)
-    for path, error in (("s.xls", ValueError), ("nowhere/s.md", NotADirectoryError)):
+    for path, error in (("s.xls", ValueError), ("nowhere/s.md", FileNotFoundError)):
         with pytest.raises(error, match=r"^--summary"):
             cli.main(["gate", "runs.csv", "runs.csv", "--summary", path], standalone_mode=False)
 

@@ -178,7 +178,8 @@ class FitResult:
     latent_mean: float = 0.0
     """Mean of ability among real respondents: 0, but on the scale of ``fixed`` items."""
     latent_mean_se: float | None = None
-    """Standard error of latent_mean; None without ``fixed`` items or standard errors."""
+    """Standard error of latent_mean; None without ``fixed`` items or standard errors. It includes
+    the sampling errors of the fixed items if these came from a result, and not from a table."""
     latent_sd_se: float | None = None
     """Standard error of latent_sd; None without ``fixed`` items or standard errors."""
     fixed: NDArray[np.bool_] | None = field(default=None, repr=False)

@@ -85,6 +85,10 @@ def _of_settings(result: FitResult) -> list[str]:
     lines = []
     if result.settings.prior:
         lines.append("* as if no prior held the parameters; compare fits without a prior")
+    if result.model == "3PL" and isinstance(
+        chance := (result.settings.prior or {}).get("chance"), float
+    ):
+        lines.append(f"the prior of guessing is centred on {chance:.2f}")
     if result.elbo is not None:
         lines.append(
             f"evidence lower bound {result.elbo:.3f} ± {result.elbo_se:.3f}; "

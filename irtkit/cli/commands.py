@@ -101,7 +101,11 @@ cli.add_command(report_command)
 @reading_and_fitting
 @with_metrics
 @click.option("--out", type=FolderOut(*FIT_FILES), help=_FOLDER_HELP)
-@click.option("--chance", type=float, help="3PL: probability of guessing right, such as 0.25 or 0.")
+@click.option(
+    "--chance",
+    type=float,
+    help="3PL: centre of the prior of guessing, such as 0.25; learned by default.",
+)
 @click.option("--no-standard-errors", is_flag=True, help="Leave standard errors out.")
 @click.option(
     "--checkpoint", type=PATH, help="With --method vi: a file to go on from after an interruption."

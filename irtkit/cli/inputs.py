@@ -185,11 +185,14 @@ def reading_only(command: Callable[..., Any]) -> Callable[..., Any]:
 def read(options: dict[str, Any]) -> ResponseMatrix:
     """Read the responses, leave out some respondents and add the synthetic ones asked for."""
     responses = read_rows(options["responses"], options, **how_to_read(options))
-    if (names := options["drop"]) == "at-chance":
-        found = at_chance(patterns_of(responses, synthetic_is_real=False), responses.item_table)
-        responses = responses.drop(responses.respondents[k] for k in (found.rows if found else ()))
-    elif names:
-        responses = responses.drop(names.split(","))
+    if options["drop"]:
+        names = {*options["drop"].split(",")}
+        if "at-chance" in names:
+            found = at_chance(patterns_of(responses, synthetic_is_real=False), responses.item_table)
+            names.remove("at-chance")
+            names.update(responses.respondents[k] for k in (found.rows if found else ()))
+        responses = responses.drop(names)
+        logging.getLogger("irtkit").info("%d systems left out by --drop", len(names))
     labels = options["labels"]
     if not options["synthetic"]:
         if labels is not None:

@@ -63,7 +63,7 @@ def prepared(out: Path | None) -> Iterator[None]:
         raise NotADirectoryError(f"--out {out}: exists and is not a folder")
     with folder_for(out):
         for name in (*FIT_FILES, *COMPARISON_FILES):
-            check_writable(out / name)
+            check_writable(out / name, "--out")
         with together(out):
             yield
 

@@ -87,7 +87,7 @@ def _check_out(out: Path, endings: tuple[str, ...], option: str) -> None:
     if not out.name.lower().endswith(endings):
         known = " or ".join(endings)
         raise ValueError(f"{option} must be a file that ends in {known}, got {str(out)!r}")
-    check_writable(out)
+    check_writable(out, option)
     real = out.resolve()
     if real.name in FIT_FILES and all((real.parent / name).exists() for name in FIT_FILES[-2:]):
         raise ValueError(f"{option} {out}: is a file of the fit in {real.parent}")

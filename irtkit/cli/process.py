@@ -130,6 +130,8 @@ def _stoppable() -> Iterator[None]:
 def _reason(error: Exception) -> str:
     """What an error says; of memory that ran out, also what needs less."""
     message = str(error)
+    if isinstance(error, OSError) and error.filename:  # without its number
+        message = f"{error.filename}: {error.strerror}"
     if any(words in message for words in _NO_MEMORY):  # for a library, or for what one asked for
         return f"there is not enough memory: {message}"
     what = message.removesuffix(f"; {LESS_MEMORY}")

@@ -89,6 +89,8 @@ def leaderboard_command(
     sentences = [f"warning: {text}" for text in result.warnings]
     if result.dependence is not None and result.dependence.sentence:
         sentences.append(result.dependence.sentence)
+    if result.at_chance:
+        click.echo(in_lines([sentences.pop(0)]))
     click.echo(board_in_words(board, level=level, sentences=sentences, top=top))
     if result.responses is not None and result.responses.has_repeats:
         click.echo(_trials_in_words(result.responses, board, top))

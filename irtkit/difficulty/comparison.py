@@ -359,7 +359,7 @@ def _systems(result: FitResult, draws: int, seed: int) -> tuple[pd.DataFrame | N
         nothing = "Systems are not ranked: too few responses link parts of the matrix, or none."
         return None, nothing
     if getattr(result, "at_chance", ()):
-        return None, f"Systems are not ranked by ability. {result.warnings[0]}."
+        return None, "Systems are not ranked by ability: some score no better than guessing."
     respondents = getattr(result, "respondents", None)
     if respondents is None:
         return None, ""

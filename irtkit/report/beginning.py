@@ -33,6 +33,7 @@ def _first_words(found: Findings) -> str:
     begin = found.audit.look_first
     first = [
         f"<strong>{systems}</strong> answered <strong>{items}</strong>{beside}.",
+        *(f"{safe(text)}." for text in result.warnings[:1] if result.at_chance),
         safe(found.audit.summary[0]),
         negative_sentence(found),
     ]
@@ -67,7 +68,8 @@ def _tiles(found: Findings) -> str:
 
 def _cautions(found: Findings) -> str:
     """What the audit and the leaderboard say of how far they can be relied on."""
-    cautions = [*found.audit.summary[1:], *found.board_doubts]
+    n_said = 2 if found.result.at_chance else 1
+    cautions = [*found.audit.summary[n_said:], *found.board_doubts]
     if not cautions:
         return ""
     return f'<div class="caution"><h2>Before you rely on this</h2>{listed(cautions)}</div>'

@@ -88,6 +88,8 @@ class Audit:
 
         n_first = 1 + self.n_cautions
         first, further = self.summary[:n_first], self.summary[n_first:]
+        if self.result.at_chance:
+            first[:2] = first[1::-1]  # which limits all that follows
         parts: list[Any] = [Text(printable(sentence)) for sentence in first]
         if top and len(self.suspects):
             table, n_shown, texts = self._table(top)

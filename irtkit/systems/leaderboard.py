@@ -91,10 +91,10 @@ def leaderboard(
           items, those answered as answered. The interval is of the items not answered, and has no
           length where all were; ranks, which are about items like these, have one all the same.
         - n_responses.
-        - group: letters; systems that share one cannot be told apart, and their rank intervals
-          overlap. "b-d" is b, c and d. Those that share none usually can be told apart
-          (:func:`irtkit.compare_systems` says which). Letters follow the rows, and equal scores the
-          order of the responses.
+        - group: letters; systems that share one do not differ significantly, and their rank
+          intervals overlap. "b-d" is b, c and d. Systems that share none may still not differ:
+          :func:`irtkit.compare_systems` says which do. Letters follow the rows, and equal scores
+          the order of the responses.
         - status: "misfit" if the system is right on more items that are improbable at its ability
           than chance allows (p < 0.05 over all systems), as if answers had leaked; else "ok".
         - family, where known; component, where respondents and items fall into parts without a
@@ -338,7 +338,8 @@ def board_legend(board: pd.DataFrame, level: float, columns: Collection[str]) ->
     sure = percent(level)
     yield (
         f"between: ranks that items like these would allow ({sure} intervals for all systems at "
-        "once); tied: systems that share a letter do not differ significantly, all pairs looked at"
+        "once); tied: systems that share a letter do not differ significantly, adjusted for all "
+        "pairs (of others, irtkit compare-systems says whether they do)"
     )
     yield (
         "score: per cent right of these items"
