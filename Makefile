@@ -1,4 +1,5 @@
-# make demo | test | lint | docs | bench | studies: each makes the virtual environment .venv on first use.
+# make demo | test | test-all | lint | docs | bench | studies: each makes the virtual environment .venv
+# on first use. test leaves out what is marked slow or needs a browser.
 # bench times irtkit beside its peers, which it installs; studies shows how well fits recover
 # what data were drawn from, how often intervals hold it, and published numbers obtained again.
 # benchmarks/copies.py needs an earlier checkout to compare with, and is run by itself.
@@ -18,14 +19,18 @@ STUDIES := recovery coverage empirical planted_wrong_keys near_copies sparse var
 CANDIDATES := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 DEMO_OUT :=
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
-.PHONY: demo test lint docs bench studies
+.PHONY: demo test test-all lint docs bench studies
 
 demo: $(PACKAGE)
 	@$(BIN)/irtkit demo $(if $(DEMO_OUT),--out "$(DEMO_OUT)")
 
 test: $(STAMP)
-	$(BIN)/python -m pytest
+	$(PYTEST) -m "not slow and not browser"
+
+test-all: $(STAMP)
+	$(PYTEST)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

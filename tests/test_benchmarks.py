@@ -47,6 +47,7 @@ def records_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[d
     return run
 
 
+@pytest.mark.slow
 def test_peers_are_compared_or_said_to_be_missing(
     records_of: Callable[..., list[dict[str, Any]]],
 ) -> None:
@@ -60,6 +61,7 @@ def test_peers_are_compared_or_said_to_be_missing(
     assert np.isfinite(mirt["log_likelihood"])
 
 
+@pytest.mark.slow
 def test_default_calls_are_timed_on_the_clock_and_on_the_processors(
     records_of: Callable[..., list[dict[str, Any]]],
 ) -> None:
@@ -76,6 +78,7 @@ def test_default_calls_are_timed_on_the_clock_and_on_the_processors(
     assert np.isfinite(mirt["above_irtkit"])
 
 
+@pytest.mark.slow
 def test_a_checkout_beside_itself_finds_the_same(tmp_path: Path) -> None:
     out = tmp_path / "figures.json"
     small = ("--items", "300", "--responses", "--tasks", "fit", "--rounds", "1")
@@ -88,6 +91,7 @@ def test_a_checkout_beside_itself_finds_the_same(tmp_path: Path) -> None:
     assert min(record["cpu_seconds"] + record["cpu_seconds_against"]) > 0
 
 
+@pytest.mark.slow
 def test_one_thread_is_timed_beside_all(
     records_of: Callable[..., list[dict[str, Any]]],
 ) -> None:
@@ -96,11 +100,13 @@ def test_one_thread_is_timed_beside_all(
     assert beside["beside"] == "a busy process"
 
 
+@pytest.mark.slow
 def test_the_floor_is_part_of_a_fit(records_of: Callable[..., list[dict[str, Any]]]) -> None:
     (record,) = records_of("floor.py", "--rounds", "1", "--priors", "weak")
     assert record["ratio"] > 1
 
 
+@pytest.mark.slow
 def test_scaling_reports_time_and_memory(
     records_of: Callable[..., list[dict[str, Any]]],
 ) -> None:
@@ -110,6 +116,7 @@ def test_scaling_reports_time_and_memory(
     assert record["peak_bytes"] > 2**20
 
 
+@pytest.mark.slow
 def test_a_sparse_table_is_fitted_and_its_memory_reported(tmp_path: Path) -> None:
     out = tmp_path / "figures.json"
     size = ("--respondents", "2000", "--items", "50", "--responses", "20000")
@@ -165,6 +172,7 @@ def test_recovery_is_blind_to_the_direction_of_the_scale() -> None:
     assert accuracy.recovery(turned, truth)["rmse_discrimination"] == 0
 
 
+@pytest.mark.slow
 def test_standard_errors_are_those_of_the_hessian_written_down_anew(
     records_of: Callable[..., list[dict[str, Any]]],
 ) -> None:
@@ -191,6 +199,7 @@ def test_coverage_counts_the_intervals_that_hold_the_truth(
         assert ("missed" in row) == (record[name]["coverage"] < 1)
 
 
+@pytest.mark.slow
 def test_the_bound_of_the_plain_peer_is_the_mean_over_its_draws() -> None:
     peer = load("mean_field")
     values = np.random.default_rng(0).integers(0, 2, (30, 4), dtype=np.int8)
@@ -475,6 +484,7 @@ def test_systems_beyond_the_calibration_are_covered_and_others_not_widened(
     assert some["width"] <= 1.05 * some["closed_width"]
 
 
+@pytest.mark.slow
 def test_a_page_is_timed_whether_or_not_there_is_a_browser(tmp_path: Path) -> None:
     out = tmp_path / "figures.json"
     command = [sys.executable, BENCHMARKS / "report_page.py", "--items", "60", "--rounds", "1"]

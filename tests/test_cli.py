@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
 import sys
 from collections import Counter
 from itertools import product
@@ -15,16 +14,12 @@ import pytest
 
 import irtkit
 from irtkit.cli.commands import _program, audit_command
+from tests.commands import run, run_in_a_process
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 WIDE = "model,q1,q2,q3\na,1,0,1\nb,1,1,1\nc,0,0,1\nd,0,1,0\n"
-
-
-def run(*arguments: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from irtkit.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture
@@ -35,7 +30,7 @@ def results(tmp_path: Path) -> Path:
 
 
 def test_fit_prints_a_summary_and_writes_its_files(results: Path, tmp_path: Path) -> None:
-    done = run("fit", results, "--model", "1PL", "--out", "tables", folder=tmp_path)
+    done = run_in_a_process("fit", results, "--model", "1PL", "--out", "tables", folder=tmp_path)
     told = "irtkit: 4 respondents × 3 items from results.csv (wide)\n"
     assert (done.returncode, done.stderr) == (0, told)
     assert "1PL fitted to 4 respondents × 3 items" in done.stdout
@@ -271,7 +266,7 @@ def test_words_and_columns_are_named_as_in_python(tmp_path: Path) -> None:
 
 
 def test_no_command_shows_the_help(tmp_path: Path) -> None:
-    done = run(folder=tmp_path)
+    done = run_in_a_process(folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert "compare" in done.stdout
 

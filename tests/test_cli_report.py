@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import resource
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,15 +10,10 @@ import pandas as pd
 import pytest
 
 import irtkit
+from tests.commands import run, run_in_a_process
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def run(*arguments: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from irtkit.cli import main; main()", "report"]
-    command += map(str, arguments)
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture
@@ -42,7 +35,7 @@ def test_a_page_is_written_with_all_that_may_stand_in_it(
     families.to_csv(tmp_path / "families.csv")
     options: tuple[str, ...] = ("--predictions", "answers.csv", "--predictions", "hard.csv")
     options += ("--groups", "families.csv", "--compare", "--title", "Spring", "--out", "page.html")
-    done = run("runs.csv", *options, folder=tmp_path)
+    done = run("report", "runs.csv", *options, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "wrote page.html\n"
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -56,12 +49,13 @@ def test_a_saved_fit_gives_the_same_page_but_for_its_name(
     result = irtkit.fit(runs)
     result.save(tmp_path / "result.npz")
     for source in ("runs.csv", "result.npz"):
-        done = run(source, "--title", "A", "--out", f"{source}.html", folder=tmp_path)
+        done = run("report", source, "--title", "A", "--out", f"{source}.html", folder=tmp_path)
         assert done.returncode == 0, done.stderr
     fresh, saved = ((tmp_path / f"{name}.html").read_bytes() for name in ("runs.csv", "result.npz"))
     assert fresh == saved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shape", "seconds"), [("digits", 10), ("12 × 42,000", 20)])
 def test_the_whole_command_takes_seconds(shape: str, seconds: float, tmp_path: Path) -> None:
     if shape == "digits":
@@ -73,7 +67,7 @@ def test_the_whole_command_takes_seconds(shape: str, seconds: float, tmp_path: P
         responses = irtkit.simulate_responses(items, np.linspace(-1.5, 2, 12), seed=0)
     responses.to_frame().to_csv(tmp_path / "responses.csv")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = run("responses.csv", "--out", "page.html", folder=tmp_path)
+    done = run_in_a_process("report", "responses.csv", "--out", "page.html", folder=tmp_path)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode == 0, done.stderr
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < seconds
@@ -92,7 +86,7 @@ def test_bad_input_ends_with_code_2_and_no_page(
     arguments: tuple[str, ...], message: str, runs: irtkit.ResponseMatrix, tmp_path: Path
 ) -> None:
     assert runs.n_items == 50
-    done = run(*arguments, folder=tmp_path)
+    done = run("report", *arguments, folder=tmp_path)
     assert done.returncode == 2
     assert message in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["runs.csv"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,14 +9,10 @@ import pytest
 
 import irtkit
 from irtkit.cli.commands import cli
+from tests.commands import run
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def run(*arguments: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from irtkit.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture

@@ -34,6 +34,7 @@ def test_there_are_notebooks() -> None:
     assert NOTEBOOKS
 
 
+@pytest.mark.slow
 @each_notebook
 def test_a_notebook_runs_without_a_display_and_leaves_no_file(
     notebook: Path, tmp_path: Path

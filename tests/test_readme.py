@@ -96,7 +96,9 @@ def write_by_inspect(path: Path, system: str, samples: list[dict[str, str]]) -> 
     log.write_eval_log(whole, str(path.with_suffix(".eval")))
 
 
-@pytest.mark.parametrize("write", [write_by_hand, write_by_inspect])
+@pytest.mark.parametrize(
+    "write", [write_by_hand, pytest.param(write_by_inspect, marks=pytest.mark.slow)]
+)
 def test_logs_become_suspect_items_with_texts_and_a_table_of_systems(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -193,8 +193,11 @@ def fitted_as_in_the_paper(shared_data: Path, name: str, model: ModelName, seed:
 @pytest.mark.parametrize(
     ("name", "draws"),
     [
-        *(("liver-disorders", 3), ("diabetes", 3), ("sat", 3), ("SST", 15), ("tptp", 20)),
-        ("optdigits", 5),
+        *(("liver-disorders", 3), ("diabetes", 3), ("sat", 3), ("tptp", 20)),
+        *(
+            pytest.param(*large, marks=pytest.mark.slow)
+            for large in (("SST", 15), ("optdigits", 5))
+        ),
     ],
 )
 def test_the_difficulties_that_the_paper_stored_come_out(

@@ -51,7 +51,7 @@ def two_parameter_data(
 
 def test_known_parameters_come_back() -> None:
     correlations, ranks = [], []
-    for seed in range(20):
+    for seed in range(5):  # 20 in benchmarks/recovery.py
         responses, items, _ = two_parameter_data(2000, 40, spread=0.5, seed=seed)
         found = fit(responses, "2PL").items
         correlations.append(np.corrcoef(found["discrimination"], items.discrimination)[0, 1])
@@ -63,7 +63,7 @@ def test_known_parameters_come_back() -> None:
 
 def test_negative_slopes_are_found_and_the_scale_is_never_turned_over() -> None:
     found_negative, false_negative = [], []
-    for seed in range(10):
+    for seed in range(3):  # 50 in benchmarks/recovery.py
         responses, items, abilities = two_parameter_data(200, 1000, negative=0.07, seed=seed)
         result = fit(responses, "2PL")
         below = result.items["discrimination"].to_numpy() < 0
@@ -80,7 +80,7 @@ def test_negative_slopes_are_found_and_the_scale_is_never_turned_over() -> None:
 )
 def test_the_weak_prior_keeps_the_scale(n_respondents: int, n_items: int, tolerance: float) -> None:
     slopes, spreads = [], []
-    for seed in range(10):
+    for seed in range(3):  # 10 in benchmarks/recovery.py
         responses, items, _ = two_parameter_data(n_respondents, n_items, negative=0.05, seed=seed)
         result = fit(responses, "2PL")
         found = np.median(np.abs(result.items["discrimination"]))
@@ -574,17 +574,19 @@ def test_products_have_one_thread_while_fitting_and_as_many_as_before_afterwards
             seen.extend(library["num_threads"] for library in libraries.info())
             return super().at(*arguments, **options)
 
-    before = libraries.info()
-    fit(two_parameter_data(200, 5, seed=0)[0], prior=Watching())
-    assert set(seen) == {1}
-    assert libraries.info() == before
+    with libraries.limit(limits=2):
+        before = libraries.info()
+        fit(two_parameter_data(200, 5, seed=0)[0], prior=Watching())
+        assert set(seen) == {1}
+        assert libraries.info() == before
 
 
 def test_fits_in_several_threads_leave_as_many_threads_for_products_as_before() -> None:
     libraries = ThreadpoolController().select(user_api="blas")
     responses = [two_parameter_data(200, 12, seed=seed)[0] for seed in range(12)]
-    alone, before = [fit(part).log_likelihood for part in responses], libraries.info()
-    with ThreadPoolExecutor(4) as pool:
+    alone = [fit(part).log_likelihood for part in responses]
+    with libraries.limit(limits=2), ThreadPoolExecutor(4) as pool:
+        before = libraries.info()
         together = [result.log_likelihood for result in pool.map(fit, responses)]
         assert libraries.info() == before
     assert together == alone
@@ -601,6 +603,7 @@ def test_abilities_have_unit_spread_with_their_errors_and_less_without(
     assert ability.std(ddof=0) == pytest.approx(0.55, abs=0.005)
 
 
+@pytest.mark.slow
 def test_errors_of_abilities_are_of_the_sample_and_those_of_items_hold_its_luck() -> None:
     of_sample, of_population, of_items = [], [], []
     for seed in range(30):

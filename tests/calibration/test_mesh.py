@@ -97,6 +97,7 @@ def by_devices() -> dict[str, list[float]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_number_of_devices_does_not_move_a_fit(
     name: str, by_devices: dict[str, list[float]]
@@ -143,6 +144,7 @@ def outcome(done: subprocess.CompletedProcess[str], of: str) -> tuple[float, str
     return float(found[1]), found[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "of", "rel"), [("em", "log-likelihood", 1e-9), ("vi", "ELBO", 1e-6)]
 )
@@ -156,6 +158,7 @@ def test_two_processes_come_to_the_same_items_and_to_the_fit_of_one(
     assert one[0] == pytest.approx(alone[0], rel=rel)
 
 
+@pytest.mark.slow
 def test_processes_with_different_responses_are_refused(tmp_path: Path) -> None:
     files = [tmp_path / f"{k}.csv" for k in range(2)]
     for file, last in zip(files, "01", strict=True):

@@ -94,8 +94,8 @@ def with_random_rows(table: pd.DataFrame, totals: Counts, generator: Generator) 
     [
         ("diabetes", 3, 0.002),
         ("liver-disorders", 5, 0.01),
-        ("SST", 15, 0.03),
-        ("optdigits", 3, 0.03),
+        pytest.param("SST", 15, 0.03, marks=pytest.mark.slow),
+        pytest.param("optdigits", 3, 0.03, marks=pytest.mark.slow),
     ],
 )
 def test_rasch_finds_the_difficulties_that_mirt_found_of_ai_systems(

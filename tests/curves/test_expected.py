@@ -38,6 +38,7 @@ def both(harder: float, drop: float, seed: int, n: int = 200, trials: int = 1) -
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harder", [0.0, 1.0])
 @pytest.mark.parametrize("trials", [1, 4])
 def test_without_a_shift_the_alarm_has_its_rate(harder: float, trials: int) -> None:

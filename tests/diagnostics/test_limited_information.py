@@ -111,6 +111,7 @@ def test_m2_is_its_definition(drawn: Callable[..., ResponseMatrix], model: Model
     assert model_fit(result).m2 == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_m2_has_its_degrees_of_freedom_where_the_model_holds(
     drawn: Callable[..., ResponseMatrix],
 ) -> None:

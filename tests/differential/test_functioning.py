@@ -96,6 +96,7 @@ def test_mantel_haenszel_in_one_stratum_is_the_chi_square_of_a_table() -> None:
     assert found.standard_error[0] == pytest.approx(np.sqrt(1 / a + 1 / b + 1 / c + 1 / d))
 
 
+@pytest.mark.slow
 def test_the_effects_of_a_method_are_of_the_same_sign_and_near_what_was_planted() -> None:
     responses, groups = drawn((1500, 1500), shift=0.0, harder=0.9, seed=3)
     mh, lr = (

@@ -59,6 +59,7 @@ def agree_on_inspect(path: Path) -> None:
     assert (samples.unfinished or "success") == log.status
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
     sorted([*CARRIED.rglob("*.eval"), *CARRIED.glob("inspect*/*.json")]),
@@ -68,6 +69,7 @@ def test_inspect_reads_the_same_from_logs_that_are_carried(path: Path) -> None:
     agree_on_inspect(path)
 
 
+@pytest.mark.slow
 def test_inspect_reads_the_same_from_logs_of_others(shared_samples: Path) -> None:
     paths = [*shared_samples.glob("inspect*/*.eval"), *shared_samples.glob("inspect*/*.json")]
     assert len(paths) == 10
@@ -75,6 +77,7 @@ def test_inspect_reads_the_same_from_logs_of_others(shared_samples: Path) -> Non
         agree_on_inspect(path)
 
 
+@pytest.mark.slow
 def test_inspects_table_of_samples_is_the_matrix() -> None:
     analysis = own("inspect_ai.analysis")
     columns = analysis.EvalModel + analysis.EvalTask + analysis.SampleSummary

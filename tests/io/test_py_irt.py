@@ -30,6 +30,7 @@ def test_the_sample_of_py_irt_is_read_and_written_as_it_is(tmp_path: Path) -> No
     assert list(written) == list(map(json.loads, SAMPLE.read_text().splitlines()))
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=50)
 @given(st.lists(st.text().filter(lambda text: bool(text.strip())), min_size=1, unique=True))
 def test_any_labels_come_back(tmp_path_factory: pytest.TempPathFactory, labels: list[str]) -> None:

@@ -79,6 +79,7 @@ def test_a_table_comes_back_equal(tmp_path: Path, frame: pd.DataFrame, suffix: s
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".json", ".jsonl.gz"])
 @settings(derandomize=True, deadline=None, max_examples=50)
 @given(data=st.data())

@@ -82,6 +82,7 @@ LABELS = st.lists(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "name"), FILES[::2])
 @settings(derandomize=True, deadline=None, max_examples=30)
 @given(respondents=LABELS, items=LABELS)

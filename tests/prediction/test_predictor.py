@@ -55,6 +55,7 @@ def test_every_family_predicts_items_it_has_not_seen(regressor: str) -> None:
     assert found[["low", "high"]].isna().all(axis=None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("regressor", ["linear", "random forest", "k nearest neighbours"])
 def test_intervals_hold_nine_in_ten_items_out_of_sample(regressor: str) -> None:
     # 10 draws × 200 items: the share has a standard error of 0.01 between draws

@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 
 ENGINES = [NumpyEngine, JaxEngine]
 CELLS = [("2PL", 0.0, 1), ("2PL", 0.3, 1), ("3PL", 0.0, 1), ("3PL", 0.3, 1), ("2PL", 0.2, 3)]
+slow = pytest.mark.slow  # each shape of responses is compiled for itself, which takes a second
+ENGINES_AND_CELLS = [
+    pytest.param(engine, *cells, marks=[slow] * (engine is JaxEngine and cells != CELLS[3]))
+    for engine in ENGINES
+    for cells in CELLS
+]
 WIDE = 3.0
 
 
@@ -77,8 +83,7 @@ def test_posteriors_are_what_the_definition_gives(
     assert found.mean == pytest.approx(mean, abs=1e-10)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(("model", "missing", "trials"), CELLS)
+@pytest.mark.parametrize(("engine", "model", "missing", "trials"), ENGINES_AND_CELLS)
 def test_sums_are_those_of_the_posteriors_and_the_gradient_their_derivative(
     engine: Any, model: str, missing: float, trials: int
 ) -> None:
@@ -112,8 +117,10 @@ def test_sums_are_those_of_the_posteriors_and_the_gradient_their_derivative(
 
 
 @pytest.mark.parametrize(("model", "missing", "trials"), CELLS)
-@pytest.mark.parametrize("synthetic", [False, True])
-@pytest.mark.parametrize("interpolated", [False, True])
+@pytest.mark.parametrize(
+    ("synthetic", "interpolated"),
+    [(True, True), *(pytest.param(*given, marks=slow) for given in ((0, 0), (0, 1), (1, 0)))],
+)
 def test_engines_agree(
     model: str, missing: float, trials: int, synthetic: bool, interpolated: bool
 ) -> None:
@@ -159,8 +166,13 @@ def test_sparse_rows_give_what_dense_ones_give(
         assert one == pytest.approx(other, abs=1e-9)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("model", ["2PL", "3PL"])
+@pytest.mark.parametrize(
+    ("engine", "model"),
+    [
+        *((NumpyEngine, "2PL"), (NumpyEngine, "3PL"), (JaxEngine, "3PL")),
+        pytest.param(JaxEngine, "2PL", marks=slow),
+    ],
+)
 def test_parts_and_padding_change_nothing(
     engine: Any, model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,9 +186,8 @@ def test_parts_and_padding_change_nothing(
         assert other == pytest.approx(one, abs=1e-9)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(("model", "missing", "trials"), CELLS)
-@pytest.mark.parametrize("synthetic", [False, True])
+@pytest.mark.parametrize(("engine", "model", "missing", "trials"), ENGINES_AND_CELLS)
+@pytest.mark.parametrize("synthetic", [pytest.param(False, marks=slow), True])
 def test_frequencies_give_the_sums_of_repeated_rows(
     engine: Any, model: str, missing: float, trials: int, synthetic: bool
 ) -> None:
@@ -198,8 +209,7 @@ def test_frequencies_give_the_sums_of_repeated_rows(
         assert np.repeat(found, times) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(("model", "missing", "trials"), CELLS)
+@pytest.mark.parametrize(("engine", "model", "missing", "trials"), ENGINES_AND_CELLS)
 def test_multiplicities_give_the_sums_of_repeated_columns(
     engine: Any, model: str, missing: float, trials: int
 ) -> None:

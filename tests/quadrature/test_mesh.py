@@ -92,6 +92,7 @@ def differences() -> dict[str, float]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_mesh_gives_what_numpy_gives(name: str, differences: dict[str, float]) -> None:
     assert differences[name] < 1e-9

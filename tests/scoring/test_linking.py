@@ -123,6 +123,7 @@ def test_each_method_is_its_definition_on_items_with_errors(method: Any) -> None
     assert min(np.abs(found - other).max() for other in others) > 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "most"), [("Rasch", 0.02), ("2PL", 0.1)])
 def test_errors_of_a_linking_are_its_spread(model: Any, most: float) -> None:
     """SDs over 20 pairs of samples are told to 16 %; the unit of the Rasch model has no luck."""

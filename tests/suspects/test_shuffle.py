@@ -173,6 +173,7 @@ def test_of_many_respondents_some_are_drawn_for_shares_of_variance(
     assert some[0] == pytest.approx(whole, rel=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(40, 300), (500, 10), (60, 100)])
 def test_one_dimension_is_not_taken_for_two(shape: tuple[int, int]) -> None:
     said_two = 0

@@ -59,6 +59,7 @@ def test_by_default_an_unchanged_model_passes_on_2000_items_and_a_worse_one_does
     assert worse.count("failed") == 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("max_drop", [0.0, 0.02])
 def test_harmless_changes_are_stopped_as_often_as_said(max_drop: float) -> None:
     # 1,000 gates whose true drop is the allowed one: 5 % ± 1.4 % at two standard errors
@@ -175,6 +176,7 @@ def test_where_nothing_changed_the_bound_is_the_exact_one() -> None:
     assert clustered.high > 1 - 0.05 ** (1 / 10)  # ten passages that may each fall as one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "max_drop", "clustered"), [(200, 0.02, False), (400, 0.05, True)])
 def test_a_gate_passes_a_larger_drop_no_more_often_than_said(
     n: int, max_drop: float, clustered: bool

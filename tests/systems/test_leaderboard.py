@@ -199,6 +199,7 @@ def test_too_many_respondents_are_refused(monkeypatch: pytest.MonkeyPatch) -> No
         leaderboard(result.responses)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["gpqa_pair", "nlu_rte", "aid_tptp", "aid_liver-disorders", "sat12_missing"]
 )

@@ -174,6 +174,7 @@ def test_one_cluster_or_item_tells_no_error_and_no_impossible_bounds() -> None:
     assert "have 1 item in common" in str(pair)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:respondents differ")
 def test_a_probability_to_be_better_is_that_often_right() -> None:
     # 60 boards of 15 systems as near each other as errors; of two alone a p-value would say more

@@ -80,6 +80,7 @@ def test_holms_bar_of_many_is_that_of_draws_or_higher(monkeypatch: pytest.Monkey
     assert drawn.sum() >= holm.sum() > 0.7 * drawn.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", [1, 4])
 def test_an_error_is_made_in_one_board_of_twenty(levels: int) -> None:
     # 600 boards: 0.95 ± 0.018 at two standard errors; stepwise, it is as near 0.95 with four levels

@@ -54,6 +54,7 @@ def test_a_cell_without_an_answer_widens_the_error() -> None:
     assert part.df[0] == 29
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of eight systems little is told
 def test_differences_of_scores_spread_as_is_said_where_most_cells_are_missing() -> None:
     # 100 boards of 8 systems, ratio of SDs ± 4 %: it is 0.9 were items taken as known, and 0.8 were

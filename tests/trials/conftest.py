@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
@@ -15,11 +16,12 @@ TIMES = int(os.environ.get("IRTKIT_CASES", "1"))
 
 
 def cases(n: int) -> Callable[..., Any]:
-    """So many cases, the same ones each time unless more are asked for."""
-    return settings(
+    """So many cases, the same ones each time unless more are asked for; such a test is slow."""
+    drawn = settings(
         max_examples=n * TIMES,
         derandomize=TIMES == 1,
         database=None,
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
+    return lambda test: pytest.mark.slow(drawn(test))

@@ -36,6 +36,7 @@ WORDS = {130: "interrupted", 143: "terminated", 129: "hung up"}
 COMMAND = [sys.executable, "-c", "from irtkit.cli import main; main()"]
 
 
+@pytest.mark.slow
 def test_what_a_process_killed_in_a_fit_export_report_or_merge_leaves_is_whole(
     tmp_path: Path,
 ) -> None:
@@ -272,6 +273,7 @@ def test_fits_in_threads_leave_the_filters_of_warnings_as_they_were() -> None:
         irtkit.fit(values[:3], "1PL")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", [2**22, 0])
 def test_a_fit_does_not_depend_on_threads(tmp_path: Path, cells: int) -> None:
     """By NumPy no byte, and by XLA, on one and on two processors, nothing beyond 1e-9.

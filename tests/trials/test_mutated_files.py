@@ -110,6 +110,7 @@ def edited(saved: bytes, generator: np.random.Generator) -> bytes:
     return written.getvalue()
 
 
+@pytest.mark.slow
 def test_an_edited_result_is_refused_or_has_numbers_that_a_fit_may_have(
     saved: bytes, tmp_path: Path
 ) -> None:

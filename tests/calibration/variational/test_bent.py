@@ -159,6 +159,7 @@ def test_one_item_has_its_exact_posterior(share_right: float) -> None:
         assert result.items[f"{name}_se"].iloc[0] == pytest.approx(sd, rel=0.1), name
 
 
+@pytest.mark.slow
 def test_intervals_of_items_with_guessing_hold_what_they_say() -> None:
     # from the prior, so that 90 % intervals hold 90 % exactly; 10 sets of 30 items and 3
     # parameters, worth at least 300 independent intervals: a standard error of 1.7 %. Of a normal

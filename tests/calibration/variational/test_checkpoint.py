@@ -115,6 +115,7 @@ def test_checkpoints_do_not_move_a_fit(tmp_path: Path) -> None:
     same(fitted(responses, checkpoint=tmp_path / "x"), fitted(responses))
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_goes_on_to_the_same_numbers(tmp_path: Path) -> None:
     # at a moment of no particular kind, wherever in a step or in the writing of a file it falls
     path, delay = tmp_path / "state", random.uniform(0.0, 0.6)  # noqa: S311

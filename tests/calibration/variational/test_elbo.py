@@ -240,6 +240,7 @@ def bound_over_draws(result: FitResult, prior: Any, n: int) -> tuple[float, floa
     return float(np.mean(values) + rest), float(np.std(values) / np.sqrt(n))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("prior", "evidence", "gap"),
     # with two items and six respondents posteriors are far from normal; the weak prior adds two

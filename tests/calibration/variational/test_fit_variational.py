@@ -103,6 +103,7 @@ def lognormal_slopes(seed: int) -> tuple[ResponseMatrix, ItemParameters]:
     return simulate_responses(items, abilities, seed=generator), items
 
 
+@pytest.mark.slow
 def test_items_learn_as_much_from_each_other_as_at_the_maximum() -> None:
     errors: dict[tuple[str, str], list[float]] = {}
     for seed in range(2):
@@ -146,6 +147,7 @@ def test_negative_slopes_are_found(prior: Any) -> None:
     assert (high[items.discrimination > 0.4] > 0).all()
 
 
+@pytest.mark.slow
 def test_intervals_hold_what_they_say() -> None:
     # items and abilities drawn from the prior, so that 90 % intervals hold 90 % exactly, but for
     # the normal approximation. 24 matrices of 12 items and 2 parameters; those of a matrix share
