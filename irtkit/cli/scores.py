@@ -97,9 +97,12 @@ def _shown(scores: pd.DataFrame, level: float, design: str | None, at_random: An
             "score is the share right that is expected of all calibrated items, with a "
             f"{percent(level)} interval from low to high {whom}"
         )
+    beyond = "beyond" in set(first["status"])
     if at_random is not None:
         legend.append("of systems that were asked items at random, high is from these items")
-    elif "beyond" in set(first["status"]):
+        if beyond:
+            legend.append("beyond: the score may be above those of nearly all calibrated systems")
+    elif beyond:
         legend.append(
             "beyond: the score is at least low, see the warning; --random-items names further items"
         )

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from irtkit.responses import ResponseMatrix
 
-_LABEL = 22
+_LABEL = 20
 """Characters of a label that is printed beside another."""
 _INCONCLUSIVE = 3  # exit code of a gate that neither passes nor fails
 _TABLE_HELP = "File for the whole table: .csv, or .json for irtkit.read_table."
