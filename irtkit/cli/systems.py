@@ -90,7 +90,7 @@ def leaderboard_command(
     if result.dependence is not None and result.dependence.sentence:
         sentences.append(result.dependence.sentence)
     if result.at_chance:
-        click.echo(in_lines([sentences.pop(0)]))
+        click.echo(f"{in_lines([sentences.pop(0)])}\n")
     click.echo(board_in_words(board, level=level, sentences=sentences, top=top))
     if result.responses is not None and result.responses.has_repeats:
         click.echo(_trials_in_words(result.responses, board, top))

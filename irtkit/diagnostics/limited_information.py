@@ -150,8 +150,8 @@ def model_fit(result: FitResult, *, bootstrap: int = 0, seed: int = 0) -> ModelF
     if np.isnan(m2):
         raise ValueError(
             f"model_fit: the shares right of these {n_items} items and their pairs do not "
-            f"determine the {margins.n_parameters} parameters of the {result.model}. M2 is not "
-            'defined. Try: a simpler model, or prior="weak".'
+            f"determine the {margins.n_parameters} parameters of the {result.model}, or hardly. M2 "
+            'cannot be computed. Try: a simpler model, or prior="weak".'
         )
     share = 1.0 if result.dependence is None else result.dependence.share
     counted, n_counted = share * m2, share * n
