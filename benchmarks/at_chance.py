@@ -24,7 +24,7 @@ from machine import arguments, describe, sentence, store
 from warnings_of_fit import CLEAN, SEEN, responses
 
 import irtkit
-from irtkit.patterns import patterns_of
+from irtkit.data.patterns import patterns_of
 from irtkit.signs import at_chance
 
 if TYPE_CHECKING:

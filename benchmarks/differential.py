@@ -20,8 +20,8 @@ import numpy as np
 from machine import arguments, describe, sentence, store
 
 import irtkit
+from irtkit.data.patterns import patterns_of
 from irtkit.differential import METHODS, functioning, mantel_haenszel
-from irtkit.patterns import patterns_of
 
 _CRITICAL = 3.841
 """Of a chi-square with one degree of freedom, at 5 %."""

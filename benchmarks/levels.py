@@ -30,8 +30,8 @@ from scipy.special import expit, ndtr
 from scipy.stats import norm
 
 import irtkit
+from irtkit.data.patterns import patterns_of
 from irtkit.differential import mantel_haenszel
-from irtkit.patterns import patterns_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

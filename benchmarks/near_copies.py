@@ -27,7 +27,7 @@ import numpy as np
 from machine import arguments, describe, sentence, store
 
 import irtkit
-from irtkit.patterns import Patterns, patterns_of
+from irtkit.data.patterns import Patterns, patterns_of
 from irtkit.signs import called_negative, dependence, leftover_of, slope_signs
 from irtkit.signs.score_test import proportion_score
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import irtkit
-from irtkit.patterns import patterns_of
+from irtkit.data.patterns import patterns_of
 from irtkit.signs import SlopeSigns, called_negative, mixture, slope_signs, verdict
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.patterns import Patterns
+    from irtkit.data.patterns import Patterns
 
     Array = NDArray[np.float64]
 

@@ -14,8 +14,8 @@ what there is to see, without a promise ("seen").
 Slopes are lognormal (SD 0.3), difficulties and abilities normal where nothing else is said. Then:
 how closely fitted slopes follow the true ones by the number of respondents (rank correlations, of
 300 items), the reason for "fewer than eight"; what part of a gap between two blocks fits show, by
-the number of items both answered, beside what `irtkit.weak_links` predicts; how large gaps come out
-that are told of as drawn together, and would undrawn, over the true ones; and what part of the time
+the number of items both answered, beside what `irtkit.data.weak_links` predicts; how large gaps
+come out that are told of as drawn together, and would undrawn, over the true ones; and what part of the time
 of a fit, with standard errors, goes into its warnings, at most.
 
 ``--constants`` shows instead what the constants of `irtkit.signs.leftover` do: each is changed, and
@@ -35,10 +35,10 @@ from machine import arguments, describe, sentence, store
 from scipy.stats import spearmanr
 
 import irtkit
-from irtkit import weak_links
 from irtkit.calibration.caveats import with_caveats
 from irtkit.calibration.drawn_together import drawn_together
-from irtkit.patterns import patterns_of
+from irtkit.data import weak_links
+from irtkit.data.patterns import patterns_of
 from irtkit.signs import at_chance, differ_by_chance, leftover, leftover_of, proportion_score
 
 if TYPE_CHECKING:

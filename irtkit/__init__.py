@@ -17,8 +17,7 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``storage``: arrays and plain values in one file, for results and checkpoints
 - ``irf``: the item response function and item parameters
 - ``wilson``: intervals of shares
-- ``packed``, ``patterns``: packed answers; response patterns in groups, and their margins
-- ``components``, ``weak_links``: parts of a matrix that share no response, or none that tells
+- ``data``: response patterns in groups; parts of a matrix that share few responses or none
 - ``signs``: which items have a negative slope, told by the responses alone
 - ``quadrature``: the ability grid, the marginal likelihood, posteriors
 - ``simulation``: simulated responses, synthetic respondents
@@ -30,10 +29,10 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 - ``systems``: systems ranked and compared, a gate for merge checks
 - ``suspects``: suspect items, and what noise alone would look like
 - ``selection``: the items to ask, fixed or one after another, and what they tell
-- ``difficulty``: average error, and difficulty measures compared
+- ``difficulty``: average error, difficulty measures compared, Fleiss' kappa
 - ``prediction``: difficulty of items that nobody has answered, from their features
 - ``curves``: systems as items get harder, as they grow, and when something changes
-- ``agreement``, ``annotation``: Fleiss' kappa; what it costs to mend predicted annotations
+- ``annotation``: what it costs to mend predicted annotations
 - ``datasets``: the digits crowd, real answers of 130 classifiers, and of eight that learn
 - ``pictures``: points, bins, intervals and axes of what is drawn
 - ``plots``: pictures by matplotlib
@@ -42,7 +41,6 @@ and guessing of every item and the ability of every respondent. Modules, bottom 
 """
 
 from irtkit import plots
-from irtkit.agreement import fleiss_kappa
 from irtkit.annotation import impact, impact_summary
 from irtkit.calibration import FitResult, fit, load
 from irtkit.calibration.item_prior import ItemPrior, LogNormal
@@ -61,6 +59,7 @@ from irtkit.diagnostics import (
 )
 from irtkit.differential import differential_functioning
 from irtkit.difficulty import DifficultyComparison, average_error, compare_difficulties
+from irtkit.difficulty.agreement import fleiss_kappa
 from irtkit.io import read_responses, read_table, write_responses, write_table
 from irtkit.irf import ItemParameters
 from irtkit.prediction import DifficultyPredictor, cross_validate_predictors

@@ -24,12 +24,12 @@ from irtkit.checks import (
     check_unmasked,
     short,
 )
+from irtkit.data.patterns import blocks
 from irtkit.io.reading import as_responses
 from irtkit.irf import ItemParameters
 from irtkit.labels import is_missing_label, values_by_label
 from irtkit.memory import check_memory
 from irtkit.observed import Observed
-from irtkit.patterns import blocks
 from irtkit.responses import ResponseMatrix
 from irtkit.trials import MOST_TRIALS, count_type
 

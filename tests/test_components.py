@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from irtkit import ResponseMatrix, add_synthetic
-from irtkit.components import Components, components_of
-from irtkit.patterns import patterns_of
+from irtkit.data.components import Components, components_of
+from irtkit.data.patterns import patterns_of
 
 
 def components(responses: ResponseMatrix) -> Components | None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from irtkit import ResponseMatrix, add_synthetic
-from irtkit.patterns import REAL, SYNTHETIC, Patterns, merged, patterns_of
+from irtkit.data.patterns import REAL, SYNTHETIC, Patterns, merged, patterns_of
 
 
 def matrix(*, missing: bool) -> ResponseMatrix:
@@ -101,7 +101,7 @@ def test_many_respondents_are_counted_by_their_bits_and_come_out_the_same(
     crowd = add_synthetic(matrix(missing=False), ("always-right", "always-wrong"))
     plain = patterns_of(crowd, synthetic_is_real=False)
     assert plain.packed is None
-    monkeypatch.setattr("irtkit.patterns._MANY_ROWS", 20)
+    monkeypatch.setattr("irtkit.data.patterns._MANY_ROWS", 20)
     packed = patterns_of(crowd, synthetic_is_real=False)
     assert packed.packed is not None
     for one, other in zip(packed.margins, plain.margins, strict=True):

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from irtkit import simulation
+from irtkit.data.patterns import blocks
 from irtkit.irf import ItemParameters
-from irtkit.patterns import blocks
 from irtkit.responses import ResponseMatrix
 from irtkit.simulation import add_synthetic, simulate_responses
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from irtkit import ResponseMatrix
-from irtkit.components import Components, components_of
-from irtkit.patterns import patterns_of
-from irtkit.weak_links import information_between, weakly_linked
+from irtkit.data.components import Components, components_of
+from irtkit.data.patterns import patterns_of
+from irtkit.data.weak_links import information_between, weakly_linked
 
 
 def parts(responses: Any) -> Components | None:

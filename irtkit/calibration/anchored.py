@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.maximise import Control, Maximum
     from irtkit.calibration.priors import Prior
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array, ItemParameters, ModelName
-    from irtkit.patterns import Patterns
     from irtkit.quadrature import Grid, Nodes
 
 ABOUT_SCALE = 2

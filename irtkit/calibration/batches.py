@@ -14,8 +14,8 @@ import numpy as np
 
 from irtkit.calibration.likelihood import population_sds
 from irtkit.calibration.maximise import problem_of
+from irtkit.data.patterns import REAL
 from irtkit.irf import Items
-from irtkit.patterns import REAL
 from irtkit.signs import proportion_score
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.estimates import Estimates
     from irtkit.calibration.maximise import GridSchedule
-    from irtkit.patterns import Patterns
+    from irtkit.data.patterns import Patterns
 
 
 def batched_estimates(

@@ -16,9 +16,9 @@ import numpy as np
 from irtkit.calibration.drawn_together import drawn_together
 from irtkit.calibration.drift import LEVEL
 from irtkit.checks import first_names, short
-from irtkit.components import components_of
+from irtkit.data.components import components_of
+from irtkit.data.weak_links import weakly_linked
 from irtkit.signs import disagreement, leftover_of
-from irtkit.weak_links import weakly_linked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.result import FitResult
-    from irtkit.components import Components
+    from irtkit.data.components import Components
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array
-    from irtkit.patterns import Patterns
     from irtkit.signs import AtChance, ProportionScore
 
 _HANDFUL = 8

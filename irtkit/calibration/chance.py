@@ -29,13 +29,13 @@ from irtkit.calibration.maximise import (
 from irtkit.calibration.maximum_likelihood import starting_values
 from irtkit.calibration.priors import USUAL_CHANCE, WeakPrior, check_chance
 from irtkit.checks import short
-from irtkit.components import part_of
+from irtkit.data.components import part_of
+from irtkit.data.patterns import REAL, merged
 from irtkit.irf import logistic
-from irtkit.patterns import REAL, merged
 
 if TYPE_CHECKING:
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array
-    from irtkit.patterns import Patterns
     from irtkit.responses import ResponseMatrix
 
 _MOST_RESPONDENTS, _MOST_ITEMS = 2000, 500

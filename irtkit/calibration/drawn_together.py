@@ -12,7 +12,7 @@ L = R − W C⁻¹ Wᵀ. Along an eigenvector of L with eigenvalue λ, posterior
 fitted; and if there is none, the fitted s = Σ x θ̂ has a variance of λ/(1 + λ), so that
 s √((1 + λ)/λ) is the score test of one.
 
-**Which x**, the random walk of :mod:`irtkit.weak_links` tells, with the information of cells: those
+**Which x**, the random walk of `irtkit.data.weak_links` tells, with the information of cells: those
 that are slow in it, and for λ stands xᵀLx. Of two blocks that is I/h in the words there. Items that
 are held fixed are not free, and draw nobody to anybody.
 
@@ -28,16 +28,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from irtkit.components import part_of
-from irtkit.patterns import REAL
-from irtkit.weak_links import slow_directions
+from irtkit.data.components import part_of
+from irtkit.data.patterns import REAL
+from irtkit.data.weak_links import slow_directions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from irtkit.calibration.result import FitResult
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array
-    from irtkit.patterns import Patterns
 
 _SHOWN, _LOST = 0.85, 0.15
 """Share of a gap from which on it is taken to show, and SDs that one must lose to be spoken of."""

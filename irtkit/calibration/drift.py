@@ -23,9 +23,9 @@ from scipy.special import ndtr
 
 from irtkit.calibration.likelihood import MarginalLikelihood
 from irtkit.calibration.maximise import GridSchedule
-from irtkit.components import part_of
+from irtkit.data.components import part_of
+from irtkit.data.patterns import REAL
 from irtkit.irf import Items, complete_data_information, curvatures, curves_of, logits_of_guessing
-from irtkit.patterns import REAL
 from irtkit.quadrature import engine_of
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.calibrated import CalibratedItems
     from irtkit.calibration.result import FitResult
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array
-    from irtkit.patterns import Patterns
 
 LEVEL = 0.01
 """Chance of a false warning if no anchor has drifted."""

@@ -22,15 +22,15 @@ from irtkit.calibration.item_distribution import ItemDistribution, Standardised
 from irtkit.calibration.item_likelihoods import ItemLikelihoods
 from irtkit.calibration.likelihood import MarginalLikelihood
 from irtkit.calibration.maximise import at_vector, problem_of, with_unit_scale
+from irtkit.data.patterns import blocks
 from irtkit.irf import Items
-from irtkit.patterns import blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.maximise import GridSchedule, Maximum, Problem
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array
-    from irtkit.patterns import Patterns
 
     Places = NDArray[np.intp]
 

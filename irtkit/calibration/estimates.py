@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.priors import Prior
     from irtkit.calibration.variational.posterior import Posterior
+    from irtkit.data.patterns import Counts, Places
     from irtkit.irf import Array
-    from irtkit.patterns import Counts, Places
     from irtkit.quadrature import Nodes
     from irtkit.responses import ResponseMatrix
     from irtkit.signs import ProportionScore

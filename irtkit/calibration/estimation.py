@@ -19,8 +19,8 @@ from irtkit.calibration.item_prior import ItemPrior
 from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
 from irtkit.calibration.maximum_likelihood import maximum_likelihood
 from irtkit.calibration.priors import WeakPrior
-from irtkit.components import part_of
-from irtkit.patterns import patterns_of
+from irtkit.data.components import part_of
+from irtkit.data.patterns import patterns_of
 from irtkit.signs import at_chance, differ_by_chance, proportion_score
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from irtkit.calibration.priors import Prior
     from irtkit.calibration.result import FitResult, Settings
     from irtkit.calibration.variational.options import Variational
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import ItemParameters, ModelName
-    from irtkit.patterns import Patterns
     from irtkit.responses import ResponseMatrix
 
 _MOST_TRIALS = 100_000

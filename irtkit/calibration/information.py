@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from irtkit.data.patterns import GROUPS, blocks
 from irtkit.irf import complete_data_information, curvatures, curves_of
-from irtkit.patterns import GROUPS, blocks
 from irtkit.quadrature.engines import posterior_weights
 
 if TYPE_CHECKING:
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array, Curves, Items
-    from irtkit.patterns import Patterns
     from irtkit.quadrature import Grid
 
 UNKNOWN = 1e-10

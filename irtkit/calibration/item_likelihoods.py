@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.calibration.item_distribution import STEEP
+from irtkit.data.patterns import blocks
 from irtkit.irf import Items, complete_data_information, curvatures, curves_of, softplus
-from irtkit.patterns import blocks
 from irtkit.quadrature import Grid
 from irtkit.quadrature.engines import posterior_weights
 from irtkit.quadrature.nodes import STENCIL, local_interpolation
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array, Curves
-    from irtkit.patterns import Patterns
 
     Places = NDArray[np.intp]
 

@@ -37,14 +37,14 @@ import numpy as np
 
 from irtkit.calibration.lbfgs import Evaluation
 from irtkit.calibration.priors import Hyper
+from irtkit.data.patterns import REAL, SYNTHETIC
 from irtkit.irf import Items
-from irtkit.patterns import REAL, SYNTHETIC
 from irtkit.quadrature import Grid
 
 if TYPE_CHECKING:
     from irtkit.calibration.priors import AtPrior, Prior
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array, ModelName
-    from irtkit.patterns import Patterns
     from irtkit.quadrature import Engine, Nodes, Posteriors
 
 SYNTHETIC_LOGIT_SD = 5.0

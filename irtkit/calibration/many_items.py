@@ -27,8 +27,8 @@ from irtkit.calibration.information import (
     minus_missing_information,
     system_of,
 )
+from irtkit.data.patterns import blocks as parts_of
 from irtkit.irf import curves_of
-from irtkit.patterns import blocks as parts_of
 from irtkit.quadrature.engines import posterior_weights
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.information import System
     from irtkit.calibration.prior_information import PriorInformation
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array, Items
-    from irtkit.patterns import Patterns
     from irtkit.quadrature import Grid
 
     Floats = NDArray[np.floating[Any]]

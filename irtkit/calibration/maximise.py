@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.lbfgs import PreconditionedLBFGS
     from irtkit.calibration.priors import Prior
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array, Items, ModelName
-    from irtkit.patterns import Patterns
     from irtkit.quadrature import Engine, Nodes, Posteriors
 
 

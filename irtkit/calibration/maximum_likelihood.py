@@ -32,8 +32,8 @@ from irtkit.calibration.maximise import maximise, problem_of
 from irtkit.calibration.prior_information import prior_information
 from irtkit.calibration.priors import Beta, Hyper, WeakPrior
 from irtkit.calibration.repeats import first_correlation, repeated_cells, trial_correlation
+from irtkit.data.patterns import REAL, Patterns, merged
 from irtkit.irf import Items
-from irtkit.patterns import REAL, Patterns, merged
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -30,15 +30,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.calibration.likelihood import MarginalLikelihood, prior_at
+from irtkit.data.patterns import REAL
 from irtkit.irf import NORMAL_POINTS, logistic
-from irtkit.patterns import REAL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.maximise import Maximum, Problem
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array, Items
-    from irtkit.patterns import Patterns
 
 _LEAST_Z = 2.33
 """One-sided 1 %, below which trials count as independent; of 860 matrices of independent trials 5

@@ -11,7 +11,7 @@ import numpy as np
 
 from irtkit import storage
 from irtkit.checks import as_numbers
-from irtkit.patterns import Counts, patterns_of
+from irtkit.data.patterns import Counts, patterns_of
 from irtkit.responses import refuse_sparse
 from irtkit.signs import Dependence, Verdict, slope_signs
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from irtkit.calibration.variational.posterior import Posterior
-    from irtkit.components import Components
+    from irtkit.data.components import Components
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import ItemParameters, ModelName
-    from irtkit.patterns import Patterns
     from irtkit.responses import ResponseMatrix
     from irtkit.signs import SlopeSigns
 

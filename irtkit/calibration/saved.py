@@ -16,10 +16,10 @@ from irtkit.calibration.result import (
     Settings,
 )
 from irtkit.checks import is_whole
-from irtkit.components import Components
+from irtkit.data.components import Components
+from irtkit.data.patterns import Counts
 from irtkit.files import as_path
 from irtkit.irf import MODELS, ItemParameters
-from irtkit.patterns import Counts
 from irtkit.signs import Dependence, Verdict
 
 if TYPE_CHECKING:

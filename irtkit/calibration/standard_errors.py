@@ -21,8 +21,8 @@ import numpy as np
 from irtkit.calibration.information import UNKNOWN, inverse_of
 from irtkit.calibration.many_items import covariances_of_many
 from irtkit.calibration.prior_information import PriorInformation
+from irtkit.data.patterns import REAL
 from irtkit.irf import complete_data_information, curvatures, curves_of
-from irtkit.patterns import REAL
 from irtkit.quadrature.engines import posterior_weights
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array, Curves, ItemParameters, Items, ModelName
-    from irtkit.patterns import Patterns
     from irtkit.quadrature import Grid
 
     Floats = NDArray[np.floating[Any]]

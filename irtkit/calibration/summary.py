@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from irtkit.calibration.result import FitResult
+    from irtkit.data.patterns import Counts
     from irtkit.irf import Array
-    from irtkit.patterns import Counts
 
 _TELLING = 8
 """Systems from which on it tells that none gets an item right: 1 in 256 items that half of them get

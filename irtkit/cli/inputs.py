@@ -18,13 +18,13 @@ from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.saved import saved_in
 from irtkit.calibration.variational.options import Variational
 from irtkit.cli.paths import NAME, PATH, refuse_outputs_within
+from irtkit.data.patterns import patterns_of
 from irtkit.files import ordinary_file
 from irtkit.io import read_responses
 from irtkit.io.metric_files import is_file, read_metrics
 from irtkit.io.text import naming, records
 from irtkit.irf import MODELS
 from irtkit.metrics import quality_of
-from irtkit.patterns import patterns_of
 from irtkit.printed import printable
 from irtkit.signs import at_chance
 from irtkit.simulation import add_synthetic

@@ -16,8 +16,8 @@ from irtkit.curves.ranges import (
     same_for_all,
 )
 from irtkit.curves.regressed import regressed
+from irtkit.data.patterns import patterns_of
 from irtkit.io.reading import as_responses
-from irtkit.patterns import patterns_of
 from irtkit.responses import refuse_sparse
 from irtkit.systems.standing import Shares
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from irtkit.calibration import FitResult
 from irtkit.checks import check_type
+from irtkit.data.patterns import blocks
 from irtkit.irf import LEAST_LOGIT, Items
-from irtkit.patterns import blocks
 from irtkit.responses import refuse_sparse
 
 if TYPE_CHECKING:

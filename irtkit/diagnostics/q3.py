@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.checks import check_number, check_whole
+from irtkit.data.patterns import blocks
 from irtkit.diagnostics.fitted import Fitted, fitted
-from irtkit.patterns import blocks
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from irtkit.data.patterns import blocks
 from irtkit.irf import logistic
-from irtkit.patterns import blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

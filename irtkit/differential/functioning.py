@@ -12,11 +12,11 @@ from irtkit.calibration import FitResult, fit
 from irtkit.calibration.estimates import Population
 from irtkit.calibration.fitting import silently
 from irtkit.checks import check_number, check_one_of, first_names, short
-from irtkit.components import part_of
+from irtkit.data.components import part_of
+from irtkit.data.patterns import Patterns, patterns_of
 from irtkit.differential.groups import TwoGroups, two_groups
 from irtkit.io.reading import as_responses
 from irtkit.irf import Items
-from irtkit.patterns import Patterns, patterns_of
 from irtkit.responses import refuse_sparse
 from irtkit.signs import FALSE_DISCOVERY_RATE, false_discovery, proportion_score
 from irtkit.signs.dependence import dependence_of

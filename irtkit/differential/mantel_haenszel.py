@@ -35,15 +35,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.patterns import blocks
+from irtkit.data.patterns import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array
-    from irtkit.patterns import Patterns
 
     Marks = NDArray[np.bool_]
 

@@ -22,7 +22,7 @@ from irtkit.calibration.likelihood import (
     prior_at,
 )
 from irtkit.calibration.priors import Hyper, WeakPrior
-from irtkit.patterns import Patterns
+from irtkit.data.patterns import Patterns
 from irtkit.quadrature import Grid, NodeDensity, engine_of
 
 if TYPE_CHECKING:

@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.data.patterns import float_blocks, merged
 from irtkit.irf import NORMAL_POINTS, logistic
-from irtkit.patterns import float_blocks, merged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array
-    from irtkit.patterns import Patterns
 
     Places = NDArray[np.intp]
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.checks import check_number, check_yes_or_no
+from irtkit.data.patterns import patterns_of
 from irtkit.io.reading import as_responses
-from irtkit.patterns import patterns_of
 from irtkit.signs import independent_share
 from irtkit.wilson import wilson_interval
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.data.patterns import Counts, Patterns
     from irtkit.irf import ItemParameters
-    from irtkit.patterns import Counts, Patterns
     from irtkit.responses import ResponseMatrix
 
 

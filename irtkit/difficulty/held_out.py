@@ -21,10 +21,10 @@ import numpy as np
 from irtkit.calibration.one_thread import one_thread
 from irtkit.calibration.priors import WeakPrior
 from irtkit.checks import check_seed, check_whole, short
+from irtkit.data.patterns import blocks, patterns_of
 from irtkit.difficulty.additive import additive_model
 from irtkit.io.reading import as_responses
 from irtkit.irf import NORMAL_POINTS, logistic, model_name
-from irtkit.patterns import blocks, patterns_of
 from irtkit.progress import progress_bar
 from irtkit.responses import ResponseMatrix, refuse_sparse
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.estimates import Estimates
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array, ModelName
-    from irtkit.patterns import Patterns
 
     Places = NDArray[np.intp]
     Predictor = Callable[[Places, Places], Array]

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.data.patterns import blocks
 from irtkit.difficulty.rank_agreement import levels, rank_agreement, ranks
-from irtkit.patterns import blocks
 
 if TYPE_CHECKING:
     import pandas as pd

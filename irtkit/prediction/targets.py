@@ -9,10 +9,10 @@ import numpy as np
 from irtkit.calibration.fitting import fit, silently
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number
+from irtkit.data.patterns import patterns_of
 from irtkit.difficulty.average_error import respondents_per_trial
 from irtkit.io.reading import as_responses
 from irtkit.irf import EXTREME
-from irtkit.patterns import patterns_of
 
 if TYPE_CHECKING:
     import pandas as pd

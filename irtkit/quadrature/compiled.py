@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding
 
-from irtkit.patterns import BLOCK
+from irtkit.data.patterns import BLOCK
 from irtkit.quadrature import formulas
 from irtkit.quadrature.formulas import Inputs, Posteriors, Rows, Sums, Traits
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Items
-    from irtkit.patterns import Patterns
     from irtkit.quadrature.formulas import Grid
 
 _TYPICAL_NODES = 48

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from irtkit.patterns import BLOCK, float_blocks
+from irtkit.data.patterns import BLOCK, float_blocks
 from irtkit.quadrature import formulas, tabulated
 from irtkit.quadrature.formulas import Inputs, Rows, Traits
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from jax.sharding import Mesh
     from numpy.typing import NDArray
 
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Items
-    from irtkit.patterns import Patterns
     from irtkit.quadrature.formulas import Grid, Posteriors, Sums
 
 _MANY_CELLS = 2**22

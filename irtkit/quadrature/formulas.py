@@ -25,8 +25,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from irtkit.data.patterns import REAL, SYNTHETIC, right_of
 from irtkit.irf import LEAST_LOGIT, logistic, softplus
-from irtkit.patterns import REAL, SYNTHETIC, right_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

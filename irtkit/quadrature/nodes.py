@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from irtkit.patterns import blocks
+from irtkit.data.patterns import blocks
 
 if TYPE_CHECKING:
     from irtkit.irf import Array, Items

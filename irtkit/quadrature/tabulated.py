@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.patterns import REAL
+from irtkit.data.patterns import REAL
 from irtkit.quadrature.formulas import Posteriors, Totals
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array
-    from irtkit.patterns import Patterns
     from irtkit.quadrature.formulas import Curves, Inputs
 
 

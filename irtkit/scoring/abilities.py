@@ -23,14 +23,14 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from irtkit.calibration.maximise import GridSchedule
+from irtkit.data.patterns import float_blocks
 from irtkit.irf import Items
-from irtkit.patterns import float_blocks
 from irtkit.scoring.expected_score import NumberRight, number_right
 from irtkit.scoring.posterior import ItemCurves, log_likelihood, posterior_of, summed
 
 if TYPE_CHECKING:
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array, ItemParameters
-    from irtkit.patterns import Patterns
     from irtkit.quadrature import Nodes
     from irtkit.scoring.scoring import MethodName
 

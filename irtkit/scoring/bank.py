@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from irtkit.data.patterns import Places
     from irtkit.irf import Array
-    from irtkit.patterns import Places
 
 Design = Literal["random", "stratified"]
 DESIGNS: tuple[Design, ...] = get_args(Design)

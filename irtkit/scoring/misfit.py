@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from irtkit.calibration import FitResult
+    from irtkit.data.patterns import Patterns, Places
     from irtkit.irf import Array, ItemParameters
-    from irtkit.patterns import Patterns, Places
     from irtkit.scoring.expected_score import Known
 
 _MOST = 512

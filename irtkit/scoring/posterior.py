@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.data.patterns import blocks
 from irtkit.irf import Items, logistic, softplus
-from irtkit.patterns import blocks
 
 if TYPE_CHECKING:
     from irtkit.irf import Array, ItemParameters

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from irtkit.checks import check_number, check_one_of, first_names
+from irtkit.data.patterns import float_blocks, patterns_of
 from irtkit.io.reading import as_responses
-from irtkit.patterns import float_blocks, patterns_of
 from irtkit.scoring.bank import DESIGNS, bank_of
 from irtkit.scoring.expected_score import Known, Score, model_assisted, model_based, opened
 from irtkit.scoring.misfit import misfit_of_each
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.calibrated import CalibratedItems
+    from irtkit.data.patterns import Patterns, Places
     from irtkit.irf import Array
-    from irtkit.patterns import Patterns, Places
     from irtkit.responses import ResponseMatrix
     from irtkit.scoring.abilities import Abilities
     from irtkit.scoring.bank import Bank, Design

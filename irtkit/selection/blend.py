@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration import FitResult
+    from irtkit.data.patterns import Places
     from irtkit.irf import Array, ItemParameters
-    from irtkit.patterns import Places
 
     Single = NDArray[np.float32]
 

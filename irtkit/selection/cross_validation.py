@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from irtkit.calibration import FitResult
-    from irtkit.patterns import Places
+    from irtkit.data.patterns import Places
 
 _ONE_FAMILY = "the error is cross-validated between families: at least two are needed"
 _TOL = 1e-4

@@ -12,8 +12,8 @@ from irtkit.scoring.posterior import nodes_for
 from irtkit.selection.sequential import State
 
 if TYPE_CHECKING:
+    from irtkit.data.patterns import Places
     from irtkit.irf import Array, ItemParameters
-    from irtkit.patterns import Places
     from irtkit.scoring.misfit import Cells
     from irtkit.selection.subset import Selection
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from irtkit.data.patterns import Places
     from irtkit.irf import Array, ItemParameters
-    from irtkit.patterns import Places
     from irtkit.scoring import Design
 
 _SIZES = (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)

@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.patterns import REAL
+from irtkit.data.patterns import REAL
 
 if TYPE_CHECKING:
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array
-    from irtkit.patterns import Patterns
 
 _LEVEL, _MISSED = 0.001, 0.01
 """Share of matrices of noise that are not told, and of those with usual abilities that may be."""

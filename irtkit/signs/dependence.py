@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.patterns import REAL, blocks
+from irtkit.data.patterns import REAL, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from irtkit.data.patterns import Patterns, Places
     from irtkit.irf import Array
-    from irtkit.patterns import Patterns, Places
     from irtkit.signs.score_test import ProportionScore
 
 _MAX_ITEMS, _MAX_PAIRS = 2000, 2**20

@@ -20,8 +20,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array
-    from irtkit.patterns import Patterns
 
 _QUANTILE = 2.33  # 99 % quantile of the normal distribution.
 _FEWEST_ITEMS = 20  # Answered items from which a system is judged.

@@ -31,14 +31,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.patterns import REAL
+from irtkit.data.patterns import REAL
 from irtkit.signs.dependence import dense_cells
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from irtkit.data.patterns import Patterns, Places
     from irtkit.irf import Array
-    from irtkit.patterns import Patterns, Places
     from irtkit.signs.score_test import ProportionScore
 
     Floats = NDArray[np.float32]

@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.patterns import REAL, float_blocks
+from irtkit.data.patterns import REAL, float_blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array
-    from irtkit.patterns import Patterns
 
 
 _MAX_TURNS, _SETTLED = 20, 1e-3

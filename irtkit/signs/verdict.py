@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.patterns import REAL, blocks
+from irtkit.data.patterns import REAL, blocks
 from irtkit.signs.dependence import Dependence, dependence_of
 from irtkit.signs.mixture import SlopeGrid, SlopeMixture, learned_mixture, log_likelihood
 from irtkit.signs.score_test import ProportionScore, SlopeScore, proportion_score, slope_score
@@ -33,8 +33,8 @@ from irtkit.signs.score_test import ProportionScore, SlopeScore, proportion_scor
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array
-    from irtkit.patterns import Patterns
 
 
 _LOG_PRIOR_ODDS = -7.0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.patterns import blocks
+from irtkit.data.patterns import blocks
 from irtkit.responses import refuse_sparse
 
 if TYPE_CHECKING:

@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from irtkit.checks import check_number, first_names, short
+from irtkit.data.patterns import patterns_of
 from irtkit.io.reading import as_responses
-from irtkit.patterns import patterns_of
 from irtkit.printed import in_lines, printable
 from irtkit.systems.comparison import settled
 from irtkit.systems.paired import items_needed, mean_of, t_quantile, tail

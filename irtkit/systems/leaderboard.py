@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.checks import check_number, check_seed
+from irtkit.data.patterns import float_blocks
 from irtkit.labels import values_by_label
-from irtkit.patterns import float_blocks
 from irtkit.printed import in_lines, percent, plain, printable, short_labels, shortened, table_of
 from irtkit.scoring import bank_of, score
 from irtkit.systems.ranks import groups_of, ranks_of

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from irtkit.checks import check_number, check_seed, short
+from irtkit.data.patterns import blocks
 from irtkit.labels import label_names
-from irtkit.patterns import blocks
 from irtkit.systems.comparison import SystemComparison
 from irtkit.systems.leaderboard import standings
 from irtkit.systems.paired import (

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.checks import check_whole, short
+from irtkit.data.patterns import patterns_of
 from irtkit.io.reading import as_responses
-from irtkit.patterns import patterns_of
 from irtkit.systems.paired import mean_of
 from irtkit.systems.standing import Shares
 

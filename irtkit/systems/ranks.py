@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.patterns import blocks
+from irtkit.data.patterns import blocks
 from irtkit.systems.paired import tail
 
 if TYPE_CHECKING:

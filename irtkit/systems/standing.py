@@ -34,8 +34,8 @@ import numpy as np
 
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_type, short
+from irtkit.data.patterns import blocks
 from irtkit.labels import is_missing_label, values_by_label
-from irtkit.patterns import blocks
 from irtkit.systems.paired import correction
 from irtkit.systems.ranks import Scores
 
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array, ItemParameters
-    from irtkit.patterns import Patterns
     from irtkit.systems.paired import Clusters
 
 MOST_SYSTEMS = 10_000

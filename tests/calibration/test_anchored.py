@@ -21,7 +21,7 @@ from irtkit import (
 from irtkit.calibration import anchored, drift
 from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
 from irtkit.calibration.priors import WeakPrior
-from irtkit.patterns import patterns_of
+from irtkit.data.patterns import patterns_of
 
 if TYPE_CHECKING:
     from pathlib import Path

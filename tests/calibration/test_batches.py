@@ -15,7 +15,7 @@ from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
 from irtkit.calibration.maximum_likelihood import maximum_likelihood
 from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.refitting import refitted
-from irtkit.patterns import patterns_of
+from irtkit.data.patterns import patterns_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ import pytest
 
 from irtkit import ItemParameters, ResponseMatrix, add_synthetic, fit
 from irtkit.calibration.drawn_together import DrawnTogether, _information, drawn_together
-from irtkit.patterns import patterns_of
+from irtkit.data.patterns import patterns_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

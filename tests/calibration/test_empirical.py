@@ -14,8 +14,8 @@ from irtkit.calibration import item_likelihoods
 from irtkit.calibration.item_distribution import ItemDistribution
 from irtkit.calibration.item_likelihoods import ItemLikelihoods
 from irtkit.calibration.priors import Hyper
+from irtkit.data.patterns import patterns_of
 from irtkit.irf import Items
-from irtkit.patterns import patterns_of
 from irtkit.quadrature import Grid, NodeDensity
 
 if TYPE_CHECKING:

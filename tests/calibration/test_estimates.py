@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from irtkit.calibration.estimates import _flat, _units
-from irtkit.patterns import Counts
+from irtkit.data.patterns import Counts
 
 if TYPE_CHECKING:
     from irtkit.irf import ModelName

@@ -11,8 +11,8 @@ import pytest
 import irtkit
 from irtkit.calibration.expected import ExpectedItems, expecting, usual
 from irtkit.calibration.priors import Hyper, WeakPrior
+from irtkit.data.patterns import merged, patterns_of
 from irtkit.irf import Items
-from irtkit.patterns import merged, patterns_of
 
 if TYPE_CHECKING:
     from irtkit.irf import ModelName

@@ -19,8 +19,8 @@ from irtkit.calibration.likelihood import (
 from irtkit.calibration.maximise import problem_of
 from irtkit.calibration.maximum_likelihood import starting_values
 from irtkit.calibration.priors import Beta, Hyper, WeakPrior
+from irtkit.data.patterns import Patterns, patterns_of
 from irtkit.irf import MODELS, Items
-from irtkit.patterns import Patterns, patterns_of
 from irtkit.quadrature import engine_of, fixed_nodes
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from irtkit.calibration.maximise import (
     with_unit_scale,
 )
 from irtkit.calibration.maximum_likelihood import start
+from irtkit.data.patterns import merged, patterns_of
 from irtkit.irf import MODELS, Items
-from irtkit.patterns import merged, patterns_of
 from irtkit.quadrature import fixed_nodes
 
 if TYPE_CHECKING:

@@ -31,17 +31,17 @@ from irtkit.calibration.maximise import (
     problem_of,
 )
 from irtkit.calibration.maximum_likelihood import WarmStart, start, starting_values
+from irtkit.data.patterns import Merged, patterns_of
+from irtkit.data.patterns import merged as merge
 from irtkit.irf import MODELS
-from irtkit.patterns import Merged, patterns_of
-from irtkit.patterns import merged as merge
 
 if TYPE_CHECKING:
     from irtkit import FitResult
     from irtkit.calibration.lbfgs import PreconditionedLBFGS
     from irtkit.calibration.maximise import Problem
     from irtkit.calibration.priors import Prior
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import ModelName
-    from irtkit.patterns import Patterns
 
 KINDS = ("complete", "missing", "counts", "synthetic")
 N = 80

@@ -12,7 +12,7 @@ import pytest
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, add_synthetic, fit
 from irtkit.calibration.repeats import Cells
-from irtkit.patterns import patterns_of
+from irtkit.data.patterns import patterns_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,7 +21,7 @@ from irtkit import (
     simulate_responses,
 )
 from irtkit.calibration.result import Settings
-from irtkit.patterns import patterns_of
+from irtkit.data.patterns import patterns_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -32,8 +32,8 @@ from irtkit.calibration.maximise import (
 from irtkit.calibration.maximum_likelihood import start
 from irtkit.calibration.prior_information import prior_information
 from irtkit.calibration.priors import Hyper, WeakPrior
+from irtkit.data.patterns import patterns_of
 from irtkit.irf import MODELS, Items
-from irtkit.patterns import patterns_of
 from irtkit.quadrature import engine_of, fixed_nodes
 from irtkit.quadrature.engines import posterior_weights
 

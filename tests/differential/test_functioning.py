@@ -9,11 +9,11 @@ from scipy.stats import chi2_contingency
 
 import irtkit
 from irtkit.calibration.estimates import Population
+from irtkit.data.patterns import Patterns
 from irtkit.differential import METHODS, functioning, mantel_haenszel
 from irtkit.differential.likelihood_ratio import ratios
 from irtkit.differential.two_groups import calibrated
 from irtkit.irf import Items
-from irtkit.patterns import Patterns
 
 N_ITEMS = 30
 

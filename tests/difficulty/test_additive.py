@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import irtkit
+from irtkit.data.patterns import Merged, Patterns, patterns_of
 from irtkit.difficulty import additive
 from irtkit.difficulty.additive import AdditiveModel, additive_model
-from irtkit.patterns import Merged, Patterns, patterns_of
 
 
 def simulated(

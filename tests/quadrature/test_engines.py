@@ -10,8 +10,8 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 from irtkit import ItemParameters, ResponseMatrix, add_synthetic, simulate_responses
+from irtkit.data.patterns import Patterns, patterns_of
 from irtkit.irf import Items
-from irtkit.patterns import Patterns, patterns_of
 from irtkit.quadrature import Grid, NodeDensity, engines, fixed_nodes
 from irtkit.quadrature.compiled import JaxEngine
 from irtkit.quadrature.engines import NumpyEngine, engine_of

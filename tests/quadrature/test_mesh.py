@@ -18,8 +18,8 @@ import pytest
 from jax.sharding import Mesh
 
 from irtkit import ItemParameters, add_synthetic, simulate_responses
+from irtkit.data.patterns import Patterns, patterns_of
 from irtkit.irf import Items
-from irtkit.patterns import Patterns, patterns_of
 from irtkit.quadrature import Grid, compiled, engine_of, fixed_nodes
 from irtkit.quadrature.compiled import JaxEngine
 from irtkit.quadrature.engines import NumpyEngine

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from irtkit import ItemParameters, add_synthetic, patterns, simulate_responses
+from irtkit.data.patterns import Patterns, patterns_of
 from irtkit.irf import Items
-from irtkit.patterns import Patterns, patterns_of
 from irtkit.quadrature import Grid, NodeDensity
 from irtkit.quadrature.engines import NumpyEngine, Part, posterior_weights
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from irtkit import ItemParameters, ResponseMatrix, fit, score, simulate_responses
-from irtkit.patterns import patterns_of
+from irtkit.data.patterns import patterns_of
 from irtkit.scoring.expected_score import Known
 from irtkit.scoring.misfit import (
     Cells,
@@ -21,7 +21,7 @@ from irtkit.scoring.misfit import (
 
 if TYPE_CHECKING:
     from irtkit import FitResult
-    from irtkit.patterns import Places
+    from irtkit.data.patterns import Places
 
 N_ITEMS = 60
 ALL = np.arange(N_ITEMS)

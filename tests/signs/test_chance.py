@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from irtkit import ResponseMatrix
-from irtkit.patterns import patterns_of
+from irtkit.data.patterns import patterns_of
 from irtkit.signs import differ_by_chance
 
 

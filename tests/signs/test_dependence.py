@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from irtkit import ResponseMatrix, add_synthetic
-from irtkit.patterns import patterns_of
+from irtkit.data.patterns import patterns_of
 from irtkit.signs import Dependence, SlopeSigns, called_negative, disagreement, slope_signs
 from irtkit.signs import dependence as module
 from irtkit.signs.score_test import proportion_score

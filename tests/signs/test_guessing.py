@@ -11,7 +11,7 @@ import pytest
 
 import irtkit
 from irtkit import ResponseMatrix
-from irtkit.patterns import patterns_of
+from irtkit.data.patterns import patterns_of
 from irtkit.signs import at_chance, called_negative
 
 if TYPE_CHECKING:

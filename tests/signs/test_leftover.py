@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from irtkit import ResponseMatrix, add_synthetic
-from irtkit.patterns import patterns_of
+from irtkit.data.patterns import patterns_of
 from irtkit.signs import Leftover, leftover_of, proportion_score
 
 if TYPE_CHECKING:

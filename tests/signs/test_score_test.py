@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from irtkit import ItemParameters, ResponseMatrix, add_synthetic, simulate_responses
-from irtkit.patterns import Patterns, patterns_of
+from irtkit.data.patterns import Patterns, patterns_of
 from irtkit.signs.score_test import SlopeScore, proportion_score, slope_score
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import pytest
 from scipy.stats import false_discovery_control
 
 from irtkit import ResponseMatrix, fit
+from irtkit.data.patterns import blocks, patterns_of
 from irtkit.irf import MODELS
-from irtkit.patterns import blocks, patterns_of
 from irtkit.signs import (
     Dependence,
     ProportionScore,

@@ -23,7 +23,7 @@ from irtkit import (
     load,
     simulate_responses,
 )
-from irtkit.patterns import patterns_of
+from irtkit.data.patterns import patterns_of
 from irtkit.signs import called_negative, slope_signs
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from irtkit import ItemParameters, ResponseMatrix, simulate_responses
-from irtkit.patterns import patterns_of
+from irtkit.data.patterns import patterns_of
 from irtkit.signs import SlopeSigns, called_negative, slope_signs
 from irtkit.suspects.power import Power, power_of
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import irtkit
-from irtkit.patterns import patterns_of
+from irtkit.data.patterns import patterns_of
 from irtkit.systems.leaderboard import standings
 from irtkit.systems.standing import Shares, _Moves, clusters_of, standing_of
 

@@ -25,8 +25,8 @@ from scipy.special import expit, ndtr
 
 from irtkit.calibration.likelihood import population_sds
 from irtkit.calibration.variational.coordinates import Point
+from irtkit.data.patterns import blocks, float_blocks
 from irtkit.irf import Items
-from irtkit.patterns import blocks, float_blocks
 from irtkit.quadrature import Grid
 from irtkit.quadrature.engines import posterior_weights
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from irtkit.calibration.variational.guide import Guide
     from irtkit.calibration.variational.minibatches import Batches
     from irtkit.calibration.variational.target import Target
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array
-    from irtkit.patterns import Patterns
     from irtkit.quadrature import Nodes
 
 # Errors are root mean squares over items, from 100 × 20 to 4,000 × 40, against 33 logits, 13 nodes,

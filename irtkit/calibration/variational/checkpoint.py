@@ -23,7 +23,7 @@ from irtkit.storage import Format, fields_of, read, with_parts, write
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from irtkit.patterns import Patterns
+    from irtkit.data.patterns import Patterns
 
 _FORMAT = Format("irtkit variational checkpoint", 4)
 

@@ -36,9 +36,9 @@ from irtkit.calibration.variational.checkpoint import Checkpoint, digest_of
 from irtkit.calibration.variational.minibatches import Batches
 from irtkit.calibration.variational.posterior import Posterior, moments_of
 from irtkit.calibration.variational.target import target_of
-from irtkit.components import part_of
+from irtkit.data.components import part_of
+from irtkit.data.patterns import SYNTHETIC
 from irtkit.irf import Items
-from irtkit.patterns import SYNTHETIC
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from irtkit.calibration.result import Settings
     from irtkit.calibration.variational.inference import State
     from irtkit.calibration.variational.options import Variational
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array, ModelName
-    from irtkit.patterns import Patterns
     from irtkit.responses import ResponseMatrix
 
 

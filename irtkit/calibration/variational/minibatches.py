@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.calibration.maximise import GridSchedule, Problem
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array
-    from irtkit.patterns import Patterns
     from irtkit.quadrature import Nodes
 
 

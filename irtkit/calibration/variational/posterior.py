@@ -12,7 +12,7 @@ from irtkit.calibration.variational.bent import Bent
 from irtkit.calibration.variational.coordinates import Coordinates, Point
 from irtkit.calibration.variational.guide import Guide
 from irtkit.checks import check_number, check_one_of, check_seed, check_times
-from irtkit.patterns import blocks
+from irtkit.data.patterns import blocks
 from irtkit.storage import fields_of, with_parts
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.data.patterns import Places
     from irtkit.irf import Array
-    from irtkit.patterns import Places
 
 Scale = Literal["population", "sample"]
 _ITEMS_AT_ONCE = 2048

@@ -25,8 +25,8 @@ from irtkit.calibration.variational import bent as module
 from irtkit.calibration.variational.bent import Bent, Respondents
 from irtkit.calibration.variational.coordinates import Point
 from irtkit.calibration.variational.posterior import moments_of
+from irtkit.data.patterns import patterns_of
 from irtkit.irf import Items
-from irtkit.patterns import patterns_of
 from irtkit.quadrature import engine_of
 
 if TYPE_CHECKING:

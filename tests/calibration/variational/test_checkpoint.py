@@ -25,7 +25,7 @@ from irtkit import (
     simulate_responses,
 )
 from irtkit.calibration.variational.checkpoint import digest_of
-from irtkit.patterns import patterns_of
+from irtkit.data.patterns import patterns_of
 
 if TYPE_CHECKING:
     from irtkit.irf import ModelName

@@ -27,8 +27,8 @@ from irtkit.calibration.variational.elbo import Likelihood, evaluate
 from irtkit.calibration.variational.inference import abilities_of, first_state, maximise_bound
 from irtkit.calibration.variational.minibatches import Batches
 from irtkit.calibration.variational.target import Target, target_of
+from irtkit.data.patterns import patterns_of
 from irtkit.irf import Items
-from irtkit.patterns import patterns_of
 from irtkit.quadrature import Nodes, engine_of, fixed_nodes
 
 if TYPE_CHECKING:

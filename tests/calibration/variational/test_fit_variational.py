@@ -21,8 +21,8 @@ from irtkit import (
 )
 from irtkit.calibration.fitting import silently
 from irtkit.calibration.likelihood import MarginalLikelihood
+from irtkit.data.patterns import patterns_of
 from irtkit.irf import MODELS, Items
-from irtkit.patterns import patterns_of
 from irtkit.quadrature import engine_of, fixed_nodes
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from irtkit.calibration.maximise import GridSchedule, problem_of
 from irtkit.calibration.variational.inference import TraceRow, first_state, maximise_bound
 from irtkit.calibration.variational.minibatches import Batches
 from irtkit.calibration.variational.target import target_of
+from irtkit.data.patterns import patterns_of
 from irtkit.irf import MODELS, Items
-from irtkit.patterns import patterns_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,7 @@ from irtkit import (
 )
 from irtkit.calibration.maximise import GridSchedule, problem_of
 from irtkit.calibration.variational.minibatches import Batches
-from irtkit.patterns import patterns_of
+from irtkit.data.patterns import patterns_of
 from irtkit.quadrature import fixed_nodes
 
 if TYPE_CHECKING:

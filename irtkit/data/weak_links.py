@@ -31,16 +31,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.components import Components, numbered, part_of
-from irtkit.patterns import REAL
+from irtkit.data.components import Components, numbered, part_of
+from irtkit.data.patterns import REAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
+    from irtkit.data.patterns import Patterns
     from irtkit.irf import Array
-    from irtkit.patterns import Patterns
 
 _LEAST_SHOWN = 0.5
 """Share of a difference below which it is said that parts cannot be compared."""

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
-from irtkit.agreement import fleiss_kappa, fleiss_kappa_from_counts
+from irtkit.difficulty.agreement import fleiss_kappa, fleiss_kappa_from_counts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,7 +3,7 @@
 Respondents and items are linked by responses. Where they fall into several connected components,
 nothing tells how the abilities of one compare with those of another: each has a scale of its own,
 and a fit puts them all at mean 0. Links that tell next to nothing are another matter, that of
-:mod:`irtkit.weak_links`.
+:mod:`irtkit.data.weak_links`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.patterns import REAL, Patterns
+from irtkit.data.patterns import REAL, Patterns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.patterns import Places
+    from irtkit.data.patterns import Places
 
 _ONE_BY_ONE = 8
 """Components that are found by going to and fro: products with the matrix are fast, but each finds

@@ -106,7 +106,7 @@ def fleiss_kappa(ratings: RatingsTable, *, missing: Missing = "error") -> Fleiss
 
     Examples
     --------
-    >>> from irtkit.agreement import fleiss_kappa
+    >>> from irtkit.difficulty.agreement import fleiss_kappa
     >>> ratings = [["cat", "cat", "dog"], ["dog", "dog", "dog"], ["cat", "cat", None]]
     >>> result = fleiss_kappa(ratings, missing="omit")
     >>> round(result.kappa, 3), result.n_ratings, result.categories
@@ -145,7 +145,7 @@ def fleiss_kappa_from_counts(counts: ArrayLike | pd.DataFrame) -> FleissKappa:
     --------
     The example of Fleiss' kappa in many manuals, ten items rated fourteen times:
 
-    >>> from irtkit.agreement import fleiss_kappa_from_counts
+    >>> from irtkit.difficulty.agreement import fleiss_kappa_from_counts
     >>> counts = [[0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0],
     ...           [2, 2, 8, 1, 1], [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2],
     ...           [6, 5, 2, 1, 0], [0, 2, 2, 3, 7]]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.packed import Packed
+from irtkit.data.packed import Packed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,0 +1,1 @@
+"""What responses say before any model: grouped patterns, connected and weakly linked parts."""
