@@ -15,8 +15,8 @@ Slopes are lognormal (SD 0.3), difficulties and abilities normal where nothing e
 how closely fitted slopes follow the true ones by the number of respondents (rank correlations, of
 300 items), the reason for "fewer than eight"; what part of a gap between two blocks fits show, by
 the number of items both answered, beside what `irtkit.data.weak_links` predicts; how large gaps
-come out that are told of as drawn together, and would undrawn, over the true ones; and what part of the time
-of a fit, with standard errors, goes into its warnings, at most.
+come out that are told of as drawn together, and would undrawn, over the true ones; and what part
+of the time of a fit, with standard errors, goes into its warnings, at most.
 
 ``--constants`` shows instead what the constants of `irtkit.signs.leftover` do: each is changed, and
 the number of data sets of one ability that are warned of printed, with the largest ratio.

@@ -27,11 +27,11 @@ from irtkit.checks import (
 from irtkit.data.patterns import blocks
 from irtkit.io.reading import as_responses
 from irtkit.irf import ItemParameters
-from irtkit.labels import is_missing_label, values_by_label
 from irtkit.memory import check_memory
-from irtkit.observed import Observed
 from irtkit.responses import ResponseMatrix
-from irtkit.trials import MOST_TRIALS, count_type
+from irtkit.responses.labels import is_missing_label, values_by_label
+from irtkit.responses.observed import Observed
+from irtkit.responses.trials import MOST_TRIALS, count_type
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from irtkit import codes as module
-from irtkit.codes import (
+from irtkit.responses import codes as module
+from irtkit.responses.codes import (
     INVALID,
     MISSING,
     WrittenCodes,
@@ -19,7 +19,7 @@ from irtkit.codes import (
     response_code,
     response_codes,
 )
-from irtkit.marking import Marking
+from irtkit.responses.marking import Marking
 
 
 @pytest.mark.parametrize(

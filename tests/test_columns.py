@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from irtkit.columns import find_columns, holds_respondents, is_long, respondent_column
-from irtkit.marking import Marking
+from irtkit.responses.columns import find_columns, holds_respondents, is_long, respondent_column
+from irtkit.responses.marking import Marking
 
 
 @pytest.mark.parametrize("respondent", ["respondent", "Model", "SUBJECT_ID", "Student ID", "user"])

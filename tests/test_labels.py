@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from irtkit.labels import category_name, is_missing_label, matrix_names
+from irtkit.responses.labels import category_name, is_missing_label, matrix_names
 
 
 @pytest.mark.parametrize("label", [None, float("nan"), np.nan, pd.NA, pd.NaT, "", "  "])

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irtkit import long_table, scatter
-from irtkit.long_table import LongTable, long_table_of, read_long
-from irtkit.marking import Marking
+from irtkit.responses import long_table, scatter
 from irtkit.responses import ResponseMatrix
+from irtkit.responses.long_table import LongTable, long_table_of, read_long
+from irtkit.responses.marking import Marking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from irtkit.labels import Names
+    from irtkit.responses.labels import Names
 
     Row = tuple[str, str, int | None]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from irtkit.codes import INVALID, MISSING, response_code
-from irtkit.marking import Marking
+from irtkit.responses.codes import INVALID, MISSING, response_code
+from irtkit.responses.marking import Marking
 
 
 @pytest.mark.parametrize(

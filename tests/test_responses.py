@@ -11,9 +11,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from irtkit.codes import MISSING
 from irtkit.io import read_responses
 from irtkit.responses import ResponseMatrix
+from irtkit.responses.codes import MISSING
 from irtkit.simulation import add_synthetic
 
 RIGHT_WRONG_MISSING = [[1, 0], [MISSING, 1]]

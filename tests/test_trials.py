@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from irtkit.responses import ResponseMatrix
-from irtkit.trials import (
+from irtkit.responses.trials import (
     MOST_TRIALS,
     check_repeats,
     checked_counts,

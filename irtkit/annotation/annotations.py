@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from irtkit.checks import as_number, check_unique, first_names, short
-from irtkit.labels import category_name
+from irtkit.responses.labels import category_name
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence

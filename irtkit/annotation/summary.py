@@ -11,7 +11,7 @@ from irtkit.annotation.annotations import NO_ANNOTATIONS, by_sample
 from irtkit.annotation.matching import Rules, check_duration
 from irtkit.annotation.scoring import EDIT_COLUMNS, Work, measured, share_of_scratch
 from irtkit.checks import check_number, short
-from irtkit.labels import category_name
+from irtkit.responses.labels import category_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -15,7 +15,7 @@ from irtkit.checks import check_number, first_names, short
 from irtkit.files import as_path
 from irtkit.io import read_table
 from irtkit.irf import ItemParameters
-from irtkit.labels import label_names
+from irtkit.responses.labels import label_names
 
 if TYPE_CHECKING:
     from pathlib import Path

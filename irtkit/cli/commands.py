@@ -57,9 +57,9 @@ from irtkit.io.reading import holds_logs, repeats_of_part
 from irtkit.io.writing import format_by_name, side_tables, write_responses
 from irtkit.irf import EXTREME
 from irtkit.printed import in_lines, printable, table_of
+from irtkit.responses.trials import check_repeats
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects import audit, shuffle_control
-from irtkit.trials import check_repeats
 
 _LISTED = 5  # items and systems that the demo prints: a screen in all
 _FOLDER_HELP = "Folder to write the tables to."

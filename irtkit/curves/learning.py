@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.checks import check_number, check_unique, check_yes_or_no, first_names, short
-from irtkit.columns import no_column, recognised_column, usual_column
 from irtkit.curves.axis import Axis, as_dates
 from irtkit.curves.logistic import clustered, logistic_regression
 from irtkit.curves.surface import DIFFICULTY, LearningSurface, Surface, design, terms_of
-from irtkit.frames import as_frame, with_index
+from irtkit.responses.columns import no_column, recognised_column, usual_column
+from irtkit.responses.frames import as_frame, with_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

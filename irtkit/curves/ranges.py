@@ -15,7 +15,7 @@ import numpy as np
 
 from irtkit.checks import as_numbers, check_number, first_names, short
 from irtkit.irf import EXTREME
-from irtkit.labels import is_missing_label, values_by_label
+from irtkit.responses.labels import is_missing_label, values_by_label
 from irtkit.selection.cross_validation import refits
 from irtkit.suspects.families import SIMILAR, family_codes
 

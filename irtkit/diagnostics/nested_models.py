@@ -23,8 +23,8 @@ import numpy as np
 
 from irtkit.calibration import FitResult
 from irtkit.checks import check_type, short
-from irtkit.labels import check_same_labels
 from irtkit.printed import p_words
+from irtkit.responses.labels import check_same_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ import numpy as np
 from irtkit.calibration import FitResult
 from irtkit.checks import as_numbers, check_number, check_type, check_whole, short
 from irtkit.data.patterns import blocks
-from irtkit.labels import is_missing_label, values_by_label
+from irtkit.responses.labels import is_missing_label, values_by_label
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.checks import did_you_mean, first_names, short
-from irtkit.labels import category_name, is_missing_label, values_by_label
+from irtkit.responses.labels import category_name, is_missing_label, values_by_label
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

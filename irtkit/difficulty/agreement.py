@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from irtkit.checks import check_one_of, check_unique, short
-from irtkit.labels import category_name
+from irtkit.responses.labels import category_name
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.checks import first_names, short
-from irtkit.codes import INVALID, WrittenCodes
-from irtkit.columns import (
+from irtkit.io.text import batches, records, rows, unguarded
+from irtkit.responses import ResponseMatrix
+from irtkit.responses.codes import INVALID, WrittenCodes
+from irtkit.responses.columns import (
     holds_respondents,
     item_columns,
     other_columns,
     refuse_repeats,
     respondent_column,
 )
-from irtkit.io.text import batches, records, rows, unguarded
-from irtkit.labels import label_names
-from irtkit.long_table import LongTable
-from irtkit.marking import plain_value
-from irtkit.responses import ResponseMatrix
+from irtkit.responses.labels import label_names
+from irtkit.responses.long_table import LongTable
+from irtkit.responses.marking import plain_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from irtkit.io.source import Source
-    from irtkit.marking import Marking
+    from irtkit.responses.marking import Marking
 
 
 def recognise_wide(source: Source) -> bool:
@@ -47,7 +47,7 @@ def recognise_long(source: Source) -> bool:
 def read_wide(source: Source) -> ResponseMatrix:
     """Read a table with a row per respondent and a column per item.
 
-    Respondents are the column that `irtkit.columns.respondent_column` tells by its name, or the
+    Respondents are the column that `irtkit.responses.columns.respondent_column` tells by its name, or the
     first one, see `holds_respondents`; if that is itself an item, they are numbered.
     """
     separator, names = source.layout

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from irtkit.checks import as_number, check_unique, first_names, short
-from irtkit.codes import MISSING, codes_of_rows
 from irtkit.io.logs import is_table
-from irtkit.marking import Marking
 from irtkit.responses import ResponseMatrix
-from irtkit.trials import check_repeats
+from irtkit.responses.codes import MISSING, codes_of_rows
+from irtkit.responses.marking import Marking
+from irtkit.responses.trials import check_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from irtkit.io.logs import Logs, Reading
     from irtkit.io.samples import Item, Measure, Samples
     from irtkit.io.source import Choice
-    from irtkit.responses import Repeats
+    from irtkit.responses.matrix import Repeats
 
 _SEVERAL = " (or a list: the first that a task has counts)"
 _CHOICES = (

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.checks import half_character
-from irtkit.frames import as_table, header_of, with_index
-from irtkit.long_table import long_table_of
 from irtkit.responses import ResponseMatrix
+from irtkit.responses.frames import as_table, header_of, with_index
+from irtkit.responses.long_table import long_table_of
 
 if TYPE_CHECKING:
     from irtkit.io.source import Source

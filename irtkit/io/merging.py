@@ -8,12 +8,12 @@ import numpy as np
 
 from irtkit.checks import short
 from irtkit.responses import ResponseMatrix
-from irtkit.trials import check_repeats
+from irtkit.responses.trials import check_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from irtkit.scatter import Block
+    from irtkit.responses.scatter import Block
 
 
 def merge_responses(

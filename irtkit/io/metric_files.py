@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from irtkit.columns import find_labels, refuse_repeats
 from irtkit.files import as_path, head_of
 from irtkit.io import parquet
 from irtkit.io.text import naming, records
-from irtkit.marking import MISSING_WORDS
+from irtkit.responses.columns import find_labels, refuse_repeats
+from irtkit.responses.marking import MISSING_WORDS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.advice import SHARES
 from irtkit.checks import first_names
-from irtkit.columns import APART
 from irtkit.files import as_path, head_of
 from irtkit.io import log_matrix, logs, reading
-from irtkit.long_table import COUNT
 from irtkit.printed import in_lines, printable, shortened
+from irtkit.responses.advice import SHARES
+from irtkit.responses.columns import APART
+from irtkit.responses.long_table import COUNT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

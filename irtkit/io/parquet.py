@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from irtkit.checks import short
 from irtkit.files import open_bytes
-from irtkit.long_table import BLOCK_ROWS, LongTable
+from irtkit.responses.long_table import BLOCK_ROWS, LongTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.checks import short
-from irtkit.codes import codes_of_rows
 from irtkit.io.json_text import json_lines
 from irtkit.io.samples import name_of, refuse_half_characters
 from irtkit.responses import ResponseMatrix
+from irtkit.responses.codes import codes_of_rows
 
 if TYPE_CHECKING:
     from irtkit.io.source import Source

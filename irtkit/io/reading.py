@@ -23,14 +23,14 @@ from irtkit.io.text import naming
 from irtkit.io.writing import is_side_table, side_tables, with_side_tables
 from irtkit.printed import printable
 from irtkit.responses import ResponseMatrix
-from irtkit.trials import check_repeats
+from irtkit.responses.trials import check_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from irtkit.io.source import Choice
-    from irtkit.long_table import LongTable
-    from irtkit.responses import Columns, Repeats, Words
+    from irtkit.responses.long_table import LongTable
+    from irtkit.responses.matrix import Columns, Repeats, Words
 
 
 class Format(NamedTuple):

@@ -7,19 +7,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from irtkit.checks import short
-from irtkit.columns import find_columns, is_long, other_columns
 from irtkit.files import head_of
 from irtkit.io.text import layout
-from irtkit.marking import Marking
 from irtkit.responses import ResponseMatrix
+from irtkit.responses.columns import find_columns, is_long, other_columns
+from irtkit.responses.marking import Marking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from irtkit.columns import Roles
-    from irtkit.long_table import LongTable
-    from irtkit.responses import Columns, Repeats, Words
+    from irtkit.responses.columns import Roles
+    from irtkit.responses.long_table import LongTable
+    from irtkit.responses.matrix import Columns, Repeats, Words
 
     Choice = str | Sequence[str] | None
     """One name, or several in the order of preference."""

@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irtkit.checks import check_type, short
-from irtkit.columns import refuse_repeats
 from irtkit.files import as_path, open_bytes, replacing, replacing_text
-from irtkit.frames import as_frame
 from irtkit.io.json_text import json_document, json_lines
 from irtkit.io.text import batches, guarded, layout, naming, unguarded
+from irtkit.responses.columns import refuse_repeats
+from irtkit.responses.frames import as_frame
 
 if TYPE_CHECKING:
     import os

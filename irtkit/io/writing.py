@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.checks import check_one_of, check_type, check_unique, short
-from irtkit.codes import MISSING
-from irtkit.columns import refuse_repeats
 from irtkit.files import as_path, replacing, replacing_text
 from irtkit.io.merging import trials_of
 from irtkit.io.tables import SEPARATORS, form_of, quoted, read_table, write_table
 from irtkit.io.text import guarded
 from irtkit.responses import ResponseMatrix, refuse_sparse
+from irtkit.responses.codes import MISSING
+from irtkit.responses.columns import refuse_repeats
 
 if TYPE_CHECKING:
     import os
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from irtkit.scatter import Block
+    from irtkit.responses.scatter import Block
 
 _TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 _ENDINGS = {

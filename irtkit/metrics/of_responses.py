@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.checks import did_you_mean, first_names, short
-from irtkit.columns import find_labels
-from irtkit.frames import as_frame, header_of, with_index
 from irtkit.metrics.quality_standard import QualityStandard, quality_standard
+from irtkit.responses.columns import find_labels
+from irtkit.responses.frames import as_frame, header_of, with_index
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -26,10 +26,10 @@ from irtkit.checks import (
     first_names,
     short,
 )
-from irtkit.frames import by_item
 from irtkit.prediction.features import as_features, check_leaks, like, refuse_texts
 from irtkit.prediction.regressors import fitted, model_of, predicted
 from irtkit.prediction.targets import TARGETS, difficulty_targets
+from irtkit.responses.frames import by_item
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

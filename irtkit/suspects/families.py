@@ -13,7 +13,7 @@ import numpy as np
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_number, check_type, short
 from irtkit.data.patterns import blocks
-from irtkit.labels import is_missing_label, values_by_label
+from irtkit.responses.labels import is_missing_label, values_by_label
 from irtkit.suspects.expected import ItemBlock, dense_responses, item_blocks
 
 if TYPE_CHECKING:

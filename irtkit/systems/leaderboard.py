@@ -18,8 +18,8 @@ import numpy as np
 
 from irtkit.checks import check_number, check_seed
 from irtkit.data.patterns import float_blocks
-from irtkit.labels import values_by_label
 from irtkit.printed import in_lines, percent, plain, printable, short_labels, shortened, table_of
+from irtkit.responses.labels import values_by_label
 from irtkit.scoring import bank_of, score
 from irtkit.systems.ranks import groups_of, ranks_of
 from irtkit.systems.standing import MOST_SYSTEMS, clusters_of, doubts_of, standing_of

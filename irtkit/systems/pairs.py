@@ -22,7 +22,7 @@ import numpy as np
 
 from irtkit.checks import check_number, check_seed, short
 from irtkit.data.patterns import blocks
-from irtkit.labels import label_names
+from irtkit.responses.labels import label_names
 from irtkit.systems.comparison import SystemComparison
 from irtkit.systems.leaderboard import standings
 from irtkit.systems.paired import (

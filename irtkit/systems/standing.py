@@ -35,7 +35,7 @@ import numpy as np
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_type, short
 from irtkit.data.patterns import blocks
-from irtkit.labels import is_missing_label, values_by_label
+from irtkit.responses.labels import is_missing_label, values_by_label
 from irtkit.systems.paired import correction
 from irtkit.systems.ranks import Scores
 

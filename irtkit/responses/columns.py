@@ -12,13 +12,13 @@ from itertools import combinations
 from typing import TYPE_CHECKING, TypeAlias
 
 from irtkit.checks import check_unique, did_you_mean, first_names, short
-from irtkit.codes import MISSING, response_code
-from irtkit.marking import plain_value
+from irtkit.responses.codes import MISSING, response_code
+from irtkit.responses.marking import plain_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from irtkit.marking import Marking
+    from irtkit.responses.marking import Marking
 
     Roles: TypeAlias = tuple[str | None, str | None, str | None]
     """Columns of respondent, item and response, None where the caller named none."""

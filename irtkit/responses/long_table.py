@@ -3,7 +3,7 @@
 A table, or several that are read as one, is a frame or a file that is gone through block by block,
 a block being three columns of PyArrow or pandas. The first time through, labels are numbered in the
 order in which they occur, and what is at fault is found; then the shape is known, and the second
-time through every response is put in its place (`irtkit.scatter`). While rows are few, numbers are
+time through every response is put in its place (`irtkit.responses.scatter`). While rows are few, numbers are
 remembered from the first time instead of being read again. So what a dense matrix takes in memory
 does not grow with the rows of its table, which is never turned into a wide one.
 """
@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.advice import what_to_type
 from irtkit.checks import and_more, short
-from irtkit.codes import (
+from irtkit.progress import is_watched, progress_bar
+from irtkit.responses.advice import what_to_type
+from irtkit.responses.codes import (
     INVALID,
     LOOKED_AT,
     MISSING,
@@ -29,12 +30,11 @@ from irtkit.codes import (
     invalid_response,
     response_codes,
 )
-from irtkit.columns import find_columns
-from irtkit.frames import header_of
-from irtkit.labels import label_names
-from irtkit.marking import plain_value
-from irtkit.progress import is_watched, progress_bar
-from irtkit.scatter import (
+from irtkit.responses.columns import find_columns
+from irtkit.responses.frames import header_of
+from irtkit.responses.labels import label_names
+from irtkit.responses.marking import plain_value
+from irtkit.responses.scatter import (
     cells_of,
     first_repeat,
     scatter_counts,
@@ -48,12 +48,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from irtkit.columns import Roles
-    from irtkit.labels import Names
-    from irtkit.marking import Marking
-    from irtkit.observed import Observed
-    from irtkit.scatter import Block
-    from irtkit.trials import CountTables
+    from irtkit.responses.columns import Roles
+    from irtkit.responses.labels import Names
+    from irtkit.responses.marking import Marking
+    from irtkit.responses.observed import Observed
+    from irtkit.responses.scatter import Block
+    from irtkit.responses.trials import CountTables
 
 COUNT = '; repeats="count" counts such rows as trials'
 """What to type where rows are repeated."""

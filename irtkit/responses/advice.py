@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from irtkit.checks import first_names, short
-from irtkit.marking import plain_value
+from irtkit.responses.marking import plain_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from irtkit.marking import Marking
+    from irtkit.responses.marking import Marking
 
 _RIGHT = frozenset(
     (

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.advice import not_items
 from irtkit.checks import first_names, short
-from irtkit.codes import column_array, is_real, refuse_invalid, response_codes
-from irtkit.columns import (
+from irtkit.responses.advice import not_items
+from irtkit.responses.codes import column_array, is_real, refuse_invalid, response_codes
+from irtkit.responses.columns import (
     holds_respondents,
     item_columns,
     other_columns,
@@ -21,8 +21,8 @@ from irtkit.columns import (
     respondent_column,
     warn_of_items,
 )
-from irtkit.labels import label_names
-from irtkit.marking import MISSING_WORDS, plain_value
+from irtkit.responses.labels import label_names
+from irtkit.responses.marking import MISSING_WORDS, plain_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from irtkit.labels import Names
-    from irtkit.marking import Marking
+    from irtkit.responses.labels import Names
+    from irtkit.responses.marking import Marking
 
 
 def as_frame(given: Any) -> pd.DataFrame:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.advice import not_items, what_to_type
 from irtkit.checks import NO_NUMBERS, and_more, half_character, short
-from irtkit.marking import MISSING_WORDS, Marking, plain_value
+from irtkit.responses.advice import not_items, what_to_type
+from irtkit.responses.marking import MISSING_WORDS, Marking, plain_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from irtkit.labels import Names
+    from irtkit.responses.labels import Names
 
 MISSING = -1
 INVALID = -2

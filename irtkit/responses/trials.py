@@ -18,7 +18,7 @@ from irtkit.checks import NO_NUMBERS, and_more, short
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.labels import Names
+    from irtkit.responses.labels import Names
 
 _TYPES = (np.uint8, np.uint16, np.int32)
 _REPEATS = ("error", "count", "first", "last")

@@ -11,10 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.codes import MISSING
 from irtkit.memory import LESS_MEMORY, check_memory
-from irtkit.observed import Observed
-from irtkit.trials import CountTables, count_rows, count_type, one_of_repeats, right_on_the_whole
+from irtkit.responses.codes import MISSING
+from irtkit.responses.observed import Observed
+from irtkit.responses.trials import (
+    CountTables,
+    count_rows,
+    count_type,
+    one_of_repeats,
+    right_on_the_whole,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -4,8 +4,8 @@ Rows are respondents (AI systems, checkpoints, people), columns are items (test 
 A cell is 1 (right), 0 (wrong) or −1 (missing), stored in one byte; a row may be marked
 synthetic, which keeps it out of the scale and of every count that describes real systems.
 Where respondents tried an item several times a cell is successes out of trials instead
-(`irtkit.trials`); as soon as no cell has more than one trial it is the plain matrix again.
-Where few cells are observed a matrix may be sparse: it keeps these alone (`irtkit.observed`).
+(`irtkit.responses.trials`); as soon as no cell has more than one trial it is the plain matrix again.
+Where few cells are observed a matrix may be sparse: it keeps these alone (`irtkit.responses.observed`).
 Input of any other kind stops here, with the first offending respondent and item named.
 """
 
@@ -16,15 +16,21 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 
 from irtkit.checks import check_unique, check_unmasked, short
-from irtkit.codes import MISSING, refuse_invalid, response_codes
-from irtkit.frames import as_frame, as_table, read_wide, with_index
-from irtkit.labels import matrix_names
-from irtkit.long_table import COUNT, long_table_of, read_long, refuse_repeats, scatter_rows
-from irtkit.marking import Marking
 from irtkit.memory import check_memory
-from irtkit.observed import Observed
-from irtkit.scatter import cells_of
-from irtkit.trials import CountTables, check_repeats, checked_counts
+from irtkit.responses.codes import MISSING, refuse_invalid, response_codes
+from irtkit.responses.frames import as_frame, as_table, read_wide, with_index
+from irtkit.responses.labels import matrix_names
+from irtkit.responses.long_table import (
+    COUNT,
+    long_table_of,
+    read_long,
+    refuse_repeats,
+    scatter_rows,
+)
+from irtkit.responses.marking import Marking
+from irtkit.responses.observed import Observed
+from irtkit.responses.scatter import cells_of
+from irtkit.responses.trials import CountTables, check_repeats, checked_counts
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -32,9 +38,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from irtkit.labels import Names
-    from irtkit.long_table import LongTable
-    from irtkit.scatter import Block
+    from irtkit.responses.labels import Names
+    from irtkit.responses.long_table import LongTable
+    from irtkit.responses.scatter import Block
 
     Columns: TypeAlias = str | Iterable[str]
     """The name of a column, or several."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.trials import MOST_TRIALS, count_type
+from irtkit.responses.trials import MOST_TRIALS, count_type
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
