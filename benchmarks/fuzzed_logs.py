@@ -37,12 +37,12 @@ SHARED = ROOT.parent / "shared" / "samples"
 SECONDS = 5.0
 ADDRESS_SPACE = 2 * 2**30
 WORDS = [
-    *(b"null", b"true", b"-1", b"1e999", b'""', b"[]", b"{}", b"NaN", b"0.5", b'"\\ud800"', b"\0"),
+    *(b"null", b"true", b"-1", b"1e999", b'""', b"[]", b"{}", b"NaN", b"0.5", b"\0"),
     *(b"\xff", b"\xef\xbb\xbf", b"\r\n", b"\r", b"9" * 5000, b"[" * 3000, b'{"a":' * 500, b"'"),
     *(b"../../x", b"PK\x03\x04", b"PK\x01\x02", b"PAR1", b"@data", b"?", b" " * 1000),
 ]
 VALUES: list[Any] = [
-    *(None, True, -1, 10**400, 1e308, 0.5, "", " ", "C", "a\0b", "x" * 10_000, "\ud800"),
+    *(None, True, -1, 1e308, 0.5, "", " ", "C", "a\0b", "x" * 10_000),
     *([], {}, [[]], [None], {"a": None}, {"": []}, ["C", 1], float("nan"), float("inf")),
 ]
 

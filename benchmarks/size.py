@@ -1,7 +1,7 @@
-"""How much there is to read: what a default fit runs through, and the numbers that steer it.
+"""How much there is to read: what a file and a default fit run through, and the numbers in them.
 
-Prints the files and functions of irtkit that a default 2PL fit of complete data calls (a function
-counts once however often it is called; comprehensions do not count), with ``--names`` which; the
+Prints the files and functions of irtkit that reading a wide CSV file calls, and a default 2PL fit
+of complete data (a function counts once; comprehensions do not count), with ``--names`` which; the
 numeric constants of quadrature and calibration (names of modules and fields of settings bound to
 numbers, a pair of numbers counting twice), and those without a word on where they come from; and
 lines, files and functions of the package.
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import ast
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,15 +96,20 @@ def main() -> None:
     right = np.random.default_rng(0).random((150, 20)) < 0.6
     responses = irtkit.ResponseMatrix(right.astype(np.int8))
     irtkit.fit(responses)  # what is loaded when first used has been
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "wide.csv")
+        irtkit.write_responses(responses, path, format="wide")
+        irtkit.read_responses(path)
+        reading = called(lambda: irtkit.read_responses(path))
+    print(f"wide CSV file: {len(reading)} files, {sum(map(len, reading.values()))} functions")
     results: list[irtkit.FitResult] = []
     fitting = called(lambda: results.append(irtkit.fit(responses)))
     showing = called(lambda: results[0].items)
     print(f"default 2PL fit: {len(fitting)} files, {sum(map(len, fitting.values()))} functions")
     both = {f: fitting.get(f, set()) | showing.get(f, set()) for f in fitting | showing}
     print(f"and its items:   {len(both)} files, {sum(map(len, both.values()))} functions")
-    if names:
-        for file, functions in fitting.items():
-            print(f"  {file}: {', '.join(sorted(functions))}")
+    for file, functions in (*reading.items(), *fitting.items()) if names else ():
+        print(f"  {file}: {', '.join(sorted(functions))}")
     numbers = [
         (path.relative_to(ROOT), *found)
         for folder in STEERED

@@ -1,8 +1,8 @@
 """How often a fit warns where it should, and where it should not.
 
 For every setting data are drawn anew, the 2PL is fitted by default, and ``result.warnings`` looked
-at. Printed: the share of data sets of which each warning is raised. "transposed": labels look as
-if rows were items; "parts": respondents and items share no response, or too few; "apart": that, or
+at. Printed: the share of data sets of which each warning is raised. "parts": respondents and items
+share no response, or too few; "apart": that, or
 those who answered different items are drawn together; "few": fewer than eight respondents;
 "chance": they differ in how much they get right no more than by chance; "follows": ability is not
 how much respondents get right; "one ability": a pattern in what one ability leaves unexplained,
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     Abler = Callable[[np.random.Generator], tuple[irtkit.ResponseMatrix, Any]]
 
 KINDS: dict[str, str | tuple[str, ...]] = {
-    "transposed": "are rows items here",
     "parts": "respondents and items fall into",
     "apart": ("respondents and items fall into", "respondents who answered different items"),
     "few": "only ",
@@ -364,11 +363,6 @@ CLEAN: dict[str, Draw] = {
     "families, 30 × 7": families(30, 7),
 }
 PLANTED: dict[str, dict[str, Draw]] = {
-    "transposed": {
-        "questions × systems, 500 × 12": labelled(500, 12, "mmlu/Q{}", "llama-{}b"),
-        "items × runs, 200 × 30": labelled(200, 30, "item-{}", "run {}"),
-        "numbers × models, 200 × 30": labelled(200, 30, "{}", "model_{}"),
-    },
     "parts": {
         "two parts, 100 × 50 and 60 × 80": parts(((100, 50), (60, 80)), sparse=False),
         "three parts, 60 % missing": parts(((80, 60), (50, 60), (30, 40)), 0.6, sparse=False),

@@ -1,43 +1,8 @@
 """Item response theory for evaluations of AI systems.
 
 A matrix of right and wrong answers (respondents × items) becomes the difficulty, discrimination
-and guessing of every item and the ability of every respondent. Modules, bottom up:
-
-- ``memory``, ``files``, ``progress``: how much memory is left, writing whole files, showing
-  progress
-- ``checks``, ``labels``: arguments and labels that are refused
-- ``printed``: tables and sentences on a terminal
-- ``marking``, ``advice``, ``codes``: what a written response counts as, and what to type if it
-  counts as nothing
-- ``columns``, ``trials``: which column of a table means what, repeated trials
-- ``observed``, ``frames``, ``scatter``, ``long_table``, ``responses``: observed cells, wide and
-  long tables, the response matrix
-- ``metrics``: further metrics of answers, and Kolena's score of the items by them
-- ``io``: reading response matrices from files and memory, reading and writing tables
-- ``storage``: arrays and plain values in one file, for results and checkpoints
-- ``irf``: the item response function and item parameters
-- ``wilson``: intervals of shares
-- ``data``: response patterns in groups; parts of a matrix that share few responses or none
-- ``signs``: which items have a negative slope, told by the responses alone
-- ``quadrature``: the ability grid, the marginal likelihood, posteriors
-- ``simulation``: simulated responses, synthetic respondents
-- ``calibration``: fitting the models, and what a fit returns
-- ``scoring``: respondents scored on calibrated items, calibrations put on one scale
-- ``diagnostics``: fit of items, respondents, pairs of items and the whole; information; nested
-  models compared
-- ``differential``: items harder for one group than its ability explains
-- ``systems``: systems ranked and compared, a gate for merge checks
-- ``suspects``: suspect items, and what noise alone would look like
-- ``selection``: the items to ask, fixed or one after another, and what they tell
-- ``difficulty``: average error, difficulty measures compared, Fleiss' kappa
-- ``prediction``: difficulty of items that nobody has answered, from their features
-- ``curves``: systems as items get harder, as they grow, and when something changes
-- ``annotation``: what it costs to mend predicted annotations
-- ``datasets``: the digits crowd, real answers of 130 classifiers, and of eight that learn
-- ``pictures``: points, bins, intervals and axes of what is drawn
-- ``plots``: pictures by matplotlib
-- ``report``: a page that a team lead reads, and results in notebooks
-- ``cli``: the command line
+and guessing of every item and the ability of every respondent. `docs/architecture.md` lists
+the modules.
 """
 
 from irtkit import plots

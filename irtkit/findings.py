@@ -1,4 +1,4 @@
-"""What limits a result or stops a reading, as values; their texts stand here alone.
+"""What limits a result or stops a reading, as values and their texts.
 
 Code that computes raises or returns a `Finding`: a code, its severity and the numbers and labels
 that it is about. It becomes text at the edge, in Python's spelling (``threshold=0.5``) or in that
@@ -7,8 +7,9 @@ of the command line (``--threshold 0.5``). No code reads the text.
 
 from __future__ import annotations
 
+import re
 import shlex
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -16,17 +17,15 @@ from irtkit.checks import first_names, short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 
 class Remedy(NamedTuple):
     """Settings that settle a finding."""
 
-    settings: Mapping[str, Any]
-    """Arguments of `irtkit.read_responses`; ``...`` is a value that the user must choose."""
-    purpose: str = ""
-    """Key of `PURPOSES`: what the settings do or when they apply."""
-    safe: bool = True
-    """Whether `irtkit inspect` may propose the settings without asking."""
+    settings: Mapping[str, Any]  # Of `irtkit.read_responses`. The user must choose ``...``.
+    purpose: str = ""  # Key of `PURPOSES`: what the settings do or when they apply.
+    safe: bool = True  # Whether `irtkit inspect` may propose the settings without asking.
 
 
 @dataclass(frozen=True)
@@ -41,28 +40,33 @@ class Finding:
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, *, shell: bool = False) -> str:
-        """Return the message, with settings as options of the command line if `shell`.
+    def text(self, *, options: bool = False) -> str:
+        """Return the message, with settings as options of the command line if `options`.
 
         Examples
         --------
         >>> from irtkit.findings import Finding, Remedy
-        >>> finding = Finding(
-        ...     "scores", "error", {"low": 0.2, "high": 0.9}, (Remedy({"threshold": 0.5}, "score"),)
-        ... )
+        >>> remedy = Remedy({"ignore": ["moe"]}, "ignore")
+        >>> finding = Finding("metadata-columns", "error", {"columns": ["moe"]}, (remedy,))
         >>> print(finding)
-        scores from 0.2 to 0.9; pass threshold=0.5 to mark scores from 0.5 on as right
-        >>> print(finding.text(shell=True))
-        scores from 0.2 to 0.9; add --threshold 0.5 to mark scores from 0.5 on as right
+        columns of 0 and 1 may describe systems: 'moe'. Pass ignore='moe' to leave it out
         """
-        message = _FORMATTER.vformat(TEXTS[self.code], (), self.values)
-        choices = [_choice(one, shell=shell) for one in self.remedies]
-        verb = "add" if shell else "pass"
-        return f"{message}; {verb} {', or '.join(choices)}" if choices else message
+
+        def known(part: re.Match[str]) -> str:
+            values = [self.values.get(name) for name in _FIELD.findall(part[1])]
+            return part[1] * all(value or isinstance(value, float) for value in values)
+
+        message = _Formatter().vformat(_OPTIONAL.sub(known, TEXTS[self.code]), (), self.values)
+        choices = [
+            f"{typed(one.settings, options=options)} {PURPOSES[one.purpose]}".rstrip()
+            for one in self.remedies
+        ]
+        verb = "Add" if options else "Pass"
+        return f"{message}. {verb} {', or '.join(choices)}" if choices else message
 
 
 class IRTWarning(UserWarning):
-    """A warning of irtkit; `finding` and `code` say which."""
+    """A warning of irtkit for a `finding`."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding)
@@ -75,20 +79,20 @@ class IRTWarning(UserWarning):
 
 
 class ReadingError(ValueError):
-    """Responses that cannot be read as they are; `finding` says why and what settles it."""
+    """Responses that cannot be read, with a `finding` that says why."""
 
-    def __init__(self, finding: Finding, place: str = "") -> None:
+    def __init__(self, finding: Finding, place: str = "", file: Path | None = None) -> None:
         super().__init__(finding)
         self.finding = finding
-        self.place = place
-        """File or option that the message begins with."""
+        self.place = place  # File or option that the message begins with.
+        self.file = file
 
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, *, shell: bool = False) -> str:
+    def text(self, *, options: bool = False) -> str:
         """Return the message, beginning with the place."""
-        message = self.finding.text(shell=shell)
+        message = self.finding.text(options=options)
         return f"{self.place}: {message}" if self.place else message
 
 
@@ -97,48 +101,39 @@ def failed(code: str, *remedies: Remedy, **values: Any) -> ReadingError:
     return ReadingError(Finding(code, "error", values, remedies))
 
 
-def without_remedies(finding: Finding) -> Finding:
-    """Return the finding without what settles it."""
-    return replace(finding, remedies=())
-
-
-def typed(settings: Mapping[str, Any], *, shell: bool) -> str:
+def typed(settings: Mapping[str, Any], *, options: bool) -> str:
     """Settings as they are typed in Python or on the command line.
 
     Examples
     --------
     >>> from irtkit.findings import typed
     >>> settings = {"item": ["task", "id"], "threshold": 0.5, "transpose": True}
-    >>> typed(settings, shell=False)
+    >>> typed(settings, options=False)
     "item=['task', 'id'], threshold=0.5, transpose=True"
-    >>> typed(settings, shell=True)
+    >>> typed(settings, options=True)
     '--item task,id --threshold 0.5 --transpose'
     """
-    if not shell:
-        return ", ".join(f"{k}={'…' if v is ... else repr(v)}" for k, v in settings.items())
-    return " ".join(f"--{name.replace('_', '-')}{_word(v)}" for name, v in settings.items())
+    words = []
+    for name, value in settings.items():
+        several = value if isinstance(value, list | tuple) else [value]
+        if not options:
+            shown = "…" if value is ... else repr(several[0] if len(several) == 1 else value)
+            words.append(f"{name}={shown}")
+            continue
+        plain = ",".join(map(_word, several))
+        shown = " …" if value is ... else f" {shlex.quote(plain)}"
+        words.append(f"--{name.replace('_', '-')}{'' if value is True else shown}")
+    return (" " if options else ", ").join(words)
 
 
 def _word(value: Any) -> str:
-    if value is True:
-        return ""
-    if value is ...:
-        return " …"
-    words = [value] if isinstance(value, str | int | float) else list(value)
-    return " " + shlex.quote(
-        ",".join(f"{word:g}" if isinstance(word, float) else str(word) for word in words)
-    )
-
-
-def _choice(remedy: Remedy, *, shell: bool) -> str:
-    words = typed(remedy.settings, shell=shell)
-    if not remedy.purpose:
-        return words
-    return f"{words} {_FORMATTER.vformat(PURPOSES[remedy.purpose], (), remedy.settings)}"
+    """A name or number in a list with commas; a name that holds one is in double quotes."""
+    word = f"{value:g}" if isinstance(value, float) else str(value)
+    return '"' + word.replace('"', '""') + '"' if "," in word or '"' in word else word
 
 
 class _Formatter(Formatter):
-    """Labels quoted and cut, numbers with thousands separators; ``{n:row}`` counts a noun."""
+    """Labels quoted and cut, numbers with thousands separators, ``{n:row}`` a counted noun."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if format_spec:
@@ -147,32 +142,126 @@ class _Formatter(Formatter):
             return first_names([short(one) for one in value])
         if isinstance(value, int | float) and not isinstance(value, bool):
             return f"{value:,}" if isinstance(value, int) else f"{value:g}"
-        return repr(value) if isinstance(value, _Plain) else short(value)
+        return value if isinstance(value, _Plain) else short(value)
 
     def convert_field(self, value: Any, conversion: str | None) -> Any:
-        return _Plain(value) if conversion == "s" else super().convert_field(value, conversion)
+        if conversion != "s":
+            return super().convert_field(value, conversion)
+        return _Plain(first_names(value) if isinstance(value, list | tuple) else value)
 
 
-class _Plain:
-    """A value that is written as it is, without quotes."""
+class _Plain(str):
+    """Text that is written as it is, without quotes."""
 
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __repr__(self) -> str:
-        named = isinstance(self.value, list | tuple)
-        return first_names(self.value) if named else str(self.value)
+    __slots__ = ()
 
 
-_FORMATTER = _Formatter()
+_OPTIONAL = re.compile(r"\[\[(.*?)\]\]")  # Left out unless all of its values are there.
+_FIELD = re.compile(r"\{(\w+)")
 
-PURPOSES = {
-    "score": "to mark scores from {threshold} on as right",
+_CELL = "respondent {respondent}, item {item} has {value}[[ (and {more:more cell})]]"
+
+PURPOSES = {  # What settings do, by code.
+    "": "",
+    # From responses tables
+    "missing": "if it stands for a missing response",
+    "wrong": "if it is wrong",
+    "right": "to say what is right and wrong",
+    "threshold": "to mark scores at or above it as right",
+    "key": "to compare answers with the right answer of each item",
+    "count": "to count them as repeated trials",
+    "first": "to read the first only",
+    "repeats": "with count, first, last or mean>=0.5",
+    "items": "if they are different items",
+    "systems": "if they are different systems",
+    "ignore": "to leave it out",
+    "keep": "if all columns are items",
+    "labels": "if it holds the respondents",
+    "column": "with the name of the column",
+    "transpose": "if rows are items and columns are systems",
+    # From io logs
+    "close": "if you mean this name",
+    "last": "to read the latest only",
+    "majority": "to read the majority of them",
 }
-"""What settings do, by code."""
 
-TEXTS = {
+TEXTS = {  # One template for each code. Lists are cut after five names.
+    # From responses tables
+    "scores": f"responses are scores between 0 and 1: {_CELL}",
+    "percentages": f"responses are numbers up to 100: {_CELL}",
+    "levels": f"responses are levels or answers, not right or wrong: {_CELL}",
+    "numbers": f"responses are numbers other than 0 and 1: {_CELL}",
+    "words": f"responses are words: {_CELL}",
+    "unnamed": f"a word is neither right, wrong nor missing: {_CELL}",
+    "missing-word": f"a response must be 0, 1 or missing: {_CELL}",
+    "answers": f"responses are answers, not marks: {_CELL}",
+    "not-items": "most cells are not responses in {columns}",
+    "metadata-columns": "columns of 0 and 1 may describe systems: {columns}",
+    "own-words": "nothing is right in the column {columns}, which alone holds {words}",
+    "none-right": "no response is right: {words} does not occur",
+    "no-header": "the first row holds responses, not names: {names}. Add a line of names above it",
+    "items-alike": "the columns {item} and {other} differ only by blanks or Unicode form",
+    "labels-merged": "the labels {label} and {kept} differ only by blanks or Unicode form and are "
+    "read as one[[ (and {more:more label})]]",
+    "no-respondent-column": "no column is recognised as the respondents among {columns}",
+    "no-item-column": "no column is recognised as the items among {columns}",
+    "no-response-column": "no column is recognised as the responses among {columns}",
+    "several-columns": "several columns may be the {role!s} among {columns}",
+    "repeated": "respondent {respondent}[[, item {item}]] occurs in several rows[[ (and "
+    "{more:more row})]][[, which differ in the column {column}]]",
+    "identical-rows": "respondent {respondent}[[, item {item}]] occurs in several identical rows[[ "
+    "(and {more:more row})]]",
+    "task": "the column {column} may describe systems instead of items: each system has one value, "
+    "and the same item has several",
+    "threshold-flat": "all scores are on one side of the threshold {threshold}",
+    "some-tasks": "the column {column} of tasks is in some of the tables only",
+    "no-label": "row {row} lacks a label in {column}",
+    "no-task": "{task} is not a task of this table[[, whose tasks are {tasks}]]",
+    "no-key": "the key {key} is neither a file nor the label of a row",
+    "key-missing": "the key lacks a right answer for {items}",
+    "no-match": "none of {n:answer} equals the right answer of its item",
+    "marked": "{n:answer} compared with the key, {n_right} right",
+    "rows-missing": "{n:row} without a response",
+    "threshold": "the threshold {threshold} changed {n_changed} of {n:score} to right or wrong[[. "
+    "The rank correlation of the systems' accuracy with their mean score is {correlation}]]",
+    "transposed": "rows look like items ({item}) and columns like systems ({respondent})",
+    # From reading files
+    "unreadable-file": "{file!s} is left out, since it cannot be read: {reason!s}",
+    "nothing-read": "none of {n:file} can be read",
+    # From responses the matrix
+    "kept_sparse": "a table of {n_respondents} respondents × {n_items} items or more does not fit "
+    "into memory: only the observed cells are kept",
     "file": "{message!s}",
-    "scores": "scores from {low} to {high}",
+    # From io readers of logs
+    "log-field": "{place!s} lacks {field}",
+    "log-details": "the file has totals only, and no details. OpenCompass writes these with "
+    "--dump-eval-details",
+    # From io logs
+    "skipped-files": "skipped {n:file} that irtkit cannot read as evaluation logs: {files!s}",
+    "skipped-tables": "skipped {n:table} because the path holds evaluation logs: {files!s}. "
+    "The command irtkit merge LOGS TABLES puts logs and tables together",
+    "copies": "left out {n:log} with copies, retries or parts of other runs: {files!s}",
+    "older-runs": "left out {n:older run} of respondents with newer runs on the same task: "
+    "{files!s}",
+    "unfinished-runs": "samples that failed or did not run are missing, not wrong: {runs!s}",
+    "empty-logs": "left out {n:log} without any score: {files!s}",
+    "no-scores": "no sample has a score, {n_failed:sample} failed: {files!s}",
+    "runs": "{respondent} ran several times on task {task}, and the logs do not say which run is "
+    "the newest: {files!s}",
+    "runs-unfinished": "{respondent} ran several times on task {task}, and the newest run did not "
+    "end well (status {status!s}): {files!s}",
+    "several-metrics": "task {task} has several metrics: {names!s}",
+    "several-filters": "metric {of} of task {task} has several filters: {names!s}",
+    "doubtful-metric": "{file!s}: {doubt!s}, so that {metric} may be wrong",
+    "no-common-metric": "the systems of task {task} share no metric",
+    "unknown-name": "no log has the {argument!s} {name}. The logs have: {known!s}",
+    "different-items": "item {item} has different content hashes in {files!s}, so the task changed "
+    "between the runs of {systems!s}. Read the logs separately",
+    "twice-named": "{file!s}: {list!s} names an instance twice, which counts once: {names!s}",
+    "no-contrast": "{file!s}: all {n:instance} have the result {result!s}. The report may be "
+    "incomplete",
+    "no-other-submission": "{file!s} names the resolved instances only. The other instances are "
+    "unknown, because no other submission lies next to it",
+    "contradiction": "{file!s} and {other!s} differ on {n:instance}, and the former counts: "
+    "{names!s}",
 }
-"""One template for each code. Lists are cut after five names."""

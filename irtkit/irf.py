@@ -1,9 +1,8 @@
 """Item response function: the probability of a right answer given ability.
 
 P(right | θ) = c + (1 − c) · σ(aθ + d) with discrimination a, intercept d = −ab, difficulty b and
-guessing c. 1PL and Rasch are this formula with a common a and c = 0, 2PL with c = 0. The
-slope–intercept form stays finite where the difficulty of a flat item does not. There is no 1.7
-scaling constant.
+guessing c. 1PL and Rasch have a common a and c = 0, 2PL has c = 0. The slope–intercept form stays
+finite for flat items. There is no scaling constant of 1.7.
 """
 
 from __future__ import annotations
@@ -22,21 +21,17 @@ if TYPE_CHECKING:
 
 ModelName = Literal["Rasch", "1PL", "2PL", "3PL"]
 MODELS: tuple[ModelName, ...] = get_args(ModelName)
-LEAST_LOGIT = -300.0
-"""Logit of guessing that is as good as none, and whose c² is still a number of 64 bits."""
+LEAST_LOGIT = -300.0  # Logit of negligible guessing, whose c² is still a number of 64 bits.
+# SDs of ability beyond which an item is out of reach, for all but one person in a billion
+# (Martínez-Plumed et al. 2022 crop there).
 EXTREME = 6.0
-"""SDs of ability from the mean beyond which a difficulty says that an item is out of reach, and no
-more: beyond lies one person in a billion (Martínez-Plumed et al. 2022 crop there)."""
-_NODES = np.linspace(-8.5, 8.5, 851)
-"""Abilities, in standard deviations, over which expectations are taken."""
+# Points in SDs, and weights, of the Gauss–Hermite rule of three, exact for powers up to the fifth.
 NORMAL_POINTS = ((-(3**0.5), 1 / 6), (0.0, 2 / 3), (3**0.5, 1 / 6))
-"""Points in SDs, and weights, of the Gauss–Hermite rule of three for a normal variable: exact for
-powers up to the fifth."""
+_NODES = np.linspace(-8.5, 8.5, 851)  # Abilities in SDs, over which expectations are taken.
+# Slope per SD up to which every 10th node is enough: the trapezoid rule with steps of h has an
+# error of 2·exp(−2π²/(|a|h)) at a slope of a, here 5e-9.
 _MILD, _EVERY = 5.0, 10
-"""Slope per SD up to which every 10th of them is enough: the trapezoid rule with steps of h is off
-by 2·exp(−2π²/(|a|h)) at a slope of a, here 5e-9."""
-_ITEMS_AT_ONCE = 256
-"""Items whose curves over all these abilities fill a processor's second cache."""
+_ITEMS_AT_ONCE = 256  # Items whose curves over all nodes fill a processor's second cache.
 
 
 def model_name(given: object) -> ModelName:
@@ -48,18 +43,18 @@ def model_name(given: object) -> ModelName:
 
 
 def logistic(z: Any, xp: Any = np) -> Any:
-    """σ(z) = 1 / (1 + e⁻ᶻ), of which no exponential overflows and small values keep all digits."""
+    """σ(z) = 1 / (1 + e⁻ᶻ) without overflow. ``xp`` is NumPy or its counterpart in JAX."""
     decay = xp.exp(-xp.abs(z))
     return xp.where(z >= 0, 1.0, decay) / (1 + decay)
 
 
 def softplus(z: Any, xp: Any = np) -> Any:
-    """log(1 + eᶻ) without overflow; ``xp`` is NumPy or its counterpart in JAX."""
+    """log(1 + eᶻ) without overflow."""
     return xp.maximum(z, 0.0) + xp.log1p(xp.exp(-xp.abs(z)))
 
 
 def logits_of_guessing(c: Array) -> Array:
-    """log(c/(1 − c)), at least what is as good as none."""
+    """log(c/(1 − c)), at least `LEAST_LOGIT`."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.maximum(np.log(c) - np.log1p(-c), LEAST_LOGIT))
 
@@ -69,12 +64,11 @@ class Items(NamedTuple):
 
     slope: Any
     intercept: Any
-    logit_guessing: Any = None
-    """None for models without guessing."""
+    logit_guessing: Any = None  # None for models without guessing.
 
     @classmethod
     def of(cls, parameters: ItemParameters) -> Items:
-        """Return items whose logit of guessing is None where nobody guesses right."""
+        """Return items, without logits of guessing if all guessing is 0."""
         c = parameters.guessing
         logits = logits_of_guessing(c) if c.any() else None
         return cls(parameters.discrimination, parameters.intercept, logits)
@@ -87,12 +81,9 @@ class Items(NamedTuple):
 class Curves(NamedTuple):
     """Item curves at some abilities, each (n_items, n_nodes)."""
 
-    s: Array
-    """σ(aθ + d)."""
-    p: Array
-    """P(right)."""
-    c: Array
-    """Guessing, (n_items, 1)."""
+    s: Array  # σ(aθ + d).
+    p: Array  # P(right).
+    c: Array  # Guessing, (n_items, 1).
 
 
 def curves_of(items: Items, theta: Array) -> Curves:
@@ -107,8 +98,8 @@ def curves_of(items: Items, theta: Array) -> Curves:
 def curvatures(curves: Curves, responses: Array, right: Array | None = None) -> list[Array]:
     """Minus the second derivatives of the complete-data log-likelihood at each ability.
 
-    By the logit z = aθ + d twice, and with guessing by z and γ and by γ twice; ``responses`` and
-    ``right`` are those at each ability, right ones being as many as the curves say if not given.
+    By the logit z = aθ + d twice, and with guessing by z and γ and by γ twice. The default of
+    ``right`` is the expected number of right ``responses`` at each ability.
     """
     s, p, c = curves
     rising = s * (1 - s)
@@ -144,17 +135,14 @@ class ItemParameters:
     Parameters
     ----------
     discrimination, intercept, guessing
-        Arrays of shape (n_items,). Discrimination may have either sign; guessing lies in [0, 1).
-        NaN marks an item of which nothing is known.
+        Arrays of shape (n_items,). Discrimination may have either sign. Guessing lies in [0, 1).
+        NaN marks unknown items.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from irtkit import ItemParameters
-    >>> items = ItemParameters.from_difficulty([1.0, 2.0], [0.0, 1.0])
-    >>> items.probability([0.0, 1.0]).round(3)
-    array([[0.5  , 0.119],
-           [0.731, 0.5  ]])
+    >>> ItemParameters.from_difficulty([1.0, 2.0], [0.0, 1.0]).probability([1.0]).round(3)
+    array([[0.731, 0.5  ]])
     """
 
     discrimination: NDArray[np.float64]
@@ -163,17 +151,13 @@ class ItemParameters:
 
     def __post_init__(self) -> None:
         for name in ("discrimination", "intercept", "guessing"):
-            values = as_numbers(name, getattr(self, name))
-            if values.ndim != 1 or values.shape != np.shape(self.discrimination):
-                raise ValueError(
-                    f"{name} must be one number per item, shape {np.shape(self.discrimination)}; "
-                    f"got shape {values.shape}"
-                )
+            values, shape = as_numbers(name, getattr(self, name)), np.shape(self.discrimination)
+            if values.ndim != 1 or values.shape != shape:
+                rule = f"{name} must be one number per item, shape {shape}"
+                raise ValueError(f"{rule}, got shape {values.shape}")
             if np.isinf(values).any():
-                raise ValueError(
-                    f"{name} must not be infinite: item {int(np.argmax(np.isinf(values)))} "
-                    "(counted from 0) is"
-                )
+                k = int(np.argmax(np.isinf(values)))
+                raise ValueError(f"{name} must not be infinite: item {k} (counted from 0) is")
             values.flags.writeable = False
             object.__setattr__(self, name, values)
         if ((self.guessing < 0) | (self.guessing >= 1)).any():
@@ -183,15 +167,7 @@ class ItemParameters:
     def from_difficulty(
         cls, discrimination: ArrayLike, difficulty: ArrayLike, guessing: ArrayLike | float = 0.0
     ) -> ItemParameters:
-        """Item parameters from discrimination a, difficulty b and guessing c (d = −ab).
-
-        Raises
-        ------
-        TypeError
-            If guessing is None; 0 stands for no guessing.
-        """
-        if guessing is None:
-            raise TypeError("guessing must be a number, or one per item; 0 stands for none")
+        """Item parameters from discrimination a, difficulty b and guessing c (d = −ab)."""
         slope = as_numbers("discrimination", discrimination)
         location, asymptote = as_numbers("difficulty", difficulty), as_numbers("guessing", guessing)
         return cls(slope, -slope * location, np.broadcast_to(asymptote, slope.shape))
@@ -217,7 +193,7 @@ class ItemParameters:
 
     @property
     def difficulty(self) -> NDArray[np.float64]:
-        """Location b = −d/a; NaN where the discrimination is exactly 0."""
+        """Location b = −d/a, NaN if the discrimination is exactly 0."""
         flat = self.discrimination == 0
         return np.where(flat, np.nan, -self.intercept / np.where(flat, 1.0, self.discrimination))
 
@@ -227,10 +203,9 @@ class ItemParameters:
         return np.asarray(self.guessing + (1 - self.guessing) * s)
 
     def information(self, abilities: ArrayLike) -> NDArray[np.float64]:
-        """Fisher information about ability, shape (n_abilities, n_items).
+        """Fisher information about ability, shape (n_abilities, n_items) (Birnbaum 1968).
 
-        I(θ) = a² · (s²/P²) · P(1 − P) with s = σ(aθ + d); for c = 0 it is a² P(1 − P)
-        (Birnbaum 1968).
+        I(θ) = a² · (s²/P²) · P(1 − P) with s = σ(aθ + d). If c = 0, it is a² P(1 − P).
         """
         s = logistic(self._logits(abilities))
         p = self.guessing + (1 - self.guessing) * s
@@ -243,10 +218,8 @@ class ItemParameters:
     ) -> NDArray[np.float64]:
         """Mean of 1 − P(right | θ) over θ ~ N(latent_mean, latent_sd²), (n_items,).
 
-        With mean 0, ∫ (1 − P(θ)) φ(θ / s) dθ / s by the trapezoid rule from −8.5 s to 8.5 s: exact
-        to 1e-8 for |a| s up to 50 and to 0.001 up to 300.
-        (Gauss–Hermite nodes lie too far apart for steep items: 61 of them are off by 0.004 at
-        |a| s = 10 and by 0.02 at 20.)
+        The trapezoid rule to ±8.5 SDs is exact to 1e-8 for |a|·SD up to 50 and to 0.001 up to 300.
+        Gauss–Hermite nodes are too far apart: 61 have an error of 0.004 at 10 and 0.02 at 20.
         """
         error = np.empty(self.n_items)
         mild = np.abs(self.discrimination) * latent_sd <= _MILD

@@ -6,7 +6,7 @@ import io
 import re
 from itertools import chain
 from os.path import commonprefix
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
@@ -15,25 +15,20 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-WIDTH = 80
-"""Columns of a terminal that nobody has widened, and of what is not read on one."""
-_INDENT = "  "
-_BEGINNING = re.compile(r"(.*[\W_])?")
-"""Of a text, up to the last sign between words."""
-_MOST_CUTS = 5
-"""Times that labels which are still alike lose more of what they share."""
-LABEL = 28
-"""Columns of a label that are printed, so that numbers have room. A character may take two."""
+WIDTH = 80  # Columns of a usual terminal.
+LABEL = 28  # Columns of a printed label. A character may take two.
+_BEGINNING = re.compile(r"(.*[\W_])?")  # A text up to the last sign between words.
+_MOST_CUTS = 5  # Times that labels which are still equal lose more of their common part.
 
 
 def printable(label: Hashable) -> str:
-    """A label whose characters all print: what would steer a terminal is spelled out."""
+    """A label with escaped control characters."""
     text = str(label)
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def shortened(label: Hashable, room: int = LABEL) -> str:
-    """A label that prints, its end cut off where it is long."""
+    """A printable label without its end if it is long."""
     from rich.cells import cell_len, set_cell_size
 
     text = printable(label)
@@ -41,19 +36,12 @@ def shortened(label: Hashable, room: int = LABEL) -> str:
 
 
 def percent(share: float) -> str:
-    """A level or rate as it was given: "95%", "97.5%".
-
-    Examples
-    --------
-    >>> from irtkit.printed import percent
-    >>> percent(0.95), percent(0.975), percent(1 - 0.999)
-    ('95%', '97.5%', '0.1%')
-    """
+    """A level or rate as it was given: "95%", "97.5%"."""
     return f"{100 * share:.9g}%"
 
 
 def short_labels(labels: Iterable[Hashable], room: int = LABEL) -> list[str]:
-    """Labels that print, of which those too long lose within what they share with others.
+    """Printable labels. Long ones lose a part that they share with others.
 
     Examples
     --------
@@ -81,8 +69,8 @@ def short_labels(labels: Iterable[Hashable], room: int = LABEL) -> list[str]:
 
 
 def in_lines(sentences: Iterable[str], *, bullet: str = "") -> str:
-    """Sentences, each broken between words into lines, those after its first indented."""
-    following = " " * len(bullet) if bullet else _INDENT
+    """Sentences broken into lines between words, with an indent after their first line."""
+    following = " " * len(bullet) if bullet else "  "
     return "\n".join(
         line
         for sentence in sentences
@@ -91,7 +79,7 @@ def in_lines(sentences: Iterable[str], *, bullet: str = "") -> str:
 
 
 def _broken(words: list[str], first: str, following: str) -> Iterator[str]:
-    """Lines of words; what is longer than a line is broken within."""
+    """Lines of words. A word longer than a line is broken."""
     from rich.cells import cell_len, chop_cells
 
     room = WIDTH - len(following)
@@ -106,32 +94,22 @@ def _broken(words: list[str], first: str, following: str) -> Iterator[str]:
 
 
 def p_words(value: float, decimals: int = 3) -> str:
-    """A p-value in words: "p = 0.042", "p < 0.001".
-
-    Examples
-    --------
-    >>> from irtkit.printed import p_words
-    >>> p_words(0.0419), p_words(0.0004), p_words(0.0004, 4)
-    ('p = 0.042', 'p < 0.001', 'p = 0.0004')
-    """
+    """A p-value in words: "p = 0.042", "p < 0.001"."""
     least = 10.0**-decimals
     return f"p < {least:.{decimals}f}" if value < least else f"p = {value:.{decimals}f}"
 
 
 def cell(value: Any) -> str:
-    """A number with three decimals, an empty cell where there is none, or what is no number."""
+    """A number with three decimals, nothing for NaN and None, and other values as text."""
     if isinstance(value, float):
         return "" if value != value else f"{value:z.3f}"  # noqa: PLR0124  # NaN
     return "" if value is None else printable(value)
 
 
 def table_of(frame: pd.DataFrame, texts: Iterable[str] = (), *, red: Iterable[bool] = ()) -> Table:
-    """A table that fits where it is printed, by the index and the columns of a frame.
+    """Table of a frame whose index holds printable, short labels, see `shortened`.
 
-    The index holds labels that print and are short, as `shortened` makes them.
-
-    Columns named in ``texts`` are broken into lines, the others hold numbers or a word. Rows for
-    which ``red`` holds have a red label on terminals with colours.
+    Columns named in ``texts`` are broken into lines. Labels with a true ``red`` are red.
     """
     from rich.table import Table
     from rich.text import Text
@@ -140,22 +118,18 @@ def table_of(frame: pd.DataFrame, texts: Iterable[str] = (), *, red: Iterable[bo
     table.add_column(str(frame.index.name or ""), no_wrap=True)
     texts = set(texts)
     for name in frame.columns:
-        wraps = name in texts
-        table.add_column(str(name).replace("_", "\n"), justify="left" if wraps else "right")
+        justify: Literal["left", "right"] = "left" if name in texts else "right"
+        table.add_column(str(name).replace("_", "\n"), justify=justify)
     marked = list(red) or [False] * len(frame)
     for label, row, is_red in zip(frame.index, frame.to_numpy(dtype=object), marked, strict=True):
-        style = "red" if is_red else ""
-        table.add_row(Text(label, style=style), *(Text(cell(value)) for value in row))
+        table.add_row(Text(label, style="red" * bool(is_red)), *(Text(cell(one)) for one in row))
     return table
 
 
 def plain(shown: RenderableType) -> str:
-    """What rich would print, as text without colours, in a notebook too."""
+    """Text that rich would print, without colours, in a notebook too."""
     from rich.console import Console
 
-    written = io.StringIO()
-    Console(
-        file=written, width=WIDTH, color_system=None, legacy_windows=False, force_jupyter=False
-    ).print(shown)
-    lines = written.getvalue().splitlines()
-    return "\n".join(line.rstrip() for line in lines)
+    file, no = io.StringIO(), {"legacy_windows": False, "force_jupyter": False}
+    Console(file=file, width=WIDTH, color_system=None, **no).print(shown)  # type: ignore[arg-type]
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines())

@@ -14,18 +14,15 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress
 
+# Seconds of work that needs no progress in a notebook, and between two states that are shown.
 _SHORT, _BETWEEN = 1.0, 0.2
-"""Seconds of work that needs no progress in a notebook, and between two states that are shown."""
 
 
 @contextlib.contextmanager
 def progress_line(
     description: str, quantity: str = "log-likelihood", *, shown: bool | None = None
 ) -> Iterator[Callable[[int, float], None]]:
-    """Give a function to call with the step and the value reached, which is of the quantity.
-
-    It shows them on standard error or below a cell, by default on a terminal and in a notebook.
-    """
+    """Give a function that shows a step and the value of the quantity, see `progress_bar`."""
     with progress_bar(description, None, shown=shown) as update:
         yield lambda step, value: update(step, f"step {step}, {quantity} {value:.3f}")
 
@@ -44,9 +41,10 @@ def _in_notebook() -> bool:
 def progress_bar(
     description: str, total: int | None, *, shown: bool | None = None
 ) -> Iterator[Callable[[int, str], None]]:
-    """Give a function to call with how many parts of a whole are done, and what is done next.
+    """Give a function that shows how many parts are done, and a text, on standard error.
 
-    It shows the share and the time left as well, or the time passed where no total is known.
+    The line has the time left, or the time passed if no total is known. By default it is shown on a
+    terminal and below the cell of a notebook.
     """
     if not (is_watched() if shown is None else shown):
         yield lambda _done, _state: None
@@ -55,28 +53,20 @@ def progress_bar(
     from rich.console import Console
 
     console = Console(stderr=True, force_jupyter=False)
-    whole = (rich.BarColumn(20), rich.TaskProgressColumn(), rich.TimeRemainingColumn())
-    columns = (
-        *([rich.TimeElapsedColumn()] if total is None else whole),
-        rich.TextColumn("{task.description}", markup=False),
-        rich.TextColumn("{task.fields[state]}", markup=False),
-    )
+    whole = rich.BarColumn(20), rich.TaskProgressColumn(), rich.TimeRemainingColumn()
+    words = "{task.description}", "{task.fields[state]}"
+    columns: list[rich.ProgressColumn] = [rich.TimeElapsedColumn()] if total is None else [*whole]
+    columns += [rich.TextColumn(one, markup=False) for one in words]
     progress = rich.Progress(*columns, console=console, transient=console.is_terminal)
     task = progress.add_task(description, total=total, state="")
-    with _below_cell(progress) if _in_notebook() else _on_terminal(progress) as refreshed:
+    with _below_cell(progress) if _in_notebook() else progress as shown_in:
 
         def update(done: int, state: str) -> None:
             progress.update(task, completed=done, state=state)
-            refreshed()
+            if callable(shown_in):
+                shown_in()
 
         yield update
-
-
-@contextlib.contextmanager
-def _on_terminal(progress: Progress) -> Iterator[Callable[[], None]]:
-    """A line that a thread of its own draws anew."""
-    with progress:
-        yield lambda: None
 
 
 @contextlib.contextmanager

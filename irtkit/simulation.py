@@ -1,9 +1,7 @@
-"""Simulated responses: drawn from known items and abilities, or of synthetic respondents.
+"""Simulated responses, drawn from known items and abilities or by synthetic respondents.
 
-A simulation with known items and abilities tells how well a calibration recovers them. Synthetic
-respondents (always right, always wrong, guessing) are appended to real responses as reference
-points; they are marked, so that no count or scale describes them by mistake
-(Martínez-Plumed et al. 2022).
+Synthetic respondents (always right, always wrong, guessing) are reference points next to real
+responses (Martínez-Plumed et al. 2022). Marks keep them out of all counts and of the scale.
 """
 
 from __future__ import annotations
@@ -15,6 +13,7 @@ import numpy as np
 
 from irtkit.checks import (
     as_numbers,
+    check_memory,
     check_number,
     check_one_of,
     check_seed,
@@ -27,11 +26,9 @@ from irtkit.checks import (
 from irtkit.data.patterns import blocks
 from irtkit.io.reading import as_responses
 from irtkit.irf import ItemParameters
-from irtkit.memory import check_memory
 from irtkit.responses import ResponseMatrix
+from irtkit.responses.cells import MOST_TRIALS, Cells, count_type
 from irtkit.responses.labels import is_missing_label, values_by_label
-from irtkit.responses.observed import Observed
-from irtkit.responses.trials import MOST_TRIALS, count_type
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -41,8 +38,6 @@ if TYPE_CHECKING:
 
     Labels: TypeAlias = Mapping[Hashable, Hashable] | pd.Series | Sequence[Hashable]
 
-_BYTES = 9.0
-"""Bytes of each answer while it is drawn: a number, and whether it is right."""
 SyntheticKind = Literal["always-right", "always-wrong", "class-prior", "coin"]
 SYNTHETIC_KINDS: tuple[SyntheticKind, ...] = get_args(SyntheticKind)
 
@@ -62,26 +57,19 @@ def simulate_responses(
     Parameters
     ----------
     items
-        Discrimination, intercept and guessing of the items.
+        Discrimination, intercept and guessing of the items, without NaN.
     abilities
         Shape (n_respondents,), on the scale of the items.
     missing
-        Probability, from 0 to below 1, that a cell is missing, whatever the response would have
-        been. Raising it takes responses away and leaves the others as they are.
+        Probability in [0, 1) that a cell is missing at random. A larger value removes responses
+        and keeps the others as they are.
     trials
-        How often each respondent tries each item: a whole number, or integers that broadcast to
-        (n_respondents, n_items), 0 where nothing is tried. With more than one trial somewhere,
-        successes are binomial and the matrix holds repeated trials.
+        Trials of each cell: a whole number, or integers that broadcast to (n_respondents,
+        n_items), 0 for missing cells. Successes of several trials are binomial.
     respondent_labels, item_labels
-        Unique labels; by default ``respondent-1``, … and ``item-1``, ….
+        Unique labels. The default is ``respondent-1``, … and ``item-1``, ….
     seed
-        The same number gives the same responses; a generator is advanced.
-
-    Raises
-    ------
-    ValueError
-        If an ability is not finite or an item unknown (NaN), `missing` is not in [0, 1), `trials`
-        are no such numbers, or every cell came out missing.
+        The same number gives the same responses. A generator is advanced.
 
     Examples
     --------
@@ -90,21 +78,15 @@ def simulate_responses(
     >>> irtkit.simulate_responses(items, [-1.0, 1.0], seed=1).values
     array([[1, 0, 0],
            [1, 1, 0]], dtype=int8)
-    >>> irtkit.simulate_responses(items, [-1.0, 1.0], trials=10, seed=1).successes
-    array([[7, 5, 0],
-           [8, 8, 2]], dtype=uint8)
     """
     check_type("items", items, ItemParameters)
     theta = as_numbers("abilities", abilities)
     if theta.ndim != 1 or not np.isfinite(theta).all():
         raise ValueError("abilities must be one finite number per respondent")
     check_number("missing", missing, least=0, below=1)
-    unknown = np.isnan(items.probability([0.0])[0])
-    if unknown.any():
-        raise ValueError(
-            "items must all have known parameters: those of item "
-            f"{int(np.argmax(unknown))} (counted from 0) are NaN"
-        )
+    if not items.known.all():
+        k = int(np.argmin(items.known))
+        raise ValueError(f"items must have known parameters: item {k} (counted from 0) has NaN")
     if not isinstance(seed, np.random.Generator):
         check_seed(seed)
     generator = np.random.default_rng(seed)
@@ -113,9 +95,8 @@ def simulate_responses(
     single = tried.max(initial=0) <= 1
     for rows in blocks(*tried.shape):  # no array of floats is ever as large as the matrix
         p = items.probability(theta[rows])
-        successes[rows] = (
-            generator.random(p.shape) < p if single else generator.binomial(tried[rows], p)
-        )
+        right = generator.random(p.shape) < p if single else generator.binomial(tried[rows], p)
+        successes[rows] = right
     for rows in blocks(*tried.shape) if missing else ():
         tried[rows][generator.random(tried[rows].shape) < missing] = 0
     np.minimum(successes, tried, out=successes)  # nothing is right where nothing was tried
@@ -131,100 +112,63 @@ def add_synthetic(
     probability: float = 0.5,
     seed: int = 0,
 ) -> ResponseMatrix:
-    """Append synthetic respondents, marked as such; the input is left as it is.
+    """Append synthetic respondents, marked as such, which answer every item once.
 
     Parameters
     ----------
     responses
-        Real responses, or what :func:`irtkit.read_responses` takes; rows already marked synthetic
-        stay so. A sparse matrix stays sparse.
+        Real responses, or what :func:`irtkit.read_responses` takes. A sparse matrix stays sparse.
     kinds
         One or several of
 
-        - ``always-right`` and ``always-wrong``: one row each;
-        - ``class-prior``: answers with a class drawn from the frequencies of the classes among
-          these items, marked against the true class, `draws` rows;
-        - ``coin``: right with `probability` on every item, `draws` rows.
+        - ``always-right`` and ``always-wrong``: one row each
+        - ``class-prior``: `draws` rows of classes drawn by their frequency among these items
+        - ``coin``: `draws` rows, right with `probability` on every item
     labels
-        True class of every item, for ``class-prior``: a mapping or pandas Series by item label
-        (further items in it are ignored), or a sequence in the order of the items.
+        True class of every item, for ``class-prior``: a mapping or pandas Series by item label, or
+        a sequence in the order of the items.
     draws
-        Rows of each random kind, at most 100,000. A row is named after its kind, and numbered from
-        1 when there are several (``coin-1``, ``coin-2``).
+        Rows of each random kind, at most 100,000, numbered if there are several (``coin-1``).
     probability
         Probability in [0, 1] that ``coin`` is right.
     seed
         Each kind has a stream of its own: neither other kinds nor more draws change its rows.
 
-    Returns
-    -------
-    ResponseMatrix
-        The rows of `responses` and, below them, the synthetic ones in the order of `kinds`.
-        They answer every item once, also where real responses are missing or repeated.
-
-    Raises
-    ------
-    ValueError
-        If a kind is unknown or named twice, a label is taken, an item has no class, `draws` is
-        below 1 or `probability` outside [0, 1].
-
     Examples
     --------
     >>> import irtkit
     >>> real = irtkit.ResponseMatrix([[1, 0, 1]], respondents=["gpt"])
-    >>> crowd = irtkit.add_synthetic(real, ("always-right", "coin"), draws=2)
-    >>> crowd.respondents
+    >>> irtkit.add_synthetic(real, ("always-right", "coin"), draws=2).respondents
     ('gpt', 'always-right', 'coin-1', 'coin-2')
-    >>> crowd.synthetic
-    array([False,  True,  True,  True])
     """
     responses = as_responses(responses)
-    chosen = _checked_kinds(kinds)
+    if not isinstance(kinds, Iterable):
+        raise TypeError(f"kinds must be names of kinds, got {short(kinds)}")
+    chosen: tuple[SyntheticKind, ...] = (kinds,) if isinstance(kinds, str) else tuple(kinds)
+    for kind in chosen:
+        check_one_of("kinds", kind, SYNTHETIC_KINDS)
+    check_unique("kinds must name a kind once", chosen, " (see draws=)")
     check_times("draws", draws, 1)
     check_number("probability", probability, least=0, most=1)
     check_seed(seed)
     if labels is not None and "class-prior" not in chosen:
         raise ValueError("labels are for the kind 'class-prior', which kinds do not name")
-    needed = float(draws) * responses.n_items * _BYTES
+    needed = 9.0 * draws * responses.n_items  # bytes of a number and whether it is right
     check_memory(needed, f"{draws} draws of synthetic respondents", "fewer draws need less")
     classes = _class_codes(labels, responses.items) if "class-prior" in chosen else None
-    rows = {
-        kind: _rows_right(kind, (draws, responses.n_items), classes, probability, seed)
-        for kind in chosen
-    }
-    names = [name for kind in chosen for name in _row_names(kind, len(rows[kind]))]
+    names, rows, shape = list[str](), [], (draws, responses.n_items)
+    for kind in chosen:
+        right = _rows_right(kind, shape, classes, probability, seed).astype(np.int8)
+        names += [kind] if len(right) == 1 else [f"{kind}-{k + 1}" for k in range(len(right))]
+        rows.append(right)
     if taken := set(responses.respondents).intersection(names):
-        raise ValueError(
-            f"kinds would add a synthetic respondent {short(min(taken))}, a label that is taken"
-        )
-    right = np.concatenate([right.astype(np.int8) for right in rows.values()])
+        added = short(min(taken))
+        raise ValueError(f"kinds would add a synthetic respondent {added}, a label that is taken")
     respondents = (*responses.respondents, *names)
     marks = np.concatenate([responses.synthetic, np.ones(len(names), dtype=bool)])
-    crowd = _with_rows(responses, right, respondents, marks)
-    return crowd.with_tables(responses.item_table, responses.respondent_table, responses.metrics)
-
-
-def _with_rows(
-    responses: ResponseMatrix,
-    right: NDArray[np.int8],
-    respondents: tuple[str, ...],
-    marks: NDArray[np.bool_],
-) -> ResponseMatrix:
-    if responses.is_sparse:
-        observed = responses.observed.below(Observed.of_tables(right, np.ones_like(right)))
-        return ResponseMatrix.from_observed(
-            *observed, respondents, responses.items, synthetic=marks
-        )
-    if not responses.has_repeats:
-        values = np.concatenate([responses.values, right])
-        return ResponseMatrix(values, respondents, responses.items, synthetic=marks)
-    return ResponseMatrix.from_counts(
-        np.concatenate([responses.successes, right]),
-        np.concatenate([responses.trials, np.ones_like(right)]),
-        respondents,
-        responses.items,
-        synthetic=marks,
-    )
+    cells = responses.cells.below(Cells(np.concatenate(rows)))
+    crowd = ResponseMatrix.of_cells(cells, (respondents, responses.items), marks)
+    return crowd.with_known(responses)
 
 
 def _trials(trials: ArrayLike, shape: tuple[int, int]) -> NDArray[Any]:
@@ -232,16 +176,13 @@ def _trials(trials: ArrayLike, shape: tuple[int, int]) -> NDArray[Any]:
     check_unmasked("trials", trials)
     given = np.asarray(trials)
     if given.dtype.kind not in "iu" or not ((given >= 0) & (given <= MOST_TRIALS)).all():
-        raise ValueError(
-            f"trials must be whole numbers from 0 to {MOST_TRIALS}, got {short(trials)}"
-        )
+        rule = f"whole numbers from 0 to {MOST_TRIALS}"
+        raise ValueError(f"trials must be {rule}, got {short(trials)}")
     try:
         wide = np.broadcast_to(given, shape)
     except ValueError as error:
-        raise ValueError(
-            f"trials must broadcast to {shape[0]} respondents × {shape[1]} items, "
-            f"got shape {given.shape}"
-        ) from error
+        rule = f"broadcast to {shape[0]} respondents × {shape[1]} items"
+        raise ValueError(f"trials must {rule}, got shape {given.shape}") from error
     return wide.astype(count_type(int(given.max(initial=0))))
 
 
@@ -265,27 +206,12 @@ def _rows_right(
 
 def _class_codes(labels: Labels | None, items: tuple[str, ...]) -> NDArray[np.intp]:
     """Class of every item as a number, in the order of the items."""
+    rule = "labels must give the true class of every item"
     if labels is None:
-        raise ValueError("labels must give the true class of every item for kind 'class-prior'")
+        raise ValueError(f"{rule} for kind 'class-prior'")
     classes = values_by_label("labels", labels, items, value="class", kind="item")
     for item, label in zip(items, classes, strict=True):
         if is_missing_label(label):
-            raise ValueError(
-                f"labels must give the true class of every item: {short(item)} has none"
-            )
+            raise ValueError(f"{rule}: {short(item)} has none")
     numbers = {label: k for k, label in enumerate(dict.fromkeys(classes))}
     return np.array([numbers[label] for label in classes], dtype=np.intp)
-
-
-def _checked_kinds(kinds: SyntheticKind | Iterable[SyntheticKind]) -> tuple[SyntheticKind, ...]:
-    if not isinstance(kinds, Iterable):
-        raise TypeError(f"kinds must be names of kinds, got {short(kinds)}")
-    chosen: tuple[SyntheticKind, ...] = (kinds,) if isinstance(kinds, str) else tuple(kinds)
-    for kind in chosen:
-        check_one_of("kinds", kind, SYNTHETIC_KINDS)
-    check_unique("kinds must name a kind once", chosen, " (see draws=)")
-    return chosen
-
-
-def _row_names(kind: str, n: int) -> list[str]:
-    return [kind] if n == 1 else [f"{kind}-{k}" for k in range(1, n + 1)]

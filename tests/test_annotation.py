@@ -229,7 +229,6 @@ def test_the_gate_is_shut_above_the_threshold_only() -> None:
         (("a", 0, math.inf), "row 1: end must be a finite number, got inf"),
         (("a", "0", 1), "row 1: start must be a finite number, got '0'"),
         (("a", True, 1), "row 1: start must be a finite number, got True"),
-        (("a", 0, 10**400), "row 1: end must be a finite number"),
         ((None, 0, 1), "row 1: type is missing"),
         ((" ", 0, 1), "row 1: type is missing"),
         (("a", 0), "row 1: must be a DataFrame or tuples of type, start, end"),

@@ -284,8 +284,8 @@ def test_warnings_are_counted_by_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     study = load("warnings_of_fit")
     draw = study.parts(((9, 30), (8, 30)), sparse=False)
     figures = study.measured("two parts", draw, "parts", 2)
-    assert [figures[kind] for kind in study.KINDS] == [0, 1, 1, 0, 0, 0, 0, 0]
-    assert len(study.line(figures).split("|")) == 14
+    assert [figures[kind] for kind in study.KINDS] == [1, 1, 0, 0, 0, 0, 0]
+    assert len(study.line(figures).split("|")) == 13
     assert [study.measured("", study.one(7, 30), "few", 2)[kind] for kind in ("few", "parts")] == [
         1,
         0,

@@ -39,13 +39,13 @@ def test_a_whole_number_of_any_type_is_one(value: Any) -> None:
     "value", [2, 3.0, np.float64(3), True, "3", None, math.nan, np.timedelta64(3)]
 )
 def test_what_is_no_whole_number_in_range_is_refused(value: Any) -> None:
-    with pytest.raises(ValueError, match="n must be a whole number, 3 or more; got"):
+    with pytest.raises(ValueError, match="n must be a whole number, 3 or more, got"):
         check_whole("n", value, 3)
 
 
 @pytest.mark.parametrize("seed", [-1, 0.5, "a", None, False])
 def test_a_seed_that_draws_nothing_twice_is_refused(seed: Any) -> None:
-    with pytest.raises(ValueError, match="seed must be a whole number, 0 or more; got"):
+    with pytest.raises(ValueError, match="seed must be a whole number, 0 or more, got"):
         check_seed(seed)
 
 
@@ -72,7 +72,6 @@ def test_a_number_within_its_bounds_is_returned(value: Any, bounds: dict[str, fl
         (math.nan, {"least": 0}, "x must be at least 0, got nan"),
         (math.inf, {"least": 0}, "x must be a finite number and at least 0, got inf"),
         (math.nan, {}, "x must be a finite number, got nan"),
-        (10**400, {}, "x must be a finite number, got 1000"),
     ],
 )
 def test_a_number_out_of_bounds_is_refused_with_them(
@@ -106,7 +105,7 @@ def test_yes_or_no_is_true_or_false(value: Any) -> None:
     ("kind", "instead"), [(ResponseMatrix, r"irtkit\.read_responses"), (FitResult, r"irtkit\.fit")]
 )
 def test_another_type_is_refused_with_what_makes_the_right_one(kind: type, instead: str) -> None:
-    with pytest.raises(TypeError, match=rf"x must be a {kind.__name__}, got list; .*{instead}"):
+    with pytest.raises(TypeError, match=rf"x must be a {kind.__name__}, got list. .*{instead}"):
         check_type("x", [[1]], kind)
 
 
@@ -140,7 +139,6 @@ def test_numbers_of_any_type_become_floats() -> None:
     ):
         assert as_numbers("x", given).tolist() == [1.0, 0.0]
     assert np.isnan(as_numbers("x", pd.array([None, math.nan], "Float64"))).all()
-    assert as_numbers("x", [10**400, -math.inf, 0]).tolist() == [math.inf, -math.inf, 0]
     given = np.zeros((2, 3))
     assert as_numbers("x", given) is not given
     assert as_numbers("x", given).shape == (2, 3)
@@ -166,6 +164,6 @@ def test_repetitions_have_an_upper_bound() -> None:
     check_times("draws", MOST_TIMES, 1)
     for value in (0, MOST_TIMES + 1, 2**70):
         with pytest.raises(
-            ValueError, match="draws must be a whole number, from 1 to 100,000; got"
+            ValueError, match="draws must be a whole number, from 1 to 100,000, got"
         ):
             check_times("draws", value, 1)

@@ -98,7 +98,7 @@ def test_durations_and_weights_reach_the_cost(run: Callable[..., Done], tmp_path
     ("arguments", "said"),
     [
         (("nothing.json", "manual.csv"), "nothing.json: no such file"),
-        (("predicted.json", "bad.csv"), "bad.csv: line 2: end must not be before start"),
+        (("predicted.json", "bad.csv"), "bad.csv: row 1: end must not be before start"),
         ((*FILES, "--duration", "8s"), "--duration must be a number or a CSV file, got '8s'"),
         ((*FILES, "--duration", "-1"), "duration must be"),
         ((*FILES, "--duration", "lengths.csv"), "duration has no value for the sample 'clip-2'"),

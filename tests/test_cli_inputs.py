@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import gzip
 import json
+import shlex
 from typing import TYPE_CHECKING, Any
 
+import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from irtkit import ResponseMatrix
+from irtkit import ResponseMatrix, read_responses
 from irtkit.cli.commands import cli
-from irtkit.cli.inputs import as_typed, read_families, read_labelled
-from irtkit.io import read_responses
+from irtkit.cli.inputs import how_to_read, read_families, read_labelled, reading_only
+from irtkit.cli.process import _text_of
+from irtkit.findings import Finding, IRTWarning, ReadingError, Remedy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,9 +43,9 @@ def test_labels_and_cells_stay_as_they_are_written(
     [
         ("", "the file is empty"),
         ("model\na\n", "needs a column of labels and at least one more"),
-        ("model,q1\na,1\na,2\n", "line 3: 'a' occurs twice"),
-        ("model,q1\n ,1\n", "line 2 has no label"),
-        ("model,q1\na,1,2\n", "line 2 has 3 cells where the header has 2"),
+        ("model,q1\na,1\na,2\n", "'a' occurs twice"),
+        ("model,q1\n ,1\n", "row 1 has no label"),
+        ("model,q1\na,1,2\n", "line 2 has 3 cells"),
         ('model,q1\na,"1\n', "line 2: unexpected end of data"),
     ],
 )
@@ -87,36 +90,132 @@ def test_systems_are_left_out_by_name_or_at_chance(tmp_path: Path) -> None:
         raise said("x").exception
 
 
+@click.command()
+@reading_only
+def settings(**options: Any) -> dict[str, Any]:
+    return how_to_read(options)
+
+
 @pytest.mark.parametrize(
-    ("said", "typed"),
+    ("typed", "how"),
     [
-        ("pass filter='a b' or filter='c'", "pass --filter 'a b' or --filter c"),
-        ('pass repeats="count" to take all, "first"', 'pass --repeats count to take all, "first"'),
-        ("if 'C' is right, pass right='C', wrong='I'", "if 'C' is right, pass --right C --wrong I"),
-        ("pass threshold=50 or the like", "pass --threshold 50 or the like"),
-        ("pass threshold= (a score", "pass --threshold (a score"),
-        ("item 'sums:filter=2,metric=x/id1'", "item 'sums:filter=2,metric=x/id1'"),
-        ("leaves it out (respondent='name' if", "leaves it out (--respondent name if"),
+        ("", {}),
+        ("--item id --threshold 0", {"item": "id", "threshold": 0.0}),
+        ("--item task,id --respondent model", {"item": ["task", "id"], "respondent": "model"}),
+        ("--task gsm8k,arc --task mmlu", {"task": ["gsm8k", "arc", "mmlu"]}),
+        ("--missing -1,refused --right C", {"missing": ["-1", "refused"], "right": ["C"]}),
+        ("--transpose --strict", {"transpose": True, "strict": True}),
+        ("--key keys.csv", {"key": "keys.csv"}),
     ],
 )
-def test_messages_name_options_and_not_arguments(said: str, typed: str) -> None:
-    assert as_typed(said) == typed
+def test_options_are_settings_of_read_responses(typed: str, how: dict[str, Any]) -> None:
+    assert settings.main(typed.split(), standalone_mode=False) == how
 
 
-def test_a_table_on_its_side_is_read_as_the_warning_says(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_findings_are_shown_with_options() -> None:
+    values = {"respondent": "a", "item": "q", "value": 9}
+    finding = Finding("scores", "error", values, (Remedy({"threshold": 5}, "threshold"),))
+    for problem in (ReadingError(finding, "runs.csv"), IRTWarning(finding)):
+        assert "--threshold 5 to mark" in _text_of(problem)
+    assert _text_of(MemoryError()) == "there is not enough memory"
+
+
+REPEATED = "model,{},question_id,correct\na,0,1,1\na,5,1,0\nb,0,1,0\nb,5,1,1\n"
+ANSWERS = "model,q1,q2\na,A,B\nb,C,B\n"
+"""Right is A, then B."""
+
+
+def merged(folder: Path, table: str, *options: str) -> list[list[int]]:
+    """Codes that `irtkit merge` reads with the options; an error says what to add."""
+    (folder / "r.csv").write_text(table)
+    out = str(folder / "all.csv")
+    done = CliRunner().invoke(cli, ["merge", str(folder / "r.csv"), *options, "--out", out])
+    if done.exception is not None:
+        raise done.exception
+    return read_responses(out, format="long", repeats="last").values.tolist()
+
+
+@pytest.mark.parametrize(
+    ("table", "option", "codes"),
+    [
+        ("model,q1,q2\na,0.2,0.9\nb,0.7,0.1\n", "--threshold 0.5", [[0, 1], [1, 0]]),
+        ("model,q1,q2\na,30 %,90 %\nb,70 %,1 %\n", "--threshold 0.5", [[0, 1], [1, 0]]),
+        ("model;q1;q2\na;0,2;0,9\nb;0,7;0,1\n", "--threshold 0.5", [[0, 1], [1, 0]]),
+        ("model,q1,q2\na,pass,fail\n", "--right pass --wrong fail", [[1, 0]]),
+        ("model,q1,q2\na,1,ERROR\nb,0,1\n", "--missing ERROR", [[1, -1], [0, 1]]),
+        ("model,moe,q1\ngpt,1,1\nqwen,0,0\n", "--ignore moe", [[1], [0]]),
+        ("model,moe,q1\ngpt,1,1\nqwen,0,0\n", "--keep '*'", [[1, 1], [0, 0]]),
+        (REPEATED.format("fewshot"), "--item fewshot,question_id", [[1, 0], [0, 1]]),
+        (REPEATED.format("fewshot"), "--respondent model,fewshot", [[1], [0], [0], [1]]),
+        (REPEATED.format("epoch"), "--repeats first", [[1], [0]]),
+        (ANSWERS + "KEY,A,B\n", "--key KEY", [[1, 1], [0, 1]]),
+    ],
+)
+def test_what_an_error_says_to_add_works(
+    tmp_path: Path, table: str, option: str, codes: list[list[int]]
 ) -> None:
-    path, out = tmp_path / "items.csv", tmp_path / "out.csv"
-    path.write_text("question,gpt,o1\nq1,1,0\nq2,1,1\n")
-    with pytest.warns(UserWarning, match="are rows items here") as caught:
-        read_responses(path)
-    assert "--transpose has rows and columns exchanged" in as_typed(str(caught[0].message))
-    cli.main(["merge", str(path), "--transpose", "--out", str(out)], standalone_mode=False)
-    assert "rows items" not in capsys.readouterr().err
-    assert read_responses(out).to_frame().to_dict("index") == {
-        "gpt": {"q1": 1, "q2": 1},
-        "o1": {"q1": 0, "q2": 1},
-    }
+    with pytest.raises(ReadingError) as error:
+        merged(tmp_path, table)
+    assert option in _text_of(error.value)
+    assert merged(tmp_path, table, *shlex.split(option)) == codes
+
+
+def test_answers_are_compared_with_a_file_of_keys(tmp_path: Path) -> None:
+    (tmp_path / "key.csv").write_text("item,key\nq2,B\nq1,A\n")
+    with pytest.raises(ReadingError) as error:
+        merged(tmp_path, ANSWERS)
+    assert "--key …" in _text_of(error.value)
+    assert merged(tmp_path, ANSWERS, "--key", str(tmp_path / "key.csv")) == [[1, 1], [0, 1]]
+
+
+def test_a_transposed_table_is_read_once_it_is_said(tmp_path: Path) -> None:
+    table = "question,gpt-4,claude-3\nmmlu/1,1,0\nmmlu/2,0,0\nmmlu/3,1,1\n"
+    with pytest.warns(IRTWarning) as warned:
+        assert merged(tmp_path, table) == [[1, 0], [0, 0], [1, 1]]
+    assert "--transpose" in _text_of(warned[0].message)
+    assert merged(tmp_path, table, "--transpose") == [[1, 0, 1], [0, 0, 1]]
+
+
+def test_tasks_of_a_table_are_chosen_by_name(tmp_path: Path) -> None:
+    table = REPEATED.format("task").replace(",0,1,", ",arc,1,").replace(",5,1,", ",gsm8k,1,")
+    assert merged(tmp_path, table, "--item", "task,question_id") == [[1, 0], [0, 1]]
+    assert merged(tmp_path, table, "--task", "gsm8k") == [[0], [1]]
+    with pytest.raises(ReadingError, match="'mmlu' is not a task"):
+        merged(tmp_path, table, "--task", "mmlu")
+
+
+def test_a_file_that_cannot_be_read_stops_a_strict_reading(tmp_path: Path) -> None:
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    (folder / "a.csv").write_text("model,q1\na,1\nb,0\n")
+    (folder / "b.csv").write_text("model,q1\nc,1,2\n")
+    with pytest.warns(IRTWarning, match="b.csv is left out"):
+        shown = CliRunner().invoke(cli, ["merge", str(folder), "--out", str(tmp_path / "o.tsv")])
+    assert "2 respondents × 1 item" in shown.output
+    strict = CliRunner().invoke(cli, ["inspect", str(folder), "--strict"])
+    assert "b.csv: line 2" in strict.output + _text_of(strict.exception or OSError())
+
+
+@pytest.mark.parametrize(
+    ("table", "given", "command"),
+    [
+        (REPEATED.format("epoch"), "", "--repeats count"),
+        (REPEATED.format("fewshot"), "--item fewshot,question_id", "--item fewshot,question_id"),
+        ("model,moe,q1,q2\ngpt,1,C,I\nqwen,0,I,C\n", "--ignore moe --right C", "--right C"),
+        (ANSWERS + "KEY,A,B\n", "", "--key KEY"),
+    ],
+)
+def test_inspect_takes_options_and_prints_the_command_with_them(
+    tmp_path: Path, table: str, given: str, command: str
+) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text(table)
+    shown = CliRunner().invoke(cli, ["inspect", str(path), *given.split()])
+    line = shown.output.rstrip().splitlines()[-1].strip()
+    assert line.startswith(f"irtkit fit {path}")
+    assert command in line
+    options = shlex.split(line)[3:]
+    assert merged(tmp_path, table, *options)
 
 
 def test_the_chance_level_of_a_fit_is_an_option(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_a_file_beside_those_that_are_read_may_be_written_again(here: Path) -> N
         run("compare", "o", "--folds", "0", "--out", "o")
         run("audit", "runs", "--out", "runs/.suspects.csv")
     (here / "logs" / "suspects.csv").touch()  # as of an earlier audit
-    with pytest.warns(UserWarning, match="no evaluation log and skipped: suspects.csv"):
+    with pytest.warns(UserWarning, match="skipped 1 table.*suspects.csv"):
         run("audit", "logs", "--metric", "match", "--out", "logs/suspects.csv")
     assert irtkit.load(here / "o" / "result.npz").model == "2PL"
 
@@ -200,14 +200,6 @@ def test_what_inspect_says_to_type_names_the_file(here: Path, name: str) -> None
     typed = overview(name).command.replace("irtkit fit", "printf %s", 1)
     found = subprocess.run([bash, "-c", typed], capture_output=True, check=True).stdout
     assert found == os.fsencode(name)
-
-
-def test_a_name_that_is_no_text_is_spelled_out_in_what_is_written(here: Path) -> None:
-    shutil.copy("r.csv", "b\udcff.csv")
-    run("fit", "b\udcff.csv", "--out", "tables")
-    assert json.loads((here / "tables" / "summary.json").read_text())["source"] == "b\\udcff.csv"
-    run("report", "b\udcff.csv", "--out", "page.html")
-    assert "b\\udcff.csv" in (here / "page.html").read_text(encoding="utf-8")
 
 
 def test_a_table_that_cannot_be_read_is_called_what_it_is(here: Path) -> None:

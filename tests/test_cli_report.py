@@ -43,11 +43,12 @@ def test_a_page_is_written_with_all_that_may_stand_in_it(
         assert words in text
 
 
+@pytest.mark.usefixtures("runs")
 def test_a_saved_fit_gives_the_same_page_but_for_its_name(
-    runs: irtkit.ResponseMatrix, tmp_path: Path
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    result = irtkit.fit(runs)
-    result.save(tmp_path / "result.npz")
+    monkeypatch.chdir(tmp_path)
+    irtkit.fit("runs.csv").save("result.npz")
     for source in ("runs.csv", "result.npz"):
         done = run("report", source, "--title", "A", "--out", f"{source}.html", folder=tmp_path)
         assert done.returncode == 0, done.stderr

@@ -79,12 +79,12 @@ def test_the_module_is_the_command(here: Path) -> None:
 
 
 UNWRITABLE = {
-    "audit results.csv --out loop.csv": "is a loop of symbolic links",
+    "audit results.csv --out loop.csv": "it is not an ordinary file",
     "audit results.csv --out pipe.csv": "it is not an ordinary file",
     "audit results.csv --out folder.csv": "it is a folder",
     "audit results.csv --out nowhere/a.csv": "nowhere does not exist",
     "report results.csv --out /proc/page.html": "cannot be written",
-    "score new.csv nothing --out loop.csv": "is a loop of symbolic links",
+    "score new.csv nothing --out loop.csv": "it is not an ordinary file",
     "fit results.csv --out loop.csv": "loop.csv: exists and is not a folder",
     "fit results.csv --out loop.csv/tables": "symbolic links",
     "compare results.csv --out taken": "systems.csv: cannot be written, it is a folder",
@@ -103,7 +103,7 @@ def test_what_cannot_be_written_is_refused_before_anything_is_fitted(
     (here / "folder.csv").mkdir()
     (here / "taken" / "systems.csv").mkdir(parents=True)
     before = sorted(here.rglob("*"))
-    monkeypatch.setattr("irtkit.cli.inputs.fit", None)  # were it called, this would be a TypeError
+    monkeypatch.setattr("irtkit.cli.fitting.fit", None)  # were it called, this would be a TypeError
     monkeypatch.setattr(sys, "argv", ["irtkit", *typed.split()])
     with pytest.raises(SystemExit) as ended:
         main()

@@ -56,7 +56,7 @@ def test_impossible_parameters_are_refused_by_name(
 
 
 def test_guessing_of_none_is_refused_rather_than_unknown() -> None:
-    with pytest.raises(TypeError, match="guessing must be a number"):
+    with pytest.raises(TypeError, match="guessing must be numbers"):
         ItemParameters.from_difficulty([1.0], [0.0], None)
 
 

@@ -18,11 +18,9 @@ CALIBRATED = PACKAGE / "calibration"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 LAYERS = (
     *(
-        "memory",
         "checks",
         "findings",
         "files",
-        "labels",
         "printed",
         "progress",
         "responses",
@@ -30,7 +28,6 @@ LAYERS = (
         "io",
         "storage",
         "irf",
-        "wilson",
         "data",
         "signs",
         "quadrature",

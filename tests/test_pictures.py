@@ -11,8 +11,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 import irtkit
 from irtkit import pictures
+from irtkit.data.wilson import wilson_interval
 from irtkit.pictures.scales import Scale, number_text, tick_text
-from irtkit.wilson import wilson_interval
 
 
 @pytest.fixture(scope="module")

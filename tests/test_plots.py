@@ -137,5 +137,5 @@ def test_without_matplotlib_the_extra_is_named(
 @pytest.mark.parametrize("name", OF_RESULTS)
 def test_what_cannot_be_drawn_on_is_refused(result: irtkit.FitResult, name: str) -> None:
     items = [[result.item_labels[0]]] if name == "item_curves" else []
-    with pytest.raises(TypeError, match=r"ax must be an Axes, got int; matplotlib\.pyplot"):
+    with pytest.raises(TypeError, match=r"ax must be an Axes, got int. matplotlib\.pyplot"):
         getattr(plots, name)(result, *items, ax=1)

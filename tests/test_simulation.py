@@ -209,7 +209,7 @@ def test_neither_other_kinds_nor_more_draws_change_a_row() -> None:
     [
         ({"kinds": "oracle"}, "kinds must be one of .*'oracle'"),
         ({"kinds": ("coin", "coin")}, "'coin' occurs twice"),
-        ({"kinds": "coin", "draws": 0}, "draws must be a whole number, from 1 to 100,000; got 0"),
+        ({"kinds": "coin", "draws": 0}, "draws must be a whole number, from 1 to 100,000, got 0"),
         ({"kinds": "coin", "draws": 1.5}, "draws must be a whole number"),
         ({"kinds": "coin", "probability": 1.2}, "probability must be at least 0 and at most 1"),
         ({"kinds": "coin", "probability": np.nan}, "probability must be at least 0 and at most 1"),
@@ -235,5 +235,5 @@ def test_a_label_that_is_taken_is_refused(real: ResponseMatrix) -> None:
 
 def test_nothing_is_drawn_from_unknown_items() -> None:
     items = ItemParameters(np.array([1.0, np.nan]), np.zeros(2), np.zeros(2))
-    with pytest.raises(ValueError, match=r"item 1 \(counted from 0\) are NaN"):
+    with pytest.raises(ValueError, match=r"item 1 \(counted from 0\) has NaN"):
         simulate_responses(items, [0.0])

@@ -11,7 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from irtkit import ResponseMatrix, memory
+from irtkit import ResponseMatrix
+from irtkit.findings import Finding
+from irtkit.responses import Source
 from irtkit.storage import (
     Format,
     fields_of,
@@ -123,7 +125,7 @@ def test_a_file_of_another_kind_is_told_by_its_kind(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "remedy"), [(4, "install a newer one"), (2, "make the file anew")]
+    ("version", "remedy"), [(4, "install a newer one"), (2, "make the file again")]
 )
 def test_a_file_of_another_version_says_what_to_do(
     tmp_path: Path, version: int, remedy: str
@@ -212,27 +214,6 @@ def test_entries_that_the_record_does_not_name_are_not_unpacked(tmp_path: Path) 
     assert read(path, FORM, dict)["numbers"].tolist() == [0, 1, 2]
 
 
-@pytest.mark.parametrize(
-    ("left", "error", "message"),
-    [
-        (1e6, MemoryError, "x needs at least 0.08 GB of memory, and 0.001 GB are left"),
-        (1e12, ValueError, "x is not a whole irtkit thing"),
-    ],
-)
-def test_too_little_memory_is_no_damage_unless_there_is_enough(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: float, error: Any, message: str
-) -> None:
-    path = tmp_path / "x"
-    write(path, FORM, {"numbers": np.zeros(10_000_000)}, compressed=True)
-    monkeypatch.setattr(memory, "available_bytes", lambda: left)
-
-    def make(_record: Any) -> None:
-        raise MemoryError
-
-    with pytest.raises(error, match=message):
-        read(path, FORM, make)
-
-
 def test_a_file_that_is_not_there_and_a_folder_are_said_to_be_that(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         read(tmp_path / "nothing", FORM, dict)
@@ -257,15 +238,6 @@ def test_a_matrix_comes_back_equal_and_as_dense_as_it_was(
     assert np.array_equal(back.synthetic, responses.synthetic)
 
 
-@pytest.mark.parametrize("sparse", [True, False])
-def test_a_matrix_of_impossible_counts_is_refused(sparse: bool) -> None:
-    responses = COUNTED.to_sparse() if sparse else COUNTED
-    arrays = stored_responses(responses)
-    arrays["successes"] = arrays["successes"] + 400
-    with pytest.raises(ValueError, match="successes must be at most trials"):
-        restored_responses(arrays, responses.respondents, responses.items)
-
-
 def test_what_is_known_of_items_and_respondents_is_stored() -> None:
     texts = pd.DataFrame({"text": ["1?", None], "level": [1.5, np.nan]}, index=["q1", "q2"])
     sizes = pd.DataFrame({"open": [True]}, index=["gpt"])
@@ -275,3 +247,22 @@ def test_what_is_known_of_items_and_respondents_is_stored() -> None:
     assert again == responses
     pd.testing.assert_frame_equal(again.item_table, responses.item_table)
     pd.testing.assert_frame_equal(again.respondent_table, responses.respondent_table)
+
+
+def test_a_matrix_of_another_shape_is_refused() -> None:
+    for responses in (CELLS, COUNTED, CELLS.to_sparse()):
+        arrays = stored_responses(responses)
+        with pytest.raises(ValueError, match=r"respondent|shape|index"):
+            restored_responses(arrays, ("x",), responses.items)
+
+
+def test_answers_and_source_come_back(tmp_path: Path) -> None:
+    answers = pd.DataFrame([["A", None, "a long answer"], ["A", "B", None]])
+    answers = answers.set_axis(CELLS.respondents).set_axis(CELLS.items, axis=1)
+    source = Source(("runs/",), "lm-eval", task=("arc",), findings=(Finding("file", "note"),))
+    responses = CELLS.with_tables(predictions=answers, source=source)
+    arrays = stored(tmp_path / "x", {"responses": stored_responses(responses)})["responses"]
+    assert arrays["predictions"]["which"].dtype == np.int8
+    again = restored_responses(arrays, responses.respondents, responses.items)
+    pd.testing.assert_frame_equal(again.predictions, responses.predictions)
+    assert again.source == source

@@ -95,4 +95,4 @@ def test_a_long_error_is_broken_between_words_on_a_terminal(folder: Path) -> Non
     lines = printed(("fit", "twice.csv"), 80, folder, errors=True)
     assert max(map(cell_len, lines)) <= 80
     text = " ".join(map(str.strip, lines))
-    assert "item 'an item' occurs twice (and 7 more repeats); --repeats count counts" in text
+    assert "item 'an item' occurs in several identical rows (and 7 more rows)" in text

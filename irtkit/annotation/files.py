@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from irtkit.annotation.annotations import Annotation, annotation_at, check_names, sample_name
 from irtkit.files import as_path, head_of
 from irtkit.io.json_text import json_document
-from irtkit.io.text import naming, records
+from irtkit.io.text import naming, read_text_table
 
 if TYPE_CHECKING:
     import os
@@ -105,10 +105,10 @@ def _csv_records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _csv_rows(file: Path, columns: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
-    header, rows = records(file)
-    check_names(header, columns, "the header")
-    for line, row in rows:
-        yield f"line {line}", dict(zip(header, row, strict=True))
+    table = read_text_table(file)
+    check_names([*table.columns], columns, "the header")
+    for number, row in enumerate(table.to_dict("records"), start=1):
+        yield f"row {number}", {str(name): cell for name, cell in row.items()}
 
 
 def _json_records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:

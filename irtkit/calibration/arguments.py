@@ -8,8 +8,7 @@ from irtkit.calibration.expected import expecting
 from irtkit.calibration.item_prior import ItemPrior
 from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.variational.options import Variational
-from irtkit.checks import as_number, check_whole, is_whole, short
-from irtkit.memory import LESS_MEMORY, check_memory
+from irtkit.checks import as_number, check_memory, check_whole, is_whole, short
 
 if TYPE_CHECKING:
     from irtkit.responses import ResponseMatrix
@@ -66,9 +65,12 @@ def check_memory_of(responses: ResponseMatrix, variational: Variational | None) 
     if variational is not None:
         return
     n, n_items = responses.n_respondents, responses.n_items
-    n_bytes = 6.0 * responses.observed.n_cells if responses.is_sparse else float(n) * n_items
-    needed = n_bytes + _BYTES * (n + n_items)
-    check_memory(needed, f"a fit of {n} respondents × {n_items} items", LESS_MEMORY)
+    needed = responses.cells.n_bytes + _BYTES * (n + n_items)
+    remedy = (
+        "irtkit.read_responses(…, sparse=True) keeps only the observed cells, and "
+        "method=irtkit.Variational(batch=4096) fits a part of the respondents at a time"
+    )
+    check_memory(needed, f"a fit of {n} respondents × {n_items} items", remedy)
 
 
 def check_data(responses: ResponseMatrix, synthetic: str) -> None:

@@ -7,7 +7,6 @@ the same for every model.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ from irtkit.data.weak_links import weakly_linked
 from irtkit.signs import disagreement, leftover_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -48,17 +47,6 @@ three families of ten to fifty 110 to 340 (``benchmarks/warnings_of_fit.py``).""
 _SAID_BELOW = 0.9
 """Share of the repeated trials below which it is said for how many they count: errors are then 5 %
 wider."""
-_LOOKED_AT = 100
-"""Labels that are looked at, evenly spaced."""
-_OF_ITEM = re.compile(
-    r"(.*[\W_])?(q|items?|questions?|tasks?|problems?|prompts?|exercises?|puzzles?)[\W_]*\d+",
-    re.IGNORECASE,
-)
-_OF_RESPONDENT = re.compile(
-    r"(.*[\W_])?(respondents?|models?|systems?|students?|persons?|participants?|subjects?|users?|"
-    r"candidates?|examinees?)[\W_]*\d+",
-    re.IGNORECASE,
-)
 _SHOWN = 4
 """Parts of a matrix that are described."""
 
@@ -123,12 +111,6 @@ def _sentences(
         yield _drifted(result, result.drifts)
     if found := _too_few_items(result, patterns) or _without_errors(result):
         yield found
-    if _look_transposed(result.respondent_labels, result.item_labels):
-        yield (
-            f"are rows items here, such as {short(result.respondent_labels[0])}, and columns "
-            f"respondents, such as {short(result.item_labels[0])}? Rows should be respondents: "
-            "if they are not, transpose the table (frame.T)"
-        )
     if components is not None:
         yield _parts(result, components, linked=linked)
     if together:
@@ -387,26 +369,6 @@ def _ranks(values: Array) -> Array:
     """Ranks, of ties their mean."""
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
     return np.take(np.cumsum(count) - (count - 1) / 2, place)
-
-
-def _look_transposed(rows: Sequence[str], columns: Sequence[str]) -> bool:
-    """Whether the labels of rows are those of items, or those of columns are of respondents.
-
-    Never where both look alike: all rows must, and no column may.
-    """
-    row_labels, column_labels = _some(rows), _some(columns)
-    return any(
-        all(kind.fullmatch(label) for label in named)
-        and not any(kind.fullmatch(label) for label in others)
-        for kind, named, others in (
-            (_OF_ITEM, row_labels, column_labels),
-            (_OF_RESPONDENT, column_labels, row_labels),
-        )
-    )
-
-
-def _some(labels: Sequence[str]) -> Sequence[str]:
-    return labels[:: -(-len(labels) // _LOOKED_AT)]
 
 
 def _shortcoming_of(result: FitResult) -> str:

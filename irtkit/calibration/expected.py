@@ -23,8 +23,8 @@ import numpy as np
 from irtkit.calibration.item_distribution import ItemDistribution
 from irtkit.calibration.priors import LogDensity, Normal, Term, WeakPrior
 from irtkit.checks import and_more, check_number, did_you_mean, first_names, short
-from irtkit.responses.frames import by_item
 from irtkit.responses.labels import is_missing_label
+from irtkit.responses.tables import by_item
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from irtkit.responses import ResponseMatrix
     from irtkit.signs import SlopeSigns
 
-FORMAT = storage.Format("irtkit result", 4)
+FORMAT = storage.Format("irtkit result", 5)
 BATCH_COLUMNS = (
     *("first_item", "n_items", "ability_mean", "ability_sd", "latent_sd"),
     *("log_likelihood", "converged"),

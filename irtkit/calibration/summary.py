@@ -9,7 +9,7 @@ import numpy as np
 
 from irtkit.checks import first_names
 from irtkit.metrics.quality_standard import quality_sentence
-from irtkit.printed import LABEL, in_lines, percent, plain, shortened, table_of
+from irtkit.printed import LABEL, in_lines, percent, plain, printable, shortened, table_of
 from irtkit.signs.verdict import FALSE_DISCOVERY_RATE, called_negative
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def _headline(result: FitResult) -> list[str]:
     state = "converged" if result.converged else "NOT CONVERGED"
     unit = "iterations" if result.elbo is None else "variational steps"
     mark = "*" if result.settings.prior else ""
+    source = None if result.responses is None else result.responses.source
     return [
         (
             f"{result.model} fitted to {n} respondent{'s' * (n > 1)}{synthetic} × {n_items} "
@@ -61,6 +62,7 @@ def _headline(result: FitResult) -> list[str]:
             f"log-likelihood {result.log_likelihood:.3f}   AIC{mark} {result.aic:.1f}   "
             f"BIC{mark} {result.bic:.1f}   ({result.n_parameters} parameters)"
         ),
+        *([] if source is None else [in_lines([printable(str(source))])]),
     ]
 
 

@@ -14,24 +14,24 @@ from rich.console import Console
 from irtkit.calibration import fit, load
 from irtkit.calibration.fitting import silently
 from irtkit.calibration.saved import saved_in
+from irtkit.cli.fitting import (
+    fitted,
+    model_option,
+    read,
+    reading_and_fitting,
+    result_of,
+    with_metrics,
+)
 from irtkit.cli.groups import differential_command
 from irtkit.cli.impact import impact_command
 from irtkit.cli.inputs import (
     FOR_LOGS,
     FOR_TABLES,
-    as_typed,
-    fitted,
     how_to_read,
-    model_option,
-    read,
     read_families,
     read_labelled,
     read_rows,
-    reading_and_fitting,
     reading_only,
-    result_of,
-    with_metrics,
-    without,
 )
 from irtkit.cli.outputs import (
     COMPARISON_FILES,
@@ -51,13 +51,13 @@ from irtkit.cli.systems import compare_systems_command, gate_command, leaderboar
 from irtkit.datasets import load_digits_crowd
 from irtkit.difficulty import compare_difficulties
 from irtkit.io import write_table
+from irtkit.io.logs import holds_logs
 from irtkit.io.merging import merge_responses
 from irtkit.io.overview import overview
-from irtkit.io.reading import holds_logs, repeats_of_part
 from irtkit.io.writing import format_by_name, side_tables, write_responses
 from irtkit.irf import EXTREME
 from irtkit.printed import in_lines, printable, table_of
-from irtkit.responses.trials import check_repeats
+from irtkit.responses.cells import check_repeats
 from irtkit.signs import FALSE_DISCOVERY_RATE
 from irtkit.suspects import audit, shuffle_control
 
@@ -217,13 +217,14 @@ def audit_command(
 
 @cli.command("inspect")
 @click.argument("path", type=PATH)
-def inspect_command(*, path: Path) -> None:
+@reading_only
+def inspect_command(*, path: Path, **options: Any) -> None:
     """Say what a file or folder holds, and the command that fits it."""
     if (saved := saved_in(path)) != path:
         said = f"{load(saved)!r}: a saved fit, which audit, compare, leaderboard and report take"
         click.echo(in_lines([said]))
     else:
-        click.echo(as_typed(str(overview(path))))
+        click.echo(str(overview(path, **how_to_read(options))))
 
 
 @cli.command("merge")
@@ -245,19 +246,17 @@ def merge_command(*, paths: tuple[Path, ...], out: Path, wide: bool, **options: 
     """
     form = format_by_name(out, "wide" if wide else None)
     how = how_to_read(options)
-    repeats = how.pop("repeats")
+    repeats = how.pop("repeats", "error")
     check_repeats(repeats)
     of_logs = [path for path in paths if holds_logs(path)]
     tables = [path for path in paths if path not in of_logs]
-    matrices = []
-    if of_logs:
-        settings = without(how, FOR_TABLES) if tables else how
-        one = repeats_of_part(of_logs[0], repeats) if tables else repeats
-        matrices.append(read_rows(of_logs, options, repeats=one, **settings))
-    for path in tables:
-        settings = without(how, FOR_LOGS) if of_logs else how
-        one = repeats_of_part(path, repeats)
-        matrices.append(read_rows(path, options, repeats=one, **settings))
+    for_logs, for_tables = (
+        {name: value for name, value in how.items() if not (others and name in left_out)}
+        for others, left_out in ((tables, FOR_TABLES), (of_logs, FOR_LOGS))
+    )
+    part = "count" if repeats.startswith("mean") and len(paths) > 1 else repeats
+    matrices = [read_rows(of_logs, repeats=part, **for_logs)] if of_logs else []
+    matrices += [read_rows(path, repeats=part, **for_tables) for path in tables]
     merged = merge_responses(matrices, repeats=repeats)
     write_responses(merged, out, format=form)
     click.echo(merged)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from irtkit.cli.inputs import how_to_read, read_families, read_rows, reading_only
+from irtkit.cli.inputs import how_to_read, names_of, read_families, read_rows, reading_only
 from irtkit.cli.outputs import say_written
 from irtkit.cli.paths import NAME, PATH, FileOut
 from irtkit.differential import METHODS, differential_functioning
@@ -48,6 +48,7 @@ _COLUMNS = {
 @click.option(
     "--anchors",
     metavar="ITEMS",
+    multiple=True,
     help="Items known to be the same for both groups, q1,q2,q3; by default all that do not differ.",
 )
 @click.option("--cut", help="A date or number: before it is the reference group.")
@@ -61,13 +62,13 @@ def differential_command(
     fdr: float,
     reference: str | None,
     focal: str | None,
-    anchors: str | None,
+    anchors: tuple[str, ...],
     cut: str | None,
     out: Path | None,
     **options: Any,
 ) -> None:
     """List items that are harder for one of two groups of respondents at equal ability."""
-    matrix = read_rows(responses, options, **how_to_read(options))
+    matrix = read_rows(responses, **how_to_read(options))
     found = differential_functioning(
         matrix,
         read_families(groups) if is_file(groups) else groups,
@@ -75,7 +76,7 @@ def differential_command(
         fdr=fdr,
         reference=reference,
         focal=focal,
-        anchors=None if anchors is None else anchors.split(","),
+        anchors=names_of(anchors) or None,
         cut=_number_or_text(cut),
     )
     click.echo(_shown(found, fdr))

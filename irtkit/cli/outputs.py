@@ -64,7 +64,7 @@ def prepared(out: Path | None) -> Iterator[None]:
     with folder_for(out):
         for name in (*FIT_FILES, *COMPARISON_FILES):
             check_writable(out / name, "--out")
-        with together(out):
+        with together():
             yield
 
 
@@ -98,8 +98,9 @@ def _summary(result: FitResult, source: str) -> dict[str, Any]:
     """What summary.json holds."""
     items, dependence = result.items, result.dependence
     negative = called_negative(items["p_negative"], slope=result.parameters.discrimination)
+    known = None if result.responses is None else result.responses.source
     return {
-        "source": source,
+        "source": source if known is None else known.to_dict(),
         "model": result.model,
         "method": result.method,
         "settings": dict(result.settings),

@@ -1,4 +1,4 @@
-"""Paths that the commands are given: an empty one is none, and no input is written over."""
+"""Paths that commands take: an empty path is refused, and no input is overwritten."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from irtkit.calibration.saved import RESULT_FILE
-from irtkit.files import check_writable, to_be_written, to_write
-from irtkit.io.logs import is_pattern, is_table
-from irtkit.io.reading import holds_logs
+from irtkit.files import TO_WRITE, check_writable, to_be_written
+from irtkit.io.logs import holds_logs, is_pattern, is_table
 from irtkit.io.tables import TABLE_ENDINGS
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ FIT_FILES = ("items.csv", "respondents.csv", "summary.json", RESULT_FILE)
 
 
 class Given(click.Path):
-    """A path; what a variable of the shell that is not set gives is none, and no folder."""
+    """A path, which must not be empty as an unset variable of the shell is."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
@@ -34,7 +33,7 @@ class Given(click.Path):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> Any:
-        """Return the path; the files that will be written there are not read from now on."""
+        """Return the path. Files that will be written there are not read from now on."""
         if not os.fspath(value):
             self.fail("the path is empty", param, ctx)
         path: Any = super().convert(value, param, ctx)
@@ -72,7 +71,7 @@ class FolderOut(Given):
 
 
 class _Name(click.types.StringParamType):
-    """A path, or the name of what the responses know; an empty one is neither."""
+    """A path, or a name that the responses know. Neither is empty."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not value:
@@ -97,7 +96,7 @@ def refuse_outputs_within(path: object) -> None:
     """Refuse a file to write that would be responses the next time, or stand for the folder."""
     if not isinstance(path, Path) or not (path.is_dir() or is_pattern(str(path))):
         return
-    for name, target in to_write():
+    for name, target in TO_WRITE.get():
         if path.is_dir():
             read = _is_read_from(path, target.resolve())
         else:
@@ -105,7 +104,7 @@ def refuse_outputs_within(path: object) -> None:
             read = len(parts) == len(patterns) and all(map(fnmatch, parts, patterns))
         if read:
             remedy = f"write outside of {path}" if path.is_dir() else "choose another name"
-            raise ValueError(f"{name}: the next time this would be read with {path}; {remedy}")
+            raise ValueError(f"{name}: the next time this would be read with {path}: {remedy}")
 
 
 def _is_read_from(folder: Path, target: Path) -> bool:

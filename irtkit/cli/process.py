@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from irtkit.cli.inputs import as_typed, show_log
 from irtkit.cli.streams import lasting_streams
-from irtkit.memory import LESS_MEMORY
+from irtkit.findings import IRTWarning, ReadingError
 from irtkit.printed import in_lines, printable
 
 if TYPE_CHECKING:
@@ -32,15 +31,13 @@ _ENDS = {
 _MOST_LINES = 1000  # of the log, held until all input is known to be good
 _LONGEST = 24 * 80  # characters of a message: a screen
 _OF_INPUT = (ValueError, TypeError, OSError, ImportError, EOFError, MemoryError)
-"""Errors that tell in one line what is wrong with what was given; all others leave their trace."""
-_NO_MEMORY = ("failed to map segment", "annot allocate memory")
-"""How systems say that memory ran out where a library was to be loaded."""
+"""Errors that are shown in one line. All others leave their trace."""
 
 
 def run(cli: click.Command) -> None:
     """Run the command line.
 
-    Exit codes: 0, 1 (``audit --fail-on`` found what it was told to, ``impact --max`` was passed, or
+    Exit codes: 0, 1 (``audit --fail-on`` found such items, ``impact --max`` was passed, or
     a ``gate`` failed), 2 (bad input, or standard output that cannot be written), 129 (hung up), 130
     (interrupted), 143 (terminated). They do not depend on whether what is printed is read.
     """
@@ -51,7 +48,7 @@ def run(cli: click.Command) -> None:
         if code in {0, 1}:
             show_log()
         if code in {0, 1} and (reason := fault()):
-            _tell(f"error: standard output: {reason}; what goes to files is written")
+            _tell(f"error: standard output: {reason}. Files are written")
             code = code or 2
     sys.exit(code)
 
@@ -69,16 +66,17 @@ def _code(cli: click.Command) -> int:
     except (RuntimeError, _StoppedError) as error:
         return _end_of(error)
     except click.ClickException as error:
-        message = error.format_message()
-        expanded = "unexpected extra argument" in message  # the shell made many of a pattern
+        # a plain UsageError of a command is arguments too many: the shell expanded a pattern
+        context = error.ctx if type(error) is click.UsageError else None
+        expanded = context is not None and not isinstance(context.command, click.Group)
         advice = "; quote a pattern, as in 'runs/*.eval', or put paths together by irtkit merge"
-        return _failed(message + advice * expanded)
+        return _failed(error.format_message() + advice * expanded)
     except _OF_INPUT as error:
-        return _failed(_reason(error))
+        return _failed(_text_of(error))
 
 
 def _end_of(error: BaseException) -> int:
-    """End as was asked for; Python 3.11 wraps a request that meets the making of a class."""
+    """End as was asked for. Python 3.11 wraps a request that meets the making of a class."""
     asked = error.__cause__ or error
     if not isinstance(asked, _StoppedError):
         raise error
@@ -127,19 +125,23 @@ def _stoppable() -> Iterator[None]:
             signal.signal(number, before[number] or signal.SIG_DFL)
 
 
-def _reason(error: Exception) -> str:
-    """What an error says; of memory that ran out, also what needs less."""
-    message = str(error)
-    if isinstance(error, OSError) and error.filename:  # without its number
-        message = f"{error.filename}: {error.strerror}"
-    if any(words in message for words in _NO_MEMORY):  # for a library, or for what one asked for
-        return f"there is not enough memory: {message}"
-    what = message.removesuffix(f"; {LESS_MEMORY}")
-    known = "are left" in message and what == message  # what needs less, if anything does
-    if not isinstance(error, MemoryError) or known:
-        return message
-    what = f"there is not enough memory{': ' * bool(what)}{what}"
-    return f"{what}; in Python, {LESS_MEMORY}"
+def show_log() -> None:
+    """Show what was read, which is held back until all that was given is known to be good."""
+    for handler in logging.getLogger("irtkit").handlers:
+        handler.flush()
+
+
+def _text_of(problem: Exception) -> str:
+    """Text of an error or a warning, with settings as options."""
+    if isinstance(problem, ReadingError):
+        return problem.text(options=True)
+    if isinstance(problem, IRTWarning):
+        return problem.finding.text(options=True)
+    if isinstance(problem, OSError) and problem.filename:  # without its number
+        return f"{problem.filename}: {problem.strerror}"
+    if isinstance(problem, MemoryError):
+        return ": ".join(["there is not enough memory", *filter(None, [str(problem)])])
+    return str(problem)
 
 
 def _failed(message: str) -> int:
@@ -148,7 +150,8 @@ def _failed(message: str) -> int:
 
 
 def _show_warning(message: Warning | str, *_: Any) -> None:
-    _tell(f"warning: {_one_line(str(message))}")
+    text = message if isinstance(message, str) else _text_of(message)
+    _tell(f"warning: {_one_line(text)}")
 
 
 def _tell(message: str) -> None:
@@ -159,5 +162,5 @@ def _tell(message: str) -> None:
 
 def _one_line(message: str) -> str:
     """A message as one line that steers no terminal, and is no longer than a screen."""
-    line = printable(" ".join(as_typed(message).split()))
+    line = printable(" ".join(message.split()))
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

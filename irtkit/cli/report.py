@@ -6,13 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from irtkit.cli.inputs import (
-    read_families,
-    read_labelled,
-    reading_and_fitting,
-    result_of,
-    with_metrics,
-)
+from irtkit.cli.fitting import reading_and_fitting, result_of, with_metrics
+from irtkit.cli.inputs import read_families, read_labelled
 from irtkit.cli.paths import NAME, PATH, FileOut
 from irtkit.printed import printable
 from irtkit.report import report

@@ -72,7 +72,7 @@ def score_command(
     ITEMS is the folder that `irtkit fit --out` wrote, a saved result, or a table with the columns
     discrimination, and intercept or difficulty (and guessing).
     """
-    matrix = read_rows(responses, options, **how_to_read(options))
+    matrix = read_rows(responses, **how_to_read(options))
     at_random = None
     if random_items is not None:
         at_random = [*filter(None, random_items.read_text(encoding="utf-8-sig").splitlines())]

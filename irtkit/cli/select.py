@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from irtkit.cli.inputs import read_families, reading_and_fitting, result_of
+from irtkit.cli.fitting import reading_and_fitting, result_of
+from irtkit.cli.inputs import read_families
 from irtkit.cli.outputs import described, say_written
 from irtkit.cli.paths import NAME, FileOut
 from irtkit.io import write_table

@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from irtkit.cli.inputs import (
-    how_to_read,
-    read_column,
-    read_rows,
-    reading_and_fitting,
-    reading_only,
-    result_of,
-)
+from irtkit.cli.fitting import reading_and_fitting, result_of
+from irtkit.cli.inputs import how_to_read, read_column, read_rows, reading_only
 from irtkit.cli.outputs import next_step, say_written
 from irtkit.cli.paths import NAME, PATH, FileOut
 from irtkit.files import replacing
@@ -163,7 +157,7 @@ def gate_command(
     (inconclusive).
     """
     how = how_to_read(options)
-    runs = [read_rows(path, options, **how) for path in (old, new)]
+    runs = [read_rows(path, **how) for path in (old, new)]
     found = gate(*runs, max_drop=max_drop, clusters=_clusters(clusters), level=level)
     click.echo(str(found))
     if summary is not None:

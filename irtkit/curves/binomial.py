@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irtkit.data.wilson import wilson_interval
 from irtkit.systems.paired import correction, t_quantile
-from irtkit.wilson import wilson_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

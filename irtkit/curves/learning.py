@@ -24,8 +24,8 @@ from irtkit.checks import check_number, check_unique, check_yes_or_no, first_nam
 from irtkit.curves.axis import Axis, as_dates
 from irtkit.curves.logistic import clustered, logistic_regression
 from irtkit.curves.surface import DIFFICULTY, LearningSurface, Surface, design, terms_of
-from irtkit.responses.columns import no_column, recognised_column, usual_column
-from irtkit.responses.frames import as_frame, with_index
+from irtkit.responses.columns import no_column, recognised, usual_columns
+from irtkit.responses.tables import as_frame, with_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -190,7 +190,7 @@ class _Columns(NamedTuple):
                 f"{short(difficulty)} holds others; rename it"
             )
         usual = None if size == DIFFICULTY else _there(header, DIFFICULTY)
-        who = usual_column(header, "respondent")
+        who = next((header[k] for k in usual_columns(header, "respondent")), None)
         systems = _several(header, "by", by, [who, _there(header, _TASK)])
         if reserved := {"term", "share"}.intersection(systems):
             raise ValueError(
@@ -198,14 +198,15 @@ class _Columns(NamedTuple):
                 "the column"
             )
         taken = {*systems, size}
-        alike = [name for name in (usual_column(header, "item"), who) if name not in taken]
+        items = [header[k] for k in usual_columns(header, "item")[:1]]
+        alike = [name for name in (*items, who) if name not in taken]
         together = _several(header, "clusters", clusters, alike)
         if len(together) > 2:
             raise ValueError(f"clusters must be two columns at most, got {len(together)}")
         return cls(
             covariate=size,
             difficulty=_named(header, "difficulty", difficulty) or usual,
-            response=_named(header, "response", response) or recognised_column(header, "response"),
+            response=_named(header, "response", response) or header[recognised(header, "response")],
             trials=_named(header, "trials", trials),
             by=systems,
             clusters=together,

@@ -333,11 +333,7 @@ def patterns_of(responses: ResponseMatrix, *, synthetic_is_real: bool) -> Patter
     """Patterns of a response matrix, one for every respondent."""
     synthetic = responses.synthetic & (not synthetic_is_real)
     group = np.where(synthetic, SYNTHETIC, REAL).astype(np.int8)
-    if responses.is_sparse:
-        return Patterns(*responses.observed, group)
-    if responses.has_repeats:
-        return Patterns(responses.successes, responses.trials, group)
-    return Patterns(responses.values, None, group)
+    return Patterns(*responses.cells.stored, group)
 
 
 def merged(whole: Patterns, of_items: Array | None = None) -> Merged:

@@ -224,7 +224,7 @@ def _check_responses(smaller: FitResult, larger: FitResult) -> None:
                 f"and {other[k]} in larger"
             )
     known = [fit.responses for fit in (smaller, larger) if fit.responses is not None]
-    if len(known) == 2 and known[0] is not known[1] and not known[0].has_cells_of(known[1]):
+    if len(known) == 2 and known[0] is not known[1] and known[0].cells != known[1].cells:
         raise ValueError(f"{rule}; their counts agree and single responses do not")
 
 

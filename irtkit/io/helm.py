@@ -1,9 +1,8 @@
-"""Runs of HELM: ``per_instance_stats.json``, with the files beside it.
+"""Runs of HELM: ``per_instance_stats.json``, with ``run_spec.json`` and ``instances.json``.
 
-The model stands in ``run_spec.json``, the texts in ``instances.json``. An entry holds the stats of
-one instance and train trial by one metric object, so the same instance may come again with other
-stats; a stat that was never counted is missing. Instances that were perturbed on purpose are left
-out. Trials are repeats.
+``run_spec.json`` names the model, and ``instances.json`` has the texts. An entry holds the stats of
+one instance and train trial by one metric object, so an instance may have several entries. A stat
+without a count is missing. Perturbed instances are left out. Trials are repeats.
 https://github.com/stanford-crfm/helm, src/helm/benchmark/metrics/metric.py and runner.py
 """
 
@@ -13,7 +12,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from irtkit.io.json_text import companion, entries_of, fields_of, json_companion, json_document
+from irtkit.io.json_text import at, companion, entries_of, for_each, json_document
 from irtkit.io.samples import Item, Known, Measure, Samples, name_of, score_of, text_of
 
 if TYPE_CHECKING:
@@ -28,100 +27,66 @@ _NOT_MARKS = re.compile(
     r"num_|training_|inference_|finish_reason_|batch_size|prompt_truncated|max_prob|logprob|"
     r"predicted_index|perplexity|bits_per_byte|logprob_per_byte"
 )
-"""Begins the names of stats that HELM computes of every run (basic_metrics.py), besides marks."""
+"""Beginnings of the names of stats that HELM computes in every run (basic_metrics.py)."""
 
 
 def recognise(_: Path, head: bytes) -> bool:
     """Whether the file begins as a list of stats of instances."""
-    return (
-        head.lstrip().startswith(b"[")
-        and b'"train_trial_index"' in head
-        and b'"stats"' in head
-        and b'"sum_squared"' in head
-    )
+    names = (b'"train_trial_index"', b'"stats"', b'"sum_squared"')
+    return head.lstrip().startswith(b"[") and all(name in head for name in names)
 
 
 def is_companion(path: Path) -> bool:
-    """Whether the file goes by a name that HELM gives to the others of a run."""
+    """Whether the file has the name of another file of a run."""
     return path.name in _COMPANIONS
 
 
-def read(path: Path, known: Known = ()) -> list[Samples]:
+def read(path: Path, known: Known) -> list[Samples]:
     """Read one run."""
-    entries = json_document(path)
-    if not isinstance(entries, list):
-        raise ValueError("the file holds no list of instances")
     specification = companion(path.with_name("run_spec.json"))
-    model = fields_of(specification.get("adapter_spec")).get("model")
-    name = str(specification.get("name") or path.absolute().parent.name)
-    task, respondent = _task_and_model(name)
-    instances = _instances(path.with_name("instances.json"))
-    respondent = text_of(model) or respondent
+    name = str(at(specification, "name") or path.absolute().parent.name)
+    scenario, _, arguments = name.partition(":")
+    pairs = {pair: pair.partition("=") for pair in arguments.split(",") if pair}
+    models = [value for key, _, value in pairs.values() if key == "model"]
+    kept = [one for one in pairs if pairs[one][0] not in {"model", "model_deployment"}]
+    respondent = text_of(at(specification, "adapter_spec", "model")) or [*models, "model"][0]
+    task = f"{scenario}:{','.join(kept)}" if kept else scenario
     samples = Samples(path, NAME, "per_instance_stats", respondent, task, known=known)
-    seen: set[tuple[str, Any, str]] = set()
-    for number, entry in enumerate(entries, start=1):
-        try:
-            _add(samples, entry, instances, seen)
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"entry {number}: {error}") from error
+    instances = {
+        str(at(one, "id")): _item(one)
+        for one in entries_of(companion(path.with_name("instances.json")))
+        if at(one, "perturbation") is None
+    }
+    seen: set[tuple[str, ...]] = set()
+
+    def add(entry: dict[str, Any]) -> None:
+        if entry.get("perturbation") is not None:
+            return
+        item = name_of(entry.get("instance_id"), "instance_id")
+        found = instances.get(item, Item())
+        position = samples.position(item, found.content, lambda _: found)
+        trial = item, str(entry.get("train_trial_index"))
+        samples.n_samples += trial not in seen
+        seen.add(trial)
+        for stat in entries_of(entry.get("stats")):
+            metric = name_of(at(stat, "name", "name"), "the name of a stat")
+            score = score_of(stat.get("mean")) if stat.get("count") else math.nan
+            new = (*trial, metric) not in seen and at(stat, "name", "perturbation") is None
+            if new and score is not None:
+                seen.add((*trial, metric))
+                samples.add(position, Measure(metric), score)
+
+    for_each("entry", enumerate(json_document(path), start=1), add)
     samples.not_marks = frozenset(m for m in samples.scores if _NOT_MARKS.match(m.metric))
     return [samples]
 
 
-def _add(
-    samples: Samples, entry: Any, instances: dict[str, Item], seen: set[tuple[str, Any, str]]
-) -> None:
-    if not isinstance(entry, dict):
-        raise ValueError("is no JSON object")
-    if entry.get("perturbation") is not None:
-        return
-    item = name_of(entry.get("instance_id"), "instance_id")
-    found = instances.get(item, Item())
-    trial = str(entry.get("train_trial_index"))
-    position = samples.position(item, found.content, lambda _: found)
-    samples.n_samples += (item, trial, "") not in seen
-    seen.add((item, trial, ""))
-    for stat in entries_of(entry.get("stats")):
-        name = fields_of(stat).get("name")
-        if not isinstance(name, dict):
-            raise ValueError("a stat has no name")
-        if name.get("perturbation") is not None:
-            continue
-        metric = name_of(name.get("name"), "the name of a stat")
-        key = (item, trial, metric)
-        score = score_of(stat.get("mean")) if stat.get("count") else math.nan
-        if score is not None and key not in seen:
-            seen.add(key)
-            samples.add(position, Measure(metric), score)
-
-
-def _task_and_model(name: str) -> tuple[str, str]:
-    """Task and model in the name of a run, ``scenario:key=value,…,model=…``."""
-    scenario, _, arguments = name.partition(":")
-    pairs = [pair.partition("=") for pair in filter(None, arguments.split(","))]
-    kept = ["".join(pair) for pair in pairs if pair[0] not in {"model", "model_deployment"}]
-    models = [value for key, _, value in pairs if key == "model"]
-    return f"{scenario}:{','.join(kept)}" if kept else scenario, models[0] if models else "model"
-
-
-def _instances(path: Path) -> dict[str, Item]:
-    """What was asked, by instance."""
-    found = {}
-    for fields in map(fields_of, entries_of(json_companion(path))):
-        if isinstance(fields.get("id"), str) and fields.get("perturbation") is None:
-            found[fields["id"]] = _item(fields)
-    return found
-
-
-def _item(instance: dict[str, Any]) -> Item:
-    text = text_of(fields_of(instance.get("input")).get("text"))
-    answers: list[str] = []
-    right: list[str] = []
-    for reference in map(fields_of, entries_of(instance.get("references"))):
-        answer = text_of(fields_of(reference.get("output")).get("text"))
-        if answer is not None:
-            answers.append(answer)
-            right += [answer] if "correct" in entries_of(reference.get("tags")) else []
-    metadata = {"choices": " | ".join(answers)} if len(answers) > 1 else {}
-    target = text_of(right)
+def _item(instance: Any) -> Item:
+    text = text_of(at(instance, "input", "text"))
+    references = entries_of(at(instance, "references"))
+    answers = [text_of(at(one, "output", "text")) for one in references]
+    pairs = [(one, text) for one, text in zip(references, answers, strict=True) if text]
+    choices = [text for _, text in pairs]
+    target = text_of([text for one, text in pairs if "correct" in entries_of(one.get("tags"))])
+    metadata = {"choices": " | ".join(choices)} if len(choices) > 1 else {}
     return Item(None if text is None else f"{text}\0{target}", text, target, metadata)

@@ -1,145 +1,119 @@
-"""JSON of evaluation logs: a record per line, or one in a file, of bounded size.
+"""JSON of evaluation logs: one record per line, or one document per file, of limited size.
 
-A key that occurs twice in an object counts with its last value, as in every JSON reader that the
-harnesses use, unless keys are to be unique; NaN is a number that is missing.
+If a key occurs twice in an object, its last value counts, as in the JSON readers of the harnesses.
+``unique=True`` refuses such an object instead. NaN is a missing number.
 """
 
 from __future__ import annotations
 
 import functools
+import io
 import json
+import re
 import zlib
-from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from irtkit.checks import short
 from irtkit.files import open_bytes
+from irtkit.findings import ReadingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-MOST_LINE_BYTES = 2**26
-"""A line is one sample with its prompt and answers; the longest context windows fill some 10 MB."""
 MOST_BYTES = 2**28
-"""Of one document: a task of 100,000 samples with texts of 2,500 characters, all in one file."""
-_BLOCK_BYTES = 2**20
-_BYTE_ORDER_MARK = "\ufeff"
+"""Limit for one document or one line: 100,000 samples with texts of 2,500 characters."""
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object, refusing a key that occurs twice in it."""
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        repeated = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise ValueError(f"{short(repeated)} occurs twice in one object")
+    record: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in record:
+            raise ValueError(f"{short(key)} occurs twice in one object")
+        record[key] = value
     return record
 
 
-_DECODERS = {
-    False: json.JSONDecoder(),
-    True: json.JSONDecoder(object_pairs_hook=_without_repeats),
-}
-"""By whether keys are to be unique."""
+_DECODERS = {True: json.JSONDecoder(object_pairs_hook=_without_repeats), False: json.JSONDecoder()}
+"""Decoders by whether keys must be unique."""
 
 
 def parse(written: bytes, place: str = "the JSON", *, unique: bool = False) -> Any:
-    """Parse JSON in UTF-8, perhaps with unique keys; a message begins with the place."""
+    """Parse JSON in UTF-8. An error message begins with the place."""
     try:
-        return _DECODERS[unique].decode(written.decode().removeprefix(_BYTE_ORDER_MARK))
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column" if error.lineno > 1 else "column"
-        message = f"{place} is not JSON: {error.msg} at {where} {error.colno}"
-        raise ValueError(message) from error
-    except UnicodeDecodeError as error:
-        byte = written[error.start]
-        raise ValueError(f"{place} is not UTF-8 text (byte 0x{byte:02x})") from error
-    except RecursionError as error:
-        raise ValueError(f"{place} is nested too deeply") from error
-    except ValueError as error:  # a whole number of thousands of digits
+        return _DECODERS[unique].decode(written.decode().removeprefix("\ufeff"))
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"{place} is not JSON: {error}") from error
+    except ValueError as error:
         raise ValueError(f"{place}: {error}") from error
 
 
 def json_lines(path: Path, *, unique: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Line number and object of every line that is not blank."""
-    decoder = _DECODERS[unique]
-    for number, line in _lines(path):
-        try:
-            text = line.decode()
-            record, end = decoder.raw_decode(text)
-            whole = not text[end:].strip()
-        except (ValueError, RecursionError):
-            whole = False
-        if not whole:  # blank, with a byte order mark or blanks before it, or no JSON
-            if not line.strip():
-                continue
-            record = parse(line, f"line {number}", unique=unique)
-        if not isinstance(record, dict):
-            raise ValueError(f"line {number} is no JSON object")
-        yield number, record
-
-
-def text_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Number and text of every line; what is not UTF-8 is named as `irtkit.io.text.naming` does."""
-    for number, line in _lines(path):
-        yield number, line.decode().removeprefix(_BYTE_ORDER_MARK)
-
-
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Number and bytes of every line, without its end."""
-    number, rest = 0, b""
+    """Yield the number and the object of every line that is not blank."""
     with open_bytes(path) as handle:
-        while block := handle.read(_BLOCK_BYTES):  # twice as fast as a line at a time
-            block = rest + block
-            if block.isspace():  # as fast as it is read, however many lines of nothing there are
-                number, rest = number + block.count(b"\n"), b""
-                continue
-            *lines, rest = block.split(b"\n")
-            if len(rest) > MOST_LINE_BYTES:
-                lines.append(rest)
-            for line in lines:
-                number += 1
-                if len(line) > MOST_LINE_BYTES:
-                    raise ValueError(f"line {number} is longer than {MOST_LINE_BYTES >> 20} MiB")
-                yield number, line
-    if rest:
-        yield number + 1, rest
+        buffered = io.BufferedReader(cast("io.RawIOBase", handle), 2**20)
+        read = functools.partial(buffered.readline, MOST_BYTES + 1)
+        for number, line in enumerate(iter(read, b""), start=1):
+            if len(line) > MOST_BYTES:
+                raise ValueError(f"line {number} is longer than {MOST_BYTES >> 20} MiB")
+            if not line.isspace():
+                record = parse(line, f"line {number}", unique=unique)
+                if not isinstance(record, dict):
+                    raise ValueError(f"line {number} is not a JSON object")
+                yield number, record
 
 
 def json_document(path: Path, *, unique: bool = False) -> Any:
-    """What a file of JSON holds."""
+    """Return the content of a JSON file."""
     with open_bytes(path) as handle:
-        return parse(limited(handle, MOST_BYTES, "the file"), "the file", unique=unique)
+        return parse(limited(handle, "the file"), "the file", unique=unique)
 
 
-def limited(handle: Any, most: int, what: str) -> bytes:
-    """Read all there is, in small pieces, and refuse more than the most: it may be compressed."""
-    pieces, size = [], 0
-    while piece := handle.read(2**12):
-        pieces.append(piece)
-        size += len(piece)
-        if size > most:
-            raise ValueError(f"{what} holds more than {most >> 20} MiB")
-    return b"".join(pieces)
+def limited(handle: Any, place: str) -> bytes:
+    """Read everything, and refuse more than `MOST_BYTES`: the data may be compressed."""
+    content: bytes = handle.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"{place} holds more than {MOST_BYTES >> 20} MiB")
+    return content
+
+
+def for_each(word: str, records: Iterable[tuple[Any, Any]], add: Callable[[Any], object]) -> None:
+    """Add numbered records. An error names the number, and the field that a record lacks."""
+    for number, record in records:
+        try:
+            add(record)
+        except ReadingError:
+            raise
+        except KeyError as error:
+            raise ValueError(f"{word} {number} has no {error}") from error
+        except (ValueError, TypeError, AttributeError) as error:
+            raise ValueError(f"{word} {number}: {error}") from error
+
+
+def begins(pattern: bytes, flags: int = 0) -> Callable[[Path, bytes], bool]:
+    """Return what recognises logs that begin with a pattern."""
+    return lambda _, head: re.match(pattern, head, flags) is not None
+
+
+def at(value: Any, *keys: str) -> Any:
+    """Return the value under nested keys, None if a key or an object on the way is absent."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def fields_of(value: Any) -> dict[str, Any]:
-    """Fields of a JSON object; none of anything else."""
+    """Return the fields of a JSON object, and an empty dict for any other value."""
     return value if isinstance(value, dict) else {}
 
 
 def entries_of(value: Any) -> list[Any]:
-    """Entries of a JSON array; none of anything else."""
+    """Return the entries of a JSON array, and an empty list for any other value."""
     return value if isinstance(value, list) else []
 
 
-def companion(path: Path) -> dict[str, Any]:
-    """What a file beside a log says of it: an empty record if there is none that can be read."""
-    return fields_of(json_companion(path))
-
-
-def json_companion(path: Path) -> Any:
-    """What a file beside a log holds: None if there is none that can be read."""
+def companion(path: Path) -> Any:
+    """Return the content of a file next to a log, None if it is absent or unreadable."""
     try:
         return _companion(path, path.stat().st_mtime_ns)
     except (OSError, ValueError, EOFError, zlib.error):
@@ -147,5 +121,5 @@ def json_companion(path: Path) -> Any:
 
 
 @functools.lru_cache(maxsize=4)
-def _companion(path: Path, changed: int) -> Any:  # noqa: ARG001 - a file that changed is another
+def _companion(path: Path, changed: int) -> Any:  # noqa: ARG001 - a changed file is read again
     return json_document(path)

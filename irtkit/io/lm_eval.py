@@ -1,11 +1,9 @@
 """Samples that lm-evaluation-harness writes with ``--log_samples``.
 
-``<folder>/samples_<task>_<time>.jsonl`` has a line per document and filter; ``results_<time>.json``
-beside it says which model and which version. Before 0.4.3 the file was an array,
-``<model_args>_<task>.jsonl``; before 0.4.7 neither the filter nor the names of the metrics stood
-in it: a metric is then a number beside the fields that every record has, and the filters, whose
-names stand in the results, had all documents in turn: the second record of one is by the second
-filter.
+``<folder>/samples_<task>_<time>.jsonl`` has one line per document and filter, and
+``results_<time>.json`` names the model. Before 0.4.3 the file was an array,
+``<model_args>_<task>.jsonl``. Before 0.4.7 records named neither the filter nor the metrics: every
+further number is a metric, and the n-th record of a document is by the n-th filter of the results.
 https://github.com/EleutherAI/lm-evaluation-harness, lm_eval/loggers/evaluation_tracker.py
 """
 
@@ -13,14 +11,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from irtkit.files import head_of
-from irtkit.io.json_text import companion, entries_of, fields_of, json_document, json_lines
+from irtkit.io.json_text import (
+    at,
+    companion,
+    entries_of,
+    fields_of,
+    for_each,
+    json_document,
+    json_lines,
+)
 from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, name_of, score_of, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
 NAME = "lm-eval"
@@ -32,15 +37,7 @@ _FIELDS = frozenset(
 )
 _QUESTIONS = ("question", "query", "problem", "prompt", "input", "goal", "ctx", "sentence", "text")
 _TURN = "filter "
-_BYPASSED = "bypass"  # the metric of tasks that are only generated, always 999
-
-
-class _Run(NamedTuple):
-    respondent: str
-    task: str
-    written: str
-    version: str
-    results: dict[str, Any]
+_BYPASSED = "bypass"  # The metric of tasks that are only generated, always 999.
 
 
 def recognise(_: Path, head: bytes) -> bool:
@@ -50,7 +47,7 @@ def recognise(_: Path, head: bytes) -> bool:
 
 
 def is_companion(path: Path) -> bool:
-    """Whether the file goes by the name of results, or by that of some with samples beside it."""
+    """Whether the file has the name of results, and samples next to it if that is unsure."""
     named = _RESULTS.fullmatch(path.name)
     if named is None or (named[1] is None and path.name != "results.json"):
         return named is not None
@@ -58,75 +55,42 @@ def is_companion(path: Path) -> bool:
     return next(path.parent.glob(samples), None) is not None
 
 
-def read(path: Path, known: Known = ()) -> list[Samples]:
+def read(path: Path, known: Known) -> list[Samples]:
     """Read one file of samples."""
-    run = _run(path)
-    samples = Samples(
-        *(path, NAME, run.version, run.respondent, run.task, run.written),
-        about=_about(run.results),
-        known=known,
-    )
+    samples, results = _begun(path, known)
     measures: dict[tuple[Any, ...], list[tuple[str, Measure]]] = {}
     turns: Counter[int] = Counter()
-    for line, record in _records(path):
-        try:
-            position = samples.position(_item(record), _content(record), _describe, record)
-            samples.n_samples += 1
-            names, chosen = record.get("metrics"), record.get("filter")
-            if chosen is None:
-                turns[position] += 1
-                chosen = f"{_TURN}{turns[position]}"
-            key = (chosen, *names) if isinstance(names, list) else (chosen, None, *record)
-            of_record = measures.get(key)
-            if of_record is None:
-                of_record = measures[key] = _measures(record, chosen)
-            for name, measure in of_record:
-                score = score_of(record.get(name))
-                if score is not None:
-                    samples.add(position, measure, score)
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"line {line}: {error}") from error
-    filters = _filters(run) if max(turns.values(), default=0) > 1 else {f"{_TURN}1": ""}
+
+    def add(record: dict[str, Any]) -> None:
+        item, chosen = record.get("doc_id"), record.get("filter")
+        item = str(item) if item.__class__ is int else name_of(item, "doc_id")
+        position = samples.position(item, _content(record), _describe, record)
+        samples.n_samples += 1
+        if chosen is None:
+            turns[position] += 1
+            chosen = f"{_TURN}{turns[position]}"
+        names = record.get("metrics")
+        key = (chosen, *names) if isinstance(names, list) else (chosen, None, *record)
+        if key not in measures:
+            fields = names if isinstance(names, list) else [m for m in record if m not in _FIELDS]
+            by = name_of(chosen, "filter")
+            measures[key] = [(m, Measure(m, by)) for m in fields if m != _BYPASSED]
+        for name, measure in measures[key]:
+            score = score_of(record.get(name))
+            if score is not None:
+                samples.add(position, measure, score)
+
+    whole = head_of(path).lstrip().startswith(b"[")
+    for_each("line", enumerate(json_document(path), 1) if whole else json_lines(path), add)
+    filters = {f"{_TURN}1": ""}
+    if max(turns.values(), default=0) > 1:
+        listed = entries_of(at(results, "configs", samples.task, "filter_list"))
+        named = enumerate((text_of(at(one, "name")) for one in listed), start=1)
+        filters = {f"{_TURN}{turn}": name for turn, name in named if name}
     samples.scores = {
         Measure(metric, filters.get(by, by)): kept for (metric, by), kept in samples.scores.items()
     }
     return [samples]
-
-
-def _filters(run: _Run) -> dict[str, str]:
-    """Names of the filters of a task by their turns, as far as the results have them."""
-    task = fields_of(fields_of(run.results.get("configs")).get(run.task))
-    names = [text_of(fields_of(one).get("name")) for one in entries_of(task.get("filter_list"))]
-    known = {f"{_TURN}{number}": name for number, name in enumerate(names, start=1) if name}
-    return known if len(set(known.values())) == len(known) else {}
-
-
-def _records(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
-    if not head_of(path).lstrip().startswith(b"["):
-        yield from json_lines(path)
-        return
-    for number, record in enumerate(json_document(path), start=1):
-        if not isinstance(record, dict):
-            raise ValueError(f"record {number} is no JSON object")
-        yield number, record
-
-
-def _item(record: dict[str, Any]) -> str:
-    item = record.get("doc_id")
-    if item.__class__ is int:
-        return str(item)
-    return name_of(item, "doc_id")
-
-
-def _measures(record: dict[str, Any], chosen: Any) -> list[tuple[str, Measure]]:
-    """Metrics of a record by a filter; without their names, all numbers that no other field is."""
-    by = name_of(chosen, "filter")
-    names = record.get("metrics")
-    if not isinstance(names, list):
-        names = [name for name in record if name not in _FIELDS]
-    return [
-        (name, Measure(name, by)) for name in names if isinstance(name, str) and name != _BYPASSED
-    ]
 
 
 def _content(record: dict[str, Any]) -> str | None:
@@ -143,7 +107,7 @@ def _describe(record: dict[str, Any]) -> Item:
 
 
 def _prompt(arguments: Any) -> str | None:
-    """What the model was first given: a dict of dicts since 0.4.3, a list of lists before."""
+    """First prompt of the model: a dict of dicts since 0.4.3, a list of lists before."""
     for _ in range(2):
         if isinstance(arguments, dict):
             arguments = list(arguments.values())
@@ -151,38 +115,32 @@ def _prompt(arguments: Any) -> str | None:
     return arguments if isinstance(arguments, str) else None
 
 
-def _run(path: Path) -> _Run:
-    named = _FILE.fullmatch(path.name)
-    if named is None:
-        return _early_run(path)
-    task, written = named.groups()
-    results = companion(path.with_name(f"results_{written}.json"))
-    if not results:
-        others = sorted(path.parent.glob(f"*_{written}.json"))
-        results = companion(others[0]) if others else {}
-    model = results.get("model_name")
-    known = isinstance(model, str) and model.strip()
-    respondent = str(model) if known else path.absolute().parent.name.replace("__", "/")
-    version = text_of(results.get("lm_eval_version")) or "0.4.3 or later"
-    return _Run(respondent, task, written, version, results)
-
-
-def _early_run(path: Path) -> _Run:
-    """Respondent and task where the name is another: of the results before 0.4.3, or guessed."""
-    results = companion(path.with_name("results.json"))
-    stem = path.name.removesuffix(".gz").rsplit(".", 1)[0]
-    tasks = [task for task in fields_of(results.get("configs")) if stem.endswith(f"_{task}")]
-    if not tasks:
-        folder = path.absolute().parent.name.replace("__", "/") or "model"
-        return _Run(folder, stem.removeprefix("samples_") or stem, "", "unknown", {})
-    task = max(tasks, key=len)
-    arguments = str(fields_of(results.get("config")).get("model_args", ""))
-    pretrained = re.search(r"(?:^|,)(?:pretrained|model)=([^,]+)", arguments)
-    respondent = pretrained[1] if pretrained else stem.removesuffix(f"_{task}")
-    return _Run(respondent, task, text_of(results.get("date")) or "", "before 0.4.3", results)
-
-
-def _about(results: dict[str, Any]) -> dict[str, Any]:
-    fields = fields_of(results.get("config"))
-    kept = {"size": fields.get("model_num_parameters"), "revision": fields.get("model_revision")}
-    return {name: value for name, value in metadata_of(kept).items() if value != -1}
+def _begun(path: Path, known: Known) -> tuple[Samples, Any]:
+    """Samples of the respondent and task that the results or the names of files give."""
+    respondent = path.absolute().parent.name.replace("__", "/") or "model"
+    if named := _FILE.fullmatch(path.name):
+        task, written = named.groups()
+        of_time = [path.with_name(f"results_{written}.json")]
+        others = [*of_time, *sorted(path.parent.glob(f"*_{written}.json"))]
+        results = next(filter(None, map(companion, others)), None)
+        respondent = text_of(at(results, "model_name")) or respondent
+        version = text_of(at(results, "lm_eval_version")) or "0.4.3 or later"
+    else:
+        results = companion(path.with_name("results.json"))
+        stem = path.name.removesuffix(".gz").rsplit(".", 1)[0]
+        tasks = [one for one in fields_of(at(results, "configs")) if stem.endswith(f"_{one}")]
+        task, written, version = stem.removeprefix("samples_"), "", "unknown"
+        if tasks:
+            task, written = max(tasks, key=len), text_of(results.get("date")) or ""
+            version, arguments = "before 0.4.3", str(at(results, "config", "model_args"))
+            pretrained = re.search(r"(?:^|,)(?:pretrained|model)=([^,]+)", arguments)
+            respondent = pretrained[1] if pretrained else stem.removesuffix(f"_{task}")
+        else:
+            results = None
+    details = at(results, "config")
+    about = {"size": "model_num_parameters", "revision": "model_revision"}
+    known_about = metadata_of({name: at(details, key) for name, key in about.items()})
+    about = {name: value for name, value in known_about.items() if value != -1}
+    return Samples(
+        path, NAME, version, respondent, task, written, about=about, known=known
+    ), results

@@ -1,21 +1,20 @@
 """Details of the Open LLM Leaderboard, first version, and of lighteval: Parquet.
 
-The files have no id of an item, and their rows changed places over time: an item goes by a hash
-of its prompt. Older files have the metrics as columns, later ones in a struct ``metrics``;
-lighteval has ``doc``, ``model_response`` and ``metric``. Unasked the metric is the leaderboard's
-own: acc_norm for ARC and HellaSwag, mc2 (a share, which needs a threshold) for TruthfulQA, acc
-otherwise.
+The files have no item id, and the order of their rows changed over time: a hash of the prompt names
+the item. Older files have the metrics as columns, later files in a struct ``metrics``, and
+lighteval has ``doc``, ``model_response`` and ``metric``. The default metric is the metric of the
+leaderboard: acc_norm for ARC and HellaSwag, mc2 (a share) for TruthfulQA, acc for other tasks.
 https://huggingface.co/open-llm-leaderboard-old; https://github.com/huggingface/lighteval
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from irtkit.io import parquet
-from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, score_of, text_of
+from irtkit.io.samples import Item, Known, Measure, Samples, hash_of, metadata_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,13 +25,9 @@ _FILE = re.compile(r"details_(.+?)_(\d{4}-\d\d-\d\dT[\d:.\-]+)\.parquet")
 _TIME = re.compile(r"\d{4}[-_]\d\d[-_]\d\dT[\d:._\-]+")
 _METRICS = ("acc", "acc_norm", "mc1", "mc2", "em", "f1", "exact_match", "qem", "quasi_exact_match")
 _COLUMNS = {"full_prompt", "example", "gold", "choices", "metrics", "doc", "metric", *_METRICS}
-_HASHED = 16
-"""Hexadecimal digits of an item's name: two of a million prompts agree with probability 3e-8."""
-_ROWS_AT_ONCE = 100
-"""Rows in memory at once: prompts are long, and may be written once for many rows."""
-_MOST_ROWS = 10**7
-_MOST_CHARACTERS = 2**30
-"""Of all prompts: a hundred thousand of 10,000 characters each. A dictionary may repeat one."""
+_DEFAULTS = {"arc": "acc_norm", "hellaswag": "acc_norm", "truthfulqa": "mc2"}
+_ROWS_AT_ONCE = 100  # Prompts are long.
+_MOST_CHARACTERS = 2**30  # Of all prompts: a Parquet dictionary may repeat one for many rows.
 
 
 def recognise(path: Path, head: bytes) -> bool:
@@ -40,23 +35,20 @@ def recognise(path: Path, head: bytes) -> bool:
     if not head.startswith(parquet.MAGIC):
         return False
     try:
-        with parquet.opened(path) as file:
-            names = set(file.schema_arrow.names)
+        names = set(parquet.schema_of(path)[0].names)
     except ValueError:
         return False
-    return names >= {"doc", "metric"} or (
-        "full_prompt" in names and bool(names & {"metrics", *_METRICS})
-    )
+    of_leaderboard = "full_prompt" in names and not names.isdisjoint({"metrics", *_METRICS})
+    return of_leaderboard or names >= {"doc", "metric"}
 
 
-def read(path: Path, known: Known = ()) -> list[Samples]:
+def read(path: Path, known: Known) -> list[Samples]:
     """Read the details of one system and task."""
     named = _FILE.fullmatch(path.name)
     task, written = named.groups() if named else (path.stem, "")
-    name = task.replace("|", "/").strip()
-    samples = Samples(path, NAME, "details", _respondent(path), name, written, known=known)
-    samples.default = _default(task)
-    again: dict[str, int] = {}
+    about = _respondent(path), task.replace("|", "/").strip(), written
+    samples = Samples(path, NAME, "details", *about, known=known)
+    again: Counter[str] = Counter()
     n_characters = 0
     for record in _records(path):
         doc = record["doc"] if isinstance(record.get("doc"), dict) else record
@@ -66,35 +58,25 @@ def read(path: Path, known: Known = ()) -> list[Samples]:
         n_characters += len(prompt)
         if n_characters > _MOST_CHARACTERS:
             raise ValueError(f"the prompts hold more than {_MOST_CHARACTERS >> 20} Mi characters")
-        hashed = hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()[:_HASHED]
-        again[hashed] = again.get(hashed, 0) + 1
+        hashed = hash_of(prompt)
+        again[hashed] += 1
         item = hashed if again[hashed] == 1 else f"{hashed}-{again[hashed]}"
         samples.n_samples += 1
         position = samples.position(item, None, _describe, (prompt, record, doc))
-        samples.items[item] = samples.items.get(hashed, samples.items[item])  # one text for all
-        for metric, value in _metrics(record):
-            score = score_of(value)
-            if score is not None:
-                samples.add(position, Measure(metric), score)
-    if samples.default not in {measure.metric for measure in samples.scores}:
-        samples.default = None
+        marks = {name: record[name] for name in _METRICS if record.get(name) is not None}
+        structs = (record.get("metrics"), record.get("metric"), marks)
+        samples.add_marks(position, next(one for one in structs if isinstance(one, dict)))
+    if "|" in task:
+        default = next((metric for part, metric in _DEFAULTS.items() if part in task), "acc")
+        samples.default = default if Measure(default) in samples.scores else None
     return [samples]
 
 
 def _records(path: Path) -> Iterator[dict[str, Any]]:
     with parquet.opened(path) as file:
-        if file.metadata.num_rows > _MOST_ROWS:
-            raise ValueError(f"the file says that it has {file.metadata.num_rows:,} rows")
         columns = [name for name in file.schema_arrow.names if name in _COLUMNS]
         for batch in file.iter_batches(_ROWS_AT_ONCE, columns=columns):
             yield from batch.to_pylist()
-
-
-def _metrics(record: dict[str, Any]) -> list[tuple[str, Any]]:
-    for name in ("metrics", "metric"):
-        if isinstance(record.get(name), dict):
-            return list(record[name].items())
-    return [(name, record[name]) for name in _METRICS if record.get(name) is not None]
 
 
 def _describe(found: tuple[str, dict[str, Any], dict[str, Any]]) -> Item:
@@ -104,21 +86,10 @@ def _describe(found: tuple[str, dict[str, Any], dict[str, Any]]) -> Item:
     return Item(None, text_of(record.get("example")) or text_of(prompt), text_of(gold), metadata)
 
 
-def _default(task: str) -> str | None:
-    """Return the metric that the leaderboard ranked by."""
-    if "|" not in task:
-        return None
-    by_task = {"arc": "acc_norm", "hellaswag": "acc_norm", "truthfulqa": "mc2"}
-    return next((metric for name, metric in by_task.items() if name in task), "acc")
-
-
 def _respondent(path: Path) -> str:
     """Model in ``details_<org>__<model>/…/<file>``, or in ``details/<model>/<time>/<file>``."""
     folders = [folder for folder in path.absolute().parent.parts if not _TIME.fullmatch(folder)]
-    for folder in reversed(folders):
-        if folder.startswith("details_"):
-            return folder.removeprefix("details_").replace("__", "/")
-    if "details" in folders[:-1]:
-        last = len(folders) - folders[::-1].index("details")
-        return "/".join(folders[last:])
-    return folders[-1].replace("__", "/")
+    named = [folder.removeprefix("details_") for folder in folders if folder.startswith("details_")]
+    if not named and "details" in folders[:-1]:
+        return "/".join(folders).rpartition("/details/")[2]
+    return (named or folders)[-1].replace("__", "/")

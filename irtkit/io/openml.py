@@ -1,112 +1,84 @@
 """Predictions of OpenML runs, in ARFF.
 
-A row has the prediction for one row of a data set and, as ``correct``, its true class (which is no
-yes or no); a response is right where the two are the same. Columns are found by their names.
-Repetitions of a cross-validation are repeats. The file does not name the system: its own name, or
-its folder's, does. ARFF is read here, as far as these files use it: liac-arff, which could do it,
-had its last release in 2020.
+A row has the prediction for one row of a data set. Its column ``correct`` holds the true class and
+not 0 or 1: a response is right if both are equal. Repetitions of a cross-validation are repeats.
+The name of the file, or of its folder, is the name of the system.
 https://github.com/openml/openml-python, openml/runs/run.py;
 https://www.cs.waikato.ac.nz/ml/weka/arff.html
 """
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
-from irtkit.io.json_text import text_lines
+from irtkit.files import open_text
+from irtkit.io.json_text import begins, for_each
 from irtkit.io.samples import Item, Known, Measure, Samples, named_by_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 NAME = "openml"
-_BEGINS = re.compile(rb"(?:\s*%[^\n]*\n|\s*\n)*+\s*@relation\b", re.IGNORECASE)
-_TASK = re.compile(r"openml_task_(\w+)_predictions")
+recognise = begins(rb"(?:\s*%[^\n]*\n|\s*\n)*+\s*@relation\b", re.IGNORECASE)
 _CORRECT = Measure("correct")
-_NAME = re.compile(r"""'([^']+)'|"([^"]+)"|([^\s'"]\S*)""")
-"""Of an attribute."""
-_ROWS = ("row_id", "rowid")
+_ATTRIBUTE = re.compile(r"""'([^']+)'|"([^"]+)"|([^\s'"]\S*)""")
 _CELL = re.compile(
-    r"""[ \t]*+(?:'((?:[^'\\]|\\.)*+)'|"((?:[^"\\]|\\.)*+)"|([^,'"]*+))[ \t]*+(?:,|$)"""
+    r"""[ \t]*+(?:'((?:[^'\\]|\\.)*+)'|"((?:[^"\\]|\\.)*+)"|([^,'"]*+))[ \t]*+(,|$)"""
 )
-_ESCAPED = re.compile(r"\\(.)")
 
 
-def recognise(_: Path, head: bytes) -> bool:
-    """Whether the file begins as ARFF does."""
-    return _BEGINS.match(head) is not None
-
-
-def read(path: Path, known: Known = ()) -> list[Samples]:
+def read(path: Path, known: Known) -> list[Samples]:
     """Read the predictions of one run."""
-    relation, names, rows = "", [], False
-    samples = None
-    for number, line in text_lines(path):
-        written = line.strip()
-        if not written or written.startswith("%"):
-            continue
-        if not rows:
-            word, _, rest = written.partition(" ")
-            if word.lower() == "@relation":
-                relation = next(_cells(rest.strip(), number), "")
-            elif word.lower() == "@attribute":
-                named = _NAME.match(rest.strip())
-                if named is None:
-                    raise ValueError(f"line {number}: the attribute has no name, or an open quote")
-                names.append(named[1] or named[2] or named[3])
-            elif word.lower() == "@data":
-                rows = True
-                columns = _columns(names)
-            else:
-                raise ValueError(f"line {number} is no line of an ARFF header")
-            continue
-        if samples is None:
-            task = _TASK.fullmatch(relation)
-            respondent = named_by_file(path, "[._-]?predictions")
-            name = task[1] if task else relation
-            samples = Samples(path, NAME, "ARFF", respondent, name, known=known)
-        cells = list(_cells(written, number))
-        if len(cells) != len(names):
-            raise ValueError(f"line {number} has {len(cells)} cells where {len(names)} are named")
-        item, predicted, true = (cells[column] for column in columns)
-        samples.n_samples += 1
-        position = samples.position(item, true, _describe, true)
-        missing = "?" in {predicted, true}
-        samples.add(position, _CORRECT, float("nan") if missing else float(predicted == true))
-    return [] if samples is None else [samples]
+    names, columns, found = list[str](), list[int](), list[Samples]()
+
+    def add(line: str) -> None:
+        word, _, rest = line.partition(" ")
+        if columns:
+            _add(found[0], _cells(line), len(names), columns)
+        elif word.lower() == "@relation":
+            task = re.sub(r"^openml_task_(\w+)_predictions$", r"\1", _cells(rest)[0])
+            system = named_by_file(path, "[._-]?predictions")
+            found.append(Samples(path, NAME, "ARFF", system, task, known=known))
+        elif word.lower() == "@attribute" and (attribute := _ATTRIBUTE.match(rest.strip())):
+            names.extend(filter(None, attribute.groups()))
+        elif word.lower() == "@data":
+            wanted = ("row_id" if "row_id" in names else "rowid", "prediction", "correct")
+            if not set(wanted) <= set(names):
+                got = ", ".join(names) or "none"
+                raise ValueError(f"predictions need the attributes {', '.join(wanted)}, got {got}")
+            columns.extend(names.index(name) for name in wanted)
+        else:
+            raise ValueError("the line does not fit an ARFF header")
+
+    with open_text(path) as text:
+        lines = enumerate(map(str.strip, text), start=1)
+        for_each("line", (one for one in lines if one[1] and not one[1].startswith("%")), add)
+    return [one for one in found if one.n_samples]
 
 
-def _describe(true: str) -> Item:
-    return Item(true, None, true)
+def _add(samples: Samples, cells: list[str], n: int, columns: list[int]) -> None:
+    if len(cells) != n:
+        raise ValueError(f"{len(cells)} cells in a table of {n} columns")
+    item, predicted, true = (cells[column] for column in columns)
+    samples.n_samples += 1
+    position = samples.position(item, true, lambda _: Item(true, None, true))
+    missing = "?" in {predicted, true}
+    samples.add(position, _CORRECT, math.nan if missing else float(predicted == true))
 
 
-def _columns(names: list[str]) -> tuple[int, int, int]:
-    """Columns of row, prediction and true class."""
-    row = next((name for name in _ROWS if name in names), None)
-    lacking = [name for name in ("prediction", "correct") if name not in names]
-    if row is None or lacking:
-        raise ValueError(
-            "predictions need the attributes row_id, prediction and correct (the true class); "
-            f"there are {', '.join(names) or 'none'}"
-        )
-    return names.index(row), names.index("prediction"), names.index("correct")
-
-
-def _cells(line: str, number: int) -> Iterator[str]:
+def _cells(line: str) -> list[str]:
     """Cells of a row, without their quotes."""
     if "'" not in line and '"' not in line:
-        yield from map(str.strip, line.split(","))
-        return
-    at = 0
-    while at <= len(line):
+        return [cell.strip() for cell in line.split(",")]
+    cells, at, end = list[str](), 0, ","
+    while end:
         found = _CELL.match(line, at)
         if found is None:
-            raise ValueError(f"line {number}: a quote is not closed, or not at the end of a cell")
-        one, two, plain = found.groups()
+            raise ValueError("a quote is not closed, or not at the end of a cell")
+        one, two, plain, end = found.groups()
         quoted = one if one is not None else two
-        yield plain.strip() if quoted is None else _ESCAPED.sub(r"\1", quoted)
-        if not found[0].endswith(",") or found.end() == at:
-            return
+        cells.append(plain.strip() if quoted is None else re.sub(r"\\(.)", r"\1", quoted))
         at = found.end()
+    return cells

@@ -1,79 +1,50 @@
-"""Reading responses: the file's content says which format it is in, the format which reader.
-
-A further format is one more file beside this one, with a recogniser and a reader, and one more
-line in `FORMATS`; the first recogniser that says yes decides, so the special come first.
-"""
+"""Reading responses: files, folders of logs or tables, and data in memory."""
 
 from __future__ import annotations
 
 import logging
 import os
+import warnings
+from collections import Counter
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-from irtkit.checks import first_names, not_one_of, short
-from irtkit.files import as_path
-from irtkit.io import delimited, log_matrix, logs, parquet, py_irt
-from irtkit.io.memory import responses_of
+import numpy as np
+
+from irtkit.checks import check_one_of, check_unique, first_names
+from irtkit.files import as_path, head_of
+from irtkit.findings import Finding, IRTWarning, ReadingError, Remedy, failed
+from irtkit.io import logs, parquet, records
+from irtkit.io.json_text import json_document
 from irtkit.io.merging import merge_responses
-from irtkit.io.source import Source
-from irtkit.io.text import naming
+from irtkit.io.text import naming, read_text_table, text_table
 from irtkit.io.writing import is_side_table, side_tables, with_side_tables
 from irtkit.printed import printable
-from irtkit.responses import ResponseMatrix
-from irtkit.responses.trials import check_repeats
+from irtkit.responses.cells import check_repeats
+from irtkit.responses.columns import target_position, transposed
+from irtkit.responses.long import read_long
+from irtkit.responses.matrix import ResponseMatrix
+from irtkit.responses.source import Source
+from irtkit.responses.tables import Settings, Table, as_table, frame_table
+from irtkit.responses.wide import of_tasks, read_wide
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from irtkit.io.source import Choice
-    from irtkit.responses.long_table import LongTable
-    from irtkit.responses.matrix import Columns, Repeats, Words
+    from irtkit.responses.columns import Names
 
-
-class Format(NamedTuple):
-    """How to tell a format and how to read it."""
-
-    recognises: Callable[[Source], bool]
-    read: Callable[[Source], ResponseMatrix]
-
-
-def _log(name: str) -> Format:
-    kind = logs.LOG_FORMATS[name]
-    return Format(
-        lambda source: kind.recognise(source.path, source.head),
-        lambda source: _matrix(logs.read_files([source.path], form=name), source),
-    )
-
-
-def _matrix(found: logs.Logs, source: Source) -> ResponseMatrix:
-    if source.right is not None:
-        raise ValueError("right= and wrong= are for tables; metric= says what is right in logs")
-    try:
-        return log_matrix.matrix_of(
-            found,
-            metric=source.metric,
-            filter=source.filter,
-            threshold=source.threshold,
-            repeats=source.repeats,
-            errors=source.errors,
-            sparse=source.sparse,
-        )
-    except MemoryError as error:
-        raise ValueError("the matrix and its texts need more memory than there is") from error
-
-
-FORMATS = {
-    "py-irt": Format(py_irt.recognise, py_irt.read),  # before logs: any word may be an item of it
-    **{name: _log(name) for name in logs.LOG_FORMATS},
-    "parquet": Format(parquet.recognise, parquet.read),
-    "long": Format(delimited.recognise_long, delimited.read_long),
-    "wide": Format(delimited.recognise_wide, delimited.read_wide),
-}
-_LONG = {"parquet": parquet.long_table, "long": delimited.long_table}
-_SHAPES = frozenset({"wide", "long"})
+FORMATS = ("wide", "long", "parquet", "py-irt", *logs.LOG_FORMATS)
+"""Values of `format`."""
+_FOR_TABLES = (
+    *("respondent", "item", "response", "key", "right", "wrong", "missing"),
+    *("ignore", "keep", "transpose"),
+)
+_FOR_LOGS = ("metric", "filter", "errors")
+_COUNTED = {"older-runs", "rows-missing"}
+"""Findings whose `n` the source of a matrix repeats."""
+_NOT_TABLES = {b"{", b"[", b"<", b"@", b"%", b"P"}
+"""First bytes of logs, of Parquet and of zip files."""
 _LOGGER = logging.getLogger("irtkit")
 
 
@@ -81,94 +52,96 @@ def read_responses(
     path: object,
     *,
     format: str | None = None,  # noqa: A002 - the word that pandas and others use
-    respondent: str | None = None,
-    item: str | None = None,
+    respondent: Names = None,
+    item: Names = None,
     response: str | None = None,
-    metric: Choice = None,
-    filter: Choice = None,  # noqa: A002 - the word of the harnesses
+    task: Names = None,
+    metric: Names = None,
+    filter: Names = None,  # noqa: A002 - the word of the harnesses
+    key: Any = None,
     threshold: float | None = None,
-    repeats: Repeats = "error",
-    errors: Literal["missing"] | None = None,
+    right: Any = None,
+    wrong: Any = None,
+    missing: Any = None,
+    ignore: Names = None,
+    keep: Names = None,
+    transpose: bool = False,
+    repeats: str = "error",
+    errors: str | None = None,
     sparse: bool = False,
-    right: Words = None,
-    wrong: Words = None,
-    ignore: Columns = (),
-    keep: Columns | None = None,
+    strict: bool = False,
 ) -> ResponseMatrix:
-    r"""Read a response matrix from a file, from evaluation logs in a folder, or from memory.
+    r"""Read a response matrix from a file, a folder or data in memory.
+
+    The content decides the format. A table is wide (a row per respondent, a column per item) or
+    long (a row per response). All evaluation logs in a folder make one matrix. ``irtkit inspect``
+    shows what irtkit makes of a file.
 
     Parameters
     ----------
-    path
-        A file, plain or gzip; or a folder, a pattern such as ``runs/*.eval`` or a list of paths,
-        whose evaluation logs, of any harness, or whose tables, make one matrix. Labels are kept as
-        they are written: ``007`` and ``NA`` are respondents like any other. A cell that is empty,
-        NA or nan is missing. A long table is read block by block, so that its rows are never all
-        in memory, and the long tables of a folder are read as one.
-
-        Or a wide or long data frame of pandas, polars, PyArrow or another library that narwhals
-        knows, whose columns are recognised as in files (`ResponseMatrix.from_frame` and
-        `from_long`); a dict of columns; a list of records, dicts that are the rows of such a
-        table; a dict from respondent to a dict from item to response; or an array or list of
-        lists, respondents × items.
-    format
-        By default the content decides. To force it: "wide" (a row per respondent, a column per
-        item), "long" (a row per response), "py-irt" (JSON lines), "parquet", or the name of a
-        harness: "lm-eval", "inspect", "helm", "every-eval-ever", "openml", "swe-bench",
-        "evalplus" or "open-llm". Wide and long tables may be text with commas, tabs or
-        semicolons, or Parquet.
-    respondent, item, response
-        The columns of a long table, or that of respondents in a wide one; naming the item or
-        response means that the table is long. By default they are recognised by the usual names
-        (model, item_id, correct and the like).
-    metric, filter
-        Logs: the metric that says what is right, and the filter of the answer that it was
-        computed on, where a task has several; of a list of names the first that a task has
-        counts.
-    threshold, right, wrong
-        What counts as right: graded scores at or above the threshold, or words or numbers
-        (``right="pass"``, ``wrong=["fail", "timeout"]``), see `ResponseMatrix`.
-    repeats
-        What several rows of the same respondent and item in a long table are, or the epochs or
-        trials of a sample in a log: "error" (default), "count", "first", "last" or "mean>=0.5", see
-        `ResponseMatrix.from_long`. So are the answers of several runs of one respondent on the same
-        task, in the order of time (of the files' names, where logs do not say when they were
-        written); by default the newest run counts, which a warning says, and it is an error if that
-        cannot be told or did not end well. Copies and retries of a run are none of their own.
-    errors
-        Logs: "missing" leaves out answers that ended in an error where the harness counts them as
-        wrong (SWE-bench: ``error_ids``). Those that others mark as failed are always missing.
-    sparse
-        Whether to keep the observed cells of a long table or of logs alone, see
-        `ResponseMatrix.from_long`.
-    ignore, keep
-        Columns to leave out, and columns of a wide table that are items, if others are not: one
-        name, or several.
+    path : str, path, list of paths, data frame, array, dict or list of records
+        A file (plain or gzip), a folder, or a pattern such as ``runs/*.eval``. Data frames of
+        pandas, polars and PyArrow are read as files are. An array has respondents as rows.
+    format : str, optional
+        Force the format: "wide", "long", "parquet", "py-irt" or the name of a harness.
+    respondent, item : str or list of str, optional
+        Tables: columns with the labels. Several columns are joined with "/". Default: recognised by
+        usual names such as model and question_id.
+    response : str, optional
+        Long tables: the column of responses. Default: recognised by usual names such as correct.
+    task : str or list of str, optional
+        Tasks to read. Default: all.
+    metric, filter : str or list of str, optional
+        Logs: the metric that says what is right and the answer filter before it. The first name
+        that a task has is used.
+    key : path, mapping or str, optional
+        Right answer of each item, for tables of answers: a table with item and key, a mapping, or
+        the label of the row that holds the key.
+    threshold : float, optional
+        Scores at or above it are right, all others wrong.
+    right, wrong, missing : str, float or list, optional
+        Words or numbers that are right, wrong or missing. Capitals do not matter. Without `wrong`
+        all other words are wrong. Empty cells and NA are always missing.
+    ignore, keep : str or list of str, optional
+        Tables: columns to leave out, and the only columns that are items. Patterns such as ``q*``
+        are allowed.
+    transpose : bool, default False
+        Wide tables: rows are items and columns are respondents.
+    repeats : {"error", "count", "first", "last", "mean>=0.5"}, default "error"
+        What several rows, epochs or runs of one respondent and item are: an error (only the newest
+        run of a log is read), repeated trials, or one response.
+    errors : {"missing"}, optional
+        Logs: leave out answers that ended in an error if the harness marks them wrong (SWE-bench).
+    sparse : bool, default False
+        Keep only the observed cells, for tables that answer few of all cells.
+    strict : bool, default False
+        Folders: raise an error for a file that cannot be read, instead of a warning.
 
     Returns
     -------
     ResponseMatrix
-        Rows are respondents in the order of the file. In a wide table a column with a usual name
-        (respondent, model, subject_id and the like) holds them, or else the first column, unless
-        that is itself 0/1 and has a name: then all columns are items, and respondents are numbered.
-        What was understood is logged in one line (`logging`, logger "irtkit", level INFO).
-
-        The items of logs are ``task/item``, in the order of the files' names. Samples that failed
-        are missing, not wrong. What the logs tell of items and respondents is in ``item_table``
-        and ``respondent_table``, and what else was measured of the answers (further scores, tokens,
-        seconds) in ``metrics``; of other files that is in tables beside them, see
-        `write_responses`.
+        Rows and columns in the order in which labels first occur. ``source`` says how it was read,
+        ``item_table`` and ``respondent_table`` hold texts, tasks and other metadata, ``metrics``
+        further numbers of the answers, ``predictions`` the answers if irtkit marked them.
 
     Raises
     ------
-    TypeError
-        If it is nothing of what is named above.
-    ValueError
-        If the content is not what it should be; the message begins with the name of the file.
-    OSError
-        If there is no such file (FileNotFoundError).
-    ImportError
-        If a log is compressed in a way that needs an extra.
+    irtkit.findings.ReadingError
+        A ValueError: if the content cannot be read without a choice, or is damaged. The message
+        begins with the file and ends with the settings to choose from.
+    TypeError, OSError, ImportError
+        If `path` has another type, a file cannot be opened, or a format needs an extra.
+
+    Warns
+    -----
+    irtkit.findings.IRTWarning
+        If a file is skipped, runs are superseded, or labels are merged.
+
+    Notes
+    -----
+    Labels are kept as they are written: ``007`` and ``NA`` are labels. Labels that differ only by
+    blanks or Unicode form are one label. Items of logs, and of long tables with a column of tasks,
+    are called ``task/item``. Failed samples of logs are missing, not wrong.
 
     Examples
     --------
@@ -185,60 +158,38 @@ def read_responses(
     array([[ 1,  0],
            [-1,  1]], dtype=int8)
     """
-    if not (format is None or isinstance(format, str)):
-        raise not_one_of("format", format, FORMATS)
-    for name, column in (("respondent", respondent), ("item", item), ("response", response)):
-        if not (column is None or isinstance(column, str)):
-            raise TypeError(f"{name} must be the name of a column, got {short(column)}")
-    source = Source(
-        Path(),
-        shape=format if format in _SHAPES else None,
-        columns=(respondent, item, response),
-        threshold=threshold,
-        repeats=repeats,
-        sparse=sparse,
-        metric=metric,
-        filter=filter,
-        errors=errors,
-        right=right,
-        wrong=wrong,
-        ignore=ignore,
-        keep=keep,
-    )
-    if _are_paths(path):
-        files = sorted({file for one in path for file in logs.files_of(_existing(one))})
-        return _understood(_of_files(files, source, format), f"{len(path)} paths", source)
-    if not isinstance(path, str | os.PathLike):
-        check_repeats(repeats)
-        source.refuse_log_settings()
-        if format not in {None, *_SHAPES}:
-            raise ValueError(f"format must be wide or long for data in memory; got {short(format)}")
-        return _understood(*responses_of(path, source), source)
-    file = as_path(path).expanduser()
-    if logs.stands_for_several(file):
-        files = logs.files_of(file)
-        with naming(file):
-            return _understood(_of_files(files, source, format), f"files in {path}", source)
-    with naming(file):
-        source = replace(source, path=file)
-        name = _format_name(source, format)
-        responses = with_side_tables(FORMATS[name].read(source), file)
-        return _understood(responses, f"{file.name} ({name})", source)
+    given = dict(locals())
+    del given["path"]
+    if format is not None:
+        check_one_of("format", format, FORMATS)
+    check_repeats(repeats)
+    if key is not None and not (threshold is None and right is None):
+        raise ValueError("key marks answers, and threshold and right are for marks: pass one")
+    settings = Settings(**(given if key is None else given | {"key": _key(key)}))
+    findings: list[Finding] = []
+    if isinstance(path, str | os.PathLike):
+        files = [as_path(path).expanduser()]
+        if several := logs.stands_for_several(files[0]):
+            files = logs.files_of(files[0])
+        name = str(path)
+    elif several := _are_paths(path):
+        found = (file for one in path for file in logs.files_of(as_path(one).expanduser()))
+        files = [*dict.fromkeys(found)]
+        name = f"{len(path)} paths"
+    else:
+        matrix, form = _of_memory(path, settings, findings)
+        return _finished(matrix, form, (), settings, findings)
+    with naming(Path(name) if several else files[0]):
+        if several:
+            matrix, form = _of_files(files, settings, findings)
+        else:
+            matrix, form = _of_file(files[0], settings, findings)
+    typed = [path] if isinstance(path, str | os.PathLike) else path
+    return _finished(matrix, form, tuple(map(str, typed)), settings, findings)
 
 
-def _are_paths(given: object) -> TypeGuard[Sequence[str | os.PathLike[str]]]:
-    """Whether it is a list of paths, and no data."""
-    if not isinstance(given, list | tuple) or not given:
-        return False
-    return all(isinstance(one, str | os.PathLike) for one in given)
-
-
-def _existing(path: str | os.PathLike[str]) -> Path:
-    """Return a path that is there, or a pattern."""
-    file = as_path(path).expanduser()
-    if not logs.stands_for_several(file) and not file.exists():
-        raise FileNotFoundError(f"{path}: no such file")
-    return file
+READING = tuple(read_responses.__kwdefaults__ or ())
+"""Arguments that say how to read."""
 
 
 def as_responses(given: object, **reading: Any) -> ResponseMatrix:
@@ -246,120 +197,268 @@ def as_responses(given: object, **reading: Any) -> ResponseMatrix:
     if not isinstance(given, ResponseMatrix):
         return read_responses(given, **reading)
     for name in reading:
-        raise TypeError(f"{name}= says how to read responses, which are a ResponseMatrix already")
+        raise TypeError(f"{name} says how to read responses, which are a ResponseMatrix already")
     return given
 
 
-def _understood(responses: ResponseMatrix, what: str, source: Source) -> ResponseMatrix:
-    """Say what was read."""
-    if source.right is not None:
-        successes = responses.observed.successes if responses.is_sparse else responses.successes
-        if not successes.max():
-            raise ValueError(f"no response is right: right={short(source.right)} occurs nowhere")
-    size = f"{responses.n_respondents:,} respondents × {responses.n_items:,} items"
-    _LOGGER.info("%s from %s", size, printable(what))
-    return responses
+def _finished(
+    matrix: ResponseMatrix,
+    form: str,
+    files: tuple[str, ...],
+    settings: Settings,
+    findings: list[Finding],
+) -> ResponseMatrix:
+    """Return the matrix of the tasks with its source; warnings are given and its size is logged."""
+    matrix = matrix if settings.task is None else of_tasks(matrix, settings.task)
+    if form == "wide table" and transposed(matrix.respondents, matrix.items):
+        labels = {"item": matrix.respondents[0], "respondent": matrix.items[0]}
+        remedy = Remedy({"transpose": True}, "transpose", safe=False)
+        findings.append(Finding("transposed", "warning", labels, (remedy,)))
+    for finding in findings:
+        if finding.severity == "warning":
+            warnings.warn(IRTWarning(finding), stacklevel=3)
+    names = ("metric", "filter", "task", "threshold", "right", "wrong", "missing")
+    read = {name: getattr(settings, name) for name in names}
+    key = (
+        settings.key if isinstance(settings.key, str) else None if settings.key is None else "given"
+    )
+    counts = Counter[str]()
+    for one in findings:
+        counts[one.code] += one.values["n"] if one.code in _COUNTED else 0
+    source = Source(
+        files,
+        form,
+        **read,
+        key=key,
+        repeats=None if settings.repeats == "error" else settings.repeats,
+        n_runs_merged=counts["older-runs"],
+        n_rows_dropped=counts["rows-missing"],
+        findings=tuple(findings),
+    )
+    matrix.source = source
+    if _LOGGER.isEnabledFor(logging.INFO):
+        size = f"{matrix.n_respondents:,} respondents × {matrix.n_items:,} items"
+        _LOGGER.info("%s. %s", size, printable(str(source)))
+    return matrix
 
 
-def format_of(path: str | os.PathLike[str]) -> str:
-    """Name of the format of a file, as its content says."""
-    file = as_path(path)
-    with naming(file):
-        return _format_name(Source(file), None)
+def _are_paths(given: object) -> TypeGuard[Sequence[str | os.PathLike[str]]]:
+    if not isinstance(given, list | tuple) or not given:
+        return False
+    return all(isinstance(one, str | os.PathLike) for one in given)
 
 
-def holds_logs(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is an evaluation log, or one of those in a folder or of a pattern."""
-    return any(logs.log_format_of(file) is not None for file in logs.files_of(path))
+def _key(key: Any) -> Any:
+    """Right answers by item; a text that is not a file is the label of a row."""
+    if isinstance(key, str) and not Path(key).is_file():
+        return key
+    if not isinstance(key, str | os.PathLike):
+        return {str(item): value for item, value in dict(key).items()}
+    with naming(Path(key), "key"):
+        if Path(key).suffix == ".json":
+            return dict(json_document(Path(key)))
+        table = read_text_table(Path(key))
+        if len(table) == 1 and table.shape[1] > 2:
+            return table.iloc[0].to_dict()
+        if table.shape[1] < 2:
+            raise ValueError("a key has two columns: the item and its right answer")
+        at = target_position([*map(str, table.columns)])
+        item = 0 if at != 0 else 1
+        check_unique("a key must name an item once", table.iloc[:, item])
+        return dict(zip(table.iloc[:, item], table.iloc[:, at], strict=True))
 
 
-def repeats_of_part(path: str | os.PathLike[str], repeats: Repeats) -> Repeats:
-    """How to take repeats in one of several files, so that all merged are as if read as one.
-
-    A format that has no room for them has none.
-    """
-    if not logs.stands_for_several(path) and format_of(path) == "py-irt":
-        return "error"
-    return "count" if repeats.startswith("mean") else repeats
+def _refuse(settings: Settings, names: Sequence[str], what: str) -> None:
+    if given := [name for name in names if getattr(settings, name) not in (None, False)]:
+        raise ValueError(f"{given[0]} is for {what}")
 
 
-def _of_files(files: list[Path], source: Source, form: str | None) -> ResponseMatrix:
-    """Matrix of all logs among the files; of all tables, if there are no logs."""
-    check_repeats(source.repeats)
-    if form is not None and form not in logs.LOG_FORMATS:
-        known = ", ".join(logs.LOG_FORMATS)
-        raise ValueError(f"format must be one of {known} for a folder of logs; got {short(form)}")
-    found = logs.read_files(files, form=form)
-    found.skipped = [file for file in found.skipped if not is_side_table(file)]
-    if found.readings:
-        source.refuse_columns("logs")
-        return _matrix(found, source)
-    tables = [file for file in found.skipped if logs.is_table(file)]
+def form_of(file: Path, head: bytes, requested: str | None) -> str:
+    """Form of a file: the name of a harness, py-irt, parquet, excel, npy, json or text."""
+    if requested is not None and requested not in {"wide", "long"}:
+        return requested
+    begins = head.lstrip()[:1]
+    if not begins:
+        raise ValueError("the file is empty")
+    if begins not in _NOT_TABLES and b"\0" not in head:
+        return "text"
+    if records.is_py_irt(head):
+        return "py-irt"
+    if (harness := logs.log_format(file, head)) is not None:
+        return harness
+    if head.startswith(parquet.MAGIC):
+        return "parquet"
+    if head.startswith(b"PK") and file.suffix.lower() in {".xlsx", ".xlsm"}:
+        return "excel"
+    if head.startswith(b"\x93NUMPY"):
+        return "npy"
+    if logs.is_companion(file):
+        raise ValueError("the file belongs to evaluation logs and is not one; pass the folder")
+    if head.lstrip().startswith((b"[", b"{")):
+        return "json"
+    if b"\0" not in head:
+        return "text"
+    raise ValueError(f"the content has no known format ({', '.join(FORMATS)}) and is not UTF-8")
+
+
+def _table(file: Path, form: str, head: bytes) -> Table:
+    """Table in a file of a form."""
+    if form == "parquet":
+        return parquet.parquet_table(file)
+    if form == "excel":
+        return records.excel_table(file)
+    if form == "json":
+        return records.records_table(file, head)
+    if form == "py-irt":
+        return frame_table(records.py_irt_frame(file))
+    return text_table(file, head)
+
+
+def _of_file(file: Path, settings: Settings, findings: list[Finding]) -> tuple[ResponseMatrix, str]:
+    head = head_of(file)
+    form = form_of(file, head, settings.format)
+    if form in logs.LOG_FORMATS:
+        matrix, form = _of_logs(logs.read_logs([file], form=form), settings, findings)
+        return with_side_tables(matrix, file), form
+    _refuse(settings, _FOR_LOGS, "evaluation logs, but this is a table")
+    if form == "npy":
+        return _of_memory(records.numpy_array(file), settings, findings)
+    table = text_table(file, head) if form == "text" else _table(file, form, head)
+    matrix, form = _of_table(table, settings, findings)
+    return with_side_tables(matrix, file), form
+
+
+def _of_table(
+    table: Table, settings: Settings, findings: list[Finding]
+) -> tuple[ResponseMatrix, str]:
+    long = table.is_long(settings)
+    matrix, found = read_long([table], settings) if long else read_wide(table, settings)
+    findings += found
+    return matrix, "long table" if long else "wide table" + ", transposed" * settings.transpose
+
+
+def _of_logs(
+    found: logs.Logs, settings: Settings, findings: list[Finding]
+) -> tuple[ResponseMatrix, str]:
+    _refuse(settings, _FOR_TABLES, "tables, but these are evaluation logs")
+    names = ("metric", "filter", "task", "threshold", "repeats", "errors", "sparse")
+    matrix = logs.matrix_of(found, **{name: getattr(settings, name) for name in names})
+    findings += found.findings
+    return matrix, ", ".join(found.runs["format"].unique())
+
+
+def matrix_of_logs(found: logs.Logs, **settings: Any) -> ResponseMatrix:
+    """Response matrix of logs that are read, as `read_responses` gives it."""
+    given, findings = Settings(**settings), list[Finding]()
+    matrix, form = _of_logs(found, given, findings)
+    files = tuple(dict.fromkeys(map(str, found.runs["path"])))
+    return _finished(matrix, form, files, given, findings)
+
+
+def _of_files(
+    files: list[Path], settings: Settings, findings: list[Finding]
+) -> tuple[ResponseMatrix, str]:
+    """Matrix of all logs among the files, or of all tables if there are no logs."""
+    form = settings.format if settings.format in logs.LOG_FORMATS else None
+    found = logs.read_logs(files, form=form, strict=settings.strict)
+    if found.samples:
+        if settings.format is not None:
+            check_one_of("format", settings.format, logs.LOG_FORMATS)
+        return _of_logs(found, settings, findings)
+    tables = [one for one in found.skipped if logs.is_table(one) and not is_side_table(one)]
     if not tables or form is not None:
         names = first_names([file.name for file in files])
-        raise ValueError(
-            f"there are no evaluation logs or tables among the {len(files)} files ({names})"
-        )
-    found.skipped = [file for file in found.skipped if file not in tables]
-    log_matrix.warn_of_skipped(found)
-    parts = []
+        raise ValueError(f"none of the {len(files)} files is an evaluation log or table: {names}")
+    _refuse(settings, _FOR_LOGS, "evaluation logs, but these are tables")
+    if others := [f.name for f in found.skipped if f not in tables and not is_side_table(f)]:
+        values = {"n": len(others), "files": others}
+        findings.append(Finding("skipped-files", "warning", values))
+    opened: dict[Path, Table] = {}
     for file in tables:
-        with naming(file):
-            one = replace(source, path=file, repeats=repeats_of_part(file, source.repeats))
-            parts.append((one, _format_name(one, None)))
-    if not any(map(side_tables, tables)):
-        long = _long_tables(parts)
-        if len(long) == len(parts):
-            return source.matrix_of_long(*long)
+        try:
+            with naming(file):
+                head = head_of(file)
+                opened[file] = _table(file, form_of(file, head, settings.format), head)
+        except (ReadingError, OSError) as error:
+            _leave_out(file, error, settings, findings)
+    while opened and not any(map(side_tables, opened)):
+        if not all(table.is_long(settings) for table in opened.values()):
+            break
+        try:
+            matrix, more = read_long([*opened.values()], settings)
+        except ReadingError as error:
+            if error.file not in opened or error.finding.code != "file":
+                raise
+            _leave_out(error.file, error, settings, findings)
+            del opened[error.file]
+        else:
+            findings += more
+            return matrix, "long tables"
     matrices = []
-    for one, name in parts:
-        with naming(one.path):
-            matrices.append(with_side_tables(FORMATS[name].read(one), one.path))
-    return merge_responses(matrices, repeats=source.repeats)
+    part = "count" if settings.repeats.startswith("mean") else settings.repeats
+    for file, table in opened.items():
+        try:
+            with naming(file):
+                matrix, _ = _of_table(table, replace(settings, repeats=part), findings)
+        except ReadingError as error:
+            if error.finding.code != "file":
+                raise
+            _leave_out(file, error, settings, findings)
+        else:
+            matrices.append(with_side_tables(matrix, file))
+    if not matrices:
+        raise failed("nothing-read", n=len(files))
+    return merge_responses(matrices, repeats=settings.repeats), "tables"
 
 
-def _long_tables(parts: Iterable[tuple[Source, str]]) -> list[LongTable]:
-    """Files that can be read as one long table, up to the first that is none of these."""
-    found: list[LongTable] = []
-    for source, form in parts:
-        with naming(source.path):
-            if form not in _LONG or (table := _LONG[form](source)) is None or not table.is_text:
-                break
-            found.append(replace(table, blocks=partial(_blocks, table, source.path)))
-    return found
+def _leave_out(file: Path, error: Exception, settings: Settings, findings: list[Finding]) -> None:
+    """Say that a file cannot be read, or raise its error if reading is strict."""
+    if settings.strict:
+        raise error
+    reason = error.finding.text() if isinstance(error, ReadingError) else str(error)
+    findings.append(Finding("unreadable-file", "warning", {"file": file.name, "reason": reason}))
 
 
-def _blocks(table: LongTable, file: Path) -> Iterator[tuple[Sequence[Any], int]]:
-    with naming(file):
-        yield from table.blocks()
+def _of_memory(
+    given: Any, settings: Settings, findings: list[Finding]
+) -> tuple[ResponseMatrix, str]:
+    """Matrix of an array, a data frame, a dict or records."""
+    if isinstance(given, ResponseMatrix):
+        raise TypeError("path is a ResponseMatrix already")
+    _refuse(settings, _FOR_LOGS, "evaluation logs, and this is data in memory")
+    if settings.format not in {None, "wide", "long"}:
+        raise ValueError(f"format must be wide or long for data in memory; got {settings.format!r}")
+    if isinstance(given, np.ndarray) or (isinstance(given, list | tuple) and not _records(given)):
+        others = {"respondent", "item", "response", "key", "ignore", "keep", "transpose", "sparse"}
+        _refuse(settings, [*others], "tables with labels, and this is an array")
+        words = {name: getattr(settings, name) for name in ("threshold", "right", "wrong")}
+        return ResponseMatrix(given, missing=settings.missing, **words), "array"
+    return _of_table(frame_table(_frame(given)), settings, findings)
 
 
-def _format_name(source: Source, requested: str | None) -> str:
-    check_repeats(source.repeats)
-    known = ", ".join(FORMATS)
-    if not source.head.strip():
-        raise ValueError("the file is empty")
-    if requested is None:
-        recognised = (name for name, kind in FORMATS.items() if kind.recognises(source))
-        name = next(recognised, None)
-        if name is None and logs.is_companion(source.path):
-            raise ValueError("the file lies beside evaluation logs and is none; pass the folder")
-        if name is None:
-            raise ValueError(f"the content is of no known format ({known}; text must be UTF-8)")
-    elif requested not in FORMATS:
-        raise ValueError(f"format must be one of {known}; got {short(requested)}")
-    elif requested in _SHAPES and parquet.recognise(source):
-        name = "parquet"
-    else:
-        name = requested
-    if name in logs.LOG_FORMATS:
-        source.refuse_columns(name)
-        return name
-    source.refuse_log_settings()
-    if name not in {"long", "parquet"} or source.shape == "wide":
-        source.refuse_long_settings(requested or name)
-    return name
+def _frame(given: Any) -> Any:
+    """Data frame of records, of a dict of columns or of rows, or of any library."""
+    import pandas as pd
+
+    try:
+        if _records(given):
+            return pd.DataFrame(list(given))
+        if isinstance(given, dict) and given:
+            if _records([*given.values()]):
+                return pd.DataFrame([*given.values()], index=[*given])
+            return pd.DataFrame(given)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"responses are not columns of a table: {error}") from error
+    try:
+        return as_table(given)
+    except TypeError as error:
+        raise TypeError(
+            "responses must be a path, a data frame, an array, a list of records, a dict or a "
+            f"ResponseMatrix, got {type(given).__name__}"
+        ) from error
 
 
-READING = tuple(read_responses.__kwdefaults__ or ())
-"""Arguments that say how to read."""
+def _records(given: Any) -> TypeGuard[Sequence[Mapping[str, Any]]]:
+    if not isinstance(given, list | tuple) or not given:
+        return False
+    return all(isinstance(record, dict) for record in given)

@@ -1,15 +1,16 @@
-"""What every reader of evaluation logs yields: the samples of one respondent on one task.
+"""The samples of one respondent on one task, as the reader of a log yields them.
 
-An evaluation harness writes a record per question: which one it was, what was asked and expected,
-and how the answer was marked by one metric or several. `Samples` holds these of one file, whatever
-the harness; `irtkit.io.log_matrix` makes one response matrix of many.
+An evaluation harness writes one record per answer: the item, its text and target, and the scores by
+one or several metrics. A reader fills `Samples`, and `irtkit.io.logs` puts the samples of all files
+into one long table.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
-from collections.abc import Container
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,21 +19,19 @@ import numpy as np
 from irtkit.io.json_text import fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    _Numbers = tuple[list[int], list[tuple[str, list[Any]]]]
+    from irtkit.findings import Finding
 
-_LONGEST_TEXT = 10_000
-"""Characters of a text that are kept, some four pages: enough to see what is asked."""
-_LONGEST_METADATA = 1000
-"""Characters of a value that item metadata keep: categories and short lists, not documents."""
+_LONGEST_TEXT = 10_000  # Characters of an item text that are kept: about four pages.
+_LONGEST_METADATA = 1000  # Categories and short lists, not documents.
 
 
 class Measure(NamedTuple):
-    """What a sample was marked by: a metric, and the filter of the answer before it, if any."""
+    """A metric, and the filter that extracted the answer before it, if any."""
 
     metric: str
     filter: str = ""
@@ -41,18 +40,18 @@ class Measure(NamedTuple):
         return f"{self.metric} (filter {self.filter})" if self.filter else self.metric
 
 
-Known = Container[tuple[str, str, str | None]]
-"""Task, name and content of items of which an earlier log has said what there is to say."""
-
-
 class Item(NamedTuple):
-    """What a log says of an item."""
+    """What a log says about an item."""
 
     content: str | None = None
-    """A hash, or whatever else differs where two items are called alike; None where unknown."""
+    """A hash or other text that differs if two items with one name differ. None if unknown."""
     text: str | None = None
     target: str | None = None
     metadata: Mapping[str, Any] = {}
+
+
+Known = Mapping[tuple[str, str, str | None], Item]
+"""Items that earlier logs describe, by task, name and content."""
 
 
 @dataclass(eq=False)
@@ -65,132 +64,126 @@ class Samples:
     respondent: str
     task: str
     written: str = ""
-    """When the run was made, such that later is greater; empty where the log does not say."""
+    """Time of the run, as text that sorts by time. Empty if the log does not say."""
     run: str = ""
-    """What copies and retries of one run have in common, where the log says so."""
+    """Name that copies and retries of one run share, if the log has one."""
     items: dict[str, Item] = field(default_factory=dict)
-    scores: dict[Measure, tuple[Any, Any]] = field(default_factory=dict)
-    """Positions of the items and scores of all samples, NaN where a score is missing: lists, or
-    arrays. The same position again is a repeat. Those of `not_marks` may be no numbers."""
+    scores: dict[Measure, tuple[list[int], list[Any]]] = field(default_factory=dict)
+    """Positions of items and scores of the samples. A missing score is NaN, and a position that
+    occurs again is a repeat. Scores of `not_marks` are records that hold the number."""
     not_marks: frozenset[Measure] = frozenset()
-    """Measures that are no marks (tokens, seconds), which count only where they are named."""
+    """Measures that are not marks (tokens, seconds). They count only if the user names them."""
     default: str | None = None
-    """The metric that the format itself says is right or wrong."""
+    """The metric that the format itself uses as right or wrong."""
     doubt: str = ""
-    """Why that one cannot be taken unasked."""
+    """Why irtkit must not take the default metric without asking."""
     about: dict[str, Any] = field(default_factory=dict)
-    """What the log says of the respondent: release date, size, family."""
+    """Details of the respondent: release date, size, family."""
     unfinished: str = ""
-    """How the run ended, where not well."""
+    """Status of a run that did not end well."""
     n_samples: int = 0
     n_failed: int = 0
-    """Samples that failed, which are missing and not wrong."""
+    """Number of failed samples, which are missing and not wrong."""
     errors: list[int] = field(default_factory=list)
     """Positions of items that ended in an error and that the harness counts as wrong."""
     n_planned: int | None = None
-    """Samples that the run was to have, where the log says so."""
-    known: Known = ()
+    """Number of samples that the run should have, if the log says so."""
+    known: Known = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    """Warnings about the file."""
 
     def __post_init__(self) -> None:
         for kind in ("respondent", "task"):
             if not getattr(self, kind).strip():
-                raise ValueError(f"the log does not say which {kind} it is of")
-            refuse_half_characters(getattr(self, kind))
+                raise ValueError(f"the log does not name the {kind}")
         self._positions: dict[str, int] = {}
-        self._numbers: dict[str, _Numbers] = {}
 
     def position(
         self,
-        item: Any,
+        item: str,
         content: str | None = None,
         describe: Callable[[Any], Item] | None = None,
         record: Any = None,
     ) -> int:
-        """Position of an item by its name; of one that is not known the record is asked."""
+        """Return the position of an item, which `describe(record)` describes if it is new."""
         position = self._positions.get(item)
         if position is None:
             if not item.strip():
                 raise ValueError("a sample has an empty id")
-            refuse_half_characters(item)
             position = self._positions[item] = len(self.items)
-            new = describe is not None and (self.task, item, content) not in self.known
-            self.items[item] = describe(record) if describe and new else Item(content)
+            found = self.known.get((self.task, item, content))
+            self.items[item] = found or (describe(record) if describe else Item(content))
         return position
 
-    def add(self, position: int, measure: Measure, score: float) -> None:
-        """Add the score of a sample, NaN where it is missing."""
+    def sample(self, item: str, metric: str, score: Any, about: Item | None = None) -> int:
+        """Add a sample with one mark. It failed if the score is not a number."""
+        position = self.position(item)
+        self.items[item] = about or self.items[item]
+        value = score_of(score)
+        failed = value is None or math.isnan(value)
+        self.n_samples += 1
+        self.n_failed += failed
+        self.add(position, Measure(metric), math.nan if value is None else value)
+        return position
+
+    def clear(self) -> None:
+        """Free the memory of the items and scores."""
+        self.items, self.scores, self._positions = {}, {}, {}
+
+    def add(self, position: int, measure: Measure, score: Any) -> None:
+        """Add the score of a sample, NaN if it is missing."""
         kept = self.scores.get(measure)
         if kept is None:
             kept = self.scores[measure] = ([], [])
         kept[0].append(position)
         kept[1].append(score)
 
-    def add_numbers(
-        self, position: int, record: Mapping[str, Any], named: Mapping[str, tuple[Measure, ...]]
-    ) -> None:
-        """Add what fields of a sample hold that is no mark, as it is written: it may be no number.
+    def add_marks(self, position: int, marks: Mapping[str, Any]) -> bool:
+        """Add the marks that are numbers, by metric, and return whether there are any."""
+        scores = {metric: score_of(value) for metric, value in marks.items()}
+        for metric, score in scores.items():
+            if score is not None:
+                self.add(position, Measure(metric), score)
+        return any(score is not None for score in scores.values())
 
-        A million samples are read in 10 seconds, and a look at each of these would take one.
-        """
-        for field_name, measures in named.items():
-            fields = record.get(field_name)
-            if fields.__class__ is dict:
-                kept = self._numbers.get(field_name) or self._begin(field_name, measures)
-                kept[0].append(position)
-                for name, values in kept[1]:
-                    values.append(fields.get(name))
-
-    def _begin(self, field_name: str, measures: tuple[Measure, ...]) -> _Numbers:
-        kept: _Numbers = self._numbers.setdefault(field_name, ([], []))
-        for measure in measures:
-            values: list[Any] = []
-            kept[1].append((measure.metric, values))
-            self.scores[measure] = (kept[0], values)
-        return kept
-
-
-def refuse_half_characters(label: str) -> None:
-    """Refuse a label that no file could hold: JSON may name half of a character."""
-    if not label.isascii():
-        try:
-            label.encode()
-        except UnicodeEncodeError as error:
-            raise ValueError(f"the label {label!r:.80} holds half a character") from error
+    def add_numbers(self, position: int, record: Any, measures: tuple[Measure, ...]) -> None:
+        """Keep the record that holds numbers which are not marks; `scores_of` reads them."""
+        if record.__class__ is dict:
+            first = self.scores.get(measures[0])
+            if first is None:
+                first = [], []
+                self.scores |= dict.fromkeys(measures, first)
+            first[0].append(position)
+            first[1].append(record)
 
 
 def score_of(value: Any) -> float | None:
-    """A number or a yes or no as a float, NaN for a missing score; None for anything else."""
+    """Return a number or a boolean as a float, NaN if missing, None for any other value."""
     if value.__class__ is float:
         return value
-    if value is True or value is False:
-        return 1.0 if value else 0.0
-    if isinstance(value, float | int):  # booleans are
-        try:
-            return float(value)
-        except OverflowError:
-            return math.inf
+    if isinstance(value, int | float):
+        return float(value)
     return math.nan if value is None else None
 
 
-def scores_of(values: Any) -> NDArray[np.float64]:
-    """What `score_of` says of each, NaN where it is no number; text that is one counts as such."""
+def scores_of(measure: Measure, values: list[Any]) -> NDArray[np.float64]:
+    """Return the score of each value, or of its field of this name, NaN if it is not a number."""
+    if values and values[0].__class__ is dict:
+        values = [record.get(measure.metric) for record in values]
     try:
         scores = np.array(values, np.float64)
-    except (ValueError, TypeError, OverflowError):
-        scores = np.empty((0, 0))
-    if scores.ndim == 1:
-        return scores
-    found = (score_of(value) for value in values)
+        if scores.ndim == 1:
+            return scores
+    except (ValueError, TypeError):
+        pass
+    found = map(score_of, values)
     return np.array([math.nan if one is None else one for one in found])
 
 
 def text_of(value: Any) -> str | None:
-    """Text as it is, a number or a list of texts as text; None for anything else, and if empty."""
+    """Return text, a number or a list of texts as text. Anything else and empty text are None."""
     if isinstance(value, str):
-        if len(value) > _LONGEST_TEXT:
-            value = f"{value[:_LONGEST_TEXT]}…"
-        whole = value if value.isascii() else value.encode("utf-8", "replace").decode()
-        return whole or None
+        return (value if len(value) <= _LONGEST_TEXT else f"{value[:_LONGEST_TEXT]}…") or None
     if isinstance(value, bool | int | float):
         return str(value)
     if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
@@ -199,25 +192,29 @@ def text_of(value: Any) -> str | None:
 
 
 def metadata_of(record: Any, leave_out: Iterable[str] = ()) -> dict[str, Any]:
-    """What a record says shortly: numbers, yes or no, short texts and lists of them."""
+    """Return the short fields of a record: numbers, booleans, short texts and lists of texts."""
     kept = {}
     for name, value in fields_of(record).items():
         short = value if isinstance(value, bool | int | float) else text_of(value)
-        if short is None or name in leave_out or not name.strip():
-            continue
-        if not isinstance(short, str) or len(short) <= _LONGEST_METADATA:
+        fits = not isinstance(short, str) or len(short) <= _LONGEST_METADATA
+        if short is not None and fits and name.strip() and name not in leave_out:
             kept[name] = short
     return kept
 
 
 def name_of(value: Any, what: str) -> str:
-    """A name or number that a log gives, as text."""
+    """Return a name or number in a log as text."""
     if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
         raise ValueError(f"{what} must be text, got {value!r:.80}")
     return str(value)
 
 
+def hash_of(text: str) -> str:
+    """Return the name of an item without a name: two of a million are equal with p = 3e-8."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
 def named_by_file(path: Path, ending: str) -> str:
-    """Name of a file without its suffixes and an ending; of its folder, if nothing else is left."""
+    """Return a file name without suffixes and an ending, or the folder name if nothing is left."""
     stem = re.sub(r"(\.gz)?$", "", path.name).rsplit(".", 1)[0]
     return re.sub(f"{ending}$", "", stem) or path.absolute().parent.name

@@ -1,42 +1,34 @@
 """irtkit's own tables in files: what is written reads back equal, to the last bit.
 
-The suffix says the form: ``.parquet`` and ``.feather`` for large tables, or text, which may be
-compressed (``.csv.gz``). ``.csv`` and ``.tsv`` are for people, spreadsheets and
-``pandas.read_csv``: text is quoted and nothing else is, so that ``"007"`` comes back as text and
-``""`` is not missing; what a spreadsheet would run has an apostrophe first
-(`irtkit.io.text.guarded`). ``.json`` is a list of records, ``.jsonl`` a record per line, for
-``pandas.read_json`` and other programs: missing is null, and 1e999 infinite.
-
-The first column is the index, labels that are text; where it is nameless and counts the rows, they
-have no labels. In text a column without a value is float, and JSON without a record has no columns.
+In CSV text is quoted and numbers are not, so that ``"007"`` comes back as text. In JSON missing is
+null and infinity 1e999. A column of text files without any value comes back as float64.
 """
 
 from __future__ import annotations
 
-import itertools
+import io
 import json
 import math
+import re
 from contextlib import suppress
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from irtkit.checks import check_type, short
-from irtkit.files import as_path, open_bytes, replacing, replacing_text
-from irtkit.io.json_text import json_document, json_lines
-from irtkit.io.text import batches, guarded, layout, naming, unguarded
-from irtkit.responses.columns import refuse_repeats
-from irtkit.responses.frames import as_frame
+from irtkit.checks import check_type, check_unique, short
+from irtkit.files import as_path, open_bytes, open_text, replacing, replacing_text
+from irtkit.io.text import guarded, naming, unguarded
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator
 
     import pandas as pd
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _TEXT = (*SEPARATORS, ".json", ".jsonl")
-_PACKED = tuple(f"{ending}.gz" for ending in _TEXT)
-TABLE_ENDINGS = (*_TEXT, *_PACKED, ".parquet", ".feather")
+TABLE_ENDINGS = (*_TEXT, *(f"{ending}.gz" for ending in _TEXT), ".parquet", ".feather")
+_ENCODE = json.JSONEncoder(ensure_ascii=False, default=str).encode
+_QUOTED = "\1"  # Put before quoted cells while CSV is read, to tell text from numbers.
 
 
 def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
@@ -44,20 +36,12 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    frame
-        Columns of text, float64, int64 or bool; the index holds text labels, or is the default
-        one without a name.
-    path
-        The file; its suffix says the form: .csv, .tsv, .json or .jsonl, each perhaps with .gz
-        after it, .parquet or .feather.
-
-    Raises
-    ------
-    ValueError
-        If the suffix is another, or the frame holds something that would not read back equal; the
-        message begins with the name of the file.
-    OSError
-        If the file cannot be written there.
+    frame : pandas.DataFrame
+        Columns of text, float64, int64 or bool, which read back equal. The index holds text labels,
+        or is the default index without a name.
+    path : str or path-like
+        File that ends in .csv, .tsv, .json or .jsonl (perhaps with .gz after it), .parquet or
+        .feather. In .csv and .tsv an apostrophe precedes what a spreadsheet would run.
 
     Examples
     --------
@@ -81,35 +65,40 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 
     check_type("frame", frame, pd.DataFrame)
     file = as_path(path)
+    names = ["" if frame.index.name is None else frame.index.name, *frame.columns]
     with naming(file):
-        form, names = form_of(file), _checked(frame)
+        form = form_of(file)
+        check_unique("column names must be unique", names)
+        if not all(isinstance(name, str) for name in names) or frame.index.hasnans:
+            raise ValueError("names of columns must be text, and every row must have a label")
     if form in _TEXT:
-        write = _to_csv if form in SEPARATORS else _to_json
+        rows = frame.astype(object).where(frame.notna(), None).itertuples(name=None)
         with replacing_text(file) as text:
-            text.writelines(write(names, frame.itertuples(name=None), form))
+            if form in SEPARATORS:
+                text.writelines(
+                    SEPARATORS[form].join(map(quoted, row)) + "\n" for row in (names, *rows)
+                )
+            else:
+                keys = [f"{_json(name)}: " for name in names]
+                cells = (map(add, keys, map(_json, row)) for row in rows)
+                between = ",\n " if form == ".json" else "\n"
+                lines = between.join(f"{{{', '.join(row)}}}" for row in cells)
+                text.write(f"[{lines}]\n" if form == ".json" else f"{lines}\n")
         return
-    with replacing(file) as temporary:
-        if form == ".parquet":
-            frame.to_parquet(temporary)
-        else:
-            import pyarrow as pa
-            import pyarrow.feather
+    import pyarrow as pa
+    import pyarrow.feather
+    import pyarrow.parquet
 
-            pyarrow.feather.write_feather(pa.Table.from_pandas(frame), temporary)
+    write: Any = pa.parquet.write_table if form == ".parquet" else pa.feather.write_feather
+    with replacing(file) as temporary:
+        write(pa.Table.from_pandas(frame), temporary)
 
 
 def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read a table that `write_table` wrote; its suffix says the form.
+    """Read a table that `write_table` wrote.
 
-    Text by another program is read by the same rule, with its first column as the index.
-
-    Raises
-    ------
-    ValueError
-        If the suffix is another, or the content is not such a table; the message begins with the
-        name of the file.
-    OSError
-        If there is no such file, or it is a folder.
+    In tables of other programs, too, the first column is the index, quoted columns are text, and
+    other columns are numbers if all of their values are. Other content is a ValueError.
     """
     import pandas as pd
 
@@ -117,140 +106,86 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     with naming(file):
         form = form_of(file)
         if form in _TEXT:
-            return _indexed(_from_csv(file) if form in SEPARATORS else _from_json(file, form))
+            return _from_csv(file, form) if form in SEPARATORS else _from_json(file, form)
         with open_bytes(file) as handle:
-            try:
-                if form == ".parquet":
-                    return pd.read_parquet(handle)
-                import pyarrow.feather
-
-                return as_frame(pyarrow.feather.read_table(handle))
-            except (OSError, MemoryError) as error:  # as pyarrow calls what it cannot make out
-                raise ValueError(f"the data cannot be read: {error}") from error
+            return pd.read_parquet(handle) if form == ".parquet" else pd.read_feather(handle)
 
 
 def form_of(file: Path) -> str:
-    """Suffix of a table, without that of compressed text."""
+    """Suffix of a table, without .gz."""
     name = file.name.lower()
     if not name.endswith(TABLE_ENDINGS):
-        raise ValueError(f"a table is {', '.join(TABLE_ENDINGS)}, got {short(file.suffix)}")
+        raise ValueError(f"a table ends in {', '.join(TABLE_ENDINGS)}, got {short(file.suffix)}")
     return Path(name.removesuffix(".gz")).suffix
-
-
-def _checked(frame: pd.DataFrame) -> list[str]:
-    """Names of the index and the columns of a frame that reads back equal."""
-    import pandas as pd
-
-    def is_text(values: Any) -> bool:
-        return pd.api.types.infer_dtype(values, skipna=True) in {"string", "empty"}
-
-    index = frame.index
-    names: list[Any] = ["" if index.name is None else index.name, *frame.columns]
-    if not all(isinstance(name, str) for name in names) or frame.columns.name is not None:
-        raise ValueError("the columns of a table must have names that are text, and no heading")
-    refuse_repeats(names)
-    for name, column in frame.items():
-        if str(column.dtype) not in {"float64", "int64", "bool"} and not is_text(column):
-            raise ValueError(
-                f"column {short(name)} is {column.dtype}; "
-                "a column of a table is text, float64, int64 or bool"
-            )
-    labelled = is_text(index) and not index.hasnans
-    if not (labelled or index.identical(pd.RangeIndex(len(index)))):
-        raise ValueError(
-            "the index of a table must be text labels, none of them missing, or the default "
-            f"0, 1, … without a name; got {index.dtype} named {short(index.name)}"
-        )
-    return names
-
-
-def _to_csv(names: list[str], rows: Iterable[Any], form: str) -> Iterator[str]:
-    for row in itertools.chain([names], rows):
-        yield SEPARATORS[form].join(map(quoted, row)) + "\n"
 
 
 def quoted(value: Any) -> str:
     """Cell of a value in CSV: text in quotes, a missing value as nothing."""
     if isinstance(value, str):
         return '"' + guarded(value).replace('"', '""') + '"'
-    return "" if value is None or math.isnan(value) else repr(value)
+    return "" if value is None else str(value)
 
 
-def _to_json(names: list[str], rows: Iterable[Any], form: str) -> str:
-    """Records of the rows, each on a line of its own."""
-    keys = [json.dumps(name, ensure_ascii=False) for name in names]
-    pairs = (map(": ".join, zip(keys, map(_value, row), strict=True)) for row in rows)
-    records = [f"{{{', '.join(of_row)}}}" for of_row in pairs]
-    lines = "\n".join([*records, ""]), "[" + ",\n ".join(records) + "]\n"
-    return lines[form == ".json"]
+def _json(value: Any) -> str:
+    infinite = isinstance(value, float) and math.isinf(value)
+    return f"{math.copysign(1, value):.0f}e999" if infinite else _ENCODE(value)
 
 
-def _value(value: Any) -> str:
-    if isinstance(value, float) and not math.isfinite(value):
-        return "null" if math.isnan(value) else f"{math.copysign(1, value):.0f}e999"
-    return json.dumps(value, ensure_ascii=False)
+def _from_csv(file: Path, form: str) -> pd.DataFrame:
+    import pandas as pd
+
+    with open_text(file) as text:
+        content = text.read()
+    separator = SEPARATORS[form] if SEPARATORS[form] in content.partition("\n")[0] else ";"
+    cell = rf'(?<![^{separator}\r\n])"([^"]*(?:""[^"]*)*)"'
+    content = re.sub(cell, rf'"{_QUOTED}\1"', content)
+    how: Any = {"sep": separator, "header": None, "dtype": str, "keep_default_na": False}
+    table = pd.read_csv(io.StringIO(content, newline=""), **how)
+    names = [_text(name) or "" for name in table.iloc[0]]
+    check_unique("column names must be unique", names)
+    labels, *others = (column.tolist()[1:] for _, column in table.items())
+    name, typed = names[0], dict(zip(names[1:], map(_typed, others), strict=True))
+    counted = not name and labels == [*map(str, range(len(labels)))]
+    index = [*range(len(labels))] if counted else [*map(_text, labels)]
+    return _indexed(pd.DataFrame({name: index, **typed}))
 
 
-def _from_csv(file: Path) -> pd.DataFrame:
-    """Table whose quoted columns, and labels, are text; what others are, their cells say.
-
-    pyarrow does not tell what was quoted, but nothing that was is null: so a column is not if its
-    first value can be.
-    """
-    import pyarrow as pa
-
-    separator, names = layout(file)
-    refuse_repeats(names)
-    text = pa.schema([(name, pa.string()) for name in names])
-
-    def table(*null: str) -> Any:
-        how: Any = {"null_values": ["", *null], "quoted_strings_can_be_null": False}
-        return pa.Table.from_batches(batches(file, separator, names, **how)).cast(text)
-
-    cells = typed = table()
-    firsts = (column.drop_null()[:1].to_pylist() for column in cells.columns)
-    plain = table(*itertools.chain.from_iterable(firsts))
-    for k, column in enumerate(cells.columns):
-        if column.null_count < plain[k].null_count or column.null_count == len(column):
-            typed = typed.set_column(k, names[k], _typed(column))
-    if names[0] or typed[0].to_pylist() != [*range(len(cells))]:
-        typed = typed.set_column(0, names[0], cells[0])
-    return typed.rename_columns([*map(unguarded, names)]).to_pandas()  # type: ignore[no-any-return]
+def _text(cell: str) -> str | None:
+    """Text of a cell, None if it is empty without quotes."""
+    return unguarded(cell.removeprefix(_QUOTED)) if cell else None
 
 
-def _typed(column: Any) -> Any:
-    """Column of text as numbers, or as True and False, if all of its values are."""
-    import pyarrow as pa
-
-    for kind in ("int64", "float64", "bool"):
-        with suppress(pa.ArrowInvalid):
-            if kind == "float64" or column.null_count == 0 < len(column):
-                return column.cast(kind)
-    return column
+def _typed(cells: list[str]) -> list[Any]:
+    """Values of a column: text if a cell is quoted, otherwise what all cells are."""
+    kinds = (int, {"true": True, "false": False}.__getitem__, lambda cell: float(cell or "nan"))
+    for kind in () if any(cell.startswith(_QUOTED) for cell in cells) else kinds:
+        with suppress(ValueError, KeyError):
+            return [kind(cell.lower()) for cell in cells]
+    return [*map(_text, cells)]
 
 
 def _from_json(file: Path, form: str) -> pd.DataFrame:
     import pandas as pd
 
-    lines = form == ".jsonl"
-    records = [record for _, record in json_lines(file)] if lines else json_document(file)
+    with open_text(file) as text:
+        lines = (line for line in text if line.strip())
+        records = [*map(json.loads, lines)] if form == ".jsonl" else json.load(text)
     if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
         raise ValueError("a table in JSON is a list of records")
-    frame = pd.DataFrame(records)
-    return frame.astype(dict.fromkeys(frame.columns[frame.isna().all()], "float64"))
+    return _indexed(pd.DataFrame(records))
 
 
 def _indexed(frame: pd.DataFrame) -> pd.DataFrame:
-    """Table with its first column as index, or without it where that only counts the rows."""
+    """Table with its first column as index, or without it if that only counts the rows."""
     import pandas as pd
 
     if frame.shape[1] == 0:
         return frame
     labels = frame.pop(frame.columns[0])
+    frame = frame.astype(dict.fromkeys(frame.columns[frame.isna().all()], "float64"))
     if labels.name == "" and labels.tolist() == [*range(len(frame))]:
         return frame
     if labels.isna().any():
-        row = int(labels.isna().argmax()) + 1
-        raise ValueError(f"row {row} has no label in the index, the first column")
+        raise ValueError(f"row {int(labels.isna().argmax()) + 1} has no label in the first column")
     index = pd.Series(labels.map(str), dtype="str").array
     return frame.set_axis(pd.Index(index, name=labels.name or None))

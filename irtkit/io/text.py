@@ -1,13 +1,8 @@
-"""Text files by one set of rules: what a cell is, which rows there are, and where a fault lies.
+"""Text tables: cells separated by commas, tabs or semicolons, taken as they are written.
 
-Cells are separated by commas, tabs or semicolons, as the header says. They are taken as they are
-written, so that labels such as ``007``, ``1e5`` or ``NA`` survive, but for the apostrophe before
-what a spreadsheet would run (`guarded`). Quotes must be closed, every row must be as long as the
-header, and blank lines do not count. Text is UTF-8, plain or gzip.
-
-`rows` come from the csv module, with the line of each. On wide tables it is faster than pyarrow and
-takes a tenth of its memory, whose cost is per column. `batches` come from pyarrow, which is several
-times faster where rows are many and columns few, and numbers the labels on the way.
+Quotes must be closed and every row must be as long as the header. Blank lines are skipped. Text is
+UTF-8, plain or gzip. The csv module reads wide tables and rows with quotes in odd places. PyArrow
+reads the columns of long tables, block by block, which is several times faster.
 """
 
 from __future__ import annotations
@@ -15,55 +10,63 @@ from __future__ import annotations
 import contextlib
 import csv
 import gzip
-import itertools
+import io
 import lzma
 import re
 import zipfile
 import zlib
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.checks import short
-from irtkit.files import open_bytes, open_text
+from irtkit.files import head_of, open_bytes
+from irtkit.findings import Finding, ReadingError
+from irtkit.responses.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    import pandas as pd
+
 SEPARATORS = (",", "\t", ";")
-_BLOCK_BYTES = 2**24
-"""Bytes that pyarrow reads at once: no row may be longer, so that prompts may be columns."""
+_BLOCK_BYTES = 2**24  # Bytes of a long table that PyArrow parses at once.
+_BLOCK_CELLS = 2**20  # Cells of a block of rows: some 100 MB of text at most.
+_LONGEST_CELL = 2**27  # Characters of a cell, so that prompts may be columns.
 _RUN = re.compile(r"'*(?![-+][0-9.]+([eE][-+]?[0-9]+)?\Z)[=+\-@\t\r]")
-"""What a spreadsheet takes for a formula, numbers left out; apostrophes before it were there."""
+"""What a spreadsheet takes for a formula, except numbers; apostrophes may stand before it."""
 
 
 @contextlib.contextmanager
 def naming(file: Path, option: str = "") -> Iterator[None]:
     """Begin every message about the content with the option, if there is one, and the file."""
-    name = f"{option} {file.name or file}".lstrip()
+    place = f"{option} {file.name or file}".lstrip()
     try:
         yield
+    except ReadingError as error:
+        error.place = place if option else error.place or place
+        error.file = error.file or file
+        raise
+    except (gzip.BadGzipFile, EOFError, zlib.error, zipfile.BadZipFile, lzma.LZMAError) as error:
+        raise _wrapped(f"the compressed data are damaged: {error}", place, file) from error
     except UnicodeDecodeError as error:
-        raise ValueError(f"{name}: {_not_utf8(file)}") from error
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{name}: the gzip data are damaged: {error}") from error
-    except (zipfile.BadZipFile, lzma.LZMAError) as error:
-        raise ValueError(f"{name}: the compressed data are damaged: {error}") from error
-    except (ValueError, csv.Error) as error:
-        if str(error).startswith(f"{name}: "):
-            raise
-        raise ValueError(f"{name}: {error}") from error
+        byte = error.object[error.start]
+        raise _wrapped(f"the text is not UTF-8 (byte 0x{byte:02x})", place, file) from error
+    except (ValueError, TypeError, csv.Error) as error:
+        raise _wrapped(str(error), place, file) from error
+
+
+def _wrapped(message: str, place: str, file: Path) -> ReadingError:
+    return ReadingError(Finding("file", "error", {"message": message}), place, file)
 
 
 def guarded(cell: str) -> str:
-    """Write a cell so that no spreadsheet runs it: with an apostrophe first; NUL is refused.
+    """Write a cell so that no spreadsheet runs it: with an apostrophe first.
 
     >>> guarded("=1+1"), guarded("'=1+1"), guarded("-1"), guarded("it's")
     ("'=1+1", "''=1+1", '-1', "it's")
     """
-    if "\0" in cell:
-        raise ValueError(f"{short(cell)} holds a NUL, which no table in text may")
     return f"'{cell}" if _RUN.match(cell) else cell
 
 
@@ -72,195 +75,158 @@ def unguarded(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and _RUN.match(cell) else cell
 
 
-def layout(path: Path) -> tuple[str, list[str]]:
-    """Separator and header: the most columns, in agreement with the first row if possible.
+def layout(head: bytes) -> tuple[str, list[str]]:
+    """Separator and header of a table from its first lines.
 
-    What is no text at all is refused here.
+    The separator is the one that gives header and first row the same, largest number of cells.
     """
-    _looked_through(path)
-    headers: dict[str, list[str]] = {}
-    agreeing = set()
+    text = head.decode(errors="replace")
+    best: tuple[bool, int, str, list[str]] = (False, 0, ",", [])
     for separator in SEPARATORS:
-        with contextlib.suppress(csv.Error), open_text(path) as text:
-            filled = filter(None, csv.reader(text, delimiter=separator, strict=True))
-            header = headers[separator] = next(filled, [])
-            if len(next(filled, header)) == len(header) > 1:
-                agreeing.add(separator)
-    best = max(headers, key=lambda name: (name in agreeing, len(headers[name])), default=",")
-    if not headers.get(best):
-        refuse_faults(path, ",")  # the error of the plainest reading
+        with contextlib.suppress(csv.Error):
+            rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+            filled = islice((row for row in rows if any(map(str.strip, row))), 2)
+            header, *more = [*filled] or [[]]
+            agrees = len(header) > 1 and len((more or [header])[0]) == len(header)
+            if (agrees, len(header)) > best[:2]:
+                best = agrees, len(header), separator, [*map(unguarded, header)]
+    if not best[3]:
         raise ValueError("the file is empty")
-    return best, headers[best]
+    return best[2], best[3]
 
 
-def _looked_through(path: Path) -> tuple[bool, bool]:
-    """Whether there are quotes, and lines that begin with blanks.
-
-    NUL bytes and lines without end are refused.
-    """
-    line, quoted, blank, last = 1, False, False, b""
-    with open_bytes(path) as handle:
-        while block := handle.read(_BLOCK_BYTES):
-            if b"\0" in block:
-                line += block.count(b"\n", 0, block.index(b"\0"))
-                raise ValueError(f"line {line} holds a NUL byte, which no text has")
-            if len(block) == _BLOCK_BYTES and not (b"\n" in block or b"\r" in block):
-                raise ValueError(f"line {line} is longer than {_BLOCK_BYTES >> 20} MiB")
-            line += block.count(b"\n")
-            quoted = quoted or b'"' in block
-            blank = blank or any(
-                edge in block or last + block[:1] == edge
-                for edge in (b"\n ", b"\n\t", b"\r ", b"\r\t")
-            )
-            last = block[-1:]
-    return quoted, blank
+def rows(
+    lines: Iterable[str], separator: str, width: int = 0, line: int = 0
+) -> Iterator[list[str]]:
+    """Rows of text, of which the first says the width unless it is known, after some lines."""
+    csv.field_size_limit(_LONGEST_CELL)
+    reader = csv.reader(lines, delimiter=separator, strict=True)
+    try:
+        for row in reader:
+            width = width or len(row)
+            if len(row) == width:
+                yield row
+            elif len(row) > 1 or any(map(str.strip, row)):
+                number = line + reader.line_num
+                raise ValueError(f"line {number} has {len(row)} cells, and the header has {width}")
+    except csv.Error as error:
+        raise ValueError(f"line {line + reader.line_num}: {error}") from error
 
 
-def rows(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Line number and cells of every row below the header."""
-    width = 0
-    with open_text(path) as text:
-        reader = csv.reader(text, delimiter=separator, strict=True)
+def text_table(path: Path, head: bytes) -> Table:
+    """Table in a text file that begins with these bytes."""
+    separator, header = layout(head)
+    width = len(header)
+
+    def of_rows() -> Iterator[list[list[str]]]:
+        with naming(path), open_bytes(path) as handle:
+            text = io.TextIOWrapper(handle, encoding="utf-8-sig", newline="")
+            found = rows(text, separator, width)
+            next(found)
+            while block := [*islice(found, max(1, _BLOCK_CELLS // width))]:
+                yield block
+
+    def of_columns(positions: list[int]) -> Iterator[tuple[list[Any], int]]:
+        with naming(path), open_bytes(path) as handle:
+            packed = getattr(handle, "fileobj", handle)  # whose position counts, if it is gzip
+            for block in _column_blocks(handle, separator, width, positions):
+                yield [*map(_unguarded, block)], packed.tell()
+
+    size = path.stat().st_size
+    return Table(header, of_columns, of_rows, size, place=path.name, clean=unguarded)
+
+
+def _column_blocks(
+    handle: Any, separator: str, width: int, positions: list[int]
+) -> Iterator[list[Any]]:
+    """Columns of a long table; from a block on that PyArrow may misread, by the csv module."""
+    import pyarrow as pa
+    import pyarrow.csv as pc
+
+    names = [str(k) for k in range(width)]
+    chosen = [names[k] for k in positions]
+    words = dict.fromkeys(chosen, pa.dictionary(pa.int32(), pa.string()))
+    convert = pc.ConvertOptions(
+        include_columns=chosen, column_types=words, strings_can_be_null=True, null_values=[""]
+    )
+    parse = pc.ParseOptions(delimiter=separator, newlines_in_values=True)
+    rest, n_lines, first = b"", 0, 1
+    while block := handle.read(_BLOCK_BYTES):
+        block = (rest + block).removeprefix(b"\xef\xbb\xbf" if first else b"")
+        cut = block.rfind(b"\n") + 1
+        block, rest = block[:cut], block[cut:]
+        if not block:
+            continue
+        size = max(len(block), _BLOCK_BYTES)
+        read = pc.ReadOptions(column_names=names, skip_rows_after_names=first, block_size=size)
         try:
-            for row in reader:
-                if not row or (width > 1 and len(row) == 1 and row[0].isspace()):
-                    continue
-                if not width:
-                    width = len(row)
-                elif len(row) == width:
-                    yield reader.line_num, row
-                else:
-                    raise ValueError(
-                        f"line {reader.line_num} has {len(row)} cells where the header has {width}"
-                    )
-        except csv.Error as error:
-            raise ValueError(f"line {reader.line_num}: {error}") from error
+            sound = b'"' not in block or _is_sound(block, separator)
+            found = pc.read_csv(pa.BufferReader(block), read, parse, convert) if sound else None
+        except pa.ArrowInvalid:
+            found = None
+        if found is None:  # the csv module reads the rest, or names the fault
+            rest = block + rest
+            break
+        for batch in found.to_batches():
+            yield batch.columns
+        n_lines, first = n_lines + block.count(b"\n"), 0
+    if rest.strip():
+        chained: Any = _Chained(rest, handle)
+        text = io.TextIOWrapper(chained, encoding="utf-8", newline="")
+        found_rows = rows(text, separator, width, n_lines)
+        if first:
+            next(found_rows, None)
+        while some := [*islice(found_rows, 2**16)]:
+            columns = [pa.array([row[k] or None for row in some], pa.string()) for k in positions]
+            yield columns
 
 
-def records(path: Path) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
-    """Header, and line number and cells of every row, for tables of a few columns of text."""
-    separator, header = layout(path)
-    header = [*map(unguarded, header)]
-    return header, ((line, [*map(unguarded, row)]) for line, row in rows(path, separator))
+class _Chained(io.RawIOBase):
+    """Bytes that were read, and then the rest of a file."""
+
+    def __init__(self, begun: bytes, rest: Any) -> None:
+        self.parts = [io.BytesIO(begun), rest]
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        for part in self.parts:
+            if found := part.read(len(buffer)):
+                buffer[: len(found)] = found
+                return len(found)
+        return 0
 
 
-def refuse_faults(path: Path, separator: str) -> None:
-    """Raise the error for the first row that is not as it should be.
-
-    For readers that are fast and forgiving: pyarrow takes a quote that is not closed for a cell
-    that goes on, to the end of the file if need be.
-    """
-    for _ in rows(path, separator):
-        pass
-
-
-def is_sound(blocks: Iterable[bytes], separator: str) -> bool:
-    """Whether every other quote begins a cell and those between end one.
-
-    Two quotes in a row, the one ending and the other beginning, stand for one in a cell. Text of
-    which this is not true may be as it should all the same; the csv module knows.
-    """
+def _is_sound(block: bytes, separator: str) -> bool:
+    """Whether every other quote begins a cell and the others end one."""
     edge = np.zeros(256, np.bool_)
     edge[[*b'\n\r"', ord(separator)]] = True
-    inside, known = 0, b"\n"  # the last byte looked at, and one whose neighbour was not known
-    for block in itertools.chain(blocks, [b"\n"]):
-        text = np.frombuffer(known + block, np.uint8)
-        quotes = np.flatnonzero(text[1:-1] == ord('"')) + 1
-        begin, end = quotes[inside::2], quotes[1 - inside :: 2]
-        if not (edge[text[begin - 1]].all() and edge[text[end + 1]].all()):
-            return False
-        inside = (inside + len(quotes)) % 2
-        known = text[-2:].tobytes()
-    return not inside
+    text = np.frombuffer(b"\n" + block + b"\n", np.uint8)
+    quotes = np.flatnonzero(text == ord('"'))
+    begin, end = quotes[::2], quotes[1::2]
+    return len(begin) == len(end) and bool(
+        edge[text[begin - 1]].all() and edge[text[end + 1]].all()
+    )
 
 
-def batches(
-    path: Path,
-    separator: str,
-    names: list[str],
-    *,
-    reached: list[int] | None = None,
-    **conversion: Any,
-) -> Iterator[Any]:
-    """Record batches of pyarrow with these columns as text, numbered by a dictionary of each batch.
-
-    An empty cell is null; the first batch is empty, so that there is one. A few blocks of the file
-    at most are in memory. The names are those of `layout`, each of them there once. How many bytes
-    of the file have been read with a batch is the one entry of `reached`.
-
-    Threads of pyarrow that hold a file or function of Python, and outlive it, abort the process:
-    the file is pyarrow's own, and what skips lines of blanks is there where such lines may be.
-    """
-    import pyarrow.csv
-
-    quoted, blank = _looked_through(path)
-    if quoted:
-        with open_bytes(path) as handle:
-            sound = is_sound(iter(lambda: handle.read(_BLOCK_BYTES), b""), separator)
-        if not sound:
-            refuse_faults(path, separator)
-    words = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
-    yield pyarrow.record_batch([pyarrow.array([], words)] * len(names), names)
-    skipping: dict[str, Any] = {}
-    if blank:
-        skipping["invalid_row_handler"] = lambda row: "skip" if row.text.isspace() else "error"
-    with open_bytes(path) as handle:
-        packed = isinstance(handle, gzip.GzipFile)
-    try:
-        with _opened_by_pyarrow(path) as file:
-            reader = pyarrow.csv.open_csv(
-                pyarrow.CompressedInputStream(file, "gzip") if packed else file,
-                pyarrow.csv.ReadOptions(block_size=_BLOCK_BYTES),
-                pyarrow.csv.ParseOptions(delimiter=separator, newlines_in_values=True, **skipping),
-                pyarrow.csv.ConvertOptions(
-                    include_columns=names,
-                    column_types=dict.fromkeys(names, words),
-                    strings_can_be_null=True,
-                    **{"null_values": [""], **conversion},
-                ),
-            )
-            with reader:
-                for batch in reader:
-                    if reached is not None:  # the file as it lies there, which may be compressed
-                        reached[:] = [file.tell()]
-                    yield _unguarded(batch)
-    except pyarrow.ArrowInvalid:
-        refuse_faults(path, separator)
-        raise
-    except OSError as error:
-        if packed:  # zeros after the compressed data, which Python lets pass
-            raise ValueError(f"the gzip data are damaged: {error}") from error
-        raise
-
-
-def _opened_by_pyarrow(path: Path) -> Any:
+def _unguarded(column: Any) -> Any:
+    """Column whose words are as they were before they were guarded."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    try:
-        return pa.OSFile(str(path.absolute()))
-    except UnicodeEncodeError:  # a name that is no text
-        return path.open("rb")
-
-
-def _unguarded(batch: Any) -> Any:
-    """Batch whose words are as they were before they were guarded."""
-    import pyarrow as pa
-    from pyarrow.compute import any as any_of
-    from pyarrow.compute import starts_with
-
-    for k, name in enumerate(batch.schema.names):
-        words, numbers = batch.column(k).dictionary, batch.column(k).indices
-        if any_of(starts_with(words, "'")).as_py():
-            plain = pa.array([*map(unguarded, words.to_pylist())], pa.string())
-            batch = batch.set_column(k, name, plain.take(numbers).dictionary_encode())
-    return batch
+    column = column if isinstance(column, pa.DictionaryArray) else column.dictionary_encode()
+    if not pc.any(pc.starts_with(column.dictionary, "'")).as_py():
+        return column
+    plain = pa.array([*map(unguarded, column.dictionary.to_pylist())], pa.string())
+    return pa.DictionaryArray.from_arrays(column.indices, plain).dictionary_decode()
 
 
-def _not_utf8(file: Path) -> str:
-    with contextlib.suppress(EOFError, OSError, zlib.error), open_bytes(file) as handle:
-        for line, written in enumerate(handle, start=1):
-            try:
-                written.decode()
-            except UnicodeDecodeError as error:
-                return f"line {line} is not UTF-8 text (byte 0x{written[error.start]:02x})"
-    return "the text is not UTF-8"
+def read_text_table(path: Path) -> pd.DataFrame:
+    """Read a table of text, every cell as it is written."""
+    import pandas as pd
+
+    table = text_table(path, head_of(path))
+    found = chain.from_iterable(table.rows())
+    cells = [[*map(unguarded, row)] for row in found]
+    return pd.DataFrame(cells, columns=table.header, dtype=object)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.checks import did_you_mean, short
+from irtkit.data.wilson import wilson_interval
 from irtkit.pictures.scales import Scale
-from irtkit.wilson import wilson_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,8 +17,8 @@ from irtkit.calibration.result import FitResult
 from irtkit.checks import and_more, check_unique, check_unmasked, did_you_mean, first_names, short
 from irtkit.difficulty.rank_agreement import levels, spearman
 from irtkit.responses import ResponseMatrix
-from irtkit.responses.frames import by_item
 from irtkit.responses.labels import category_name
+from irtkit.responses.tables import by_item
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

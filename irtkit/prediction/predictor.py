@@ -29,7 +29,7 @@ from irtkit.checks import (
 from irtkit.prediction.features import as_features, check_leaks, like, refuse_texts
 from irtkit.prediction.regressors import fitted, model_of, predicted
 from irtkit.prediction.targets import TARGETS, difficulty_targets
-from irtkit.responses.frames import by_item
+from irtkit.responses.tables import by_item
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

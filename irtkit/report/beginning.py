@@ -30,9 +30,11 @@ def _first_words(found: Findings) -> str:
         took = "takes part in estimating items, and is"
         took = took if n == 1 else "take part in estimating items, and are"
         beside = f" ({count(n, 'synthetic respondent')} beside them {took} in no count)"
+    source = None if result.responses is None else result.responses.source
     begin = found.audit.look_first
     first = [
         f"<strong>{systems}</strong> answered <strong>{items}</strong>{beside}.",
+        "" if source is None else safe(str(source)),
         *(f"{safe(text)}." for text in result.warnings[:1] if result.at_chance),
         safe(found.audit.summary[0]),
         negative_sentence(found),
@@ -45,7 +47,7 @@ def _first_words(found: Findings) -> str:
     )
     ahead = " ".join(map(safe, leader_sentences(found)))
     return (
-        f"<p>{' '.join(first)}</p>"
+        f"<p>{' '.join(filter(None, first))}</p>"
         + (f"<ul>{named}</ul>" if named else "")
         + (f"<p>{ahead}</p>" if ahead else "")
     )

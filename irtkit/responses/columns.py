@@ -1,258 +1,306 @@
-"""Which column of a table means what, in files and in frames alike.
+"""Which column of a table means what, in files and in frames.
 
-In a long table a column is the respondent, the item or the response if its name is one of the
-usual ones; capitals, spaces and punctuation do not count ("Subject ID" is subject_id).
-In a wide table the question is only which column, if any, holds the respondents.
+Capitals, blanks and punctuation of names do not count: "Subject ID" is subject_id.
 """
 
 from __future__ import annotations
 
-import warnings
-from itertools import combinations
-from typing import TYPE_CHECKING, TypeAlias
+import re
+from collections.abc import Collection, Iterable, Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from irtkit.checks import check_unique, did_you_mean, first_names, short
-from irtkit.responses.codes import MISSING, response_code
-from irtkit.responses.marking import plain_value
+from irtkit.checks import did_you_mean, first_names, short
+from irtkit.findings import Remedy, failed
+from irtkit.responses.labels import is_missing_label
+from irtkit.responses.marking import MISSING, plain_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from irtkit.responses.marking import Marking
 
-    Roles: TypeAlias = tuple[str | None, str | None, str | None]
-    """Columns of respondent, item and response, None where the caller named none."""
+Names: TypeAlias = str | Iterable[str] | None
+"""The name of a column, or several names."""
 
 # fmt: off
-_USUAL_NAMES = {
+_USUAL = {
     "respondent": {
-        "respondent", "respondentid", "model", "modelid", "modelname", "system",
-        "systemid", "systemname", "subject", "subjectid", "student", "studentid",
-        "user", "userid", "person", "personid", "participant", "participantid",
-        "examinee", "learner"
+        "respondent", "respondentid", "model", "modelid", "modelname", "system", "systemid",
+        "systemname", "subject", "subjectid", "student", "studentid", "user", "userid", "person",
+        "personid", "participant", "participantid", "examinee", "learner",
     },
     "item": {
-        "item", "itemid", "itemname", "question", "questionid", "instance",
-        "instanceid", "docid", "taskid", "problem", "problemid", "example",
-        "exampleid", "sampleid"
+        "item", "itemid", "itemname", "question", "questionid", "instance", "instanceid", "docid",
+        "taskid", "problem", "problemid", "example", "exampleid", "sampleid",
     },
     "response": {
-        "response", "correct", "iscorrect", "right", "isright", "score", "value",
-        "accuracy", "acc"
+        "response", "correct", "iscorrect", "right", "isright", "score", "value", "accuracy", "acc",
+    },
+    "answer": {
+        "answer", "prediction", "predicted", "predictedanswer", "modelanswer", "modeloutput",
+        "choice", "chosen", "extractedanswer",
+    },
+    "target": {
+        "target", "key", "gold", "goldanswer", "label", "truth", "groundtruth", "correctanswer",
+        "expected", "expectedanswer", "reference", "answerkey",
     },
 }
-# fmt: on
-_TASKS = {
-    *("task", "taskname", "dataset", "datasetname", "benchmark", "benchmarkname", "subset"),
+_TASKS = (
+    "task", "taskname", "dataset", "datasetname", "benchmark", "benchmarkname", "subset",
+    "category", "domain", "subject", "topic", "split",
+)
+"""Columns of tasks, the likeliest first."""
+_REPEATS = {
+    "trial", "trialid", "epoch", "seed", "sampleid", "sample", "run", "runid", "repeat",
+    "repetition", "attempt", "rep", "replicate", "iteration",
 }
-"""Names of columns of a long table within which ids of items may be numbered anew."""
-APART = "items are told apart by the column"
-"""Begins the warning where such a column is no part of the items."""
+"""Columns that number repeated trials."""
+_METADATA = {
+    "instruct", "instructiontuned", "isinstruct", "openweights", "isopenweights", "open", "isopen",
+    "opensource", "chat", "ischat", "moe", "ismoe", "reasoning", "isreasoning", "thinking",
+    "proprietary", "closed", "finetuned", "isfinetuned", "merged", "ismerged", "multimodal",
+    "quantized", "rlhf", "base", "isbase", "api", "flagged", "vision", "hastools", "tools",
+    "fewshot",
+}
+"""Columns of 0 and 1 that describe systems."""
+# fmt: on
 _LABELS = {"id", "index", "name"}
-"""Names of the first column of a wide table that are no items either."""
+"""Names of a first column that holds labels."""
+_LOOKED_AT = 100  # Labels that are compared with patterns, evenly spaced.
+_ITEM_LABEL = re.compile(
+    r"(.*[\W_])?(q|items?|questions?|tasks?|problems?|prompts?|exercises?|puzzles?)[\W_]*\d+|.{8,}\?",
+    re.IGNORECASE,
+)
+_SYSTEM_LABEL = re.compile(
+    r"(.*[\W_])?(respondents?|models?|systems?|students?|persons?|participants?|subjects?|users?|"
+    r"candidates?|examinees?)[\W_]*\d+|"
+    r"(.*[\W_])?(gpt|o[134]|llama|claude|gemini|gemma|mistral|mixtral|qwen|phi|falcon|deepseek|yi|"
+    r"vicuna|alpaca|mpt|olmo|bloom|opt|pythia|bert|roberta|albert|t5|command|palm|grok|kimi|glm|"
+    r"nova|jamba|dbrx|solar|starcoder|codellama)([\W_\d].*)?|.*[\W_]\d+(\.\d+)?[bm]([\W_].*)?",
+    re.IGNORECASE,
+)
+"""Numbered systems, families of language models, and sizes such as 7b."""
 
 
-def is_long(header: Sequence[str], columns: Roles = (None, None, None)) -> bool:
-    """Whether a table is long: its item or response is named, or a respondent and an item are.
+class Roles(NamedTuple):
+    """Columns of a long table, by position."""
 
-    These may have usual names; that of the response, if it has none, is then to be named.
-    """
-    if columns[1:] != (None, None):
-        return True
-    plain = {_plain(name) for name in header} | ({"respondent"} if columns[0] else set())
-    return not any(plain.isdisjoint(_USUAL_NAMES[role]) for role in ("respondent", "item"))
+    respondent: list[int]
+    item: list[int]
+    response: int
+    task: int | None = None
+    """Column whose value comes first in the label of an item."""
+    target: int | None = None
+    """Column of right answers, with which the responses are compared."""
 
-
-def find_columns(
-    header: Sequence[str],
-    respondent: str | None = None,
-    item: str | None = None,
-    response: str | None = None,
-) -> tuple[int, int, int]:
-    """Positions of the respondent, item and response columns of a long table.
-
-    A column that is given is spelled as in the header; None recognises it by its usual names. The
-    error for a role that has no column, or several, says which argument settles it. A column of
-    tasks is no part of the item, of which an item that is recognised warns.
-    """
-    given = {"respondent": respondent, "item": item, "response": response}
-    found = {
-        role: _only_position(header, role, name) for role, name in given.items() if name is not None
-    }
-    for role in given:
-        if role not in found:
-            found[role] = _recognise(header, role, frozenset(found.values()))
-    for role, other in combinations(sorted(found), 2):
-        if found[role] == found[other]:
-            name = header[found[role]]
-            raise ValueError(f"{role}= and {other}= name the same column {short(name)}")
-    if item is None:
-        others = (name for k, name in enumerate(header) if k not in found.values())
-        _warn_of_tasks(others, header[found["item"]])
-    return found["respondent"], found["item"], found["response"]
+    def all_items(self, by_task: bool) -> list[int]:  # noqa: FBT001 - the one argument
+        """Columns of the label of an item, perhaps with the task first."""
+        return [*([self.task] if by_task and self.task is not None else []), *self.item]
 
 
-def _warn_of_tasks(others: Iterable[str], item: str) -> None:
-    """Warn where the ids of items may be those of several tasks."""
-    task = next((name for name in others if _plain(name) in _TASKS), None)
-    if task is not None:
-        warnings.warn(
-            f"{APART} {short(item)} alone, and not by {short(task)}: if ids of several tasks are "
-            f"the same, join the columns first, frame[{item!r}] = frame[{task!r}].astype(str) + "
-            f"'/' + frame[{item!r}].astype(str); if not, item={item!r} says so",
-            stacklevel=2,
-        )
-
-
-def find_labels(header: Sequence[str]) -> tuple[int, int]:
-    """Positions of the respondent and item columns of a table of whatever else, by usual names."""
-    found = {role: _usual(header, role) for role in ("respondent", "item")}
-    for role, names in found.items():
-        if len(names) != 1:
-            which = "no column is" if not names else f"several columns are ({_listed(names)})"
-            raise ValueError(
-                f"{which} recognised as the {role}: call one {role!r}; "
-                f"the columns are {_listed(header)}"
-            )
-    return header.index(found["respondent"][0]), header.index(found["item"][0])
-
-
-def usual_column(header: Sequence[str], role: str) -> str | None:
-    """Name of the one column that is usual for a role, None if there is none."""
-    return recognised_column(header, role) if _usual(header, role) else None
-
-
-def recognised_column(header: Sequence[str], role: str) -> str:
-    """Name of the one column that is usual for a role; none, or several, are refused."""
-    return header[_recognise(header, role, frozenset())]
-
-
-def refuse_repeats(names: Iterable[str]) -> None:
-    """Refuse columns of the same name."""
-    check_unique("column names must be unique", names)
-
-
-def respondent_column(header: Sequence[str], respondent: str | None = None) -> int | None:
-    """Position of the column of a wide table that its name says is the respondents.
-
-    That is the one named, the first if it has a usual name, another with a usual name, or the
-    first if it is called id, name or index, or nothing: an index that pandas wrote. A name of items
-    is a table on its side.
-    """
-    if respondent is not None:
-        return _only_position(header, "respondent", respondent)
-    usual = [k for k, name in enumerate(header) if _plain(name) in _USUAL_NAMES["respondent"]]
-    if usual and usual[0] > 0:
-        return _recognise(header, "respondent", frozenset())
-    warn_of_items(header[0])
-    labels = usual or _is_nameless(header[0]) or _plain(header[0]) in _LABELS
-    return 0 if labels else None
-
-
-def warn_of_items(name: str) -> None:
-    """Warn where what labels the rows has a usual name of items."""
-    if _plain(name) in _USUAL_NAMES["item"]:
-        warnings.warn(
-            f"are rows items here? Their labels are called {short(name)}; rows should be "
-            "respondents: if they are not, irtkit.read_responses(…).T has rows and columns "
-            "exchanged",
-            stacklevel=2,
-        )
-
-
-def holds_respondents(values: Sequence[object], marking: Marking) -> bool:
-    """Whether the first column of a wide table is the respondents, and not itself an item.
-
-    Told from its values where its name does not tell. They are an item's if all are responses:
-    right, wrong or missing, each written in one way (so "1" and "true" together are labels), and
-    not all missing; or if they are numbers that repeat. With words for right and wrong, an item's
-    are some of these words; with a threshold, numbers that do not count the rows.
-    """
-    distinct = dict.fromkeys(values)
-    if marking.right:
-        return not any(marking.names(plain_value(value)) for value in distinct)
-    codes = sorted(response_code(value) for value in distinct)
-    if codes in ([0], [1], [0, 1], [MISSING, 0], [MISSING, 1], [MISSING, 0, 1]):
-        return False
-    known = [value for value in values if response_code(value) != MISSING]
-    if not known or any(isinstance(plain_value(value), str) for value in known):
-        return True
-    if marking.threshold is None:
-        return len(set(known)) == len(known)
-    return any([*map(plain_value, values)] == [*range(k, k + len(values))] for k in (0, 1))
-
-
-def item_columns(
-    header: Sequence[str], labels: int | None, keep: Iterable[str] | str | None
-) -> list[int]:
-    """Positions of the items of a wide table: those to keep, or all but the labels.
-
-    A first column without a name, where the labels are another, is an index that pandas wrote.
-    """
-    kept = range(len(header)) if keep is None else _positions(header, "keep", keep)
-    unnamed = keep is None and labels is not None and labels > 0 and _is_nameless(header[0])
-    return [k for k in kept if k != labels and not (unnamed and k == 0)]
-
-
-def other_columns(header: Sequence[str], ignore: Iterable[str] | str) -> list[int]:
-    """Positions of all columns but those to ignore."""
-    out = set(_positions(header, "ignore", ignore))
-    return [k for k in range(len(header)) if k not in out]
-
-
-def _positions(header: Sequence[str], argument: str, given: Iterable[str] | str) -> list[int]:
-    names = {given} if isinstance(given, str) else set(map(str, given))
-    if unknown := names.difference(header):
-        raise no_column(argument, min(unknown), header)
-    return [k for k, name in enumerate(header) if name in names]
-
-
-def _is_nameless(name: str) -> bool:
-    """Whether a column has no name, or the one that pandas gives such a column."""
-    return not name.strip() or name.startswith("Unnamed: ")
-
-
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
+    """Name of a column in small letters and digits alone."""
     return "".join(character for character in name.lower() if character.isalnum())
 
 
-def _only_position(header: Sequence[str], role: str, name: str) -> int:
-    if not isinstance(name, str) or name not in header:
-        raise no_column(role, name, header)
-    refuse_repeats(other for other in header if other == name)
-    return header.index(name)
+def listed(names: Names) -> list[str]:
+    """Names as a list."""
+    return [] if names is None else [names] if isinstance(names, str) else [*map(str, names)]
+
+
+def is_long(header: Sequence[str], respondent: Names, item: Names, response: str | None) -> bool:
+    """Whether a table has a row per response: by the columns named, or by usual names."""
+    if item is not None or response is not None:
+        return True
+    plain = {plain_name(name) for name in header} | ({"respondent"} if respondent else set())
+    found = {role for role in ("respondent", "item", "response") if plain & _USUAL[role]}
+    return {"item", "respondent"} <= found or {"item", "response"} <= found
+
+
+def long_roles(
+    header: Sequence[str],
+    respondent: Names = None,
+    item: Names = None,
+    response: str | None = None,
+    *,
+    keyed: bool = False,
+) -> Roles:
+    """Columns of a long table; a column that is not named is recognised by its usual names.
+
+    With a key of the items (`keyed`) the response is the column of answers.
+    """
+    rows = [_position(header, "respondent", name) for name in listed(respondent)]
+    columns = [_position(header, "item", name) for name in listed(item)]
+    cell = None if response is None else _position(header, "response", response)
+    taken = {*rows, *columns, cell}
+    rows = rows or [recognised(header, "respondent", taken)]
+    columns = columns or [recognised(header, "item", {*taken, *rows})]
+    taken = {*rows, *columns, cell}
+    answer, target = (usual_columns(header, role, taken) for role in ("answer", "target"))
+    if cell is None and answer and (keyed or not usual_columns(header, "response", taken)):
+        task = None if item is not None else _task(header, {*taken, answer[0]})
+        return Roles(rows, columns, answer[0], task, target[0] if target and not keyed else None)
+    if cell is None:
+        cell = recognised(header, "response", taken)
+    if len({*rows, *columns, cell}) < len(rows) + len(columns) + 1:
+        raise ValueError("respondent, item and response must name different columns")
+    return Roles(rows, columns, cell, None if item else _task(header, {*rows, *columns, cell}))
+
+
+def target_position(header: Sequence[str]) -> int:
+    """Position of the right answers in a table of items and answers: by name, else the second."""
+    plain = [*map(plain_name, header)]
+    usual = [k for k, name in enumerate(plain) if name in _USUAL["target"]]
+    return usual[0] if usual else plain.index("answer") if "answer" in plain else 1
+
+
+def respondent_position(header: Sequence[str], respondent: str | None = None) -> int | None:
+    """Position of the column of a wide table that its name says holds the respondents.
+
+    This is the column named, else the one with a usual name, else the first one if it is called
+    id, index or name, or has no name.
+    """
+    if respondent is not None:
+        return _position(header, "respondent", respondent)
+    if found := usual_columns(header, "respondent"):
+        return found[0] if len(found) == 1 else recognised(header, "respondent")
+    first = plain_name(header[0])
+    return 0 if is_nameless(header[0]) or first in _LABELS | _USUAL["item"] else None
+
+
+def is_nameless(name: str) -> bool:
+    """Whether a column has no name, or the name that pandas writes instead."""
+    return not name.strip() or name.startswith("Unnamed: ")
+
+
+def holds_respondents(values: Sequence[object], marking: Marking) -> bool:
+    """Whether the first column of a wide table holds respondents and is not itself an item.
+
+    It is an item if its values are responses, written in one way each. Numbers that occur once are
+    labels. With words for right and wrong, an item has some of these words.
+    """
+    values = ["" if is_missing_label(value) else value for value in values]
+    distinct = dict.fromkeys(values)
+    if marking.right:
+        plain = {plain_value(value) for value in distinct}
+        return plain.isdisjoint(marking.right | marking.wrong)
+    codes = [marking._replace(threshold=None).code(value) for value in distinct]
+    known = [code for code in codes if code != MISSING]
+    if known and set(known) <= {0, 1} and len(set(known)) == len(known):
+        return False
+    filled = [plain_value(v) for v in values if marking.code(v) != MISSING]
+    if not filled:
+        return any(map(str.strip, map(str, values)))
+    if any(isinstance(one, str) for one in filled):
+        return True
+    if marking.threshold is None:
+        return len(set(filled)) == len(filled)
+    return any(filled == [*range(k, k + len(values))] for k in (0, 1))
+
+
+def item_positions(
+    header: Sequence[str], labels: int | None, ignore: Names, keep: Names
+) -> list[int]:
+    """Positions of the items of a wide table.
+
+    Columns of 0 and 1 whose names describe systems are asked about, unless `keep` or `ignore`
+    names columns.
+    """
+    out = set(positions_of(header, "ignore", ignore) if ignore else ())
+    if keep is not None:
+        kept = positions_of(header, "keep", keep)
+        return [k for k in kept if k != labels and k not in out]
+    unnamed = labels is not None and labels > 0 and is_nameless(header[0])
+    kept = [k for k in range(len(header)) if k != labels and k not in out and (k or not unnamed)]
+    odd = [header[k] for k in kept if plain_name(header[k]) in _METADATA | _REPEATS]
+    if odd and len(odd) < len(kept):
+        trials = any(kind_of(name) == "repeat" for name in odd)
+        count = {"repeats": "count"} if trials else {}
+        raise failed(
+            "metadata-columns",
+            Remedy({"ignore": [*listed(ignore), *odd], **count}, "ignore", safe=False),
+            Remedy({"keep": "*"}, "keep", safe=False),
+            columns=odd,
+        )
+    return kept
+
+
+def positions_of(header: Sequence[str], argument: str, names: Names) -> list[int]:
+    """Positions of the columns that names or patterns such as ``q*`` match."""
+    found: dict[int, None] = {}
+    for name in listed(names):
+        matching = [k for k, one in enumerate(header) if one == name or fnmatchcase(one, name)]
+        if not matching:
+            raise no_column(argument, name, header)
+        found |= dict.fromkeys(matching)
+    return sorted(found)
+
+
+KINDS = ("repeat", "task", "other")
+"""Kinds of columns in the order in which they may tell repeated rows apart."""
+
+
+def kind_of(name: str) -> str:
+    """Return "repeat" for a column that numbers trials, "task" for a task, else "other"."""
+    plain = plain_name(name)
+    return "repeat" if plain in _REPEATS else "task" if plain in _TASKS else "other"
+
+
+def transposed(respondents: Sequence[str], items: Sequence[str]) -> bool:
+    """Whether labels look as if the rows were items and the columns systems."""
+    shares = {}
+    for kind, labels in (("row", respondents), ("column", items)):
+        some = labels[:: -(-len(labels) // _LOOKED_AT)]
+        for what, pattern in (("item", _ITEM_LABEL), ("system", _SYSTEM_LABEL)):
+            found = sum(pattern.fullmatch(label) is not None for label in some)
+            shares[kind, what] = found / len(some)
+    like_items = shares["row", "item"] >= 0.5 > shares["column", "item"] + 0.3
+    like_systems = shares["column", "system"] >= 0.5 > shares["row", "system"] + 0.3
+    return like_items or (like_systems and shares["column", "item"] < 0.5)
 
 
 def no_column(argument: str, name: str, header: Sequence[str]) -> ValueError:
     """Return the error for a name that no column has."""
+    columns = first_names([repr(one) for one in header], shown=20)
     return ValueError(
-        f"{argument}={short(name)} is not a column{did_you_mean(name, header)}; "
-        f"the columns are {_listed(header)}"
+        f"{argument} names {short(name)}, which is not a column{did_you_mean(name, header)}; "
+        f"the columns are {columns}"
     )
 
 
-def _usual(names: Sequence[str], role: str) -> list[str]:
-    """Names that are usual for a role; of them, those that are the word itself, if any are."""
-    candidates = [name for name in names if _plain(name) in _USUAL_NAMES[role]]
-    exact = [name for name in candidates if name == role]
-    return exact or [name for name in candidates if _plain(name) == role] or candidates
+def _position(header: Sequence[str], argument: str, name: object) -> int:
+    if not isinstance(name, str) or name not in header:
+        raise no_column(argument, str(name), header)
+    return header.index(name)
 
 
-def _recognise(header: Sequence[str], role: str, taken: frozenset[int]) -> int:
-    """Position of the one free column that has a usual name for the role."""
-    canonical = _usual([name for k, name in enumerate(header) if k not in taken], role)
-    if not canonical:
-        raise ValueError(
-            f"no column is recognised as the {role}: pass {role}= with its name; "
-            f"the columns are {_listed(header)}"
-        )
-    if len(set(canonical)) > 1:
-        raise ValueError(
-            f"several columns may be the {role} ({_listed(canonical)}): "
-            f"pass {role}= with the name of one"
-        )
-    return _only_position(header, role, canonical[0])
+def usual_columns(
+    header: Sequence[str], role: str, taken: Collection[int | None] = ()
+) -> list[int]:
+    """Free columns with usual names of a role, or those that are called as the role is."""
+    free = [k for k, name in enumerate(header) if k not in taken]
+    found = [k for k in free if plain_name(header[k]) in _USUAL[role]]
+    if len(found) > 1:  # "subject" may be a task beside "model"
+        found = [k for k in found if plain_name(header[k]) not in _TASKS] or found
+    if role == "item" and sum(plain_name(header[k]).endswith("id") for k in found) == 1:
+        return [k for k in found if plain_name(header[k]).endswith("id")]
+    exact = [k for k in found if header[k] == role]
+    return exact or [k for k in found if plain_name(header[k]) == role] or found
 
 
-def _listed(names: Sequence[str]) -> str:
-    return first_names([repr(name) for name in names], shown=20)
+def recognised(header: Sequence[str], role: str, taken: Collection[int | None] = ()) -> int:
+    """Position of the one free column with a usual name of a role."""
+    found = usual_columns(header, role, taken)
+    if len(found) == 1:
+        return found[0]
+    code = f"no-{role}-column" if not found else "several-columns"
+    choices = [Remedy({role: header[k]}, safe=False) for k in found]
+    free = [header[k] for k in found or range(len(header)) if header[k] and k not in taken]
+    raise failed(
+        code, *(choices or [Remedy({role: ...}, "column", safe=False)]), role=role, columns=free
+    )
+
+
+def _task(header: Sequence[str], taken: Collection[int | None]) -> int | None:
+    """Column of tasks, if there is one."""
+    places = {plain_name(name): k for k, name in enumerate(header) if k not in taken}
+    return next((places[name] for name in _TASKS if name in places), None)

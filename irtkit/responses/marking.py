@@ -1,74 +1,267 @@
-"""What counts as right and what as wrong: 1 and 0, scores from a threshold on, or words.
+"""Which values of a cell are right, wrong or missing, and what to type for other values.
 
-A word is compared in small letters, and a number by its value: "1.0" is 1, and so is "True".
+Words are compared in small letters and numbers by value, so "1.0", "True" and 1 are the same.
+"25 %" is 0.25, and "0,5" is 0.5.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from typing import NamedTuple, cast
+from numbers import Real
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from irtkit.checks import NO_NUMBERS, check_number, short
+from irtkit.checks import check_number, short
+from irtkit.findings import Finding, ReadingError, Remedy, failed
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+Plain: TypeAlias = str | float
+MISSING, INVALID = -1, -2  # Codes of responses; 1 is right and 0 wrong.
 MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "<na>", "nat", "none", "null"})
-_BOOLEAN_WORDS = {"true": 1, "false": 0}
+_BOOLEANS = {"true": 1.0, "false": 0.0}
+_WRITTEN = re.compile(r"([-+]?\d+)(?:([.,])(\d+))?\s*(%?)")  # Decimal comma or percent sign.
+_RIGHT = frozenset(
+    (
+        *("c", "correct", "ok", "pass", "passed", "resolved", "right", "solved", "success"),
+        *("successful", "t", "y", "yes", "✓", "✔"),
+    )
+)
+_MARKS = tuple(map(frozenset, ("cinp", "yn", "tf")))  # Single letters that are not answers.
+_MOST_WORDS, _LONGEST_WORD = 10, 80  # More or longer words are answers, not marks.
+_MOST_DISTINCT = 1000  # Invalid values that are kept to find the remedy.
+_SCALE = 10  # Whole numbers below it are more likely levels than percentages.
 
 
 class Marking(NamedTuple):
-    """What counts as right and what as wrong."""
+    """What is right, wrong and missing; without `right`, 1 and true are right, 0 and false wrong.
+
+    Without `wrong`, every other value of the same kind as `right` is wrong.
+    """
 
     threshold: float | None = None
-    """Scores from here on are right, and others wrong."""
-    right: frozenset[str | float] = frozenset()
-    """Words in small letters and numbers; none where 1 and true are right, 0 and false wrong."""
-    wrong: frozenset[str | float] = frozenset()
-    """The same; none where every other word is wrong, and number, if right is a number."""
+    right: frozenset[Plain] = frozenset()
+    wrong: frozenset[Plain] = frozenset()
+    missing: frozenset[Plain] = frozenset()
 
     @classmethod
-    def of(cls, threshold: object = None, right: object = None, wrong: object = None) -> Marking:
-        """From arguments of the same names, checked."""
-        words = [_words(name, given) for name, given in (("right", right), ("wrong", wrong))]
+    def of(
+        cls,
+        threshold: object = None,
+        right: object = None,
+        wrong: object = None,
+        missing: object = None,
+    ) -> Marking:
+        """Check arguments of the same names and return the marking."""
+        given = {"right": right, "wrong": wrong, "missing": missing}
+        known = {name: value for name, value in given.items() if value is not None}
+        words = dict.fromkeys(given, frozenset[Plain]()) | {
+            k: _words(k, v) for k, v in known.items()
+        }
         if wrong is not None and right is None:
-            raise ValueError("wrong= goes with right=: name the words for both")
+            raise ValueError("wrong needs right: name the words for both")
         if right is not None and threshold is not None:
-            raise ValueError("threshold= is for scores, and right= for words: pass one of them")
-        if both := words[0] & words[1]:
-            raise ValueError(f"right= and wrong= both name {short(next(iter(both)))}")
-        return cls(None if threshold is None else check_number("threshold", threshold), *words)
+            raise ValueError("threshold is for scores and right is for words: pass one of them")
+        for one, other in (("right", "wrong"), ("right", "missing"), ("wrong", "missing")):
+            if both := words[one] & words[other]:
+                raise ValueError(f"{one} and {other} both name {short(next(iter(both)))}")
+        return cls(None if threshold is None else check_number("threshold", threshold), **words)
 
-    def names(self, plain: str | float) -> bool:
-        """Whether a plain value is one of the words for right and wrong."""
-        return plain in self.right or plain in self.wrong
+    def code(self, value: object) -> int:
+        """Code of one value: 1, 0, `MISSING` or `INVALID`."""
+        plain = plain_value(value)
+        if plain in self.right or plain in self.wrong:
+            return int(plain in self.right)
+        if plain in self.missing or plain in MISSING_WORDS:
+            return MISSING
+        if self.right:
+            alike = any(type(word) is type(plain) for word in self.right)
+            return 0 if alike and not self.wrong else INVALID
+        if isinstance(plain, str):
+            return INVALID
+        if self.threshold is not None:
+            return int(plain >= self.threshold)
+        return int(plain) if plain in {0.0, 1.0} else INVALID
 
-    def leaves_wrong(self, plain: str | float) -> bool:
-        """Whether a plain value that is not named counts as wrong: others of its kind are right."""
-        return not self.wrong and any(type(word) is type(plain) for word in self.right)
 
-
-def plain_value(value: object) -> str | float:
-    """A number or the like as a number, anything else as text in small letters."""
+def plain_value(value: Any) -> Plain:
+    """Return a number, or text that is one, as a float, and anything else as small letters."""
+    duration = getattr(getattr(value, "dtype", None), "kind", "") == "m"  # an integer to Python
+    if isinstance(value, Real) and not duration:
+        number = float(value)
+        return number if number == number else ""  # noqa: PLR0124 - NaN
     word = str(value).strip().lower()
-    number = None if word in MISSING_WORDS else _as_number(_BOOLEAN_WORDS.get(word, value))
-    return word if number is None else number
+    if word in _BOOLEANS:
+        return _BOOLEANS[word]
+    written = _WRITTEN.fullmatch(word)
+    thousands = written and written[2] == "," and len(written[3]) == 3 and int(written[1])
+    if written is not None and not thousands:  # 1,234 may be a number of thousands
+        number = float(f"{written[1]}.{written[3] or 0}")
+        return number / 100 if written[4] else number
+    try:
+        return word if word in MISSING_WORDS else float(word)
+    except ValueError:
+        return word
 
 
-def _words(argument: str, given: object) -> frozenset[str | float]:
-    if given is None:
-        return frozenset()
+class Coder:
+    """Codes of the responses of one table, block by block.
+
+    The coder remembers what cannot be read, so that one error describes the whole table, and the
+    scores that a threshold marked.
+    """
+
+    def __init__(self, marking: Marking) -> None:
+        self.marking = marking
+        self.n_given = self.n_right = self.n_invalid = self.n_changed = 0
+        self.first: tuple[int, int, object] = (0, 0, None)  # Row, column and value: first invalid.
+        self.columns: dict[Plain, set[int]] = {}
+        """Columns of each value that cannot be read."""
+        self._invalid: dict[Plain, object] = {}
+        self._sums: Any = np.zeros((3, 0))  # Of each row: responses, right ones, sum of scores.
+
+    def codes(
+        self, cells: NDArray[Any], rows: NDArray[Any], columns: NDArray[Any]
+    ) -> NDArray[np.int8]:
+        """1 right, 0 wrong, −1 missing or −2 invalid, for cells of any shape.
+
+        `rows` and `columns` are the numbers of respondents and items, broadcast to the cells.
+        """
+        codes = self._coded(cells)
+        self.n_given += int(np.count_nonzero(codes != MISSING))
+        self.n_right += int(np.count_nonzero(codes == 1))
+        if codes.min(initial=0) == INVALID:
+            self._note_invalid(cells, codes, rows, columns)
+        if self.marking.threshold is not None:
+            self._note_scores(cells, codes, rows)
+        return codes
+
+    def _coded(self, cells: NDArray[Any]) -> NDArray[np.int8]:
+        marking, numbers = self.marking, cells.dtype.kind in "biuf"
+        if numbers and not (marking.right or marking.missing):
+            codes = (cells >= (1 if marking.threshold is None else marking.threshold)).astype("i1")
+            if marking.threshold is None and not (known := (cells == 0) | (cells == 1)).all():
+                codes[~known] = INVALID
+            if cells.dtype.kind == "f":
+                codes[np.isnan(cells)] = MISSING
+            return codes
+        import pandas as pd
+
+        kind = cells.dtype.newbyteorder("=") if numbers else object
+        flat = cells.astype(kind, copy=False).ravel()
+        try:
+            which, distinct = pd.factorize(flat, use_na_sentinel=True)
+        except TypeError:  # a list or another value without a hash
+            which, distinct = np.arange(flat.size), np.array([str(v) for v in flat], dtype=object)
+        of_distinct = [*map(marking.code, distinct), MISSING]
+        return np.array(of_distinct, np.int8)[which].reshape(cells.shape)
+
+    def _note_invalid(self, cells: Any, codes: Any, rows: Any, columns: Any) -> None:
+        flat, places = cells.ravel(), np.flatnonzero(codes.ravel() == INVALID)
+        row, column = (np.broadcast_to(part, codes.shape).flat for part in (rows, columns))
+        if not self.n_invalid:
+            self.first = int(row[places[0]]), int(column[places[0]]), flat[places[0]]
+        self.n_invalid += places.size
+        for k in places[:: -(-places.size // _MOST_DISTINCT)]:
+            plain = plain_value(flat[k])
+            if plain in self._invalid or len(self._invalid) < _MOST_DISTINCT:
+                self._invalid.setdefault(plain, flat[k])
+                self.columns.setdefault(plain, set()).add(int(column[k]))
+
+    def _note_scores(self, cells: Any, codes: Any, rows: Any) -> None:
+        known = codes >= 0
+        row, score = np.broadcast_to(rows, codes.shape)[known], cells[known]
+        if score.dtype.kind not in "biuf":
+            score = np.array([*map(plain_value, score)], np.float64)
+        self.n_changed += int(np.count_nonzero((score != 0) & (score != 1)))
+        n = max(int(row.max(initial=-1)) + 1, self._sums.shape[1])
+        weights = np.ones(len(row)), codes[known], score
+        sums: Any = np.stack([np.bincount(row, w, n) for w in weights]).astype(float)
+        sums[:, : self._sums.shape[1]] += self._sums
+        self._sums = sums
+
+    def notes(self) -> list[Finding]:
+        """Say that no response is right, or what the threshold did to the ranking."""
+        if self.marking.right and not self.n_right:
+            return [
+                Finding("none-right", "warning", {"words": sorted(map(str, self.marking.right))})
+            ]
+        if not self.n_changed:
+            return []
+        import pandas as pd
+
+        n, right, score = self._sums[:, self._sums[0] > 0]
+        correlation = pd.Series(right / n).rank().corr(pd.Series(score / n).rank())
+        counts = {"n_changed": self.n_changed, "n": self.n_given}
+        values: dict[str, Any] = {"threshold": self.marking.threshold, **counts}
+        if np.isnan(correlation):
+            note = [Finding("threshold", "note", values | {"correlation": None})]
+            flat = len(n) > 1 and right.sum() in {0, n.sum()}
+            return note + [Finding("threshold-flat", "warning", values)] * int(flat)
+        return [Finding("threshold", "note", values | {"correlation": round(correlation, 3)})]
+
+    def refuse(self, respondents: Sequence[str], items: Sequence[str]) -> None:
+        """Raise the error for the responses that cannot be read, if there are any."""
+        if self.n_invalid:
+            raise self.error(respondents[self.first[0]], items[self.first[1]])
+
+    def error(self, respondent: str, item: str) -> ReadingError:
+        """Return the error for the first response that cannot be read."""
+        few = 2 * self.n_invalid < self.n_given
+        code, remedies = remedies_for(self._invalid, self.marking, few=few)
+        cell = {"respondent": respondent, "item": item, "value": self.first[2]}
+        return failed(code, *remedies, **cell, more=self.n_invalid - 1)
+
+
+def remedies_for(
+    invalid: dict[Plain, object], marking: Marking, *, few: bool
+) -> tuple[str, list[Remedy]]:
+    """Code of the finding for invalid values, by plain value, and the settings that read them.
+
+    `few` says that most other responses of the table are valid.
+    """
+    numbers = sorted(plain for plain in invalid if isinstance(plain, float))
+    words = {p: str(v).strip() for p, v in invalid.items() if isinstance(p, str)}
+    long = len(words) > _MOST_WORDS or max(map(len, words), default=0) > _LONGEST_WORD
+    marks = any(letters.issuperset(words) for letters in _MARKS)
+    letters = bool(words) and all(len(p) == 1 and p.isalnum() for p in words) and not marks
+    if marking.right:
+        unnamed = [*words.values(), *numbers]
+        return "unnamed", [Remedy({k: unnamed}, k, safe=False) for k in ("missing", "wrong")]
+    rare = (few or bool(numbers)) and len(words) <= 3 and _RIGHT.isdisjoint(words)
+    if words and not long and (rare or marking.threshold is not None):
+        digits = any(map(str.isdigit, "".join(words)))  # a number in an unknown form
+        return "missing-word", [Remedy({"missing": [*words.values()]}, "missing", safe=not digits)]
+    if words and (long or letters):
+        return "answers", [Remedy({"key": ...}, "key", safe=False)]
+    if words:
+        right = [word for p, word in words.items() if p in _RIGHT and (marks or p not in "cty")]
+        wrong = sorted(word for word in words.values() if word not in right)
+        if len(right) != 1:
+            return "words", [Remedy({"right": ..., "wrong": ...}, "right", safe=False)]
+        named = {"right": right[0], "wrong": wrong[0] if len(wrong) == 1 else wrong}
+        return "words", [Remedy({k: v for k, v in named.items() if v}, "right", safe=not few)]
+    low, high, whole = numbers[0], numbers[-1], all(map(float.is_integer, numbers))
+    if low == high and (low < 0 or (few and low > 1)):  # such as -1 or 99
+        return "missing-word", [Remedy({"missing": [low]}, "missing", safe=low < 0)]
+    if low > 0 and high < 1:
+        return "scores", [Remedy({"threshold": 0.5}, "threshold")]
+    if low >= 0 and _SCALE < high <= 100:
+        return "percentages", [Remedy({"threshold": 50}, "threshold")]
+    if low > 0 and high < _SCALE and whole:
+        kinds = ("threshold", "key")
+        return "levels", [Remedy({kind: ...}, kind, safe=False) for kind in kinds]
+    return "numbers", [Remedy({"threshold": ...}, "threshold", safe=False)]
+
+
+def _words(argument: str, given: Any) -> frozenset[Plain]:
     several = isinstance(given, Iterable) and not isinstance(given, str)
-    words = frozenset(map(plain_value, cast("Iterable[object]", given) if several else [given]))
+    words = frozenset(map(plain_value, given if several else [given]))
     if not words:
         raise ValueError(f"{argument} must be a word or number, or several, got {short(given)}")
     return words
-
-
-def _as_number(value: object) -> float | None:
-    if isinstance(value, NO_NUMBERS):
-        return None
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return None if np.isnan(number) else number

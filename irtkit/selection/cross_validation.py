@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration.refitting import refitted
-from irtkit.responses import ResponseMatrix
 from irtkit.suspects.expected import dense_responses
 from irtkit.suspects.families import SIMILAR, family_codes
 
@@ -62,21 +61,7 @@ def _folds(families: Places, n_folds: int, seed: int) -> Places:
     return fold_of[np.searchsorted(names, families)]
 
 
-def rows_of(
-    responses: ResponseMatrix, rows: Places, columns: Places | None = None
-) -> ResponseMatrix:
-    """Return the answers of some respondents to some items."""
-    some = slice(None) if columns is None else columns
-    names = [responses.respondents[row] for row in rows]
-    items = responses.items if columns is None else [responses.items[column] for column in columns]
-    synthetic = responses.synthetic[rows]
-    if responses.has_repeats:
-        right, trials = (t[rows][:, some] for t in (responses.successes, responses.trials))
-        return ResponseMatrix.from_counts(right, trials, names, items, synthetic=synthetic)
-    return ResponseMatrix(responses.values[rows][:, some], names, items, synthetic=synthetic)
-
-
 def _refitted(result: FitResult, rows: Places) -> FitResult:
-    responses = rows_of(dense_responses(result, "cross-validation"), rows)
+    responses = dense_responses(result, "cross-validation").part(rows)
     fixed = None if result.fixed is None else result.items[result.fixed]
     return refitted(result, responses, tol=_TOL, fixed=fixed)

@@ -16,7 +16,7 @@ from irtkit.scoring.bank import SavedBank
 from irtkit.scoring.misfit import Cells, added_variance, expected_scores
 from irtkit.scoring.scoring import score
 from irtkit.selection.blend import ItemCovariance
-from irtkit.selection.cross_validation import check_families, refits, rows_of
+from irtkit.selection.cross_validation import check_families, refits
 from irtkit.selection.pool import Pool
 from irtkit.suspects.expected import dense_responses
 from irtkit.suspects.families import SIMILAR
@@ -178,7 +178,7 @@ class Selection:
             drawn = _drawn(
                 ItemCovariance.of(fold, self.covariance), len(self.items), self.design, generator
             )
-            answers = rows_of(responses, rows, known[drawn])
+            answers = responses.part(rows, known[drawn])
             scores = score(answers, fold, design=self.design)["expected_score"]
             found.append(scores.to_numpy() - self.cells.chosen(rows).score)
         return np.concatenate(found)

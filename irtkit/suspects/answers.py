@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.checks import check_unique, short
-from irtkit.suspects.expected import dense_responses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,11 +34,12 @@ def strong_answers(result: FitResult, predictions: pd.DataFrame) -> pd.DataFrame
 
     if not isinstance(predictions, pd.DataFrame):
         raise TypeError(f"predictions must be a DataFrame, got {type(predictions).__name__}")
-    responses = dense_responses(result, "predictions")
+    if result.responses is None:
+        raise ValueError("predictions needs the responses, which were not saved with this result")
     codes, answers = _coded(predictions, result)
     ability = result.ability[~result.synthetic]
     strong = codes[ability >= np.quantile(ability, _STRONG)]
-    right = responses.successes[~result.synthetic] > 0
+    right = result.responses.cells.to_dense().successes[~result.synthetic] > 0
     rows = []
     for j in range(codes.shape[1]):
         answer, share = _most_frequent(strong[:, j])

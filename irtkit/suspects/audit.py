@@ -152,7 +152,7 @@ def audit(
     result
         What :func:`irtkit.fit` returned.
     fdr, extreme_difficulty, chance, groups, predictions, poor_fit
-        As in :func:`irtkit.flag_items`.
+        As in :func:`irtkit.flag_items`. The default of `predictions` is those of the responses.
 
     Returns
     -------
@@ -175,6 +175,8 @@ def audit(
     1 of 30 items is suspect: negative discrimination (1).
     """
     check_type("result", result, FitResult)
+    if predictions is None and result.responses is not None:
+        predictions = result.responses.predictions
     items, cautions = flagged(
         result,
         fdr=fdr,

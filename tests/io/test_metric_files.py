@@ -65,11 +65,14 @@ def test_what_is_no_file_is_passed_on() -> None:
     [
         (b"", "m.csv: the file is empty"),
         (b"model,item,t\n", "m.csv: the table has a header and no rows"),
-        (b"model,item,t\na,b\n", "m.csv: line 2 has 2 cells where the header has 3"),
+        (b"model,item,t\na,b\n", "m.csv: line 2 has 2 cells"),
         (b"model,item,t,t\na,b,1,2\n", "m.csv: column names must be unique: 't'"),
         (b"who,item,t\na,b,1\n", "m.csv: no column is recognised as the respondent"),
-        (b"model,item,t\na,\xff,1\n", "m.csv: line 2 is not UTF-8"),
-        (gzip.compress(b"model,item,t\na,b,1\n", mtime=0)[:-9], "m.csv: the gzip data are damaged"),
+        (b"model,item,t\na,\xff,1\n", "m.csv: the text is not UTF-8"),
+        (
+            gzip.compress(b"model,item,t\na,b,1\n", mtime=0)[:-9],
+            "m.csv: the compressed data are damaged",
+        ),
         (b"PAR1 and no more", "m.csv: the Parquet data cannot be read"),
     ],
 )

@@ -6,7 +6,6 @@ import shlex
 import warnings
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import pytest
 
 from irtkit.io import read_responses
@@ -40,12 +39,12 @@ def test_metric_filter_threshold_and_repeats_are_proposed_where_needed(
     assert found.command.endswith("--metric acc --filter strict --threshold 0.5 --repeats count")
 
 
-def test_blocks_that_share_no_items_are_named(tmp_path: Path, make: Any) -> None:
+def test_groups_that_share_no_items_are_named(tmp_path: Path, make: Any) -> None:
     for model, task in (("one", "sums"), ("two", "sums"), ("three", "words")):
         make.write_inspect(
             tmp_path, [make.inspect_sample("a", "C")], name=f"{model}.eval", model=model, task=task
         )
-    assert "2 blocks of systems share no items" in str(overview(tmp_path))
+    assert "2 groups of systems share no items" in str(overview(tmp_path))
     (tmp_path / "three.eval").unlink()
     assert "share no items" not in str(overview(tmp_path))
 
@@ -54,7 +53,7 @@ def test_a_run_without_scores_says_why_it_cannot_be_fitted(tmp_path: Path, make:
     make.write_inspect(tmp_path, [make.inspect_sample("a", None)], status="error")
     found = overview(tmp_path)
     assert found.command == ""
-    assert "cannot be fitted: no sample has a score: 1 samples failed" in str(found)
+    assert "cannot be fitted: no sample has a score, 1 sample failed" in str(found)
 
 
 @pytest.mark.parametrize(
@@ -62,10 +61,12 @@ def test_a_run_without_scores_says_why_it_cannot_be_fitted(tmp_path: Path, make:
     [
         ("model,q1,q2\na,1,0\nb,0,1\n", ""),
         ("model,q1,q2\na,0.7,0\nb,0,1\n", " --threshold 0.5"),
-        ("model,item,correct\na,q,1\na,q,0\n", " --repeats count"),
+        ("model,item,epoch,correct\na,q,1,1\na,q,2,0\n", " --repeats count"),
         ("model,q1,q2\na,87,12\nb,55,31\n", " --threshold 50"),
         ("model,q1,q2\na,correct,wrong\nb,wrong,correct\n", " --right correct --wrong wrong"),
-        ("model,q1,q2\na,100,0\nb,0,100\n", " --right 100 --wrong 0"),
+        ("model,q1,q2\na,100,0\nb,0,100\n", " --threshold 50"),
+        ("model,q1,q2,size\na,1,0,7.1\nb,0,1,70.2\n", " --ignore size"),
+        ("model,q1,q2,q3\na,0.7,-,0.2\nb,0.2,1,0.5\n", " --missing - --threshold 0.5"),
     ],
 )
 def test_tables_have_their_command_too(tmp_path: Path, content: str, command: str) -> None:
@@ -74,18 +75,42 @@ def test_tables_have_their_command_too(tmp_path: Path, content: str, command: st
     assert overview(path).command == f"irtkit fit {path}{command}"
 
 
-def test_ids_of_several_tasks_are_not_proposed_as_repeats(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        ("model,item,correct\na,q,1\na,q,0\n", "repeated"),
+        ("model,item,language,correct\na,q,en,1\na,q,de,0\n", "repeated"),
+        ("model,q1,q2,moe\na,1,0,1\nb,0,1,0\n", "metadata-columns"),
+        ("model,q1,q2\na,A,C\nb,B,D\n", "answers"),
+        ("model,size\na,700\nb,1300\n", "numbers"),
+    ],
+)
+def test_what_the_user_must_decide_is_a_problem(tmp_path: Path, content: str, code: str) -> None:
     path = tmp_path / "results.csv"
-    path.write_text("task,model,item,correct\nm,a,1,1\nn,a,1,0\nm,b,1,0\nn,b,1,1\n")
-    with pytest.warns(UserWarning, match="apart by the column 'item' alone, and not by 'task'"):
-        responses = read_responses(path, repeats="count")
-    assert responses.items == ("1",)
+    path.write_text(content)
     found = overview(path)
-    assert (found.command, "repeats" in str(found)) == ("", False)
-    assert "join the columns first" in str(found)
-    frame = pd.read_csv(path)
-    frame["item"] = frame["task"].astype(str) + "/" + frame["item"].astype(str)
-    assert read_responses(frame, item="item").items == ("m/1", "n/1")
+    assert (found.problem.finding.code, found.command, found.settings) == (code, "", {})
+    choices = [remedy.settings for remedy in found.problem.finding.remedies]
+    assert all(f"--{name}" in str(found) for choice in choices for name in choice)
+
+
+def test_settings_that_are_given_go_into_the_command(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text("task,model,question_id,epoch,correct\nm,a,1,1,0.2\nn,a,1,1,1\nn,a,1,2,0\n")
+    found = overview(path, task="n", threshold=0.5)
+    assert found.settings == {"task": "n", "threshold": 0.5, "repeats": "count"}
+    assert found.matrix == read_responses(path, **found.settings)
+    assert "tasks (1): n (1)" in str(found)
+    assert found.command.startswith(f"irtkit fit {path} --task n --threshold 0.5")
+
+
+def test_findings_are_those_of_the_reading(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text("item,llama-7b,qwen-7b\nq1,1,0.4\nq2,1,1\n")
+    found = overview(path)
+    assert [one.code for one in found.findings] == ["transposed"]
+    assert "--transpose" in str(found)
+    assert found.tasks is None
 
 
 def test_a_name_that_begins_like_an_option_is_none(
@@ -96,22 +121,16 @@ def test_a_name_that_begins_like_an_option_is_none(
     assert overview("-dash.csv").command == "irtkit fit ./-dash.csv"
 
 
-def test_what_no_message_advises_is_not_proposed(tmp_path: Path) -> None:
-    path = tmp_path / "sizes.csv"
-    path.write_text("model,size\na,700\nb,1300\n")
-    assert overview(path).command == ""
-
-
 def test_tables_in_a_folder_are_looked_at_together(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("model,q1,q2\ngpt,1,0\n")
     (tmp_path / "b.csv").write_text("model,item,correct\nllama,q2,1\n")
     found = overview(tmp_path)
-    assert found.formats == {"wide": 1, "long": 1}
+    assert found.formats == {".csv": 2}
     assert found.command == f"irtkit fit {tmp_path}"
     assert found.matrix == read_responses(tmp_path)
 
 
-def test_a_folder_of_other_files_is_refused(tmp_path: Path) -> None:
+def test_a_folder_of_other_files_has_no_command(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("nothing")
-    with pytest.raises(ValueError, match="none of the 1 files is an evaluation log or a table"):
-        overview(tmp_path)
+    found = overview(tmp_path)
+    assert (found.problem.finding.code, found.command) == ("file", "")

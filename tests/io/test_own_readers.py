@@ -52,7 +52,7 @@ def inspect_cells(path: Path) -> dict[str, list[tuple[str, float]]]:
 
 
 def agree_on_inspect(path: Path) -> None:
-    (samples,) = inspect_logs.read(path)
+    (samples,) = inspect_logs.read(path, {})
     assert cells_of(samples) == inspect_cells(path)
     log = own("inspect_ai.log").read_eval_log(str(path), header_only=True)
     assert (samples.respondent, samples.task) == (log.eval.model, log.eval.task)
@@ -111,7 +111,7 @@ def agree_on_arff(path: Path) -> None:
         for row in rows
         if row["prediction"] is not None
     ]
-    (samples,) = openml.read(path)
+    (samples,) = openml.read(path, {})
     read = [cell for cell in cells_of(samples)["correct"] if not math.isnan(cell[1])]
     assert read == sorted(expected)
 

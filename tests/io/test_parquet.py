@@ -2,145 +2,69 @@
 
 from __future__ import annotations
 
-import contextlib
-import gzip
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from irtkit.io import read_responses
+from irtkit.findings import ReadingError
+from irtkit.io import parquet, read_responses
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-
 EXPECTED = ResponseMatrix([[1, 0], [-1, 1]], ["007", "NA"], ["q1", "q2"])
-LONG = pd.DataFrame(
-    {
-        "note": list("abc"),
-        "model": ["007", "007", "NA"],
-        "item": ["q1", "q2", "q2"],
-        "score": [1, 0, 1],
-    }
-)
+LONG = pd.DataFrame({"note": list("abc"), "model": ["007", "007", "NA"]})
+LONG = LONG.assign(item=["q1", "q2", "q2"], score=[1, 0, 1])
 
 
 @pytest.fixture
-def stored(tmp_path: Path) -> Callable[..., Path]:
-    """Write a frame as Parquet and return the path."""
-
-    def write(frame: pd.DataFrame, **how: Any) -> Path:
-        path = tmp_path / "results.csv"
-        frame.to_parquet(path, **how)
-        return path
-
-    return write
+def stored(tmp_path: Path) -> Any:
+    """Write a frame as Parquet under another name and return the path."""
+    path = tmp_path / "results.csv"
+    return lambda frame, **how: frame.to_parquet(path, **how) or path
 
 
 @pytest.mark.parametrize("dtype", ["Int8", "float32", "object", "str", "boolean"])
-@pytest.mark.parametrize("index", [True, False])
-def test_a_wide_table_is_read_with_its_respondents(
-    stored: Callable[..., Path], dtype: str, *, index: bool
+def test_wide_and_long_tables_of_any_type_are_read(stored: Any, dtype: str) -> None:
+    frame = EXPECTED.to_frame().astype(dtype).rename_axis(columns=None)
+    assert read_responses(stored(frame)) == EXPECTED
+    for form in (None, "wide", "parquet"):
+        assert read_responses(stored(frame.reset_index(), index=False), format=form) == EXPECTED
+    for labels in ("str", "category"):
+        path = stored(LONG.astype({"score": dtype, "model": labels, "item": labels}))
+        assert read_responses(path) == EXPECTED
+        assert read_responses(path, item="note").items == ("a", "b", "c")
+        assert read_responses(path, sparse=True).is_sparse
+    assert read_responses(stored(frame.rename_axis(None))) == EXPECTED
+
+
+def test_dictionaries_that_differ_between_blocks_are_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    frame = EXPECTED.to_frame().astype(dtype)
-    frame.columns.name = None
-    path = stored(frame) if index else stored(frame.reset_index(), index=False)
-    assert read_responses(path) == EXPECTED
-    assert read_responses(path, format="wide") == EXPECTED
-    assert read_responses(path, format="parquet") == EXPECTED
+    monkeypatch.setattr(parquet, "BLOCK_ROWS", 7)
+    rows = [(f"m{(k * 7) % 11}", f"q{k // 11}", k % 3 == 0) for k in range(110)]
+    frame = pd.DataFrame(rows, columns=["model", "item", "correct"])
+    table = pa.Table.from_pandas(frame).set_column(0, "model", pa.array(frame["model"]))
+    with pq.ParquetWriter(tmp_path / "a.parquet", table.schema) as writer:
+        for start in range(0, 110, 30):
+            writer.write_table(table.slice(start, 30))
+    assert read_responses(tmp_path / "a.parquet") == ResponseMatrix.from_long(frame)
 
 
-def test_an_index_without_a_name_is_the_respondents(stored: Callable[..., Path]) -> None:
-    path = stored(pd.DataFrame({"q1": [1, 0]}, index=["0", "1"]))
-    assert read_responses(path).respondents == ("0", "1")
-
-
-def test_a_table_of_nothing_but_responses_has_numbered_respondents(
-    stored: Callable[..., Path],
-) -> None:
-    responses = read_responses(stored(pd.DataFrame({"a": [1, 0, 1], "b": [True, None, False]})))
-    assert responses.respondents == ("respondent-1", "respondent-2", "respondent-3")
-    assert responses.values.tolist() == [[1, 1], [0, -1], [1, 0]]
-
-
-@pytest.mark.parametrize("dtype", ["Int8", "float64", "object", "str", "boolean"])
-@pytest.mark.parametrize("labels", ["str", "category"])
-def test_a_long_table_is_read_by_its_usual_names(
-    stored: Callable[..., Path], dtype: str, labels: str
-) -> None:
-    path = stored(LONG.astype({"score": dtype, "model": labels, "item": labels}))
-    assert read_responses(path) == EXPECTED
-    assert read_responses(path, format="long", respondent="model") == EXPECTED
-    assert read_responses(path, item="note").items == ("a", "b", "c")
-
-
-def test_labels_that_are_numbers_are_written_out(stored: Callable[..., Path]) -> None:
-    path = stored(LONG.assign(item=[10, 20, 20]))
-    assert read_responses(path).items == ("10", "20")
-
-
-def test_a_dot_in_the_name_of_a_column_is_no_trouble(stored: Callable[..., Path]) -> None:
-    path = stored(LONG.rename(columns={"item": "task.id"}))
-    assert read_responses(path, item="task.id") == EXPECTED
-
-
-def test_compressed_parquet_is_still_parquet(stored: Callable[..., Path]) -> None:
-    path = stored(LONG)
-    path.write_bytes(gzip.compress(path.read_bytes()))
-    assert read_responses(path) == EXPECTED
-
-
-@pytest.mark.parametrize(
-    ("frame", "arguments", "message"),
-    [
-        (LONG, {"format": "wide"}, "name those that count, right="),
-        (LONG, {"format": "wide", "item": "item"}, "long table, but the format is 'wide'"),
-        (LONG, {"format": "py-irt"}, "not UTF-8|not JSON"),
-        (LONG.assign(score=[1, 2, 2]), {}, "'007', item 'q2' has 2 .and 1 more such cell"),
-        (LONG.assign(score=[0.5, 1, 1]), {}, "threshold="),
-        (LONG.assign(item=[["x"], ["y"], ["z"]]), {}, "column 'item' holds list"),
-        (LONG.assign(item=[None, "a", "b"]), {}, "column 'item' has no label in row 1"),
-        (LONG.assign(item="q"), {}, "item 'q' occurs twice"),
-        (LONG.iloc[:0], {}, "long table is empty"),
-        (pd.DataFrame({"model": ["a", "a"], "q": [1, 0]}), {}, "'a' occurs twice"),
-        (pd.DataFrame({"model": ["a", "b"], "q": [1, -1]}), {}, "item 'q' has -1"),
-        (pd.DataFrame({"model": ["a", "b"]}), {}, "empty: 2 respondents"),
-    ],
-)
-def test_a_fault_is_one_message_with_the_name_of_the_file(
-    stored: Callable[..., Path], frame: pd.DataFrame, arguments: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ValueError, match=f"^results.csv: .*({message})"):
-        read_responses(stored(frame), **arguments)
-
-
-def test_damaged_parquet_is_a_clear_error(stored: Callable[..., Path]) -> None:
+def test_a_fault_is_named_with_its_file(stored: Any) -> None:
+    faults = {
+        "column 'item' holds list": LONG.assign(item=[["x"], ["y"], ["z"]]),
+        "row 1 lacks a label in 'item'": LONG.assign(item=[None, "a", "b"]),
+        "the long table is empty": LONG.iloc[:0],
+    }
+    for message, frame in faults.items():
+        with pytest.raises(ReadingError, match=f"^results.csv: {message}"):
+            read_responses(stored(frame))
     path = stored(LONG)
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(ValueError, match=r"^results.csv: the Parquet data cannot be read"):
+    with pytest.raises(ReadingError, match=r"^results.csv: the Parquet data cannot be read"):
         read_responses(path)
-
-
-def test_repeated_rows_of_a_long_table_are_counted(stored: Callable[..., Path]) -> None:
-    responses = read_responses(stored(LONG.assign(item="q")), repeats="count")
-    assert (responses.successes.tolist(), responses.trials.tolist()) == ([[1], [1]], [[2], [1]])
-
-
-def test_a_long_table_may_be_kept_sparse(stored: Callable[..., Path]) -> None:
-    path = stored(LONG)
-    responses = read_responses(path, sparse=True)
-    assert responses.is_sparse
-    assert responses == read_responses(path)
-
-
-def test_damaged_numbers_into_dictionaries_are_one_error(stored: Callable[..., Path]) -> None:
-    rows = [(f"m{k // 20}", f"q{k % 20}", k % 2) for k in range(100)]
-    path = stored(pd.DataFrame(rows, columns=["model", "item", "correct"]), compression="none")
-    whole = path.read_bytes()
-    for at in range(4, 900):
-        path.write_bytes(whole[:at] + b"\xff" + whole[at + 1 :])
-        with contextlib.suppress(ValueError):
-            assert read_responses(path).values.size

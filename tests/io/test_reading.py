@@ -1,133 +1,85 @@
-"""Responses are recognised by content, and every fault is one clear message."""
+"""Content decides how responses are read; several files are one matrix; settings must fit."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import logging
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import pytest
 
-from irtkit.io import read_responses, write_responses
-from irtkit.responses import ResponseMatrix
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
+from irtkit import ResponseMatrix, add_synthetic, average_error, fit
+from irtkit.findings import IRTWarning, ReadingError
+from irtkit.io import read_responses
+from irtkit.io.reading import as_responses
 
 STORED = sorted((Path(__file__).parents[3] / "shared" / "data").glob("*.meta.json"))
-
 EXPECTED = ResponseMatrix([[1, 0], [-1, 1]], ["gpt", "llama"], ["q1", "q2"])
-TEMPLATES = {
-    "wide": "model,q1,q2\ngpt,%s,%s\nllama,,%s\n",
-    "long": "model,item,correct\ngpt,q1,%s\ngpt,q2,%s\nllama,q2,%s\n",
-    "py-irt": '{"subject_id": "gpt", "responses": {"q1": %s, "q2": %s}}\n'
-    '{"subject_id": "llama", "responses": {"q2": %s}}\n',
+TEXTS = {
+    "wide": "model,q1,q2\ngpt,1,0\nllama,,1\n",
+    "long": "model,item,correct\ngpt,q1,1\ngpt,q2,0\nllama,q2,1\n",
+    "py-irt": '{"subject_id": "gpt", "responses": {"q1": 1, "q2": 0}}\n'
+    '{"subject_id": "llama", "responses": {"q2": 1}}\n',
 }
-AS_TEXT = {kind: template % (1, 0, 1) for kind, template in TEMPLATES.items()}
+WIDE = EXPECTED.to_frame().reset_index()
+ROWS = [("b", "q1", 0), ("a", "q1", 1), ("a", "q1", 0), ("a", "q2", None), ("d", "q1", 1)]
+LONG = pd.DataFrame(ROWS, columns=["model", "item", "correct"])
+ROWS = [("a", "q1", 0), ("a", "q2", 1), ("b", "q1", 1), ("c", "q3", None)]
+OTHER = pd.DataFrame(ROWS, columns=["system", "task_id", "acc"])
 
 
-@pytest.mark.parametrize("forced", [True, False])
+def save(frame: pd.DataFrame, path: Path) -> None:
+    (frame.to_csv if path.suffix == ".csv" else frame.to_parquet)(path, index=False)
+
+
 @pytest.mark.parametrize("compress", [bytes, gzip.compress])
 @pytest.mark.parametrize("name", ["results.csv", "results.jsonl", "results"])
-@pytest.mark.parametrize("kind", AS_TEXT)
-def test_the_content_decides_whatever_the_name(
-    file: Callable[..., Path],
-    kind: str,
-    name: str,
-    compress: Callable[[bytes], bytes],
-    *,
-    forced: bool,
-) -> None:
-    path = file(compress(AS_TEXT[kind].encode()), name)
-    assert read_responses(path, format=kind if forced else None) == EXPECTED
-    assert read_responses(str(path)) == EXPECTED
+@pytest.mark.parametrize("kind", TEXTS)
+def test_the_content_decides_not_the_name(file: Any, kind: str, name: str, compress: Any) -> None:
+    path = file(compress(TEXTS[kind].encode()), name)
+    for given, form in ((path, kind), (str(path), None)):
+        assert read_responses(given, format=form) == EXPECTED
 
 
 @pytest.mark.parametrize("meta", STORED or [None], ids=lambda meta: meta and meta.name)
 @pytest.mark.usefixtures("shared_data")
-def test_stored_matrices_have_the_shape_they_state(meta: Path | None) -> None:
-    assert meta is not None
+def test_stored_matrices_have_the_shape_they_state(meta: Path) -> None:
     stated = json.loads(meta.read_text())
     responses = read_responses(meta.with_name(stated["file"]))
     assert (responses.n_respondents, responses.n_items) == tuple(stated["shape"].values())
     assert responses.n_missing == stated["missing_cells"]
-    observed = responses.values[responses.values >= 0]
-    assert observed.mean() == pytest.approx(stated["mean"], abs=1e-4)
+    assert responses.values[responses.values >= 0].mean() == pytest.approx(stated["mean"], abs=1e-4)
 
 
-@pytest.mark.parametrize("template", TEMPLATES.values(), ids=TEMPLATES)
-def test_a_threshold_turns_scores_into_responses(file: Callable[..., Path], template: str) -> None:
-    assert read_responses(file(template % (7, 0.49, 0.5)), threshold=0.5) == EXPECTED
-
-
-@pytest.mark.parametrize("template", TEMPLATES.values(), ids=TEMPLATES)
-def test_a_fraction_is_refused_with_the_way_out(file: Callable[..., Path], template: str) -> None:
-    message = r"^results.csv: a response must be.*'llama', item 'q2' has '?0.5'?; .*threshold="
+@pytest.mark.parametrize(("kind", "how", "message"), [
+    ("wide", {"format": "xls"}, "format must be one of wide, long, parquet, .* got 'xls'"),
+    ("wide", {"format": "parquet"}, "the Parquet data cannot be read"),
+    ("wide", {"format": "py-irt"}, "line 1 is not JSON"),
+    ("wide", {"sparse": True}, "sparse is for a long table"),
+    ("wide", {"respondent": ["model", "q1"]}, "respondent must name one column"),
+    ("wide", {"repeats": "sum"}, "repeats must be one of error, count, .* got 'sum'"),
+    ("wide", {"metric": "acc"}, "metric is for evaluation logs"),
+    ("wide", {"errors": "missing"}, "errors is for evaluation logs"),
+    ("long", {"format": "wide", "item": "item"}, "a long table, but this table is wide"),
+    ("long", {"keep": "q1"}, "keep is for a wide table"),
+    ("long", {"transpose": True}, "transpose is for a wide table"),
+    ("py-irt", {"ignore": "q1"}, "ignore names 'q1', which is not a column"),
+    (WIDE, {"format": "parquet"}, "format must be wide or long"),
+    (WIDE, {"filter": "x"}, "filter is for evaluation logs"),
+    ([[1, 0]], {"ignore": "q1"}, "ignore is for tables with labels"), ([], {}, "2 dimensions"),
+])  # fmt: skip
+def test_settings_that_do_not_fit_are_refused(file: Any, kind: Any, how: Any, message: str) -> None:
+    given = file(TEXTS[kind]) if isinstance(kind, str) else kind
     with pytest.raises(ValueError, match=message):
-        read_responses(file(template % (1, 0, 0.5)))
+        read_responses(given, **how)
 
 
-@pytest.mark.parametrize("template", TEMPLATES.values(), ids=TEMPLATES)
-@pytest.mark.parametrize("bad", ["2", "-1", '"yes"'])
-def test_a_wrong_value_is_named_with_its_place(
-    file: Callable[..., Path], template: str, bad: Any
-) -> None:
-    value = bad.strip('"')
-    with pytest.raises(ValueError, match=f"^results.csv: .*'llama', item 'q2' has '?{value}'?; "):
-        read_responses(file(template % (1, 0, bad)))
-    with pytest.raises(ValueError, match=r"'gpt', item 'q1' .* .and 2 more such cells"):
-        read_responses(file(template % (bad, bad, bad)))
-
-
-@pytest.mark.parametrize(
-    ("content", "arguments", "message"),
-    [
-        ("", {}, "the file is empty"),
-        ("\n \n", {}, "the file is empty"),
-        (b"\xef\xbb\xbf", {}, "the file is empty"),
-        (gzip.compress(b"", mtime=0), {}, "the file is empty"),
-        (gzip.compress(b"model,q1\ngpt,1\n" * 500, mtime=0)[:-20], {}, "gzip data are damaged"),
-        (b"PK\x03\x04\0\0", {}, "no known format"),
-        ("model,q1\ngpt,1\n".encode("utf-16"), {}, "no known format .*UTF-8"),
-        ("[1, 0]", {}, "no known format"),
-        ("model,q1\ngpt,1\ncaf\u00e9,0\n".encode("latin-1"), {}, r"line 3 is not UTF-8.*0xe9"),
-        (
-            AS_TEXT["wide"],
-            {"format": "xls"},
-            "format must be one of .*parquet, long, wide; got 'xls'",
-        ),
-        (AS_TEXT["wide"], {"format": "parquet"}, "not Parquet"),
-        (AS_TEXT["wide"], {"format": "py-irt"}, "line 1 is not JSON"),
-        (AS_TEXT["long"], {"format": "wide"}, "item 'item' has 'q1'"),
-        (AS_TEXT["long"], {"format": "wide", "item": "item"}, "long table, but the format is 'wi"),
-        (AS_TEXT["py-irt"], {"item": "q1"}, "long table, but the format is 'py-irt'"),
-        (AS_TEXT["py-irt"], {"repeats": "count"}, "for a table, but the format is 'py-irt'"),
-        (AS_TEXT["py-irt"], {"ignore": "q1"}, "for a table, but the format is 'py-irt'"),
-        (AS_TEXT["long"], {"keep": "q1"}, "wide table, but this one is long"),
-        (AS_TEXT["wide"], {"ignore": "Q1"}, "ignore='Q1' is not a column, did you mean 'q1'"),
-        (AS_TEXT["wide"], {"sparse": True}, "sparse=True is for .* but the format is 'wide'"),
-        (AS_TEXT["py-irt"], {"sparse": True}, "sparse=True is for .* but the format is 'py-irt'"),
-        (
-            AS_TEXT["wide"],
-            {"repeats": "sum"},
-            "repeats must be one of error, count, first, last and mean>=0.5 .*; got 'sum'",
-        ),
-        (AS_TEXT["wide"], {"threshold": float("nan")}, "threshold must be a finite number"),
-    ],
-)
-def test_what_cannot_be_read_is_one_message_with_the_name_of_the_file(
-    file: Callable[..., Path], content: str | bytes, arguments: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ValueError, match=f"^results.csv: .*{message}"):
-        read_responses(file(content), **arguments)
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_path_without_files_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"absent.csv: no such file"):
         read_responses(tmp_path / "absent.csv")
     with pytest.raises(FileNotFoundError, match="no file is of this pattern"):
@@ -136,103 +88,82 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         read_responses(tmp_path)
 
 
-def test_importing_the_readers_loads_neither_pandas_nor_pyarrow() -> None:
-    code = (
-        "import sys, irtkit.io; sys.exit(bool({'pandas', 'pyarrow', 'scipy'} & set(sys.modules)))"
-    )
+def test_what_is_no_table_is_refused_and_a_matrix_is_taken_as_it_is() -> None:
+    for given in (5, None, {}, WIDE["q1"], {1, 2}):
+        with pytest.raises(TypeError, match=r"responses must be a path, .*, got "):
+            fit(given)
+    assert as_responses(EXPECTED) is EXPECTED
+    with pytest.raises(TypeError, match="threshold says how to read responses"):
+        as_responses(EXPECTED, threshold=0.5)
+    assert read_responses(((1, 0), [0, 1])) == ResponseMatrix([[1, 0], [0, 1]])
+    assert average_error(WIDE).equals(average_error(EXPECTED))
+    assert add_synthetic(WIDE) == add_synthetic(EXPECTED)
+
+
+def test_libraries_are_loaded_only_where_they_are_needed() -> None:
+    program = "irtkit.io; loaded = {*sys.modules}; irtkit.ResponseMatrix([[1, 0]])"
+    absent = "{'pandas', 'pyarrow', 'scipy'} & loaded or 'narwhals' in sys.modules"
+    code = f"import sys, {program}; sys.exit(bool({absent}))"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-PARTS = [
-    pd.DataFrame(
-        {
-            "model": ["b", "a", "a", "a", "d"],
-            "item": ["q1", "q1", "q1", "q2", "q1"],
-            "correct": [0, 1, 0, None, 1],
-        }
-    ),
-    pd.DataFrame(
-        {
-            "system": ["a", "a", "b", "c"],
-            "task_id": ["q1", "q2", "q1", "q3"],
-            "acc": [0, 1, 1, None],
-        }
-    ),
-]
-WHOLE = pd.concat([PARTS[0], PARTS[1].set_axis(PARTS[0].columns, axis=1)])
-
-
-def _write(frame: pd.DataFrame, path: Path) -> None:
-    if path.suffix == ".csv":
-        frame.to_csv(path, index=False)
-    else:
-        frame.to_parquet(path, index=False)
-
-
-@pytest.mark.parametrize("repeats", ["count", "first", "mean>=0.5", "mean>=0.3"])
-@pytest.mark.parametrize("endings", [("csv", "csv"), ("parquet", "parquet"), ("csv", "parquet")])
-@pytest.mark.parametrize("sparse", [False, True])
-def test_long_tables_in_a_folder_are_read_as_one(
-    tmp_path: Path, endings: tuple[str, str], repeats: str, *, sparse: bool
-) -> None:
-    for k, (part, ending) in enumerate(zip(PARTS, endings, strict=True)):
-        _write(part, tmp_path / f"part-{k}.{ending}")
-    together = read_responses(tmp_path, repeats=repeats, sparse=sparse)
-    assert together == ResponseMatrix.from_long(WHOLE, repeats=repeats)
-    assert together.is_sparse is sparse
-
-
-@pytest.mark.parametrize("repeats", ["count", "first", "mean>=0.5", "mean>=0.3"])
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_wide_tables_in_a_folder_may_hold_repeats(
-    tmp_path: Path, ending: str, repeats: str
-) -> None:
+@pytest.mark.parametrize("repeats", ["count", "first", "last", "mean>=0.5", "mean>=0.3"])
+@pytest.mark.parametrize("end", ["csv", "parquet"])
+def test_tables_in_a_folder_are_read_as_one(tmp_path: Path, end: str, repeats: str) -> None:
+    save(LONG, tmp_path / f"0.{end}")
+    save(OTHER, tmp_path / "1.parquet")
+    whole = pd.concat([LONG, OTHER.set_axis(LONG.columns, axis=1)])
+    for sparse in (False, True):
+        together = read_responses(tmp_path, repeats=repeats, sparse=sparse)
+        assert together == ResponseMatrix.from_long(whole, repeats=repeats)
+        assert together.is_sparse is sparse
     rows = [["x", 1, 0], ["y", 0, 1], ["x", 0, 0], ["y", 1, None], ["x", 0, 1], ["y", 0, 0]]
     wide = pd.DataFrame(rows, columns=["model", "q1", "q2"])
-    _write(wide.iloc[:2], tmp_path / f"a.{ending}")
-    _write(wide.iloc[2:], tmp_path / f"b.{ending}")
-    assert read_responses(tmp_path, repeats=repeats) == ResponseMatrix.from_frame(
-        wide, respondent="model", repeats=repeats
-    )
-    with pytest.raises(ValueError, match=r"b\.(csv|parquet): .*'x' occurs twice"):
+    save(wide.iloc[:2], tmp_path / f"0.{end}")
+    save(wide.iloc[2:], tmp_path / "1.parquet")
+    assert read_responses(tmp_path, repeats=repeats) == read_responses(wide, repeats=repeats)
+    with pytest.raises(ReadingError, match=r"^1.parquet: .*'x' occurs in several rows"):
         read_responses(tmp_path)
 
 
-def test_a_cell_without_a_response_in_one_part_may_be_in_another(tmp_path: Path) -> None:
-    _write(PARTS[0].iloc[3:], tmp_path / "a.csv")
-    _write(PARTS[1].iloc[1:], tmp_path / "b.parquet")
-    responses = read_responses(tmp_path)
-    assert (responses.respondents, responses.items) == (("a", "d", "b", "c"), ("q2", "q1", "q3"))
-    assert responses.values[0].tolist() == [1, -1, -1]
-    _write(PARTS[0].iloc[1:3], tmp_path / "a.csv")
-    _write(PARTS[1], tmp_path / "b.parquet")
-    with pytest.raises(ValueError, match=r"'a', item 'q1' occurs twice \(and 1 more repeat\)"):
+def test_files_are_chosen_by_list_or_pattern_and_their_labels_are_text(tmp_path: Path) -> None:
+    save(pd.DataFrame({"model": ["a"], "item": [10], "acc": [1]}), tmp_path / "a.parquet")
+    save(pd.DataFrame({"model": ["b"], "item": ["10"], "acc": [0]}), tmp_path / "b.parquet")
+    (tmp_path / "c.csv").write_text(TEXTS["long"])
+    for given in (tmp_path / "*.parquet", [tmp_path / "a.parquet", str(tmp_path / "b.parquet")]):
+        assert read_responses(given) == ResponseMatrix([[1], [0]], ["a", "b"], ["10"])
+
+
+def test_a_file_with_a_fault_is_named_and_left_out(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(TEXTS["long"])
+    (tmp_path / "b.csv").write_text("model,item,correct\nx,q1\n")
+    with pytest.warns(IRTWarning, match="line 2 has 2 cells") as caught:
+        assert read_responses(tmp_path) == EXPECTED
+    assert caught[0].message.finding.values["file"] == "b.csv"
+    with pytest.raises(ReadingError, match=r"^b.csv: line 2"):
+        read_responses(tmp_path, strict=True)
+    (tmp_path / "b.csv").write_text("system,item,correct\nx,q1,1\n,q1,1\n")
+    with pytest.raises(ReadingError, match=r"b\.csv: row 2 lacks a label"):
         read_responses(tmp_path)
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_a_row_without_a_label_is_named_with_its_file(tmp_path: Path, ending: str) -> None:
-    _write(PARTS[0].drop_duplicates(["model", "item"]), tmp_path / f"a.{ending}")
-    _write(PARTS[1].assign(system=["e", "f", None, None]), tmp_path / f"b.{ending}")
-    message = rf"b\.{ending}: column 'system' has no label in row 3 of the table .and 1 more"
-    with pytest.raises(ValueError, match=message):
-        read_responses(tmp_path)
+@pytest.mark.parametrize(
+    "key", ["q1,q2,q3\nA,C,B\n", "item,key\nq2,C\nq1,a\n", "question,text,answer\nq1,?,A\nq2,?,C\n"]
+)
+def test_a_key_is_a_table_of_items_or_a_row(file: Any, key: str) -> None:
+    answers = file("model,q1,q2\ngpt,A,D\nllama,,c\n")
+    responses = read_responses(answers, key=str(file(key, "key.csv")))
+    assert responses == EXPECTED
+    assert responses.predictions.fillna("").to_numpy().tolist() == [["A", "D"], ["", "c"]]
+    assert [str(one).upper() for one in responses.item_table["target"]] == ["A", "C"]
 
 
-def test_labels_that_are_numbers_in_one_part_and_text_in_another_are_the_same(
-    tmp_path: Path,
-) -> None:
-    _write(pd.DataFrame({"model": ["a"], "item": [10], "acc": [1]}), tmp_path / "a.parquet")
-    _write(pd.DataFrame({"model": ["b"], "item": ["10"], "acc": [0]}), tmp_path / "b.parquet")
-    assert read_responses(tmp_path).values.tolist() == [[1], [0]]
-
-
-def test_what_lies_beside_long_tables_in_a_folder_is_read_with_them(tmp_path: Path) -> None:
-    texts = pd.DataFrame({"text": ["1 + 1?"]}, index=["q1"])
-    for name, respondent in (("a.csv", "gpt"), ("b.parquet", "llama")):
-        one = ResponseMatrix([[1]], [respondent], ["q1"]).with_tables(texts)
-        write_responses(one, tmp_path / name)
-    responses = read_responses(tmp_path)
-    assert responses.respondents == ("gpt", "llama")
-    assert responses.item_table is not None
-    assert responses.item_table["text"].tolist() == ["1 + 1?"]
+def test_the_source_says_how_a_matrix_was_read(file: Any, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="irtkit")
+    path = file("task,model,item,correct\nm,x,a,0.2\nm,y,a,\nn,x,b,-\nn,y,b,0.9\n")
+    source = read_responses(path, threshold=0.5, missing="-", task=["m", "n"]).source
+    assert (source.files, source.format, source.n_rows_dropped) == ((str(path),), "long table", 2)
+    assert (source.threshold, source.missing, source.repeats) == (0.5, "-", None)
+    assert {one.code for one in source.findings} == {"threshold", "rows-missing"}
+    assert caplog.messages[0].startswith("2 respondents × 2 items")
+    assert read_responses([[1, 0]]).source.format == "array"

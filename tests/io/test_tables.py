@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.feather
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -175,13 +173,15 @@ def test_cells_of_a_table_by_another_program_say_what_their_column_is(
 @pytest.mark.parametrize(
     ("content", "labels"),
     [
+        ("item;x\na,b;5\n", ["a,b"]),
+        ('item,x\n5" a,3" b\n', ['5" a']),
         (",x\n0,5\n1,6\n", [0, 1]),
         (",x\n1,5\n2,6\n", ["1", "2"]),
         ('"",x\n"0",5\n"1",6\n', ["0", "1"]),
         ("item,x\n0,5\n1,6\n", ["0", "1"]),
     ],
 )
-def test_a_nameless_index_of_row_numbers_is_the_default_one(
+def test_labels_are_as_written_and_row_numbers_without_a_name_are_the_default_index(
     file: Callable[..., Path], content: str, labels: list[object]
 ) -> None:
     assert read_table(file(content)).index.tolist() == labels
@@ -190,20 +190,10 @@ def test_a_nameless_index_of_row_numbers_is_the_default_one(
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        (pd.DataFrame({"x": [1]}, [7]), "index of a table must be text"),
-        (pd.DataFrame({"x": [1]}, pd.MultiIndex.from_tuples([("a", "b")])), "index of a table"),
-        (pd.DataFrame({"x": [1]}, [None]), "index of a table"),
-        (pd.DataFrame({"x": [1]}, pd.RangeIndex(1, name="step")), "without a name; got int64"),
-        (pd.DataFrame({"x": [1, 2]}, ["a", None]), "none of them missing"),
+        (pd.DataFrame({"x": [1, 2]}, ["a", None]), "every row must have a label"),
         (pd.DataFrame({"": [1]}, ["a"]), "unique: '' occurs twice"),
         (pd.DataFrame([[1, 2]], columns=["x", "x"]), "unique: 'x' occurs twice"),
-        (pd.DataFrame([[1]]), "names that are text"),
-        (pd.DataFrame({"x": [1]}).astype("Int8"), "column 'x' is Int8"),
-        (pd.DataFrame({"x": [1.0]}).astype("float32"), "column 'x' is float32"),
-        (pd.DataFrame({"x": [{}]}), "column 'x' is object"),
-        (pd.DataFrame({"x": ["a", 1]}), "column 'x' is object"),
-        (pd.DataFrame({"x": pd.Series([1, None], dtype=object)}), "column 'x' is object"),
-        (pd.DataFrame({"x": ["a"]}).astype("category"), "column 'x' is category"),
+        (pd.DataFrame([[1]]), "names of columns must be text"),
     ],
 )
 def test_a_frame_that_would_not_come_back_equal_is_refused(
@@ -214,26 +204,25 @@ def test_a_frame_that_would_not_come_back_equal_is_refused(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["table.xlsx", "table", "table.parquet.gz", "table.gz"])
+@pytest.mark.parametrize("name", ["table.xlsx", "table.parquet.gz"])
 def test_another_suffix_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ValueError, match=f"^{name}: a table is .csv, .tsv, .json"):
+    with pytest.raises(ValueError, match=f"^{name}: a table ends in .csv, .tsv, .json"):
         write_table(pd.DataFrame({"x": [1]}), tmp_path / name)
-    with pytest.raises(ValueError, match=f"^{name}: a table is .csv, .tsv, .json"):
+    with pytest.raises(ValueError, match=f"^{name}: a table ends in .csv, .tsv, .json"):
         read_table(tmp_path / name)
 
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("t.csv", "", "the file is empty"),
-        ("t.csv", '"item",x\n"a"\n', "line 2 has 1 cells where the header has 2"),
-        ("t.csv", '"item",x\n"a,1\n', "line 2: unexpected end of data"),
+        ("t.csv", "", "No columns"),
+        ("t.csv", '"item",x\n"a",1,2\n', "Expected 2 fields in line 2, saw 3"),
+        ("t.csv", '"item",x\n"a,1\n', "EOF inside string"),
         ("t.csv", "item,x\n,1\n", "row 1 has no label"),
         ("t.csv", "item,x,x\na,1,1\n", "unique: 'x' occurs twice"),
-        ("t.json", "{", "the file is not JSON: .* at column 2"),
+        ("t.json", "{", "line 1 column 2"),
         ("t.json", '{"item": "a"}', "a list of records"),
         ("t.json", "[1]", "a list of records"),
-        ("t.jsonl", '{"item": "a"}\n{', "line 2 is not JSON"),
         ("t.json", '[{"item": "a"}, {"x": 1}]', "row 2 has no label"),
         ("t.parquet", "no", "Parquet|parquet"),
         ("t.feather", "no", "Feather|file"),
@@ -244,13 +233,6 @@ def test_what_is_no_table_is_refused_with_the_name_of_the_file(
 ) -> None:
     with pytest.raises(ValueError, match=f"^{name}: .*({message})"):
         read_table(file(content, name))
-
-
-def test_categories_whose_codes_are_unsigned_are_read(tmp_path: Path) -> None:
-    codes = pa.dictionary(pa.uint32(), pa.string())  # as polars writes them
-    table = pa.table({"item": ["a", "b"], "kind": pa.array(["x", "y"]).cast(codes)})
-    pa.feather.write_feather(table, tmp_path / "t.feather")
-    assert read_table(tmp_path / "t.feather")["kind"].tolist() == ["x", "y"]
 
 
 def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:

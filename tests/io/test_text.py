@@ -1,175 +1,139 @@
-"""Text has one set of rules, and a fault in it is one message."""
+"""Text tables: separators, quotes, blocks, and faults with their lines."""
 
 from __future__ import annotations
 
 import csv
 import gzip
-import io
-import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
+import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-import irtkit
-from irtkit.io import text
-from irtkit.io.text import (
-    batches,
-    guarded,
-    is_sound,
-    layout,
-    naming,
-    refuse_faults,
-    rows,
-    unguarded,
-)
+from irtkit.findings import ReadingError
+from irtkit.io import read_responses, text
+from irtkit.io.text import guarded, layout, unguarded
+from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+
+AWKWARD = ["007", "1e5", "NA", "None", "true", "1.0", "<NA>", "a,b", 'say "x"', "two\nlines"]
+AWKWARD += [" space", "=1+1", "ä\u2028ö", "semi;colon", "tab\there", "-1", "#N/A"]
 
 
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        ("a,b\n1,2\n", (",", ["a", "b"])),
-        ("a\tb\n1\t2\n", ("\t", ["a", "b"])),
-        ("\n\na;b\n1;2\n", (";", ["a", "b"])),
-        ("a,b;c,d;e,f\n1;2;3\n", (";", ["a,b", "c,d", "e,f"])),
-        ('"a;b",c\n', (",", ["a;b", "c"])),
-        ("a b\n", (",", ["a b"])),
-    ],
-)
+@pytest.mark.parametrize("separator", [",", "\t", ";"])
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_labels_are_kept_as_they_are_written(
+    file: Any, separator: str, quoting: Any, ending: str
+) -> None:
+    values = np.random.default_rng(0).integers(-1, 2, (len(AWKWARD), len(AWKWARD)))
+    responses = ResponseMatrix(values, AWKWARD, AWKWARD)
+    wide = responses.to_frame().reset_index()
+    long = wide.melt("respondent", var_name="item", value_name="response")
+    for frame in (wide, long):
+        text = frame.to_csv(
+            None, sep=separator, index=False, quoting=quoting, lineterminator=ending
+        )
+        assert read_responses(file(text)) == responses
+        assert read_responses(file("\ufeff" + text + 2 * ending)) == responses
+
+
+@pytest.mark.parametrize(("content", "expected"), [
+    ("a,b\n1,2\n", (",", ["a", "b"])), ("\n\na;b\n1;2\n", (";", ["a", "b"])),
+    ("a,b;c,d;e,f\n1;2;3\n", (";", ["a,b", "c,d", "e,f"])),
+    ('"a;b",c\n', (",", ["a;b", "c"])),
+    ("a b\n", (",", ["a b"])), ("'=a,b\n", (",", ["=a", "b"])),
+])  # fmt: skip
 def test_the_separator_is_the_one_that_header_and_first_row_agree_on(
-    file: Callable[..., Path], content: str, expected: tuple[str, list[str]]
+    content: str, expected: tuple[str, list[str]]
 ) -> None:
-    assert layout(file(content)) == expected
+    assert layout(content.encode()) == expected
+
+
+@pytest.fixture
+def long_rows(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Rows of a long table of several blocks, all right."""
+    monkeypatch.setattr(text, "_BLOCK_BYTES", 2**16)
+    return [f"respondent {k % 7},item {k // 7},1\n" for k in range(12_000)]
 
 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress])
-def test_rows_know_their_last_line(
-    file: Callable[..., Path], compress: Callable[[bytes], bytes]
+@pytest.mark.parametrize(("row", "respondents"), [
+    ("respondent 0,item 1e9,1\n", 7), ('"q",item 0,1\n', 8), ('"two\nlines",item 0,1\n', 8),
+    ('new "quoted" here,item 0,1\n', 8), (" \n", 7), ("new,item 0,1\r\n", 8),
+    ("'=new,item 0,1\n", 8),
+])  # fmt: skip
+def test_a_long_table_of_many_blocks_is_read_whole(
+    file: Any, long_rows: list[str], row: str, respondents: int, compress: Callable[[bytes], bytes]
 ) -> None:
-    content = '\ufeffa,b\r\n\r\n"x\r\ny"," 007"\r\n \r\n,"say ""NA"""'
-    found = list(rows(file(compress(content.encode())), ","))
-    assert found == [(4, ["x\r\ny", " 007"]), (6, ["", 'say "NA"'])]
+    long_rows[10_000] = row
+    content = "model,item,correct\n" + "".join(long_rows)
+    responses = read_responses(file(compress(content.encode())))
+    assert responses.n_respondents == respondents
+    assert (responses.values == 1).sum() == len(long_rows) - (not row.strip())
+    assert responses.items[:3] == ("item 0", "item 1", "item 2")
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("a,b\n\n1\n", "--labels results.csv: line 3 has 1 cells where the header has 2"),
-        ('a,b\n1,"2\n', "--labels results.csv: line 2: unexpected end of data"),
-        (b"a,b\n1,\xff\n", "--labels results.csv: line 2 is not UTF-8 text .byte 0xff."),
-        (
-            gzip.compress(b"a,b\n1,2\n" * 9, mtime=0)[:-9],
-            "--labels results.csv: the gzip data are damaged",
-        ),
-    ],
-)
-def test_a_fault_is_named_with_option_file_and_line(
-    file: Callable[..., Path], content: str | bytes, message: str
-) -> None:
-    path = file(content)
-    with pytest.raises(ValueError, match=f"^{message}"), naming(path, "--labels"):
-        refuse_faults(path, ",")
+@pytest.mark.parametrize(("row", "message"), [
+    ("x,1\n", "line 10002 has 2 cells, and the header has 4"),
+    ('x,a,1,"not closed\n', "line 12001: unexpected end of data"),
+    ('x,a,1,"not" here\n', "line 10002: ',' expected after"),
+    ("caf\u00e9,a,1,\n", "the text is not UTF-8 .byte 0xe9."),
+])  # fmt: skip
+def test_a_fault_far_down_is_named(file: Any, long_rows: list[str], row: str, message: str) -> None:
+    rows = [line.replace("\n", ",\n") for line in long_rows]
+    rows[10_000] = row
+    content = "model,item,correct,note\n" + "".join(rows)
+    with pytest.raises(ReadingError, match=f"^results.csv: {message}"):
+        read_responses(file(content.encode("latin-1")))
 
 
-@pytest.mark.parametrize("content", ["a,b\nx,1\ny\0z,1\n", 'a,b\n"x",1\ny\0z,1\n'])
-def test_a_nul_byte_is_no_text(file: Callable[..., Path], content: str) -> None:
-    with pytest.raises(ValueError, match=r"^line 3 holds a NUL byte"):
-        layout(file(content))
-    with pytest.raises(ValueError, match=r"^line 3 holds a NUL byte"):
-        list(batches(file(content), ",", ["a"]))
+@pytest.mark.parametrize(("content", "message"), [
+    ("", "the file is empty"), (gzip.compress(b"", mtime=0), "the file is empty"),
+    ("a,b\n".encode("utf-16"), "no known format .*UTF-8"), ("PK\3\0", "no known format"),
+    ("model,q1,q2\n", "a header and no rows"),
+    ("model\nx\n", "no items: its one column is 'model'"),
+    ("model,q1,q1\nx,1,1\n", "item labels must be unique: 'q1' occurs twice"),
+    ("model,q1,\nx,1,1\n", "item 2 has no label"),
+    ("model,q1\nx,1\n,1\n", "respondent 2 has no label"),
+    ("model,q1\nx,1\ny,1,0\n", "line 3 has 3 cells, and the header has 2"),
+    ('model,q1,q2\n"x\ny",1,0\n\nz,1\n', "line 5 has 2 cells, and the header has 3"),
+    ("model,q1\nx,\ny,NA\n", "every cell is missing"),
+    ('model,q1\n"x,1\ny,1\n', "line 3: unexpected end of data"),
+    ('model,q1\n"x"y,1\n', "line 2: ',' expected after"),
+    ("model,item,correct\n", "the long table is empty"),
+    ("model,item,correct\nx,a,1\n,a,0\n", "row 2 lacks a label in 'model'"),
+    ("model,item,correct\nx,a,1\nx,b\n", "line 3 has 2 cells, and the header has 3"),
+    ('model,item,correct\n"x",a,1\n\ny,b,1,1\n', "line 4 has 4 cells, and the header has 3"),
+    ("model,q1\ncaf\u00e9,1\n".encode("latin-1"), "the text is not UTF-8 .byte 0xe9."),
+    (gzip.compress(b"model,q1\nx,1\n" * 500, mtime=0)[:-20], "the compressed data are damaged"),
+    (gzip.compress(b"model\nx\n", mtime=0) + bytes(9) + b"x", "the compressed data are damaged"),
+])  # fmt: skip
+def test_a_fault_is_named_with_its_file(file: Any, content: str | bytes, message: str) -> None:
+    with pytest.raises(ReadingError, match=f"^results.csv: .*{message}"):
+        read_responses(file(content))
 
 
-@pytest.mark.parametrize("compress", [bytes, gzip.compress])
-def test_a_line_without_end_is_refused(
-    file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, compress: Callable[[bytes], bytes]
-) -> None:
-    monkeypatch.setattr(text, "_BLOCK_BYTES", 2**20)
-    with pytest.raises(ValueError, match=r"^line 3 is longer than 1 MiB"):
-        layout(file(compress(b"a,b\n1,2\n" + b"x" * 2**21)))
-
-
-def test_batches_hold_the_columns_asked_for_as_they_are_written(file: Callable[..., Path]) -> None:
-    path = file('\ufeffb\tc\ta\r\n007\tx\t"NA"\n\n\'=1\t\t\n =1\ty\t1e5')
-    table = pa.Table.from_batches(batches(path, "\t", ["a", "b"]))
-    assert table.to_pydict() == {"a": ["NA", None, "1e5"], "b": ["007", "=1", " =1"]}
-    empty = pa.Table.from_batches(batches(file("a,b\n"), ",", ["a"]))
-    assert (empty.num_rows, empty.schema.names) == (0, ["a"])
-
-
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "'=", "''@"])
-def test_what_a_spreadsheet_would_run_is_guarded(start: str) -> None:
-    assert guarded(f"{start}cmd") == f"'{start}cmd"
-    assert unguarded(f"'{start}cmd") == f"{start}cmd"
-
-
-@pytest.mark.parametrize(
-    "cell", ["-1", "+.5", "-2.5E-3", "007", "1e5", "", "'", "it's", "'-1", " "]
-)
-def test_numbers_and_all_else_are_written_as_they_are(cell: str) -> None:
-    assert guarded(cell) == unguarded(cell) == cell
-
-
-@given(
-    st.text(st.sampled_from("'=+-@\t\r\n1.e ax")) | st.text(st.characters(exclude_characters="\0"))
-)
-def test_any_cell_comes_back_and_none_is_run(cell: str) -> None:
-    written = guarded(cell)
-    assert unguarded(written) == cell
-    assert not written.startswith(tuple("=@\t\r"))
-    assert written[:1] not in {"+", "-"} or set(written) <= set("+-.e0123456789E")
-
-
-@settings(derandomize=True, max_examples=1000)
-@given(text=st.text('",\n\ra ', max_size=12), size=st.integers(1, 5))
-def test_sound_text_is_read_by_the_csv_module(text: str, size: int) -> None:
-    written = text.encode()
-    blocks = [written[k : k + size] for k in range(0, len(written), size)]
-    if is_sound(blocks, ","):
-        list(csv.reader(io.StringIO(text, newline=""), strict=True))
-    assert is_sound(blocks, ",") == is_sound([written], ",")
-
-
-@pytest.mark.parametrize(
-    ("text", "sound"),
-    [
-        ('"a","b ""c"" d"\r\n"","\n"', True),
-        ('a,b\n"""c""",1', True),
-        ('a,"b', False),
-        ('a,"b"c', False),
-        ('a,b"c"', False),
-    ],
-)
-def test_quotes_are_sound_where_they_are_around_cells(text: str, *, sound: bool) -> None:
-    assert is_sound([text.encode()], ",") is sound
-    assert is_sound([bytes([byte]) for byte in text.encode()], ",") is sound
+@given(st.text(st.sampled_from("'=+-@\t\r\n1.e ax")))
+def test_any_cell_comes_back_and_none_is_run_by_a_spreadsheet(cell: str) -> None:
+    for number in ("-1", "+.5", "-2.5E-3", "007", "1e5", "", "'", "it's", "'-1"):
+        assert guarded(number) == unguarded(number) == number
+    kept = guarded(cell)
+    assert unguarded(kept) == cell
+    assert not kept.startswith(tuple("=@\t\r"))
+    assert kept[:1] not in {"+", "-"} or set(kept) <= set("+-.e0123456789E")
 
 
 @pytest.mark.slow
-def test_the_process_ends_well_after_a_long_table_beside_polars(tmp_path: Path) -> None:
+def test_the_process_ends_well_after_a_long_table_and_polars(file: Any) -> None:
     pytest.importorskip("polars")
-    path = tmp_path / "long.csv"
-    path.write_text("model,item,correct\na,q1,1\na,q2,0\n")
-    program = f"import polars, irtkit; irtkit.read_responses({str(path)!r})"
+    path = str(file("model,item,correct\na,q1,1\na,q2,0\n"))
+    program = f"import polars, irtkit; irtkit.read_responses({path!r})"
     for _ in range(8):  # where a thread outlives Python one in two aborts: 1 of 256 passes
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
         assert (done.returncode, done.stderr) == (0, b"")
-
-
-def test_names_that_are_no_text_and_padded_gzip_are_read_or_refused(tmp_path: Path) -> None:
-    table = b"model,item,correct\na,q1,1\n"
-    odd, padded = tmp_path / os.fsdecode(b"l\xe4.csv"), tmp_path / "padded.csv.gz"
-    odd.write_bytes(table)
-    assert irtkit.read_responses(odd).items == ("q1",)
-    padded.write_bytes(gzip.compress(table) + gzip.compress(b"a,q2,1\n"))
-    assert irtkit.read_responses(padded).items == ("q1", "q2")
-    padded.write_bytes(gzip.compress(table) + bytes(512))
-    with pytest.raises(ValueError, match="the gzip data are damaged"):
-        irtkit.read_responses(padded)

@@ -114,7 +114,7 @@ def test_a_wide_table_is_what_mirt_reads(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["long", "wide"])
 def test_no_label_is_one_that_a_spreadsheet_would_run(tmp_path: Path, form: str) -> None:
-    labels = ["=1+1", "+1+1", "-a", "@a", "\t=", "\r="]
+    labels = ["=1+1", "+1+1", "-a", "@a", "\t+", "\r="]
     responses = ResponseMatrix(np.eye(6, dtype=int), labels, labels)
     irtkit.write_responses(responses, tmp_path / "crowd.csv", format=form)
     assert read_responses(tmp_path / "crowd.csv") == responses
@@ -144,7 +144,7 @@ def test_what_is_known_lies_beside_and_comes_back(tmp_path: Path, form: str, nam
     assert again.respondent_table.columns.tolist() == ["family", "params"]
     assert merge_responses([again, responses], repeats="count").synthetic.tolist() == [0, 0, 1]
     bare = ResponseMatrix([[1]], ["gpt"], ["t/q1"])
-    with pytest.raises(ValueError, match="is not of it: remove it"):
+    with pytest.raises(ValueError, match="would be read: remove it"):
         irtkit.write_responses(bare, tmp_path / name, format=form)
 
 
@@ -249,7 +249,7 @@ def test_samples_are_of_the_schema(tmp_path: Path) -> None:
         ("crowd.parquet", "wide", "must end in .csv or .tsv"),
         ("crowd.csv", "py-irt", "must end in .jsonlines"),
         ("crowd.csv", "excel", "format must be one of every-eval-ever, py-irt, long, wide"),
-        ("crowd.jsonl", None, "no place for an item without a response, as 'q2' is"),
+        ("crowd.jsonl", None, "cannot hold items without a response, such as 'q2'"),
     ],
 )
 def test_what_does_not_fit_is_refused(
@@ -259,27 +259,3 @@ def test_what_does_not_fit_is_refused(
     with pytest.raises(ValueError, match=message):
         irtkit.write_responses(responses, tmp_path / name, format=form)
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("name", ["w.csv", "w.tsv", "w.csv.gz"])
-@pytest.mark.parametrize("form", ["wide", "long"])
-def test_a_label_that_no_text_holds_is_refused_before_there_is_a_file(
-    tmp_path: Path, name: str, form: Any
-) -> None:
-    responses = ResponseMatrix([[1, 0]], ["a\0"])
-    with pytest.raises(ValueError, match=r"'a\\x00' holds a NUL"):
-        irtkit.write_responses(responses, tmp_path / name, format=form)
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("name", ["w.csv", "w.tsv"])
-@pytest.mark.parametrize("form", ["wide", "long"])
-def test_the_longest_labels_come_back(tmp_path: Path, name: str, form: Any) -> None:
-    long = "=" + "x" * (2**17 - 2)
-    responses = ResponseMatrix([[1, 0], [0, 1]], [long, "b"], [long, "q"])
-    irtkit.write_responses(responses, tmp_path / name, format=form)
-    assert read_responses(tmp_path / name) == responses
-    with pytest.raises(
-        ValueError, match=r"item label '=x+\.\.\.x+' has 131,072 characters; .* 131,071"
-    ):
-        ResponseMatrix([[1]], items=[f"{long}x"])

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from irtkit import ItemParameters, add_synthetic, patterns, simulate_responses
+from irtkit import ItemParameters, add_synthetic, simulate_responses
+from irtkit.data import patterns
 from irtkit.data.patterns import Patterns, patterns_of
 from irtkit.irf import Items
 from irtkit.quadrature import Grid, NodeDensity

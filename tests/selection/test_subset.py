@@ -22,7 +22,7 @@ from irtkit import (
     simulate_responses,
 )
 from irtkit.selection.blend import _ALPHA, ItemCovariance, _factored
-from irtkit.selection.cross_validation import refits, rows_of
+from irtkit.selection.cross_validation import refits
 from irtkit.selection.subset import _drawn
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def simulated(
 def answers_to(responses: ResponseMatrix, items: tuple[str, ...]) -> ResponseMatrix:
     number = {label: place for place, label in enumerate(responses.items)}
     columns = np.array([number[label] for label in items])
-    return rows_of(responses, np.arange(responses.n_respondents), columns)
+    return responses.part(np.arange(responses.n_respondents), columns)
 
 
 def truth_of(responses: ResponseMatrix) -> Any:
@@ -143,10 +143,10 @@ def test_misfit_is_found_where_it_is(one_ability: FitResult) -> None:
 def test_chosen_items_tell_more_than_drawn_ones_of_real_systems() -> None:
     crowd = irtkit.load_digits_crowd().responses
     held = np.arange(crowd.n_respondents) % 4 == 0
-    some = rows_of(crowd, np.flatnonzero(~held))
+    some = crowd.part(np.flatnonzero(~held))
     result = quietly(lambda: fit(some, standard_errors=False))
     chosen = quietly(lambda: select_items(result, 30, folds=3))
-    new = rows_of(crowd, np.flatnonzero(held))
+    new = crowd.part(np.flatnonzero(held))
     scores = quietly(lambda: score(answers_to(new, chosen.items), chosen))
     error = np.sqrt(np.mean((scores["expected_score"] - truth_of(new)) ** 2))
     raw = []
@@ -240,7 +240,7 @@ def test_families_are_left_out_whole(one_ability: FitResult) -> None:
 def test_what_is_left_out_is_fitted_as_the_whole_was(how: dict[str, Any]) -> None:
     result = quietly(lambda: fit(simulated(60, 20), **how))
     fold, rows = next(iter(refits(result, list(range(60)), 5, 0)))
-    kept = rows_of(simulated(60, 20), np.setdiff1d(np.arange(60), rows))
+    kept = simulated(60, 20).part(np.setdiff1d(np.arange(60), rows))
     alone = quietly(lambda: fit(kept, **how, standard_errors=False, tol=1e-4))
     assert fold.settings == alone.settings
     np.testing.assert_array_equal(fold.ability, alone.ability)

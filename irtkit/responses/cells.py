@@ -1,0 +1,426 @@
+"""The cells of a response matrix: successes and trials, kept dense or sparse behind one interface.
+
+A dense matrix without repeated trials is one table of 1, 0 and −1 (missing), a byte a cell.
+Repeated trials are two tables of counts, in the smallest type that holds them. A sparse matrix
+keeps two `scipy.sparse.csr_array` of the observed cells, in which a wrong answer is a stored 0.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from irtkit.checks import and_more, check_memory, short
+from irtkit.findings import Finding, IRTWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    from numpy.typing import NDArray
+
+    from irtkit.responses.labels import Names
+
+    Shape: TypeAlias = tuple[int, int]
+    # Number of the respondent, number of the item and code of some rows.
+    Block: TypeAlias = tuple[NDArray[Any], NDArray[Any], NDArray[np.int8]]
+
+MISSING = -1  # Code of a missing response. Right is 1 and wrong is 0.
+BLOCK_ROWS = 2**17  # Rows of a block: their arrays of 64 bits stay in the processor's cache.
+_TYPES = (np.uint8, np.uint16, np.int32)
+MOST_TRIALS = int(np.iinfo(_TYPES[-1]).max)
+_MEAN = "mean>="
+_ROUNDING = 1e-9  # Part of a trial: 0.1 × 10 trials is 1 although 0.1 is not a binary number.
+_SEEN = 4  # A row adds this and its code to its cell: above 5 the cell has several rows.
+_ITEM_BITS = 31  # Bits of the number of an item in a trial of a sparse matrix.
+
+
+class Observed(NamedTuple):
+    """Successes and trials of the observed cells, two arrays with the same cells stored."""
+
+    successes: Any
+    trials: Any
+
+
+class Cells:
+    """Successes and trials of every cell, which cannot be changed.
+
+    Without `trials`, `marks` are 1, 0 and −1 (missing). Otherwise they are successes, and both are
+    dense tables or ``csr_array`` with the same cells stored.
+    """
+
+    __slots__ = ("stored",)
+
+    def __init__(self, marks: Any, trials: Any = None) -> None:
+        if isinstance(trials, np.ndarray) and trials.max() <= 1:
+            marks = np.add(marks, trials, dtype=np.int8, casting="unsafe")
+            marks, trials = np.add(marks, np.int8(MISSING), out=marks), None
+        if not isinstance(marks, np.ndarray):
+            from scipy.sparse import csr_array
+
+            kind, shape = count_type(int(trials.data.max(initial=0))), trials.shape
+            counts = [table.data.astype(kind, copy=False) for table in (marks, trials)]
+            trials = csr_array((counts[1], trials.indices, trials.indptr), shape=shape)
+            marks = csr_array((counts[0], trials.indices, trials.indptr), shape=shape)
+            for table in (marks, trials):
+                table.has_canonical_format = True
+                for array in (table.data, table.indices, table.indptr):
+                    array.flags.writeable = False
+        self.stored = marks, trials  # Marks and None, or successes and trials, dense or sparse.
+        for table in () if self.is_sparse else self.stored:
+            if table is not None:
+                table.flags.writeable = False
+
+    @classmethod
+    def of_places(
+        cls, shape: Shape, rows: NDArray[Any], columns: Any, right: Any, tried: Any
+    ) -> Cells:
+        """Sparse cells from row, column and counts of each, sorted by row and column."""
+        from scipy.sparse import csr_array
+
+        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))])
+        return cls(*(csr_array((table, columns, starts), shape=shape) for table in (right, tried)))
+
+    @property
+    def shape(self) -> Shape:
+        """Respondents × items."""
+        n_respondents, n_items = self.stored[0].shape
+        return n_respondents, n_items
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether only the observed cells are kept."""
+        return not isinstance(self.stored[0], np.ndarray)
+
+    @property
+    def has_repeats(self) -> bool:
+        """Whether some cell has more than one trial."""
+        tried = self.stored[1]
+        return bool(tried.data.max(initial=0) > 1) if self.is_sparse else tried is not None
+
+    @property
+    def n_observed(self) -> int:
+        """Number of cells that are not missing."""
+        return int(self.stored[1].nnz if self.is_sparse else np.count_nonzero(self.trials))
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that the cells take."""
+        return sum(array.nbytes for array in self.arrays().values())
+
+    @property
+    def dense_bytes(self) -> int:
+        """Memory that a dense matrix of the same responses would take."""
+        tables = 2 * self.stored[1].dtype.itemsize if self.has_repeats else 1
+        return int(math.prod(self.shape) * tables)
+
+    @property
+    def values(self) -> NDArray[np.int8]:
+        """Table of 1, 0 and −1, for dense cells without repeats."""
+        return self.stored[0]  # type: ignore[no-any-return]
+
+    @property
+    def successes(self) -> NDArray[Any]:
+        """Dense table of right trials."""
+        return self._table(0)
+
+    @property
+    def trials(self) -> NDArray[Any]:
+        """Dense table of trials."""
+        return self._table(1)
+
+    def _table(self, which: Literal[0, 1]) -> NDArray[Any]:
+        marks, trials = self.stored
+        if trials is None:
+            table = (marks >= 1 - which).view(np.uint8)
+        else:
+            table = self.stored[which].toarray() if self.is_sparse else self.stored[which]
+        table.flags.writeable = False
+        return table  # type: ignore[no-any-return]
+
+    @property
+    def observed(self) -> Observed:
+        """Observed cells, made again from a dense matrix at each call."""
+        return Observed(*self.to_sparse().stored)
+
+    def to_sparse(self) -> Cells:
+        """Return the same cells, only the observed ones kept."""
+        if self.is_sparse:
+            return self
+        rows, columns = np.nonzero(self.trials)
+        right, tried = (table[rows, columns] for table in (self.successes, self.trials))
+        return Cells.of_places(self.shape, rows, columns, right, tried)
+
+    def to_dense(self) -> Cells:
+        """Return the same cells in tables, however large these are."""
+        check_memory(self.dense_bytes, "a table of {} respondents × {} items".format(*self.shape))
+        return Cells(self.successes, self.trials)
+
+    def part(self, rows: Any, columns: Any = None) -> Cells:
+        """Return the cells of some rows and columns, in the order of their numbers given."""
+        tables = [table[rows] for table in self.stored if table is not None]
+        tables = tables if columns is None else [table[:, columns] for table in tables]
+        for table in tables if self.is_sparse else ():
+            table.sort_indices()
+        return Cells(*tables)
+
+    def transposed(self) -> Cells:
+        """Return the cells with rows and columns exchanged."""
+        tables = [table.T for table in self.stored if table is not None]
+        return Cells(*(one.tocsr() if self.is_sparse else one.copy() for one in tables))
+
+    def below(self, other: Cells) -> Cells:
+        """Return these cells with the rows of another matrix below, sparse if these are."""
+        if self.is_sparse:
+            from scipy.sparse import vstack
+
+            both = zip(self.observed, other.observed, strict=True)
+            return Cells(*(vstack(pair, format="csr") for pair in both))
+        pairs = (self.successes, other.successes), (self.trials, other.trials)
+        return Cells(*map(np.concatenate, pairs))
+
+    def rows(self) -> Block:
+        """Respondent, item and code of every trial, right before wrong in each cell."""
+        right, tried = self.observed
+        rows = np.repeat(np.arange(self.shape[0]), np.diff(tried.indptr))
+        counts = np.stack([right.data, tried.data - right.data], axis=1).ravel()
+        codes = np.repeat(np.tile(np.array([1, 0], np.int8), tried.nnz), counts)
+        return np.repeat(rows, tried.data), np.repeat(tried.indices, tried.data), codes
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the same cells hold the same counts, however they are stored."""
+        if not isinstance(other, Cells) or self.shape != other.shape:
+            return False
+        if not (self.is_sparse or other.is_sparse):
+            return all(map(np.array_equal, self.stored, other.stored))
+        pairs = zip(self.observed, other.observed, strict=True)
+        return not any((one != two).nnz for one, two in pairs)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Arrays to be stored, which `of_arrays` makes the same cells of."""
+        right, tried = self.stored
+        if not self.is_sparse:
+            return {"values": right} if tried is None else {"successes": right, "trials": tried}
+        counts = {"successes": right.data, "trials": tried.data}
+        return {**counts, "columns": tried.indices, "starts": tried.indptr}
+
+    @classmethod
+    def of_arrays(cls, arrays: dict[str, NDArray[Any]], shape: Shape) -> Cells:
+        """Cells of stored arrays, whose shapes are checked."""
+        names = ("values", "successes", "trials")
+        tables: list[Any] = [arrays[name] for name in names if name in arrays]
+        if "starts" in arrays:
+            from scipy.sparse import csr_array
+
+            inner = arrays["columns"], arrays["starts"]
+            tables = [csr_array((table, *inner), shape=shape) for table in tables]
+            tables[0].check_format(full_check=True)
+        if any(table.shape != shape or table.dtype.kind not in "iu" for table in tables):
+            raise ValueError(f"responses must be whole numbers of shape {shape}")
+        return cls(*tables)
+
+
+class CellBuilder:
+    """Puts rows into cells, block by block, of a shape that need not be known before.
+
+    What several rows of a cell are is "error", "count", "first", "last" or "mean>=SHARE". `sparse`
+    becomes True if tables do not fit into memory.
+    """
+
+    def __init__(
+        self, repeats: str = "error", *, sparse: bool = False, shape: Shape = (0, 0)
+    ) -> None:
+        self._share = check_repeats(repeats)
+        self.repeats, self.sparse = repeats, sparse
+        self.repeated = 0  # With "error", rows whose cell another row has, known after `build`.
+        self.first_repeat = (-1, -1)  # Row and column of the first cell with several rows.
+        self._counted = repeats not in {"error", "first", "last"}
+        # Successes and trials, or `_SEEN` and the code of each cell.
+        self._tables = [np.zeros((0, 0), np.uint8) for _ in range(1 + self._counted)]
+        self._trials: list[NDArray[np.int64]] = []
+        self._shape, self._n = shape, 0
+
+    def add(self, rows: NDArray[Any], columns: NDArray[Any], codes: NDArray[np.int8]) -> None:
+        """Put rows into their cells. A row with a code below 0 is not a trial."""
+        if codes.min(initial=0) < 0:
+            tried = codes >= 0
+            rows, columns, codes = rows[tried], columns[tried], codes[tried]
+        if not len(codes):
+            return
+        self._make_room(int(rows.max()) + 1, int(columns.max()) + 1)
+        if self.sparse:
+            self._keep(rows, columns, codes)
+            return
+        self._n += len(codes)
+        cells = rows.astype(np.int64)
+        cells *= self._tables[0].shape[1]
+        cells += columns
+        flat = [table.reshape(-1) for table in self._tables]
+        if self._counted:
+            cells, *counts = _counted(np.sort(cells << 1 | codes))
+            counts = [new + known[cells] for new, known in zip(counts, flat, strict=True)]
+            kind = np.promote_types(flat[0].dtype, count_type(int(counts[1].max())))
+            self._tables = [table.astype(kind, copy=False) for table in self._tables]
+            for table, new in zip(self._tables, counts, strict=True):
+                table.reshape(-1)[cells] = new
+        elif self.repeats == "error":  # a sum of several is above that of one
+            np.add.at(flat[0], cells, (codes + _SEEN).astype(np.uint8))
+        else:  # where a cell occurs several times, NumPy keeps the last
+            if self.repeats == "first":
+                fresh = np.flatnonzero(flat[0][cells] == 0)[::-1]
+                cells, codes = cells[fresh], codes[fresh]
+            flat[0][cells] = codes + _SEEN
+
+    def _keep(self, rows: NDArray[Any], columns: NDArray[Any], codes: NDArray[Any]) -> None:
+        """Keep trials as numbers that sort by row, column and code."""
+        self._trials.append((rows.astype(np.int64) << _ITEM_BITS | columns) << 1 | codes)
+
+    def _make_room(self, n_rows: int, n_columns: int) -> None:
+        """Enlarge tables that are too small, by a quarter or more: doubling takes more memory."""
+        have = (0, 0) if self.sparse else self._tables[0].shape
+        if self.sparse or (n_rows <= have[0] and n_columns <= have[1]):
+            return
+        known = zip((n_rows, n_columns), have, self._shape, strict=True)
+        room = [max(n, k, had + had // 4 if n > had else had) for n, had, k in known]
+        try:
+            check_memory(float(math.prod(room)) * sum(t.itemsize for t in self._tables), "a table")
+        except MemoryError:
+            size = {"n_respondents": max(n_rows, have[0]), "n_items": max(n_columns, have[1])}
+            warnings.warn(IRTWarning(Finding("kept_sparse", "warning", size)), stacklevel=3)
+            if self._tables[0].size:
+                self._keep(*self._dense().rows())
+            self.sparse = True
+            return
+        for k, table in enumerate(self._tables):
+            larger = np.zeros(room, table.dtype)
+            larger[: have[0], : have[1]] = table
+            self._tables[k] = larger
+
+    def build(self, shape: Shape) -> Cells:
+        """Return the cells of all rows."""
+        self._make_room(*shape)
+        if self.sparse:
+            return self._built_sparse(shape)
+        self._tables = [_cut(table, shape) for table in self._tables]
+        cells = self._dense()
+        if not (self._share and cells.has_repeats):
+            return cells
+        marks = np.full(shape, MISSING, np.int8)
+        for row, right, tried in zip(marks, *cells.stored, strict=True):
+            np.copyto(row, self._on_the_whole(right, tried), where=tried > 0)
+        return Cells(marks)
+
+    def _dense(self) -> Cells:
+        tables, self._tables = self._tables, []
+        if self._counted:
+            return Cells(*tables)
+        if self.repeats == "error":
+            self.repeated = self._n - int(np.count_nonzero(tables[0]))
+        if self.repeated:
+            self.first_repeat = divmod(int((tables[0] > _SEEN + 1).argmax()), tables[0].shape[1])
+        marks = tables[0].view(np.int8)
+        marks -= _SEEN
+        return Cells(np.maximum(marks, MISSING, out=marks))
+
+    def _built_sparse(self, shape: Shape) -> Cells:
+        trials, self._trials = np.concatenate([*self._trials, np.empty(0, np.int64)]), []
+        if self.repeats in {"first", "last"}:  # the last of each cell in this order is kept
+            trials = trials[:: -1 if self.repeats == "first" else 1]
+            trials = trials[np.argsort(trials >> 1, kind="stable")]
+            trials = trials[np.diff(trials >> 1, append=-1) != 0]
+        else:
+            trials.sort()
+        cells, right, tried = _counted(trials)
+        if self.repeats == "error" and (tried > 1).any():
+            self.repeated += len(trials) - len(cells)
+            self.first_repeat = divmod(int(cells[np.argmax(tried > 1)]), 1 << _ITEM_BITS)
+        elif self._share:
+            right, tried = self._on_the_whole(right, tried), np.ones_like(tried)
+        rows, columns = np.divmod(cells, 1 << _ITEM_BITS)
+        return Cells.of_places(shape, rows, columns.astype(np.int32), right, tried)
+
+    def _on_the_whole(self, right: NDArray[Any], tried: NDArray[Any]) -> NDArray[np.int8]:
+        """Whether the share of right trials is large enough, 1 or 0."""
+        return (right >= self._share * tried - _ROUNDING).astype(np.int8)
+
+
+def count_type(most: int) -> np.dtype[Any]:
+    """Smallest type that holds every count from 0 to `most`, which is at most `MOST_TRIALS`."""
+    return next(np.dtype(kind) for kind in _TYPES if most <= np.iinfo(kind).max)
+
+
+def check_repeats(repeats: str) -> float:
+    """Refuse an unknown way to take repeats. Return the share of "mean>=SHARE", otherwise 0."""
+    share = 0.0
+    if str(repeats).startswith(_MEAN):
+        with suppress(ValueError):
+            share = float(repeats.removeprefix(_MEAN))
+    if not 0 < share <= 1 and str(repeats) not in {"error", "count", "first", "last"}:
+        raise ValueError(
+            "repeats must be one of error, count, first, last and mean>=0.5 (or another share "
+            f"above 0 and at most 1), got {short(repeats)}"
+        )
+    return share
+
+
+def counts_of(
+    successes: NDArray[Any],
+    trials: NDArray[Any],
+    place: Callable[[int], tuple[int, int]],
+    names: Names,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Counts of any type as small whole numbers, 0 if missing. ``place(k)`` is a row and column."""
+    right, tried = _as_numbers(successes), _as_numbers(trials)
+    with np.errstate(invalid="ignore"):
+        odd = [(n < 0) | (n > MOST_TRIALS) | (n % 1 > 0) for n in (right, tried)]
+    whole = f"must be whole numbers from 0 to {MOST_TRIALS}"
+    excess = (right > tried) | (np.isnan(right) & (tried > 0))
+    for rule, bad, shown in (
+        (f"successes {whole}", odd[0], [successes]),
+        (f"trials {whole}", odd[1], [trials]),
+        ("successes must be at most trials", excess, [successes, trials]),
+    ):
+        if bad.any():
+            row, column = place(k := int(bad.argmax()))
+            given = " out of ".join(short(table[k]) for table in shown)
+            where = f"respondent {short(names[0][row])}, item {short(names[1][column])}"
+            more = and_more(int(bad.sum()) - 1, "such cell")
+            raise ValueError(f"{rule}: {where} has {given}{more}")
+    kind = count_type(int(np.nanmax(tried, initial=0)))
+    tried = np.nan_to_num(tried).astype(kind)
+    return np.where(tried > 0, right, 0).astype(kind), tried
+
+
+def _as_numbers(table: NDArray[Any]) -> NDArray[Any]:
+    """Numbers of any type, −1 for what is neither a number nor missing."""
+    import pandas as pd
+
+    if table.dtype.kind in "biuf":
+        return table
+    given = pd.Series(table, dtype=object)
+    numbers = pd.to_numeric(given.where(given.notna()), errors="coerce").to_numpy(np.float64)
+    return np.where(np.isnan(numbers) & given.notna(), -1.0, numbers)
+
+
+def _counted(trials: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Cells and their counts from sorted trials, which are twice the cell, and the code."""
+    first = np.flatnonzero(np.diff(trials >> 1, prepend=-1))
+    right = np.add.reduceat(trials & 1, first) if len(first) else first
+    return trials[first] >> 1, right, np.diff(first, append=len(trials))
+
+
+def _cut(table: NDArray[Any], shape: Shape) -> NDArray[Any]:
+    """Keep the corner of a table, in its own memory."""
+    n, width = shape
+    flat, at_once = table.reshape(-1), max(1, BLOCK_ROWS // width)
+    for start in range(0, n if width < table.shape[1] else 0, at_once):
+        rows = table[start : min(start + at_once, n), :width].reshape(-1)
+        flat[start * width : start * width + rows.size] = rows
+    table.resize(shape, refcheck=False)
+    return table

@@ -1,0 +1,101 @@
+"""How responses were read: files, format and the settings and findings that shaped the matrix."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Set as AbstractSet
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irtkit.findings import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_SETTINGS = ["metric", "filter", "task", "threshold", "right", "wrong", "missing", "key", "repeats"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """How responses were read.
+
+    Examples
+    --------
+    >>> from irtkit.responses import Source
+    >>> print(Source(("runs/",), "lm-eval", metric="acc", threshold=0.5, n_runs_merged=2))
+    Read from runs/ (lm-eval, metric acc, threshold 0.5). 2 runs were merged.
+    """
+
+    files: tuple[str, ...]
+    format: str
+    metric: str | None = None
+    filter: str | None = None
+    task: str | tuple[str, ...] | None = None
+    threshold: float | None = None
+    right: Any = None
+    wrong: Any = None
+    missing: Any = None
+    key: str | None = None  # File of the key, or "given".
+    repeats: str | None = None
+    n_runs_merged: int = 0
+    n_rows_dropped: int = 0
+    findings: tuple[Finding, ...] = ()
+
+    def __str__(self) -> str:
+        n = len(self.files)
+        shown = ", ".join(self.files[:3]) + (f" and {n - 3:,} more files" if n > 3 else "")
+        given = {name: getattr(self, name) for name in _SETTINGS}
+        settings = [f"{name} {_words(one)}" for name, one in given.items() if one is not None]
+        sentences = [f"Read from {shown} ({', '.join([self.format, *settings])})."]
+        if n := self.n_runs_merged:
+            sentences.append(f"{n:,} run{'s were' if n > 1 else ' was'} merged.")
+        if n := self.n_rows_dropped:
+            sentences.append(f"{n:,} row{'s were' if n > 1 else ' was'} left out.")
+        return " ".join(sentences)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON has them, findings without their remedies."""
+        findings = tuple(replace(one, remedies=()) for one in self.findings)
+        plain = asdict(replace(self, findings=findings))
+        record: dict[str, Any] = json.loads(json.dumps(plain, default=_plain))
+        return record
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Source:
+        """Return the source with fields from `to_dict`, lists made tuples."""
+        lists = {k: tuple(v) for k, v in record.items() if isinstance(v, list)}
+        lists["findings"] = tuple(Finding(**{**one, "remedies": ()}) for one in lists["findings"])
+        known: dict[str, Any] = {**record, **lists}
+        return cls(**known)
+
+    @classmethod
+    def merged(cls, sources: Iterable[Source | None]) -> Source | None:
+        """Return the source of matrices put together, with the settings that they share."""
+        known = [one for one in sources if one is not None]
+        if len(known) < 2:
+            return next(iter(known), None)
+        first, *others = known
+        differ = [k for k in _SETTINGS if any(getattr(o, k) != getattr(first, k) for o in others)]
+        return replace(
+            first,
+            files=tuple(dict.fromkeys(file for one in known for file in one.files)),
+            format="/".join(dict.fromkeys(one.format for one in known)),
+            n_runs_merged=sum(one.n_runs_merged for one in known),
+            n_rows_dropped=sum(one.n_rows_dropped for one in known),
+            findings=tuple(found for one in known for found in one.findings),
+            **dict.fromkeys(differ),
+        )
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON does not have, as one that it has."""
+    if isinstance(value, AbstractSet):
+        return sorted(value, key=str)
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
+def _words(value: Any) -> str:
+    several = value if isinstance(value, tuple | list | AbstractSet) else [value]
+    return "/".join(f"{one:g}" if isinstance(one, float) else str(one) for one in several)

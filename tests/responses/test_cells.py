@@ -1,0 +1,218 @@
+"""Cells: one storage, dense or sparse, and the builder that puts rows into it."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from irtkit import ResponseMatrix
+from irtkit.findings import IRTWarning
+from irtkit.responses import cells
+from irtkit.responses.cells import MOST_TRIALS, CellBuilder, Cells, check_repeats, count_type
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SUCCESSES, TRIALS = [[2, 0, 0], [0, 0, 3]], [[3, 1, 0], [0, 0, 4]]
+MARKS = np.array([[1, 0, -1], [-1, 1, 1], [0, 0, 0]], np.int8)
+COUNTED = Cells(np.array(SUCCESSES, np.uint8), np.array(TRIALS, np.uint8))
+
+
+@pytest.mark.parametrize("one", [Cells(MARKS), COUNTED])
+def test_every_answer_is_the_same_dense_and_sparse(one: Cells) -> None:
+    few = one.to_sparse()
+    assert few == one == few.to_dense()
+    assert few.is_sparse
+    assert not few.to_dense().is_sparse
+    for name in ("shape", "n_observed", "has_repeats", "dense_bytes"):
+        assert getattr(few, name) == getattr(one, name)
+    for changed in (
+        lambda c: c.transposed(),
+        lambda c: c.part([1, 0]),
+        lambda c: c.part([0, 1], [2, 0]),
+        lambda c: c.below(c),
+        lambda c: c.below(Cells(MARKS)),
+        lambda c: Cells.of_arrays(c.arrays(), c.shape),
+    ):
+        assert changed(few) == changed(one)
+        assert changed(few).is_sparse
+        assert not changed(one).is_sparse
+    for table, other in zip(few.rows(), one.rows(), strict=True):
+        assert np.array_equal(table, other)
+    assert few != Cells(np.ones((3, 3), np.int8))
+
+
+def test_cells_without_repeats_take_a_byte_each_and_cannot_be_changed() -> None:
+    one = Cells(np.array([[1, 0, 0]], np.uint16), np.array([[1, 1, 0]], np.uint16))
+    assert one.values.tolist() == [[1, 0, -1]]
+    assert one.n_bytes == one.dense_bytes == 3
+    for table in (one.values, one.trials, COUNTED.trials, COUNTED.observed.trials.data):
+        with pytest.raises(ValueError, match="read-only"):
+            table[0] = 1
+
+
+def test_a_wrong_answer_is_a_stored_zero() -> None:
+    successes, trials = COUNTED.observed
+    assert (successes.data.tolist(), trials.data.tolist()) == ([2, 0, 3], [3, 1, 4])
+    assert successes.indices.tolist() == trials.indices.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array])
+@pytest.mark.parametrize("dtype", [np.int64, np.float64, np.uint16])
+def test_sparse_arrays_of_any_kind_are_observed_cells(kind: Any, dtype: Any) -> None:
+    tables = (kind(np.array(table, dtype)) for table in (SUCCESSES, TRIALS))
+    responses = ResponseMatrix.from_observed(*tables)
+    assert responses.is_sparse
+    assert responses == ResponseMatrix.from_counts(SUCCESSES, TRIALS)
+    assert copy.deepcopy(responses) == responses
+
+
+@pytest.mark.parametrize("as_sparse", [True, False])
+@pytest.mark.parametrize(
+    ("successes", "trials", "message"),
+    [
+        ([[1, 3]], [[1, 2]], "at most trials: respondent 'respondent-1', item 'item-2' has 3"),
+        ([[1, 1]], [[0, 2]], r"item 'item-1' has 1(\.0)? out of 0"),
+        ([[np.nan]], [[3]], "at most trials: .* has nan out of 3"),
+        ([[0.5]], [[1]], "successes must be whole numbers from 0 to 2147483647: .* has 0.5$"),
+        ([[1, 1]], [[-1, -2]], "trials must be whole numbers from 0.*1 more such cell"),
+        ([[1]], [[np.inf]], "trials must be whole numbers from 0"),
+        ([[1]], [[MOST_TRIALS + 1]], "trials must be whole numbers from 0"),
+        ([[0]], [[0]], "every cell is missing"),
+        ([[1, 0]], [[2], [2]], r"the same shape, got \(1, 2\) and \(2, 1\)"),
+    ],
+)
+def test_tables_that_are_no_counts_are_refused_with_the_labels(
+    successes: Any, trials: Any, message: str, *, as_sparse: bool
+) -> None:
+    tables: list[Any] = [np.array(table) for table in (successes, trials)]
+    make: Any = ResponseMatrix.from_counts
+    if as_sparse:
+        make, tables = ResponseMatrix.from_observed, [*map(sparse.csr_array, tables)]
+    with pytest.raises(ValueError, match=message):
+        make(*tables)
+
+
+def test_dense_tables_are_not_taken_for_sparse_ones() -> None:
+    with pytest.raises(TypeError, match=r"must be a scipy\.sparse array, got ndarray\. For dense"):
+        ResponseMatrix.from_observed(np.array([[1]]), np.array([[1]]))
+
+
+@pytest.mark.parametrize("missing", [np.nan, None, pd.NA, pd.NaT])
+def test_what_stands_for_missing_is_no_trial(missing: Any) -> None:
+    successes = np.array([[1, missing], [7, 0]], object)
+    trials = np.array([[2, missing], [missing, 0]], object)
+    responses = ResponseMatrix.from_counts(successes, trials)
+    assert responses.trials.tolist() == [[2, 0], [0, 0]]
+
+
+@pytest.mark.parametrize("given", [np.int64, np.uint64, np.float64, object])
+@pytest.mark.parametrize("most", [255, 256, 65_535, 65_536, MOST_TRIALS])
+def test_counts_are_kept_whole_in_the_smallest_type(most: int, given: type) -> None:
+    responses = ResponseMatrix.from_counts(np.array([[most]], given), np.array([[most]], given))
+    assert responses.successes.tolist() == [[most]]
+    assert responses.trials.dtype == count_type(most)
+
+
+# The builder
+
+
+def one_by_one(block: NDArray[Any], repeats: str) -> dict[tuple[int, int], list[int]]:
+    """Codes of every cell in the order of rows."""
+    found: dict[tuple[int, int], list[int]] = {}
+    for row, column, code in block.T.tolist():
+        if code >= 0:
+            found.setdefault((row, column), []).append(code)
+    share = float(repeats.removeprefix("mean>=")) if repeats.startswith("mean") else 0.0
+    kept = {"first": lambda c: c[:1], "last": lambda c: c[-1:], "count": lambda c: c}
+
+    def mean(codes: list[int]) -> list[int]:
+        return [int(sum(codes) >= share * len(codes))]
+
+    return {cell: kept.get(repeats, mean)(codes) for cell, codes in found.items()}
+
+
+@given(
+    block=st.lists(st.tuples(*(st.integers(0, 4),) * 2, st.integers(-1, 1)), min_size=1),
+    repeats=st.sampled_from(["count", "first", "last", "mean>=0.5", "mean>=0.3"]),
+    cuts=st.lists(st.integers(0, 20), max_size=3),
+    as_sparse=st.booleans(),
+    full=st.integers(0, 3),
+)
+def test_blocks_of_any_size_give_what_rows_one_by_one_give(
+    block: Any, repeats: str, cuts: list[int], *, as_sparse: bool, full: int
+) -> None:
+    rows = np.array(block).T
+    builder = CellBuilder(repeats, sparse=as_sparse)
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(action="ignore"):
+        for k, part in enumerate(np.split(rows, sorted(min(c, rows.shape[1]) for c in cuts), 1)):
+            if k == full:
+                patch.setattr(cells, "check_memory", no_memory)
+            builder.add(part[0].astype(np.int32), part[1], part[2].astype(np.int8))
+        built = builder.build((6, 7))
+    expected = one_by_one(rows, repeats)
+    right, tried = (table.toarray() for table in built.observed)
+    for row, column in np.ndindex(6, 7):
+        codes = expected.get((row, column), [])
+        assert (right[row, column], tried[row, column]) == (sum(codes), len(codes))
+
+
+def no_memory(*_: object) -> None:
+    raise MemoryError
+
+
+@pytest.mark.parametrize("as_sparse", [True, False])
+def test_repeated_rows_are_numbered_and_the_first_is_named(*, as_sparse: bool) -> None:
+    builder = CellBuilder(sparse=as_sparse)
+    builder.add(*np.array([[0, 1], [0, 1], [1, -1]], np.int8))
+    builder.add(*np.array([[3, 1, 0, 3, 3], [1, 2, 1, 1, 1], [0, 1, 1, 0, -1]], np.int8))
+    built = builder.build((4, 3))
+    assert (builder.repeated, builder.first_repeat) == (1, (3, 1))
+    assert built.n_observed == 4
+
+
+def test_repeats_are_an_error_with_what_counts_them() -> None:
+    block = np.array([0, 0]), np.array([1, 1]), np.array([1, 0], np.int8)
+    names = (("x",), ("a", "b"))
+    with pytest.raises(ValueError, match=r"'x', item 'b' occurs in several rows.*count"):
+        ResponseMatrix.of_rows(block, names)
+    assert ResponseMatrix.of_rows(block, names, repeats="count").trials.tolist() == [[0, 2]]
+
+
+def test_where_a_table_does_not_fit_the_observed_cells_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    builder = CellBuilder()
+    builder.add(*np.array([[0], [0], [1]], np.int8))
+    monkeypatch.setattr(cells, "check_memory", no_memory)
+    with pytest.warns(IRTWarning, match="only the observed cells are kept"):
+        builder.add(*np.array([[5], [5], [0]], np.int8))
+    assert builder.sparse
+    assert builder.build((6, 6)).n_observed == 2
+
+
+def test_counts_above_a_byte_do_not_wrap_around() -> None:
+    builder = CellBuilder("count")
+    for _ in range(3):
+        builder.add(np.zeros(200, int), np.zeros(200, int), np.ones(200, np.int8))
+    assert builder.build((1, 1)).trials.tolist() == [[600]]
+
+
+def test_a_share_is_met_exactly_where_it_is_no_binary_number() -> None:
+    builder = CellBuilder("mean>=0.3")
+    builder.add(np.zeros(10, int), np.zeros(10, int), np.array([1] * 3 + [0] * 7, np.int8))
+    assert builder.build((1, 1)).values.tolist() == [[1]]
+
+
+@pytest.mark.parametrize("repeats", ["mean>=0", "mean>=1.1", "mean>=x", "mean", "", "sum", None])
+def test_an_unknown_way_to_take_repeats_is_refused(repeats: Any) -> None:
+    with pytest.raises(ValueError, match="repeats must be one of error, count, first, last and"):
+        check_repeats(repeats)

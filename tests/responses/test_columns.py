@@ -1,0 +1,78 @@
+"""Columns are recognised by their names, and doubt is an error."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from irtkit.findings import ReadingError
+from irtkit.responses.columns import (
+    holds_respondents,
+    is_long,
+    item_positions,
+    long_roles,
+)
+from irtkit.responses.marking import Marking
+
+
+def test_usual_names_are_recognised_in_any_spelling() -> None:
+    respondents = ["respondent", "Model", "SUBJECT_ID", "Student ID", "user"]
+    items = ["item", "question_id", "Instance-Id", "docId", "task_id"]
+    for header in product(["response", "Correct", "is_correct", "acc"], items, ["?"], respondents):
+        assert is_long(header, None, None, None)
+        assert long_roles(header) == ([3], [1], 0, None, None)
+
+
+@pytest.mark.parametrize(("header", "settings", "roles"), [
+    (["model", "respondent", "item", "response"], {}, ([1], [2], 3, None, None)),
+    (["user", "question", "Item", "score", "Response"], {}, ([0], [2], 4, None, None)),
+    (["model", "user", "item", "right"], {"respondent": "user"}, ([1], [2], 3, None, None)),
+    (["model", "item", "value", "acc"], {"item": "value"}, ([0], [2], 3, None, None)),
+    (["model", "task", "item", "acc"], {}, ([0], [2], 3, 1, None)),
+    (["model", "task", "item", "acc"], {"item": "item"}, ([0], [2], 3, None, None)),
+    (["model", "subject", "item", "acc"], {}, ([0], [2], 3, 1, None)),
+    (["model", "a", "b", "acc"], {"item": ["a", "b"]}, ([0], [1, 2], 3, None, None)),
+    (["model", "item", "answer", "target"], {}, ([0], [1], 2, None, 3)),
+    (["model", "item", "answer", "score"], {}, ([0], [1], 3, None, None)),
+])  # fmt: skip
+def test_a_column_has_one_role(header: list[str], settings: Any, roles: tuple[Any, ...]) -> None:
+    assert long_roles(header, **settings) == roles
+
+
+@pytest.mark.parametrize(("header", "code", "choices"), [
+    (["item", "correct"], "no-respondent-column", [...]),
+    (["model", "correct"], "no-item-column", [...]),
+    (["model", "item", "grade"], "no-response-column", [...]),
+    (["model", "user", "item", "correct"], "several-columns", ["model", "user"]),
+    (["model", "item", "correct", "score"], "several-columns", ["correct", "score"]),
+])  # fmt: skip
+def test_doubt_is_an_error_with_the_candidates(header: Any, code: str, choices: Any) -> None:
+    with pytest.raises(ReadingError) as caught:
+        long_roles(header)
+    proposed = [name for one in caught.value.finding.remedies for name in one.settings.values()]
+    assert (caught.value.finding.code, proposed) == (code, choices)
+
+
+@pytest.mark.parametrize(("values", "settings", "expected"), [
+    (["0", "", "1"], {}, False), (["1", "1"], {}, False), (["True", "False", "NA"], {}, False),
+    (["0", "1", "2"], {}, True), (["NA", "None"], {}, True),
+    (["0.2", "0.9", ""], {"threshold": 0.5}, False), (["0", "1", "2"], {"threshold": 0.5}, True),
+    (["4", "2", "3"], {"threshold": 0.5}, False), (["gpt", "llama"], {"threshold": 0.5}, True),
+    (["gpt", "llama"], {"right": "pass"}, True), (["pass", "timeout"], {"right": "pass"}, False),
+    (["fail", "fail"], {"right": "pass", "wrong": "fail"}, False),
+])  # fmt: skip
+def test_only_clear_first_columns_are_labels(values: Any, settings: Any, *, expected: bool) -> None:
+    assert holds_respondents(values, Marking.of(**settings)) is expected
+
+
+def test_columns_are_kept_and_left_out_by_name_or_pattern() -> None:
+    header = ["model", "q1", "q2", "moe", "x"]
+    assert item_positions(header, 0, None, "q*") == [1, 2]
+    assert item_positions(header, 0, ["x", "m*"], None) == [1, 2]
+    assert item_positions(header, 0, "q1", ["q*", "x"]) == [2, 4]
+    with pytest.raises(ReadingError, match="may describe systems: 'moe'"):
+        item_positions(header, 0, None, None)
+    with pytest.raises(ValueError, match="keep names 'q3', which is not a column"):
+        item_positions(header, 0, None, "q3")

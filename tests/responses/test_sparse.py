@@ -1,0 +1,235 @@
+"""A sparse matrix gives what the dense one gives, and a dense one is never made of it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+import pytest
+
+import irtkit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+GIB = 2**30
+PARAMETERS = ["discrimination", "intercept", "guessing"]
+SPREADS = ["discrimination_se", "intercept_se", "guessing_se"]
+
+
+def drawn(
+    model: str = "2PL", n_items: int = 20, trials: int = 1, n_respondents: int = 250
+) -> irtkit.ResponseMatrix:
+    """Responses of which 60 % are missing, each to an item that is easy to tell apart."""
+    generator = np.random.default_rng(7)
+    items = irtkit.ItemParameters(
+        generator.lognormal(0.2, 0.4, n_items) * np.where(np.arange(n_items) % 9 == 4, -1, 1),
+        generator.normal(0, 1, n_items),
+        np.full(n_items, 0.2 if model == "3PL" else 0.0),
+    )
+    abilities = generator.normal(size=n_respondents)
+    return irtkit.simulate_responses(items, abilities, missing=0.6, trials=trials, seed=3)
+
+
+def assert_same_fit(one: irtkit.FitResult, other: irtkit.FitResult) -> None:
+    """Estimates within 1e-4, where the ascents ended: some 0.1 % of a standard error."""
+    assert one.converged
+    assert other.converged
+    assert one.log_likelihood == pytest.approx(other.log_likelihood, abs=1e-3)
+    for name in (*PARAMETERS, *SPREADS):
+        assert close(one.items[name], other.items[name], 1e-4)
+    for name in ("ability", "ability_se"):
+        assert close(one.respondents[name], other.respondents[name], 1e-4)
+    for name in ("p_negative", "average_error", "n_responses"):
+        assert close(one.items[name], other.items[name], 1e-9)
+    assert one.items["status"].tolist() == other.items["status"].tolist()
+    assert one.respondents["accuracy"].equals(other.respondents["accuracy"])
+
+
+def close(one: pd.Series[Any], other: pd.Series[Any], error: float) -> bool:
+    values: tuple[NDArray[Any], ...] = (one.to_numpy(), other.to_numpy())
+    return np.allclose(*values, rtol=0, atol=error, equal_nan=True)
+
+
+# 20 items have standard errors from the whole information, 200 from that by item
+@pytest.mark.parametrize("n_items", [20, 200])
+@pytest.mark.parametrize(
+    ("model", "trials", "kinds"),
+    [
+        ("1PL", 1, ()),
+        ("2PL", 1, ()),
+        ("3PL", 1, ()),
+        ("Rasch", 1, ("always-right",)),
+        ("2PL", 1, ("always-wrong", "coin")),
+        ("2PL", 3, ("always-right",)),
+    ],
+)
+def test_a_fit_is_that_of_the_dense_matrix(
+    model: Any, n_items: int, trials: int, kinds: Any
+) -> None:
+    responses = drawn(model, n_items, trials)
+    crowd, few = (
+        irtkit.add_synthetic(matrix, kinds) if kinds else matrix
+        for matrix in (responses, responses.to_sparse())
+    )
+    assert few == crowd
+    assert_same_fit(*(irtkit.fit(matrix, model, tol=1e-9) for matrix in (few, crowd)))
+
+
+@pytest.mark.filterwarnings("ignore:.*no standard errors")
+@pytest.mark.parametrize(
+    "settings",
+    [{"prior": None}, {"prior": "empirical"}, {"quadrature": (41, 6.0)}, {"synthetic": "ordinary"}],
+    ids=str,
+)
+def test_a_fit_with_other_settings_is_that_of_the_dense_matrix(settings: dict[str, Any]) -> None:
+    responses = irtkit.add_synthetic(drawn(), "coin")
+    if "synthetic" not in settings:
+        responses = drawn()
+    both = (responses.to_sparse(), responses)
+    assert_same_fit(*(irtkit.fit(matrix, "2PL", tol=1e-9, **settings) for matrix in both))
+
+
+def test_rasch_on_a_fixed_grid_is_that_of_the_dense_matrix() -> None:
+    responses = drawn("1PL")
+    both = (responses.to_sparse(), responses)
+    settings: dict[str, Any] = {"quadrature": (41, 6.0), "tol": 1e-9}
+    assert_same_fit(*(irtkit.fit(matrix, "Rasch", **settings) for matrix in both))
+
+
+@pytest.mark.parametrize("batch", [None, 100])
+def test_a_variational_fit_is_that_of_the_dense_matrix(batch: int | None) -> None:
+    responses = drawn()
+    both = (responses.to_sparse(), responses)
+    assert_same_fit(
+        *(irtkit.fit(matrix, "2PL", method=irtkit.Variational(batch=batch)) for matrix in both)
+    )
+
+
+@pytest.fixture(scope="module")
+def fits() -> tuple[irtkit.FitResult, irtkit.FitResult]:
+    """Fits to the sparse and to the dense matrix."""
+    responses = drawn()
+    return irtkit.fit(responses.to_sparse()), irtkit.fit(responses)
+
+
+def test_flags_are_those_of_the_dense_matrix(
+    fits: tuple[irtkit.FitResult, irtkit.FitResult],
+) -> None:
+    one, other = (irtkit.flag_items(result) for result in fits)
+    assert len(one)
+    assert one["reasons"].equals(other["reasons"])
+    assert close(one["wrong_key"], other["wrong_key"], 1e-9)
+
+
+def test_average_error_is_that_of_the_dense_matrix() -> None:
+    crowd = irtkit.add_synthetic(drawn(trials=3), "always-wrong")
+    for synthetic in (False, True):
+        one, other = (
+            irtkit.average_error(matrix, synthetic=synthetic)
+            for matrix in (crowd.to_sparse(), crowd)
+        )
+        assert one.equals(other)
+
+
+def test_nested_models_are_compared_as_of_the_dense_matrix() -> None:
+    responses = drawn("1PL")
+    smaller, larger = (irtkit.fit(responses.to_sparse(), m, prior=None) for m in ("1PL", "2PL"))
+    found = irtkit.likelihood_ratio_test(smaller, larger)
+    of_dense = irtkit.likelihood_ratio_test(irtkit.fit(responses, "1PL", prior=None), larger)
+    assert found.statistic == pytest.approx(of_dense.statistic, abs=1e-4)
+    with pytest.raises(ValueError, match="must be fitted to the same responses"):
+        irtkit.likelihood_ratio_test(irtkit.fit(drawn("3PL"), "1PL", prior=None), larger)
+
+
+@pytest.mark.parametrize("trials", [1, 300])
+def test_a_saved_result_holds_the_same_sparse_matrix(tmp_path: Path, trials: int) -> None:
+    crowd = irtkit.add_synthetic(drawn(trials=trials, n_respondents=40).to_sparse(), "coin")
+    result = irtkit.fit(crowd, standard_errors=False)
+    result.save(tmp_path / "fit.npz")
+    loaded = irtkit.load(tmp_path / "fit.npz")
+    assert loaded.responses is not None
+    assert loaded.responses.is_sparse
+    assert loaded.responses == crowd
+    assert loaded.items.equals(result.items)
+    assert str(loaded) == str(result)
+
+
+def test_a_damaged_sparse_matrix_is_not_loaded(tmp_path: Path) -> None:
+    irtkit.fit(drawn(n_respondents=40).to_sparse(), standard_errors=False).save(tmp_path / "fit")
+    with np.load(tmp_path / "fit") as archive:
+        arrays = dict(archive)
+    arrays["responses.columns"][0] = 99
+    with (tmp_path / "fit").open("wb") as handle:
+        np.savez(handle, **arrays)
+    with pytest.raises(ValueError, match="is not a whole irtkit result"):
+        irtkit.load(tmp_path / "fit")
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("shuffle_control", lambda fit, _: irtkit.shuffle_control(fit.responses)),
+        ("similar_respondents", lambda fit, _: irtkit.similar_respondents(fit)),
+        ("groups", lambda fit, _: irtkit.flag_items(fit, groups=["one"] * 250)),
+        ("mesh", lambda fit, _: irtkit.fit(fit.responses, mesh=jax.make_mesh((1,), ("all",)))),
+        ("compare_difficulties", lambda fit, _: irtkit.compare_difficulties(fit)),
+        (
+            "format='py-irt'",
+            lambda fit, path: irtkit.write_responses(fit.responses, path / "crowd.jsonl"),
+        ),
+        ("probability", lambda fit, _: fit.probability()),
+    ],
+)
+def test_what_needs_every_cell_says_so(
+    name: str, call: Any, fits: tuple[irtkit.FitResult, irtkit.FitResult], tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=rf"^{name}.* the response matrix is sparse\. .*to_dense"):
+        call(fits[0], tmp_path)
+
+
+def test_difficulties_are_compared_without_folds(
+    fits: tuple[irtkit.FitResult, irtkit.FitResult],
+) -> None:
+    one, other = (irtkit.compare_difficulties(result, folds=0) for result in fits)
+    assert np.allclose(one.table["average_error"], other.table["average_error"])
+    assert fits[0].probability([0.0]).shape == (1, 20)
+
+
+_FIT_IN_LITTLE_MEMORY = """
+import json
+import numpy as np, pandas as pd
+import irtkit
+
+generator = np.random.default_rng(0)
+n, m, each = 200_000, 20_000, 2
+item = (generator.integers(0, m // each, (n, 1)) + np.arange(each) * (m // each)).ravel()
+ability = np.repeat(generator.normal(size=n), each)
+right = generator.random(n * each) < 1 / (1 + np.exp(-ability))
+frame = pd.DataFrame({"respondent": np.repeat(np.arange(n), each), "item": item, "response": right})
+responses = irtkit.ResponseMatrix.from_long(frame, sparse=True)
+result = irtkit.fit(responses, "2PL", tol=1e-3, progress=False)
+print(result)
+# not ru_maxrss, which counts what the process that started this one held
+(peak,) = (line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+n_responses = int(result.items["n_responses"].sum())
+print(json.dumps([responses.n_respondents, responses.n_items, n_responses,
+                  int(peak.split()[1])]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is told elsewhere")
+def test_a_matrix_of_four_thousand_million_cells_is_fitted_in_little_memory() -> None:
+    command = [sys.executable, "-c", _FIT_IN_LITTLE_MEMORY]
+    found = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    n_respondents, n_items, n_responses, kibibytes = json.loads(found.splitlines()[-1])
+    assert (n_respondents, n_items, n_responses) == (200_000, 20_000, 400_000)
+    assert kibibytes * 1024 < 1.5 * GIB

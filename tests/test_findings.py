@@ -1,0 +1,59 @@
+"""Findings are values; their texts are plain English in the spelling of Python or of a shell."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+import pytest
+
+import irtkit
+from irtkit.findings import PURPOSES, TEXTS, Finding, IRTWarning, Remedy, failed
+
+IDIOM = (
+    r"\btold\b|\bbeside\b|\banew\b|\bof (which|whom|those)\b|\b(that|those) of\b|;|"
+    r"\b(is|are|have|has) (none|no)\b|\b(so many|so few)\b|\b(is|are) said\b|\bcounts? (as|in)\b"
+)
+
+
+def values_of(template: str) -> dict[str, Any]:
+    """Plausible values of the fields of a template."""
+    fields = [(name, spec) for _, name, spec, _ in Formatter().parse(template) if name]
+    return {name: 1200 if spec else ["q 1", "b"] for name, spec in fields}
+
+
+@pytest.mark.parametrize("code", TEXTS)
+@pytest.mark.parametrize("options", [False, True])
+def test_every_text_is_one_plain_message(code: str, *, options: bool) -> None:
+    remedy = Remedy({"ignore": ["q 1"]}, "ignore")
+    finding = Finding(code, "error", values_of(TEXTS[code].replace("[[", "").replace("]]", "")))
+    shown = finding.text(options=options)
+    assert not re.search(r"[{}\[\]]|\n", shown)
+    assert not re.search(IDIOM, shown)
+    assert all(len(one.split()) <= 30 for one in re.split(r"[.?:] ", shown))
+    ending = (
+        "Add --ignore 'q 1' to leave it out" if options else "Pass ignore='q 1' to leave it out"
+    )
+    assert Finding(code, "error", finding.values, (remedy,)).text(options=options).endswith(ending)
+
+
+def test_every_purpose_and_code_that_is_used_has_a_text() -> None:
+    used: dict[str, set[str]] = {"Remedy": set(), "failed": set(), "Finding": set()}
+    for path in Path(irtkit.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                name, words = node.func.id, node.args[1:] if node.func.id == "Remedy" else node.args
+                if name in used and words and isinstance(words[0], ast.Constant):
+                    used[name].add(words[0].value)
+    assert used["Remedy"] <= set(PURPOSES)
+    assert used["failed"] | used["Finding"] <= set(TEXTS)
+
+
+def test_errors_and_warnings_carry_the_finding() -> None:
+    error = failed("no-task", Remedy({"task": ...}), task="x", tasks=[])
+    error.place = "a.csv"
+    assert str(error) == "a.csv: 'x' is not a task of this table. Pass task=…"
+    assert IRTWarning(error.finding).code == "no-task"
