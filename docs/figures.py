@@ -499,7 +499,6 @@ TABLES: dict[str, Table] = {
         [
             ("data", number("setting")),
             ("wanted", number("wanted")),
-            ("transposed", percent("transposed", 0)),
             ("parts", percent("parts", 0)),
             ("apart", percent("apart", 0)),
             ("few", percent("few", 0)),
