@@ -50,17 +50,26 @@ def parse(written: bytes, place: str = "the JSON", *, unique: bool = False) -> A
 
 def json_lines(path: Path, *, unique: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number and the object of every line that is not blank."""
+    decode = _DECODERS[unique].raw_decode
     with open_bytes(path) as handle:
         buffered = io.BufferedReader(cast("io.RawIOBase", handle), 2**20)
         read = functools.partial(buffered.readline, MOST_BYTES + 1)
         for number, line in enumerate(iter(read, b""), start=1):
             if len(line) > MOST_BYTES:
                 raise ValueError(f"line {number} is longer than {MOST_BYTES >> 20} MiB")
-            if not line.isspace():
+            try:  # `parse` costs a microsecond more
+                text = line.decode()
+                record, end = decode(text)
+                whole = end + 1 == len(text) or not text[end:].strip()
+            except (ValueError, RecursionError):
+                whole = False
+            if not whole:
+                if line.isspace():
+                    continue
                 record = parse(line, f"line {number}", unique=unique)
-                if not isinstance(record, dict):
-                    raise ValueError(f"line {number} is not a JSON object")
-                yield number, record
+            if not isinstance(record, dict):
+                raise ValueError(f"line {number} is not a JSON object")
+            yield number, record
 
 
 def json_document(path: Path, *, unique: bool = False) -> Any:

@@ -214,7 +214,8 @@ def is_pattern(path: str) -> bool:
 
 def stands_for_several(path: str | os.PathLike[str]) -> bool:
     """Whether a path is a folder or a pattern."""
-    return Path(path).is_dir() or is_pattern(os.fspath(path))
+    name = os.fspath(path)
+    return Path(name).is_dir() or (glob.has_magic(name) and is_pattern(name))
 
 
 def files_of(path: str | os.PathLike[str]) -> list[Path]:

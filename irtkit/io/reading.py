@@ -320,7 +320,8 @@ def _of_file(file: Path, settings: Settings, findings: list[Finding]) -> tuple[R
     if form in logs.LOG_FORMATS:
         matrix, form = _of_logs(logs.read_logs([file], form=form), settings, findings)
         return with_side_tables(matrix, file), form
-    _refuse(settings, _FOR_LOGS, "evaluation logs, but this is a table")
+    if settings.metric or settings.filter or settings.errors:
+        _refuse(settings, _FOR_LOGS, "evaluation logs, but this is a table")
     if form == "npy":
         return _of_memory(records.numpy_array(file), settings, findings)
     table = text_table(file, head) if form == "text" else _table(file, form, head)

@@ -69,15 +69,18 @@ def _is_record(value: Any) -> bool:
 
 
 def excel_table(path: Path) -> Table:
-    """Table in the first sheet of an Excel file, which needs openpyxl."""
+    """Table in an Excel file of one sheet, which needs openpyxl."""
     import pandas as pd
 
     try:
         with open_bytes(path) as handle:
             how: Any = {"dtype": object, "keep_default_na": False, "engine": "openpyxl"}
-            return frame_table(pd.read_excel(handle, **how), path.name)
+            sheets: Any = pd.read_excel(handle, sheet_name=None, **how)
     except ImportError as error:
         raise ImportError("Excel files need openpyxl: pip install 'irtkit[excel]'") from error
+    if len(sheets) > 1:
+        raise ValueError(f"the file has several sheets, not one: {', '.join(sheets)}")
+    return frame_table(next(iter(sheets.values())), path.name)
 
 
 def numpy_array(path: Path) -> Any:

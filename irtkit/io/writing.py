@@ -118,7 +118,8 @@ def is_side_table(path: Path) -> bool:
 
 def side_tables(path: Path) -> dict[str, Path]:
     """Files next to a file of responses that hold what else is known."""
-    return {kind: file for kind in _SIDES if (file := _side(path, kind)).is_file()}
+    found = {kind: path.with_name(f"{path.name}.{kind}{end}") for kind, end in _SIDES.items()}
+    return {kind: file for kind, file in found.items() if file.is_file()}
 
 
 def _side(path: Path, kind: str) -> Path:
@@ -128,6 +129,8 @@ def _side(path: Path, kind: str) -> Path:
 def with_side_tables(responses: ResponseMatrix, path: Path) -> ResponseMatrix:
     """Return the matrix with the tables that lie next to its file, which must be of its labels."""
     tables: dict[str, Any] = {kind: read_table(file) for kind, file in side_tables(path).items()}
+    if not tables:
+        return responses
     for kind in tables.keys() - {"metrics"}:
         if absent := set(getattr(responses, kind)).difference(tables[kind].index):
             side, label = _side(path, kind).name, short(min(absent))

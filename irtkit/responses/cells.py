@@ -105,7 +105,10 @@ class Cells:
     @property
     def n_observed(self) -> int:
         """Number of cells that are not missing."""
-        return int(self.stored[1].nnz if self.is_sparse else np.count_nonzero(self.trials))
+        marks, trials = self.stored
+        if trials is None:
+            return int(np.count_nonzero(marks >= 0))
+        return int(trials.nnz if self.is_sparse else np.count_nonzero(trials))
 
     @property
     def n_bytes(self) -> int:

@@ -104,8 +104,10 @@ class ResponseMatrix:
             raise ValueError("values holds no response: every cell is missing")
         self.cells = cells
         self.respondents, self.items = names
-        check_unmasked("synthetic", synthetic)
-        marks = np.zeros(len(names[0]), bool) if synthetic is None else np.array(synthetic)
+        marks = np.zeros(len(names[0]), bool)
+        if synthetic is not None:
+            check_unmasked("synthetic", synthetic)
+            marks = np.array(synthetic)
         if marks.shape != (len(names[0]),) or marks.dtype != bool:
             rule = f"{len(names[0])} booleans, one per respondent"
             raise ValueError(f"synthetic must be {rule}, got shape {marks.shape} of {marks.dtype}")

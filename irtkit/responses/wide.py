@@ -93,8 +93,9 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
         own = [words.get(k, set()) for k in positions]
         _refuse_own_words(own, (found == 1).any(axis=int(settings.transpose)), columns, settings)
     matrix, findings = _of_codes(found, names, settings)
-    # rows are items if the table is transposed, and the note is about systems
-    return matrix, findings + ([] if settings.transpose else coder.notes())
+    # the note is about systems, but rows are items if the table is transposed
+    noted = (marking.right or coder.n_changed) and not settings.transpose
+    return matrix, findings + (coder.notes() if noted else [])
 
 
 def _cells(block: Any, positions: list[int]) -> NDArray[Any]:
