@@ -30,10 +30,12 @@ _USUAL = {
     },
     "item": {
         "item", "itemid", "itemname", "question", "questionid", "instance", "instanceid", "docid",
-        "taskid", "problem", "problemid", "example", "exampleid", "sampleid",
+        "taskid", "problem", "problemid", "example", "exampleid", "sampleid", "prompt", "promptid",
+        "qid",
     },
     "response": {
         "response", "correct", "iscorrect", "right", "isright", "score", "value", "accuracy", "acc",
+        "passed", "success", "solved", "resolved", "reward",
     },
     "answer": {
         "answer", "prediction", "predicted", "predictedanswer", "modelanswer", "modeloutput",
@@ -41,7 +43,7 @@ _USUAL = {
     },
     "target": {
         "target", "key", "gold", "goldanswer", "label", "truth", "groundtruth", "correctanswer",
-        "expected", "expectedanswer", "reference", "answerkey",
+        "expected", "expectedanswer", "reference", "answerkey", "solution",
     },
 }
 _TASKS = (
