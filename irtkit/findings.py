@@ -49,20 +49,24 @@ class Finding:
         >>> remedy = Remedy({"ignore": ["moe"]}, "ignore")
         >>> finding = Finding("metadata-columns", "error", {"columns": ["moe"]}, (remedy,))
         >>> print(finding)
-        columns of 0 and 1 may describe systems: 'moe'. Pass ignore='moe' to leave it out
+        columns with these names may not be items: 'moe'. Pass ignore='moe' to leave it out
         """
-
-        def known(part: re.Match[str]) -> str:
-            values = [self.values.get(name) for name in _FIELD.findall(part[1])]
-            return part[1] * all(value or isinstance(value, float) for value in values)
-
-        message = _Formatter().vformat(_OPTIONAL.sub(known, TEXTS[self.code]), (), self.values)
         choices = [
             f"{typed(one.settings, options=options)} {PURPOSES[one.purpose]}".rstrip()
             for one in self.remedies
         ]
         verb = "Add" if options else "Pass"
-        return f"{message}. {verb} {', or '.join(choices)}" if choices else message
+        return f"{self.reason}. {verb} {', or '.join(choices)}" if choices else self.reason
+
+    @property
+    def reason(self) -> str:
+        """The message without the remedies."""
+
+        def known(part: re.Match[str]) -> str:
+            values = [self.values.get(name) for name in _FIELD.findall(part[1])]
+            return part[1] * all(value or isinstance(value, float) for value in values)
+
+        return _Formatter().vformat(_OPTIONAL.sub(known, TEXTS[self.code]), (), self.values)
 
 
 class IRTWarning(UserWarning):
@@ -186,7 +190,7 @@ PURPOSES = {  # What settings do, by code.
 }
 
 TEXTS = {  # One template for each code. Lists are cut after five names.
-    # From responses tables
+    # From responses
     "scores": f"responses are scores between 0 and 1: {_CELL}",
     "percentages": f"responses are numbers up to 100: {_CELL}",
     "levels": f"responses are levels or answers, not right or wrong: {_CELL}",
@@ -195,8 +199,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "unnamed": f"a word is neither right, wrong nor missing: {_CELL}",
     "missing-word": f"a response must be 0, 1 or missing: {_CELL}",
     "answers": f"responses are answers, not marks: {_CELL}",
-    "not-items": "most cells are not responses in {columns}",
-    "metadata-columns": "columns of 0 and 1 may describe systems: {columns}",
+    "not-items": "at least half of the cells are not responses in {columns}",
+    "metadata-columns": "columns with these names may not be items: {columns}",
     "own-words": "nothing is right in the column {columns}, which alone holds {words}",
     "none-right": "no response is right: {words} does not occur",
     "no-header": "the first row holds responses, not names: {names}. Add a line of names above it",
@@ -237,7 +241,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "log-details": "the file has totals only, and no details. OpenCompass writes these with "
     "--dump-eval-details",
     # From io logs
-    "skipped-files": "skipped {n:file} that irtkit cannot read as evaluation logs: {files!s}",
+    "skipped-files": "skipped {n:file} of a form that irtkit does not read here: {files!s}",
     "skipped-tables": "skipped {n:table} because the path holds evaluation logs: {files!s}. "
     "The command irtkit merge LOGS TABLES puts logs and tables together",
     "copies": "left out {n:log} with copies, retries or parts of other runs: {files!s}",

@@ -235,10 +235,10 @@ def fit(
     UserWarning
         Once for each sentence of ``result.warnings``: if systems score no better than guessing
         (``result.at_chance``); if the fit did not converge; if items have no finite estimate, or
-        are too few to tell their parameters apart; if labels look as if rows were items; if fixed
-        items drifted; if respondents and items fall into parts that no responses link, or too few;
-        if a gap between respondents who answered different items is drawn together; if there are
-        fewer than 8 respondents, or they differ no more than by chance; if ability does not follow
+        are too few to tell their parameters apart; if fixed items drifted; if respondents and items
+        fall into parts that no responses link, or too few; if a gap between respondents who
+        answered different items is drawn together; if there are fewer than 8 respondents, or they
+        differ no more than by chance; if ability does not follow
         how much respondents get right; if one ability does not explain the responses, or who
         disagrees with whom; or if repeated trials count for less than nine in ten.
 

@@ -11,7 +11,7 @@ import click
 
 from irtkit.calibration.saved import RESULT_FILE
 from irtkit.files import TO_WRITE, check_writable, to_be_written
-from irtkit.io.logs import holds_logs, is_pattern, is_table
+from irtkit.io.logs import holds_logs, is_table, stands_for_several
 from irtkit.io.tables import TABLE_ENDINGS
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _check_out(out: Path, endings: tuple[str, ...], option: str) -> None:
 
 def refuse_outputs_within(path: object) -> None:
     """Refuse a file to write that would be responses the next time, or stand for the folder."""
-    if not isinstance(path, Path) or not (path.is_dir() or is_pattern(str(path))):
+    if not isinstance(path, Path) or not stands_for_several(path):
         return
     for name, target in TO_WRITE.get():
         if path.is_dir():

@@ -207,15 +207,10 @@ def is_table(path: Path) -> bool:
     return _TABLE.fullmatch(path.name) is not None
 
 
-def is_pattern(path: str) -> bool:
-    """Whether a path is a pattern and not a file."""
-    return glob.has_magic(path) and not Path(path).exists()
-
-
 def stands_for_several(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is a folder or a pattern."""
+    """Whether a path is a folder, or a pattern that is not the name of a file."""
     name = os.fspath(path)
-    return Path(name).is_dir() or (glob.has_magic(name) and is_pattern(name))
+    return Path(name).is_dir() or (glob.has_magic(name) and not Path(name).exists())
 
 
 def files_of(path: str | os.PathLike[str]) -> list[Path]:
@@ -228,7 +223,7 @@ def files_of(path: str | os.PathLike[str]) -> list[Path]:
         raise type(error)(f"{error.filename}: the folder cannot be read: {error.strerror}")
 
     name = os.fspath(path)
-    if is_pattern(name):
+    if stands_for_several(name) and not Path(name).is_dir():
         found = [Path(one) for one in glob.glob(name, recursive=True)]  # noqa: PTH207 - Path's refuses /
         files = [file for one in found for file in (files_of(one) if one.is_dir() else [one])]
         if not files:
@@ -271,7 +266,7 @@ def read_logs(files: Sequence[Path], *, form: str | None = None, strict: bool = 
     if errors and not logs.samples:
         raise errors[0]
     for one in errors:
-        logs.notes.append(_warning("unreadable-file", file=one.place, reason=one.finding.text()))
+        logs.notes.append(_warning("unreadable-file", file=one.place, reason=one.finding.reason))
     return logs
 
 

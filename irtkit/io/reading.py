@@ -320,8 +320,7 @@ def _of_file(file: Path, settings: Settings, findings: list[Finding]) -> tuple[R
     if form in logs.LOG_FORMATS:
         matrix, form = _of_logs(logs.read_logs([file], form=form), settings, findings)
         return with_side_tables(matrix, file), form
-    if settings.metric or settings.filter or settings.errors:
-        _refuse(settings, _FOR_LOGS, "evaluation logs, but this is a table")
+    _refuse(settings, _FOR_LOGS, "evaluation logs, but this is a table")
     if form == "npy":
         return _of_memory(records.numpy_array(file), settings, findings)
     table = text_table(file, head) if form == "text" else _table(file, form, head)
@@ -416,7 +415,7 @@ def _leave_out(file: Path, error: Exception, settings: Settings, findings: list[
     """Say that a file cannot be read, or raise its error if reading is strict."""
     if settings.strict:
         raise error
-    reason = error.finding.text() if isinstance(error, ReadingError) else str(error)
+    reason = error.finding.reason if isinstance(error, ReadingError) else str(error)
     findings.append(Finding("unreadable-file", "warning", {"file": file.name, "reason": reason}))
 
 

@@ -59,7 +59,11 @@ class Cells:
         if isinstance(trials, np.ndarray) and trials.max() <= 1:
             marks = np.add(marks, trials, dtype=np.int8, casting="unsafe")
             marks, trials = np.add(marks, np.int8(MISSING), out=marks), None
-        if not isinstance(marks, np.ndarray):
+        if isinstance(marks, np.ndarray):
+            for table in (marks, trials):
+                if table is not None:
+                    table.flags.writeable = False
+        else:
             from scipy.sparse import csr_array
 
             kind, shape = count_type(int(trials.data.max(initial=0))), trials.shape
@@ -71,9 +75,6 @@ class Cells:
                 for array in (table.data, table.indices, table.indptr):
                     array.flags.writeable = False
         self.stored = marks, trials  # Marks and None, or successes and trials, dense or sparse.
-        for table in () if self.is_sparse else self.stored:
-            if table is not None:
-                table.flags.writeable = False
 
     @classmethod
     def of_places(

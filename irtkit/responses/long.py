@@ -62,7 +62,10 @@ class Labels:
             places = new[np.sort(np.unique(new, return_index=True)[1])]
             values = distinct.take(places)
             values = values.to_pylist() if hasattr(values, "to_pylist") else values.tolist()
-            self._known[places] = [*map(self._number, values)]
+            for value in values:  # most are known from another block
+                if value not in self._written:
+                    self._written[value] = self._number(value)
+            self._known[places] = [self._written[value] for value in values]
             numbers = self._known[which]
             if numbers.min() < 0:
                 values = {"row": start + int(numbers.argmin()) + 1, "column": [*self.columns]}
@@ -70,14 +73,10 @@ class Labels:
         return numbers
 
     def _number(self, value: Any) -> int:
-        known = self._written.get(value)
-        if known is None:
-            parts = value if isinstance(value, tuple) else (value,)
-            missing = any(map(is_missing_label, parts))
-            known = self._written[value] = -1 if missing else self._new(tuple(map(str, parts)))
-        return known
-
-    def _new(self, parts: tuple[str, ...]) -> int:
+        given = value if isinstance(value, tuple) else (value,)
+        if any(map(is_missing_label, given)):
+            return -1
+        parts = tuple(map(str, given))
         again = self.prefixed and parts[1].startswith(f"{parts[0]}/")
         written = "/".join(parts[1:] if again else parts)
         (plain,) = normalised([written])

@@ -178,7 +178,7 @@ class Coder:
         row, score = np.broadcast_to(rows, codes.shape)[known], cells[known]
         if score.dtype.kind not in "biuf":
             score = np.array([*map(plain_value, score)], np.float64)
-        self.n_changed += int(np.count_nonzero((score != 0) & (score != 1)))
+        self.n_changed += int(np.count_nonzero(score != codes[known]))
         n = max(int(row.max(initial=-1)) + 1, self._sums.shape[1])
         weights = np.ones(len(row)), codes[known], score
         sums: Any = np.stack([np.bincount(row, w, n) for w in weights]).astype(float)

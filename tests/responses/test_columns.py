@@ -72,7 +72,7 @@ def test_columns_are_kept_and_left_out_by_name_or_pattern() -> None:
     assert item_positions(header, 0, None, "q*") == [1, 2]
     assert item_positions(header, 0, ["x", "m*"], None) == [1, 2]
     assert item_positions(header, 0, "q1", ["q*", "x"]) == [2, 4]
-    with pytest.raises(ReadingError, match="may describe systems: 'moe'"):
+    with pytest.raises(ReadingError, match="may not be items: 'moe'"):
         item_positions(header, 0, None, None)
     with pytest.raises(ValueError, match="keep names 'q3', which is not a column"):
         item_positions(header, 0, None, "q3")
