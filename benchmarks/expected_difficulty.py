@@ -3,7 +3,7 @@
 Half of the digits of the digits crowd were answered by all 130 systems; difficulty is learned from
 their pixels. The other half are new: only a few systems answered them, drawn at random. All items
 are fitted together, with the weak prior and with predictions as the means of all items
-(``item_prior_mean``), and beside both stand the predictions alone. What is right is the fit to all
+(``difficulty_mean``), and beside both stand the predictions alone. What is right is the fit to all
 answers.
 
 Printed by number of answers to a new item, over ``--draws`` draws of old digits and of systems: the
@@ -45,7 +45,11 @@ def with_few_answers(
 def fitted(responses: irtkit.ResponseMatrix, model: Any, prior: Any) -> Any:
     """Intercepts."""
     found = irtkit.fit(
-        responses, model, item_prior_mean=prior, standard_errors=False, progress=False
+        responses,
+        model,
+        prior=irtkit.WeakPrior(difficulty_mean=prior),
+        standard_errors=False,
+        progress=False,
     )
     return found.items["intercept"].to_numpy()
 

@@ -123,9 +123,8 @@ def one_set(study: Study, seed: int) -> dict[str, Any]:
         began = time.process_time()
         result = irtkit.fit(responses, study.model, method=study.method, progress=False)
         middle = time.process_time()
-        independent = irtkit.fit(
-            responses, study.model, method=study.method, trial_correlation=0.0, progress=False
-        )
+        single = responses.with_trial_correlation(0.0)
+        independent = irtkit.fit(single, study.model, method=study.method, progress=False)
         seconds = middle - began, time.process_time() - middle
         reasons = irtkit.flag_items(result)["reasons"]
     truth = (ability - ability.mean()) / ability.std()

@@ -35,8 +35,8 @@ def main() -> None:
     else:
         responses = irtkit.ResponseMatrix(draw(options.shape, seed=0)[1])
     mesh = jax.make_mesh((jax.device_count(),), ("respondents",))
-    model, method = options.shape.model, options.method
-    result = irtkit.fit(responses, model, method=method, mesh=mesh, standard_errors=False)
+    model, method = options.shape.model, {"em": irtkit.EM, "vi": irtkit.Variational}[options.method]
+    result = irtkit.fit(responses, model, method=method(mesh=mesh), standard_errors=False)
     parameters = result.items[["discrimination", "intercept", "guessing"]].to_numpy()
     digest = hashlib.sha256(parameters.tobytes()).hexdigest()[:12]
     bound = "" if result.elbo is None else f"ELBO {result.elbo:.6f}, "

@@ -9,8 +9,8 @@ from irtkit import plots
 from irtkit.annotation import impact, impact_summary
 from irtkit.calibration import FitResult, fit, load
 from irtkit.calibration.item_prior import ItemPrior, LogNormal
+from irtkit.calibration.methods import EM, Variational
 from irtkit.calibration.priors import Beta, Density, Normal, WeakPrior
-from irtkit.calibration.variational.options import Variational
 from irtkit.curves import characteristic_curves, expected_performance, learning_surface
 from irtkit.datasets import DigitsCrowd, load_digits_crowd, load_digits_learning
 from irtkit.diagnostics import (
@@ -46,6 +46,7 @@ from irtkit.systems import Gate, SystemComparison, compare_systems, gate, pass_k
 __version__ = "0.1.0"
 
 __all__ = [
+    "EM",
     "AdaptiveTest",
     "Audit",
     "Beta",

@@ -21,6 +21,7 @@ from irtkit.checks import (
     check_type,
     check_unique,
     check_unmasked,
+    check_yes_or_no,
     short,
 )
 from irtkit.data.patterns import blocks
@@ -111,6 +112,7 @@ def add_synthetic(
     draws: int = 1,
     probability: float = 0.5,
     seed: int = 0,
+    ordinary: bool = False,
 ) -> ResponseMatrix:
     """Append synthetic respondents, marked as such, which answer every item once.
 
@@ -133,6 +135,9 @@ def add_synthetic(
         Probability in [0, 1] that ``coin`` is right.
     seed
         Each kind has a stream of its own: neither other kinds nor more draws change its rows.
+    ordinary
+        Whether to add them without the mark, as respondents like all others, which set the scale
+        and count everywhere (as in Martínez-Plumed et al. 2022).
 
     Examples
     --------
@@ -151,6 +156,7 @@ def add_synthetic(
     check_times("draws", draws, 1)
     check_number("probability", probability, least=0, most=1)
     check_seed(seed)
+    check_yes_or_no(ordinary=ordinary)
     if labels is not None and "class-prior" not in chosen:
         raise ValueError("labels are for the kind 'class-prior', which kinds do not name")
     needed = 9.0 * draws * responses.n_items  # bytes of a number and whether it is right
@@ -165,7 +171,7 @@ def add_synthetic(
         added = short(min(taken))
         raise ValueError(f"kinds would add a synthetic respondent {added}, a label that is taken")
     respondents = (*responses.respondents, *names)
-    marks = np.concatenate([responses.synthetic, np.ones(len(names), dtype=bool)])
+    marks = np.concatenate([responses.synthetic, np.full(len(names), not ordinary)])
     cells = responses.cells.below(Cells(np.concatenate(rows)))
     crowd = ResponseMatrix.of_cells(cells, (respondents, responses.items), marks)
     return crowd.with_known(responses)

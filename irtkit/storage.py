@@ -125,6 +125,8 @@ def stored_responses(responses: ResponseMatrix) -> dict[str, Any]:
         kinds = ("respondent", "item", "metric")
         numbers = {kind: table[kind].cat.codes.to_numpy() for kind in kinds}
         known["metrics"] = {"names": names, **numbers, "value": table["value"].to_numpy()}
+    if responses.trial_correlation is not None:
+        known["trial_correlation"] = responses.trial_correlation
     return {**known, "synthetic": responses.synthetic}
 
 
@@ -154,7 +156,8 @@ def restored_responses(
         known["predictions"] = pd.DataFrame(answers, respondents, items)
     if "source" in arrays:
         known["source"] = Source.from_dict(arrays["source"])
-    return matrix.with_tables(**known)
+    matrix = matrix.with_tables(**known)
+    return matrix.with_trial_correlation(arrays.get("trial_correlation"))
 
 
 def _in_json(value: Any) -> Any:

@@ -191,7 +191,7 @@ all_answers = targets.loc[held, "Rasch"]
 ways = {
     "four answers": irtkit.fit(few, "1PL", standard_errors=False).items,
     "predictions and four answers": irtkit.fit(
-        few, "1PL", item_prior_mean=prior, standard_errors=False
+        few, "1PL", prior=irtkit.WeakPrior(difficulty_mean=prior), standard_errors=False
     ).items,
 }
 found = {"predictions": prior.loc[held, "mean"]}

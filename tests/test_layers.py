@@ -48,16 +48,16 @@ LAYERS = (
     *("annotation", "datasets", "pictures", "plots", "report", "cli", "__main__"),
 )
 CALIBRATION = (
-    *("lbfgs", "priors", "item_prior", "item_distribution", "expected"),
+    *("methods", "lbfgs", "priors", "item_prior", "item_distribution", "expected"),
     *("likelihood", "prior_information", "maximise", "repeats"),
     *("information", "many_items", "standard_errors", "item_likelihoods", "empirical"),
-    *("variational.options", "variational.coordinates", "variational.target", "variational.guide"),
+    *("variational.coordinates", "variational.target", "variational.guide"),
     *("variational.elbo", "variational.minibatches"),
     *("variational.bent", "variational.posterior"),
     *("variational.inference", "variational.checkpoint"),
     *("result", "summary", "saved", "calibrated", "estimates", "drawn_together", "drift"),
     "caveats",
-    *("maximum_likelihood", "chance", "batches", "anchored", "arguments", "one_thread"),
+    *("maximum_likelihood", "chance", "batches", "anchored", "one_thread"),
     *("variational.fit_variational", "estimation", "fitting", "refitting"),
 )
 """Modules of the largest folder, bottom-up; what they import for types alone counts as well."""

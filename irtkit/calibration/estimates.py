@@ -135,8 +135,7 @@ def result_of(
 
     ``by_chance`` is whether respondents differ by chance alone.
     """
-    separate = settings.synthetic == "separate"
-    synthetic = responses.synthetic if separate else np.zeros_like(responses.synthetic)
+    synthetic = responses.synthetic
     stretch, latent_sd = _units(estimates, proportion, model)
     status = _status(estimates, counts, synthetic, model, by_chance=by_chance)
     parameters = _parameters(estimates, stretch, status, settings.prior)

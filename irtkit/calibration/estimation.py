@@ -18,6 +18,7 @@ from irtkit.calibration.expected import ExpectedItems, of_some
 from irtkit.calibration.item_prior import ItemPrior
 from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
 from irtkit.calibration.maximum_likelihood import maximum_likelihood
+from irtkit.calibration.methods import Variational
 from irtkit.calibration.priors import WeakPrior
 from irtkit.data.components import part_of
 from irtkit.data.patterns import patterns_of
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
 
     from irtkit.calibration.calibrated import CalibratedItems
     from irtkit.calibration.estimates import Estimates
+    from irtkit.calibration.methods import EM
     from irtkit.calibration.priors import Prior
     from irtkit.calibration.result import FitResult, Settings
-    from irtkit.calibration.variational.options import Variational
     from irtkit.data.patterns import Patterns
     from irtkit.irf import ItemParameters, ModelName
     from irtkit.responses import ResponseMatrix
@@ -47,18 +48,25 @@ def fitted(
     responses: ResponseMatrix,
     model: ModelName,
     settings: Settings,
-    variational: Variational | None,
+    method: EM | Variational,
     anchors: CalibratedItems | None,
     *,
-    mesh: Mesh | None,
     report: Callable[[int, float], None],
 ) -> FitResult:
     """Fit with settings that have been checked; ``report`` hears of every step."""
-    patterns = patterns_of(responses, synthetic_is_real=settings.synthetic == "ordinary")
+    variational = method if isinstance(method, Variational) else None
+    patterns = patterns_of(responses, synthetic_is_real=False)
     if not patterns.counts.item_responses.any():
         raise ValueError("responses holds no response of a real respondent")
     estimates = _estimates(
-        patterns, responses, model, settings, variational, anchors=anchors, mesh=mesh, report=report
+        patterns,
+        responses,
+        model,
+        settings,
+        variational,
+        anchors=anchors,
+        mesh=method.mesh,
+        report=report,
     )
     proportion = proportion_score(patterns)
     counted = patterns.with_trial_correlation(estimates.trial_correlation or 0.0)
@@ -69,7 +77,7 @@ def fitted(
         patterns.counts,
         proportion,
         model=model,
-        method="em" if variational is None else "vi",
+        method=method.name,
         settings=settings,
         by_chance=by_chance,
     )

@@ -15,7 +15,7 @@ their answers say, or means for all.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -77,7 +77,8 @@ class ExpectedItems(WeakPrior):
         means = np.where(self.known, self.intercept_mean, np.nan).tolist()
         return {
             "kind": "ExpectedItems",
-            **asdict(usual(self)),
+            "chance": self.chance,
+            **self.numbers,
             "item_intercept_mean": [None if np.isnan(mean) else mean for mean in means],
             "item_intercept_sd": self.intercept_sd.tolist(),
             "middle": self.middle,
@@ -93,40 +94,37 @@ class ExpectedItems(WeakPrior):
         return Term(at, by_item, {0: -self.follows * slope * by_sd})
 
 
-_NUMBERS = tuple(one.name for one in fields(WeakPrior))
-
-
-def expecting(
-    weak: WeakPrior, mean: object, sd: float | None, labels: tuple[str, ...]
-) -> ExpectedItems:
-    """The weak prior with difficulties, in logits, that are expected of labelled items.
+def expecting(weak: WeakPrior, labels: tuple[str, ...]) -> WeakPrior:
+    """The weak prior for labelled items, with the difficulties that are expected of them.
 
     Raises
     ------
     TypeError
-        If they are neither a Series, nor a mapping, nor a table.
+        If ``difficulty_mean`` is neither a Series, nor a mapping, nor a table.
     ValueError
         If a table lacks a column, no label is one of the items, some are not while an item has no
         mean, a label occurs twice, a mean is infinite, or an SD is not above 0.
     """
-    means, sds = _given(mean, sd)
+    if weak.difficulty_mean is None:
+        return weak
+    means, sds = _given(weak.difficulty_mean, weak.difficulty_sd)
     found = np.array([means.get(label, np.nan) for label in labels], dtype=np.float64)
     known = ~np.isnan(found)
     if not known.any():
         raise ValueError(
-            "item_prior_mean has no item of the responses: its labels are "
+            "difficulty_mean has no item of the responses: its labels are "
             f"{first_names(list(means)) or 'none'}"
         )
     _refuse_unknown(means, labels)
     spread = np.array([sds.get(label, np.nan) for label in labels], dtype=np.float64)
     for label, value, error in zip(labels, found, spread, strict=True):
         if not np.isnan(value):
-            check_number(f"item_prior_mean of {short(label)}", float(value))
-            check_number(f"item_prior_sd of {short(label)}", float(error), above=0)
+            check_number(f"difficulty_mean of {short(label)}", float(value))
+            check_number(f"difficulty_sd of {short(label)}", float(error), above=0)
     middle = float(found[known].mean())
-    numbers = {name: getattr(weak, name) for name in _NUMBERS}
     return ExpectedItems(
-        **numbers,
+        chance=weak.chance,
+        **weak.numbers,
         intercept_mean=np.where(known, middle - found, 0.0),
         intercept_sd=np.where(known, spread, weak.intercept_spread),
         known=known,
@@ -136,23 +134,23 @@ def expecting(
 
 
 def _refuse_unknown(means: dict[str, float], labels: tuple[str, ...]) -> None:
-    """Refuse labels that are no item where an item has no mean: it may be that, misspelt."""
+    """Refuse labels that are not items if an item has no mean, which they may misspell."""
     known = {label: mean for label, mean in means.items() if not math.isnan(mean)}
     items = set(labels)
     unknown = [label for label in known if label not in items]
     without = [label for label in labels if label not in known]
     if unknown and without:
         raise ValueError(
-            f"item_prior_mean must be of items of the responses, and {short(unknown[0])} is none"
-            f"{and_more(len(unknown) - 1, 'label')}{did_you_mean(unknown[0], without)}; "
-            f"without a mean: {first_names(without)}; leave out what is no item, such as by "
+            f"difficulty_mean must have labels of items, and {short(unknown[0])} is not one"
+            f"{and_more(len(unknown) - 1, 'label')}{did_you_mean(unknown[0], without)}. Items "
+            f"without a mean: {first_names(without)}. Leave out other labels, such as by "
             "mean[mean.index.isin(responses.items)]"
         )
 
 
 def usual(prior: WeakPrior) -> WeakPrior:
     """The weak prior of items of which nothing is expected."""
-    return WeakPrior(**{name: getattr(prior, name) for name in _NUMBERS})
+    return WeakPrior(chance=prior.chance, **prior.numbers)
 
 
 def of_some(prior: Prior | None, items: Any) -> Prior | None:
@@ -164,23 +162,23 @@ def _given(mean: object, sd: float | None) -> tuple[dict[str, float], dict[str, 
     """Means and SDs by label."""
     given: Any = mean
     if hasattr(given, "columns"):
-        table = by_item(given, "item_prior_mean")
+        table = by_item(given, "difficulty_mean")
         if missing := [name for name in ("mean", "sd") if name not in table.columns]:
-            raise ValueError(f"item_prior_mean: the table has no column {short(missing[0])}")
+            raise ValueError(f"difficulty_mean: the table has no column {short(missing[0])}")
         if sd is not None:
-            raise ValueError("item_prior_sd is the column sd of a table; give one of the two")
+            raise ValueError("difficulty_sd is the column sd of a table. Pass one of the two")
         return _by_label(table["mean"], "mean"), _by_label(table["sd"], "sd")
     if not hasattr(given, "items"):
         raise TypeError(
-            "item_prior_mean must be a Series or a mapping by item label, or a table with the "
+            "difficulty_mean must be a Series or a mapping by item label, or a table with the "
             f"columns mean and sd; got {type(given).__name__}"
         )
     if sd is None:
         raise ValueError(
-            "item_prior_mean needs item_prior_sd: how far difficulties may be off, in logits"
+            "difficulty_mean needs difficulty_sd, the SD of difficulties around it, in logits"
         )
     means = _by_label(given, "mean")
-    return means, dict.fromkeys(means, check_number("item_prior_sd", sd, above=0))
+    return means, dict.fromkeys(means, check_number("difficulty_sd", sd, above=0))
 
 
 def _by_label(values: Any, name: str) -> dict[str, float]:
@@ -188,11 +186,11 @@ def _by_label(values: Any, name: str) -> dict[str, float]:
     found: dict[str, float] = {}
     for label, value in values.items():
         if str(label) in found:
-            raise ValueError(f"item_prior_mean: item {short(str(label))} occurs twice")
+            raise ValueError(f"difficulty_mean: item {short(str(label))} occurs twice")
         try:
             found[str(label)] = np.nan if is_missing_label(value) else float(value)
         except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(
-                f"item_prior_{name} of {short(str(label))} must be a number, got {short(value)}"
+                f"difficulty_{name} of {short(str(label))} must be a number, got {short(value)}"
             ) from error
     return found

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
@@ -271,6 +271,10 @@ class Prior(Protocol):
         """Return the prior as plain values, for the settings of a result."""
 
 
+OF_ITEMS = {"chance", "difficulty_mean", "difficulty_sd"}
+"""Settings of the weak prior that may differ between items."""
+
+
 @dataclass(frozen=True)
 class WeakPrior:
     """Weak prior that leaves scale and location free and keeps every estimate finite.
@@ -309,6 +313,11 @@ class WeakPrior:
     A number, or a Series or mapping by item. None, and items that are left out: 1/n_options, if the
     item table has the column n_options; else learned from the responses."""
     chance_weight: float = 20.0
+    difficulty_mean: Any = field(default=None, compare=False)
+    """Difficulties expected of items, in logits (difficulty × discrimination): a Series or mapping
+    by item, or a table with the columns mean and sd. Only their differences count. For "em"."""
+    difficulty_sd: float | None = None
+    """SD of difficulties around ``difficulty_mean``, in logits, if that is not a table."""
     log_scale_sd: float = 1.0
     """Two of them hold scales from 0.14 to 7.4."""
     location_sd: float = 5.0
@@ -316,12 +325,20 @@ class WeakPrior:
     learns: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_above_zero("the prior", **{k: v for k, v in vars(self).items() if k != "chance"})
+        numbers = {k: v for k, v in vars(self).items() if k not in OF_ITEMS}
+        check_above_zero("the prior", **numbers)
+        if self.difficulty_mean is None and self.difficulty_sd is not None:
+            raise ValueError("difficulty_sd is the SD around difficulty_mean, which is not given")
         if isinstance(self.chance, tuple):
             for chance in self.chance:
                 check_chance(chance)
         elif self.chance is not None and not hasattr(self.chance, "items"):
             object.__setattr__(self, "chance", check_chance(self.chance))
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """Settings that are the same for all items."""
+        return {k.name: getattr(self, k.name) for k in fields(WeakPrior) if k.name not in OF_ITEMS}
 
     @property
     def slope_density(self) -> Student:
@@ -375,7 +392,7 @@ class WeakPrior:
 
     def described(self) -> dict[str, Any]:
         """Return the prior as plain values, for the settings of a result."""
-        return {"kind": "WeakPrior", **asdict(self)}
+        return {"kind": "WeakPrior", "chance": self.chance, **self.numbers}
 
     def _shared(self, items: Items, hyper: Hyper, *, common_slope: bool) -> list[Term]:
         """Terms of intercepts around m·a and of steep slopes."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irtkit.calibration.fitting import fit, silently
 from irtkit.calibration.item_prior import ItemPrior, LogNormal
+from irtkit.calibration.methods import EM
 from irtkit.calibration.priors import Beta, Normal, WeakPrior
 from irtkit.checks import short
 
@@ -39,28 +39,22 @@ def refitted(
     grid: Any = given if isinstance(given, str) else (int(given[0]), given[1])
     with silently():
         return fit(
-            responses,
+            responses.with_trial_correlation(settings.trial_correlation),
             result.model,
+            method=EM(tol=tol),
             prior=_prior_of(result, responses.items),
+            fixed=fixed,
             quadrature=grid,
             standard_errors=False,
-            synthetic=settings.synthetic,  # type: ignore[arg-type]  # checked by the first fit
-            trial_correlation=settings.trial_correlation,
-            fixed=fixed,
-            item_prior_mean=_expected_of(result, responses.items),
-            batch_items=settings.batch_items,
-            tol=tol,
             progress=False,
         )
 
 
 def _expected_of(result: FitResult, items: tuple[str, ...]) -> Any:
-    """Difficulties that were expected of some items, as the argument of another fit, or None."""
+    """Difficulties that were expected of some items, as a prior takes them."""
     import pandas as pd
 
     record = result.settings.prior
-    if not isinstance(record, dict) or "item_intercept_mean" not in record:
-        return None
     of_intercepts = np.array(record["item_intercept_mean"], dtype=np.float64)
     mean = record["middle"] - of_intercepts
     of_all = {"mean": mean, "sd": record["item_intercept_sd"]}
@@ -74,11 +68,13 @@ def _prior_of(result: FitResult, items: tuple[str, ...]) -> Any:
         return None
     kind, values = record["kind"], {name: value for name, value in record.items() if name != "kind"}
     if kind in {"WeakPrior", "ExpectedItems"}:
-        given = {part.name: values[part.name] for part in fields(WeakPrior)}
-        if isinstance(given["chance"], list | tuple):
-            by_item = dict(zip(result.item_labels, given["chance"], strict=True))
-            given["chance"] = {item: by_item[item] for item in items}
-        return WeakPrior(**given)
+        chance = values["chance"]
+        if isinstance(chance, list | tuple):
+            by_item = dict(zip(result.item_labels, chance, strict=True))
+            chance = {item: by_item[item] for item in items}
+        numbers = {name: values[name] for name in WeakPrior().numbers}
+        expected = _expected_of(result, items) if kind == "ExpectedItems" else None
+        return WeakPrior(chance=chance, difficulty_mean=expected, **numbers)
     if kind == "empirical":
         return kind
     parts = {name: None if part is None else _density(dict(part)) for name, part in values.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from irtkit.responses import refuse_sparse
 from irtkit.signs import Dependence, Verdict, slope_signs
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from os import PathLike
 
     import pandas as pd
@@ -51,7 +52,6 @@ class Settings(Mapping[str, Any]):
     quadrature: str | list[float]
     """"adaptive", or [nodes, limit]."""
     standard_errors: bool
-    synthetic: str
     tol: float
     max_iterations: int
     trial_correlation: float | None = None
@@ -64,7 +64,7 @@ class Settings(Mapping[str, Any]):
     batch: int | None = None
     """Respondents of a variational step, if not all."""
     synthetic_ability_sd: float | None = None
-    """SD of ability among synthetic respondents, if there are any and "separate"."""
+    """SD of ability among synthetic respondents, if there are any."""
     metrics: dict[str, Any] | None = None
     """Of the column quality_standard: "higher_is_better" and "weights" by metric, "scale", and
     "constant", metrics that are the same for all items and so have no say."""
@@ -207,9 +207,8 @@ class FitResult:
         where something else is known of the item) with their standard errors (``_se``, NaN if not
         asked for); average_error (share of observed real respondents that
         got the item wrong, NaN without any); expected_error (the same share as the model expects it
-        of its population, on one footing for all items); quality_standard, where the fit was given
-        metrics (Kolena's score of the items by them, from 0, easy, to 1, hard, NaN where none
-        tells; ``settings.metrics`` says which); n_responses (by real respondents, every
+        of its population, on one footing for all items); quality_standard, after
+        :meth:`with_quality_standard`; n_responses (by real respondents, every
         repeated trial counts here as in average_error); p_negative (probability that the slope is
         below 0, NaN without a response); status ("ok", "flat", "no variance", "unbounded" or
         "no responses"); fixed, drift_z and drifts, if items were fixed (score test of the
@@ -436,6 +435,51 @@ class FitResult:
             columns=pd.Index(self.item_labels, name="item"),
         )
 
+    def with_quality_standard(
+        self,
+        metrics: object,
+        higher_is_better: Mapping[str, bool] | Collection[str] | None = None,
+    ) -> FitResult:
+        """Return the result with Kolena's difficulty score of the items by further metrics.
+
+        The score is the column ``quality_standard`` of ``items``, from 0 (easy) to 1 (hard), NaN if
+        no metric of the item says anything. No estimate changes.
+
+        Parameters
+        ----------
+        metrics
+            A long or wide table or its path, a mapping of respondents to tables, names of
+            ``responses.metrics`` such as ``["total_tokens"]``, or a QualityStandard.
+        higher_is_better
+            Metrics that are better when higher, ``[]`` for none, or a mapping that says True or
+            False for every metric. Left out if `metrics` is a QualityStandard.
+
+        Raises
+        ------
+        ValueError
+            If metrics have no direction or are unknown, labels are not in the responses, or the
+            result was saved without responses.
+
+        Examples
+        --------
+        >>> import irtkit, pandas as pd
+        >>> responses = irtkit.ResponseMatrix([[1, 0, 1], [0, 1, 1], [1, 1, 0]] * 5)
+        >>> seconds = pd.DataFrame({"item": responses.items, "seconds": [1, 2, 4]})
+        >>> seconds["respondent"] = responses.respondents[0]
+        >>> result = irtkit.fit(responses, "1PL").with_quality_standard(seconds, [])
+        >>> result.items["quality_standard"].round(2).to_dict()
+        {'item-1': 0.0, 'item-2': 0.33, 'item-3': 1.0}
+        """
+        from irtkit.io.metric_files import as_metrics
+        from irtkit.metrics import quality_of
+
+        if self.responses is None:
+            raise ValueError("the responses were not saved with this result")
+        quality = quality_of(self.responses, as_metrics(metrics), higher_is_better)
+        scores = np.asarray(quality.items.reindex(list(self.item_labels)), np.float64)
+        settings = replace(self.settings, metrics=quality.settings)
+        return replace(self, quality_standard=scores, settings=settings)
+
     def save(self, path: str | PathLike[str], *, include_responses: bool = True) -> None:
         """Write the result to one file, to be read back with :func:`irtkit.load`.
 
@@ -455,8 +499,7 @@ class FitResult:
         """The responses as the fit saw them; an error if they were not saved."""
         if self.responses is None:
             raise ValueError("the responses were not saved with this result")
-        ordinary = self.settings.synthetic == "ordinary"
-        return patterns_of(self.responses, synthetic_is_real=ordinary)
+        return patterns_of(self.responses, synthetic_is_real=False)
 
     @cached_property
     def alike(self) -> pd.Series[float]:

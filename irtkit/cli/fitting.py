@@ -10,9 +10,9 @@ from click.core import ParameterSource
 
 from irtkit.calibration import fit, load
 from irtkit.calibration.fitting import silently
+from irtkit.calibration.methods import Variational
 from irtkit.calibration.priors import WeakPrior
 from irtkit.calibration.saved import saved_in
-from irtkit.calibration.variational.options import Variational
 from irtkit.cli.inputs import how_to_read, names_of, read_labelled, read_rows, reading_only
 from irtkit.cli.paths import NAME, PATH
 from irtkit.cli.process import show_log
@@ -173,7 +173,7 @@ def fitted(
     quadrature, quality = _quadrature(options["quadrature"]), _quality(responses, options)
     show_log()
     with silently():
-        return fit(
+        result = fit(
             responses,
             options["model"],
             method=method,
@@ -182,8 +182,8 @@ def fitted(
             fixed=options["fixed"],
             quadrature=quadrature,
             standard_errors=standard_errors or options["method"] == "vi",  # which has them anyway
-            metrics=quality,
         )
+    return result if quality is None else result.with_quality_standard(quality)
 
 
 def _quality(responses: ResponseMatrix, options: dict[str, Any]) -> QualityStandard | None:
@@ -195,6 +195,8 @@ def _quality(responses: ResponseMatrix, options: dict[str, Any]) -> QualityStand
     names: Any = names_of(given) or None
     if len(given) == 1 and is_file(given[0]):
         names = read_metrics(given[0])
+    if names is None:
+        return None
     better = [name for name in names_of(higher) if name not in {"", "none"}]
     return quality_of(responses, names, better if higher else None)
 

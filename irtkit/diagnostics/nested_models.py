@@ -212,7 +212,7 @@ def _check_responses(smaller: FitResult, larger: FitResult) -> None:
         raise ValueError(
             "smaller and larger must treat synthetic respondents the same way; "
             f"{short(labels['respondent'][k])} is one in {apart} and a respondent like any other "
-            f"in {alike} (synthetic= of irtkit.fit)"
+            f"in {alike}"
         )
     rule = "smaller and larger must be fitted to the same responses"
     words = {"responses": "responses", "right": "right responses"}
@@ -246,7 +246,7 @@ def _check_trials(smaller: FitResult, larger: FitResult) -> None:
         raise ValueError(
             "smaller and larger must count repeated trials alike, or their log-likelihoods are not "
             f"comparable; trial_correlation is {one:.3g} in smaller and {other:.3g} in larger "
-            "(give trial_correlation=larger.settings.trial_correlation to the fit of smaller)"
+            "(fit smaller to responses.with_trial_correlation(larger.settings.trial_correlation))"
         )
 
 

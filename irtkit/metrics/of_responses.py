@@ -26,21 +26,15 @@ _CHOICES = 20
 def quality_of(
     responses: ResponseMatrix,
     metrics: object,
-    higher_is_better: Mapping[str, bool] | Collection[str] | None,
-    *,
-    synthetic: bool = False,
-) -> QualityStandard | None:
-    """Kolena's score of the items of a response matrix; None without metrics.
+    higher_is_better: Mapping[str, bool] | Collection[str] | None = None,
+) -> QualityStandard:
+    """Kolena's score of the items of a response matrix.
 
     Metrics are a table or a mapping as `quality_standard` takes them, of any data frame library,
     its columns of respondents and items recognised by their usual names; a name or names of
     ``responses.metrics``; or a QualityStandard, which has its directions. Other labels than those
-    of the responses are refused, as those of synthetic respondents are unless they may have some.
+    of the responses are refused, as those of synthetic respondents are.
     """
-    if metrics is None:
-        if higher_is_better is not None:
-            raise ValueError("higher_is_better= is for metrics=, which names none")
-        return None
     if isinstance(metrics, QualityStandard):
         if higher_is_better is not None:
             raise ValueError("leave higher_is_better= out: a QualityStandard has its directions")
@@ -55,7 +49,7 @@ def quality_of(
                 f"{first_names(names, shown=_CHOICES)}; all others are better when lower, and [] "
                 "(on the command line: none) says that all are"
             )
-    known = np.array(responses.respondents)[synthetic | ~responses.synthetic]
+    known = np.array(responses.respondents)[~responses.synthetic]
     _refuse_others("respondent", standard.scores.columns, known.tolist())
     _refuse_others("item", standard.scores.index, responses.items)
     return standard

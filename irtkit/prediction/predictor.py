@@ -335,7 +335,7 @@ class DifficultyPredictor:
         return pd.DataFrame(columns, index=table.index)
 
     def prior_mean(self, features: object, *, items: Sequence[str] | None = None) -> pd.DataFrame:
-        """Predictions as :func:`irtkit.fit` takes them: ``item_prior_mean=``.
+        """Predictions as ``irtkit.WeakPrior(difficulty_mean=...)`` takes them.
 
         Those of items that it was fitted to hold their answers already, which then count twice.
 

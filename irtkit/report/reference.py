@@ -49,7 +49,7 @@ _ESTIMATED = {
 _PRIORS = {"WeakPrior": "weak", "ItemPrior": "given"}
 """Kinds of priors, and the words for them."""
 _EXPECTED = "weak, with difficulties expected of items"
-"""Of a fit with ``item_prior_mean``."""
+"""Of a fit with ``WeakPrior(difficulty_mean=...)``."""
 
 
 def all_items(found: Findings) -> str:

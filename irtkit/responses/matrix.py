@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
-from irtkit.checks import check_unique, check_unmasked, short
+from irtkit.checks import check_number, check_unique, check_unmasked, short
 from irtkit.findings import Remedy, failed
 from irtkit.responses.cells import BLOCK_ROWS, MISSING, CellBuilder, Cells, counts_of
 from irtkit.responses.labels import matrix_names
@@ -72,6 +72,7 @@ class ResponseMatrix:
     metrics: pd.DataFrame | None  #: Scores or seconds: respondent, item, metric and value.
     predictions: pd.DataFrame | None  #: The answers as text, respondents × items.
     source: Source | None  #: How the responses were read, None if they were made of arrays.
+    trial_correlation: float | None  #: Of repeated trials, None if `fit` estimates it.
 
     __slots__ = tuple(__annotations__)
 
@@ -114,7 +115,7 @@ class ResponseMatrix:
         marks.flags.writeable = False
         self.synthetic = marks
         self.item_table = self.respondent_table = self.metrics = None
-        self.predictions = self.source = None
+        self.predictions = self.source = self.trial_correlation = None
 
     @classmethod
     def of_cells(cls, cells: Cells, names: Names, synthetic: ArrayLike | None = None) -> Self:
@@ -358,12 +359,35 @@ class ResponseMatrix:
             answers = answers.reindex(index=self.respondents, columns=self.items).astype(object)
             copy.predictions = answers.where(answers.notna(), None)
         copy.source = self.source if source is None else source
+        copy.trial_correlation = self.trial_correlation
+        return copy
+
+    def with_trial_correlation(self, correlation: float | None) -> Self:
+        """Return the matrix with the correlation of repeated trials of a cell.
+
+        n trials count for n/(1 + (n − 1) · correlation) in `fit`: at 0 trials are independent, and
+        at 1 all together count as one. With None `fit` estimates the correlation.
+
+        Examples
+        --------
+        >>> import irtkit
+        >>> trials = irtkit.ResponseMatrix.from_counts([[3, 1], [0, 2]], [[3, 3], [3, 3]])
+        >>> trials.with_trial_correlation(0.5).trial_correlation
+        0.5
+        """
+        if correlation is not None:
+            correlation = check_number("trial_correlation", correlation, least=0, most=1)
+        copy = self.with_known(self)
+        copy.trial_correlation = correlation
         return copy
 
     def with_known(self, other: ResponseMatrix) -> Self:
-        """Return the matrix with the tables, predictions and source of another one."""
+        """Return the matrix with what is known of the answers in another one."""
         known: Any = {"predictions": other.predictions, "source": other.source}
-        return self.with_tables(other.item_table, other.respondent_table, other.metrics, **known)
+        tables = other.item_table, other.respondent_table, other.metrics
+        copy = self.with_tables(*tables, **known)
+        copy.trial_correlation = other.trial_correlation
+        return copy
 
     def part(self, rows: Any, columns: Any = None) -> Self:
         """Return the answers in some rows and columns, by their numbers, without tables."""

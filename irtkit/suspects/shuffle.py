@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.calibration import fit
-from irtkit.calibration.arguments import check_data
-from irtkit.calibration.fitting import silently
+from irtkit.calibration.fitting import check_data, silently
+from irtkit.calibration.methods import EM
 from irtkit.checks import MOST_TIMES, check_seed, check_unique, short
 from irtkit.io.reading import as_responses
 from irtkit.irf import EXTREME, model_name
@@ -173,7 +173,7 @@ def shuffle_control(
 
     model = model_name(model)
     responses = as_responses(responses)
-    check_data(responses, "separate")
+    check_data(responses, EM())
     refuse_sparse(responses, "shuffle_control")
     thresholds: dict[str, Any] = {
         "fdr": fdr,

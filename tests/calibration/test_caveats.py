@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from irtkit import (
+    EM,
     ItemParameters,
     ResponseMatrix,
     add_synthetic,
@@ -143,7 +144,8 @@ def test_synthetic_respondents_link_no_parts_unless_they_are_ordinary() -> None:
     result = fitted(crowd)
     assert "fall into 2 parts" in result.warnings[0]
     assert result.respondents.loc["coin", "component"] == 0
-    (said,) = fitted(crowd, synthetic="ordinary").warnings
+    ordinary = crowd.with_tables(synthetic=[False] * crowd.n_respondents)
+    (said,) = fitted(ordinary).warnings
     assert "fall into 2 parts that too few responses link" in said
 
 
@@ -159,7 +161,7 @@ def test_fewer_than_eight_respondents_are_few(n: int, told: bool) -> None:
 
 
 def test_warnings_are_printed_within_80_columns_and_kept(tmp_path: Path) -> None:
-    result = fitted(apart(drawn(0, 6, 40)), max_iterations=1)
+    result = fitted(apart(drawn(0, 6, 40)), method=EM(max_iterations=1))
     assert [text.split()[0] for text in result.warnings] == ["the", "respondents", "only"]
     printed = str(result)
     for text in result.warnings:

@@ -22,6 +22,11 @@ LABELS = ("a", "b", "c", "d")
 EXPECTED = pd.Series([-1.0, 0.5, 2.0], index=["a", "b", "d"])
 
 
+def expected(mean: Any, sd: float | None = None, **settings: Any) -> WeakPrior:
+    """The weak prior with difficulties that are expected."""
+    return WeakPrior(difficulty_mean=mean, difficulty_sd=sd, **settings)
+
+
 def drawn(
     n: int, m: int, error: float, seed: int = 0
 ) -> tuple[irtkit.ResponseMatrix, pd.Series[float], Any]:
@@ -36,7 +41,7 @@ def drawn(
 
 @pytest.mark.parametrize("on_fixed_scale", [False, True])
 def test_the_gradient_is_that_of_the_density(*, on_fixed_scale: bool) -> None:
-    prior = expecting(WeakPrior(), EXPECTED, 0.7, LABELS)
+    prior = expecting(expected(EXPECTED, 0.7), LABELS)
     prior = prior.on_fixed_scale() if on_fixed_scale else prior
     generator = np.random.default_rng(0)
     slope, intercept = generator.normal(1, 0.5, 4), generator.normal(size=4)
@@ -57,7 +62,7 @@ def test_what_is_expected_of_nothing_in_particular_is_the_weak_prior() -> None:
     responses = drawn(40, 30, 0.5)[0]
     told = pd.Series(1.7, index=responses.items)
     weak = irtkit.fit(responses)
-    same = irtkit.fit(responses, item_prior_mean=told, item_prior_sd=WeakPrior.intercept_spread)
+    same = irtkit.fit(responses, prior=expected(told, WeakPrior.intercept_spread))
     ours, theirs = same.items["intercept"], weak.items["intercept"]
     assert ours.to_numpy() == pytest.approx(theirs.to_numpy(), abs=1e-6)
     assert same.items["intercept_se"].to_numpy() == pytest.approx(
@@ -69,9 +74,7 @@ def test_what_is_expected_of_nothing_in_particular_is_the_weak_prior() -> None:
 def test_predictions_make_few_answers_go_further(model: ModelName) -> None:
     responses, predicted, intercept = drawn(10, 400, 0.5)
     plain = irtkit.fit(responses, model, standard_errors=False)
-    told = irtkit.fit(
-        responses, model, item_prior_mean=predicted, item_prior_sd=0.5, standard_errors=False
-    )
+    told = irtkit.fit(responses, model, prior=expected(predicted, 0.5), standard_errors=False)
     errors = [np.sqrt(np.mean((fit.items["intercept"] - intercept) ** 2)) for fit in (plain, told)]
     # ten answers leave 0.7, predictions alone 0.5, both together 1/√(1/0.7² + 1/0.5²) = 0.41
     assert errors[0] > 0.6
@@ -81,8 +84,7 @@ def test_predictions_make_few_answers_go_further(model: ModelName) -> None:
 def test_a_common_shift_and_the_population_do_not_matter() -> None:
     responses, predicted, _ = drawn(30, 60, 0.5)
     near, far = (
-        irtkit.fit(responses, item_prior_mean=predicted + shift, item_prior_sd=0.5).items
-        for shift in (0.0, 5.0)
+        irtkit.fit(responses, prior=expected(predicted + shift, 0.5)).items for shift in (0.0, 5.0)
     )
     assert near["intercept"].to_numpy() == pytest.approx(far["intercept"].to_numpy(), abs=1e-6)
 
@@ -90,9 +92,7 @@ def test_a_common_shift_and_the_population_do_not_matter() -> None:
 def test_many_wrong_predictions_leave_the_scale_as_it_is() -> None:
     responses, predicted, _ = drawn(60, 600, 0.3)
     plain = irtkit.fit(responses, standard_errors=False).items["discrimination"].median()
-    threefold = irtkit.fit(
-        responses, item_prior_mean=3 * predicted, item_prior_sd=1.0, standard_errors=False
-    )
+    threefold = irtkit.fit(responses, prior=expected(3 * predicted, 1.0), standard_errors=False)
     assert threefold.items["discrimination"].median() == pytest.approx(plain, rel=0.15)
 
 
@@ -101,12 +101,12 @@ def test_items_with_the_same_answers_and_other_predictions_are_not_merged() -> N
     predicted = pd.Series(np.repeat([-1.0, 1.0], 20), index=responses.items)
     assert len(merged(patterns_of(responses, synthetic_is_real=False)).patterns.cells.T) == 2
     for model in ("1PL", "2PL"):
-        found = irtkit.fit(responses, model, item_prior_mean=predicted, item_prior_sd=0.5).items
+        found = irtkit.fit(responses, model, prior=expected(predicted, 0.5)).items
         easier = found["intercept"].to_numpy()
         assert (easier[:20:2] > easier[20::2] + 0.1).all()
         assert np.ptp(easier[:20:2]) < 1e-6
     apart = irtkit.ResponseMatrix(np.random.default_rng(0).permuted(responses.values, axis=0))
-    assert irtkit.fit(apart, item_prior_mean=predicted, item_prior_sd=0.5).converged
+    assert irtkit.fit(apart, prior=expected(predicted, 0.5)).converged
 
 
 def test_standard_errors_are_those_of_the_search_when_copies_are_formed_as_a_whole() -> None:
@@ -115,9 +115,9 @@ def test_standard_errors_are_those_of_the_search_when_copies_are_formed_as_a_who
     twice = irtkit.ResponseMatrix(np.hstack([responses.values] * 2))
     means = np.concatenate([predicted, predicted])
     merged_errors, apart_errors = (
-        irtkit.fit(
-            twice, item_prior_mean=pd.Series(means + off, index=twice.items), item_prior_sd=0.5
-        ).items["intercept_se"]
+        irtkit.fit(twice, prior=expected(pd.Series(means + off, index=twice.items), 0.5)).items[
+            "intercept_se"
+        ]
         for off in (0.0, 1e-6 * np.arange(16))
     )
     assert merged_errors.to_numpy() == pytest.approx(apart_errors.to_numpy(), rel=1e-4)
@@ -134,16 +134,14 @@ def test_beside_fixed_items_means_are_on_their_scale() -> None:
         ),
         items=responses.items,
     )  # new items were answered by four
-    found = irtkit.fit(
-        few, fixed=bank, item_prior_mean=predicted.iloc[20:], item_prior_sd=0.1
-    ).items
+    found = irtkit.fit(few, fixed=bank, prior=expected(predicted.iloc[20:], 0.1)).items
     new = found["intercept"].iloc[20:].to_numpy()
     assert new == pytest.approx(intercept[20:], abs=0.3)
 
 
 def test_a_saved_result_says_what_was_expected(tmp_path: Any) -> None:
     responses, predicted, _ = drawn(30, 12, 0.5)
-    result = irtkit.fit(responses, item_prior_mean=predicted.iloc[:8], item_prior_sd=0.5)
+    result = irtkit.fit(responses, prior=expected(predicted.iloc[:8], 0.5))
     result.save(tmp_path / "result.npz")
     prior = irtkit.load(tmp_path / "result.npz").settings.prior
     assert prior["item_intercept_sd"] == [0.5] * 8 + [WeakPrior.intercept_spread] * 4
@@ -156,35 +154,33 @@ def test_a_saved_result_says_what_was_expected(tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({"item_prior_mean": EXPECTED}, ValueError, "item_prior_mean needs item_prior_sd"),
-        ({"item_prior_mean": 3, "item_prior_sd": 1}, TypeError, "Series or a mapping"),
-        ({"item_prior_mean": {"x": 1.0}, "item_prior_sd": 1}, ValueError, "no item of the resp"),
+        ({"difficulty_mean": EXPECTED}, ValueError, "difficulty_mean needs difficulty_sd"),
+        ({"difficulty_mean": 3, "difficulty_sd": 1}, TypeError, "Series or a mapping"),
+        ({"difficulty_mean": {"x": 1.0}, "difficulty_sd": 1}, ValueError, "no item of the resp"),
         (
-            {"item_prior_mean": {"a": 1.0, "bb": 0.0, "e": 2.0}, "item_prior_sd": 1},
+            {"difficulty_mean": {"a": 1.0, "bb": 0.0, "e": 2.0}, "difficulty_sd": 1},
             ValueError,
-            r"'bb' is none \(and 1 more label\).*without a mean: b, c, d; leave out",
+            r"'bb' is not one \(and 1 more label\).*Items without a mean: b, c, d. Leave out",
         ),
-        ({"item_prior_mean": {"a": np.inf}, "item_prior_sd": 1}, ValueError, "of 'a'"),
-        ({"item_prior_mean": EXPECTED, "item_prior_sd": 0}, ValueError, "above 0"),
+        ({"difficulty_mean": {"a": np.inf}, "difficulty_sd": 1}, ValueError, "of 'a'"),
+        ({"difficulty_mean": EXPECTED, "difficulty_sd": 0}, ValueError, "above 0"),
         (
-            {"item_prior_mean": pd.Series([0.0, 1.0], ["a", "a"]), "item_prior_sd": 1},
+            {"difficulty_mean": pd.Series([0.0, 1.0], ["a", "a"]), "difficulty_sd": 1},
             ValueError,
             "item 'a' occurs twice",
         ),
-        ({"item_prior_mean": EXPECTED.to_frame("mean")}, ValueError, "no column 'sd'"),
+        ({"difficulty_mean": EXPECTED.to_frame("mean")}, ValueError, "no column 'sd'"),
         (
-            {"item_prior_mean": {"a": "hard"}, "item_prior_sd": 1},
+            {"difficulty_mean": {"a": "hard"}, "difficulty_sd": 1},
             ValueError,
-            "item_prior_mean of 'a' must be a number, got 'hard'",
+            "difficulty_mean of 'a' must be a number, got 'hard'",
         ),
         (
-            {"item_prior_mean": pd.DataFrame({"mean": [1.0], "sd": ["wide"]}, index=["a"])},
+            {"difficulty_mean": pd.DataFrame({"mean": [1.0], "sd": ["wide"]}, index=["a"])},
             ValueError,
-            "item_prior_sd of 'a' must be a number, got 'wide'",
+            "difficulty_sd of 'a' must be a number, got 'wide'",
         ),
-        ({"item_prior_sd": 1.0}, ValueError, "not given"),
-        ({"item_prior_mean": EXPECTED, "item_prior_sd": 1, "prior": None}, ValueError, "weak"),
-        ({"item_prior_mean": EXPECTED, "item_prior_sd": 1, "method": "vi"}, ValueError, "weak"),
+        ({"difficulty_sd": 1.0}, ValueError, "not given"),
     ],
 )
 def test_what_cannot_be_expected_is_refused(
@@ -192,32 +188,37 @@ def test_what_cannot_be_expected_is_refused(
 ) -> None:
     responses = irtkit.ResponseMatrix(np.eye(4, dtype=int), items=LABELS)
     with pytest.raises(error, match=message):
-        irtkit.fit(responses, **given)
+        irtkit.fit(responses, prior=WeakPrior(**given))
+
+
+def test_difficulties_are_expected_by_em_alone() -> None:
+    with pytest.raises(ValueError, match="difficulty_mean of the prior is for method='em'"):
+        irtkit.fit([[1, 0], [0, 1]], method="vi", prior=expected({"item-1": 1.0}, 0.5))
 
 
 def test_labels_of_no_item_are_ignored_where_none_can_be_misspelt() -> None:
     every = {label: float(k) for k, label in enumerate(LABELS)}
-    whole = expecting(WeakPrior(), every, 0.5, LABELS)
-    assert np.array_equal(whole.keys, expecting(WeakPrior(), every | {"e": 9.0}, 0.5, LABELS).keys)
+    whole = expecting(expected(every, 0.5), LABELS)
+    assert np.array_equal(whole.keys, expecting(expected(every | {"e": 9.0}, 0.5), LABELS).keys)
     some = {"a": 1.0, "e": np.nan, "b": None}
-    assert expecting(WeakPrior(), some, 0.5, LABELS).known.tolist() == [True, False, False, False]
+    assert expecting(expected(some, 0.5), LABELS).known.tolist() == [True, False, False, False]
 
 
 def test_labels_of_a_table_are_in_its_index_or_in_a_column() -> None:
     labels = ("2", "0", "1", "3")  # as numbers of rows are
     table = pd.DataFrame({"mean": [1.0, 2.0, 3.0, 4.0], "sd": 0.5}, index=pd.Index(labels))
-    known = expecting(WeakPrior(), table, None, labels).keys
+    known = expecting(expected(table, None), labels).keys
     column = table.rename_axis("item").reset_index()
-    assert np.array_equal(expecting(WeakPrior(), column, None, labels).keys, known)
+    assert np.array_equal(expecting(expected(column, None), labels).keys, known)
     polars = pytest.importorskip("polars")
     for given in (polars.from_pandas(column), polars.from_pandas(column).to_arrow()):
-        assert np.array_equal(expecting(WeakPrior(), given, None, labels).keys, known)
-    with pytest.raises(ValueError, match="item_prior_mean: a table without an index needs a col"):
-        expecting(WeakPrior(), polars.from_pandas(column).drop("item"), None, labels)
+        assert np.array_equal(expecting(expected(given, None), labels).keys, known)
+    with pytest.raises(ValueError, match="difficulty_mean: a table without an index needs a col"):
+        expecting(expected(polars.from_pandas(column).drop("item"), None), labels)
 
 
 def test_the_usual_prior_is_left_where_nothing_is_told() -> None:
-    prior = expecting(WeakPrior(intercept_spread=2.0), EXPECTED, 0.5, LABELS)
+    prior = expecting(expected(EXPECTED, 0.5, intercept_spread=2.0), LABELS)
     assert isinstance(prior, ExpectedItems)
     assert usual(prior) == WeakPrior(intercept_spread=2.0)
     assert prior.intercept_sd.tolist() == [0.5, 0.5, 2.0, 0.5]
@@ -229,12 +230,11 @@ def test_a_fit_is_repeated_with_what_was_expected() -> None:
     from irtkit.diagnostics.bootstrap import fitted_alike
 
     responses, predicted, _ = drawn(30, 12, 0.5)
-    result = irtkit.fit(responses, item_prior_mean=predicted.iloc[:8], item_prior_sd=0.5)
+    result = irtkit.fit(responses, prior=expected(predicted.iloc[:8], 0.5))
     again = fitted_alike(result, responses).items["intercept"]
     assert again.to_numpy() == pytest.approx(result.items["intercept"].to_numpy(), abs=0.01)
     bank = result.items.iloc[8:]
-    told = {"item_prior_mean": predicted.iloc[:8] + 2, "item_prior_sd": 0.1}
-    beside = irtkit.fit(responses, fixed=bank, **told)
+    beside = irtkit.fit(responses, fixed=bank, prior=expected(predicted.iloc[:8] + 2, 0.1))
     again = refitted(beside, responses, tol=1e-7, fixed=bank).items["intercept"]
     assert again.to_numpy() == pytest.approx(beside.items["intercept"].to_numpy(), abs=1e-3)
 
@@ -257,8 +257,7 @@ def test_new_items_are_as_hard_as_their_answers_say_beside_items_without_means(
         found = irtkit.fit(
             responses,
             model,
-            item_prior_mean=predicted[new],
-            item_prior_sd=0.3,
+            prior=expected(predicted[new], 0.3),
             standard_errors=False,
         )
         off = -found.items["intercept"].to_numpy() - difficulty
@@ -272,8 +271,8 @@ def test_what_was_expected_is_told_of_all_items_beside_one_that_nobody_answered(
     values = responses.values.copy()
     values[:, 2] = -1
     told = predicted.drop(responses.items[2])
-    result = irtkit.fit(irtkit.ResponseMatrix(values), item_prior_mean=told, item_prior_sd=0.5)
-    expected = [*(told.mean() - told)]
+    result = irtkit.fit(irtkit.ResponseMatrix(values), prior=expected(told, 0.5))
+    means = [*(told.mean() - told)]
     assert result.settings.prior["item_intercept_mean"] == pytest.approx(
-        [*expected[:2], None, *expected[2:]]
+        [*means[:2], None, *means[2:]]
     )

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from irtkit import (
+    EM,
     Beta,
     Density,
     ItemParameters,
@@ -43,7 +44,7 @@ def with_a_step() -> ResponseMatrix:
 def test_an_item_whose_slope_no_density_holds_is_unbounded_and_warned_of(prior: ItemPrior) -> None:
     responses = with_a_step()
     with pytest.warns(UserWarning, match="no finite maximum.*no prior holds (them|it)"):
-        items = fit(responses, prior=prior, max_iterations=300).items
+        items = fit(responses, prior=prior, method=EM(max_iterations=300)).items
     assert items["status"].iloc[-1] == "unbounded"
     assert items["discrimination"].abs().iloc[-1] > 20
     bounded = items["discrimination"].abs() < 10

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from irtkit import (
+    EM,
     Beta,
     ItemParameters,
     ItemPrior,
@@ -97,7 +98,7 @@ def both_ways(
     The height is that of the objective, the log-likelihood plus the log prior.
     """
     searches: list[PreconditionedLBFGS] = []
-    kwargs |= {"trial_correlation": 0.0}  # estimating it takes several searches
+    responses = responses.with_trial_correlation(0.0)  # estimating it takes several searches
 
     def noted(*given: Any) -> PreconditionedLBFGS:
         searches.append(start(*given))
@@ -105,9 +106,9 @@ def both_ways(
 
     with monkeypatch.context() as patched:
         patched.setattr(maximum_likelihood, "start", noted)
-        found = fit(responses, *args, tol=1e-12, **kwargs)
+        found = fit(responses, *args, method=EM(tol=1e-12), **kwargs)
         patched.setattr(maximum_likelihood, "merged", merging_nothing)
-        expected = fit(responses, *args, tol=1e-12, **kwargs)
+        expected = fit(responses, *args, method=EM(tol=1e-12), **kwargs)
     one, other = (search.current.value for search in searches if search.current is not None)
     return found, expected, one - other
 
@@ -262,7 +263,12 @@ def test_a_sample_to_start_from_changes_no_maximum(
 
     def fitted() -> FitResult:
         return fit(
-            responses, model, prior=prior, quadrature=quadrature, standard_errors=False, tol=1e-12
+            responses,
+            model,
+            prior=prior,
+            quadrature=quadrature,
+            standard_errors=False,
+            method=EM(tol=1e-12),
         )
 
     without = fitted()
@@ -385,8 +391,10 @@ def test_a_hundred_thousand_trials_tell_items_apart_and_leave_scale_and_location
     items = ItemParameters.from_difficulty(slope, generator.normal(size=12))
     ability = generator.normal(size=n)
     some, many = (
-        fit(simulate_responses(items, ability, trials=trials, seed=1), model, trial_correlation=0.0)
-        for trials in (10**3, 10**5)
+        fit(drawn.with_trial_correlation(0.0), model)
+        for drawn in (
+            simulate_responses(items, ability, trials=trials, seed=1) for trials in (10**3, 10**5)
+        )
     )
     assert many.converged
     assert many.n_iterations < 100
@@ -405,7 +413,7 @@ def test_a_million_trials_of_each_response_converge_within_a_hundred_evaluations
     )
     ability = np.random.default_rng(1).normal(size=60)
     responses = simulate_responses(items, ability, seed=1, trials=10**6)
-    result = fit(responses, model, prior=prior, standard_errors=False, trial_correlation=0.0)
+    result = fit(responses.with_trial_correlation(0.0), model, prior=prior, standard_errors=False)
     assert result.converged
     assert result.n_iterations < 100
     off = result.probability().to_numpy() - responses.successes / responses.trials
@@ -434,9 +442,10 @@ def test_a_hundred_million_trials_take_as_long_as_a_hundred_thousand_and_say_the
     logits = np.add.outer(np.linspace(-2, 2, 30), np.linspace(-1, 1, 6))
     successes = 1_000 * np.rint(2e5 * share / (1 + np.exp(-logits))).astype(np.int64)
     trials = np.full((30, 6), 10**8)
-    settings: Any = {"prior": "weak", "trial_correlation": 0.0}
-    many = fit(ResponseMatrix.from_counts(successes, trials), **settings)
-    some = fit(ResponseMatrix.from_counts(successes // 1_000, trials // 1_000), **settings)
+    many, some = (
+        fit(ResponseMatrix.from_counts(successes // k, trials // k).with_trial_correlation(0.0))
+        for k in (1, 1_000)
+    )
     assert many.converged
     assert many.quadrature.n_nodes <= some.quadrature.n_nodes < 4_000
     for name in ("discrimination", "intercept"):

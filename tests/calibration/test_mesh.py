@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +21,7 @@ import numpy as np
 import pytest
 
 from irtkit import (
+    EM,
     ItemParameters,
     ResponseMatrix,
     Variational,
@@ -49,8 +51,8 @@ CASES = {
     "3PL": Case("3PL", {}, {}),
     "synthetic respondents": Case("2PL", {}, {}),
     "repeated trials": Case("2PL", {"trials": 3}, {}),
-    "posterior": Case("2PL", {"missing": 0.2}, {"method": "vi", "max_iterations": 4}),
-    "posterior, batches": Case("2PL", {}, {"method": Variational(batch=101), "max_iterations": 4}),
+    "posterior": Case("2PL", {"missing": 0.2}, {"method": Variational(max_iterations=4)}),
+    "posterior, batches": Case("2PL", {}, {"method": Variational(batch=101, max_iterations=4)}),
 }
 DEVICES = (1, 2, 4)
 LIMIT = 120.0
@@ -74,7 +76,9 @@ def objective(name: str, mesh: Any = None) -> float:
     case = CASES[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of a bound, a few steps are enough here
-        result = fit(drawn(name), case.model, mesh=mesh, standard_errors=False, **case.settings)
+        settings = {"method": EM(), **case.settings}
+        settings["method"] = replace(settings["method"], mesh=mesh)
+        result = fit(drawn(name), case.model, standard_errors=False, **settings)
     return result.log_likelihood if result.elbo is None else result.elbo
 
 
@@ -172,7 +176,7 @@ def test_the_settings_tell_the_number_of_devices_and_can_be_stored(tmp_path: Pat
     import jax
 
     responses = drawn("2PL")
-    result = fit(responses, mesh=jax.make_mesh((1,), ("x",)), standard_errors=False)
+    result = fit(responses, method=EM(mesh=jax.make_mesh((1,), ("x",))), standard_errors=False)
     result.save(tmp_path / "fit.zip")
     assert load(tmp_path / "fit.zip").settings["devices"] == 1
     assert "devices" not in fit(responses, standard_errors=False).settings
@@ -181,7 +185,7 @@ def test_the_settings_tell_the_number_of_devices_and_can_be_stored(tmp_path: Pat
 @pytest.mark.parametrize("mesh", ["cpu", 4, ["cpu"]])
 def test_what_is_no_mesh_is_refused_by_name(mesh: Any) -> None:
     with pytest.raises(TypeError, match=r"mesh must be a jax\.sharding\.Mesh or None, got"):
-        fit(drawn("2PL"), mesh=mesh)
+        EM(mesh=mesh)
 
 
 @pytest.mark.parametrize(("n", "rule"), [(0, "at least one device"), (2, "every device once")])
@@ -190,7 +194,7 @@ def test_a_mesh_holds_devices_of_this_process_once_each(n: int, rule: str) -> No
     from jax.sharding import Mesh
 
     with pytest.raises(ValueError, match=f"mesh must hold {rule}"):
-        fit(drawn("2PL"), mesh=Mesh(np.array(jax.devices()[:1] * n), ("x",)))
+        EM(mesh=Mesh(np.array(jax.devices()[:1] * n), ("x",)))
 
 
 def test_an_ordinary_fit_does_not_load_jax() -> None:

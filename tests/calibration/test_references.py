@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from irtkit import FitResult, ItemPrior, Normal, ResponseMatrix, WeakPrior, fit
+from irtkit import EM, FitResult, ItemPrior, Normal, ResponseMatrix, WeakPrior, fit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -178,7 +178,9 @@ def cells(name: str) -> NDArray[np.int64]:
 @cache
 def fitted(k: int, tol: float | None = None) -> FitResult:
     about = SIMULATED[k]
-    return fit(simulated(about["data"]), about["model"], prior=PRIORS[about["prior"]], tol=tol)
+    prior = PRIORS[about["prior"]]
+    method = EM() if tol is None else EM(tol=tol)
+    return fit(simulated(about["data"]), about["model"], prior=prior, method=method)
 
 
 def off_by(found: FitResult, expected: dict[str, Any]) -> float:

@@ -71,7 +71,7 @@ def test_independent_trials_count_as_many(trials: Any) -> None:
         result = fit(responses, standard_errors=False)  # a warning would be an error
         n_counted += bool(result.settings.trial_correlation)
         if not result.settings.trial_correlation:
-            plain = fit(responses, standard_errors=False, trial_correlation=0.0)
+            plain = fit(responses.with_trial_correlation(0.0), standard_errors=False)
             assert np.array_equal(result.ability_se, plain.ability_se)
     assert n_counted <= 1  # tested at 1 %: two of twenty are had once in 60 times
 
@@ -84,7 +84,7 @@ def test_a_correlation_is_found_and_errors_are_wider(trials: Any) -> None:
     found = result.settings.trial_correlation
     # of 3,000 cells; with two trials the standard error is 0.017
     assert found == pytest.approx(0.3, abs=0.06)
-    plain = fit(responses, trial_correlation=0.0)
+    plain = fit(responses.with_trial_correlation(0.0))
     wider = (result.ability_se / plain.ability_se).mean()
     typical = float(responses.trials[responses.trials > 1].mean())
     assert wider == pytest.approx((1 + (typical - 1) * 0.3) ** 0.5, rel=0.2)
@@ -125,7 +125,7 @@ def test_the_warning_says_what_trials_count_for_and_a_given_number_is_taken() ->
     responses = drawn(1.0)
     with pytest.warns(UserWarning, match=r"5 count for about 1\.0; errors are widened"):
         fit(responses)
-    given = fit(responses, trial_correlation=0.5)
+    given = fit(responses.with_trial_correlation(0.5))
     assert given.settings["trial_correlation"] == 0.5
     assert "they correlate by 0.5" in " ".join(str(given).split())
     with pytest.warns(UserWarning, match=re.escape("5 (the median) count for about")):
@@ -133,10 +133,10 @@ def test_the_warning_says_what_trials_count_for_and_a_given_number_is_taken() ->
 
 
 def test_matrices_without_repeated_trials_know_of_no_correlation(tmp_path: Path) -> None:
-    result = fit(one_run(drawn(1.0)), trial_correlation=0.5)
+    result = fit(one_run(drawn(1.0)).with_trial_correlation(0.5))
     assert result.settings.trial_correlation is None
     assert "trial_correlation" not in result.settings
-    given = fit(drawn(1.0), trial_correlation=0.5)
+    given = fit(drawn(1.0).with_trial_correlation(0.5))
     given.save(tmp_path / "fit.npz")
     assert irtkit.load(tmp_path / "fit.npz").settings.trial_correlation == 0.5
 
@@ -144,7 +144,7 @@ def test_matrices_without_repeated_trials_know_of_no_correlation(tmp_path: Path)
 @pytest.mark.parametrize("value", [-0.1, 1.1, np.nan, "half"])
 def test_a_correlation_lies_between_0_and_1(value: Any) -> None:
     with pytest.raises((TypeError, ValueError), match="trial_correlation"):
-        fit(drawn(0.0), trial_correlation=value)
+        fit(drawn(0.0).with_trial_correlation(value))
 
 
 def test_models_are_compared_where_they_count_trials_alike() -> None:
@@ -153,10 +153,10 @@ def test_models_are_compared_where_they_count_trials_alike() -> None:
         warnings.simplefilter("ignore", UserWarning)
         larger = fit(responses, "2PL", prior=None)
     rho = larger.settings.trial_correlation
-    other = fit(responses, "1PL", prior=None, trial_correlation=0.0)
+    other = fit(responses.with_trial_correlation(0.0), "1PL", prior=None)
     with pytest.raises(ValueError, match="count repeated trials alike"):
         irtkit.likelihood_ratio_test(other, larger)
-    smaller = fit(responses, "1PL", prior=None, trial_correlation=rho)
+    smaller = fit(responses.with_trial_correlation(rho), "1PL", prior=None)
     assert irtkit.likelihood_ratio_test(smaller, larger).statistic > 0
 
 

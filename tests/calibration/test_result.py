@@ -31,7 +31,6 @@ SETTINGS = Settings(
     seed=3,
     quadrature=[61, 6.0],
     standard_errors=True,
-    synthetic="separate",
     tol=1e-7,
     max_iterations=10,
 )
@@ -237,7 +236,7 @@ def test_metrics_add_a_column_and_change_nothing_else(tmp_path: Path) -> None:
     rows += [(responses.respondents[0], f"item-{k}", k / 2) for k in (2, 3)]
     table = pd.DataFrame(rows, columns=["respondent", "item", "seconds"])
     plain = fit(responses, "1PL")
-    result = fit(responses, "1PL", metrics=table, higher_is_better={"seconds": False})
+    result = fit(responses, "1PL").with_quality_standard(table, {"seconds": False})
     scores = result.items.pop("quality_standard")
     assert "quality_standard" not in plain.items
     pd.testing.assert_frame_equal(result.items.drop(columns="quality_standard"), plain.items)
@@ -261,7 +260,7 @@ def test_metrics_of_responses_come_back_from_a_file_with_them(tmp_path: Path) ->
     responses = ResponseMatrix([[1, 0], [0, 1]], ["a", "b"], ["q1", "q2"])
     responses = add_synthetic(responses.with_tables(metrics=metrics), ("always-right",))
     with pytest.warns(UserWarning, match="only 2 respondents"):
-        result = fit(responses, "1PL", metrics="time", higher_is_better=[])
+        result = fit(responses, "1PL").with_quality_standard("time", [])
     assert result.items["quality_standard"].tolist() == [1, 0]
     result.save(tmp_path / "r.npz")
     kept = load(tmp_path / "r.npz").responses.metrics
@@ -300,7 +299,7 @@ def test_keys_are_the_names_of_what_concerns_the_fit() -> None:
     assert SETTINGS["tol"] == SETTINGS.tol == 1e-7
     assert "devices" not in SETTINGS
     assert replace(SETTINGS, devices=1)["devices"] == 1
-    assert len(SETTINGS) == len(list(SETTINGS)) == 7
+    assert len(SETTINGS) == len(list(SETTINGS)) == 6
     with pytest.raises(KeyError, match="devices"):
         SETTINGS["devices"]
     with pytest.raises(KeyError, match="model"):

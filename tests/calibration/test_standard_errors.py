@@ -9,6 +9,7 @@ import pytest
 from scipy.special import expit, logsumexp
 
 from irtkit import (
+    EM,
     Beta,
     ItemParameters,
     ItemPrior,
@@ -197,7 +198,7 @@ def test_standard_errors_of_a_fit_are_those_of_second_derivatives_by_slope_and_d
 ) -> None:
     monkeypatch.setattr(standard_errors, "_NEGLIGIBLE", 1e-6)
     responses = small_data(cells, "2PL")
-    items = fit(responses, "2PL", prior=None, quadrature=GRID, tol=1e-12).items
+    items = fit(responses, "2PL", prior=None, quadrature=GRID, method=EM(tol=1e-12)).items
 
     def by_difficulty(x: Array) -> float:
         return plain_log_likelihood(responses, "2PL", np.concatenate([x[:6], -x[:6] * x[6:]]))
@@ -319,7 +320,7 @@ def test_errors_of_few_guessed_items_are_those_of_second_derivatives() -> None:
     truth = ItemParameters.from_difficulty([2.5, 1.0, 3.0, 1.5, 2.0], [-2, -1, 0.5, 1, 2], 0.25)
     responses = simulate_responses(truth, np.random.default_rng(2).normal(size=1000), seed=5)
     prior = ItemPrior(LogNormal(0.5, 0.5), Normal(0.0, 3.0), Normal(-1.1, 0.5))
-    items = fit(responses, "3PL", prior=prior, quadrature=GRID, tol=1e-12).items
+    items = fit(responses, "3PL", prior=prior, quadrature=GRID, method=EM(tol=1e-12)).items
     guessing = items["guessing"].to_numpy()
     x = np.concatenate(
         [items["discrimination"], items["intercept"], np.log(guessing / (1 - guessing))]
@@ -399,7 +400,7 @@ def test_beside_synthetic_respondents_errors_of_slopes_are_too_small_by_little(
     _, real = drawn(30, 10, "2PL", seed=2)
     responses = add_synthetic(real, ("always-right", "always-wrong"))
     nodes = (401, 40.0)
-    result = fit(responses, model, tol=1e-12, quadrature=nodes)
+    result = fit(responses, model, method=EM(tol=1e-12), quadrature=nodes)
     problem = problem_of(patterns_of(responses, synthetic_is_real=False), model, WeakPrior())
     control = Control(GridSchedule(nodes), Stopping(1e-12), Monitor(lambda _step, _value: None))
     x = maximise(problem, start(problem, control), control).x

@@ -271,7 +271,7 @@ def test_the_metrics_of_a_fit_are_used_unless_others_are_given(tmp_path: Path) -
     responses = irtkit.simulate_responses(items, np.linspace(-2, 2, 40), seed=0)
     costs = pd.DataFrame({"item": responses.items, "cost": np.arange(12.0) % 5, "age": 7})
     costs = costs.assign(respondent=responses.respondents[0]).drop(index=3)
-    fitted = irtkit.fit(responses, metrics=costs, higher_is_better=[])
+    fitted = irtkit.fit(responses).with_quality_standard(costs, [])
     fitted.save(tmp_path / "r.npz", include_responses=False)
     for result in (fitted, irtkit.load(tmp_path / "r.npz")):
         comparison = compare_difficulties(result, folds=0)
@@ -293,7 +293,7 @@ def test_metrics_that_tell_nothing_are_said_to() -> None:
         ItemParameters.from_difficulty(np.ones(5), np.arange(5.0)), np.linspace(-2, 2, 20), seed=0
     )
     ages = pd.DataFrame({"item": responses.items, "respondent": "respondent-1", "age": 7})
-    result = irtkit.fit(responses, metrics=ages, higher_is_better=[])
+    result = irtkit.fit(responses).with_quality_standard(ages, [])
     comparison = compare_difficulties(result, folds=0)
     assert "quality_standard" not in comparison.table
     assert comparison.summary[-1].endswith(

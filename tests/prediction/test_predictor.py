@@ -361,7 +361,7 @@ def test_predictions_become_a_prior_in_logits(
     # noise of 0.5 that features do not tell, times the slope of 1.5; learning adds to it
     assert 0.7 < prior["sd"].iloc[0] < 1.3
     few = irtkit.ResponseMatrix(result.responses.values[:10], items=features.index)
-    assert irtkit.fit(few, item_prior_mean=prior).converged
+    assert irtkit.fit(few, prior=irtkit.WeakPrior(difficulty_mean=prior)).converged
 
 
 def test_a_prior_needs_difficulties_and_folds(

@@ -107,7 +107,8 @@ def test_the_method_is_that_of_the_fit(
         return (tmp_path / "page.html").read_text("utf-8").partition('<section id="method"')[2]
 
     plain = method_of()
-    expected = method_of(item_prior_mean={"task/item 1": 1.0}, item_prior_sd=1.0)
+    prior = irtkit.WeakPrior(difficulty_mean={"task/item 1": 1.0}, difficulty_sd=1.0)
+    expected = method_of(prior=prior)
     for text, prior in ((plain, "weak"), (expected, "weak, with difficulties expected of items")):
         assert f"<dt>prior of the items</dt><dd>{prior}</dd>" in text
     assert "population with mean ability 0 and SD 1." in plain
@@ -400,7 +401,7 @@ def test_quality_predictions_and_comparison_have_their_places(
     costs = cost.rename_axis("respondent").melt(
         var_name="item", value_name="cost", ignore_index=False
     )
-    result = quiet(responses, metrics=costs.reset_index(), higher_is_better=[])
+    result = quiet(responses).with_quality_standard(costs.reset_index(), [])
     predicted = pd.DataFrame({"predicted": np.linspace(0, 1, 120)}, list(responses.items))
     path = tmp_path / "page.html"
     with warnings.catch_warnings(action="ignore"):

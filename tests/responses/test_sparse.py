@@ -80,27 +80,29 @@ def test_a_fit_is_that_of_the_dense_matrix(
         for matrix in (responses, responses.to_sparse())
     )
     assert few == crowd
-    assert_same_fit(*(irtkit.fit(matrix, model, tol=1e-9) for matrix in (few, crowd)))
+    assert_same_fit(
+        *(irtkit.fit(matrix, model, method=irtkit.EM(tol=1e-9)) for matrix in (few, crowd))
+    )
 
 
 @pytest.mark.filterwarnings("ignore:.*no standard errors")
 @pytest.mark.parametrize(
     "settings",
-    [{"prior": None}, {"prior": "empirical"}, {"quadrature": (41, 6.0)}, {"synthetic": "ordinary"}],
+    [{"prior": None}, {"prior": "empirical"}, {"quadrature": (41, 6.0)}],
     ids=str,
 )
 def test_a_fit_with_other_settings_is_that_of_the_dense_matrix(settings: dict[str, Any]) -> None:
-    responses = irtkit.add_synthetic(drawn(), "coin")
-    if "synthetic" not in settings:
-        responses = drawn()
+    responses = drawn()
     both = (responses.to_sparse(), responses)
-    assert_same_fit(*(irtkit.fit(matrix, "2PL", tol=1e-9, **settings) for matrix in both))
+    assert_same_fit(
+        *(irtkit.fit(matrix, "2PL", method=irtkit.EM(tol=1e-9), **settings) for matrix in both)
+    )
 
 
 def test_rasch_on_a_fixed_grid_is_that_of_the_dense_matrix() -> None:
     responses = drawn("1PL")
     both = (responses.to_sparse(), responses)
-    settings: dict[str, Any] = {"quadrature": (41, 6.0), "tol": 1e-9}
+    settings: dict[str, Any] = {"quadrature": (41, 6.0), "method": irtkit.EM(tol=1e-9)}
     assert_same_fit(*(irtkit.fit(matrix, "Rasch", **settings) for matrix in both))
 
 
@@ -179,7 +181,12 @@ def test_a_damaged_sparse_matrix_is_not_loaded(tmp_path: Path) -> None:
         ("shuffle_control", lambda fit, _: irtkit.shuffle_control(fit.responses)),
         ("similar_respondents", lambda fit, _: irtkit.similar_respondents(fit)),
         ("groups", lambda fit, _: irtkit.flag_items(fit, groups=["one"] * 250)),
-        ("mesh", lambda fit, _: irtkit.fit(fit.responses, mesh=jax.make_mesh((1,), ("all",)))),
+        (
+            "mesh",
+            lambda fit, _: irtkit.fit(
+                fit.responses, method=irtkit.EM(mesh=jax.make_mesh((1,), ("all",)))
+            ),
+        ),
         ("compare_difficulties", lambda fit, _: irtkit.compare_difficulties(fit)),
         (
             "format='py-irt'",
@@ -215,7 +222,7 @@ ability = np.repeat(generator.normal(size=n), each)
 right = generator.random(n * each) < 1 / (1 + np.exp(-ability))
 frame = pd.DataFrame({"respondent": np.repeat(np.arange(n), each), "item": item, "response": right})
 responses = irtkit.ResponseMatrix.from_long(frame, sparse=True)
-result = irtkit.fit(responses, "2PL", tol=1e-3, progress=False)
+result = irtkit.fit(responses, "2PL", method=irtkit.EM(tol=1e-3), progress=False)
 print(result)
 # not ru_maxrss, which counts what the process that started this one held
 (peak,) = (line for line in open("/proc/self/status") if line.startswith("VmHWM"))

@@ -310,7 +310,7 @@ def test_trials_that_repeat_each_other_tell_nothing_more(method: Any) -> None:
     items = ItemParameters.from_difficulty(np.ones(20), np.linspace(-2, 2, 20))
     right = simulate_responses(items, np.linspace(-1, 1, 60), seed=0).values
     ten, once = ResponseMatrix.from_counts(10 * right, 10 * np.ones_like(right)), right
-    alike, apart = (fit(ten, "1PL", trial_correlation=share) for share in (1.0, 0.0))
+    alike, apart = (fit(ten.with_trial_correlation(share), "1PL") for share in (1.0, 0.0))
     np.testing.assert_allclose(
         score(ten, alike, method)[["ability", "ability_se"]],
         score(ResponseMatrix(once), alike, method)[["ability", "ability_se"]],

@@ -27,8 +27,8 @@ RESPONSES = irtkit.ResponseMatrix(VALUES)
 
 
 def fit(state: Path | None, steps: int) -> irtkit.FitResult:
-    method = irtkit.Variational(checkpoint=state, every=1)
-    return irtkit.fit(RESPONSES, method=method, tol=1e-12, max_iterations=steps)
+    method = irtkit.Variational(checkpoint=state, tol=1e-12, max_iterations=steps)
+    return irtkit.fit(RESPONSES, method=method)
 
 
 def export(result: irtkit.FitResult, folder: Path, stamp: str) -> None:

@@ -187,7 +187,7 @@ class TestTogether:
         irtkit.read_responses,
         lambda path: irtkit.fit([[1, 0], [0, 1]], fixed=path),
         lambda path: irtkit.fit(
-            [[1, 0], [0, 1]], method=irtkit.Variational(checkpoint=path), max_iterations=2
+            [[1, 0], [0, 1]], method=irtkit.Variational(checkpoint=path, max_iterations=2)
         ),
         lambda path: irtkit.score([[1, 0]], path),
     ],

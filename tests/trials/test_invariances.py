@@ -58,7 +58,7 @@ def tables(draw: Any, least: int = 10) -> np.ndarray:
 
 def fitted(values: Any, model: Any, prior: Any, **how: Any) -> FitResult:
     with warnings.catch_warnings(action="error"), silently():
-        how = {"tol": 1e-9, **how} if "method" not in how else {**FEW_STEPS, **how}
+        how = {"method": irtkit.EM(tol=1e-9), **how}
         return irtkit.fit(values, model, prior=prior, **how)
 
 
@@ -280,7 +280,7 @@ def assert_near(one: FitResult, other: FitResult, prior: Any, columns: Any, sign
     assume(one.converged and other.converged)
     near = NEAR_VI_3PL if one.model == "3PL" else NEAR_VI
     if apart(one, other, columns, sign) >= near:
-        exact = {"method": "vi", "tol": 0.003, "max_iterations": 10_000}
+        exact = {"method": irtkit.Variational(tol=0.003, max_iterations=10_000)}
         one, other = (fitted(r.responses, r.model, prior, **exact) for r in (one, other))
         near /= 2
     assert apart(one, other, columns, sign) < near

@@ -30,16 +30,13 @@ _FORMAT = Format("irtkit variational checkpoint", 4)
 
 @dataclass
 class Checkpoint:
-    """A file that holds the state of every k-th step, of the first and of the last."""
+    """A file that holds the state after the last step."""
 
     path: Path
-    every: int
     fingerprint: dict[str, Any]
 
     def keep(self, state: State) -> None:
-        """Store a state, unless it is not yet time to."""
-        if not state.converged and state.step % self.every:
-            return
+        """Store a state."""
         prior = state.target.prior
         record = {
             "fingerprint": self.fingerprint,

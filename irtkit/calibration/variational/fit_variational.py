@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from irtkit.calibration.maximise import GridSchedule, Problem
+    from irtkit.calibration.methods import Variational
     from irtkit.calibration.result import Settings
     from irtkit.calibration.variational.inference import State
-    from irtkit.calibration.variational.options import Variational
     from irtkit.data.patterns import Patterns
     from irtkit.irf import Array, ModelName
     from irtkit.responses import ResponseMatrix
@@ -64,7 +64,7 @@ _LEAST_LOGIT = -4.0
 
 def starting_patterns(patterns: Patterns, options: Variational, seed: int) -> Patterns:
     """Return the patterns to start from: all, or as many as a few minibatches hold."""
-    size, n = options.size, patterns.n
+    size, n = options.batch, patterns.n
     if size is None or _BATCHES_AT_START * size >= n:
         return patterns
     order = np.random.default_rng([seed, 0, 3]).permutation(n)
@@ -178,7 +178,7 @@ class VariationalFit:
         return inference.first_state(target, mean, self._batches())
 
     def _batches(self) -> Batches:
-        size, seed = self.options.size, self.settings.seed
+        size, seed = self.options.batch, self.settings.seed
         size = None if size is None else min(size, self.patterns.n)
         return Batches(self.problem, self.schedule, self.patterns, size, seed)
 
@@ -190,11 +190,11 @@ class VariationalFit:
             "model": self.model,
             "prior": None if prior is None else prior.described(),
             "seed": self.settings.seed,
-            "batch": options.size,
+            "batch": options.batch,
             "quadrature": self.settings.quadrature,
             "responses": digest_of(self.patterns),
         }
-        return Checkpoint(Path(options.checkpoint), options.every, fingerprint)
+        return Checkpoint(Path(options.checkpoint), fingerprint)
 
     def _summary(self, state: State, batches: Batches) -> Estimates:
         """Posterior means and SDs, and the likelihood at the means."""

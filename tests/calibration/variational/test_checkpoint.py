@@ -68,10 +68,10 @@ def fitted(
     *,
     batch: int | None = None,
     checkpoint: Path | None = None,
-    every: int = 10,
+    max_iterations: int = 1000,
     **rest: Any,
 ) -> FitResult:
-    method = Variational(batch=batch, checkpoint=checkpoint, every=every)
+    method = Variational(max_iterations=max_iterations, batch=batch, checkpoint=checkpoint)
     return fit(responses, model, method=method, **rest)
 
 
@@ -87,17 +87,17 @@ def test_a_run_that_ran_out_of_steps_goes_on_to_the_same_numbers(
 ) -> None:
     model, settings = SETTINGS[kind]
     responses, path = drawn(n=400 if model == "3PL" else 90), tmp_path / "state.npz"
-    interrupted(responses, model, steps=steps, checkpoint=path, every=3, **settings)
+    interrupted(responses, model, steps=steps, checkpoint=path, **settings)
     assert [file.name for file in tmp_path.iterdir()] == ["state.npz"]
-    again = fitted(responses, model, checkpoint=path, every=3, **settings)
+    again = fitted(responses, model, checkpoint=path, **settings)
     same(again, fitted(responses, model, **settings))
 
 
 def test_a_run_may_be_interrupted_many_times(tmp_path: Path) -> None:
     responses, path = drawn(), tmp_path / "state"
     for steps in (1, 2, 5, 11):
-        interrupted(responses, "2PL", steps=steps, checkpoint=path, every=1)
-    again = fitted(responses, checkpoint=path, every=1)
+        interrupted(responses, "2PL", steps=steps, checkpoint=path)
+    again = fitted(responses, checkpoint=path)
     same(again, fitted(responses))
 
 
@@ -134,9 +134,9 @@ def test_a_run_that_was_killed_goes_on_to_the_same_numbers(tmp_path: Path) -> No
 
 def endless(path: Path | None, steps: int) -> FitResult:
     """A fit that no number of steps brings to its tolerance."""
-    method = Variational(checkpoint=path, every=1)
+    method = Variational(checkpoint=path, tol=1e-12, max_iterations=steps)
     with pytest.warns(UserWarning, match="has not settled"):
-        return fit(drawn(2), method=method, tol=1e-12, max_iterations=steps)
+        return fit(drawn(2), method=method)
 
 
 def damaged(content: bytes, kind: str) -> bytes:
@@ -152,7 +152,7 @@ def damaged(content: bytes, kind: str) -> bytes:
 @pytest.mark.parametrize("kind", ["cut", "empty", "flipped", "text"])
 def test_a_damaged_checkpoint_is_refused_by_name(tmp_path: Path, kind: str) -> None:
     responses, path = drawn(), tmp_path / "state.npz"
-    interrupted(responses, "2PL", steps=2, checkpoint=path, every=1)
+    interrupted(responses, "2PL", steps=2, checkpoint=path)
     path.write_bytes(damaged(path.read_bytes(), kind))
     with pytest.raises(ValueError, match=r"state\.npz is not a .* irtkit variational checkpoint"):
         fitted(responses, checkpoint=path)
@@ -164,7 +164,7 @@ def test_a_damaged_checkpoint_is_refused_by_name(tmp_path: Path, kind: str) -> N
 )
 def test_a_checkpoint_that_lacks_a_part_is_refused_by_name(tmp_path: Path, left_out: str) -> None:
     responses, path = drawn(), tmp_path / "state.npz"
-    interrupted(responses, "2PL", steps=2, checkpoint=path, every=1)
+    interrupted(responses, "2PL", steps=2, checkpoint=path)
     with np.load(path) as archive:
         arrays = {name: archive[name] for name in archive.files if name != left_out}
     with path.open("wb") as handle:
@@ -201,7 +201,7 @@ def test_a_checkpoint_of_other_settings_is_refused_by_what_differs(
     tmp_path: Path, changed: dict[str, Any], named: str
 ) -> None:
     path = tmp_path / "state"
-    interrupted(drawn(), "2PL", steps=2, checkpoint=path, every=1)
+    interrupted(drawn(), "2PL", steps=2, checkpoint=path)
     arguments = {"responses": drawn(), "model": "2PL", **changed}
     with pytest.raises(ValueError, match=f"made with other {named}"):
         fitted(checkpoint=path, **arguments)
@@ -241,7 +241,7 @@ def test_other_labels_are_not_other_responses() -> None:
 def test_whole_numbers_of_numpy_can_be_stored(tmp_path: Path) -> None:
     responses = drawn()
     three: Any = np.int64(3)
-    result = fitted(responses, seed=three, checkpoint=tmp_path / "state", every=three)
+    result = fitted(responses, seed=three, checkpoint=tmp_path / "state")
     result.save(tmp_path / "fit")
     same(result, fitted(responses, seed=3))
 

@@ -18,6 +18,7 @@ from irtkit import (
     LogNormal,
     Normal,
     ResponseMatrix,
+    Variational,
     WeakPrior,
     fit,
     simulate_responses,
@@ -110,7 +111,7 @@ def test_the_trace_tells_every_step(fits: tuple[ResponseMatrix, list[FitResult]]
 
 def test_the_end_does_not_depend_on_where_tolerance_stops_it() -> None:
     responses = drawn(400, 12)
-    coarse, fine = (fit(responses, method="vi", tol=tol) for tol in (0.03, 0.005))
+    coarse, fine = (fit(responses, method=Variational(tol=tol)) for tol in (0.03, 0.005))
     assert fine.n_iterations > coarse.n_iterations
     off = (coarse.items["discrimination"] - fine.items["discrimination"]).to_numpy()
     assert np.sqrt(np.mean((off / fine.items["discrimination_se"]) ** 2)) < 0.07
@@ -161,7 +162,7 @@ def test_with_many_respondents_posteriors_are_normal_around_the_maximum(model: M
 
 def test_a_fit_that_runs_out_of_steps_says_so() -> None:
     with pytest.warns(UserWarning, match="has not settled in 4 steps .* raise max_iterations"):
-        result = fit(drawn(100, 10), method="vi", max_iterations=4)
+        result = fit(drawn(100, 10), method=Variational(max_iterations=4))
     assert not result.converged
     assert result.n_iterations == 4
     assert np.isfinite(result.items["discrimination_se"]).all()
