@@ -43,11 +43,6 @@ class Stored(NamedTuple):
     extremes: bool
     """Whether an always-right and an always-wrong row are to be added (tptp has them)."""
 
-    @property
-    def batch_items(self) -> int:
-        """Items of a batch."""
-        return int((self.items["batch"] == 0).sum())
-
     def drawn(self, seed: int) -> irtkit.ResponseMatrix:
         """All rows, three random ones drawn to the stored totals."""
         totals = self.items["rnd_total"].to_numpy()
@@ -68,17 +63,22 @@ def stored(name: str, folder: Path = DATA) -> Stored:
     return Stored(kept[items["item"]].to_numpy(), items, extremes=name != "tptp")
 
 
-def compatible(responses: irtkit.ResponseMatrix, model: Any, batch_items: int | None) -> Any:
-    """Fit as the paper did."""
-    return irtkit.fit(
-        responses,
-        model,
-        prior=None,
-        quadrature=GRID,
-        batch_items=batch_items,
-        standard_errors=False,
-        progress=False,
-    )
+def compatible(
+    responses: irtkit.ResponseMatrix, model: Any, batch: Any
+) -> tuple[pd.DataFrame, list[irtkit.FitResult]]:
+    """Fit each batch of items as the paper did; the items of all batches, and the fits."""
+    fits = [
+        irtkit.fit(
+            irtkit.ResponseMatrix(responses.values[:, batch == k]),
+            model,
+            prior=None,
+            quadrature=GRID,
+            standard_errors=False,
+            progress=False,
+        )
+        for k in np.unique(batch)
+    ]
+    return pd.concat([one.items for one in fits]), fits
 
 
 def reproduced(name: str, draws: int) -> dict[str, Any]:
@@ -87,21 +87,23 @@ def reproduced(name: str, draws: int) -> dict[str, Any]:
     published, batch = data.items["Dffclt"].to_numpy(), data.items["batch"].to_numpy()
     whole, by_batch, shapes, together, correlations, means, sds = ([] for _ in range(7))
     for seed in range(draws):
-        result = compatible(data.drawn(seed), "Rasch", data.batch_items)
-        off = result.items["difficulty"].to_numpy() - published
+        found_items, fits = compatible(data.drawn(seed), "Rasch", batch)
+        ours = found_items["difficulty"].to_numpy()
+        off = ours - published
         whole.append(rms(off))
         together.append(float(np.corrcoef(off + published, published)[0, 1]))
         for k in np.unique(batch):
             some = batch == k
             by_batch.append(rms(off[some]))
             shapes.append(float(off[some].std()))
-            ours = result.items["difficulty"].to_numpy()[some]
-            correlations.append(float(np.corrcoef(ours, published[some])[0, 1]))
-        means.append(float(np.ptp(result.batches["ability_mean"])))
-        sds.append(float(np.ptp(result.batches["latent_sd"])))
+            correlations.append(float(np.corrcoef(ours[some], published[some])[0, 1]))
+        means.append(float(np.ptp([one.ability.mean() for one in fits])))
+        sds.append(float(np.ptp([one.latent_sd for one in fits])))
     first = data.drawn(0)
-    batched, at_once = (compatible(first, "Rasch", n) for n in (data.batch_items, None))
-    pair = batched.items["difficulty"], at_once.items["difficulty"]
+    pair = [
+        compatible(first, "Rasch", of_all)[0]["difficulty"].to_numpy()
+        for of_all in (batch, np.zeros_like(batch))
+    ]
     found = {
         "set": name,
         "draws": draws,
@@ -114,7 +116,7 @@ def reproduced(name: str, draws: int) -> dict[str, Any]:
         "spread_of_ability_means": float(np.median(means)),
         "spread_of_ability_sds": float(np.median(sds)),
         "at_once_correlation": float(np.corrcoef(*pair)[0, 1]),
-        "at_once_rmse": rms((pair[0] - pair[1]).to_numpy()),
+        "at_once_rmse": rms(pair[0] - pair[1]),
     }
     print(
         f"{name:16} RMSE {found['rmse']:.4f} ({min(whole):.4f} to {max(whole):.4f}), of a batch "
@@ -137,7 +139,7 @@ def negative_slopes(name: str, draws: int) -> dict[str, Any]:
     """Shares of items with a negative slope."""
     data = stored(name)
     compared = [
-        compatible(data.drawn(seed), "2PL", data.batch_items).items["discrimination"]
+        compatible(data.drawn(seed), "2PL", data.items["batch"].to_numpy())[0]["discrimination"]
         for seed in range(draws)
     ]
     shares = [float((slopes < 0).mean()) for slopes in compared]

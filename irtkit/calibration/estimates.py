@@ -78,8 +78,6 @@ class Estimates(NamedTuple):
     """On whose scale all is, if items are fixed: it stays."""
     population_se: tuple[float, float] | None = None
     """Standard errors of its mean and SD, fixed items taken as known."""
-    batch_rows: Array | None = None
-    """A row for each batch of items, (n_batches, 7), if they were fitted apart."""
 
     def beside_unanswered(
         self, rows: Places, columns: Places, group: NDArray[np.int8], n_items: int
@@ -102,10 +100,6 @@ class Estimates(NamedTuple):
         if self.covariances is not None:
             covariances = np.full((n_items, *self.covariances.shape[1:]), np.nan)
             covariances[columns] = self.covariances
-        batch_rows = self.batch_rows
-        if batch_rows is not None:
-            first = columns[batch_rows[:, 0].astype(np.intp)]
-            batch_rows = np.column_stack([first, batch_rows[:, 1:]])
         posterior = self.posterior
         if posterior is not None:
             posterior = posterior.beside_unanswered(rows, columns, ability_se, group > 0)
@@ -116,7 +110,6 @@ class Estimates(NamedTuple):
             ability=ability,
             ability_se=ability_se,
             posterior=posterior,
-            batch_rows=batch_rows,
         )
 
 
@@ -165,7 +158,7 @@ def result_of(
         latent_mean_se=mean_se,
         latent_sd_se=sd_se,
         log_likelihood=estimates.log_likelihood,
-        n_parameters=_n_parameters(counts, model, estimates.batch_rows),
+        n_parameters=_n_parameters(counts, model),
         converged=estimates.converged,
         n_iterations=estimates.n_iterations,
         trace_rows=estimates.trace_rows,
@@ -176,7 +169,6 @@ def result_of(
             estimated_error=estimates.quadrature_error,
         ),
         responses=responses,
-        batch_rows=estimates.batch_rows,
         posterior=None if posterior is None else posterior.stretched(stretch),
     )
 
@@ -200,14 +192,10 @@ def _units(
     return -1.0 if common < 0 else 1.0, latent_sd
 
 
-def _n_parameters(counts: Counts, model: ModelName, batch_rows: Array | None) -> int:
-    """Parameters that responses tell of; those of an item without any are nobody's choice.
-
-    Batches have a common slope or SD each.
-    """
+def _n_parameters(counts: Counts, model: ModelName) -> int:
+    """Parameters that responses tell of; those of an item without any are nobody's choice."""
     n_items = int((counts.item_responses > 0).sum())
-    n_batches = 1 if batch_rows is None else len(batch_rows)
-    common = n_batches if model in {"Rasch", "1PL"} else 0
+    common = int(model in {"Rasch", "1PL"})
     return n_items * {"2PL": 2, "3PL": 3}.get(model, 1) + common
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irtkit.calibration.anchored import anchored_estimates
-from irtkit.calibration.batches import batched_estimates
 from irtkit.calibration.calibrated import fixed_parameters, with_fixed
 from irtkit.calibration.caveats import with_caveats
 from irtkit.calibration.chance import with_chance
@@ -159,7 +158,16 @@ def _of_answered(
     rows, columns = patterns.answered(known)
     answered, prior_there = part_of(patterns, rows, columns), of_some(prior, columns)
     if fixed is None:
-        found = _maximum(answered, prior_there, models, settings, control, mesh=mesh)
+        found = maximum_likelihood(
+            answered,
+            models[1],
+            prior_there,
+            control,
+            empirical=isinstance(settings.prior, str) and settings.prior == "empirical",
+            standard_errors=settings.standard_errors,
+            mesh=mesh,
+            trial_correlation=settings.trial_correlation,
+        )
     else:
         found = anchored_estimates(
             answered,
@@ -173,39 +181,3 @@ def _of_answered(
     if isinstance(prior, WeakPrior) and settings.prior != "empirical":
         found = found._replace(prior=prior.described())
     return found.beside_unanswered(rows, columns, patterns.group, n_items)
-
-
-def _maximum(
-    patterns: Patterns,
-    prior: Prior | None,
-    models: tuple[ModelName, ModelName],
-    settings: Settings,
-    control: Control,
-    *,
-    mesh: Mesh | None,
-) -> Estimates:
-    """The marginal maximum, of all items together or of batches."""
-    model, of_items = models
-
-    def maximum(some: Patterns, prior: Prior | None) -> Estimates:
-        monitor = replace(control.monitor, n_evaluations=0, trace=[])
-        return maximum_likelihood(
-            some,
-            of_items,
-            prior,
-            control._replace(monitor=monitor),
-            empirical=isinstance(settings.prior, str) and settings.prior == "empirical",
-            standard_errors=settings.standard_errors,
-            mesh=mesh,
-            trial_correlation=settings.trial_correlation,
-        )
-
-    if settings.batch_items is None:
-        return maximum(patterns, prior)
-    return batched_estimates(
-        patterns,
-        settings.batch_items,
-        control.schedule,
-        rasch=model == "Rasch",
-        estimates_of=lambda some, block: maximum(some, of_some(prior, block)),
-    )

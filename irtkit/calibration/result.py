@@ -29,12 +29,7 @@ if TYPE_CHECKING:
     from irtkit.responses import ResponseMatrix
     from irtkit.signs import SlopeSigns
 
-FORMAT = storage.Format("irtkit result", 5)
-BATCH_COLUMNS = (
-    *("first_item", "n_items", "ability_mean", "ability_sd", "latent_sd"),
-    *("log_likelihood", "converged"),
-)
-"""What is said of a batch of items that were fitted apart."""
+FORMAT = storage.Format("irtkit result", 6)
 STATUSES = ("ok", "flat", "no variance", "unbounded", "no responses")
 
 
@@ -59,8 +54,6 @@ class Settings(Mapping[str, Any]):
     n/(1 + (n − 1) · trial_correlation). As given, or estimated; None if no cell was tried twice."""
     devices: int | None = None
     """Devices of the mesh."""
-    batch_items: int | None = None
-    """Items of a batch, where they were fitted in batches."""
     batch: int | None = None
     """Respondents of a variational step, if not all."""
     synthetic_ability_sd: float | None = None
@@ -188,8 +181,6 @@ class FitResult:
     """Score test of the intercept of each fixed item: above 0 if the item became easier."""
     drifts: NDArray[np.bool_] | None = field(default=None, repr=False)
     """Which fixed items differ significantly from their fixed parameters."""
-    batch_rows: NDArray[np.float64] | None = field(default=None, repr=False)
-    """Shape (n_batches, 7), see :attr:`batches`; None if all items were fitted at once."""
     quality_standard: NDArray[np.float64] | None = field(default=None, repr=False)
     """Kolena's score of every item by further metrics, NaN where it has none; None without them."""
     posterior: Posterior | None = field(default=None, repr=False)
@@ -288,24 +279,6 @@ class FitResult:
         columns = ["step", "nodes", "log_likelihood", "change", "elbo", "elbo_smoothed"]
         frame = pd.DataFrame(self.trace_rows, columns=columns[: self.trace_rows.shape[1]])
         return frame.astype({"step": int, "nodes": int})
-
-    @property
-    def batches(self) -> pd.DataFrame | None:
-        """One row per batch of items that was fitted apart; None if all were fitted at once.
-
-        Columns: first_item (its label), n_items; ability_mean and ability_sd, of the posterior
-        means of the real respondents who answered in it; latent_sd; log_likelihood (of its
-        responses alone) and converged. Each batch calls the mean of its own respondents 0, so that
-        batches are on one scale as far as respondents are the same, or drawn alike; that others
-        answered it, its mean does not tell.
-        """
-        import pandas as pd
-
-        if self.batch_rows is None:
-            return None
-        table = pd.DataFrame(self.batch_rows, columns=list(BATCH_COLUMNS))
-        table["first_item"] = [self.item_labels[int(k)] for k in table["first_item"]]
-        return table.astype({"n_items": int, "converged": bool}).rename_axis("batch")
 
     @property
     def elbo(self) -> float | None:

@@ -8,7 +8,6 @@ import numpy as np
 
 from irtkit import storage
 from irtkit.calibration.result import (
-    BATCH_COLUMNS,
     FORMAT,
     FitResult,
     Quadrature,
@@ -69,7 +68,7 @@ def _restored(record: dict[str, Any]) -> FitResult:
         made["posterior"] = Posterior.restored(record["posterior"], **shared)
     result = FitResult(**made)
     _check_lengths(result)
-    _ = result.items, result.respondents, result.batches  # they refuse what does not go together
+    _ = result.items, result.respondents  # they refuse what does not go together
     return result
 
 
@@ -106,8 +105,5 @@ def _check_lengths(result: FitResult) -> None:
         for name, values in arrays.items():
             if values is not None and np.shape(values) != (len(labels),):
                 raise ValueError(f"{name} must have one value per {kind}")
-    rows = result.batch_rows
-    if rows is not None and np.shape(rows)[1:] != (len(BATCH_COLUMNS),):
-        raise ValueError(f"batches must have {len(BATCH_COLUMNS)} numbers each")
     if result.standard_errors.shape != (len(result.item_labels), 4):
         raise ValueError("standard errors must be four of each item")

@@ -116,12 +116,6 @@ def _of_scale(result: FitResult) -> list[str]:
         )
     elif result.model == "Rasch":
         lines.append(f"SD of ability {result.latent_sd:.3f}")
-    if result.batches is not None:
-        sds = result.batches["latent_sd"]
-        lines.append(
-            f"fitted in {len(result.batches)} batches, each on the scale of its respondents: "
-            f"mean 0, SDs from {sds.min():.3f} to {sds.max():.3f}"
-        )
     return lines
 
 

@@ -142,7 +142,7 @@ def by_label(values: Any, name: str) -> Any:
 
 
 def _ratio(logits: Any, units: Any) -> float | None:
-    """Logits in a unit, None where it is not the same of all items, as of batches."""
+    """Logits in a unit, None where it is not the same of all items."""
     some = np.isfinite(units) & np.isfinite(logits) & (units != 0)
     ratios = np.asarray(logits[some] / units[some], dtype=np.float64)
     if not len(ratios) or not np.allclose(ratios, ratios[0]):

@@ -71,7 +71,7 @@ def test_options_in_the_item_table_are_chance_levels_and_others_are_learned(
 
 
 @pytest.mark.filterwarnings("ignore:Systems at chance")
-@pytest.mark.parametrize("settings", [{}, {"prior": "empirical"}, {"batch_items": 7}])
+@pytest.mark.parametrize("settings", [{}, {"prior": "empirical"}])
 def test_items_without_responses_and_refits_keep_the_chance_of_each_item(
     mixed: ResponseMatrix, settings: Any, tmp_path: Any
 ) -> None:

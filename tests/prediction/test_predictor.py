@@ -387,10 +387,7 @@ def test_a_prior_is_in_logits_or_refused(
     )
     in_logits = DifficultyPredictor("linear", target="Rasch").fit(features, targets["Rasch"])
     assert in_logits.prior_mean(features)["mean"].to_numpy() == pytest.approx(whole["mean"])
-    batched = difficulty_targets(
-        irtkit.fit(result.responses, "1PL", batch_items=100, standard_errors=False)
-    )
-    for unknown in (targets["1PL"], targets[["1PL"]], batched):
+    for unknown in (targets["1PL"], targets[["1PL"]]):
         predictor = DifficultyPredictor("linear").fit(features, unknown)
         with pytest.raises(ValueError, match="how many logits an SD is"):
             predictor.prior_mean(features)
