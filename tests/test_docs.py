@@ -249,8 +249,7 @@ def test_the_glossary_explains_every_column(examples: Path) -> None:
     responses = irtkit.read_responses(examples / "results.csv")
     named = pd.DataFrame({"text": "?", "target": "!"}, index=responses.items)
     responses = responses.with_tables(named)
-    measured = {"metrics": examples / "metrics.csv", "higher_is_better": ["f1"]}
-    result = irtkit.fit(responses, **measured)
+    result = irtkit.fit(responses).with_quality_standard(examples / "metrics.csv", ["f1"])
     answers = pd.DataFrame(responses.values, responses.respondents, responses.items)
     blocks_apart = np.full((20, 20), np.nan)
     blocks_apart[:10, :10] = blocks_apart[10:, 10:] = answers.to_numpy()[:10, :10]

@@ -57,7 +57,7 @@ CALIBRATION = (
     *("variational.inference", "variational.checkpoint"),
     *("result", "summary", "saved", "calibrated", "estimates", "drawn_together", "drift"),
     "caveats",
-    *("maximum_likelihood", "chance", "batches", "anchored", "one_thread"),
+    *("maximum_likelihood", "chance", "anchored", "one_thread"),
     *("variational.fit_variational", "estimation", "fitting", "refitting"),
 )
 """Modules of the largest folder, bottom-up; what they import for types alone counts as well."""

@@ -46,7 +46,7 @@ def test_a_wrong_model_is_asked_about(wrong: Any, right: Any) -> None:
     [
         ("rigth", ", did you mean 'right'"),
         ("modle", ", did you mean 'model'"),
-        ("batch", "; write method=irtkit.Variational"),
+        ("batch", ". Write method=irtkit.Variational"),
         ("colour", ""),
     ],
 )

@@ -436,7 +436,8 @@ class FitResult:
         Examples
         --------
         >>> import irtkit, pandas as pd
-        >>> responses = irtkit.ResponseMatrix([[1, 0, 1], [0, 1, 1], [1, 1, 0]] * 5)
+        >>> items = irtkit.ItemParameters.from_difficulty([1.0, 1.5, 1.0], [-1.0, 0.0, 1.0])
+        >>> responses = irtkit.simulate_responses(items, [k / 50 - 2 for k in range(200)])
         >>> seconds = pd.DataFrame({"item": responses.items, "seconds": [1, 2, 4]})
         >>> seconds["respondent"] = responses.respondents[0]
         >>> result = irtkit.fit(responses, "1PL").with_quality_standard(seconds, [])

@@ -142,8 +142,8 @@ def test_the_options_that_inspect_names_score_the_items(tmp_path: Path, make: An
     assert str(found).endswith(found.command)
     responses = read_responses(tmp_path, **found.settings)
     with pytest.warns(UserWarning, match="only 3 respondents"):
-        result = irtkit.fit(
-            responses, metrics=options[1].split(","), higher_is_better=options[3].split(",")
+        result = irtkit.fit(responses).with_quality_standard(
+            options[1].split(","), options[3].split(",")
         )
     expected = [1 / 2, (2 / 3 + 1 / 3) / 2, (1 / 3 + 2 / 3) / 2, 1 / 2]
     assert result.items["quality_standard"].tolist() == pytest.approx(expected)
