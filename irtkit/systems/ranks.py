@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from irtkit.data.patterns import blocks
-from irtkit.systems.paired import tail
+from irtkit.systems.paired import normal_deviate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _DRAWS, _LEAST_DRAWS, _PAIRS_DRAWN = 2000, 500, 2**26
 """Draws of all scores at most and at least, and differences drawn: draws leave the share of boards
 without an error at 95.0 ± 0.5 %, and ± 1 % of 500 systems."""
-_MOST_DRAWN = 600
+MOST_DRAWN = 600
 """Systems up to which draws tell the bar, in a second or two. Holm's bar for the pairs of 500
 independent systems is 5.07 standard errors, that of draws 4.95; of ten families of copies it is
 5.07 and 3.16."""
@@ -57,18 +57,6 @@ class Scores(NamedTuple):
         own = np.diag(self.covariance)
         return np.maximum(own[rows, None] + own - 2 * self.covariance[rows], self.least)
 
-    def z(self, rows: slice) -> Array:
-        """Differences of some to all in SEs: the normal deviate as improbable as Student's t."""
-        from scipy.special import ndtri
-
-        difference, variance = self.value[rows, None] - self.value, self.variance(rows)
-        t = np.divide(
-            difference, np.sqrt(variance), out=np.zeros_like(difference), where=variance > 0
-        )
-        t[(variance == 0) & (difference != 0)] = np.inf
-        df = np.minimum(self.df[rows, None], self.df)
-        return np.asarray(np.sign(difference) * -ndtri(np.minimum(tail(df, t), 0.5)))
-
 
 class Ranks(NamedTuple):
     """What is known of the ranks of n systems, 1 being the best."""
@@ -89,10 +77,20 @@ def ranks_of(scores: Scores, *, level: float = 0.95, seed: int = 0) -> Ranks:
 
 
 def _z_of_pairs(scores: Scores) -> NDArray[np.float32]:
+    """Differences in standard errors, as normal deviates, (n, n)."""
     n = len(scores.value)
-    z = np.empty((n, n), np.float32)
+    value, df = (part.astype(np.float32) for part in (scores.value, scores.df))
+    own, z = np.diag(scores.covariance), np.zeros((n, n), np.float32)
     for rows in blocks(n, n, _PAIRS_AT_ONCE):
-        z[rows] = scores.z(rows)
+        difference = value[rows, None] - value[rows.start :]
+        both = scores.covariance[rows, rows.start :]
+        variance = np.maximum(own[rows, None] + own[rows.start :] - 2 * both, scores.least)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.nan_to_num(difference / np.sqrt(variance), posinf=np.inf, neginf=-np.inf)
+        least_df = np.minimum(df[rows, None], df[rows.start :])
+        found = np.copysign(normal_deviate(t, least_df), t)
+        z[rows, rows.start :] = found
+        z[rows.start :, rows] = -found.T
     return z
 
 
@@ -103,7 +101,7 @@ def _draws(scores: Scores, seed: int) -> NDArray[np.float32] | None:
     of systems nor rounding changes them.
     """
     n = len(scores.value)
-    if n > _MOST_DRAWN:
+    if n > MOST_DRAWN:
         return None
     values, vectors = np.linalg.eigh(scores.covariance)
     root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
@@ -120,21 +118,25 @@ def _draws(scores: Scores, seed: int) -> NDArray[np.float32] | None:
 def _all_pairs(
     z: NDArray[np.float32], scores: Scores, draws: NDArray[np.float32] | None, alpha: float
 ) -> Flags:
-    """Which pairs are told apart."""
-    one, other = np.triu_indices(len(z), 1)
-    size = np.abs(z[one, other])
+    """Which pairs are told apart.
 
-    def largest(left: Any) -> Any:
-        highest = np.zeros(_DRAWS if draws is None else draws.shape[1], np.float32)
-        at_once = _PAIRS_AT_ONCE // len(highest)
-        for start in range(0, len(left), at_once):
-            i, k = (end[left[start : start + at_once]] for end in (one, other))
-            np.maximum(highest, _in_errors(scores, draws, i, k).max(axis=0), out=highest)
-        return highest
-
-    found = _stepwise(size, alpha, None if draws is None else largest)
-    apart = np.zeros(z.shape, bool)
-    apart[one[found], other[found]] = apart[other[found], one[found]] = True
+    The bar of draws lies below Holm's, so that what passes his needs no draws.
+    """
+    size = np.abs(z)
+    apart = _holm(size, alpha)
+    while draws is not None:
+        one, other = np.nonzero(np.triu(~apart, 1))
+        if not len(one):
+            break
+        largest = np.zeros(draws.shape[1], np.float32)
+        at_once = _PAIRS_AT_ONCE // len(largest)
+        for start in range(0, len(one), at_once):
+            i, k = (end[start : start + at_once] for end in (one, other))
+            np.maximum(largest, _in_errors(scores, draws, i, k).max(axis=0), out=largest)
+        new = size[one, other] > np.quantile(largest, 1 - alpha, method="higher")
+        if not new.any():
+            break
+        apart[one[new], other[new]] = apart[other[new], one[new]] = True
     return apart
 
 
@@ -149,33 +151,17 @@ def _in_errors(scores: Scores, draws: Any, one: Any, other: Any) -> NDArray[np.f
     return np.asarray(differences)
 
 
-def _stepwise(size: Array, alpha: float, largest: Callable[[Any], Any] | None) -> Flags:
-    """Which differences, in standard errors, exceed what chance makes of the largest one left.
+def _holm(size: NDArray[np.float32], alpha: float) -> Flags:
+    """Which pairs exceed Holm's stepwise Bonferroni bar; sizes are (n, n), 0 on the diagonal.
 
-    The bar of draws lies below Holm's, so that what passes his needs no draws.
+    The bar falls with the number of pairs that exceed it, until no more do.
     """
-    apart = _holm(size, alpha)
-    while largest is not None and not apart.all():
-        left = np.flatnonzero(~apart)
-        bar = np.quantile(largest(left), 1 - alpha, method="higher")
-        new = left[size[left] > bar]
-        if not len(new):
-            break
-        apart[new] = True
-    return apart
-
-
-def _holm(size: Array, alpha: float) -> Flags:
-    """Holm's stepwise Bonferroni correction."""
     from scipy.special import ndtri
 
-    apart = np.zeros(len(size), bool)
-    if not len(size):
-        return apart
-    ordered = np.argsort(-size, kind="stable")
-    bars = -ndtri(alpha / 2 / np.arange(len(size), 0, -1))
-    failed = size[ordered] <= bars
-    apart[ordered[: int(failed.argmax()) if failed.any() else len(size)]] = True
+    n_pairs, n_apart, apart = len(size) * (len(size) - 1) // 2, -1, np.zeros(size.shape, bool)
+    while n_apart < (found := np.count_nonzero(apart) // 2) < n_pairs:
+        n_apart = found
+        apart = size > -ndtri(alpha / 2 / (n_pairs - n_apart))
     return apart
 
 
@@ -187,16 +173,17 @@ def groups_of(apart: Flags) -> list[str]:
     """
     n, end, runs = len(apart), 0, []
     for start in range(n):
-        first = end
+        reached = end
         while end < n and not apart[start:end, end].any():
             end += 1
-        if end > first:
+        if end > reached:
             runs.append((start, end))
-    names: list[str] = []
-    for k in range(n):
-        own = [_letters(number) for number, (start, stop) in enumerate(runs) if start <= k < stop]
-        names.append(own[0] if len(own) == 1 else f"{own[0]}-{own[-1]}")
-    return names
+    starts, stops = np.array(runs).T
+    first = np.searchsorted(stops, np.arange(n), side="right")
+    last = np.searchsorted(starts, np.arange(n), side="right") - 1
+    letters = [*map(_letters, range(len(runs)))]
+    ends = zip(first, last, strict=True)
+    return [letters[k] if k == m else f"{letters[k]}-{letters[m]}" for k, m in ends]
 
 
 def share_a_letter_with_the_first(groups: Sequence[str]) -> list[bool]:

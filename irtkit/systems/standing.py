@@ -37,7 +37,7 @@ from irtkit.checks import check_type, short
 from irtkit.data.patterns import blocks
 from irtkit.responses.labels import is_missing_label, values_by_label
 from irtkit.systems.paired import correction
-from irtkit.systems.ranks import Scores
+from irtkit.systems.ranks import MOST_DRAWN, Scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -95,6 +95,8 @@ class Standing(NamedTuple):
     def estimates(self, which: Any = slice(None)) -> Scores:
         """Scores, or some of them, with their covariance."""
         own = self.contributions[which]
+        if len(own) > MOST_DRAWN:  # whose differences need no more digits
+            own = own.astype(np.float32)
         return Scores(self.scores[which], own @ own.T, self.df[which], self.least)
 
     @property

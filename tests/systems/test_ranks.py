@@ -74,7 +74,7 @@ def test_the_rank_intervals_of_systems_that_share_a_letter_hold_the_ranks_of_eac
 def test_holms_bar_of_many_is_that_of_draws_or_higher(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = independent(list(np.random.default_rng(0).normal(scale=2, size=40)))
     drawn = ranks_of(scores).apart
-    monkeypatch.setattr("irtkit.systems.ranks._MOST_DRAWN", 10)
+    monkeypatch.setattr("irtkit.systems.ranks.MOST_DRAWN", 10)
     holm = ranks_of(scores).apart
     assert not (holm & ~drawn).any()
     assert drawn.sum() >= holm.sum() > 0.7 * drawn.sum()
