@@ -201,6 +201,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "answers": f"responses are answers, not marks: {_CELL}",
     "not-items": "at least half of the cells are not responses in {columns}",
     "metadata-columns": "columns with these names may not be items: {columns}",
+    "summary": "rows with these labels may sum up other rows: {labels}",
     "own-words": "nothing is right in the column {columns}, which alone holds {words}",
     "none-right": "no response is right: {words} does not occur",
     "no-header": "the first row holds responses, not names: {names}. Add a line of names above it",
@@ -212,7 +213,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "no-response-column": "no column is recognised as the responses among {columns}",
     "several-columns": "several columns may be the {role!s} among {columns}",
     "repeated": "respondent {respondent}[[, item {item}]] occurs in several rows[[ (and "
-    "{more:more row})]][[, which differ in the column {column}]]",
+    "{more:more row})]][[, which differ in the column {column}]][[, which differ in the columns "
+    "{columns} together]]",
     "identical-rows": "respondent {respondent}[[, item {item}]] occurs in several identical rows[[ "
     "(and {more:more row})]]",
     "task": "the column {column} may describe systems instead of items: each system has one value, "

@@ -6,7 +6,6 @@ responses (Martínez-Plumed et al. 2022). Marks keep them out of all counts and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -32,7 +31,7 @@ from irtkit.responses.cells import MOST_TRIALS, Cells, count_type
 from irtkit.responses.labels import is_missing_label, values_by_label
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
@@ -147,8 +146,6 @@ def add_synthetic(
     ('gpt', 'always-right', 'coin-1', 'coin-2')
     """
     responses = as_responses(responses)
-    if not isinstance(kinds, Iterable):
-        raise TypeError(f"kinds must be names of kinds, got {short(kinds)}")
     chosen: tuple[SyntheticKind, ...] = (kinds,) if isinstance(kinds, str) else tuple(kinds)
     for kind in chosen:
         check_one_of("kinds", kind, SYNTHETIC_KINDS)
@@ -157,16 +154,21 @@ def add_synthetic(
     check_number("probability", probability, least=0, most=1)
     check_seed(seed)
     check_yes_or_no(ordinary=ordinary)
-    if labels is not None and "class-prior" not in chosen:
-        raise ValueError("labels are for the kind 'class-prior', which kinds do not name")
     needed = 9.0 * draws * responses.n_items  # bytes of a number and whether it is right
     check_memory(needed, f"{draws} draws of synthetic respondents", "fewer draws need less")
-    classes = _class_codes(labels, responses.items) if "class-prior" in chosen else None
-    names, rows, shape = list[str](), [], (draws, responses.n_items)
+    names, rows, shape = list[str](), list[Any](), (draws, responses.n_items)
     for kind in chosen:
-        right = _rows_right(kind, shape, classes, probability, seed).astype(np.int8)
+        generator = np.random.default_rng([seed, SYNTHETIC_KINDS.index(kind)])
+        if kind == "class-prior":
+            # the class of an item picked at random is a draw from the frequencies of the classes
+            classes = _class_codes(labels, responses.items)
+            right = classes[generator.integers(len(classes), size=shape)] == classes
+        elif kind == "coin":
+            right = generator.random(shape) < probability
+        else:
+            right = np.full((1, shape[1]), kind == "always-right")
         names += [kind] if len(right) == 1 else [f"{kind}-{k + 1}" for k in range(len(right))]
-        rows.append(right)
+        rows.append(right.astype(np.int8))
     if taken := set(responses.respondents).intersection(names):
         added = short(min(taken))
         raise ValueError(f"kinds would add a synthetic respondent {added}, a label that is taken")
@@ -192,24 +194,6 @@ def _trials(trials: ArrayLike, shape: tuple[int, int]) -> NDArray[Any]:
     return wide.astype(count_type(int(given.max(initial=0))))
 
 
-def _rows_right(
-    kind: SyntheticKind,
-    shape: tuple[int, int],
-    classes: NDArray[np.intp] | None,
-    probability: float,
-    seed: int,
-) -> NDArray[np.bool_]:
-    """Whether each row of a kind is right on each item, from the kind's own stream."""
-    generator = np.random.default_rng([seed, SYNTHETIC_KINDS.index(kind)])
-    if kind == "class-prior" and classes is not None:
-        # the class of an item picked at random is a draw from the frequencies of the classes
-        predicted = classes[generator.integers(len(classes), size=shape)]
-        return np.equal(predicted, classes)
-    if kind == "coin":
-        return np.less(generator.random(shape), probability)
-    return np.full((1, shape[1]), kind == "always-right")
-
-
 def _class_codes(labels: Labels | None, items: tuple[str, ...]) -> NDArray[np.intp]:
     """Class of every item as a number, in the order of the items."""
     rule = "labels must give the true class of every item"
@@ -219,5 +203,5 @@ def _class_codes(labels: Labels | None, items: tuple[str, ...]) -> NDArray[np.in
     for item, label in zip(items, classes, strict=True):
         if is_missing_label(label):
             raise ValueError(f"{rule}: {short(item)} has none")
-    numbers = {label: k for k, label in enumerate(dict.fromkeys(classes))}
-    return np.array([numbers[label] for label in classes], dtype=np.intp)
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(label, len(numbers)) for label in classes], dtype=np.intp)

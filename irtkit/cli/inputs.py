@@ -32,7 +32,7 @@ _READING: tuple[tuple[str, Any, str], ...] = (
     ("right", "WORDS", "Words that are right: correct,C,pass."),
     ("wrong", "WORDS", "Words that are wrong. All others by default."),
     ("missing", "WORDS", "Words for a missing response: ERROR,refused."),
-    ("ignore", "COLUMNS", "Table: columns to leave out."),
+    ("ignore", "COLUMNS", "Table: columns, or labels of rows, to leave out."),
     ("keep", "COLUMNS", "Wide table: columns that are items."),
     ("transpose", bool, "Table: rows are items, columns are respondents."),
     ("repeats", str, "Several rows of one respondent and item: count, first, last, mean>=SHARE."),

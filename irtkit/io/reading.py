@@ -26,7 +26,7 @@ from irtkit.responses.columns import target_position, transposed
 from irtkit.responses.long import read_long
 from irtkit.responses.matrix import ResponseMatrix
 from irtkit.responses.source import Source
-from irtkit.responses.tables import Settings, Table, as_table, frame_table
+from irtkit.responses.tables import Settings, Table, as_frame, frame_table
 from irtkit.responses.wide import of_tasks, read_wide
 
 if TYPE_CHECKING:
@@ -86,7 +86,8 @@ def read_responses(
         Force the format: "wide", "long", "parquet", "py-irt" or the name of a harness.
     respondent, item : str or list of str, optional
         Tables: columns with the labels. Several columns are joined with "/". Default: recognised by
-        usual names such as model and question_id.
+        usual names such as model and question_id. In a wide table (``format="wide"``) the columns
+        of `item` come before the names of the items.
     response : str, optional
         Long tables: the column of responses. Default: recognised by usual names such as correct.
     task : str or list of str, optional
@@ -104,7 +105,7 @@ def read_responses(
         all other words are wrong. Empty cells and NA are always missing.
     ignore, keep : str or list of str, optional
         Tables: columns to leave out, and the only columns that are items. Patterns such as ``q*``
-        are allowed.
+        are allowed. `ignore` may name rows by their label, too.
     transpose : bool, default False
         Wide tables: rows are items and columns are respondents.
     repeats : {"error", "count", "first", "last", "mean>=0.5"}, default "error"
@@ -450,7 +451,7 @@ def _frame(given: Any) -> Any:
     except (TypeError, ValueError) as error:
         raise ValueError(f"responses are not columns of a table: {error}") from error
     try:
-        return as_table(given)
+        return as_frame(given)
     except TypeError as error:
         raise TypeError(
             "responses must be a path, a data frame, an array, a list of records, a dict or a "

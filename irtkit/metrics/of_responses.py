@@ -10,7 +10,7 @@ import numpy as np
 from irtkit.checks import did_you_mean, first_names, short
 from irtkit.metrics.quality_standard import QualityStandard, quality_standard
 from irtkit.responses.columns import recognised
-from irtkit.responses.tables import as_frame, header_of, with_index
+from irtkit.responses.tables import as_frame, with_index
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -71,7 +71,7 @@ def metric_table(metrics: Any, responses: ResponseMatrix | None) -> Any:
         ) from error
     if frame.index.nlevels == 2:
         return frame
-    header = header_of(frame)
+    header = [*map(str, frame.columns)]
     positions = [recognised(header, role) for role in ("respondent", "item")]
     for role, position in zip(("respondent", "item"), positions, strict=True):
         header[position] = role

@@ -64,6 +64,11 @@ _METADATA = {
     "fewshot",
 }
 """Columns of 0 and 1 that describe systems."""
+SUMMARIES = {
+    "total", "sum", "mean", "average", "avg", "median", "overall", "macroavg", "microavg",
+    "subtotal", "grandtotal", "overallscore", "totalscore", "meanscore", "averagescore",
+}
+"""Plain names of a row or column that sums up the others."""
 # fmt: on
 _LABELS = {"id", "index", "name"}
 """Names of a first column that holds labels."""
@@ -130,22 +135,22 @@ def long_roles(
 
     With a key of the items (`keyed`) the response is the column of answers.
     """
-    rows = [_position(header, "respondent", name) for name in listed(respondent)]
-    columns = [_position(header, "item", name) for name in listed(item)]
-    cell = None if response is None else _position(header, "response", response)
+    rows, columns = named(header, "respondent", respondent), named(header, "item", item)
+    cell = next(iter(named(header, "response", response)), None)
     taken = {*rows, *columns, cell}
     rows = rows or [recognised(header, "respondent", taken)]
     columns = columns or [recognised(header, "item", {*taken, *rows})]
     taken = {*rows, *columns, cell}
     answer, target = (usual_columns(header, role, taken) for role in ("answer", "target"))
     if cell is None and answer and (keyed or not usual_columns(header, "response", taken)):
-        task = None if item is not None else _task(header, {*taken, answer[0]})
+        task = None if item is not None else task_position(header, {*taken, answer[0]})
         return Roles(rows, columns, answer[0], task, target[0] if target and not keyed else None)
     if cell is None:
         cell = recognised(header, "response", taken)
     if len({*rows, *columns, cell}) < len(rows) + len(columns) + 1:
         raise ValueError("respondent, item and response must name different columns")
-    return Roles(rows, columns, cell, None if item else _task(header, {*rows, *columns, cell}))
+    task = None if item is not None else task_position(header, {*rows, *columns, cell})
+    return Roles(rows, columns, cell, task)
 
 
 def target_position(header: Sequence[str]) -> int:
@@ -155,14 +160,12 @@ def target_position(header: Sequence[str]) -> int:
     return usual[0] if usual else plain.index("answer") if "answer" in plain else 1
 
 
-def respondent_position(header: Sequence[str], respondent: str | None = None) -> int | None:
+def respondent_position(header: Sequence[str]) -> int | None:
     """Position of the column of a wide table that its name says holds the respondents.
 
-    This is the column named, else the one with a usual name, else the first one if it is called
-    id, index or name, or has no name.
+    This is the one with a usual name, else the first one if it is called id, index or name, or has
+    no name.
     """
-    if respondent is not None:
-        return _position(header, "respondent", respondent)
     if found := usual_columns(header, "respondent"):
         return found[0] if len(found) == 1 else recognised(header, "respondent")
     first = plain_name(header[0])
@@ -200,45 +203,42 @@ def holds_respondents(values: Sequence[object], marking: Marking) -> bool:
 
 
 def item_positions(
-    header: Sequence[str], labels: int | None, ignore: Names, keep: Names
-) -> list[int]:
-    """Positions of the items of a wide table.
+    header: Sequence[str], labels: Sequence[int], out: Collection[int], keep: Names
+) -> tuple[list[int], list[int]]:
+    """Positions of the items of a wide table, and of those that may not be items by their names.
 
-    Columns of 0 and 1 whose names describe systems are asked about, unless `keep` or `ignore`
-    names columns.
+    `labels` are columns of labels and `out` are columns to leave out. No column that `keep` names
+    is doubted.
     """
-    out = set(positions_of(header, "ignore", ignore) if ignore else ())
     if keep is not None:
         kept = positions_of(header, "keep", keep)
-        return [k for k in kept if k != labels and k not in out]
-    unnamed = labels is not None and labels > 0 and is_nameless(header[0])
-    kept = [k for k in range(len(header)) if k != labels and k not in out and (k or not unnamed)]
-    odd = [header[k] for k in kept if plain_name(header[k]) in _METADATA | _REPEATS]
-    if odd and len(odd) < len(kept):
-        trials = any(kind_of(name) == "repeat" for name in odd)
-        count = {"repeats": "count"} if trials else {}
-        raise failed(
-            "metadata-columns",
-            Remedy({"ignore": [*listed(ignore), *odd], **count}, "ignore", safe=False),
-            Remedy({"keep": "*"}, "keep", safe=False),
-            columns=odd,
-        )
-    return kept
+        return [k for k in kept if k not in labels and k not in out], []
+    unnamed = bool(labels) and 0 not in labels and is_nameless(header[0])
+    kept = [k for k in range(unnamed, len(header)) if k not in labels and k not in out]
+    odd = [k for k in kept if plain_name(header[k]) in _METADATA | _REPEATS | SUMMARIES]
+    return kept, odd if len(odd) < len(kept) else []
 
 
 def positions_of(header: Sequence[str], argument: str, names: Names) -> list[int]:
     """Positions of the columns that names or patterns such as ``q*`` match."""
-    found: dict[int, None] = {}
-    for name in listed(names):
-        matching = [k for k, one in enumerate(header) if one == name or fnmatchcase(one, name)]
-        if not matching:
-            raise no_column(argument, name, header)
-        found |= dict.fromkeys(matching)
+    found, others = matched(header, names)
+    if others:
+        raise no_column(argument, others[0], header)
     return sorted(found)
 
 
+def matched(header: Sequence[str], names: Names) -> tuple[set[int], list[str]]:
+    """Positions of the columns that names or patterns match, and the names without a column."""
+    found, others = set[int](), list[str]()
+    for name in listed(names):
+        matching = {k for k, one in enumerate(header) if one == name or fnmatchcase(one, name)}
+        found |= matching
+        others += [] if matching else [name]
+    return found, others
+
+
 KINDS = ("repeat", "task", "other")
-"""Kinds of columns in the order in which they may tell repeated rows apart."""
+"""Kinds of columns in the order in which they may distinguish repeated rows."""
 
 
 def kind_of(name: str) -> str:
@@ -269,10 +269,12 @@ def no_column(argument: str, name: str, header: Sequence[str]) -> ValueError:
     )
 
 
-def _position(header: Sequence[str], argument: str, name: object) -> int:
-    if not isinstance(name, str) or name not in header:
-        raise no_column(argument, str(name), header)
-    return header.index(name)
+def named(header: Sequence[str], argument: str, names: Names) -> list[int]:
+    """Positions of the columns with exactly these names, in their order."""
+    for name in listed(names):
+        if name not in header:
+            raise no_column(argument, name, header)
+    return [header.index(name) for name in listed(names)]
 
 
 def usual_columns(
@@ -302,7 +304,7 @@ def recognised(header: Sequence[str], role: str, taken: Collection[int | None] =
     )
 
 
-def _task(header: Sequence[str], taken: Collection[int | None]) -> int | None:
-    """Column of tasks, if there is one."""
+def task_position(header: Sequence[str], taken: Collection[int | None]) -> int | None:
+    """Position of the column of tasks, if there is one."""
     places = {plain_name(name): k for k, name in enumerate(header) if k not in taken}
     return next((places[name] for name in _TASKS if name in places), None)

@@ -1,8 +1,12 @@
-"""Long tables, one row per response: read in one pass, block by block, into a response matrix."""
+"""Long tables, one row per response: read in one pass, block by block, into a response matrix.
+
+What wide tables share with them is here, too: answers with a key, tasks and repeated rows.
+"""
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,36 +14,53 @@ import numpy as np
 from irtkit.findings import Finding, ReadingError, Remedy, failed
 from irtkit.progress import is_watched, progress_bar
 from irtkit.responses.cells import CellBuilder
-from irtkit.responses.columns import KINDS, is_nameless, kind_of, long_roles, positions_of
-from irtkit.responses.keys import match, right_answers
+from irtkit.responses.columns import (
+    KINDS,
+    SUMMARIES,
+    is_nameless,
+    kind_of,
+    listed,
+    long_roles,
+    matched,
+    no_column,
+    plain_name,
+)
 from irtkit.responses.labels import is_missing_label, normalised
-from irtkit.responses.marking import MISSING_WORDS, Coder
+from irtkit.responses.marking import MISSING, MISSING_WORDS, Coder, match, right_answers
 from irtkit.responses.matrix import ResponseMatrix
 from irtkit.responses.tables import numbers_or_objects
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.responses.columns import Names as Columns
     from irtkit.responses.columns import Roles
+    from irtkit.responses.labels import Names
     from irtkit.responses.tables import Settings, Table
 
-_SHOWN_FROM = 2 * 10**6  # Rows from which reading shows its progress.
-_DIAGNOSED = 10**6  # Rows that are compared to find the column that tells repeats apart.
-_FEW = 20  # Different values up to which any column may tell repeats apart.
+_SHOWN_FROM = 10**7  # Rows or bytes from which reading shows its progress.
+_DIAGNOSED = 10**6  # Cells that are compared to find the column that distinguishes repeats.
+_MOST_PAIRED = 8  # Columns of which pairs are compared to find two that do.
+_FEW = 3  # Different values up to which any column of whole numbers or words may do so.
+_NO_LABEL, _IGNORED = -1, -2  # Numbers of labels that are missing or left out.
 
 
 class Labels:
     """Numbers of the labels in one column, or in several that are joined with "/".
 
-    Labels that differ only by blanks or Unicode form are one label.
+    Labels that differ only by blanks or Unicode form are one label. Labels to be left out have a
+    number below 0. If the labels are `prefixed`, the first column is their task.
     """
 
-    def __init__(self, columns: Sequence[str], *, prefixed: bool = False) -> None:
-        self.columns = columns
-        self.prefixed = prefixed
-        """Whether the first column is a prefix, left out before labels that begin with it."""
+    def __init__(
+        self, columns: Sequence[str], ignored: Iterable[str], *, prefixed: bool = False
+    ) -> None:
+        self.columns, self.prefixed = columns, prefixed
+        self.ignored = dict.fromkeys(ignored, False)
+        """Labels to be left out, and whether they occurred."""
         self.names: list[str] = []
         self.parts: list[tuple[Any, ...]] = []
         """Values of the columns that each name is made of."""
@@ -47,7 +68,7 @@ class Labels:
         self._numbers: dict[str, int] = {}  # By the normalised label.
         self._written: dict[Any, int] = {}
         self._dictionary: Any = None
-        self._known = np.empty(0, np.int32)  # Number of each entry of the dictionary, −1 if new.
+        self._known = np.empty(0, np.int32)  # Number of each entry of the dictionary.
 
     def numbers(self, columns: Sequence[Any], place: str, start: int) -> NDArray[np.int32]:
         """Number of every row of a block that begins at a row of the table."""
@@ -55,7 +76,7 @@ class Labels:
         known = type(self._dictionary) is type(distinct) and self._dictionary.equals(distinct)
         if not known:
             self._dictionary = distinct
-            self._known = np.full(len(distinct) + 1, -1, np.int32)
+            self._known = np.full(len(distinct) + 1, _NO_LABEL, np.int32)
         numbers: NDArray[np.int32] = self._known[which]
         if numbers.min(initial=0) < 0:
             new = which[(numbers < 0) & (which >= 0)]
@@ -67,18 +88,20 @@ class Labels:
                     self._written[value] = self._number(value)
             self._known[places] = [self._written[value] for value in values]
             numbers = self._known[which]
-            if numbers.min() < 0:
-                values = {"row": start + int(numbers.argmin()) + 1, "column": [*self.columns]}
+            if (unknown := numbers == _NO_LABEL).any():
+                values = {"row": start + int(unknown.argmax()) + 1, "column": [*self.columns]}
                 raise ReadingError(Finding("no-label", "error", values), place)
         return numbers
 
     def _number(self, value: Any) -> int:
         given = value if isinstance(value, tuple) else (value,)
         if any(map(is_missing_label, given)):
-            return -1
+            return _NO_LABEL
         parts = tuple(map(str, given))
-        again = self.prefixed and parts[1].startswith(f"{parts[0]}/")
-        written = "/".join(parts[1:] if again else parts)
+        written = in_task(*parts) if self.prefixed else "/".join(parts)
+        if written in self.ignored:
+            self.ignored[written] = True
+            return _IGNORED
         (plain,) = normalised([written])
         number = self._numbers.setdefault(plain, len(self.names))
         if number == len(self.names):
@@ -87,6 +110,12 @@ class Labels:
         elif written != self.names[number]:
             self.merged[written] = self.names[number]
         return number
+
+
+def in_task(task: str, *label: str) -> str:
+    """Label of an item after its task, unless it begins with the task already."""
+    item = "/".join(label)
+    return item if item.startswith(f"{task}/") else f"{task}/{item}"
 
 
 def _factorised(column: Any) -> tuple[NDArray[Any], Any]:
@@ -137,7 +166,7 @@ def _values(column: Any) -> NDArray[Any]:
 
 
 def read_long(tables: Sequence[Table], settings: Settings) -> tuple[ResponseMatrix, list[Finding]]:
-    """Response matrix of long tables, one below the other, and findings about them."""
+    """Response matrix of long tables, one below the other, and findings about it."""
     coder, builder = Coder(settings.marking), CellBuilder(settings.repeats, sparse=settings.sparse)
     roles = [_roles(table, settings) for table in tables]
     header, by_task = tables[0].header, all(one.task is not None for one in roles)
@@ -145,12 +174,13 @@ def read_long(tables: Sequence[Table], settings: Settings) -> tuple[ResponseMatr
         if one.task is not None and not by_task:
             column = table.header[one.task]
             raise failed("some-tasks", Remedy({"ignore": [column]}, safe=False), column=column)
-    respondents = Labels([header[k] for k in roles[0].respondent])
-    items = Labels([header[k] for k in roles[0].all_items(by_task)], prefixed=by_task)
+    ignored = {name for table in tables for name in matched(table.header, settings.ignore)[1]}
+    respondents = Labels([header[k] for k in roles[0].respondent], ignored)
+    items = Labels([header[k] for k in roles[0].all_items(by_task)], ignored, prefixed=by_task)
     answers: list[tuple[Any, ...]] = []
     n_read, passed, size = 0, 0, sum(table.size for table in tables)
-    with ExitStack() as stack:
-        update = None
+    shown = is_watched() and size > _SHOWN_FROM
+    with progress_bar("reading responses", size, shown=shown) as update:
         for table, role in zip(tables, roles, strict=True):
             target = [] if role.target is None else [role.target]
             used = [*role.respondent, *role.all_items(by_task), role.response, *target]
@@ -158,51 +188,80 @@ def read_long(tables: Sequence[Table], settings: Settings) -> tuple[ResponseMatr
             for block, done in table.columns(used):
                 rows = respondents.numbers(block[:n], table.place, start)
                 columns = items.numbers(block[n:end], table.place, start)
-                if settings.key is not None or target:
-                    answers.append((rows, columns, *map(_values, block[end:])))
-                else:
-                    codes = coder.codes(_values(block[end]), rows, columns)
-                    builder.add(rows, columns, codes)
                 start += len(rows)
+                values = [*map(_values, block[end:])]
+                if ignored:
+                    kept = (rows >= 0) & (columns >= 0)
+                    rows, columns, *values = (one[kept] for one in (rows, columns, *values))
+                if settings.key is not None or target:
+                    answers.append((rows, columns, *values))
+                else:
+                    builder.add(rows, columns, coder.codes(values[0], rows, columns))
                 n_read += len(rows)
-                if n_read > _SHOWN_FROM:
-                    update = update or stack.enter_context(
-                        progress_bar("reading responses", size, shown=is_watched())
-                    )
-                    update(passed + done, f"{n_read:,} rows")
+                update(passed + done, f"{n_read:,} rows")
             passed += table.size
+    for name in ignored:
+        if not (respondents.ignored[name] or items.ignored[name]):
+            raise no_column("ignore", name, header)
     if not n_read:
         raise ValueError("the long table is empty: it has a header and no rows")
     names = tuple(respondents.names), tuple(items.names)
-    coder.refuse(*names)
     findings = merged_labels(respondents.merged | items.merged)
-    known, predictions = dict[str, Any](), None
-    if answers:
-        rows, columns, given, *targets = map(np.concatenate, zip(*answers, strict=True))
-        targets = targets or [right_answers(settings.key, names[1])[columns]]
-        codes, predictions, known["target"], note = match(
-            (rows, columns), given, targets[0], settings.marking, names
-        )
-        builder.add(rows, columns, codes)
-        findings.append(note)
-    elif coder.n_given < n_read:
-        findings.append(Finding("rows-missing", "note", {"n": n_read - coder.n_given}))
-    cells = builder.build((len(names[0]), len(names[1])))
-    if builder.repeated:
-        raise _repeated(tables[0], roles[0], builder, names)
-    matrix = ResponseMatrix.of_cells(cells, names)
+    summaries = summary_labels([*names[0], *names[1]], settings)
+    if coder.n_invalid and summaries:
+        raise ReadingError(replace(summaries[0], severity="error"))
+    coder.refuse(*names)
+    try:
+        if answers:
+            whole = tuple(map(np.concatenate, zip(*answers, strict=True)))
+            matrix, notes, n_given = of_answers(whole, names, settings)
+        else:
+            matrix = ResponseMatrix.of_builder(builder, names)
+            notes, n_given = coder.notes(), coder.n_given
+    except ReadingError as error:
+        if error.finding.code != "repeated":
+            raise
+        raise _repeated(tables[0], roles[0], error.finding.values) from None
     if by_task:
-        known["task"] = [parts[0] for parts in items.parts]
+        matrix = with_tasks(matrix, [parts[0] for parts in items.parts])
         _check_tasks(matrix, items)
-    if known:
-        import pandas as pd
-
-        about = pd.DataFrame(known, index=list(names[1]))
-        matrix = matrix.with_tables(about, predictions=predictions)
-    return matrix, findings + coder.notes()
+    if n_given < n_read:
+        findings.append(Finding("rows-missing", "note", {"n": n_read - n_given}))
+    return matrix, findings + summaries + notes
 
 
-def merged_labels(merged: dict[str, str]) -> list[Finding]:
+def of_answers(
+    block: tuple[NDArray[Any], ...], names: Names, settings: Settings
+) -> tuple[ResponseMatrix, list[Finding], int]:
+    """Response matrix of answers that are marked, findings about them, and their number.
+
+    The block holds numbers of respondents and items, answers, and perhaps the right answers, which
+    the key has otherwise.
+    """
+    import pandas as pd
+
+    rows, columns, given, *targets = block
+    right = targets[0] if targets else right_answers(settings.key, names[1])[columns]
+    codes, predictions, target = match((rows, columns), given, right, settings.marking, names)
+    n, n_right = int(np.count_nonzero(codes != MISSING)), int(np.count_nonzero(codes == 1))
+    if not n_right:
+        raise failed("no-match", n=n)
+    how: dict[str, Any] = {"repeats": settings.repeats, "sparse": settings.sparse}
+    matrix = ResponseMatrix.of_rows((rows, columns, codes), names, **how)
+    matrix = matrix.with_tables(pd.DataFrame({"target": target}, [*names[1]]))
+    matrix.predictions = predictions
+    return matrix, [Finding("marked", "note", {"n": n, "n_right": n_right})], n
+
+
+def with_tasks(matrix: ResponseMatrix, tasks: Sequence[str]) -> ResponseMatrix:
+    """Return the matrix with the task of each item in its table."""
+    import pandas as pd
+
+    known = pd.DataFrame(index=[*matrix.items]) if matrix.item_table is None else matrix.item_table
+    return matrix.with_tables(known.assign(task=tasks))
+
+
+def merged_labels(merged: Mapping[str, str]) -> list[Finding]:
     """Say which labels were taken for one label, by the label that was kept."""
     if not merged:
         return []
@@ -211,12 +270,19 @@ def merged_labels(merged: dict[str, str]) -> list[Finding]:
     return [Finding("labels-merged", "warning", values)]
 
 
+def summary_labels(labels: Iterable[str], settings: Settings) -> list[Finding]:
+    """Say which labels of rows may sum up other rows, such as "mean"."""
+    found = [label for label in labels if plain_name(label) in SUMMARIES]
+    remedy = Remedy({"ignore": [*listed(settings.ignore), *found]}, "ignore")
+    return [Finding("summary", "warning", {"labels": found}, (remedy,))] if found else []
+
+
 def _roles(table: Table, settings: Settings) -> Roles:
     """Columns of a long table, by position; columns to ignore have no name."""
     for name in ("keep", "transpose"):
         if getattr(settings, name):
             raise ValueError(f"{name} is for a wide table, but this table is long")
-    out = set(positions_of(table.header, "ignore", settings.ignore))
+    out, _ = matched(table.header, settings.ignore)
     header = ["" if k in out else name for k, name in enumerate(table.header)]
     named = settings.respondent, settings.item, settings.response
     return long_roles(header, *named, keyed=settings.key is not None)
@@ -240,57 +306,95 @@ def _check_tasks(matrix: ResponseMatrix, items: Labels) -> None:
     raise failed("task", ignore, joined, column=items.columns[0])
 
 
-def _repeated(
-    table: Table,
-    role: Roles,
-    builder: CellBuilder,
-    names: tuple[tuple[str, ...], tuple[str, ...]],
-) -> ReadingError:
-    """Return the error for rows that respondent and item do not tell apart.
-
-    It names the column that does. Counting trials is safe only if the column numbers trials.
-    """
-    import pandas as pd
-
-    header, blocks, n = table.header, list[Any](), 0
-    for block, _ in table.columns([*range(len(header))]):
-        columns = [one if hasattr(one, "iloc") else one.to_pandas() for one in block]
-        columns = [one.astype(str).reset_index(drop=True) for one in columns]
-        blocks.append(pd.concat(columns, axis=1, keys=range(len(header))))
-        n += len(blocks[-1])
-        if n > _DIAGNOSED:
-            break
-    frame = pd.concat(blocks, ignore_index=True)
+def _repeated(table: Table, role: Roles, values: Mapping[str, Any]) -> ReadingError:
+    """Return the error for rows that respondent and item do not identify."""
+    header = table.header
+    frame = as_text(table, [*range(len(header))])
     frame = frame[~frame[role.response].str.strip().str.lower().isin(MISSING_WORDS)]
     several = role.task is not None and len(frame[role.task].unique()) > 1
     item = role.all_items(several)
     cell = [*role.respondent, *item]
-    labels = [k for k in frame.columns if is_nameless(header[k]) and k not in cell]
-    frame = frame[frame.duplicated(cell, keep=False)].drop(columns=labels)
-    row, column = builder.first_repeat
-    values: dict[str, Any] = {"respondent": names[0][row], "item": names[1][column]}
-    values["more"] = builder.repeated - 1
-    first = Remedy({"repeats": "first"}, "first", safe=False)
-    count = Remedy({"repeats": "count"}, "count", safe=False)
-    if len(frame) and frame.duplicated(keep=False).all():
-        return failed("identical-rows", first, **values)
-    telling = []
-    for k in set(frame.columns).difference([*cell, role.response]):
+    labels = [k for k, name in enumerate(header) if is_nameless(name) and k not in cell]
+    same = frame.drop(columns=labels)[frame.duplicated(cell, keep=False)].duplicated(keep=False)
+    others = [k for k in range(len(header)) if k not in {*cell, *labels, role.response}]
+    names = [[header[k] for k in columns] for columns in (role.respondent, item)]
+    found = distinguishing(frame, header, cell, others)
+    return repeated_rows(values, found, *names, identical=bool(same.all()))
+
+
+def as_text(table: Table, positions: list[int]) -> pd.DataFrame:
+    """The first rows of some columns as text, by position."""
+    import pandas as pd
+
+    blocks, n = list[Any](), 0
+    for block, _ in table.columns(positions):
+        columns = [one if hasattr(one, "iloc") else one.to_pandas() for one in block]
+        columns = [one.astype(str).reset_index(drop=True) for one in columns]
+        blocks.append(pd.concat(columns, axis=1, keys=positions))
+        n += len(blocks[-1])
+        if n > _DIAGNOSED:
+            break
+    whole: pd.DataFrame = pd.concat(blocks, ignore_index=True)
+    return whole
+
+
+def distinguishing(
+    frame: pd.DataFrame, header: Sequence[str], cell: Sequence[int], others: Iterable[int]
+) -> list[list[str]]:
+    """Names of the columns of text that identify a row of a cell, likeliest first.
+
+    Each is one column or, if there are none, two columns. Columns that are fractions, or differ
+    between nearly all rows, measure something and are no choice.
+    """
+    import pandas as pd
+
+    frame = frame[frame.duplicated([*cell], keep=False)]
+    known = []
+    for k in others:
         kind, n_values = kind_of(header[k]), frame[k].nunique()
-        # numbers of seconds or tokens differ between all rows and name nothing
-        named = kind != "other" or n_values <= max(_FEW, len(frame) / 4)
-        if named and not frame.duplicated([*cell, k]).any():
-            telling.append((KINDS.index(kind), n_values, k))
-    if not telling:
+        fractions = pd.to_numeric(frame[k], errors="coerce") % 1 > 0
+        choice = n_values <= max(_FEW, len(frame) / 2) and not fractions.any()
+        if n_values > 1 and (kind != "other" or choice):
+            known.append((KINDS.index(kind), n_values, k))
+    places = [k for _, _, k in sorted(known)]
+    for candidates in ([[k] for k in places], [*combinations(places[:_MOST_PAIRED], 2)]):
+        found = [some for some in candidates if not frame.duplicated([*cell, *some]).any()]
+        if found:
+            return [[header[k] for k in some] for some in found]
+    return []
+
+
+def repeated_rows(
+    values: Mapping[str, Any],
+    found: list[list[str]],
+    respondent: list[str],
+    item: list[str],
+    *,
+    identical: bool,
+    ignored: Columns = None,
+) -> ReadingError:
+    """Return the error for repeated rows, with the columns that distinguish them, if any.
+
+    Counting trials is safe only if all of these columns number trials. A wide table says which
+    columns it ignored: there the columns named must be no items.
+    """
+    first, count = ({"repeats": one} for one in ("first", "count"))
+    if not found and identical:
+        return failed("identical-rows", Remedy(first, "first", safe=False), **values)
+    if not found:
         return failed("repeated", Remedy({"repeats": ...}, "repeats", safe=False), **values)
-    place, _, k = min(telling)
-    values["column"] = header[k]
-    if KINDS[place] == "repeat":
-        only = all(KINDS[one] == "repeat" for one, _, _ in telling)
-        return failed("repeated", count._replace(safe=only), first, **values)
-    choices = {
-        "items": {"item": [header[one] for one in (k, *item)]},
-        "systems": {"respondent": [header[one] for one in (*role.respondent, k)]},
-    }
-    remedies = [Remedy(settings, purpose, safe=False) for purpose, settings in choices.items()]
-    return failed("repeated", *remedies, **values)
+    numbered = [name for name in found[0] if kind_of(name) == "repeat"]
+    named = [name for name in found[0] if name not in numbered]
+    wide = ignored is not None
+    out = {"ignore": [*listed(ignored), *numbered]} if wide and numbered else {}
+    named_as = {"column": found[0][0]} if len(found[0]) == 1 else {"columns": found[0]}
+    values = {**values, **named_as}
+    if not named:
+        only = all(kind_of(name) == "repeat" for some in found for name in some)
+        counted = Remedy(out | count, "count", safe=only)
+        return failed("repeated", counted, Remedy(out | first, "first", safe=False), **values)
+    more = out | count if numbered else {}
+    items = ({"format": "wide"} if wide else {}) | {"item": [*named, *item]} | more
+    systems = {"respondent": [*respondent, *named]} | more
+    choices = Remedy(items, "items", safe=False), Remedy(systems, "systems", safe=False)
+    return failed("repeated", *choices, **values)

@@ -1,4 +1,4 @@
-"""Which values of a cell are right, wrong or missing, and what to type for other values.
+"""Which values of a cell are right, wrong or missing, and which answers equal the key.
 
 Words are compared in small letters and numbers by value, so "1.0", "True" and 1 are the same.
 "25 %" is 0.25, and "0,5" is 0.5.
@@ -17,9 +17,12 @@ from irtkit.checks import check_number, short
 from irtkit.findings import Finding, ReadingError, Remedy, failed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    import pandas as pd
     from numpy.typing import NDArray
+
+    from irtkit.responses.labels import Names
 
 Plain: TypeAlias = str | float
 MISSING, INVALID = -1, -2  # Codes of responses; 1 is right and 0 wrong.
@@ -113,17 +116,17 @@ class Coder:
     """Codes of the responses of one table, block by block.
 
     The coder remembers what cannot be read, so that one error describes the whole table, and the
-    scores that a threshold marked.
+    scores that a threshold marked. If the table is `turned`, its columns are respondents.
     """
 
-    def __init__(self, marking: Marking) -> None:
-        self.marking = marking
+    def __init__(self, marking: Marking, *, turned: bool = False) -> None:
+        self.marking, self.turned = marking, turned
         self.n_given = self.n_right = self.n_invalid = self.n_changed = 0
         self.first: tuple[int, int, object] = (0, 0, None)  # Row, column and value: first invalid.
         self.columns: dict[Plain, set[int]] = {}
         """Columns of each value that cannot be read."""
         self._invalid: dict[Plain, object] = {}
-        self._sums: Any = np.zeros((3, 0))  # Of each row: responses, right ones, sum of scores.
+        self._sums: Any = np.zeros((3, 0))  # By respondent: responses, right, sum of scores.
 
     def codes(
         self, cells: NDArray[Any], rows: NDArray[Any], columns: NDArray[Any]
@@ -138,7 +141,7 @@ class Coder:
         if codes.min(initial=0) == INVALID:
             self._note_invalid(cells, codes, rows, columns)
         if self.marking.threshold is not None:
-            self._note_scores(cells, codes, rows)
+            self._note_scores(cells, codes, columns if self.turned else rows)
         return codes
 
     def _coded(self, cells: NDArray[Any]) -> NDArray[np.int8]:
@@ -173,9 +176,9 @@ class Coder:
                 self._invalid.setdefault(plain, flat[k])
                 self.columns.setdefault(plain, set()).add(int(column[k]))
 
-    def _note_scores(self, cells: Any, codes: Any, rows: Any) -> None:
+    def _note_scores(self, cells: Any, codes: Any, respondents: Any) -> None:
         known = codes >= 0
-        row, score = np.broadcast_to(rows, codes.shape)[known], cells[known]
+        row, score = np.broadcast_to(respondents, codes.shape)[known], cells[known]
         if score.dtype.kind not in "biuf":
             score = np.array([*map(plain_value, score)], np.float64)
         self.n_changed += int(np.count_nonzero(score != codes[known]))
@@ -257,6 +260,54 @@ def remedies_for(
         kinds = ("threshold", "key")
         return "levels", [Remedy({kind: ...}, kind, safe=False) for kind in kinds]
     return "numbers", [Remedy({"threshold": ...}, "threshold", safe=False)]
+
+
+def right_answers(key: Mapping[str, Any] | str, items: Sequence[str]) -> NDArray[Any]:
+    """Right answer of each item; an item without one is an error."""
+    if isinstance(key, str):
+        raise failed("no-key", key=key)
+    absent = [item for item in items if plain_value(key.get(item)) in MISSING_WORDS]
+    if absent:
+        raise failed("key-missing", Remedy({"ignore": absent}, "ignore", safe=False), items=absent)
+    return np.array([key[item] for item in items], dtype=object)
+
+
+def match(
+    places: tuple[NDArray[Any], NDArray[Any]],
+    answers: NDArray[Any],
+    targets: NDArray[Any],
+    marking: Marking,
+    names: Names,
+) -> tuple[NDArray[np.int8], pd.DataFrame, NDArray[Any]]:
+    """Codes of answers, the answers by respondent and item, and the target of each item.
+
+    Words are compared in small letters and numbers by value. `places` holds the number of the
+    respondent and of the item of each answer.
+    """
+    import pandas as pd
+
+    both = np.concatenate([answers, targets]).astype(object)
+    which, distinct = pd.factorize(both, use_na_sentinel=True)
+    numbers: dict[str | float, int] = {}
+    kinds = [
+        -1
+        if plain in MISSING_WORDS or plain in marking.missing
+        else numbers.setdefault(plain, len(numbers))
+        for plain in map(plain_value, distinct)
+    ]
+    kind = np.array([*kinds, -1])[which]
+    answer, target = kind[: len(answers)], kind[len(answers) :]
+    codes = np.where((answer < 0) | (target < 0), MISSING, answer == target).astype(np.int8)
+    words = np.array([*(str(value).strip() for value in distinct), None], dtype=object)
+    words[np.array([*kinds, -1]) < 0] = None
+    rows, columns = places
+    table = np.full((len(names[0]), len(names[1])), None, dtype=object)
+    back = np.arange(len(answers) - 1, -1, -1)  # the first answer of each cell is written last
+    table[rows[back], columns[back]] = words[which[back]]
+    right = np.full(len(names[1]), None, dtype=object)
+    known = target >= 0
+    right[columns[known]] = words[which[len(answers) :]][known]
+    return codes, pd.DataFrame(table, [*names[0]], [*names[1]]), right
 
 
 def _words(argument: str, given: Any) -> frozenset[Plain]:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from irtkit.responses.labels import Names
     from irtkit.responses.source import Source
 
-    Columns: TypeAlias = str | Iterable[str]
     Words: TypeAlias = str | float | Iterable[str | float] | None
 
 
@@ -125,20 +124,25 @@ class ResponseMatrix:
         return matrix
 
     @classmethod
+    def of_builder(cls, builder: CellBuilder, names: Names) -> Self:
+        """Response matrix of the rows that a builder has; repeats that it refuses are an error."""
+        cells = builder.build((len(names[0]), len(names[1])))
+        if builder.repeated:
+            row, column = builder.first_repeat
+            place = {"respondent": names[0][row], "item": names[1][column]}
+            count = Remedy({"repeats": "count"}, "count", safe=False)
+            raise failed("repeated", count, **place, more=builder.repeated - 1)
+        return cls.of_cells(cells, names)
+
+    @classmethod
     def of_rows(
         cls, block: Block, names: Names, *, repeats: str = "error", sparse: bool = False
     ) -> Self:
         """Response matrix of rows as numbers of respondents and items, and codes."""
-        shape = len(names[0]), len(names[1])
-        builder = CellBuilder(repeats, sparse=sparse, shape=shape)
+        builder = CellBuilder(repeats, sparse=sparse, shape=(len(names[0]), len(names[1])))
         for start in range(0, len(block[2]), BLOCK_ROWS):
             builder.add(*(part[start : start + BLOCK_ROWS] for part in block))
-        cells = builder.build(shape)
-        if more := builder.repeated:
-            row, column = builder.first_repeat
-            place = {"respondent": names[0][row], "item": names[1][column], "more": more - 1}
-            raise failed("repeated", Remedy({"repeats": "count"}, "count", safe=False), **place)
-        return cls.of_cells(cells, names)
+        return cls.of_builder(builder, names)
 
     @classmethod
     def from_counts(
@@ -157,6 +161,7 @@ class ResponseMatrix:
         successes, trials
             Tables of whole numbers, 0 ≤ successes ≤ trials. A cell is missing if its trials are 0,
             NaN or masked, or its successes are masked. Two DataFrames must have the same labels.
+            Two `scipy.sparse` arrays give a sparse matrix.
         respondents, items, synthetic
             As for the class. The default labels are those of the DataFrames.
 
@@ -166,78 +171,43 @@ class ResponseMatrix:
         >>> irtkit.ResponseMatrix.from_counts([[5, 2], [3, 0]], [[5, 5], [5, 0]])
         ResponseMatrix(2 respondents × 2 items, 25.0% missing, 5 trials a cell on average)
         """
-        right, tried = _as_table(successes, "successes"), _as_table(trials, "trials")
-        _check_shapes(right, tried)
-        if isinstance(successes, np.ma.MaskedArray):
-            tried = np.where(np.ma.getmaskarray(successes), 0, tried)
-        names = matrix_names(right.shape, respondents, items, successes=successes, trials=trials)
-        counts = counts_of(right.ravel(), tried.ravel(), lambda k: divmod(k, right.shape[1]), names)
-        return cls.of_cells(Cells(*(n.reshape(right.shape) for n in counts)), names, synthetic)
-
-    @classmethod
-    def from_observed(
-        cls,
-        successes: Any,
-        trials: Any,
-        respondents: Iterable[Hashable] | None = None,
-        items: Iterable[Hashable] | None = None,
-        *,
-        synthetic: ArrayLike | None = None,
-    ) -> Self:
-        """Sparse response matrix from two `scipy.sparse` arrays, see `from_counts`.
-
-        Examples
-        --------
-        >>> import irtkit
-        >>> from scipy.sparse import csr_array
-        >>> irtkit.ResponseMatrix.from_observed(csr_array([[1, 0]]), csr_array([[1, 1]]))
-        ResponseMatrix(1 respondent × 2 items, sparse with 2 cells observed)
-        """
         from scipy.sparse import csr_array, issparse
 
-        for name, table in (("successes", successes), ("trials", trials)):
-            if not issparse(table):
-                given = f"{name} must be a scipy.sparse array, got {type(table).__name__}"
-                raise TypeError(f"{given}. For dense tables use from_counts")
-        tables: list[Any] = [csr_array(successes), csr_array(trials)]
+        given: dict[str, Any] = {"successes": successes, "trials": trials}
+        sparse = all(map(issparse, given.values()))
+        tables: list[Any] = [
+            csr_array(one) if sparse else _as_table(one, k) for k, one in given.items()
+        ]
         right, tried = tables
-        _check_shapes(right, tried)
-        names = matrix_names(right.shape, respondents, items)
+        if right.shape != tried.shape:
+            shapes = f"{right.shape} and {tried.shape}"
+            raise ValueError(f"successes and trials must be tables of the same shape, got {shapes}")
+        if isinstance(successes, np.ma.MaskedArray):
+            tried = np.where(np.ma.getmaskarray(successes), 0, tried)
+        names = matrix_names(right.shape, respondents, items, **given)
+        if not sparse:
+            n_items = right.shape[1]
+            counts = counts_of(right.ravel(), tried.ravel(), lambda k: divmod(k, n_items), names)
+            return cls.of_cells(Cells(*(n.reshape(right.shape) for n in counts)), names, synthetic)
         rows, columns = ((right != 0) + (tried != 0)).nonzero()
         if not len(rows):
             raise ValueError("trials holds no response: every cell is missing")
-        counts = [np.asarray(table[rows, columns]).ravel() for table in tables]
-        counts = [*counts_of(counts[0], counts[1], lambda k: (rows[k], columns[k]), names)]
+        tables = [np.asarray(table[rows, columns]).ravel() for table in tables]
+        counts = counts_of(tables[0], tables[1], lambda k: (rows[k], columns[k]), names)
         found = [array[counts[1] > 0] for array in (rows, columns, *counts)]
         return cls.of_cells(Cells.of_places(right.shape, *found), names, synthetic)
 
     @classmethod
-    def from_frame(
-        cls,
-        frame: Any,
-        *,
-        respondent: str | None = None,
-        threshold: float | None = None,
-        right: Words = None,
-        wrong: Words = None,
-        ignore: Columns = (),
-        keep: Columns | None = None,
-        repeats: str = "error",
-    ) -> Self:
+    def from_frame(cls, frame: Any, **reading: Any) -> Self:
         """Response matrix from a wide table, one row per respondent and one column per item.
-
-        `threshold`, `right` and `wrong` are as for the class, `repeats` as for `from_long`.
 
         Parameters
         ----------
         frame
-            A data frame of pandas, polars, PyArrow or another library that narwhals supports.
-            Cells are 0 and 1, booleans, "0" and "1", or empty.
-        respondent
-            The column of respondents. By default the index of a pandas frame (unless it is only
-            numbered), a column such as ``model``, or a first column without responses.
-        ignore, keep
-            Columns to leave out, and columns that are items if others are not.
+            A data frame of pandas, polars, PyArrow or another library that narwhals supports. The
+            index of a pandas frame holds the respondents, unless it is only numbered.
+        **reading
+            Settings of `irtkit.read_responses`: respondent, ignore, keep, right, repeats, ….
 
         Examples
         --------
@@ -249,41 +219,20 @@ class ResponseMatrix:
         from irtkit.responses.tables import Settings, frame_table
         from irtkit.responses.wide import read_wide
 
-        words = {"threshold": threshold, "right": right, "wrong": wrong, "repeats": repeats}
-        columns = {"respondent": respondent, "ignore": ignore, "keep": keep}
-        return read_wide(frame_table(frame), Settings(**words, **columns))[0]  # type: ignore[arg-type, return-value]
+        return read_wide(frame_table(frame), Settings(**reading))[0]  # type: ignore[return-value]
 
     @classmethod
-    def from_long(
-        cls,
-        frame: Any,
-        *,
-        respondent: str | None = None,
-        item: str | None = None,
-        response: str | None = None,
-        threshold: float | None = None,
-        right: Words = None,
-        wrong: Words = None,
-        repeats: str = "error",
-        sparse: bool = False,
-    ) -> Self:
+    def from_long(cls, frame: Any, **reading: Any) -> Self:
         """Response matrix from a long table, one row per response.
 
         Labels keep the order in which they first occur. Pairs that do not occur are missing.
 
-        `threshold`, `right` and `wrong` are as for the class, and `frame` as for `from_frame`.
-
         Parameters
         ----------
-        respondent, item, response
-            The columns. By default they are recognised by names such as model, item_id, correct.
-        repeats
-            What several rows of a respondent and item are: an "error", trials to "count", or the
-            "first" or "last" response. With "mean>=0.5" the cell is right if that share of them
-            is. A row without a response is not a trial.
-        sparse
-            Whether to keep only the observed cells. `fit` gives the same result without a table of
-            all cells. What needs such a table refuses a sparse matrix, see `to_dense`.
+        frame
+            A data frame, as for `from_frame`.
+        **reading
+            Settings of `irtkit.read_responses`: respondent, item, response, repeats, sparse, ….
 
         Examples
         --------
@@ -296,10 +245,7 @@ class ResponseMatrix:
         from irtkit.responses.long import read_long
         from irtkit.responses.tables import Settings, frame_table
 
-        words = {"threshold": threshold, "right": right, "wrong": wrong, "repeats": repeats}
-        columns = {"respondent": respondent, "item": item, "response": response}
-        settings = Settings(**words, **columns, sparse=sparse)  # type: ignore[arg-type]
-        return read_long([frame_table(frame)], settings)[0]  # type: ignore[return-value]
+        return read_long([frame_table(frame)], Settings(**reading))[0]  # type: ignore[return-value]
 
     @property
     def values(self) -> NDArray[np.int8]:
@@ -566,9 +512,3 @@ def _as_table(values: Any, argument: str) -> NDArray[Any]:
             f"cell, got shape {cells.shape}"
         )
     return cells
-
-
-def _check_shapes(successes: Any, trials: Any) -> None:
-    if successes.shape != trials.shape:
-        shapes = f"{successes.shape} and {trials.shape}"
-        raise ValueError(f"successes and trials must be tables of the same shape, got {shapes}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.checks import check_unique
-from irtkit.responses.columns import is_long, positions_of, respondent_position
+from irtkit.responses.columns import is_long, matched, respondent_position
 from irtkit.responses.marking import Marking
 
 if TYPE_CHECKING:
@@ -79,14 +79,13 @@ class Table:
         """Whether the table has a row per response."""
         if settings.format in {"wide", "long"}:
             return settings.format == "long"
-        ignore = settings.ignore
-        out = set(positions_of(self.header, "ignore", ignore) if ignore else ())
+        out = matched(self.header, settings.ignore)[0] if settings.ignore else ()
         kept = [name for k, name in enumerate(self.header) if k not in out]
         return is_long(kept, settings.respondent, settings.item, settings.response)
 
 
-def as_table(given: Any) -> Any:
-    """Frame of pandas or table of PyArrow, from a frame of any library that narwhals knows."""
+def as_frame(given: Any) -> pd.DataFrame:
+    """Frame of pandas from a frame of any library that narwhals knows."""
     import pandas as pd
 
     if isinstance(given, pd.DataFrame):
@@ -103,19 +102,9 @@ def as_table(given: Any) -> Any:
     if frame.implementation.is_pandas_like() or nw.Object in frame.schema.values():
         return frame.to_pandas()
     words = [name for name, kind in frame.schema.items() if isinstance(kind, nw.Categorical)]
-    return (frame.with_columns(nw.col(*words).cast(nw.String)) if words else frame).to_arrow()
-
-
-def as_frame(given: Any) -> pd.DataFrame:
-    """Frame of pandas from a frame of any library."""
-    table = as_table(given)
-    frame: pd.DataFrame = table if hasattr(table, "iloc") else table.to_pandas()
-    return frame
-
-
-def header_of(table: Any) -> list[str]:
-    """Names of the columns of a frame of pandas or a table of PyArrow, as text."""
-    return [*map(str, table.columns if hasattr(table, "iloc") else table.column_names)]
+    plain: Any = (frame.with_columns(nw.col(*words).cast(nw.String)) if words else frame).to_arrow()
+    whole: pd.DataFrame = plain.replace_schema_metadata().to_pandas()  # no column becomes an index
+    return whole
 
 
 def with_index(frame: pd.DataFrame) -> pd.DataFrame:
@@ -136,39 +125,32 @@ def by_item(table: Any, argument: str) -> pd.DataFrame:
 
 def frame_table(given: Any, place: str = "") -> Table:
     """Table in a data frame of any library; an index that holds labels is its first column."""
-    frame, labelled = as_table(given), False
-    if not hasattr(frame, "iloc"):
-        frame = frame.replace_schema_metadata()  # else pandas makes an index of a column
-    else:
-        import pandas as pd
+    import pandas as pd
 
-        index = frame.index
-        labelled = index.nlevels > 1 or index.name is not None or index.dtype.kind not in "iu"
-        if not labelled and isinstance(index, pd.RangeIndex) and (index.start or index.step != 1):
-            labelled = respondent_position([*header_of(frame), ""]) is None
-        if labelled:
-            nameless = index.nlevels == 1 and index.name is None
-            labels = frame[[]].reset_index(names="" if nameless else None)
-            frame = pd.concat([labels, frame.reset_index(drop=True)], axis=1)
+    frame = as_frame(given)
+    index = frame.index
+    labelled = index.nlevels > 1 or index.name is not None or index.dtype.kind not in "iu"
+    if not labelled and isinstance(index, pd.RangeIndex) and (index.start or index.step != 1):
+        labelled = respondent_position([*map(str, frame.columns), ""]) is None
+    if labelled:
+        nameless = index.nlevels == 1 and index.name is None
+        labels = frame[[]].reset_index(names="" if nameless else None)
+        frame = pd.concat([labels, frame.reset_index(drop=True)], axis=1)
+    header = [*map(str, frame.columns)]
+
+    def blocks(n_rows: int) -> Iterator[tuple[Any, int]]:
+        for start in range(0, len(frame), n_rows):
+            part = frame.iloc[start : start + n_rows]
+            yield part, start + len(part)
 
     def columns(positions: list[int]) -> Iterator[tuple[list[Any], int]]:
-        done = 0
-        if not hasattr(frame, "iloc"):
-            for batch in frame.select(positions).to_batches(max_chunksize=BLOCK_ROWS):
-                done += batch.num_rows
-                yield batch.columns, done
-            return
-        for start in range(0, len(frame), BLOCK_ROWS):
-            part = frame.iloc[start : start + BLOCK_ROWS]
-            yield [part.iloc[:, position] for position in positions], start + len(part)
+        for part, done in blocks(BLOCK_ROWS):
+            yield [part.iloc[:, position] for position in positions], done
 
     def rows() -> Iterator[pd.DataFrame]:
-        whole = frame if hasattr(frame, "iloc") else frame.to_pandas()
-        step = max(1, _BLOCK_CELLS // max(1, whole.shape[1]))
-        for start in range(0, len(whole), step):
-            yield whole.iloc[start : start + step]
+        yield from (part for part, _ in blocks(max(1, _BLOCK_CELLS // max(1, len(header)))))
 
-    return Table(header_of(frame), columns, rows, len(frame), labelled, place)
+    return Table(header, columns, rows, len(frame), labelled, place)
 
 
 def numbers_or_objects(values: Any, kinds: Iterable[Any]) -> NDArray[Any]:

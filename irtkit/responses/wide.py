@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irtkit.checks import check_unique, short
-from irtkit.findings import Finding, Remedy, failed
+from irtkit.findings import Finding, ReadingError, Remedy, failed
 from irtkit.responses.cells import Cells
 from irtkit.responses.columns import (
+    SUMMARIES,
     holds_respondents,
     item_positions,
+    kind_of,
     listed,
+    matched,
+    named,
+    no_column,
+    plain_name,
     respondent_position,
+    task_position,
     usual_columns,
 )
-from irtkit.responses.keys import match, right_answers
-from irtkit.responses.labels import label_names, normalised
-from irtkit.responses.long import merged_labels
+from irtkit.responses.labels import is_missing_label, label_names, normalised
+from irtkit.responses.long import (
+    as_text,
+    distinguishing,
+    in_task,
+    merged_labels,
+    of_answers,
+    repeated_rows,
+    summary_labels,
+    with_tasks,
+)
 from irtkit.responses.marking import INVALID, MISSING, MISSING_WORDS, Coder, plain_value
 from irtkit.responses.matrix import ResponseMatrix
 from irtkit.responses.tables import numbers_or_objects
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+
     from numpy.typing import NDArray
 
     from irtkit.responses.columns import Names
@@ -46,56 +64,163 @@ def of_tasks(matrix: ResponseMatrix, tasks: Names) -> ResponseMatrix:
 
 
 def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Finding]]:
-    """Response matrix of a wide table, and findings about it."""
-    for name in ("item", "response", "sparse"):
+    """Response matrix of a wide table, and findings about it.
+
+    The columns that ``settings.item`` names come before the labels of the items. A transposed table
+    may have a column of tasks, which does so, too.
+    """
+    for name in ("response", "sparse"):
         if getattr(settings, name):
             raise ValueError(f"{name} is for a long table, but this table is wide")
-    header, marking = table.header, settings.marking
-    respondent = listed(settings.respondent)
-    if len(respondent) > 1:
-        raise ValueError("respondent must name one column, since this table is wide")
-    at = 0 if table.labelled and not respondent else respondent_position(header, *respondent)
-    if at is None:
+    header, marking, turned = table.header, settings.marking, settings.transpose
+    out, left_out = matched(header, settings.ignore) if settings.ignore else (set[int](), [])
+    at = [0] * table.labelled
+    if settings.respondent is not None:
+        at = named(header, "respondent", settings.respondent)
+    if not at and (usual := respondent_position(header)) is not None:
+        at = [usual]
+    if not at:
         _refuse_responses_as_header(header, marking)
-    positions = item_positions(header, at, settings.ignore, settings.keep)
-    coder, labels, parts = Coder(marking), list[Any](), list[Any]()
-    words: dict[int, set[object]] = {}
+    before = [] if settings.item is None else named(header, "item", settings.item)
+    if turned and not before and (task := task_position(header, {*at, *out})) is not None:
+        before = [task]
+    positions, odd = item_positions(header, [*at, *before], out, settings.keep)
+
+    coder, labels, parts = Coder(marking, turned=turned), list[Any](), list[Any]()
+    tasks, words, seen = list[Any](), dict[int, set[object]](), set[str]()
     for block in table.rows():
-        rows = np.arange(len(labels), len(labels) + len(block))
-        first = _cells(block, [at or 0])[:, 0].tolist()
-        if not labels and at is None and positions[:1] == [0] and holds_respondents(first, marking):
-            at, positions = 0, positions[1:]
-        labels += [table.clean(one) if isinstance(one, str) else one for one in first]
-        cells = _cells(block, positions)
+        own, cells = _labels(table, block, at or [0]), _cells(block, positions)
+        if not labels and not at and positions[:1] == [0] and holds_respondents(own, marking):
+            at, positions, cells = [0], positions[1:], cells[:, 1:]
+        tasks_of = _labels(table, block, before) if before else []
+        if left_out and at:
+            kept = [k for k, label in enumerate(own) if str(label) not in left_out]
+            seen.update(map(str, own))
+            own, tasks_of = ([some[k] for k in kept if some] for some in (own, tasks_of))
+            cells = cells[kept]
+        rows = np.arange(len(labels), len(labels) + len(own))
+        labels, tasks = labels + own, tasks + tasks_of
         if settings.key is None:
             parts.append(coder.codes(cells, rows[:, None], np.array(positions)[None, :]))
         else:
             parts.append(cells.astype(object))
         for k, column in zip(positions, cells.T if marking.right else (), strict=False):
             words.setdefault(k, set()).update(column.tolist())
+    for name in left_out:
+        if name not in seen:
+            raise no_column("ignore", name, header)
     if not labels:
         raise ValueError("the table has a header and no rows")
     if not positions:
         raise ValueError(f"the table has no items: its one column is {short(header[0])}")
-    found = np.concatenate(parts)
-    names = (
-        label_names(None if at is None else labels, len(labels), "respondent", unique=False),
-        label_names([header[k] for k in positions], len(positions), "item", unique=False),
-    )
-    if settings.transpose:
-        found, names = found.T, (names[1], names[0])
-    if settings.key is not None:
-        return _keyed(found, names, settings)
-    columns = [header[k] for k in positions]
+
+    found, columns = np.concatenate(parts), [header[k] for k in positions]
+    rows_of = label_names(labels if at else None, len(labels), "respondent", unique=False)
+    tasks = [*label_names(tasks, len(tasks), "task", unique=False)]
+    if turned and tasks:
+        rows_of = tuple(map(in_task, tasks, rows_of))
+    names = rows_of, label_names(columns, len(columns), "item", unique=False)
+    summaries = list[Finding]()
+    if at and not SUMMARIES.isdisjoint(map(plain_name, rows_of)):
+        summaries = summary_labels(rows_of, settings)
+    if turned:
+        found, names = found.T, names[::-1]
+    key = settings.key
+    if isinstance(key, str):
+        if key not in names[0]:
+            raise failed("no-key", key=key)
+        k = names[0].index(key)
+        settings = replace(settings, key=dict(zip(names[1], found[k].tolist(), strict=True)))
+        names, found = (names[0][:k] + names[0][k + 1 :], names[1]), np.delete(found, k, axis=0)
+        tasks = tasks if turned else tasks[:k] + tasks[k + 1 :]
+
+    plain = [*map(normalised, names)]
+    row, first = _numbers(plain[0])
+    by_task = bool(tasks) and not turned
+    task_of, first_of_task = _numbers(tasks) if by_task else (np.zeros_like(row), row[:1])
+    cell, first_of_cell = _numbers(zip(row.tolist(), task_of.tolist(), strict=True))
+    strange = set[int]()
+    if coder.n_invalid:
+        strange = {*np.array(positions)[_strange(found.T if turned else found)].tolist()}
+    if settings.repeats == "error" and len(first_of_cell) < len(cell):
+        import pandas as pd
+
+        again = int(np.argmax(first_of_cell[cell] < np.arange(len(cell))))
+        values = {"respondent": names[0][again], "more": len(cell) - len(first_of_cell) - 1}
+        others = list[int]()
+        if not turned and key is None:
+            others = sorted({*odd, *strange})
+        elif not turned:
+            others = [k for k in positions if header[k] not in settings.key]
+        if len(positions) - len(others) < 2:
+            _refuse_long(header)
+        frame = as_text(table, [*at, *before, *others])
+        telling = distinguishing(frame, header, [*at, *before], others)
+        identical = pd.DataFrame(found).equals(pd.DataFrame(found[first_of_cell[cell]]))
+        raise repeated_rows(
+            values,
+            telling,
+            [header[k] for k in at],
+            [header[k] for k in before],
+            identical=identical,
+            ignored=listed(settings.ignore),
+        )
+    # a column of sums need not be doubted if it holds no responses
+    if odd := [k for k in odd if k not in strange or plain_name(header[k]) not in SUMMARIES]:
+        doubted = [header[k] for k in odd]
+        ignore = Remedy({"ignore": [*listed(settings.ignore), *doubted]}, "ignore", safe=False)
+        keep = Remedy({"keep": "*"}, "keep", safe=False)
+        raise failed("metadata-columns", ignore, keep, columns=doubted)
+    if coder.n_invalid and summaries:
+        raise ReadingError(replace(summaries[0], severity="error"))
     if coder.n_invalid:
         _refuse_cells(coder, found, names, (header, positions), settings)
     if marking.right and not marking.wrong:
-        own = [words.get(k, set()) for k in positions]
-        _refuse_own_words(own, (found == 1).any(axis=int(settings.transpose)), columns, settings)
-    matrix, findings = _of_codes(found, names, settings)
-    # the note is about systems, but rows are items if the table is transposed
-    noted = (marking.right or coder.n_changed) and not settings.transpose
-    return matrix, findings + (coder.notes() if noted else [])
+        held = [words.get(k, set()) for k in positions]
+        _refuse_own_words(held, (found == 1).any(axis=int(turned)), columns, settings)
+    if len(set(plain[1])) < len(plain[1]):
+        check_unique("item labels must be unique", names[1])
+        number, first_alike = _numbers(plain[1])
+        again = int(np.argmax(first_alike[number] < np.arange(len(number))))
+        one, other = names[1][first_alike[number[again]]], names[1][again]
+        raise failed("items-alike", item=one, other=other)
+
+    items, notes = names[1], coder.notes() if marking.right or coder.n_changed else []
+    respondents = tuple(names[0][k] for k in first)
+    if by_task:
+        items = tuple(in_task(tasks[k], item) for k in first_of_task for item in names[1])
+    if settings.key is None and not by_task and len(first) == len(row):
+        matrix = ResponseMatrix.of_cells(Cells(np.ascontiguousarray(found)), names)
+    else:
+        column = task_of[:, None] * len(names[1]) + np.arange(len(names[1]))
+        block = np.repeat(row, len(names[1])), column.ravel(), found.ravel()
+        if settings.key is None:
+            matrix = ResponseMatrix.of_rows(block, (respondents, items), repeats=settings.repeats)
+        else:
+            matrix, notes, _ = of_answers(block, (respondents, items), settings)
+    if tasks and len(before) == 1 and kind_of(header[before[0]]) == "task":
+        of_items = tasks if turned else [tasks[k] for k in first_of_task for _ in names[1]]
+        matrix = with_tasks(matrix, of_items)
+    if by_task:  # an item need not be in every task
+        known = np.flatnonzero(np.bincount(matrix.observed.trials.indices, minlength=len(items)))
+        matrix = matrix.part(np.arange(len(first)), known).with_known(matrix)
+    if len(first) < len(row):
+        read_as = zip(names[0], (respondents[k] for k in row), strict=True)
+        summaries += merged_labels({label: one for label, one in read_as if label != one})
+    return matrix, summaries + notes
+
+
+def _labels(table: Table, block: Any, positions: list[int]) -> list[Any]:
+    """Label of each row of a block; those of several columns are joined with "/"."""
+    listed_rows = isinstance(block, list)
+    columns = [
+        [row[k] for row in block] if listed_rows else block.iloc[:, k].tolist() for k in positions
+    ]
+    columns = [[table.clean(v) if isinstance(v, str) else v for v in one] for one in columns]
+    if len(columns) == 1:
+        return columns[0]
+    rows = zip(*columns, strict=True)
+    return [None if any(map(is_missing_label, row)) else "/".join(map(str, row)) for row in rows]
 
 
 def _cells(block: Any, positions: list[int]) -> NDArray[Any]:
@@ -106,35 +231,18 @@ def _cells(block: Any, positions: list[int]) -> NDArray[Any]:
     return numbers_or_objects(frame, frame.dtypes)
 
 
-def _of_codes(
-    codes: NDArray[np.int8], names: Labels, settings: Settings
-) -> tuple[ResponseMatrix, list[Finding]]:
-    """Response matrix of codes, in which a respondent may have several rows."""
-    plain = [normalised(labels) for labels in names]
-    places = [{label: k for k, label in enumerate(dict.fromkeys(labels))} for labels in plain]
-    if len(places[1]) < len(names[1]):
-        check_unique("item labels must be unique", names[1])
-        kept = {label: k for k, label in reversed([*enumerate(plain[1])])}
-        again = next(k for k, label in enumerate(plain[1]) if kept[label] != k)
-        raise failed("items-alike", item=names[1][kept[plain[1][again]]], other=names[1][again])
-    if len(places[0]) == len(names[0]):
-        return ResponseMatrix.of_cells(Cells(np.ascontiguousarray(codes)), names), []
-    row = np.array([places[0][label] for label in plain[0]])
-    first = np.unique(row, return_index=True)[1]
-    if settings.repeats == "error":
-        again = int(np.argmax(first[row] < np.arange(len(row))))
-        values = {"respondent": names[0][again], "more": len(row) - len(first) - 1}
-        remedy, count = (Remedy({"repeats": one}, one, safe=False) for one in ("first", "count"))
-        if np.array_equal(codes, codes[first[row]]):
-            raise failed("identical-rows", remedy, **values)
-        raise failed("repeated", count, remedy, **values)
-    labels = tuple(names[0][k] for k in first)
-    rows, columns = np.repeat(row, codes.shape[1]), np.tile(np.arange(codes.shape[1]), len(row))
-    matrix = ResponseMatrix.of_rows(
-        (rows, columns, codes.reshape(-1)), (labels, names[1]), repeats=settings.repeats
-    )
-    pairs = zip(names[0], (labels[k] for k in row), strict=True)
-    return matrix, merged_labels({label: kept for label, kept in pairs if label != kept})
+def _numbers(labels: Iterable[Hashable]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Number of each label in the order in which they occur, and the first place of each."""
+    number: dict[Hashable, int] = {}
+    found = np.array([number.setdefault(label, len(number)) for label in labels])
+    return found, np.unique(found, return_index=True)[1]
+
+
+def _strange(codes: NDArray[np.int8], more: int = 0) -> NDArray[np.bool_]:
+    """Whether at least half of the cells of a column, or more, are not responses."""
+    invalid = codes == INVALID
+    n_given = (codes != MISSING).sum(axis=0)
+    return invalid.any(axis=0) & (2 * invalid.sum(axis=0) + more > n_given)  # type: ignore[no-any-return]
 
 
 def _refuse_cells(
@@ -150,10 +258,7 @@ def _refuse_cells(
     if settings.transpose:
         codes, row, column = codes.T, column, row
     error = coder.error(names[0][row], names[1][column])
-    invalid = codes == INVALID
-    numbers = error.finding.code in {"scores", "percentages", "numbers"}
-    n_given = (codes != MISSING).sum(axis=0)
-    strange = invalid.any(axis=0) & (2 * invalid.sum(axis=0) + numbers > n_given)
+    strange = _strange(codes, more=int(error.finding.code in {"scores", "percentages", "numbers"}))
     shared = {k for found in coder.columns.values() if len(found) > 1 for k in found}
     if shared:  # other columns have words of their own
         strange &= ~np.isin(positions, [*shared])
@@ -164,12 +269,17 @@ def _refuse_cells(
         if len(odd) == 1:
             remedies.append(Remedy({"respondent": odd[0]}, "labels", safe=False))
         raise failed("not-items", *remedies, columns=odd)
-    if all(usual_columns(header, role) for role in ("respondent", "response")):
-        raise failed("no-item-column", Remedy({"item": ...}, "column", safe=False), columns=header)
+    _refuse_long(header)
     key = next((name for name in names[0] if plain_value(name) in _KEY_ROWS), None)
     if key is not None and error.finding.code in {"answers", "levels", "words"}:
         raise failed("answers", Remedy({"key": key}, "key"), **error.finding.values)
     raise error
+
+
+def _refuse_long(header: list[str]) -> None:
+    """Refuse a table that has the columns of a long one, except that of the items."""
+    if all(usual_columns(header, role) for role in ("respondent", "response")):
+        raise failed("no-item-column", Remedy({"item": ...}, "column", safe=False), columns=header)
 
 
 def _refuse_own_words(
@@ -199,26 +309,3 @@ def _refuse_responses_as_header(header: list[str], marking: Marking) -> None:
         found = {0.0, 1.0}.issuperset(plain) and plain != [0.0, 1.0]
     if found:
         raise failed("no-header", names=header[1:])
-
-
-def _keyed(
-    cells: NDArray[Any], names: Labels, settings: Settings
-) -> tuple[ResponseMatrix, list[Finding]]:
-    """Response matrix of answers, by a key of the items or by a row that holds it."""
-    import pandas as pd
-
-    key, (respondents, items) = settings.key, names
-    if isinstance(key, str) and key in respondents:
-        at = respondents.index(key)
-        key = dict(zip(items, cells[at].tolist(), strict=True))
-        cells = np.delete(cells, at, axis=0)
-        respondents = respondents[:at] + respondents[at + 1 :]
-    targets = np.broadcast_to(right_answers(key, items), cells.shape)
-    rows, columns = (part.ravel() for part in np.indices(cells.shape))
-    codes, answers, target, note = match(
-        (rows, columns), cells.ravel(), targets.ravel(), settings.marking, (respondents, items)
-    )
-    matrix, findings = _of_codes(codes.reshape(cells.shape), (respondents, items), settings)
-    about = pd.DataFrame({"target": target}, index=[*items])
-    known = None if matrix.n_respondents < len(respondents) else answers
-    return matrix.with_tables(about, predictions=known), [*findings, note]

@@ -159,7 +159,7 @@ def _holm(size: NDArray[np.float32], alpha: float) -> Flags:
     from scipy.special import ndtri
 
     n_pairs, n_apart, apart = len(size) * (len(size) - 1) // 2, -1, np.zeros(size.shape, bool)
-    while n_apart < (found := np.count_nonzero(apart) // 2) < n_pairs:
+    while n_apart < (found := int(apart.sum()) // 2) < n_pairs:
         n_apart = found
         apart = size > -ndtri(alpha / 2 / (n_pairs - n_apart))
     return apart

@@ -148,6 +148,19 @@ KEYED = pd.concat([wide(LETTERS), pd.DataFrame([{"model": "KEY", **KEY}])])
 ANSWERED = LONG.drop(columns="score").assign(answer=LETTERS.T.ravel())
 TARGETS = ANSWERED.assign(target=LONG["item"].map(KEY))
 EPOCHS = again("epoch", (1, 2))
+SETUPS = {"task": ("gsm8k", "arc"), "judge": ("claude", "gpt"), "fewshot": (0, 5)}
+JUDGED, JUDGED_WIDE = (
+    pd.concat([again("epoch", (1, 2), one).assign(judge=judge) for judge in ("a", "b")])
+    for one in (LONG, WIDE)
+)
+TWO_JUDGES = irtkit.ResponseMatrix.from_counts(
+    np.tile(VALUES + SECOND, (2, 1)),
+    np.full((12, 4), 2),
+    [f"{name}/{judge}" for judge in ("a", "b") for name in MODELS],
+    ITEMS,
+)
+SIDEWAYS = CELLS.T.rename_axis("item").reset_index()
+TASK_ROWS = SIDEWAYS.assign(item=[1, 2, 1, 2], task=["gsm8k", "gsm8k", "arc", "arc"])
 UNIQUE = EPOCHS.assign(uuid=[f"{k:x}" for k in range(48)], latency=np.arange(48) * 0.25)
 SAME_TWICE = pd.concat([LONG, LONG], ignore_index=True)
 TABLES = (("a.csv", csv(WIDE)), ("b.csv.gz", gzip.compress(csv(WIDE).encode())[:-20]))
@@ -189,8 +202,17 @@ FORMS: dict[str, Form] = {
     "a name twice": refuses("", "model,q1,q1\na,1,0\nb,0,1\n"),
     "a column without a name": never_silent("", csv(WIDE).replace("\n", ",\n")),
     "items and marks alone": never_silent("", LONG[::6].drop(columns="model"), None),
-    "a row of means": never_silent("", pd.concat([WIDE, pd.DataFrame([
-        {"model": "mean", **CELLS.mean()}])])),
+    "a row of means": asks("summary", pd.concat([WIDE, pd.DataFrame([
+        {"model": "mean", **CELLS.mean()}])]), ignore=["mean"]),
+    "a row of means, long": asks("summary", pd.concat([LONG, pd.DataFrame(
+        {"model": "Average", "item": ITEMS, "score": VALUES.mean(0)})]), ignore=["Average"]),
+    "a row of totals, left out": reads(pd.concat([WIDE, pd.DataFrame([
+        {"model": "Total", **dict.fromkeys(ITEMS, 1)}])]), ignore=["Total"]),
+    "a row of totals, kept": says("summary", WIDE.replace({"model": {MODELS[0]: "Total"}}),
+        irtkit.ResponseMatrix(VALUES, ["Total", *MODELS[1:]], ITEMS)),
+    "an item of totals": says("summary", LONG.replace({"item": {"q1": "overall"}}),
+        irtkit.ResponseMatrix(VALUES, MODELS, ["overall", *ITEMS[1:]])),
+    "a label to leave out that is not there": refuses("", WIDE, ignore=["mean"]),
     # Other files and containers
     "JSON lines": reads(written(("results.jsonl", LINES))),
     "JSON lines, wide": reads(written(("r.jsonl", WIDE.to_json(orient="records", lines=True)))),
@@ -238,14 +260,31 @@ FORMS: dict[str, Form] = {
     "two columns of tasks": asks("task|repeated", tasked("subset").assign(dataset="suite"), TASKS,
                                  item=["subset", "question_id"]),
     "training data": asks("task", LONG.assign(dataset=["web", "code"] * 12), ignore=["dataset"]),
+    "tasks of items in rows": reads(TASK_ROWS, TASKS, transpose=True),
     # Repeats
     **{f"repeated by {name}": asks("repeated", again(name, values), TWICE, repeats="count")
        for name, values in {"epoch": (1, 2), "seed": (0, 42), "trial": (0, 1), "sample": (1, 2),
                             "run": ("first", "second")}.items()},
     "repeated by epoch, with ids": asks("repeated", UNIQUE, TWICE, repeats="count"),
     "repeated by epoch, counted": reads(EPOCHS, TWICE, repeats="count"),
-    "repeated by seed, wide": asks("repeated|not-items|metadata-columns",
-                                   again("seed", (0, 1), WIDE), TWICE, repeats="count"),
+    "repeated by seed, wide": asks("repeated", again("seed", (0, 1), WIDE), TWICE,
+                                   repeats="count", ignore=["seed"]),
+    **{f"wide, items by {name}": asks("repeated", again(name, values, WIDE), joined(values, 1),
+                                      item=[name], format="wide")
+       for name, values in SETUPS.items()},
+    **{f"wide, respondents by {name}": asks("repeated", again(name, values, WIDE),
+                                            joined(values, 0), respondent=["model", name])
+       for name, values in SETUPS.items()},
+    "wide, key and repeats": reads(pd.concat([wide(LETTERS), wide(LETTERS[::-1])]), key=KEY,
+                                   repeats="first"),
+    **{f"two columns together, {shape}": asks("repeated", both, TWO_JUDGES, **more,
+                                              respondent=["model", "judge"], repeats="count")
+       for shape, both, more in (("long", JUDGED, {}), ("wide", JUDGED_WIDE, {"ignore": ["epoch"]}))
+    },
+    **{f"latencies, {name}": asks("repeated", again("epoch", (1, 2)).drop(columns="epoch").assign(
+            **{name: values}), TWICE, repeats="count")
+       for name, values in (("seconds", np.arange(48) * 0.25), ("tokens", np.arange(48) + 7),
+                            ("cost", [0.5, 1.0] * 24))},
     "repeated, why": asks("repeated", pd.concat([LONG, LONG_SECOND]), TWICE, repeats="count"),
     "wide, repeated": asks("repeated", pd.concat([WIDE, wide(SECOND)]), TWICE, repeats="count"),
     **{f"items by {name}": asks("repeated", again(name, values), joined(values, 1),
@@ -274,6 +313,8 @@ FORMS: dict[str, Form] = {
         ignore=["released", "family"]),
     "sizes in front": asks("not-items", WIDE.assign(size_b=SIZES)[["model", "size_b", *ITEMS]],
                            ignore=["size_b"]),
+    "a column of means, marked": asks("metadata-columns", WIDE.assign(overall=[0, 1] * 3),
+                                      ignore=["overall"]),
     "totals": asks("not-items", WIDE.assign(total=VALUES.sum(1)), ignore=["total"]),
     "accuracies": asks("not-items", WIDE.assign(accuracy=VALUES.mean(1)), ignore=["accuracy"]),
     "ignored columns": reads(WIDE.assign(moe=1, size_b=SIZES), ignore=["moe", "size_b"]),
@@ -361,6 +402,8 @@ def test_a_form_is_read_right_or_asked_about(tmp_path: Path, name: str, part: st
         assert finding.code in codes.split("|") or not codes
         if finding.code == "repeated" and " by " in name:
             assert finding.values["column"] == name.split(" by ")[1].partition(",")[0]
+        if name.startswith("two columns together"):
+            assert finding.values["columns"] == ["epoch", "judge"]
             proposed = [one.settings.get("repeats") for one in finding.remedies]
             assert ("count" in proposed) is ("repeats" in choice)
         remedy = next(
@@ -395,12 +438,26 @@ def test_answers_are_kept_as_predictions() -> None:
         assert kept.loc[MODELS, ITEMS].to_numpy().tolist() == LETTERS.tolist()
 
 
-def test_a_threshold_says_how_much_it_changed() -> None:
-    responses = irtkit.read_responses(wide(SCORES), threshold=0.5)
+@pytest.mark.parametrize("transpose", [False, True])
+def test_a_threshold_says_how_much_it_changed(*, transpose: bool) -> None:
+    given = wide(SCORES).set_index("model").T.reset_index() if transpose else wide(SCORES)
+    responses = irtkit.read_responses(given, threshold=0.5, transpose=transpose)
     note = next(one for one in responses.source.findings if one.code == "threshold")
     rho = spearmanr(SCORES.mean(1), VALUES.mean(1)).statistic
     assert VALUES.size in note.values.values()
     assert any(isinstance(one, float) and abs(one - rho) < 0.01 for one in note.values.values())
+
+
+def test_rows_without_an_answer_are_counted() -> None:
+    given = ANSWERED.assign(answer=ANSWERED["answer"].where(np.arange(24) > 2))
+    responses = irtkit.read_responses(given, key=KEY)
+    assert responses.source.n_rows_dropped == 3
+
+
+def test_the_first_answers_of_a_wide_table_are_kept_as_predictions() -> None:
+    given = pd.concat([wide(LETTERS), wide(LETTERS[::-1])])
+    kept = irtkit.read_responses(given, key=KEY, repeats="first").predictions
+    assert kept.to_numpy().tolist() == LETTERS.tolist()
 
 
 def test_several_problems_are_settled_one_after_the_other() -> None:

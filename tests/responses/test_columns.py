@@ -13,6 +13,7 @@ from irtkit.responses.columns import (
     is_long,
     item_positions,
     long_roles,
+    matched,
 )
 from irtkit.responses.marking import Marking
 
@@ -68,11 +69,11 @@ def test_only_clear_first_columns_are_labels(values: Any, settings: Any, *, expe
 
 
 def test_columns_are_kept_and_left_out_by_name_or_pattern() -> None:
-    header = ["model", "q1", "q2", "moe", "x"]
-    assert item_positions(header, 0, None, "q*") == [1, 2]
-    assert item_positions(header, 0, ["x", "m*"], None) == [1, 2]
-    assert item_positions(header, 0, "q1", ["q*", "x"]) == [2, 4]
-    with pytest.raises(ReadingError, match="may not be items: 'moe'"):
-        item_positions(header, 0, None, None)
+    header = ["model", "q1", "q2", "moe", "Total"]
+    assert item_positions(header, [0], (), "q*") == ([1, 2], [])
+    assert item_positions(header, [0], {3, 4}, None) == ([1, 2], [])
+    assert item_positions(header, [0], {1}, ["q*", "moe"]) == ([2, 3], [])
+    assert item_positions(header, [0], (), None) == ([1, 2, 3, 4], [3, 4])
+    assert matched(header, ["q*", "mean"]) == ({1, 2}, ["mean"])
     with pytest.raises(ValueError, match="keep names 'q3', which is not a column"):
-        item_positions(header, 0, None, "q3")
+        item_positions(header, [0], (), "q3")
