@@ -30,7 +30,7 @@ from machine import arguments, describe, sentence, store
 
 import irtkit
 from irtkit.io.overview import overview
-from irtkit.io.parquet import MAGIC
+from irtkit.io.table_files import MAGIC
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared" / "samples"

@@ -187,6 +187,7 @@ PURPOSES = {  # What settings do, by code.
     "close": "if you mean this name",
     "last": "to read the latest only",
     "majority": "to read the majority of them",
+    "tasks": "to read the others",
 }
 
 TEXTS = {  # One template for each code. Lists are cut after five names.
@@ -213,8 +214,7 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "no-response-column": "no column is recognised as the responses among {columns}",
     "several-columns": "several columns may be the {role!s} among {columns}",
     "repeated": "respondent {respondent}[[, item {item}]] occurs in several rows[[ (and "
-    "{more:more row})]][[, which differ in the column {column}]][[, which differ in the columns "
-    "{columns} together]]",
+    "{more:more row})]][[, which differ in {columns}]]",
     "identical-rows": "respondent {respondent}[[, item {item}]] occurs in several identical rows[[ "
     "(and {more:more row})]]",
     "task": "the column {column} may describe systems instead of items: each system has one value, "
@@ -234,6 +234,9 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     # From reading files
     "unreadable-file": "{file!s} is left out, since it cannot be read: {reason!s}",
     "nothing-read": "none of {n:file} can be read",
+    "damaged": "{message!s}",
+    "file-names": "no column is recognised as the respondents, so the names of {n:file} are the "
+    "respondents: {labels!s}",
     # From responses the matrix
     "kept_sparse": "a table of {n_respondents} respondents × {n_items} items or more does not fit "
     "into memory: only the observed cells are kept",
@@ -249,7 +252,9 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "copies": "left out {n:log} with copies, retries or parts of other runs: {files!s}",
     "older-runs": "left out {n:older run} of respondents with newer runs on the same task: "
     "{files!s}",
-    "unfinished-runs": "samples that failed or did not run are missing, not wrong: {runs!s}",
+    "unfinished-runs": "samples that failed or did not run are missing, not wrong, in {n:log}: "
+    "{files!s}[[. {n_failed:sample} failed]][[. {n_absent:sample} did not run]][[. Status: "
+    "{statuses!s}]]",
     "empty-logs": "left out {n:log} without any score: {files!s}",
     "no-scores": "no sample has a score, {n_failed:sample} failed: {files!s}",
     "runs": "{respondent} ran several times on task {task}, and the logs do not say which run is "
@@ -258,8 +263,11 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "end well (status {status!s}): {files!s}",
     "several-metrics": "task {task} has several metrics: {names!s}",
     "several-filters": "metric {of} of task {task} has several filters: {names!s}",
-    "doubtful-metric": "{file!s}: {doubt!s}, so that {metric} may be wrong",
-    "no-common-metric": "the systems of task {task} share no metric",
+    "doubtful-mark": "{file!s}: sample {sample} has {metric!s} {mark} and a score of {score}, so "
+    "{metric} may be wrong",
+    "no-mark": "{file!s}: sample {sample} lacks {metric!s} and has a score of {score}",
+    "no-common-metric": "the systems of task {task} share no metric: {one} has {ones!s}, and "
+    "{other} has {others!s}",
     "unknown-name": "no log has the {argument!s} {name}. The logs have: {known!s}",
     "different-items": "item {item} has different content hashes in {files!s}, so the task changed "
     "between the runs of {systems!s}. Read the logs separately",

@@ -43,24 +43,17 @@ def item_curves(
     """Draw item curves: fitted, dashed outside of the abilities seen, and observed accuracies.
 
     Dots are groups of respondents of about the same size, by ability. Bars are 95 % Wilson
-    intervals for independent respondents. A result without its responses has none.
-
-    Parameters
-    ----------
-    items : str or sequence of str
-        Labels of up to 12 items. For one label the axes are returned, otherwise an array of axes.
-    ax : Axes or sequence of Axes, optional
-        One for each item.
+    intervals for independent respondents. `items` are up to 12 labels, and `ax` is one for each.
+    For one label the axes are returned, otherwise an array of axes.
     """
     check_type("result", result, FitResult)
     labels = [items] if isinstance(items, str) else [*map(str, items)]
     if not 1 <= len(labels) <= _MOST_CURVES:
         raise ValueError(f"items must be 1 to {_MOST_CURVES} labels, got {len(labels)}")
-    curves = pictures.item_curves(result, labels)
-    places = _panels(len(labels)) if ax is None else np.atleast_1d(np.asarray(ax, dtype=object))
+    places = _axes(len(labels)) if ax is None else np.ravel(np.asarray(ax, dtype=object))
     if places.size != len(labels):
         raise ValueError(f"ax must be one for each of {len(labels)} items, got {places.size}")
-    for curve, place in zip(curves, places.flat, strict=True):
+    for curve, place in zip(pictures.item_curves(result, labels), places, strict=True):
         one, seen = _one(place), curve.observed
         for some, dashed in curve.pieces:
             style = "--" if dashed else "-"
@@ -71,7 +64,7 @@ def item_curves(
         _framed(one, "ability", "share right", curve.x, ylim=(-0.03, 1.03))
         if ax is None:
             place.label_outer()
-    return places.flat[0] if isinstance(items, str) else places.reshape(-1)
+    return places[0] if isinstance(items, str) else places
 
 
 def item_map(
@@ -79,12 +72,8 @@ def item_map(
 ) -> Axes:
     """Draw difficulty against discrimination, points beyond the scale at the edge.
 
-    Axes show 99 % of the items, without all-correct and all-incorrect items.
-
-    Parameters
-    ----------
-    suspects : pandas.DataFrame, optional
-        What :func:`irtkit.flag_items` returns by default.
+    Axes show 99 % of the items, without all-correct and all-incorrect items. `suspects` are what
+    :func:`irtkit.flag_items` returns by default.
     """
     return _points(pictures.item_map, result, suspects, ("difficulty", "discrimination"), ax)
 
@@ -103,14 +92,9 @@ def average_error(
 def leaderboard(
     result: FitResult, ax: Axes | None = None, *, board: pd.DataFrame | None = None, top: int = 20
 ) -> Axes:
-    """Draw ranks of the best systems, with the intervals that items like these would allow.
+    """Draw ranks of the `top` best systems, with the intervals that items like these would allow.
 
-    Parameters
-    ----------
-    board : pandas.DataFrame, optional
-        What ``result.leaderboard()`` returns by default.
-    top : int, default 20
-        How many systems.
+    `board` is what ``result.leaderboard()`` returns by default.
     """
     check_type("result", result, FitResult)
     check_whole("top", top, 1)
@@ -164,11 +148,10 @@ def characteristic_curves(
 ) -> Axes:
     """Draw accuracies of systems by difficulty, with intervals and the logistic curves.
 
-    ``curves`` are of :func:`irtkit.characteristic_curves`, and ``systems`` the labels to draw, by
-    default the first twelve.
+    `curves` are of :func:`irtkit.characteristic_curves`, by default of the first 12 systems.
     """
     check_type("curves", curves, CharacteristicCurves)
-    known = list(dict.fromkeys(curves.table.index.get_level_values(0)))
+    known = curves.table.index.unique(0)
     chosen = [systems] if isinstance(systems, str) else list(systems or known[:_MOST_CURVES])
     if strange := [name for name in chosen if name not in known]:
         raise ValueError(f"systems: there is no curve of {short(strange[0])}")
@@ -185,8 +168,7 @@ def characteristic_curves(
 def learning_surface(surface: LearningSurface, system: str, ax: Axes | None = None) -> Axes:
     """Draw contours of the log-odds of one system over its covariate and difficulty.
 
-    ``surface`` is of :func:`irtkit.learning_surface` with item difficulties, and ``system`` a label
-    in the first of the columns that surfaces are by.
+    `surface` is of :func:`irtkit.learning_surface` with item difficulties.
     """
     check_type("surface", surface, LearningSurface)
     grid, covariate = surface.grid, surface.axis.name
@@ -202,36 +184,31 @@ def learning_surface(surface: LearningSurface, system: str, ax: Axes | None = No
     return _framed(ax, covariate.replace("_", " "), "difficulty", title=system)
 
 
-def _pyplot() -> Any:
+def _axes(n: int = 1, size: tuple[float, float] | None = None) -> Any:
+    """Axes of a new figure, four to a row."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError("plots need matplotlib: pip install 'irtkit[plots]'") from error
-    return plt
-
-
-def _one(ax: Axes | None, *, height: float = 4.5) -> Any:
-    """The given axes, or axes of a new figure."""
-    plt = _pyplot()
-    if ax is not None:
-        from matplotlib.axes import Axes
-
-        check_type("ax", ax, Axes)
-        return ax
-    return plt.subplots(figsize=(7, height), layout="constrained")[1]
-
-
-def _panels(n: int) -> Any:
-    """Axes of a new figure, four to a row."""
     columns = min(n, 4)
     rows = -(-n // columns)
-    size = (max(3 * columns, 4.5), 2.8 * rows)
-    figure, places = _pyplot().subplots(
-        rows, columns, figsize=size, squeeze=False, sharex=True, sharey=True, layout="constrained"
+    how: Any = {"squeeze": False, "sharex": True, "sharey": True, "layout": "constrained"}
+    figure, places = plt.subplots(
+        rows, columns, figsize=size or (max(3 * columns, 4.5), 2.8 * rows), **how
     )
     for empty in places.flat[n:]:
         figure.delaxes(empty)
     return places.flat[:n]
+
+
+def _one(ax: Axes | None, *, height: float = 4.5) -> Any:
+    """The given axes, or axes of a new figure."""
+    if ax is None:
+        return _axes(size=(7, height))[0]
+    from matplotlib.axes import Axes
+
+    check_type("ax", ax, Axes)
+    return ax
 
 
 def _points(
@@ -248,13 +225,12 @@ def _points(
         (pictures.SUSPECT, "suspect", {"s": 32, "facecolor": "none", "edgecolor": SUSPECT}),
         (pictures.NEGATIVE, "called negative", {"s": 44, "marker": "^", "color": SUSPECT}),
     )
-    for kind, name, style in kinds:
-        some = drawn.visible & (drawn.kind == kind)
-        if some.any():
-            ax.scatter(x[some], y[some], label=name, clip_on=False, zorder=2, **style)
+    shown = [(drawn.visible & (drawn.kind == kind), name, style) for kind, name, style in kinds]
+    for some, name, style in (one for one in shown if one[0].any()):
+        ax.scatter(x[some], y[some], label=name, clip_on=False, zorder=2, **style)
     if drawn.y.low < 0 < drawn.y.high:
         ax.axhline(0, color=RULE, linewidth=0.8)
-    if (drawn.visible & (drawn.kind != pictures.ORDINARY)).any():
+    if any(some.any() for some, _, _ in shown[1:]):
         ax.legend(frameon=False)
     return _framed(ax, *labels, drawn.x, drawn.y)
 

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 Made = TypeVar("Made")
 
 _ARRAY, _TUPLE = "<array>", "<tuple>"  # Keys in JSON of an array, by its name, and of a tuple.
-_UNREADABLE = (
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, LookupError, TypeError),
-    *(ValueError, AttributeError, RuntimeError, OverflowError),
-)
+_OF_METRICS = ("respondent", "item", "metric")
+# What NumPy, zipfile and `make` raise for damaged content.
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, LookupError,
+               TypeError, ValueError, AttributeError, RuntimeError, OverflowError)  # fmt: skip
 
 
 class Format(NamedTuple):
@@ -86,12 +86,13 @@ def name_of(path: str | PathLike[str]) -> str | None:
     """Return the name of what a file holds, None if it is a folder or irtkit did not write it."""
     if Path(path).is_dir():
         return None
-    with ordinary_file(path).open("rb") as handle:
-        try:
-            with np.lib.npyio.NpzFile(handle, allow_pickle=False) as archive:
-                return str(json.loads(bytes(archive["header"]))["name"])
-        except _UNREADABLE:
-            return None
+    try:
+        with ordinary_file(path).open("rb") as handle, np.load(handle, allow_pickle=False) as found:
+            return str(json.loads(bytes(found["header"]))["name"])
+    except FileNotFoundError:
+        raise
+    except _UNREADABLE:
+        return None
 
 
 def fields_of(record: Any) -> dict[str, Any]:
@@ -121,9 +122,8 @@ def stored_responses(responses: ResponseMatrix) -> dict[str, Any]:
     if responses.source is not None:
         known["source"] = responses.source.to_dict()
     if (table := responses.metrics) is not None:  # numbers of the labels and names
-        names = [str(name) for name in table["metric"].cat.categories]
-        kinds = ("respondent", "item", "metric")
-        numbers = {kind: table[kind].cat.codes.to_numpy() for kind in kinds}
+        numbers = {kind: table[kind].cat.codes.to_numpy() for kind in _OF_METRICS}
+        names = [*map(str, table["metric"].cat.categories)]
         known["metrics"] = {"names": names, **numbers, "value": table["value"].to_numpy()}
     if responses.trial_correlation is not None:
         known["trial_correlation"] = responses.trial_correlation
@@ -142,18 +142,13 @@ def restored_responses(
     for name, index in (("item_table", items), ("respondent_table", respondents)):
         if name in arrays:
             known[name] = pd.DataFrame(json.loads(bytes(arrays[name])), index=list(index))
-    if "metrics" in arrays:
-        stored = arrays["metrics"]
-        labels = {"respondent": respondents, "item": items, "metric": stored["names"]}
-        columns: dict[str, Any] = {
-            kind: pd.Categorical.from_codes(stored[kind], pd.Index(of))
-            for kind, of in labels.items()
-        }
+    if (stored := arrays.get("metrics")) is not None:
+        labels = zip(_OF_METRICS, (respondents, items, stored["names"]), strict=True)
+        columns = {k: pd.Categorical.from_codes(stored[k], pd.Index(of)) for k, of in labels}
         known["metrics"] = pd.DataFrame({**columns, "value": stored["value"]})
-    if "predictions" in arrays:
-        words = np.array([*arrays["predictions"]["words"], None], dtype=object)
-        answers = words[arrays["predictions"]["which"]].reshape(shape)
-        known["predictions"] = pd.DataFrame(answers, respondents, items)
+    if (stored := arrays.get("predictions")) is not None:
+        answers = np.array([*stored["words"], None], dtype=object)[stored["which"]]
+        known["predictions"] = pd.DataFrame(answers.reshape(shape), respondents, items)
     if "source" in arrays:
         known["source"] = Source.from_dict(arrays["source"])
     matrix = matrix.with_tables(**known)

@@ -444,7 +444,7 @@ class FitResult:
         >>> result.items["quality_standard"].round(2).to_dict()
         {'item-1': 0.0, 'item-2': 0.33, 'item-3': 1.0}
         """
-        from irtkit.io.metric_files import as_metrics
+        from irtkit.io.tables import as_metrics
         from irtkit.metrics import quality_of
 
         if self.responses is None:

@@ -25,8 +25,6 @@ from irtkit.cli.fitting import (
 from irtkit.cli.groups import differential_command
 from irtkit.cli.impact import impact_command
 from irtkit.cli.inputs import (
-    FOR_LOGS,
-    FOR_TABLES,
     how_to_read,
     read_families,
     read_labelled,
@@ -52,8 +50,9 @@ from irtkit.datasets import load_digits_crowd
 from irtkit.difficulty import compare_difficulties
 from irtkit.io import write_table
 from irtkit.io.logs import holds_logs
-from irtkit.io.merging import merge_responses
+from irtkit.io.merging import merge_responses, repeats_of_parts
 from irtkit.io.overview import overview
+from irtkit.io.reading import FOR_LOGS, FOR_TABLES
 from irtkit.io.writing import format_by_name, side_tables, write_responses
 from irtkit.irf import EXTREME
 from irtkit.printed import in_lines, printable, table_of
@@ -254,7 +253,7 @@ def merge_command(*, paths: tuple[Path, ...], out: Path, wide: bool, **options: 
         {name: value for name, value in how.items() if not (others and name in left_out)}
         for others, left_out in ((tables, FOR_TABLES), (of_logs, FOR_LOGS))
     )
-    part = "count" if repeats.startswith("mean") and len(paths) > 1 else repeats
+    part = repeats_of_parts(repeats) if len(paths) > 1 else repeats
     matrices = [read_rows(of_logs, repeats=part, **for_logs)] if of_logs else []
     matrices += [read_rows(path, repeats=part, **for_tables) for path in tables]
     merged = merge_responses(matrices, repeats=repeats)

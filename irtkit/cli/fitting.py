@@ -17,7 +17,7 @@ from irtkit.cli.inputs import how_to_read, names_of, read_labelled, read_rows, r
 from irtkit.cli.paths import NAME, PATH
 from irtkit.cli.process import show_log
 from irtkit.data.patterns import patterns_of
-from irtkit.io.metric_files import is_file, read_metrics
+from irtkit.io.tables import is_file, read_metrics
 from irtkit.irf import MODELS
 from irtkit.metrics import quality_of
 from irtkit.printed import printable

@@ -11,7 +11,7 @@ from irtkit.cli.outputs import say_written
 from irtkit.cli.paths import NAME, PATH, FileOut
 from irtkit.differential import METHODS, differential_functioning
 from irtkit.io import write_table
-from irtkit.io.metric_files import is_file
+from irtkit.io.tables import is_file
 from irtkit.printed import in_lines, percent, plain, short_labels, shortened, table_of
 from irtkit.signs import FALSE_DISCOVERY_RATE
 

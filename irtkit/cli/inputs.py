@@ -42,12 +42,6 @@ _READING: tuple[tuple[str, Any, str], ...] = (
     ("strict", bool, "Stop at a file that cannot be read, instead of skipping it."),
 )
 """Settings of `irtkit.read_responses`: name, kind (a word stands for several names) and help."""
-FOR_TABLES = (
-    *("respondent", "item", "response", "key", "right", "wrong", "missing", "ignore", "keep"),
-    "transpose",
-)
-FOR_LOGS = ("metric", "filter", "errors")
-"""Settings that the other kind of source does not take."""
 
 
 def reading_only(command: Callable[..., Any]) -> Callable[..., Any]:

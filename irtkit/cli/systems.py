@@ -15,7 +15,7 @@ from irtkit.cli.outputs import next_step, say_written
 from irtkit.cli.paths import NAME, PATH, FileOut
 from irtkit.files import replacing
 from irtkit.io import write_table
-from irtkit.io.metric_files import is_file
+from irtkit.io.tables import is_file
 from irtkit.printed import in_lines, percent, plain, short_labels, table_of
 from irtkit.systems import board_in_words, compare_systems, gate, leaderboard, pass_k
 from irtkit.systems.comparison import two_digits

@@ -37,7 +37,7 @@ from irtkit.difficulty.sentences import (
 )
 from irtkit.difficulty.spearman_score import jittered_correlations
 from irtkit.difficulty.systems import most_moved, ranked_systems, systems_sentence
-from irtkit.io.metric_files import as_metrics
+from irtkit.io.tables import as_metrics
 from irtkit.irf import MODELS, ItemParameters
 from irtkit.metrics import QualityStandard, metric_table, quality_standard
 from irtkit.metrics.quality_standard import quality_sentence

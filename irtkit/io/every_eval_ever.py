@@ -14,7 +14,6 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from irtkit.checks import short
 from irtkit.files import head_of
 from irtkit.io.json_text import at, companion, entries_of, fields_of, for_each, json_lines
 from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, name_of, score_of, text_of
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     _Marks = dict[str | None, tuple[Measure, Measure]]
 
-NAME = "every-eval-ever"
 _CORRECT, _SCORE = "is_correct", "score"
 _OF_ANSWERS = ("epoch", "stop_reason")  # Metadata that the converter of Inspect writes.
 _TOKENS, _LATENCY = (Measure("output_tokens"), Measure("total_tokens")), (Measure("latency_ms"),)
@@ -102,10 +100,11 @@ def _add(samples: Samples, record: dict[str, Any], marks: _Marks) -> None:
         samples.add(position, of_correct, correct)
     if score == score:  # noqa: PLR0124
         samples.add(position, of_score, score)
-        if correct != score and not samples.doubt:
-            held = "no is_correct" if math.isnan(correct) else f"is_correct {bool(correct)}"
-            if math.isnan(correct) or (0 <= score <= 1 and (score >= 0.5) != correct):
-                samples.doubt = f"sample {short(item)} has {held} and a score of {score:g}"
+        if correct != score and samples.doubt is None:
+            if math.isnan(correct):
+                samples.doubt = item, None, score
+            elif 0 <= score <= 1 and (score >= 0.5) != correct:
+                samples.doubt = item, bool(correct), score
     samples.add_numbers(position, get("token_usage"), _TOKENS)
     samples.add_numbers(position, get("performance"), _LATENCY)
 
@@ -136,7 +135,7 @@ def _of_one_task(found: list[Samples]) -> list[Samples]:
         first.task, first.scores = first.task.rpartition("/")[0], scores
         first.n_samples += sum(one.n_samples for one in others)
         first.n_failed += sum(one.n_failed for one in others)
-        first.doubt = next((one.doubt for one in (first, *others) if one.doubt), "")
+        first.doubt = next((one.doubt for one in (first, *others) if one.doubt), None)
     return [first for first, *_ in tasks.values()]
 
 
@@ -150,8 +149,9 @@ def _begun(path: Path, aggregate: dict[str, Any], known: Known, record: dict[str
     about = fields_of(aggregate.get("model_info"))
     about = about if about.get("id") == respondent else {}
     return Samples(
-        *(path, NAME, version, respondent),
+        *(path, respondent),
         name_of(record.get("evaluation_name"), "evaluation_name"),
+        version,
         written=str(written or run.rsplit("/", 1)[-1]),
         run=run if "/" in run else "",
         not_marks=frozenset(_TOKENS + _LATENCY),

@@ -18,7 +18,6 @@ from irtkit.io.samples import Item, Known, Measure, Samples, name_of, score_of, 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NAME = "helm"
 _COMPANIONS = frozenset(
     {"run_spec.json", "scenario.json", "scenario_state.json", "stats.json", "instances.json"}
     | {"display_predictions.json", "display_requests.json"}
@@ -51,7 +50,7 @@ def read(path: Path, known: Known) -> list[Samples]:
     kept = [one for one in pairs if pairs[one][0] not in {"model", "model_deployment"}]
     respondent = text_of(at(specification, "adapter_spec", "model")) or [*models, "model"][0]
     task = f"{scenario}:{','.join(kept)}" if kept else scenario
-    samples = Samples(path, NAME, "per_instance_stats", respondent, task, known=known)
+    samples = Samples(path, respondent, task, "per_instance_stats", known=known)
     instances = {
         str(at(one, "id")): _item(one)
         for one in entries_of(companion(path.with_name("instances.json")))

@@ -25,7 +25,6 @@ from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, name_o
 if TYPE_CHECKING:
     from pathlib import Path
 
-NAME = "inspect"
 _ZIP = b"PK\x03\x04"
 _STARTS = ("header.json", "_journal/start.json")
 _JOURNAL = re.compile(r"_journal/summaries/(\d{1,9})\.json\Z")
@@ -61,10 +60,10 @@ def read(path: Path, known: Known) -> list[Samples]:
     status, package = header.get("status"), at(evaluation, "packages", "inspect_ai")
     ids, epochs = at(evaluation, "dataset", "sample_ids"), at(evaluation, "config", "epochs")
     samples = Samples(
-        *(path, NAME),
-        f"{header.get('version')!s:.20}" + (f", inspect_ai {package!s:.40}" if package else ""),
+        path,
         name_of(evaluation.get("model"), "eval.model"),
         name_of(evaluation.get("task"), "eval.task"),
+        f"{header.get('version')!s:.20}" + (f", inspect_ai {package!s:.40}" if package else ""),
         written=_time(evaluation.get("created")),
         run=text_of(evaluation.get("task_id")) or "",
         unfinished="" if status == "success" else str(status or "crashed"),

@@ -28,7 +28,6 @@ from irtkit.io.samples import Item, Known, Measure, Samples, metadata_of, name_o
 if TYPE_CHECKING:
     from pathlib import Path
 
-NAME = "lm-eval"
 _FILE = re.compile(r"samples_(.+)_(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?)\.jsonl?(?:\.gz)?")
 _RESULTS = re.compile(r"results(?:_\d{4}.*)?\.json|.*_(\d{4}-\d\d-\d\dT[\d.-]+)\.json")
 _FIELDS = frozenset(
@@ -141,6 +140,4 @@ def _begun(path: Path, known: Known) -> tuple[Samples, Any]:
     about = {"size": "model_num_parameters", "revision": "model_revision"}
     known_about = metadata_of({name: at(details, key) for name, key in about.items()})
     about = {name: value for name, value in known_about.items() if value != -1}
-    return Samples(
-        path, NAME, version, respondent, task, written, about=about, known=known
-    ), results
+    return Samples(path, respondent, task, version, written, about=about, known=known), results

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,21 +28,17 @@ from irtkit.io import (
     every_eval_ever,
     helm,
     inspect_logs,
-    livebench,
     lm_eval,
     open_llm,
-    openai_evals,
-    opencompass,
     openml,
-    promptfoo,
-    simple_evals,
+    other_harnesses,
     swe_bench,
 )
-from irtkit.io.samples import scores_of
+from irtkit.io.samples import Reader, scores_of
 from irtkit.io.text import naming
 from irtkit.responses import ResponseMatrix
-from irtkit.responses.cells import check_repeats
-from irtkit.responses.marking import Coder, Marking
+from irtkit.responses.columns import listed
+from irtkit.responses.marking import Coder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -51,18 +47,36 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit.io.samples import Item, Known, Samples
+    from irtkit.responses.columns import Names
+    from irtkit.responses.tables import Settings
 
-    Choice = str | Sequence[str] | None
-
-LOG_FORMATS: dict[str, Any] = {
-    reader.NAME: reader
-    for reader in (
-        *(inspect_logs, lm_eval, every_eval_ever, helm, simple_evals, code_tests.LiveCodeBench),
-        *(code_tests.EvalPlus, swe_bench, openml, open_llm),
-        *(openai_evals, promptfoo, livebench, opencompass, code_tests.BigCodeBench),
-    )
+_OTHER = other_harnesses
+LOG_FORMATS = {
+    "inspect": Reader(inspect_logs.recognise, inspect_logs.read, inspect_logs.is_companion),
+    "lm-eval": Reader(lm_eval.recognise, lm_eval.read, lm_eval.is_companion),
+    "every-eval-ever": Reader(
+        every_eval_ever.recognise, every_eval_ever.read, every_eval_ever.is_companion
+    ),
+    "helm": Reader(helm.recognise, helm.read, helm.is_companion),
+    "simple-evals": Reader(
+        _OTHER.is_simple_evals, _OTHER.read_simple_evals, _OTHER.is_beside_simple_evals
+    ),
+    "livecodebench": Reader(
+        code_tests.is_livecodebench,
+        code_tests.read_livecodebench,
+        code_tests.is_beside_livecodebench,
+    ),
+    "evalplus": Reader(code_tests.is_evalplus, code_tests.read_evalplus),
+    "swe-bench": Reader(swe_bench.recognise, swe_bench.read),
+    "openml": Reader(openml.recognise, openml.read),
+    "open-llm": Reader(open_llm.recognise, open_llm.read),
+    "openai-evals": Reader(_OTHER.is_openai_evals, _OTHER.read_openai_evals),
+    "promptfoo": Reader(_OTHER.is_promptfoo, _OTHER.read_promptfoo),
+    "livebench": Reader(_OTHER.is_livebench, _OTHER.read_livebench),
+    "opencompass": Reader(_OTHER.is_opencompass, _OTHER.read_opencompass),
+    "bigcodebench": Reader(code_tests.is_bigcodebench, code_tests.read_bigcodebench),
 }
-"""Modules and classes that recognise and read a format of logs."""
+"""Readers by the names of their formats."""
 _TABLE = re.compile(r".*\.(csv|tsv|parquet|jsonl|jsonlines|xlsx)(\.gz)?", re.IGNORECASE)
 _RUN = (
     *("path", "format", "version", "respondent", "task", "written", "run", "unfinished"),
@@ -91,6 +105,8 @@ class Logs:
     """Findings about the files."""
     findings: list[Finding] = field(default_factory=list)
     """All findings about the matrix made last."""
+    chosen: list[str] = field(default_factory=list)
+    """Names of the marks that the matrix made last is of."""
 
     def __post_init__(self) -> None:
         self._numbers: dict[tuple[str, str, str | None], int] = {}
@@ -106,8 +122,8 @@ class Logs:
             numbers = [self._numbers.setdefault(key, len(self._numbers)) for key in keys]
             self._latest[samples.task] = keys, np.array(numbers, np.int32)
         part = self._latest[samples.task][1]
-        for one, (listed, values) in samples.scores.items():
-            positions = np.array(listed, np.int32)
+        for one, (places, values) in samples.scores.items():
+            positions = np.array(places, np.int32)
             scores, is_mark = scores_of(one, values), one not in samples.not_marks
             missing = np.isnan(scores)
             if is_mark or not missing.all():
@@ -198,8 +214,7 @@ def holds_logs(path: str | os.PathLike[str]) -> bool:
 
 def is_companion(path: Path) -> bool:
     """Whether a file describes the logs next to it and is not a log itself."""
-    kinds = (kind for kind in LOG_FORMATS.values() if hasattr(kind, "is_companion"))
-    return any(kind.is_companion(path) for kind in kinds)
+    return any(reader.is_companion(path) for reader in LOG_FORMATS.values())
 
 
 def is_table(path: Path) -> bool:
@@ -257,6 +272,7 @@ def read_logs(files: Sequence[Path], *, form: str | None = None, strict: bool = 
             continue
         try:
             for samples in _read(file, name, logs.described):
+                samples.format = name
                 logs.add(samples)
         except ReadingError as error:
             error.place = str(file.absolute().relative_to(folder))
@@ -273,7 +289,7 @@ def read_logs(files: Sequence[Path], *, form: str | None = None, strict: bool = 
 def _read(file: Path, name: str, known: Known) -> list[Samples]:
     with naming(file):
         try:
-            found: list[Samples] = LOG_FORMATS[name].read(file, known)
+            found = LOG_FORMATS[name].read(file, known)
         except KeyError as error:
             raise failed("log-field", place=file.name, field=error.args[0]) from error
         except (TypeError, AttributeError) as error:
@@ -283,29 +299,19 @@ def _read(file: Path, name: str, known: Known) -> list[Samples]:
         return found
 
 
-def matrix_of(
-    logs: Logs,
-    *,
-    metric: Choice = None,
-    filter: Choice = None,  # noqa: A002 - the word of the harnesses
-    task: Choice = None,
-    threshold: float | None = None,
-    repeats: str = "error",
-    errors: Literal["missing"] | None = None,
-    sparse: bool = False,
-) -> ResponseMatrix:
-    """Return the response matrix of logs; `irtkit.read_responses` describes the settings."""
+def matrix_of(logs: Logs, settings: Settings) -> ResponseMatrix:
+    """Return the response matrix of logs."""
     import pandas as pd
 
-    check_repeats(repeats)
-    if errors not in {None, "missing"}:
-        raise ValueError(f"errors must be 'missing' or None, got {errors!r:.80}")
+    if settings.errors not in {None, "missing"}:
+        raise ValueError(f"errors must be 'missing' or None, got {settings.errors!r:.80}")
     logs.findings = [*logs.notes, *skipped(logs)]
-    runs = _chosen_runs(logs, task)
-    if repeats == "error":
+    runs = _chosen_runs(logs, settings.task)
+    if settings.repeats == "error":
         runs = _newest(logs, runs)
     logs.findings += _unfinished(logs, runs)
-    marks = chosen_marks(logs, runs, metric=metric, filter=filter, threshold=threshold)
+    marks = _chosen_marks(logs, runs, settings)
+    logs.chosen = marks["name"].unique().tolist()
     items = _chosen_items(logs, runs)
     respondents, labels = tuple(runs["respondent"].unique()), tuple(items["label"])
     row_of = np.zeros(len(logs.samples), np.int32)
@@ -314,9 +320,9 @@ def matrix_of(
     rows = logs.rows[logs.rows["mark"].isin(marks.index)]
     row = row_of[logs.marks["run"]][rows["mark"]]
     column, values = column_of[rows["item"]], rows["value"].to_numpy()
-    if errors is not None:
+    if settings.errors is not None:
         values = np.where(rows["error"], np.nan, values)
-    coder = Coder(Marking.of(threshold))
+    coder = Coder(settings.marking)
     codes = coder.codes(values, row, column)
     coder.refuse(respondents, labels)
     logs.findings += coder.notes()
@@ -324,7 +330,8 @@ def matrix_of(
         raise _no_scores(runs)
     block, names = (row, column, codes), (respondents, labels)
     try:
-        matrix = ResponseMatrix.of_rows(block, names, repeats=repeats, sparse=sparse)
+        how: Any = {"repeats": settings.repeats, "sparse": settings.sparse}
+        matrix = ResponseMatrix.of_rows(block, names, **how)
     except ReadingError as error:  # rows of one run are epochs
         error.finding = replace(error.finding, remedies=_CHOICES)
         raise
@@ -359,25 +366,31 @@ def skipped(logs: Logs) -> Iterator[Finding]:
 
 
 def _unfinished(logs: Logs, runs: pd.DataFrame) -> Iterator[Finding]:
-    said = []
-    for one in (logs.samples[run] for run in runs.index):
-        if one.n_failed or (one.unfinished and one.n_samples < (one.n_planned or math.inf)):
-            planned = "" if one.n_planned is None else f" of {one.n_planned}"
-            ended = f", status {one.unfinished}" if one.unfinished else ""
-            counts = f"{one.n_samples}{planned} samples, {one.n_failed} failed{ended}"
-            said.append(f"{one.path.name} ({counts})")
-    if said:
-        yield _warning("unfinished-runs", n=len(said), runs=said)
+    some = [logs.samples[run] for run in runs.index]
+    absent = [0 if one.n_planned is None else max(one.n_planned - one.n_samples, 0) for one in some]
+    odd = [
+        (one, n)
+        for one, n in zip(some, absent, strict=True)
+        if one.n_failed or (one.unfinished and (n or one.n_planned is None))
+    ]
+    if odd:
+        values = {
+            "files": [one.path.name for one, _ in odd],
+            "n_failed": sum(one.n_failed for one, _ in odd),
+            "n_absent": sum(n for one, n in odd if one.unfinished),
+            "statuses": list(dict.fromkeys(one.unfinished for one, _ in odd if one.unfinished)),
+        }
+        yield _warning("unfinished-runs", n=len(odd), **values)
 
 
 def _no_scores(runs: pd.DataFrame) -> Exception:
     return failed("no-scores", n_failed=int(runs["n_failed"].sum()), files=_files(runs))
 
 
-def _chosen_runs(logs: Logs, task: Choice) -> pd.DataFrame:
+def _chosen_runs(logs: Logs, task: Names) -> pd.DataFrame:
     """Runs on the tasks that have scores, without copies."""
     _check_known("task", task, logs.runs["task"])
-    runs = logs.runs[logs.runs["task"].isin(_listed(task))] if task is not None else logs.runs
+    runs = logs.runs[logs.runs["task"].isin(listed(task))] if task is not None else logs.runs
     scored = runs.index.isin(logs.marks["run"])
     if not scored.any():
         raise _no_scores(runs)
@@ -439,30 +452,28 @@ def _newest(logs: Logs, runs: pd.DataFrame) -> pd.DataFrame:
     return runs.drop(index=list(older))
 
 
-def chosen_marks(
-    logs: Logs,
-    runs: pd.DataFrame,
-    *,
-    metric: Choice = None,
-    filter: Choice = None,  # noqa: A002 - the word of the harnesses
-    threshold: float | None = None,
-) -> pd.DataFrame:
+def _chosen_marks(logs: Logs, runs: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """Row of `Logs.marks` of each run. If several can be meant, the error lists them."""
     import pandas as pd
 
     kinds = [(group, _common(logs, group)) for _, group in runs.groupby(_KIND, sort=False)]
-    for argument, given in (("metric", metric), ("filter", filter)):
-        _check_known(argument, given, pd.concat(common[argument] for _, common in kinds))
+    for argument in ("metric", "filter"):
+        known = pd.concat(common[argument] for _, common in kinds)
+        _check_known(argument, getattr(settings, argument), known)
     chosen: list[pd.DataFrame] = []
     for group, common in kinds:
-        task = group["task"].iloc[0]
+        task, of_runs = group["task"].iloc[0], logs.marks[logs.marks["run"].isin(group.index)]
         if common.empty:
-            raise failed("no-common-metric", task=task)
-        name = _metric(group, common, _listed(metric), threshold)
+            systems = group["respondent"].tolist()[:2]
+            first = [of_runs.loc[of_runs["run"] == run, "measure"].tolist() for run in group.index]
+            others = [one for one in runs["task"].unique() if one != task]
+            remedies = [Remedy({"task": others}, "tasks", safe=False)] if others else []
+            values = {"one": systems[0], "ones": first[0], "other": systems[1], "others": first[1]}
+            raise failed("no-common-metric", *remedies, task=task, **values)
+        name = _metric(group, common, settings)
         found = common[common["metric"] == name]
-        by = _choice("filter", _listed(filter), list(found["filter"]), task=task, of=name)
+        by = _choice("filter", listed(settings.filter), [*found["filter"]], task=task, of=name)
         wanted = found.loc[found["filter"] == by, "measure"].iloc[0]
-        of_runs = logs.marks[logs.marks["run"].isin(group.index)]
         chosen.append(of_runs[of_runs["measure"] == wanted])
     return pd.concat(chosen)
 
@@ -476,29 +487,28 @@ def _common(logs: Logs, runs: pd.DataFrame) -> pd.DataFrame:
     return everywhere
 
 
-def _metric(
-    runs: pd.DataFrame, common: pd.DataFrame, given: list[str], threshold: float | None
-) -> str:
-    task, default = runs["task"].iloc[0], runs["default"].iloc[0]
+def _metric(runs: pd.DataFrame, common: pd.DataFrame, settings: Settings) -> str:
+    task, default, given = runs["task"].iloc[0], runs["default"].iloc[0], listed(settings.metric)
     marks = common[common["is_mark"]]
     names = marks.sort_values("binary", ascending=False, kind="stable")["metric"].unique().tolist()
-    named = next((name for name in given if name in common["metric"].tolist()), None)
-    if named is None and default in names and (runs["default"] == default).all():
+    named = [name for name in given if name in common["metric"].tolist()][:1]
+    if not named and default in names and (runs["default"] == default).all():
         others = [name for name in names if name != default]
-        doubts = runs[runs["doubt"] != ""]
-        if threshold is not None and others:
+        doubts = runs.dropna(subset="doubt")
+        if settings.threshold is not None and others:
             names = others
         elif doubts.empty:
             return str(default)
         else:
+            sample, mark, score = doubts["doubt"].iloc[0]
+            values = {"file": doubts["path"].iloc[0].name, "sample": sample, "score": score}
             remedies = (
                 Remedy({"metric": [*given, default]}),
                 Remedy({"threshold": 0.5}, "threshold"),
             )
-            values = {"file": doubts["path"].iloc[0].name, "doubt": doubts["doubt"].iloc[0]}
-            raise failed("doubtful-metric", *remedies, task=task, metric=default, **values)
-    names = names or common["metric"].unique().tolist()
-    return _choice("metric", given, [named] if named else names, task=task)
+            code = "no-mark" if mark is None else "doubtful-mark"
+            raise failed(code, *remedies, task=task, metric=default, mark=mark, **values)
+    return _choice("metric", given, named or names or [*common["metric"].unique()], task=task)
 
 
 def _choice(argument: str, given: list[str], names: list[str], **values: Any) -> str:
@@ -510,18 +520,14 @@ def _choice(argument: str, given: list[str], names: list[str], **values: Any) ->
     return named[0]
 
 
-def _check_known(argument: str, given: Choice, known: Iterable[str]) -> None:
+def _check_known(argument: str, given: Names, known: Iterable[str]) -> None:
     names = list(dict.fromkeys(filter(None, known)))
-    for name in _listed(given):
+    for name in listed(given):
         if name not in names:
             close = get_close_matches(name, names, 1)
             remedies = [Remedy({argument: [one]}, "close", safe=False) for one in close]
-            listed = first_names(names, shown=_SHOWN)
-            raise failed("unknown-name", *remedies, argument=argument, name=name, known=listed)
-
-
-def _listed(choice: Choice) -> list[str]:
-    return [] if choice is None else [choice] if isinstance(choice, str) else list(choice)
+            shown = first_names(names, shown=_SHOWN)
+            raise failed("unknown-name", *remedies, argument=argument, name=name, known=shown)
 
 
 def _chosen_items(logs: Logs, runs: pd.DataFrame) -> pd.DataFrame:
@@ -573,27 +579,24 @@ def _metrics(
     if logs.marks[chosen].groupby(_KIND)["measure"].nunique().max() == 1:
         return None
     of_mark, names = logs.marks["name"].where(chosen).factorize()
-    labels = {"respondent": respondents[1], "metric": tuple(names), "item": items[1]}
-    shape = [len(each) for each in labels.values()]
     mark, values = logs.rows["mark"].to_numpy(), logs.rows["value"].to_numpy()
-    row, column = respondents[0][logs.marks["run"]], items[0]
-    parts = zip(
-        (row, of_mark, column), (mark, mark, logs.rows["item"].to_numpy()), shape, strict=True
-    )
-    codes: list[Any] = [of.astype(np.min_scalar_type(-n))[which] for of, which, n in parts]
-    known = (codes[1] >= 0) & ~np.isnan(values)
-    if not known.all():
-        *codes, values = (each[known] for each in (*codes, values))
-    steps = [np.diff(each) for each in codes]
-    again = (codes[2][1:] <= codes[2][:-1]) & (steps[0] == 0) & (steps[1] == 0)
-    if again.any() or runs.duplicated(_SYSTEM).any():
-        cells = np.ravel_multi_index(codes, shape)
-        once, which, n = np.unique(cells, return_inverse=True, return_counts=True)
-        codes, values = [*np.unravel_index(once, shape)], np.bincount(which, values) / n
-    table: dict[str, Any] = {
-        name: pd.Categorical.from_codes(each, pd.Index(labels[name]))
-        for name, each in zip(labels, codes, strict=True)
+    parts = {
+        "respondent": (respondents[0][logs.marks["run"]], mark, respondents[1]),
+        "item": (items[0], logs.rows["item"].to_numpy(), items[1]),
+        "metric": (of_mark, mark, tuple(names)),
     }
-    metric = table["metric"].remove_unused_categories()
-    order = {"respondent": table["respondent"], "item": table["item"], "metric": metric}
-    return _frame({**order, "value": values}, copy=False)
+    columns = {
+        name: of.astype(np.min_scalar_type(-len(labels)))[which]
+        for name, (of, which, labels) in parts.items()
+    }
+    table = _frame({**columns, "value": values}, copy=False)
+    known = (of_mark >= 0)[mark] & ~np.isnan(values)
+    table = table if known.all() else table[known]
+    again = (np.diff(columns["item"]) <= 0) & (np.diff(mark) == 0)
+    if again.any() or runs.duplicated(_SYSTEM).any():
+        by = table.groupby(["respondent", "metric", "item"], as_index=False)
+        table = by.agg({"value": "mean"})[[*table.columns]]
+    for name, (_, _, labels) in parts.items():
+        codes = table[name].to_numpy()
+        table = table.assign(**{name: pd.Categorical.from_codes(codes, pd.Index(labels))})
+    return table.assign(metric=table["metric"].cat.remove_unused_categories())

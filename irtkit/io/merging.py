@@ -56,6 +56,11 @@ def merge_responses(
     return merged.with_tables(*tables, synthetic=synthetic, predictions=predictions, source=source)
 
 
+def repeats_of_parts(repeats: str) -> str:
+    """Rule for repeats in each part of what a rule then merges: a share is of all trials."""
+    return "count" if check_repeats(repeats) else repeats
+
+
 def _together(tables: Iterable[Any]) -> Any:
     """Rows of all tables, each label's from the first table that has it."""
     import pandas as pd

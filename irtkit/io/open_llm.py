@@ -13,14 +13,13 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from irtkit.io import parquet
+from irtkit.io import table_files
 from irtkit.io.samples import Item, Known, Measure, Samples, hash_of, metadata_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-NAME = "open-llm"
 _FILE = re.compile(r"details_(.+?)_(\d{4}-\d\d-\d\dT[\d:.\-]+)\.parquet")
 _TIME = re.compile(r"\d{4}[-_]\d\d[-_]\d\dT[\d:._\-]+")
 _METRICS = ("acc", "acc_norm", "mc1", "mc2", "em", "f1", "exact_match", "qem", "quasi_exact_match")
@@ -32,10 +31,10 @@ _MOST_CHARACTERS = 2**30  # Of all prompts: a Parquet dictionary may repeat one 
 
 def recognise(path: Path, head: bytes) -> bool:
     """Whether the file is Parquet with the columns of details."""
-    if not head.startswith(parquet.MAGIC):
+    if not head.startswith(table_files.MAGIC):
         return False
     try:
-        names = set(parquet.schema_of(path)[0].names)
+        names = set(table_files.schema_of(path)[0].names)
     except ValueError:
         return False
     of_leaderboard = "full_prompt" in names and not names.isdisjoint({"metrics", *_METRICS})
@@ -46,8 +45,8 @@ def read(path: Path, known: Known) -> list[Samples]:
     """Read the details of one system and task."""
     named = _FILE.fullmatch(path.name)
     task, written = named.groups() if named else (path.stem, "")
-    about = _respondent(path), task.replace("|", "/").strip(), written
-    samples = Samples(path, NAME, "details", *about, known=known)
+    about = _respondent(path), task.replace("|", "/").strip(), "details", written
+    samples = Samples(path, *about, known=known)
     again: Counter[str] = Counter()
     n_characters = 0
     for record in _records(path):
@@ -73,7 +72,7 @@ def read(path: Path, known: Known) -> list[Samples]:
 
 
 def _records(path: Path) -> Iterator[dict[str, Any]]:
-    with parquet.opened(path) as file:
+    with table_files.opened(path) as file:
         columns = [name for name in file.schema_arrow.names if name in _COLUMNS]
         for batch in file.iter_batches(_ROWS_AT_ONCE, columns=columns):
             yield from batch.to_pylist()

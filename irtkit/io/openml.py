@@ -20,7 +20,6 @@ from irtkit.io.samples import Item, Known, Measure, Samples, named_by_file
 if TYPE_CHECKING:
     from pathlib import Path
 
-NAME = "openml"
 recognise = begins(rb"(?:\s*%[^\n]*\n|\s*\n)*+\s*@relation\b", re.IGNORECASE)
 _CORRECT = Measure("correct")
 _ATTRIBUTE = re.compile(r"""'([^']+)'|"([^"]+)"|([^\s'"]\S*)""")
@@ -40,7 +39,7 @@ def read(path: Path, known: Known) -> list[Samples]:
         elif word.lower() == "@relation":
             task = re.sub(r"^openml_task_(\w+)_predictions$", r"\1", _cells(rest)[0])
             system = named_by_file(path, "[._-]?predictions")
-            found.append(Samples(path, NAME, "ARFF", system, task, known=known))
+            found.append(Samples(path, system, task, "ARFF", known=known))
         elif word.lower() == "@attribute" and (attribute := _ATTRIBUTE.match(rest.strip())):
             names.extend(filter(None, attribute.groups()))
         elif word.lower() == "@data":

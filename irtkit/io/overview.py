@@ -18,7 +18,7 @@ import numpy as np
 
 from irtkit.checks import first_names
 from irtkit.files import as_path, head_of
-from irtkit.findings import Finding, ReadingError, typed
+from irtkit.findings import PURPOSES, Finding, ReadingError, typed
 from irtkit.io import logs, reading
 from irtkit.printed import in_lines, printable, shortened
 
@@ -76,8 +76,14 @@ class Overview:
             lines += ["", in_lines(_sentences(self.matrix))]
         lines += [in_lines([f"{one.severity}: {one.text(options=True)}"]) for one in self.findings]
         if self.problem is not None:
-            reason = f"cannot be fitted: {self.problem.text(options=True)}"
-            return "\n".join([*lines, "", in_lines([reason])])
+            place = f"{self.problem.place}: " * bool(self.problem.place)
+            finding = self.problem.finding
+            lines += ["", in_lines([f"cannot be fitted: {place}{finding.reason}"])]
+            choices = (
+                f"add {typed(one.settings, options=True)} {PURPOSES[one.purpose]}".rstrip()
+                for one in finding.remedies
+            )
+            return "\n".join([*lines, *(f"  {printable(one)}" for one in choices)])
         if self.metrics_options:
             lines += ["", "to score the items by further metrics, add to the command below:"]
             lines += [f"  {printable(self.metrics_options)}"]
@@ -87,19 +93,8 @@ class Overview:
 def overview(path: str | os.PathLike[str], **settings: Any) -> Overview:
     r"""Look at a file, a folder or a pattern of logs or tables.
 
-    Parameters
-    ----------
-    path
-        The file, folder or pattern.
-    **settings
-        Arguments of `irtkit.read_responses` that are decided.
-
-    Raises
-    ------
-    ValueError
-        If nothing is of a known format.
-    OSError
-        If there is no such file.
+    `settings` are arguments of `irtkit.read_responses` that are decided. If nothing is of a known
+    format, the error is a ValueError.
 
     Examples
     --------
@@ -158,23 +153,16 @@ def _tried(
         result = replace(seen, matrix=matrix, settings=settings, findings=findings)
         if found is None or matrix.metrics is None:
             return result
-        return replace(result, metrics=_further(found, matrix, settings))
+        return replace(result, metrics=_further(found, matrix))
     return replace(seen, settings=settings, problem=error)
 
 
-def _further(
-    found: logs.Logs, matrix: ResponseMatrix, settings: dict[str, Any]
-) -> tuple[list[str], list[str]]:
+def _further(found: logs.Logs, matrix: ResponseMatrix) -> tuple[list[str], list[str]]:
     """Metrics that did not mark the answers and differ between items, and which are scores."""
-    given = {name: settings.get(name) for name in ("metric", "filter", "threshold")}
-    read = found.runs["task"].isin(
-        [] if matrix.item_table is None else matrix.item_table["task"].unique()
-    )
-    out = set(logs.chosen_marks(found, found.runs[read], **given)["name"])
     metrics: Any = matrix.metrics
     differing = metrics.groupby(["metric", "respondent"], observed=True)["value"]
     telling = differing.nunique().gt(1).groupby("metric", observed=True).any()
-    kept = [name for name in telling.index[telling] if name not in out]
+    kept = [name for name in telling.index[telling] if name not in found.chosen]
     unmarked = set(found.marks.loc[~found.marks["is_mark"], "name"])
     return kept, [name for name in kept if name not in unmarked]
 

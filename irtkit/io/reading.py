@@ -15,14 +15,14 @@ import numpy as np
 from irtkit.checks import check_one_of, check_unique, first_names
 from irtkit.files import as_path, head_of
 from irtkit.findings import Finding, IRTWarning, ReadingError, Remedy, failed
-from irtkit.io import logs, parquet, records
+from irtkit.io import logs, table_files
 from irtkit.io.json_text import json_document
-from irtkit.io.merging import merge_responses
+from irtkit.io.merging import merge_responses, repeats_of_parts
 from irtkit.io.text import naming, read_text_table, text_table
 from irtkit.io.writing import is_side_table, side_tables, with_side_tables
 from irtkit.printed import printable
 from irtkit.responses.cells import check_repeats
-from irtkit.responses.columns import target_position, transposed
+from irtkit.responses.columns import listed, target_position, transposed, usual_columns
 from irtkit.responses.long import read_long
 from irtkit.responses.matrix import ResponseMatrix
 from irtkit.responses.source import Source
@@ -30,17 +30,18 @@ from irtkit.responses.tables import Settings, Table, as_frame, frame_table
 from irtkit.responses.wide import of_tasks, read_wide
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from irtkit.responses.columns import Names
 
 FORMATS = ("wide", "long", "parquet", "py-irt", *logs.LOG_FORMATS)
 """Values of `format`."""
-_FOR_TABLES = (
+FOR_TABLES = (
     *("respondent", "item", "response", "key", "right", "wrong", "missing"),
     *("ignore", "keep", "transpose"),
 )
-_FOR_LOGS = ("metric", "filter", "errors")
+FOR_LOGS = ("metric", "filter", "errors")
+"""Settings that the other kind of source does not take."""
 _COUNTED = {"older-runs", "rows-missing"}
 """Findings whose `n` the source of a matrix repeats."""
 _NOT_TABLES = {b"{", b"[", b"<", b"@", b"%", b"P"}
@@ -80,24 +81,21 @@ def read_responses(
     Parameters
     ----------
     path : str, path, list of paths, data frame, array, dict or list of records
-        A file (plain or gzip), a folder, or a pattern such as ``runs/*.eval``. Data frames of
-        pandas, polars and PyArrow are read as files are. An array has respondents as rows.
+        A file (plain or gzip), a folder, a pattern such as ``runs/*.eval``, or data in memory. An
+        array has respondents as rows.
     format : str, optional
         Force the format: "wide", "long", "parquet", "py-irt" or the name of a harness.
     respondent, item : str or list of str, optional
-        Tables: columns with the labels. Several columns are joined with "/". Default: recognised by
-        usual names such as model and question_id. In a wide table (``format="wide"``) the columns
-        of `item` come before the names of the items.
+        Tables: columns with the labels. Several columns are joined with "/". In a wide table
+        (``format="wide"``) the columns of `item` come before the names of the items.
     response : str, optional
-        Long tables: the column of responses. Default: recognised by usual names such as correct.
+        Long tables: the column of responses. Columns with usual names need not be named.
     task : str or list of str, optional
-        Tasks to read. Default: all.
+        Tasks to read.
     metric, filter : str or list of str, optional
-        Logs: the metric that says what is right and the answer filter before it. The first name
-        that a task has is used.
+        Logs: metric that says what is right, and answer filter. The first that a task has counts.
     key : path, mapping or str, optional
-        Right answer of each item, for tables of answers: a table with item and key, a mapping, or
-        the label of the row that holds the key.
+        Tables of answers: right answer of each item, or the label of the row that holds them.
     threshold : float, optional
         Scores at or above it are right, all others wrong.
     right, wrong, missing : str, float or list, optional
@@ -121,28 +119,18 @@ def read_responses(
     Returns
     -------
     ResponseMatrix
-        Rows and columns in the order in which labels first occur. ``source`` says how it was read,
-        ``item_table`` and ``respondent_table`` hold texts, tasks and other metadata, ``metrics``
-        further numbers of the answers, ``predictions`` the answers if irtkit marked them.
+        Rows and columns in the order in which labels first occur. ``source`` says how it was read.
 
     Raises
     ------
     irtkit.findings.ReadingError
-        A ValueError: if the content cannot be read without a choice, or is damaged. The message
-        begins with the file and ends with the settings to choose from.
-    TypeError, OSError, ImportError
-        If `path` has another type, a file cannot be opened, or a format needs an extra.
-
-    Warns
-    -----
-    irtkit.findings.IRTWarning
-        If a file is skipped, runs are superseded, or labels are merged.
+        A ValueError: if the content is damaged, or needs a choice, which the message lists.
 
     Notes
     -----
-    Labels are kept as they are written: ``007`` and ``NA`` are labels. Labels that differ only by
-    blanks or Unicode form are one label. Items of logs, and of long tables with a column of tasks,
-    are called ``task/item``. Failed samples of logs are missing, not wrong.
+    A finding that is no error is an `irtkit.findings.IRTWarning`. Labels are kept as they are
+    written: ``007`` and ``NA`` are labels. Items of logs, and of long tables with a column of
+    tasks, are called ``task/item``. Failed samples of logs are missing, not wrong.
 
     Examples
     --------
@@ -178,8 +166,7 @@ def read_responses(
         files = [*dict.fromkeys(found)]
         name = f"{len(path)} paths"
     else:
-        matrix, form = _of_memory(path, settings, findings)
-        return _finished(matrix, form, (), settings, findings)
+        return _finished(*_of_memory(path, settings, findings), (), settings, findings)
     with naming(Path(name) if several else files[0]):
         if several:
             matrix, form = _of_files(files, settings, findings)
@@ -211,18 +198,12 @@ def _finished(
 ) -> ResponseMatrix:
     """Return the matrix of the tasks with its source; warnings are given and its size is logged."""
     matrix = matrix if settings.task is None else of_tasks(matrix, settings.task)
-    if form == "wide table" and transposed(matrix.respondents, matrix.items):
-        labels = {"item": matrix.respondents[0], "respondent": matrix.items[0]}
-        remedy = Remedy({"transpose": True}, "transpose", safe=False)
-        findings.append(Finding("transposed", "warning", labels, (remedy,)))
     for finding in findings:
         if finding.severity == "warning":
             warnings.warn(IRTWarning(finding), stacklevel=3)
     names = ("metric", "filter", "task", "threshold", "right", "wrong", "missing")
     read = {name: getattr(settings, name) for name in names}
-    key = (
-        settings.key if isinstance(settings.key, str) else None if settings.key is None else "given"
-    )
+    key = "given" if isinstance(settings.key, dict) else settings.key
     counts = Counter[str]()
     for one in findings:
         counts[one.code] += one.values["n"] if one.code in _COUNTED else 0
@@ -281,37 +262,37 @@ def form_of(file: Path, head: bytes, requested: str | None) -> str:
     begins = head.lstrip()[:1]
     if not begins:
         raise ValueError("the file is empty")
-    if begins not in _NOT_TABLES and b"\0" not in head:
+    named_json = file.suffix.lower() == ".json"
+    if begins not in _NOT_TABLES and b"\0" not in head and not named_json:
         return "text"
-    if records.is_py_irt(head):
+    if table_files.is_py_irt(head):
         return "py-irt"
     if (harness := logs.log_format(file, head)) is not None:
         return harness
-    if head.startswith(parquet.MAGIC):
-        return "parquet"
-    if head.startswith(b"PK") and file.suffix.lower() in {".xlsx", ".xlsm"}:
-        return "excel"
-    if head.startswith(b"\x93NUMPY"):
-        return "npy"
     if logs.is_companion(file):
         raise ValueError("the file belongs to evaluation logs and is not one; pass the folder")
-    if head.lstrip().startswith((b"[", b"{")):
-        return "json"
-    if b"\0" not in head:
-        return "text"
+    for form, found in (
+        ("parquet", head.startswith(table_files.MAGIC)),
+        ("excel", head.startswith(b"PK") and file.suffix.lower() in {".xlsx", ".xlsm"}),
+        ("npy", head.startswith(b"\x93NUMPY")),
+        ("json", named_json or begins in {b"[", b"{"}),
+        ("text", b"\0" not in head),
+    ):
+        if found:
+            return form
     raise ValueError(f"the content has no known format ({', '.join(FORMATS)}) and is not UTF-8")
 
 
 def _table(file: Path, form: str, head: bytes) -> Table:
     """Table in a file of a form."""
     if form == "parquet":
-        return parquet.parquet_table(file)
+        return table_files.parquet_table(file)
     if form == "excel":
-        return records.excel_table(file)
+        return table_files.excel_table(file)
     if form == "json":
-        return records.records_table(file, head)
+        return table_files.records_table(file, head)
     if form == "py-irt":
-        return frame_table(records.py_irt_frame(file))
+        return frame_table(table_files.py_irt_frame(file))
     return text_table(file, head)
 
 
@@ -320,40 +301,48 @@ def _of_file(file: Path, settings: Settings, findings: list[Finding]) -> tuple[R
     form = form_of(file, head, settings.format)
     if form in logs.LOG_FORMATS:
         matrix, form = _of_logs(logs.read_logs([file], form=form), settings, findings)
-        return with_side_tables(matrix, file), form
-    _refuse(settings, _FOR_LOGS, "evaluation logs, but this is a table")
-    if form == "npy":
-        return _of_memory(records.numpy_array(file), settings, findings)
-    table = text_table(file, head) if form == "text" else _table(file, form, head)
-    matrix, form = _of_table(table, settings, findings)
+    else:
+        _refuse(settings, FOR_LOGS, "evaluation logs, but this is a table")
+        if form == "npy":
+            return _of_memory(table_files.numpy_array(file), settings, findings)
+        table = text_table(file, head) if form == "text" else _table(file, form, head)
+        matrix, form = _of_table(table, settings, findings)
     return with_side_tables(matrix, file), form
 
 
 def _of_table(
     table: Table, settings: Settings, findings: list[Finding]
 ) -> tuple[ResponseMatrix, str]:
-    long = table.is_long(settings)
-    matrix, found = read_long([table], settings) if long else read_wide(table, settings)
+    if table.is_long(settings):
+        matrix, found = read_long([table], settings)
+        findings += found
+        return matrix, "long table"
+    matrix, found = read_wide(table, settings)
     findings += found
-    return matrix, "long table" if long else "wide table" + ", transposed" * settings.transpose
+    if settings.transpose:
+        return matrix, "wide table, transposed"
+    if transposed(matrix.respondents, matrix.items):
+        labels = {"item": matrix.respondents[0], "respondent": matrix.items[0]}
+        remedy = Remedy({"transpose": True}, "transpose", safe=False)
+        findings.append(Finding("transposed", "warning", labels, (remedy,)))
+    return matrix, "wide table"
 
 
 def _of_logs(
     found: logs.Logs, settings: Settings, findings: list[Finding]
 ) -> tuple[ResponseMatrix, str]:
-    _refuse(settings, _FOR_TABLES, "tables, but these are evaluation logs")
-    names = ("metric", "filter", "task", "threshold", "repeats", "errors", "sparse")
-    matrix = logs.matrix_of(found, **{name: getattr(settings, name) for name in names})
+    _refuse(settings, FOR_TABLES, "tables, but these are evaluation logs")
+    matrix = logs.matrix_of(found, settings)
     findings += found.findings
     return matrix, ", ".join(found.runs["format"].unique())
 
 
-def matrix_of_logs(found: logs.Logs, **settings: Any) -> ResponseMatrix:
+def matrix_of_logs(found: logs.Logs, **given: Any) -> ResponseMatrix:
     """Response matrix of logs that are read, as `read_responses` gives it."""
-    given, findings = Settings(**settings), list[Finding]()
-    matrix, form = _of_logs(found, given, findings)
+    settings, findings = Settings(**given), list[Finding]()
+    check_repeats(settings.repeats)
     files = tuple(dict.fromkeys(map(str, found.runs["path"])))
-    return _finished(matrix, form, files, given, findings)
+    return _finished(*_of_logs(found, settings, findings), files, settings, findings)
 
 
 def _of_files(
@@ -366,14 +355,14 @@ def _of_files(
         if settings.format is not None:
             check_one_of("format", settings.format, logs.LOG_FORMATS)
         return _of_logs(found, settings, findings)
-    tables = [one for one in found.skipped if logs.is_table(one) and not is_side_table(one)]
+    others = [one for one in found.skipped if not is_side_table(one)]
+    tables = [one for one in others if logs.is_table(one)]
     if not tables or form is not None:
         names = first_names([file.name for file in files])
         raise ValueError(f"none of the {len(files)} files is an evaluation log or table: {names}")
-    _refuse(settings, _FOR_LOGS, "evaluation logs, but these are tables")
-    if others := [f.name for f in found.skipped if f not in tables and not is_side_table(f)]:
-        values = {"n": len(others), "files": others}
-        findings.append(Finding("skipped-files", "warning", values))
+    _refuse(settings, FOR_LOGS, "evaluation logs, but these are tables")
+    if skipped := [file.name for file in others if file not in tables]:
+        findings.append(_warning("skipped-files", n=len(skipped), files=skipped))
     opened: dict[Path, Table] = {}
     for file in tables:
         try:
@@ -382,27 +371,27 @@ def _of_files(
                 opened[file] = _table(file, form_of(file, head, settings.format), head)
         except (ReadingError, OSError) as error:
             _leave_out(file, error, settings, findings)
+    _name_respondents(opened, settings, findings)
     while opened and not any(map(side_tables, opened)):
         if not all(table.is_long(settings) for table in opened.values()):
             break
         try:
             matrix, more = read_long([*opened.values()], settings)
         except ReadingError as error:
-            if error.file not in opened or error.finding.code != "file":
+            if error.file not in opened or error.finding.code != "damaged":
                 raise
             _leave_out(error.file, error, settings, findings)
             del opened[error.file]
         else:
             findings += more
             return matrix, "long tables"
-    matrices = []
-    part = "count" if settings.repeats.startswith("mean") else settings.repeats
+    matrices, of_parts = [], replace(settings, repeats=repeats_of_parts(settings.repeats))
     for file, table in opened.items():
         try:
             with naming(file):
-                matrix, _ = _of_table(table, replace(settings, repeats=part), findings)
+                matrix, _ = _of_table(table, of_parts, findings)
         except ReadingError as error:
-            if error.finding.code != "file":
+            if error.finding.code != "damaged":
                 raise
             _leave_out(file, error, settings, findings)
         else:
@@ -417,7 +406,45 @@ def _leave_out(file: Path, error: Exception, settings: Settings, findings: list[
     if settings.strict:
         raise error
     reason = error.finding.reason if isinstance(error, ReadingError) else str(error)
-    findings.append(Finding("unreadable-file", "warning", {"file": file.name, "reason": reason}))
+    findings.append(_warning("unreadable-file", file=file.name, reason=reason))
+
+
+def _warning(code: str, **values: Any) -> Finding:
+    return Finding(code, "warning", values)
+
+
+def _name_respondents(
+    opened: dict[Path, Table], settings: Settings, findings: list[Finding]
+) -> None:
+    """Add a column to long tables without respondents: the name of the file."""
+    if settings.respondent is not None and "respondent" not in listed(settings.respondent):
+        return
+    nameless = [
+        file
+        for file, table in opened.items()
+        if table.is_long(settings) and not usual_columns(table.header, "respondent")
+    ]
+    labels = [file.name.partition(".")[0] for file in nameless]
+    if len(set(labels)) < len(labels):
+        folder = os.path.commonpath([file.parent for file in nameless])
+        labels = [str(file.relative_to(folder)).rpartition(".")[0] for file in nameless]
+    for file, label in zip(nameless, labels, strict=True):
+        opened[file] = _with_respondent(opened[file], label)
+    if nameless:
+        findings.append(_warning("file-names", n=len(labels), labels=labels))
+
+
+def _with_respondent(table: Table, label: str) -> Table:
+    """Long table with one respondent in a further, first column."""
+    import pyarrow as pa
+
+    def columns(positions: list[int]) -> Iterator[tuple[list[Any], int]]:
+        for block, done in table.columns([k - 1 for k in positions if k]):
+            places, others = np.zeros(len(block[0]), np.int32), iter(block)
+            labels = pa.DictionaryArray.from_arrays(places, [label])
+            yield [next(others) if k else labels for k in positions], done
+
+    return replace(table, header=["respondent", *table.header], columns=columns)
 
 
 def _of_memory(
@@ -426,7 +453,7 @@ def _of_memory(
     """Matrix of an array, a data frame, a dict or records."""
     if isinstance(given, ResponseMatrix):
         raise TypeError("path is a ResponseMatrix already")
-    _refuse(settings, _FOR_LOGS, "evaluation logs, and this is data in memory")
+    _refuse(settings, FOR_LOGS, "evaluation logs, and this is data in memory")
     if settings.format not in {None, "wide", "long"}:
         raise ValueError(f"format must be wide or long for data in memory; got {settings.format!r}")
     if isinstance(given, np.ndarray) or (isinstance(given, list | tuple) and not _records(given)):

@@ -54,19 +54,30 @@ Known = Mapping[tuple[str, str, str | None], Item]
 """Items that earlier logs describe, by task, name and content."""
 
 
+class Reader(NamedTuple):
+    """How the logs of one format are recognised and read."""
+
+    recognise: Callable[[Path, bytes], bool]
+    """Whether a file that begins with some bytes is a log of the format."""
+    read: Callable[[Path, Known], list[Samples]]
+    is_companion: Callable[[Path], bool] = lambda _: False
+    """Whether a file describes the logs next to it and is not a log itself."""
+
+
 @dataclass(eq=False)
 class Samples:
     """Samples of one respondent on one task, from one file."""
 
     path: Path
-    format: str
-    version: str
     respondent: str
     task: str
+    version: str = ""
     written: str = ""
     """Time of the run, as text that sorts by time. Empty if the log does not say."""
     run: str = ""
     """Name that copies and retries of one run share, if the log has one."""
+    format: str = ""
+    """Name of the reader."""
     items: dict[str, Item] = field(default_factory=dict)
     scores: dict[Measure, tuple[list[int], list[Any]]] = field(default_factory=dict)
     """Positions of items and scores of the samples. A missing score is NaN, and a position that
@@ -75,8 +86,8 @@ class Samples:
     """Measures that are not marks (tokens, seconds). They count only if the user names them."""
     default: str | None = None
     """The metric that the format itself uses as right or wrong."""
-    doubt: str = ""
-    """Why irtkit must not take the default metric without asking."""
+    doubt: tuple[str, bool | None, float] | None = None
+    """A sample whose default mark is absent or contradicts its score: its name and both."""
     about: dict[str, Any] = field(default_factory=dict)
     """Details of the respondent: release date, size, family."""
     unfinished: str = ""

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     Results = dict[str, float | None]
 
-NAME = "swe-bench"
 _MISSING = ("infra_failure_ids", "ambiguous_failure_ids", "incomplete_ids")
 _WRONG = ("unresolved_ids", "empty_patch_ids", "error_ids", "submitted_ids", "completed_ids")
 _KEYS = (
@@ -55,7 +54,7 @@ def read(path: Path, _: Known) -> list[Samples]:
     report = json_document(path)
     respondent, run = _names(path)
     (written,) = re.findall(r"^\d{8}(?=_)", respondent) or [""]
-    samples = Samples(path, NAME, "instances", respondent, "swe-bench", written, run)
+    samples = Samples(path, respondent, "swe-bench", "instances", written, run)
     errors: set[str] = set()
     if "resolved_ids" in report:
         samples.version = str(report.get("schema_version", 1))

@@ -1,4 +1,4 @@
-"""irtkit's own tables in files: what is written reads back equal, to the last bit.
+"""irtkit's own tables in files, which read back equal, and tables of metrics.
 
 In CSV text is quoted and numbers are not, so that ``"007"`` comes back as text. In JSON missing is
 null and infinity 1e999. A column of text files without any value comes back as float64.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import os
 import re
 from contextlib import suppress
 from operator import add
@@ -16,12 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from irtkit.checks import check_type, check_unique, short
-from irtkit.files import as_path, open_bytes, open_text, replacing, replacing_text
-from irtkit.io.text import guarded, naming, unguarded
+from irtkit.files import as_path, head_of, open_bytes, open_text, replacing, replacing_text
+from irtkit.io import table_files
+from irtkit.io.text import guarded, naming, read_text_table, unguarded
+from irtkit.responses.columns import recognised
+from irtkit.responses.marking import MISSING_WORDS
 
 if TYPE_CHECKING:
-    import os
-
     import pandas as pd
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -75,15 +77,14 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         rows = frame.astype(object).where(frame.notna(), None).itertuples(name=None)
         with replacing_text(file) as text:
             if form in SEPARATORS:
-                text.writelines(
-                    SEPARATORS[form].join(map(quoted, row)) + "\n" for row in (names, *rows)
-                )
+                lines = (SEPARATORS[form].join(map(quoted, row)) for row in (names, *rows))
+                text.writelines(f"{line}\n" for line in lines)
             else:
                 keys = [f"{_json(name)}: " for name in names]
-                cells = (map(add, keys, map(_json, row)) for row in rows)
-                between = ",\n " if form == ".json" else "\n"
-                lines = between.join(f"{{{', '.join(row)}}}" for row in cells)
-                text.write(f"[{lines}]\n" if form == ".json" else f"{lines}\n")
+                lines = (f"{{{', '.join(map(add, keys, map(_json, row)))}}}" for row in rows)
+                content = ",\n " if form == ".json" else "\n"
+                content = content.join(lines)
+                text.write(f"[{content}]\n" if form == ".json" else f"{content}\n")
         return
     import pyarrow as pa
     import pyarrow.feather
@@ -189,3 +190,35 @@ def _indexed(frame: pd.DataFrame) -> pd.DataFrame:
         raise ValueError(f"row {int(labels.isna().argmax()) + 1} has no label in the first column")
     index = pd.Series(labels.map(str), dtype="str").array
     return frame.set_axis(pd.Index(index, name=labels.name or None))
+
+
+def as_metrics(given: Any) -> Any:
+    """Return metrics as they are, or read the file that is named."""
+    if isinstance(given, os.PathLike) or (isinstance(given, str) and is_file(given)):
+        return read_metrics(given)
+    return given
+
+
+def is_file(text: str) -> bool:
+    """Whether a text names something that exists and is not a folder."""
+    # Path's methods fail if the names of metrics are too long for a file
+    return os.path.exists(text) and not os.path.isdir(text)  # noqa: PTH110, PTH112
+
+
+def read_metrics(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read a table of respondent, item and a column per metric, or of metric and value."""
+    file = as_path(path)
+    with naming(file):
+        if head_of(file).startswith(table_files.MAGIC):
+            with table_files.opened(file) as table:
+                return table.read().to_pandas()  # type: ignore[no-any-return]
+        table = read_text_table(file)
+        if table.empty:
+            raise ValueError("the table has a header and no rows")
+        header = [*table.columns]
+        check_unique("column names must be unique", header)
+        labels = {"metric", *(header[recognised(header, r)] for r in ("respondent", "item"))}
+        words = dict.fromkeys(MISSING_WORDS) | {"true": 1.0, "false": 0.0}
+        for name in (name for name in table.columns if name not in labels):
+            table[name] = [words.get(cell.strip().lower(), cell) for cell in table[name]]
+        return table

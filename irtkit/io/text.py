@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irtkit.files import head_of, open_bytes
-from irtkit.findings import Finding, ReadingError
+from irtkit.findings import Finding, ReadingError, failed
 from irtkit.responses.tables import Table
 
 if TYPE_CHECKING:
@@ -31,9 +31,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SEPARATORS = (",", "\t", ";")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLOCK_BYTES = 2**24  # Bytes of a long table that PyArrow parses at once.
 _BLOCK_CELLS = 2**20  # Cells of a block of rows: some 100 MB of text at most.
 _LONGEST_CELL = 2**27  # Characters of a cell, so that prompts may be columns.
+_DAMAGES = gzip.BadGzipFile, EOFError, zlib.error, zipfile.BadZipFile, lzma.LZMAError
 _RUN = re.compile(r"'*(?![-+][0-9.]+([eE][-+]?[0-9]+)?\Z)[=+\-@\t\r]")
 """What a spreadsheet takes for a formula, except numbers; apostrophes may stand before it."""
 
@@ -48,17 +50,14 @@ def naming(file: Path, option: str = "") -> Iterator[None]:
         error.place = place if option else error.place or place
         error.file = error.file or file
         raise
-    except (gzip.BadGzipFile, EOFError, zlib.error, zipfile.BadZipFile, lzma.LZMAError) as error:
-        raise _wrapped(f"the compressed data are damaged: {error}", place, file) from error
-    except UnicodeDecodeError as error:
-        byte = error.object[error.start]
-        raise _wrapped(f"the text is not UTF-8 (byte 0x{byte:02x})", place, file) from error
-    except (ValueError, TypeError, csv.Error) as error:
-        raise _wrapped(str(error), place, file) from error
-
-
-def _wrapped(message: str, place: str, file: Path) -> ReadingError:
-    return ReadingError(Finding("file", "error", {"message": message}), place, file)
+    except (ValueError, TypeError, *_DAMAGES) as error:
+        code, message = "file", str(error)
+        if isinstance(error, _DAMAGES):
+            code, message = "damaged", f"the compressed data are damaged: {error}"
+        elif isinstance(error, UnicodeDecodeError):
+            byte = error.object[error.start]
+            code, message = "damaged", f"the text is not UTF-8 (byte 0x{byte:02x})"
+        raise ReadingError(Finding(code, "error", {"message": message}), place, file) from error
 
 
 def guarded(cell: str) -> str:
@@ -108,9 +107,10 @@ def rows(
                 yield row
             elif len(row) > 1 or any(map(str.strip, row)):
                 number = line + reader.line_num
-                raise ValueError(f"line {number} has {len(row)} cells, and the header has {width}")
+                message = f"line {number} has {len(row)} cells, and the header has {width}"
+                raise failed("damaged", message=message)
     except csv.Error as error:
-        raise ValueError(f"line {line + reader.line_num}: {error}") from error
+        raise failed("damaged", message=f"line {line + reader.line_num}: {error}") from error
 
 
 def text_table(path: Path, head: bytes) -> Table:
@@ -150,12 +150,13 @@ def _column_blocks(
         include_columns=chosen, column_types=words, strings_can_be_null=True, null_values=[""]
     )
     parse = pc.ParseOptions(delimiter=separator, newlines_in_values=True)
-    rest, n_lines, first = b"", 0, 1
-    while block := handle.read(_BLOCK_BYTES):
-        block = (rest + block).removeprefix(b"\xef\xbb\xbf" if first else b"")
-        cut = block.rfind(b"\n") + 1
+    rest, n_lines, first, ended = b"", 0, 1, False
+    while not ended:
+        chunk = handle.read(_BLOCK_BYTES)
+        ended, block = not chunk, (rest + chunk).removeprefix(_BYTE_ORDER_MARK if first else b"")
+        cut = len(block) if ended else block.rfind(b"\n") + 1
         block, rest = block[:cut], block[cut:]
-        if not block:
+        if not block.strip():
             continue
         size = max(len(block), _BLOCK_BYTES)
         read = pc.ReadOptions(column_names=names, skip_rows_after_names=first, block_size=size)
@@ -165,37 +166,19 @@ def _column_blocks(
         except pa.ArrowInvalid:
             found = None
         if found is None:  # the csv module reads the rest, or names the fault
-            rest = block + rest
+            handle.seek(handle.tell() - len(block) - len(rest))
             break
         for batch in found.to_batches():
             yield batch.columns
         n_lines, first = n_lines + block.count(b"\n"), 0
-    if rest.strip():
-        chained: Any = _Chained(rest, handle)
-        text = io.TextIOWrapper(chained, encoding="utf-8", newline="")
+    else:
+        return
+    with io.TextIOWrapper(handle, encoding="utf-8", newline="") as text:
         found_rows = rows(text, separator, width, n_lines)
         if first:
             next(found_rows, None)
         while some := [*islice(found_rows, 2**16)]:
-            columns = [pa.array([row[k] or None for row in some], pa.string()) for k in positions]
-            yield columns
-
-
-class _Chained(io.RawIOBase):
-    """Bytes that were read, and then the rest of a file."""
-
-    def __init__(self, begun: bytes, rest: Any) -> None:
-        self.parts = [io.BytesIO(begun), rest]
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        for part in self.parts:
-            if found := part.read(len(buffer)):
-                buffer[: len(found)] = found
-                return len(found)
-        return 0
+            yield [pa.array([row[k] or None for row in some], pa.string()) for k in positions]
 
 
 def _is_sound(block: bytes, separator: str) -> bool:

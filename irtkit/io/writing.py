@@ -33,6 +33,7 @@ _ENDINGS = {
     "wide": _TEXT,
 }  # The first format that a name fits is the default.
 _SIDES = {"items": ".json", "respondents": ".json", "metrics": ".parquet"}
+_KNOWN = {"items": "item_table", "respondents": "respondent_table"}
 _CELLS = np.array(["0", "1", "NA"], dtype=object)  # By the code of a response: 0, 1 or -1.
 
 
@@ -49,16 +50,12 @@ def write_responses(
     responses : ResponseMatrix
         Matrix to write. A table next to the file marks synthetic respondents.
     path : str or path-like
-        File, which appears whole or not at all.
+        File, which appears whole or not at all. Text may have .gz after its suffix.
     format : {"long", "wide", "py-irt", "every-eval-ever"}, optional
         By default long for .csv, .tsv and .parquet, py-irt for .jsonl and .jsonlines, and
-        every-eval-ever for _samples.jsonl. Text may have .gz after it.
-
-    Notes
-    -----
-    Only "long" and "every-eval-ever" hold sparse matrices and repeated trials, which
-    ``repeats="count"`` reads. "every-eval-ever" items are read back as ``task/item``: the task is
-    the column "task" of ``item_table``, the part of the label before "/", or "responses".
+        every-eval-ever for _samples.jsonl. Long and every-eval-ever hold sparse matrices and
+        repeated trials, which ``repeats="count"`` reads. Items of every-eval-ever are read back as
+        ``task/item``.
 
     Examples
     --------
@@ -80,7 +77,10 @@ def write_responses(
         refuse_sparse(responses, f"format={short(form)}")
         if responses.has_repeats:
             raise ValueError(f"{form} holds one response per cell, but there are repeated trials")
-    known = _known(responses, form)
+    tasks = _tasks(responses) if form == "every-eval-ever" else []
+    labels = [*map("/".join, tasks)] if tasks else [*responses.items]
+    check_unique("tasks and items must make unique labels", labels)
+    known = _known(responses, labels)
     for kind, beside in side_tables(file).items():
         if kind not in known:
             raise ValueError(f"{beside} is not of these responses and would be read: remove it")
@@ -90,13 +90,12 @@ def write_responses(
         with replacing(file) as temporary:
             _as_frame(responses).to_parquet(temporary, index=False)
         return
-    records = {"py-irt": _py_irt, "every-eval-ever": _samples}.get(form)
     with replacing_text(file) as text:
-        if records is None:
+        if form in {"wide", "long"}:
             rows = map(SEPARATORS[form_of(file)].join, _rows_of_text(responses, form))
         else:
-            encode = json.JSONEncoder(ensure_ascii=False).encode
-            rows = map(encode, records(responses))
+            records = _samples(responses, tasks) if tasks else _py_irt(responses)
+            rows = map(json.JSONEncoder(ensure_ascii=False).encode, records)
         text.writelines(f"{row}\n" for row in rows)
 
 
@@ -135,38 +134,30 @@ def with_side_tables(responses: ResponseMatrix, path: Path) -> ResponseMatrix:
         if absent := set(getattr(responses, kind)).difference(tables[kind].index):
             side, label = _side(path, kind).name, short(min(absent))
             raise ValueError(f"{side} has no row for {label}, so it is not of this file: remove it")
-    about, synthetic = tables.get("respondents"), None
-    if about is not None and "synthetic" in about:
+    items, about = (tables.get(kind, getattr(responses, of)) for kind, of in _KNOWN.items())
+    synthetic = None
+    if "respondents" in tables and "synthetic" in about:
         synthetic = about.pop("synthetic")[[*responses.respondents]].to_numpy(bool)
-    about = responses.respondent_table if about is None or not about.shape[1] else about
-    items, known = tables.get("items"), responses.item_table
-    if items is None or known is None:
-        items = known if items is None else items
-    else:
-        items = items.join(known.drop(columns=items.columns, errors="ignore"))
+        about = about if about.shape[1] else responses.respondent_table
+    if "items" in tables and responses.item_table is not None:
+        items = items.join(responses.item_table.drop(columns=items.columns, errors="ignore"))
     metrics = tables.get("metrics", responses.metrics)
     return responses.with_tables(items, about, metrics, synthetic=synthetic)
 
 
-def _known(responses: ResponseMatrix, form: str) -> dict[str, Any]:
-    """What is known besides, for labels as they will be read: mixed columns and labels as text."""
+def _known(responses: ResponseMatrix, labels: list[str]) -> dict[str, Any]:
+    """What is known besides, for items as they will be read. Mixed columns are text."""
     import pandas as pd
 
-    labels = responses.items
-    if form == "every-eval-ever":
-        labels = tuple(map("/".join, _tasks(responses)))
-        check_unique("tasks and items must make unique labels", labels)
-    names = dict(zip(responses.items, labels, strict=True))
     items, about, metrics = responses.item_table, responses.respondent_table, responses.metrics
     if responses.synthetic.any():
         about = pd.DataFrame(index=[*responses.respondents]) if about is None else about
         about = about.rename_axis("respondent").assign(synthetic=responses.synthetic)
+    items = None if items is None else items.set_axis(labels)
     if metrics is not None:
-        metrics = metrics.assign(item=metrics["item"].astype(object).map(names))
-    items = None if items is None else items.rename(names)
-    found = {"items": items, "respondents": about, "metrics": metrics}
+        metrics = metrics.assign(item=metrics["item"].cat.rename_categories(labels))
     known = {}
-    for kind, table in found.items():
+    for kind, table in zip(_SIDES, (items, about, metrics), strict=True):
         if table is not None:
             mixed = table.select_dtypes(exclude=["number", "bool"]).astype(object)
             known[kind] = table.assign(**mixed.map(str, na_action="ignore"))
@@ -225,11 +216,11 @@ def _tasks(responses: ResponseMatrix) -> list[tuple[str, str]]:
     return [(task, item.removeprefix(f"{task}/")) for task, item in zip(tasks, labels, strict=True)]
 
 
-def _samples(responses: ResponseMatrix) -> Iterator[dict[str, Any]]:
+def _samples(responses: ResponseMatrix, tasks: list[tuple[str, str]]) -> Iterator[dict[str, Any]]:
     """Samples of Every Eval Ever 0.3, where a missing response is a sample that failed."""
     known, fixed = responses.item_table, list[dict[str, Any]]()
     columns = {} if known is None else known.astype(object).where(known.notna(), None).T.to_dict()
-    for item, (task, sample) in zip(responses.items, _tasks(responses), strict=True):
+    for item, (task, sample) in zip(responses.items, tasks, strict=True):
         about = {str(k): str(v) for k, v in columns.get(item, {}).items() if v is not None}
         _, text, target = (about.pop(name, "") for name in ("task", "text", "target"))
         hashed = hashlib.sha256(f"{text}{target}".encode()).hexdigest() if text else None

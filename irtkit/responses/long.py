@@ -387,8 +387,7 @@ def repeated_rows(
     named = [name for name in found[0] if name not in numbered]
     wide = ignored is not None
     out = {"ignore": [*listed(ignored), *numbered]} if wide and numbered else {}
-    named_as = {"column": found[0][0]} if len(found[0]) == 1 else {"columns": found[0]}
-    values = {**values, **named_as}
+    values = {**values, "columns": found[0]}
     if not named:
         only = all(kind_of(name) == "repeat" for some in found for name in some)
         counted = Remedy(out | count, "count", safe=only)

@@ -401,7 +401,7 @@ def test_a_form_is_read_right_or_asked_about(tmp_path: Path, name: str, part: st
         finding = caught.value.finding
         assert finding.code in codes.split("|") or not codes
         if finding.code == "repeated" and " by " in name:
-            assert finding.values["column"] == name.split(" by ")[1].partition(",")[0]
+            assert finding.values["columns"] == [name.split(" by ")[1].partition(",")[0]]
         if name.startswith("two columns together"):
             assert finding.values["columns"] == ["epoch", "judge"]
             proposed = [one.settings.get("repeats") for one in finding.remedies]

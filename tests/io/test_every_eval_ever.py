@@ -20,9 +20,9 @@ def evaluation(score: float | None, *, correct: bool | None) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("score", "correct", "held"),
     [
-        (0.7, None, "no is_correct"),
-        (0.2, True, "is_correct True"),
-        (1.0, False, "is_correct False"),
+        (0.7, None, "lacks is_correct and has"),
+        (0.2, True, "has is_correct True and"),
+        (1.0, False, "has is_correct False and"),
     ],
 )
 def test_a_mark_that_is_absent_or_contradicts_the_score_is_not_taken_unasked(
@@ -30,7 +30,7 @@ def test_a_mark_that_is_absent_or_contradicts_the_score_is_not_taken_unasked(
 ) -> None:
     records = [make.every_eval_ever_record("a", **evaluation(score, correct=correct))]
     path = make.write_every_eval_ever(tmp_path, [*records, make.every_eval_ever_record("b")])
-    with pytest.raises(ReadingError, match=f"sample 'a' has {held} and a score of .*threshold="):
+    with pytest.raises(ReadingError, match=f"sample 'a' {held} a score of .*threshold="):
         read_responses(path)
     mark = -1 if correct is None else int(correct)
     assert read_responses(path, metric="is_correct").values.tolist() == [[mark, 1]]
@@ -74,7 +74,7 @@ def test_version_0_2_has_no_results_to_choose_from(tmp_path: Path, make: Any) ->
         record["input"] |= {"formatted": None, "choices": ["1", "2"]}
         records.append(record | {"error": "timeout" if item == "id3" else None})
     path = make.write_every_eval_ever(tmp_path, records)
-    with pytest.warns(UserWarning, match="1 failed"):
+    with pytest.warns(UserWarning, match="1 sample failed"):
         responses = read_responses(path)
     assert responses.items == ("sums/id1", "sums/id2", "sums/id3")
     assert responses.values.tolist() == [[0, 1, -1]]

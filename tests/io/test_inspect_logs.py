@@ -57,7 +57,7 @@ def test_a_crashed_run_is_read_from_its_journal(tmp_path: Path, make: Any) -> No
         for number, item in ((10, "b"), (9, "a")):
             sample = [make.inspect_sample(item, "C" if item == "a" else "I")]
             archive.writestr(f"_journal/summaries/{number}.json", json.dumps(sample))
-    with pytest.warns(UserWarning, match=r"2 of 3 samples, 0 failed, status crashed"):
+    with pytest.warns(UserWarning, match=r"1 sample did not run. Status: crashed"):
         responses = read_responses(path)
     assert responses.items == ("sums/a", "sums/b")
     assert responses.values.tolist() == [[1, 0]]

@@ -102,7 +102,7 @@ class TestSweBench:
             error_ids=["e"],
             infra_failure_ids=["f"],
         )
-        with pytest.warns(UserWarning, match="2 failed"):
+        with pytest.warns(UserWarning, match="2 samples failed"):
             responses = read_responses(path)
         assert dict(zip(responses.items, responses.values[0].tolist(), strict=True)) == {
             "swe-bench/a": 1,

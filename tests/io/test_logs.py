@@ -13,6 +13,7 @@ from irtkit.findings import Finding, IRTWarning, ReadingError
 from irtkit.io import read_responses
 from irtkit.io.logs import files_of, matrix_of, read_logs
 from irtkit.io.overview import overview
+from irtkit.responses.tables import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -280,8 +281,8 @@ def test_runs_on_other_items_of_a_task_are_put_together(tmp_path: Path, make: An
 
 def test_failed_samples_are_counted_and_missing(tmp_path: Path, make: Any) -> None:
     _, heard = read_and_listen(make.write_inspect(tmp_path))
-    said = "log.eval (3 of 3 samples, 1 failed)"
-    assert heard["unfinished-runs"].values["runs"] == [said]
+    said = heard["unfinished-runs"].values
+    assert (said["files"], said["n_failed"], said["n_absent"]) == (["log.eval"], 1, 0)
     finding = problem(make.write_inspect(tmp_path, [make.inspect_sample("a", None)]))
     assert (finding.code, finding.values["n_failed"]) == ("no-scores", 1)
 
@@ -325,7 +326,7 @@ def test_the_findings_and_a_summary_of_logs_are_kept(tmp_path: Path, make: Any) 
     (tmp_path / "notes.txt").write_text("no log")
     found = read_logs(files_of(tmp_path))
     for _ in range(2):
-        matrix_of(found)
+        matrix_of(found, Settings())
         assert [finding.code for finding in found.findings] == ["skipped-files"]
     row = found.summary().loc[("helm", "sums:digits=2")]
     assert (row["systems"], row["n_samples"], row["n_failed"]) == (["org/gpt"], 3, 0)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import irtkit
-from irtkit.io.metric_files import as_metrics, read_metrics
+from irtkit.io.tables import as_metrics, read_metrics
 from irtkit.metrics import quality_of
 
 if TYPE_CHECKING:

@@ -108,7 +108,7 @@ def test_findings_are_those_of_the_reading(tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
     path.write_text("item,llama-7b,qwen-7b\nq1,1,0.4\nq2,1,1\n")
     found = overview(path)
-    assert [one.code for one in found.findings] == ["transposed"]
+    assert {one.code for one in found.findings} == {"transposed", "threshold"}
     assert "--transpose" in str(found)
     assert found.tasks is None
 
@@ -134,3 +134,27 @@ def test_a_folder_of_other_files_has_no_command(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("nothing")
     found = overview(tmp_path)
     assert (found.problem.finding.code, found.command) == ("file", "")
+
+
+def test_systems_of_a_task_without_a_common_metric_are_shown_with_the_other_tasks(
+    tmp_path: Path, make: Any
+) -> None:
+    for model, name in (("one", "exact"), ("two", "graded")):
+        samples = [make.inspect_sample("a", "C", scores={name: {"value": "C"}})]
+        make.write_inspect(tmp_path, samples, name=f"{model}.eval", model=model)
+    make.write_inspect(tmp_path, [make.inspect_sample("a", "C")], task="words")
+    found = overview(tmp_path)
+    assert found.problem.finding.code == "no-common-metric"
+    shown = str(found)
+    assert "metrics: none that all systems have" in shown
+    assert "share no metric: 'one' has exact, and 'two' has graded" in shown.replace("\n ", "")
+    assert "  add --task words to read the others" in shown
+    assert read_responses(tmp_path, task="words").items == ("words/a",)
+
+
+def test_metrics_of_runs_that_are_not_read_are_no_trouble(tmp_path: Path, make: Any) -> None:
+    for name, scorer, day in (("old", "exact", 1), ("new", "match", 2)):
+        scores = {scorer: {"value": "C"}}
+        samples = [make.inspect_sample("a", "C", scores=scores, total_time=day)]
+        make.write_inspect(tmp_path, samples, name=f"{name}.eval", created=f"2026-01-0{day}")
+    assert overview(tmp_path).command == f"irtkit fit {tmp_path}"

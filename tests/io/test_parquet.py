@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from irtkit.findings import ReadingError
-from irtkit.io import parquet, read_responses
+from irtkit.io import read_responses, table_files
 from irtkit.responses import ResponseMatrix
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def test_wide_and_long_tables_of_any_type_are_read(stored: Any, dtype: str) -> N
 def test_dictionaries_that_differ_between_blocks_are_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(table_files, "BLOCK_ROWS", 7)
     rows = [(f"m{(k * 7) % 11}", f"q{k // 11}", k % 3 == 0) for k in range(110)]
     frame = pd.DataFrame(rows, columns=["model", "item", "correct"])
     table = pa.Table.from_pandas(frame).set_column(0, "model", pa.array(frame["model"]))

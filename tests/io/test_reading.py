@@ -61,14 +61,13 @@ def test_stored_matrices_have_the_shape_they_state(meta: Path) -> None:
     ("wide", {"format": "parquet"}, "the Parquet data cannot be read"),
     ("wide", {"format": "py-irt"}, "line 1 is not JSON"),
     ("wide", {"sparse": True}, "sparse is for a long table"),
-    ("wide", {"respondent": ["model", "q1"]}, "respondent must name one column"),
     ("wide", {"repeats": "sum"}, "repeats must be one of error, count, .* got 'sum'"),
     ("wide", {"metric": "acc"}, "metric is for evaluation logs"),
     ("wide", {"errors": "missing"}, "errors is for evaluation logs"),
-    ("long", {"format": "wide", "item": "item"}, "a long table, but this table is wide"),
+    ("wide", {"format": "wide", "item": "topic"}, "item names 'topic', which is not a column"),
     ("long", {"keep": "q1"}, "keep is for a wide table"),
     ("long", {"transpose": True}, "transpose is for a wide table"),
-    ("py-irt", {"ignore": "q1"}, "ignore names 'q1', which is not a column"),
+    ("py-irt", {"ignore": "q9"}, "ignore names 'q9', which is not a column"),
     (WIDE, {"format": "parquet"}, "format must be wide or long"),
     (WIDE, {"filter": "x"}, "filter is for evaluation logs"),
     ([[1, 0]], {"ignore": "q1"}, "ignore is for tables with labels"), ([], {}, "2 dimensions"),
@@ -167,3 +166,27 @@ def test_the_source_says_how_a_matrix_was_read(file: Any, caplog: pytest.LogCapt
     assert {one.code for one in source.findings} == {"threshold", "rows-missing"}
     assert caplog.messages[0].startswith("2 respondents × 2 items")
     assert read_responses([[1, 0]]).source.format == "array"
+
+
+def test_long_tables_without_respondents_are_by_the_names_of_their_files(tmp_path: Path) -> None:
+    for name, cells in (("gpt", "q1,1\nq2,0\n"), ("llama", "q2,1\n")):
+        (tmp_path / f"{name}.csv").write_text(f"item,correct\n{cells}")
+    with pytest.warns(IRTWarning, match="the names of 2 files are the respondents: gpt, llama"):
+        assert read_responses(tmp_path) == EXPECTED
+    for name in ("gpt", "llama"):
+        (tmp_path / name).mkdir()
+        (tmp_path / f"{name}.csv").rename(tmp_path / name / "run.csv")
+    with pytest.warns(IRTWarning, match="gpt/run, llama/run"):
+        assert read_responses(tmp_path).respondents == ("gpt/run", "llama/run")
+
+
+def test_a_remedy_for_the_names_of_files_works(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        rows = "q1,base,1\nq1,chat,0\n"
+        (tmp_path / f"{name}.csv").write_text(f"item,variant,correct\n{rows}")
+    with pytest.raises(ReadingError) as caught:
+        read_responses(tmp_path)
+    (remedy,) = [one for one in caught.value.finding.remedies if "respondent" in one.settings]
+    with pytest.warns(IRTWarning, match="names of 2 files"):
+        responses = read_responses(tmp_path, **remedy.settings)
+    assert responses.respondents == ("one/base", "one/chat", "two/base", "two/chat")

@@ -36,7 +36,7 @@ def test_a_name_is_text_or_a_whole_number(value: object) -> None:
 
 def test_samples_say_whose_they_are() -> None:
     with pytest.raises(ValueError, match="does not name the respondent"):
-        Samples(Path("x"), "f", "1", " ", "task")
+        Samples(Path("x"), " ", "task")
 
 
 @pytest.mark.parametrize("name", ["gpt_predictions.arff", "gpt.arff.gz", "gpt-predictions.arff"])

@@ -50,10 +50,27 @@ def test_a_fault_in_py_irt_is_named_with_its_line(file: Any, second: str, messag
         read_responses(file(GOOD + second + "\n"))
 
 
-@pytest.mark.parametrize("content", ["[1, 0]", '{"a": 1, "b": [', '{"model": "a"}\n[1]\n'])
-def test_json_that_is_no_records_is_refused(file: Any, content: str) -> None:
-    with pytest.raises(ReadingError, match=r"^results.json: .*(JSON|record)"):
+@pytest.mark.parametrize(("content", "message"), [
+    *((content, "the JSON is not a table: a list of records, a record per line")
+      for content in ("1", '"x"', "[]", "{}", "[1, 0]", "[[1, 0]]", '{"a": [1], "b": [0]}')),
+    *((content, "line [12] is not") for content in ('{"a": 1, "b": [', '{"model": "a"}\n[1]\n')),
+    ('[{"model": "a", "item": "q", "correct": [1]}]', "'correct' holds lists or objects"),
+    ('{"model": {"x": 1}, "item": "q", "correct": 1}', "'model' holds lists or objects"),
+    ('[{"model": "a", "q1": [1], "q2": 1}]', r"not responses in 'q1'. Pass ignore='q1'"),
+])  # fmt: skip
+def test_json_that_is_no_table_of_single_values_is_refused(
+    file: Any, content: str, message: str
+) -> None:
+    with pytest.raises(ReadingError, match=f"^results.json: .*{message}"):
         read_responses(file(content, "results.json"))
+
+
+def test_records_are_a_table_by_label_too_and_lists_may_be_metadata(file: Any) -> None:
+    content = '{"gpt": {"q1": 1, "q2": 0}, "llama": {"q2": 1}}'
+    expected = ResponseMatrix([[1, 0], [-1, 1]], ["gpt", "llama"], ["q1", "q2"])
+    assert read_responses(file(content, "results.json")) == expected
+    content = '[{"model": "a", "item": "q", "correct": 1, "choices": ["x", "y"]}]'
+    assert read_responses(file(content, "results.json")).items == ("q",)
 
 
 def test_arrays_of_objects_are_not_unpickled(tmp_path: Path) -> None:

@@ -1,0 +1,190 @@
+"""Tables in files that are not text: Parquet, JSON, lines of py-irt, NumPy and Excel.
+
+Of Parquet only the columns that are needed are read, block by block. Text stays numbers into a
+dictionary on the way from the file to the matrix.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gzip
+import json
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from irtkit.checks import short
+from irtkit.files import open_bytes
+from irtkit.findings import failed
+from irtkit.io.json_text import entries_of, fields_of, for_each, json_document, json_lines
+from irtkit.io.text import naming
+from irtkit.responses.tables import BLOCK_ROWS, Table, frame_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import pandas as pd
+
+MAGIC = b"PAR1"
+_BUFFER_BYTES = 2**20  # Bytes of a column that are read at once: a row group may be a whole file.
+_PY_IRT = re.compile(rb"""\s*\{\s*['"](subject_id|responses)['"]""")
+
+
+@contextlib.contextmanager
+def opened(path: Path, **how: Any) -> Iterator[Any]:
+    """Parquet file of PyArrow; what PyArrow cannot read is an error."""
+    import pyarrow.parquet
+
+    with naming(path):
+        try:
+            with open_bytes(path) as handle:
+                compressed = isinstance(handle, gzip.GzipFile)
+                content = pyarrow.BufferReader(handle.read()) if compressed else handle
+                yield pyarrow.parquet.ParquetFile(content, **how)
+        except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise failed("damaged", message=f"the Parquet data cannot be read: {error}") from error
+
+
+def schema_of(path: Path) -> Any:
+    """Arrow schema of a Parquet file and its number of rows."""
+    return _schema(path, path.stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=1000)
+def _schema(path: Path, changed: int) -> Any:  # noqa: ARG001 - a file that changed is another
+    with opened(path) as file:
+        return file.schema_arrow, file.metadata.num_rows
+
+
+def parquet_table(path: Path) -> Table:
+    """Table in a Parquet file; a pandas index stored with it is the first column."""
+    from pyarrow import types
+
+    schema, n_rows = schema_of(path)
+    stored = (schema.pandas_metadata or {}).get("index_columns", [])
+    index = [schema.names.index(name) for name in stored if isinstance(name, str)]
+    counts = [k for k in index if _counts_rows(schema.field(k))]
+    order = [*index, *(k for k in range(len(schema.names)) if k not in index)]
+    order = [k for k in order if k not in counts]
+    names = [schema.names[k] for k in order]
+    header = ["" if name.startswith("__index_level_") else name for name in names]
+
+    def of_columns(positions: list[int]) -> Iterator[tuple[list[Any], int]]:
+        chosen = [names[k] for k in positions]
+        kinds = {name: schema.field(name).type for name in chosen}
+        nested = [name for name in chosen if types.is_nested(kinds[name])]
+        if nested and len(nested) < len(chosen):
+            raise ValueError(f"column {short(nested[0])} holds {kinds[nested[0]]}, not labels")
+        text = [name for name, kind in kinds.items() if types.is_string(kind)]
+        how = {"read_dictionary": text, "buffer_size": _BUFFER_BYTES, "pre_buffer": False}
+        done = 0
+        with opened(path, **how) as file:
+            for batch in file.iter_batches(batch_size=BLOCK_ROWS, columns=chosen):
+                batch.validate(full=True)
+                done += batch.num_rows
+                yield [batch.column(name) for name in chosen], done
+
+    def of_rows() -> Iterator[Any]:
+        with opened(path) as file:
+            whole = file.read()
+            whole.validate(full=True)
+        frame = whole.select(names).replace_schema_metadata().to_pandas()
+        yield from frame_table(frame).rows()
+
+    return Table(header, of_columns, of_rows, n_rows, len(index) > len(counts), path.name)
+
+
+def _counts_rows(field: Any) -> bool:
+    """Whether a stored index has no name and holds numbers, as rows that were chosen have."""
+    from pyarrow import types
+
+    return bool(field.name.startswith("__index_level_") and types.is_integer(field.type))
+
+
+def is_py_irt(head: bytes) -> bool:
+    """Whether a file begins with a line of py-irt."""
+    both = b'"subject_id"' in head and b'"responses"' in head
+    return _PY_IRT.match(head) is not None or (both and head.lstrip().startswith(b"{"))
+
+
+def py_irt_frame(path: Path) -> pd.DataFrame:
+    """Long table of py-irt's lines: ``{"subject_id": …, "responses": {item: 0 or 1}}``.
+
+    https://github.com/nd-ball/py-irt
+    """
+    import pandas as pd
+
+    rows: dict[str, dict[str, Any]] = {}
+
+    def add(record: dict[str, Any]) -> None:
+        subject, responses = record["subject_id"], record["responses"]
+        if not isinstance(subject, str | int) or not isinstance(responses, dict):
+            raise ValueError('the line is not {"subject_id": "…", "responses": {"item": 1, …}}')
+        if str(subject) in rows:
+            raise ValueError(f"respondent {short(str(subject))} occurs twice")
+        rows[str(subject)] = responses
+
+    for_each("line", json_lines(path, unique=True), add)
+    known = next((item for responses in rows.values() for item in responses), "")
+    filled = {name: responses or {known: None} for name, responses in rows.items()}
+    cells = [(name, *one) for name, responses in filled.items() for one in responses.items()]
+    return pd.DataFrame(cells, columns=["respondent", "item", "response"])
+
+
+def records_table(path: Path, head: bytes) -> Table:
+    """Table of records: JSON lines, an array of objects, or an object of objects by label.
+
+    Values are numbers, texts, true, false or null. Lists and objects may stand in columns of a long
+    table that are neither labels nor responses.
+    """
+    import pandas as pd
+
+    first = head.lstrip().split(b"\n")[0].rstrip()
+    lines = first.startswith(b"{") and (first.endswith(b"}") or b"\n" not in head)
+    found = [one for _, one in json_lines(path)] if lines else json_document(path)
+    if lines and len(found) == 1 and all(isinstance(one, dict) for one in found[0].values()):
+        (found,) = found
+    index = [*found] if isinstance(found, dict) else None
+    records = entries_of([*found.values()] if isinstance(found, dict) else found)
+    names = {name for one in records for name in fields_of(one)}
+    nested = {k for one in records for k, v in fields_of(one).items() if isinstance(v, list | dict)}
+    if names == nested or not all(isinstance(one, dict) for one in records):
+        raise ValueError(
+            "the JSON is not a table: a list of records, a record per line, or an object of records"
+        )
+    for one in records if nested else ():
+        one |= {k: json.dumps(one[k]) for k in nested.intersection(one) if one[k] is not None}
+    table = frame_table(pd.DataFrame(records, index=index), path.name)
+
+    def columns(positions: list[int]) -> Any:
+        if odd := [table.header[k] for k in positions if table.header[k] in nested]:
+            rule = "holds lists or objects, and labels and responses are single values"
+            raise ValueError(f"column {short(odd[0])} {rule}")
+        return table.columns(positions)
+
+    return replace(table, columns=columns)
+
+
+def excel_table(path: Path) -> Table:
+    """Table in an Excel file of one sheet, which needs openpyxl."""
+    import pandas as pd
+
+    try:
+        with open_bytes(path) as handle:
+            how: Any = {"dtype": object, "keep_default_na": False, "engine": "openpyxl"}
+            sheets: Any = pd.read_excel(handle, sheet_name=None, **how)
+    except ImportError as error:
+        raise ImportError("Excel files need openpyxl: pip install 'irtkit[excel]'") from error
+    if len(sheets) > 1:
+        raise ValueError(f"the file has several sheets, not one: {', '.join(sheets)}")
+    return frame_table(next(iter(sheets.values())), path.name)
+
+
+def numpy_array(path: Path) -> Any:
+    """Array of a .npy file; arrays of objects are refused, since they are unpickled."""
+    import numpy as np
+
+    with open_bytes(path) as handle:
+        return np.load(handle, allow_pickle=False)
