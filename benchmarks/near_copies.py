@@ -7,7 +7,7 @@ alike (`irtkit.signs.dependence`), as is done by default. Printed: the number of
 share of them that is false (0 where none is called), the mean of which over data sets the rate is
 meant to hold, and that of all calls together; the share of the inverted items called; the share
 that evidence counts for; the number of independent respondents; and how much one pattern stands out
-in what one ability leaves unexplained (`irtkit.signs.leftover`), of which a fit then warns
+in what one ability leaves unexplained (`irtkit.data.dimensionality`), of which a fit then warns
 ("warned", share of the data sets).
 
 Families: parents with abilities and answers of their own; children copy the answers and flip each
@@ -27,8 +27,9 @@ import numpy as np
 from machine import arguments, describe, sentence, store
 
 import irtkit
+from irtkit.data.dimensionality import dimensionality
 from irtkit.data.patterns import Patterns, patterns_of
-from irtkit.signs import called_negative, dependence, leftover_of, slope_signs
+from irtkit.signs import called_negative, dependence, slope_signs
 from irtkit.signs.score_test import proportion_score
 
 if TYPE_CHECKING:
@@ -285,8 +286,9 @@ def measured(name: str, sets: int) -> dict[str, Any]:
             false, found = (called & ~wrong).sum(), (called & wrong).sum()
             row += [called.sum(), false, false / max(called.sum(), 1), found / max(wrong.sum(), 1)]
         _, *told = weighed.dependence
-        left = leftover_of(patterns, weighed.proportion)
-        rows.append([*row, *told, left.ratio, left.stands_out, bool(weighed.dependence.sentence)])
+        left = dimensionality(patterns)
+        z = 0.0 if left is None else left.eigenvalue
+        rows.append([*row, *told, z, left is not None, bool(weighed.dependence.sentence)])
     table = np.array(rows, dtype=float)
     figures: dict[str, Any] = {"setting": name, "data_sets": sets}
     for kind, (called, false, each, found) in zip(

@@ -503,9 +503,9 @@ TABLES: dict[str, Table] = {
             ("apart", percent("apart", 0)),
             ("few", percent("few", 0)),
             ("chance", percent("chance", 0)),
-            ("follows", percent("follows", 0)),
-            ("one ability", percent("one ability", 0)),
-            ("disagree", percent("disagree", 0)),
+            ("further ability", percent("further ability", 0)),
+            ("item groups", percent("item groups", 0)),
+            ("near-duplicates", percent("near-duplicates", 0)),
         ],
     ),
     "at chance": (

@@ -25,6 +25,7 @@ from irtkit.diagnostics import (
 from irtkit.differential import differential_functioning
 from irtkit.difficulty import DifficultyComparison, average_error, compare_difficulties
 from irtkit.difficulty.agreement import fleiss_kappa
+from irtkit.findings import Finding, IRTWarning
 from irtkit.io import read_responses, read_table, write_responses, write_table
 from irtkit.irf import ItemParameters
 from irtkit.prediction import DifficultyPredictor, cross_validate_predictors
@@ -54,8 +55,10 @@ __all__ = [
     "DifficultyComparison",
     "DifficultyPredictor",
     "DigitsCrowd",
+    "Finding",
     "FitResult",
     "Gate",
+    "IRTWarning",
     "ItemParameters",
     "ItemPrior",
     "LikelihoodRatioTest",

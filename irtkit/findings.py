@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 import shlex
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -16,8 +18,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from irtkit.checks import first_names, short
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+_OPTIONS: ContextVar[bool] = ContextVar("options", default=False)  # How settings are spelled.
 
 
 class Remedy(NamedTuple):
@@ -26,6 +30,7 @@ class Remedy(NamedTuple):
     settings: Mapping[str, Any]  # Of `irtkit.read_responses`. The user must choose ``...``.
     purpose: str = ""  # Key of `PURPOSES`: what the settings do or when they apply.
     safe: bool = True  # Whether `irtkit inspect` may propose the settings without asking.
+    code: str = ""  # Python in place of the settings. Without settings no option does the same.
 
 
 @dataclass(frozen=True)
@@ -40,8 +45,10 @@ class Finding:
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, *, options: bool = False) -> str:
+    def text(self, *, options: bool | None = None) -> str:
         """Return the message, with settings as options of the command line if `options`.
+
+        By default, it depends on whether the command line is running (`spelled_as_options`).
 
         Examples
         --------
@@ -51,12 +58,25 @@ class Finding:
         >>> print(finding)
         columns with these names may not be items: 'moe'. Pass ignore='moe' to leave it out
         """
-        choices = [
-            f"{typed(one.settings, options=options)} {PURPOSES[one.purpose]}".rstrip()
+        options = _OPTIONS.get() if options is None else options
+        spelled = [
+            (typed(one.settings, options=options) if options or not one.code else one.code, one)
             for one in self.remedies
         ]
+        choices = [f"{text} {PURPOSES[one.purpose]}".rstrip() for text, one in spelled if text]
         verb = "Add" if options else "Pass"
         return f"{self.reason}. {verb} {', or '.join(choices)}" if choices else self.reason
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return code, severity, message and values, as `summary.json` has them."""
+        known = {"code": self.code, "severity": self.severity, "message": str(self)}
+        return {**known, "values": dict(self.values)}
+
+    @classmethod
+    def restored(cls, stored: Mapping[str, Any]) -> Finding:
+        """Return the finding whose fields were stored."""
+        remedies = tuple(Remedy(**one) for one in stored["remedies"])
+        return cls(stored["code"], stored["severity"], stored["values"], remedies)
 
     @property
     def reason(self) -> str:
@@ -94,10 +114,20 @@ class ReadingError(ValueError):
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, *, options: bool = False) -> str:
+    def text(self, *, options: bool | None = None) -> str:
         """Return the message, beginning with the place."""
         message = self.finding.text(options=options)
         return f"{self.place}: {message}" if self.place else message
+
+
+@contextmanager
+def spelled_as_options() -> Iterator[None]:
+    """Spell settings in messages as options of the command line."""
+    token = _OPTIONS.set(True)
+    try:
+        yield
+    finally:
+        _OPTIONS.reset(token)
 
 
 def failed(code: str, *remedies: Remedy, **values: Any) -> ReadingError:
@@ -137,9 +167,14 @@ def _word(value: Any) -> str:
 
 
 class _Formatter(Formatter):
-    """Labels quoted and cut, numbers with thousands separators, ``{n:row}`` a counted noun."""
+    """Labels quoted and cut, numbers with thousands separators, ``{n:row}`` a counted noun.
+
+    A format that begins with a point is Python's own, as in ``{share:.0%}``.
+    """
 
     def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec.startswith("."):
+            return format(value, format_spec)
         if format_spec:
             return f"{value:,} {format_spec}{'s' * (value != 1)}"
         if isinstance(value, list | tuple):
@@ -188,6 +223,13 @@ PURPOSES = {  # What settings do, by code.
     "last": "to read the latest only",
     "majority": "to read the majority of them",
     "tasks": "to read the others",
+    # From fit
+    "leave-out": "to leave them out",
+    "finite": "for finite estimates",
+    "unique": "for a unique estimate",
+    "known-items": "with items of known parameters",
+    "each-task": "to fit the items of one task at a time",
+    "clusters": "in a leaderboard or comparison, for intervals that allow for the groups",
 }
 
 TEXTS = {  # One template for each code. Lists are cut after five names.
@@ -278,4 +320,54 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "unknown, because no other submission lies next to it",
     "contradiction": "{file!s} and {other!s} differ on {n:instance}, and the former counts: "
     "{names!s}",
+    # From fit
+    "systems-at-chance": "Systems at chance: {n} of {n_systems} systems have an accuracy of at "
+    "most {highest:.0%}, and guessing[[ between {n_options} options, as opposite answers show,]] "
+    "gives {level:.0%}: {systems}. They can distort slopes and abilities",
+    "not-converged": "Not converged: the fit stopped after {n_iterations:iteration} with a last "
+    "change of {change:.2g} (tolerance {tol:.2g}). Its estimates may not be at the maximum",
+    "elbo-not-settled": "Not converged: the evidence lower bound was {elbo:.4f} and had not "
+    "settled after {n_iterations:step}. The posterior may not be final",
+    "unbounded-items": "No finite estimate: the likelihood of {n} of {n_items} items has its "
+    "maximum at infinity, and no prior applies to them: {items}. Their values are from the last "
+    "iteration",
+    "anchor-drift": "Anchor drift: {n} of {n_fixed} fixed items differ from their fixed parameters "
+    "(score test, {level:.0%})[[. Easier: {easier}]][[. Harder: {harder}]]. Abilities and "
+    "latent_mean are biased",
+    "too-few-items": "Too few items: the {model!s} has {n_parameters:parameter} without a prior, "
+    "and responses to {n_items:item} determine at most {n_determined}. Infinitely many estimates "
+    "fit equally well",
+    "no-standard-errors": "No standard errors: the objective of the fit is not concave at the "
+    "estimates of {n} of {n_items} items: {items}. Their uncertainty is unknown",
+    "disconnected-groups": "Disconnected groups: systems and items form {n:group} without a common "
+    "response, of {sizes!s} (systems × items). Abilities and difficulties in different groups (see "
+    "the column component) are not comparable",
+    "hardly-linked-groups": "Hardly linked groups: too few responses link {n:group} of {sizes!s} "
+    "(systems × items, see the column component). The gaps between them are shrunk, because the "
+    "fit assumes one normal population",
+    "gap-shrunk": "Gap shrunk: groups that answered different items, with {one} and {other}, "
+    "differ by {gap:.2f} SD, and without shrinkage by about {unshrunk:.2f}, unless earlier answers "
+    "chose the items. Standard errors do not show this. More common items help",
+    "gap-hidden": "Gap hidden: systems such as {one} and {other} answered few common items, so "
+    "that abilities would show only {shown:.0%} of a gap between them. Standard errors do not show "
+    "this. More common items help",
+    "few-systems": "Few systems: {n:system} answered, and estimates of items need at least "
+    "{least}. An average error of 0.5 has a sampling error of ±{error:.2f}[[, and {model!s} "
+    "discriminations are almost unknown]]",
+    "no-differences": "No ability differences: system accuracies vary no more than expected by "
+    "chance. The ranking is not meaningful. More items may show differences",
+    "correlated-trials": "Correlated trials: repeated trials of a system on an item correlate by "
+    "{correlation:.2f} beyond what the {model!s} explains, so that {trials:.3g} trials (the "
+    "median) carry the information of {effective:.1f}. Errors are wider. Item errors remain too "
+    "small if the cause is a misfit of the model",
+    "further-ability": "Not unidimensional: the largest residual eigenvalue is {z:.1f} SD above "
+    "its mean for one ability (reference: {bound:.1f}). Items measure a further ability[[, or "
+    "systems are near-duplicates (effective sample size {n_eff} of {n})]]. Verdicts on wrong keys "
+    "are unreliable",
+    "item-groups": "Item groups: the residual eigenvalues vary {z:.1f} SD more than one ability "
+    "explains (reference: {bound:.1f}). Items hang together in groups, such as passages[[, or "
+    "systems are near-duplicates (effective sample size {n_eff} of {n})]]. Intervals of abilities "
+    "are too narrow",
+    "near-duplicates": "Near-duplicate systems: {n} systems answer like about {n_eff} independent "
+    "ones. Standard errors of abilities and items ignore this and are too small",
 }

@@ -30,7 +30,7 @@ from irtkit.prediction import (
 pd.set_option("display.width", 120, "display.max_columns", 20)
 pd.set_option("display.float_format", "{:.2f}".format)
 warnings.filterwarnings("ignore", category=UserWarning, module="irtkit")
-warnings.filterwarnings("ignore", message=".*abilit|pairs of respondents")
+warnings.filterwarnings("ignore", message=".*abilit")
 
 crowd = irtkit.load_digits_crowd()
 digits = load_digits()

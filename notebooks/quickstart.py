@@ -14,13 +14,13 @@ crowd.responses
 
 # %% [markdown]
 # A fit takes a matrix, or a path, a folder of logs, a data frame. It warns of what limits the
-# estimates; the sentences are kept.
+# estimates, and keeps the findings.
 
 # %%
 with warnings.catch_warnings(action="ignore"):
     result = irtkit.fit(crowd.responses)
-for sentence in result.warnings:
-    print("-", sentence)
+for finding in result.findings:
+    print("-", finding)
 
 # %% [markdown]
 # Items and systems are data frames. Expected error is the share of the population that gets the

@@ -256,8 +256,6 @@ print(control)
 #
 # The column `dimension` says how much of the answers a single ability explains at most. It is
 # far above that of the shuffled rows, so it makes sense to call systems strong and weak.
-# `residual` is the same for what the fit leaves over. That is above noise, too: some systems have
-# more in common than their ability.
 #
 # ## Who answers alike?
 #

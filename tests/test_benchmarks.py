@@ -285,7 +285,7 @@ def test_warnings_are_counted_by_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     draw = study.parts(((9, 30), (8, 30)), sparse=False)
     figures = study.measured("two parts", draw, "parts", 2)
     assert [figures[kind] for kind in study.KINDS] == [1, 1, 0, 0, 0, 0, 0]
-    assert len(study.line(figures).split("|")) == 13
+    assert len(study.line(figures).split("|")) == 11
     assert [study.measured("", study.one(7, 30), "few", 2)[kind] for kind in ("few", "parts")] == [
         1,
         0,
@@ -316,7 +316,7 @@ def test_leaked_anchors_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(study.row(record).split("|")) == len(study.HEADER)
 
 
-@pytest.mark.filterwarnings("ignore:one ability", "ignore:the ability of")
+@pytest.mark.filterwarnings("ignore:one ability", "ignore:Ability differs")
 def test_what_comparisons_claim_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     study = load("held_out")

@@ -173,7 +173,7 @@ def test_demo_names_the_mislabelled_digit_first_and_ends_with_what_to_type(tmp_p
     lines = done.stdout.splitlines()
     assert len(lines) <= 40
     assert lines[0].startswith("digit-1658 is probably mislabelled. The answer key says 9")
-    assert "one ability does not explain" in " ".join(done.stdout.split())
+    assert "Not unidimensional" in " ".join(done.stdout.split())
     assert len(irtkit.read_table(tmp_path / "my tables" / "items.csv")) == 1797
     program, *typed = shlex.split(lines[-1])
     assert program == "irtkit"
@@ -314,7 +314,7 @@ def test_an_audit_counts_responses_once_and_judges_signs_once(
         sys.setprofile(None)
     assert called["patterns_of"] == 2  # one for the fit, one for all that follows
     assert called["proportion_score"] == 2  # for what the fit warns of, and all that follows
-    assert called["leftover_of"] == called["dependence_of"] == called["slope_score"] == 1
+    assert called["dimensionality"] == called["dependence_of"] == called["slope_score"] == 1
     assert called["learned_mixture"] == 1 + (len(groups) > 0)  # families count for less
     assert called["similar_respondents"] == 1 + (len(groups) > 0)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import irtkit
-from irtkit.findings import PURPOSES, TEXTS, Finding, IRTWarning, Remedy, failed
+from irtkit.findings import PURPOSES, TEXTS, Finding, IRTWarning, Remedy, failed, spelled_as_options
 
 IDIOM = (
     r"\btold\b|\bbeside\b|\banew\b|\bof (which|whom|those)\b|\b(that|those) of\b|;|"
@@ -50,6 +50,39 @@ def test_every_purpose_and_code_that_is_used_has_a_text() -> None:
                     used[name].add(words[0].value)
     assert used["Remedy"] <= set(PURPOSES)
     assert used["failed"] | used["Finding"] <= set(TEXTS)
+
+
+def of_fit() -> list[str]:
+    codes = list(TEXTS)
+    return codes[codes.index("systems-at-chance") :]
+
+
+def test_every_code_of_a_fit_has_an_anchor_on_the_page_of_warnings() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "warnings.md").read_text(encoding="utf-8")
+    assert re.findall(r"(?m)^## (.*)$", page) == of_fit()
+
+
+@pytest.mark.parametrize("code", of_fit())
+def test_a_message_of_a_fit_begins_with_its_name_and_is_short(code: str) -> None:
+    shown = str(
+        Finding(code, "warning", values_of(TEXTS[code].replace("[[", "").replace("]]", "")))
+    )
+    assert re.match(r"[A-Z][\w -]+: ", shown)
+    assert len(shown.split()) <= 50
+
+
+def test_python_code_takes_the_place_of_settings_and_has_no_option() -> None:
+    drop = Remedy({"drop": "at-chance"}, "leave-out", code="result.responses.drop(…)")
+    finding = Finding("no-differences", "warning", {}, (drop, Remedy({}, code="max_iterations=4")))
+    python = "Pass result.responses.drop(…) to leave them out, or max_iterations=4"
+    assert str(finding).endswith(python)
+    assert finding.text(options=True).endswith("Add --drop at-chance to leave them out")
+    with spelled_as_options():
+        assert str(finding) == finding.text(options=True)
+    assert (
+        Finding.restored(vars(finding) | {"remedies": [r._asdict() for r in finding.remedies]})
+        == finding
+    )
 
 
 def test_errors_and_warnings_carry_the_finding() -> None:

@@ -85,9 +85,7 @@ def fitted(
         result = with_drift(result, counted, anchors)
     counted_anew = bool(result.settings.trial_correlation and settings.trial_correlation is None)
     guessing = at_chance(counted, responses.item_table)
-    return with_caveats(
-        result, patterns, proportion, guessing, by_chance=by_chance, counted_anew=counted_anew
-    )
+    return with_caveats(result, patterns, guessing, by_chance=by_chance, counted_anew=counted_anew)
 
 
 def _estimates(

@@ -23,6 +23,7 @@ from irtkit.checks import (
     is_whole,
     short,
 )
+from irtkit.findings import IRTWarning
 from irtkit.io.reading import READING, as_responses
 from irtkit.irf import model_name
 from irtkit.progress import progress_line
@@ -103,8 +104,9 @@ def fit(
 
     Warns
     -----
-    UserWarning
-        For every finding that limits the result, see ``result.warnings``.
+    irtkit.IRTWarning
+        Once for each of ``result.findings`` that is a warning. Its ``code`` says which one it is, and
+        the page "Warnings" lists the codes.
 
     Notes
     -----
@@ -164,14 +166,15 @@ def fit(
     quantity = "log-likelihood" if method.name == "em" else "ELBO"
     with progress_line(f"fitting {model}", quantity, shown=progress) as report, one_thread():
         result = fitted(responses, model, settings, method, anchors, report=report)
-    for text in () if _SILENT.get() else result.warnings:
-        warnings.warn(text, stacklevel=2)
+    for finding in () if _SILENT.get() else result.findings:
+        if finding.severity == "warning":
+            warnings.warn(IRTWarning(finding), stacklevel=2)
     return result
 
 
 @contextmanager
 def silently() -> Iterator[None]:
-    """Fit without warnings in a block: ``result.warnings`` has them.
+    """Fit without warnings in a block: ``result.findings`` has them.
 
     The filters of Python belong to all threads at once, so that they cannot be used for this.
     """

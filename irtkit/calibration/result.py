@@ -25,11 +25,14 @@ if TYPE_CHECKING:
     from irtkit.calibration.variational.posterior import Posterior
     from irtkit.data.components import Components
     from irtkit.data.patterns import Patterns
+    from irtkit.findings import Finding
     from irtkit.irf import ItemParameters, ModelName
     from irtkit.responses import ResponseMatrix
     from irtkit.signs import SlopeSigns
 
 FORMAT = storage.Format("irtkit result", 6)
+AT_CHANCE = "systems-at-chance"
+"""Code of the finding that is shown before any ranking."""
 STATUSES = ("ok", "flat", "no variance", "unbounded", "no responses")
 
 
@@ -126,7 +129,7 @@ class FitResult:
     standard_errors: NDArray[np.float64]
     """Shape (n_items, 4): of discrimination, difficulty, guessing and intercept; NaN if not asked
     for, where the model has no such parameter, or where the likelihood does not fall in all
-    directions (``warnings`` names those items)."""
+    directions (``findings`` names those items)."""
     status: tuple[str, ...]
     """Per item: "ok"; "flat" (the slope is not told from 0 and less than a third of the median one,
     if respondents differ by more than chance; and so difficulty, −intercept / slope, tells
@@ -160,12 +163,8 @@ class FitResult:
     quadrature: Quadrature
     responses: ResponseMatrix | None = field(repr=False)
     """The matrix the model was fitted to; None if it was left out when saving."""
-    warnings: tuple[str, ...] = ()
-    """What :func:`irtkit.fit` warned of, a sentence each."""
-    one_ability_doubted: bool = False
-    """Whether one of them is that its ability is not all that items ask for."""
-    at_chance: tuple[str, ...] = ()
-    """Respondents that score no better than guessing, if ``warnings`` names them."""
+    findings: tuple[Finding, ...] = ()
+    """What limits the result: codes and values; ``str(finding)`` is the message."""
     components: Components | None = field(default=None, repr=False)
     """Which respondents and items are linked by responses that place them; None if all are."""
     latent_mean: float = 0.0
@@ -189,6 +188,25 @@ class FitResult:
     """The verdict of a result that was read from a file."""
     saved_dependence: Dependence | None = field(default=None, repr=False)
     """How dependent the respondents of a result are that was read from a file."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Messages of the findings that are warnings; :func:`irtkit.fit` gave each once."""
+        return tuple(str(one) for one in self.findings if one.severity == "warning")
+
+    @property
+    def one_ability_doubted(self) -> bool:
+        """Whether a finding says that items measure a further ability."""
+        return any(
+            one.code == "further-ability" or (one.code == AT_CHANCE and "n_options" in one.values)
+            for one in self.findings
+        )
+
+    @cached_property
+    def at_chance(self) -> tuple[str, ...]:
+        """Respondents that score no better than guessing, if a finding names them."""
+        found = (one.values["systems"] for one in self.findings if one.code == AT_CHANCE)
+        return tuple(next(found, ()))
 
     @property
     def items(self) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from irtkit.calibration.result import (
 from irtkit.data.components import Components
 from irtkit.data.patterns import Counts
 from irtkit.files import as_path
+from irtkit.findings import Finding
 from irtkit.irf import ItemParameters
 from irtkit.signs import Dependence, Verdict
 
@@ -59,6 +60,7 @@ def _restored(record: dict[str, Any]) -> FitResult:
     if absent := [name for name in (*kinds, "settings") if record[name] is None]:
         raise ValueError(f"{absent[0]} must not be missing")
     made = storage.with_parts(record, **kinds, **further, settings=Settings)
+    made["findings"] = tuple(map(Finding.restored, record["findings"]))
     if record["responses"] is not None:
         made["responses"] = storage.restored_responses(record["responses"], respondents, items)
     if record["posterior"] is not None:

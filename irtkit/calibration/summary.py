@@ -68,15 +68,13 @@ def _headline(result: FitResult) -> list[str]:
 
 def _sentences(result: FitResult) -> list[str]:
     """What is said below the headline: of the scale, of what is doubtful, and of items."""
-    said = [f"warning: {text}" for text in result.warnings]
-    n_first = 1 if result.at_chance else 0
-    lines = [*said[:n_first], *_of_settings(result), *_of_scale(result)]
+    found = [f"{one.severity}: {one}" for one in result.findings]
+    lines = [*found, *_of_settings(result), *_of_scale(result)]
     if result.dependence is not None and result.dependence.sentence:
         lines.append(
             f"{result.dependence.sentence}; AIC and BIC take {result.evidence:.2f} times the "
             "log-likelihood; errors of abilities and items ignore this and are too small"
         )
-    lines += said[n_first:]
     if result.quality_standard is not None and (asked := result.settings.metrics):
         lines.append(quality_sentence(result.quality_standard, asked))
     return lines + _remarkable(result)
@@ -96,7 +94,8 @@ def _of_settings(result: FitResult) -> list[str]:
             f"evidence lower bound {result.elbo:.3f} ± {result.elbo_se:.3f}; "
             "items are posterior means"
         )
-    if correlation := result.settings.trial_correlation:
+    correlation = result.settings.trial_correlation
+    if correlation and all(one.code != "correlated-trials" for one in result.findings):
         lines.append(
             "repeated trials count for less, in the log-likelihood as well: they correlate by "
             f"{correlation:.2g} beyond what the model explains"

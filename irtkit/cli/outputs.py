@@ -106,7 +106,7 @@ def _summary(result: FitResult, source: str) -> dict[str, Any]:
         "settings": dict(result.settings),
         **{name: getattr(result, name) for name in _OUTCOMES},
         "quadrature": vars(result.quadrature),
-        "warnings": list(result.warnings),
+        "findings": [one.to_dict() for one in result.findings],
         "counts": {
             "respondents": result.n_real,
             "independent_respondents": None if dependence is None else dependence.independent,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from irtkit.cli.streams import lasting_streams
-from irtkit.findings import IRTWarning, ReadingError
+from irtkit.findings import IRTWarning, ReadingError, spelled_as_options
 from irtkit.printed import in_lines, printable
 
 if TYPE_CHECKING:
@@ -41,7 +41,12 @@ def run(cli: click.Command) -> None:
     a ``gate`` failed), 2 (bad input, or standard output that cannot be written), 129 (hung up), 130
     (interrupted), 143 (terminated). They do not depend on whether what is printed is read.
     """
-    with warnings.catch_warnings(), lasting_streams() as fault, _log_held_back():
+    with (
+        warnings.catch_warnings(),
+        spelled_as_options(),
+        lasting_streams() as fault,
+        _log_held_back(),
+    ):
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _show_warning  # type: ignore[assignment]  # fewer names, same use
         code = _code(cli)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from irtkit.calibration.result import AT_CHANCE
 from irtkit.cli.fitting import reading_and_fitting, result_of
 from irtkit.cli.inputs import how_to_read, read_column, read_rows, reading_only
 from irtkit.cli.outputs import next_step, say_written
@@ -80,11 +81,12 @@ def leaderboard_command(
     board = leaderboard(
         result, families=known, clusters=_clusters(clusters), level=level, seed=options["seed"]
     )
-    sentences = [f"warning: {text}" for text in result.warnings]
+    at_chance = [one for one in result.findings if one.code == AT_CHANCE]
+    if at_chance:
+        click.echo(f"{in_lines(f'{one.severity}: {one}' for one in at_chance)}\n")
+    sentences = [f"{one.severity}: {one}" for one in result.findings if one not in at_chance]
     if result.dependence is not None and result.dependence.sentence:
         sentences.append(result.dependence.sentence)
-    if result.at_chance:
-        click.echo(f"{in_lines([sentences.pop(0)])}\n")
     click.echo(board_in_words(board, level=level, sentences=sentences, top=top))
     if result.responses is not None and result.responses.has_repeats:
         click.echo(_trials_in_words(result.responses, board, top))

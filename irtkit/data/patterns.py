@@ -415,6 +415,15 @@ def float_blocks(
         yield some, right, answered
 
 
+def dense_cells(patterns: Patterns, who: Places, items: Places) -> tuple[Any, Any]:
+    """Right responses and responses of some respondents to some items, dense and in 32 bits."""
+    right = patterns.cells[who][:, items]
+    tried = right >= 0 if patterns.trials is None else patterns.trials[who][:, items]
+    if patterns.sparse:
+        right, tried = right.toarray(), tried.toarray()
+    return np.maximum(right, 0).astype(np.float32), tried.astype(np.float32)
+
+
 def right_of(xp: Any, cells: Any, *, complete: bool = False) -> Any:
     """Right responses of cells, in 64 bits; ``xp`` is NumPy or its counterpart in JAX."""
     return (cells if complete else xp.maximum(cells, 0)).astype(xp.float64)

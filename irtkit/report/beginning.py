@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from irtkit.calibration.result import AT_CHANCE
 from irtkit.report.findings import leader_sentences, negative_sentence, why
 from irtkit.report.html import item_link, listed, safe
 from irtkit.report.words import count, noun
@@ -35,7 +36,7 @@ def _first_words(found: Findings) -> str:
     first = [
         f"<strong>{systems}</strong> answered <strong>{items}</strong>{beside}.",
         "" if source is None else safe(str(source)),
-        *(f"{safe(text)}." for text in result.warnings[:1] if result.at_chance),
+        *(safe(f"{one}.") for one in result.findings if one.code == AT_CHANCE),
         safe(found.audit.summary[0]),
         negative_sentence(found),
     ]

@@ -1,7 +1,7 @@
 """What a page tells, gathered once: audit, leaderboard, comparison, and the sentences.
 
 The page says no more than these do. Suspect items and cautions are those of :func:`irtkit.audit`,
-ranks those of ``result.leaderboard()``, doubts those of ``result.warnings``, in their words.
+ranks those of ``result.leaderboard()``, doubts those of ``result.findings``.
 """
 
 from __future__ import annotations

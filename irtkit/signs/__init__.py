@@ -3,15 +3,13 @@
 :func:`slope_signs` does it all: ``score_test`` tests the slope of each item at 0 against the share
 right of respondents, ``dependence`` says how much that counts where respondents answer alike,
 ``mixture`` learns how slopes are distributed among the items, and ``verdict`` puts all together:
-:func:`called_negative` is the one rule by which anything is called negative. ``leftover`` looks
-whether one ability is all that the responses have in common, ``chance`` whether there is any,
-and ``guessing`` who scores no better than guessing.
+:func:`called_negative` is the one rule by which anything is called negative. ``chance`` looks
+whether systems differ at all, and ``guessing`` who scores no better than guessing.
 """
 
 from irtkit.signs.chance import differ_by_chance
-from irtkit.signs.dependence import Dependence, disagreement
+from irtkit.signs.dependence import Dependence
 from irtkit.signs.guessing import AtChance, at_chance
-from irtkit.signs.leftover import Leftover, leftover_of
 from irtkit.signs.mixture import SlopeMixture
 from irtkit.signs.score_test import (
     ProportionScore,
@@ -33,7 +31,6 @@ __all__ = [
     "FALSE_DISCOVERY_RATE",
     "AtChance",
     "Dependence",
-    "Leftover",
     "ProportionScore",
     "SlopeMixture",
     "SlopeScore",
@@ -42,10 +39,8 @@ __all__ = [
     "at_chance",
     "called_negative",
     "differ_by_chance",
-    "disagreement",
     "false_discovery",
     "independent_share",
-    "leftover_of",
     "may_fall",
     "proportion_score",
     "slope_signs",

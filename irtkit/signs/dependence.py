@@ -26,9 +26,7 @@ therefore counted as well (:func:`_families`): of what is left after the share r
 and items, members of one family have much in common. Evidence counts for no more than families.
 
 What it does not see: few families of more respondents, or in part if they differ in a fifth of
-their answers (``benchmarks/few_families.py``), and two dimensions that oppose each other.
-Respondents of few families disagree more often than by chance (:func:`disagreement`); dimensions,
-and up to ten families of one size, are patterns that :mod:`irtkit.signs.leftover` finds. Of large
+their answers (``benchmarks/few_families.py``), and two dimensions that oppose each other. Of large
 families that differ in 30 % of their answers it sees a part. A minority of respondents for whom
 other items are hard is taken for a family.
 
@@ -84,11 +82,8 @@ for 0.29, with 1.5 for 0.95, with 2 for 1.00; with 4, 40 families of five that d
 their answers count for 0.74 in place of 0.67 on 100 items."""
 _STRONGEST_PULL = 4.0
 """A family counts by θ², its part of V, up to that at 2 SDs; beyond, curves are extrapolated."""
-_FEW_RESPONDENTS, _FEW_ITEMS, _FEWEST = 128, 500, 20
-"""Respondents and items at most, and either at least, from which it is told whether pairs
-disagree: 128 respondents have 8,128 pairs, of which noise leaves 11 below −3."""
-_BELOW_MINUS_3 = 0.00135
-"""Of a standard normal."""
+_FEW_ITEMS, _FEWEST = 500, 20
+"""Items at most, and at least, from which families are counted."""
 _FEWEST_COUNTED, _MOST_COUNTED, _ALIKE = 6, 64, 0.35
 """Respondents at least and at most of whom families are counted, and the correlation left after
 shares right from which on clusters are one: of copies that flip 10 % of a parent's answers it is
@@ -223,18 +218,6 @@ def _linked(patterns: Patterns, proportion: ProportionScore) -> float:
     family = fcluster(linkage(apart, "average"), z.max() - _LINKED_Z, "distance")
     alike = float(likeness[family[:, None] == family].sum()) / n
     return 1 / (1 + max(alike, 0.0) * int(proportion.scored.sum()) / n)
-
-
-def disagreement(patterns: Patterns, proportion: ProportionScore) -> float:
-    """Pairs with z < −3, by how many there are of noise; 0 of fewer than 20 respondents or items.
-
-    Few items make z a number of few values, far from normal.
-    """
-    who, items = _respondents(proportion, _FEW_RESPONDENTS), _items(patterns, _FEW_ITEMS)
-    if min(len(who), len(items)) < _FEWEST:
-        return 0.0
-    pairs = _pairs(patterns, who, proportion.value[who], items, _MAX_PAIRS)
-    return 0.0 if pairs is None else float(np.mean(pairs.z < -3)) / _BELOW_MINUS_3
 
 
 def _families(patterns: Patterns, who: Places, ability: Array) -> float:

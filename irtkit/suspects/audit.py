@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from irtkit.calibration.result import FitResult
+from irtkit.calibration.result import AT_CHANCE, FitResult
 from irtkit.calibration.summary import folded, silent_items
 from irtkit.checks import check_type, first_names
 from irtkit.irf import EXTREME
@@ -187,14 +187,16 @@ def audit(
         poor_fit=poor_fit,
     )
     n_items, others = len(result.item_labels), items[~items["suspect"]]
-    cautions = [*(result.warnings[:1] if result.at_chance else ()), *cautions]
+    first = [one for one in result.findings if one.code == AT_CHANCE]
+    cautions = [*map(str, first), *cautions]
     summary = [_counted(items[items["suspect"]], n_items, "suspect"), *map(_capitalised, cautions)]
     silent = silent_items(result.counts, result.item_labels, result.n_answering, _SHOWN)
     summary += [f"{sentence}." for sentence in silent]
     if len(others):
         names = first_names(others.index)
         summary.append(f"{_counted(others, n_items, 'uninformative')} Names: {names}.")
-    summary += [f"Warning: {text}." for text in result.warnings if text not in cautions]
+    others_found = [one for one in result.findings if one not in first]
+    summary += [f"{one.severity.capitalize()}: {one}." for one in others_found]
     alike = "" if groups is not None or result.dependence is None else result.dependence.sentence
     if alike and not any(alike in caution for caution in cautions):
         summary.append(f"{alike}.")

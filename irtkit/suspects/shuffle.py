@@ -23,17 +23,16 @@ from irtkit.printed import in_lines
 from irtkit.progress import progress_line
 from irtkit.responses import ResponseMatrix, refuse_sparse
 from irtkit.signs import FALSE_DISCOVERY_RATE
-from irtkit.suspects.expected import item_blocks
 from irtkit.suspects.flags import check_thresholds, flagged, negatives
 from irtkit.suspects.power import Power, power_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
 
-    from irtkit.calibration import FitResult
+    from irtkit.findings import Finding
     from irtkit.irf import Array, ModelName
     from irtkit.signs import Dependence
 
@@ -47,6 +46,7 @@ _SPREADS = 4.0
 """With more, how many of their standard deviations: of five shuffles a further one lies above with
 a probability of 1.1 % (t of 4/√1.2 with 4 degrees of freedom)."""
 _DATA = "data"
+_UNEXPLAINED = {"further-ability", "item-groups"}  # Codes of findings of a fit.
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +60,7 @@ class ShuffleControl:
     """Index "responses": "data", then "shuffled, seed 0" and so on. Columns: flagged (suspect
     items; nearly all where responses are shuffled, for being flat), negative (those with negative
     discrimination), dimension (share of the variance of responses, given how hard each item is,
-    that one dimension explains at most), residual (the same share of what the fit of the data
-    leaves over; beside it, that of the same with signs drawn at random)."""
+    that one dimension explains at most)."""
     power: float
     """Probability that an inverted item of typical discrimination is found; NaN without any
     structure in the data."""
@@ -70,22 +69,15 @@ class ShuffleControl:
     where some are copies, items are easy or guessed, or cells are missing."""
     dependence: Dependence
     """How many respondents there are, and how many of them are independent."""
+    findings: tuple[Finding, ...] = ()
+    """What one ability does not explain, by the fit to the data."""
 
     @property
     def has_dimension(self) -> bool:
         """Whether responses have more in common than any shuffled ones."""
-        return self._beyond_noise("dimension")
-
-    @property
-    def has_second_dimension(self) -> bool:
-        """Whether what the fit leaves over has more in common than that of any shuffled data."""
-        return self.has_dimension and self._beyond_noise("residual")
-
-    def _beyond_noise(self, column: str) -> bool:
-        """Whether the data lie above what shuffles give, by more than these differ."""
-        noise = self.table[column].drop(_DATA)
+        noise = self.table["dimension"].drop(_DATA)
         margin = _SPREADS * noise.std() if len(noise) >= _FEW_SHUFFLES else _MARGIN * noise.mean()
-        return bool(self.table[column][_DATA] > max(noise.max(), noise.mean() + margin))
+        return bool(self.table["dimension"][_DATA] > max(noise.max(), noise.mean() + margin))
 
     @property
     def summary(self) -> list[str]:
@@ -95,8 +87,8 @@ class ShuffleControl:
         sentences = [
             f"Items with negative discrimination: {counts[_DATA]} in the data; shuffled: {noise}."
         ]
-        shares, noisy = self.table.loc[_DATA], self.table.drop(_DATA).max()
-        share, most = shares["dimension"], noisy["dimension"]
+        shares = self.table["dimension"]
+        share, most = shares[_DATA], shares.drop(_DATA).max()
         between = f"({share:.1%} of the variance, at most {most:.1%} when shuffled)"
         if not self.has_dimension:
             nothing = (
@@ -105,12 +97,7 @@ class ShuffleControl:
             )
             return [*sentences, nothing]
         sentences.append(f"Responses have a common dimension {between}.")
-        left = f"{shares['residual']:.1%} of what is left, {noisy['residual']:.1%} when shuffled"
-        sentences.append(
-            f"One dimension is not all they have in common ({left})."
-            if self.has_second_dimension
-            else f"Beyond it there is no more than noise ({left})."
-        )
+        sentences += [f"{one.severity.capitalize()}: {one}." for one in self.findings]
         if self.dependence.sentence:
             sentences.append(f"{self.dependence.sentence}.")
         if self.respondents_needed > self.dependence.independent:
@@ -193,15 +180,14 @@ def shuffle_control(
             result = fitted if seed is None else fit(matrix, model, progress=False)
             flags, _ = flagged(result, groups=None, predictions=None, **thresholds)
             negative = int(negatives(flags).sum())
-            signs = None if seed is None else np.random.default_rng(seed)
-            dimension = _leading_share(_standardised(matrix, chosen))
-            residual = _leading_share(_left_over(fitted, chosen, signs))
-            rows.append((len(flags), negative, dimension, residual))
+            rows.append((len(flags), negative, _leading_share(_standardised(matrix, chosen))))
             report(step, result.log_likelihood)
-    columns = ["flagged", "negative", "dimension", "residual"]
+    columns = ["flagged", "negative", "dimension"]
     table = pd.DataFrame(rows, pd.Index(names, name="responses"), columns)
     dependence = fitted.signs.dependence
-    return ShuffleControl(table, *power_of(fitted.signs, fdr, dependence.independent), dependence)
+    power = power_of(fitted.signs, fdr, dependence.independent)
+    found = tuple(one for one in fitted.findings if one.code in _UNEXPLAINED)
+    return ShuffleControl(table, *power, dependence, found)
 
 
 def _checked(seeds: Any) -> list[int]:
@@ -239,15 +225,13 @@ def shuffled(responses: ResponseMatrix, seed: int) -> ResponseMatrix:
     return ResponseMatrix.from_counts(right, trials, responses.respondents, responses.items)
 
 
-def _leading_share(parts: Iterator[Array]) -> float:
+def _leading_share(columns: Array) -> float:
     """Largest eigenvalue over the sum of all, of columns brought to the same variance."""
     from scipy.linalg import eigh
 
-    product = np.zeros(())
-    for columns in parts:
-        spread = np.sqrt((columns**2).sum(axis=0))
-        scaled = np.divide(columns, spread, out=np.zeros_like(columns), where=spread > 1e-9)
-        product = product + scaled @ scaled.T
+    spread = np.sqrt((columns**2).sum(axis=0))
+    scaled = np.divide(columns, spread, out=np.zeros_like(columns), where=spread > 1e-9)
+    product = scaled @ scaled.T
     total, n = float(np.trace(product)), len(product)
     if total <= 0:
         return 0.0
@@ -255,17 +239,8 @@ def _leading_share(parts: Iterator[Array]) -> float:
     return float(largest[0]) / total
 
 
-def _standardised(responses: ResponseMatrix, chosen: NDArray[np.int64]) -> Iterator[Array]:
+def _standardised(responses: ResponseMatrix, chosen: NDArray[np.int64]) -> Array:
     """Responses less the share right of their item, 0 where missing."""
     right = responses.successes[chosen].astype(np.float64)
     trials = responses.trials[chosen].astype(np.float64)
-    yield right - trials * (right.sum(axis=0) / np.maximum(trials.sum(axis=0), 1))
-
-
-def _left_over(
-    result: FitResult, chosen: NDArray[np.int64], signs: np.random.Generator | None = None
-) -> Iterator[Array]:
-    """Responses less what the fit expects, 0 where missing; with signs drawn at random."""
-    for block in item_blocks(result, chosen):
-        residual = block.residual
-        yield residual if signs is None else residual * signs.choice([-1.0, 1.0], residual.shape)
+    return np.asarray(right - trials * (right.sum(axis=0) / np.maximum(trials.sum(axis=0), 1)))

@@ -1,4 +1,4 @@
-"""Claims about what a fit warns of, and that all say the same of it."""
+"""Claims about the findings of a fit, and that all results repeat them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from irtkit import (
     EM,
+    IRTWarning,
     ItemParameters,
     ResponseMatrix,
     add_synthetic,
@@ -18,7 +19,7 @@ from irtkit import (
     load,
     simulate_responses,
 )
-from irtkit.calibration.caveats import _logits_of_ability, _rank_correlation
+from irtkit.calibration.caveats import _logits_of_ability
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,8 +55,13 @@ def fitted(values: Any, *labels: Any, **how: Any) -> FitResult:
     with warnings.catch_warnings(record=True, action="always") as caught:
         result = fit(responses, **{"model": "2PL", "standard_errors": False, **how})
     assert tuple(str(one.message) for one in caught) == result.warnings
-    assert {(one.category, one.filename) for one in caught} <= {(UserWarning, __file__)}
+    assert {(one.category, one.filename) for one in caught} <= {(IRTWarning, __file__)}
+    assert [one.message.code for one in caught] == codes(result)
     return result
+
+
+def codes(result: FitResult) -> list[str]:
+    return [one.code for one in result.findings]
 
 
 def test_one_ability_is_not_warned_of() -> None:
@@ -65,40 +71,32 @@ def test_one_ability_is_not_warned_of() -> None:
 
 @pytest.mark.parametrize("model", ["Rasch", "1PL", "2PL", "3PL"])
 def test_a_second_ability_is_told_alike_by_every_model(model: str) -> None:
-    (said,) = fitted(drawn(0, 200, 100, correlation=-0.5), model=model).warnings
-    assert said.startswith("one ability does not explain all that responses have in common")
-    assert "who answered different items" not in said  # all answered all
-    assert said == fitted(drawn(0, 200, 100, correlation=-0.5), model="1PL").warnings[0]
+    result = fitted(drawn(0, 200, 100, correlation=-0.5), model=model)
+    assert codes(result) == ["further-ability"]
+    assert result.one_ability_doubted
+    assert result.findings == fitted(drawn(0, 200, 100, correlation=-0.5), model="1PL").findings
 
 
-def test_an_ability_that_is_not_how_much_is_right_is_told_with_who_differs() -> None:
-    generator = np.random.default_rng(0)
-    one, two = generator.normal(size=(2, 150, 1))
-    signs = np.tile([2.0, -2.0], 25)
-    z = np.hstack([one * signs, two * np.full(60, 0.8)])
-    values = (generator.random(z.shape) < 1 / (1 + np.exp(-z))).astype(np.int8)
-    result = fitted(values)
-    said = result.warnings[0]
-    assert said.startswith("the ability of the 2PL is not how much respondents get right")
-    ablest = result.respondents["ability"].idxmax()
-    share = result.respondents.loc[ablest, "accuracy"]
-    assert f"the ablest is {ablest!r} ({share:.0%} right), not " in said
-    assert not any("ability of the" in text for text in fitted(values, model="1PL").warnings)
+def test_passages_are_groups_of_items_and_doubt_intervals_only() -> None:
+    generator = np.random.default_rng(1)
+    own = np.repeat(generator.normal(size=(200, 20)), 5, axis=1)
+    z = generator.normal(size=(200, 1)) + own - generator.normal(size=100)
+    result = fitted((generator.random(z.shape) < 1 / (1 + np.exp(-z))).astype(np.int8))
+    assert codes(result) == ["item-groups"]
+    assert not result.one_ability_doubted
 
 
 def test_parts_without_a_response_in_common_are_listed_and_marked_in_the_tables(
     tmp_path: Path,
 ) -> None:
     result = fitted(apart(drawn(0, 90, 40)))
-    (said,) = result.warnings
-    assert "fall into 2 parts without a response in common: " in said
-    assert "45 × 20 (from 'respondent-1' and 'item-1')" in said
-    assert "45 × 20 (from 'respondent-46' and 'item-21')" in said
+    assert codes(result) == ["disconnected-groups"]
+    assert result.findings[0].values == {"n": 2, "sizes": ["45 × 20", "45 × 20"]}
     assert result.items["component"].tolist() == [1] * 20 + [2] * 20
     assert result.respondents["component"].tolist() == [1] * 45 + [2] * 45
     result.save(tmp_path / "fit", include_responses=False)
     back = load(tmp_path / "fit")
-    assert back.warnings == result.warnings
+    assert back.findings == result.findings
     assert back.items["component"].equals(result.items["component"])
     assert back.respondents["component"].equals(result.respondents["component"])
     linked = fitted(drawn(0, 90, 40))
@@ -108,13 +106,7 @@ def test_parts_without_a_response_in_common_are_listed_and_marked_in_the_tables(
 def test_parts_that_one_item_links_which_all_get_right_are_told_as_such() -> None:
     values = apart(drawn(0, 90, 40))
     result = fitted(np.hstack([values, np.ones((90, 1), np.int8)]))
-    (said,) = result.warnings
-    assert said.startswith(
-        "respondents and items fall into 2 parts that too few responses link to compare them: "
-        "45 × 2"
-    )
-    assert "tend to show too little" in said
-    assert "half" not in said
+    assert codes(result) == ["hardly-linked-groups"]
     assert result.respondents["component"].tolist() == [1] * 45 + [2] * 45
     told = compare_difficulties(result, folds=0)
     assert told.systems is None
@@ -124,8 +116,7 @@ def test_respondents_that_differ_by_chance_are_not_ranked_and_items_are_flat() -
     values = np.random.default_rng(0).integers(0, 2, (30, 50)).astype(np.int8)
     for model in ("2PL", "1PL"):
         result = fitted(values, model=model)
-        (said,) = result.warnings
-        assert said.startswith("respondents differ in how much they get right no more than chance")
+        assert codes(result) == ["no-differences"]
         assert set(result.status) == {"flat"}
         assert not result.one_ability_doubted
 
@@ -133,43 +124,40 @@ def test_respondents_that_differ_by_chance_are_not_ranked_and_items_are_flat() -
 def test_where_inverted_items_level_what_is_right_their_slopes_speak() -> None:
     items = ItemParameters.from_difficulty([1.5, 1.5, -1.5, -1.5], [-0.5, 0.5, -0.5, 0.5])
     responses = simulate_responses(items, np.random.default_rng(0).normal(size=600), seed=1)
-    (said,) = fitted(responses).warnings
-    assert "is not how much respondents get right" in said
-    (said,) = fitted(responses, model="1PL").warnings
-    assert "nothing shows that one is abler" in said
+    assert codes(fitted(responses)) == []
+    assert codes(fitted(responses, model="1PL")) == ["no-differences"]
 
 
 def test_synthetic_respondents_link_no_parts_unless_they_are_ordinary() -> None:
     crowd = add_synthetic(ResponseMatrix(apart(drawn(0, 90, 40))), ("coin",))
     result = fitted(crowd)
-    assert "fall into 2 parts" in result.warnings[0]
+    assert codes(result) == ["disconnected-groups"]
     assert result.respondents.loc["coin", "component"] == 0
     ordinary = crowd.with_tables(synthetic=[False] * crowd.n_respondents)
-    (said,) = fitted(ordinary).warnings
-    assert "fall into 2 parts that too few responses link" in said
+    assert codes(fitted(ordinary)) == ["hardly-linked-groups"]
 
 
 @pytest.mark.parametrize(("n", "told"), [(1, True), (5, True), (7, True), (8, False)])
 def test_fewer_than_eight_respondents_are_few(n: int, told: bool) -> None:
     crowd = add_synthetic(ResponseMatrix(drawn(0, n, 50)), ("coin",), draws=10)
-    said = fitted(crowd).warnings
-    assert len(said) == told
+    found = fitted(crowd).findings
+    assert [one.values["n"] for one in found if one.code == "few-systems"] == [n] * told
     if told:
-        assert said[0].startswith(f"only {n} respondent{'s' * (n > 1)}: an average error")
-        assert "discriminations say next to nothing" in said[0]
+        assert "2PL discriminations are almost unknown" in str(found[0])
         assert "discriminations" not in fitted(crowd, model="1PL").warnings[0]
 
 
 def test_warnings_are_printed_within_80_columns_and_kept(tmp_path: Path) -> None:
     result = fitted(apart(drawn(0, 6, 40)), method=EM(max_iterations=1))
-    assert [text.split()[0] for text in result.warnings] == ["the", "respondents", "only"]
+    assert codes(result) == ["not-converged", "disconnected-groups", "few-systems"]
+    assert result.warnings[0].endswith("Pass method=irtkit.EM(max_iterations=2)")
     printed = str(result)
     for text in result.warnings:
         assert f"warning: {text}" in " ".join(printed.split())
     told = printed.split("warning: ", 1)[1].split("discrimination is", 1)[0]
     assert max(map(len, told.splitlines())) <= 80
     result.save(tmp_path / "fit")
-    assert load(tmp_path / "fit").warnings == result.warnings
+    assert load(tmp_path / "fit").findings == result.findings
     assert str(load(tmp_path / "fit")) == printed
 
 
@@ -190,14 +178,6 @@ def test_missing_cells_and_few_items_leave_ability_close_enough_to_what_is_right
         assert fitted(values).warnings == ()
 
 
-def test_rank_correlation_is_spearmans() -> None:
-    from scipy.stats import spearmanr
-
-    one, other = np.random.default_rng(0).integers(0, 9, (2, 50)).astype(float)
-    assert _rank_correlation(one, other) == pytest.approx(spearmanr(one, other).statistic)
-    assert _rank_correlation(one, np.ones(50)) == 1
-
-
 @pytest.mark.parametrize("copied", [1, 4])
 def test_noise_is_told_although_runs_are_copied_and_abilities_are_not_noise(copied: int) -> None:
     for sd, warned in ((0.0, True), (0.8, False)):
@@ -206,7 +186,7 @@ def test_noise_is_told_although_runs_are_copied_and_abilities_are_not_noise(copi
         runs = (generator.random((5, 30, 50)) < 1 / (1 + np.exp(-z))).astype(int)
         runs[1 : 1 + copied] = runs[0]
         result = fitted(ResponseMatrix.from_counts(runs.sum(axis=0), np.full((30, 50), 5)))
-        assert any("no more than chance" in text for text in result.warnings) is warned
+        assert ("no-differences" in codes(result)) is warned
 
 
 @pytest.mark.parametrize("model", ["2PL", "3PL"])
@@ -229,11 +209,11 @@ def test_items_without_errors_are_named_with_what_gives_them() -> None:
     values = (generator.random((9, 4)) < generator.random(4)).astype(np.int8)
     result = fitted(values, prior=None, standard_errors=True)
     lacking = result.items.index[result.items["difficulty_se"].isna()]
-    (said,) = (text for text in result.warnings if "no standard errors" in text)
-    assert said.startswith(f"{len(lacking)} of 4 items have no standard errors: {lacking[0]!r}")
-    assert "a weak prior may give errors" in said
+    (found,) = (one for one in result.findings if one.code == "no-standard-errors")
+    assert found.values == {"n": len(lacking), "n_items": 4, "items": [*lacking]}
+    assert str(found).endswith("Pass prior='weak'")
     assert fitted(values, standard_errors=True).items["difficulty_se"].notna().all()
-    assert not any("no standard errors" in text for text in fitted(values, prior=None).warnings)
+    assert "no-standard-errors" not in codes(fitted(values, prior=None))
 
 
 def test_an_sd_of_ability_makes_as_many_logits_by_either_model_of_a_common_slope() -> None:

@@ -17,9 +17,7 @@ from irtkit.data.patterns import patterns_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit import FitResult
-
-TOLD, WOULD = "are drawn together", "abilities would show"
+    from irtkit import Finding, FitResult
 
 
 def two_blocks(
@@ -42,10 +40,9 @@ def fitted(responses: Any, **how: Any) -> FitResult:
         return fit(responses, "2PL", standard_errors=False, **how)
 
 
-def said(result: FitResult) -> str:
-    """What was said of respondents who answered different items, or nothing."""
-    start = "respondents who answered different items"
-    return next((text for text in result.warnings if text.startswith(start)), "")
+def gaps(result: FitResult) -> list[Finding]:
+    """Findings about respondents who answered different items."""
+    return [one for one in result.findings if one.code in {"gap-shrunk", "gap-hidden"}]
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -57,7 +54,10 @@ def test_a_gap_that_is_drawn_together_is_significant_with_what_it_would_be(spars
     assert found is not None
     gap, told = found
     assert told
-    assert f"are {gap.gap:.2f} SD apart, and would be about {gap.undrawn:.2f}," in said(result)
+    (finding,) = gaps(result)
+    assert finding.code == "gap-shrunk"
+    assert finding.values["gap"] == pytest.approx(gap.gap)
+    assert finding.values["unshrunk"] == pytest.approx(gap.undrawn)
     assert (gap.x[:100] < 0).all() ^ (gap.x[:100] > 0).all()
     assert gap.gap == pytest.approx(result.ability[100:].mean() - result.ability[:100].mean(), 0.05)
     assert gap.gap < 0.8 * 1.2 / theta.std()
@@ -65,20 +65,20 @@ def test_a_gap_that_is_drawn_together_is_significant_with_what_it_would_be(spars
 
 
 def test_without_a_gap_nothing_is_said_and_of_few_respondents_what_it_would_show() -> None:
-    assert said(fitted(two_blocks(100, 60, 8, 0.0)[0])) == ""
-    few = said(fitted(two_blocks(12, 200, 8, 0.0)[0]))
-    assert WOULD in few
-    assert "'respondent-" in few
+    assert not gaps(fitted(two_blocks(100, 60, 8, 0.0)[0]))
+    (few,) = gaps(fitted(two_blocks(12, 200, 8, 0.0)[0]))
+    assert few.code == "gap-hidden"
+    assert few.values["one"].startswith("respondent-")
 
 
 def test_more_items_in_common_or_items_held_at_known_values_end_it() -> None:
     values, _, difficulty = two_blocks(100, 60, 6, 1.2)
-    assert TOLD in said(fitted(values))
-    assert said(fitted(two_blocks(100, 60, 40, 1.2)[0])) == ""
+    assert gaps(fitted(values))[0].code == "gap-shrunk"
+    assert not gaps(fitted(two_blocks(100, 60, 40, 1.2)[0]))
     known = pd.DataFrame(
         {"discrimination": 1.0, "difficulty": difficulty}, index=ResponseMatrix(values).items
     )
-    assert said(fitted(values, fixed=known)) == ""
+    assert not gaps(fitted(values, fixed=known))
 
 
 def test_what_is_missing_at_random_draws_nobody() -> None:
@@ -88,13 +88,13 @@ def test_what_is_missing_at_random_draws_nobody() -> None:
             z = generator.normal(size=(n, 1)) - generator.normal(size=m)
             values = (generator.random((n, m)) < 1 / (1 + np.exp(-z))).astype(np.int8)
             values[generator.random((n, m)) > observed] = -1
-            assert said(fitted(values)) == ""
+            assert not gaps(fitted(values))
 
 
 def test_synthetic_respondents_answer_nothing_in_common() -> None:
     values = two_blocks(100, 60, 6, 1.2)[0]
     crowd = add_synthetic(ResponseMatrix(values), ("always-right", "always-wrong"))
-    assert TOLD in said(fitted(crowd))
+    assert gaps(fitted(crowd))[0].code == "gap-shrunk"
 
 
 def test_a_share_of_a_gap_shows_that_information_in_common_tells() -> None:

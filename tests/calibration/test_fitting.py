@@ -121,9 +121,9 @@ def test_under_a_common_slope_always_right_is_ablest_and_always_wrong_least_able
 
 
 @pytest.mark.parametrize("prior", ["weak", None])
-@pytest.mark.filterwarnings("ignore:the fit did not converge")
-@pytest.mark.filterwarnings("ignore:.*no finite maximum")
-@pytest.mark.filterwarnings("ignore:respondents differ in how much they get right")
+@pytest.mark.filterwarnings("ignore:Not converged")
+@pytest.mark.filterwarnings("ignore:No finite estimate")
+@pytest.mark.filterwarnings("ignore:No ability differences")
 def test_always_right_is_ablest_even_beside_step_items_and_equal_totals(prior: Any) -> None:
     steps = np.arange(200)[:, None] >= np.linspace(1, 198, 20).astype(int)
     for values in (steps.astype(int), np.eye(3, dtype=int)):
@@ -165,11 +165,11 @@ def rasch_data(sd: float, n_items: int, n: int) -> ResponseMatrix:
     return simulate_responses(items, sd * generator.normal(size=n), seed=generator)
 
 
-@pytest.mark.filterwarnings("ignore:.*no finite maximum")
+@pytest.mark.filterwarnings("ignore:No finite estimate")
 @pytest.mark.parametrize("sd", [0.3, 1.0, 3.0])
 @pytest.mark.parametrize(("n_items", "n"), [(5, 50), (5, 2000), (20, 300), (100, 50), (100, 2000)])
 @pytest.mark.parametrize("prior", [None, "weak"])
-@pytest.mark.filterwarnings("ignore:respondents differ in how much they get right")
+@pytest.mark.filterwarnings("ignore:No ability differences")
 def test_on_a_wide_grid_rasch_is_that_of_adaptive_nodes(
     sd: float, n_items: int, n: int, prior: Any
 ) -> None:
@@ -198,8 +198,8 @@ def test_on_a_fixed_grid_rasch_has_the_variance_that_posteriors_have_around_0(
     assert result.latent_sd**2 == pytest.approx(square, rel=1e-4)
 
 
-@pytest.mark.filterwarnings("ignore:.*no finite maximum")
-@pytest.mark.filterwarnings("ignore:respondents differ in how much they get right")
+@pytest.mark.filterwarnings("ignore:No finite estimate")
+@pytest.mark.filterwarnings("ignore:No ability differences")
 def test_rasch_converges_where_abilities_do_not_differ_on_a_fixed_grid() -> None:
     # all have the same total, which varies less than chance would make it: the best SD is 0
     rows = np.random.default_rng(4).random((60, 6)).argsort(axis=1) < 3
@@ -224,7 +224,7 @@ def test_the_log_likelihood_never_drops_within_a_grid(quadrature: Any) -> None:
     [((1000, 5), "2PL"), ((200, 1000), "2PL"), ((12, 3000), "2PL"), ((500, 50), "3PL")],
 )
 @pytest.mark.parametrize("synthetic", [False, True])
-@pytest.mark.filterwarnings("ignore:respondents differ in how much they get right")
+@pytest.mark.filterwarnings("ignore:No ability differences")
 def test_quadrature_is_exact_to_a_thousandth_per_respondent(
     shape: tuple[int, int], model: ModelName, synthetic: bool
 ) -> None:
@@ -257,8 +257,8 @@ def test_missing_responses_are_left_out_of_the_likelihood() -> None:
     assert np.abs(found["intercept"] - items.intercept).mean() < 0.12
 
 
-@pytest.mark.filterwarnings("ignore:the fit did not converge")  # the 3PL without a prior
-@pytest.mark.filterwarnings("ignore:.*no finite maximum")
+@pytest.mark.filterwarnings("ignore:Not converged")  # the 3PL without a prior
+@pytest.mark.filterwarnings("ignore:No finite estimate")
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("prior", ["weak", None])
 def test_rows_and_columns_without_a_response_are_kept_and_marked(
@@ -336,7 +336,7 @@ def few_items(n: int) -> ResponseMatrix:
 def test_items_too_few_to_tell_their_parameters_apart_are_warned_of(
     n: int, model: ModelName
 ) -> None:
-    with pytest.warns(UserWarning, match="infinitely many estimates"):
+    with pytest.warns(UserWarning, match="Infinitely many estimates"):
         fit(few_items(n), model, prior=None)
     fit(few_items(n), model)  # which the prior tells
 
@@ -347,10 +347,10 @@ def test_items_just_enough_for_their_parameters_pass_in_silence(n: int, model: M
 
 
 @pytest.mark.parametrize("quadrature", ["adaptive", MIRT_GRID])
-@pytest.mark.filterwarnings("ignore:the fit did not converge")
+@pytest.mark.filterwarnings("ignore:Not converged")
 def test_perfectly_separable_items_are_called_unbounded(quadrature: Any) -> None:
     steps = np.arange(30)[:, None] >= np.arange(3, 30, 4)
-    with pytest.warns(UserWarning, match="have no finite maximum"):
+    with pytest.warns(UserWarning, match="No finite estimate"):
         result = fit(ResponseMatrix(steps.astype(int)), "2PL", prior=None, quadrature=quadrature)
     assert (result.items["status"] == "unbounded").all()
     assert np.isfinite(result.items["discrimination"]).all()
@@ -359,14 +359,14 @@ def test_perfectly_separable_items_are_called_unbounded(quadrature: Any) -> None
 def test_a_likelihood_without_a_maximum_ends_soon_and_in_one_warning() -> None:
     responses, _, _ = two_parameter_data(200, 1, seed=1)
     eight = ResponseMatrix(np.repeat(responses.values, 8, axis=1))
-    with pytest.warns(UserWarning, match="8 of 8 items have no finite maximum") as caught:
+    with pytest.warns(UserWarning, match="of 8 of 8 items has its maximum at infinity") as caught:
         result = fit(eight, "1PL", prior=None, standard_errors=False)
     assert len(caught) == 1
     assert result.n_iterations < 200
 
 
-@pytest.mark.filterwarnings("ignore:the fit did not converge")
-@pytest.mark.filterwarnings("ignore:.*no finite maximum", "ignore:.*no standard errors")
+@pytest.mark.filterwarnings("ignore:Not converged")
+@pytest.mark.filterwarnings("ignore:No finite estimate", "ignore:No standard errors")
 def test_guessing_stays_below_one_without_a_prior() -> None:
     for values in ([[1, 0, 1, 1, 0], [0, 0, 1, 1, 1]], [[1, 0, 1, 1, 0]]):
         assert (fit(ResponseMatrix(values), "3PL", prior=None).items["guessing"] < 1).all()
@@ -377,7 +377,7 @@ def test_items_without_a_maximum_are_named_once_and_finite_under_the_weak_prior(
     values = responses.values.copy()
     values[:, 2], values[:, 7] = 1, 0
     matrix = ResponseMatrix(values, items=[f"q{k}" for k in range(10)])
-    with pytest.warns(UserWarning, match="2 of 10 items have no finite maximum.*'q2', 'q7'"):
+    with pytest.warns(UserWarning, match="No finite estimate.* 2 of 10 items .*'q2', 'q7'"):
         free = fit(matrix, "2PL", prior=None)
     assert free.items.loc[["q2", "q7"], "status"].eq("unbounded").all()
     weak = fit(matrix, "2PL")
@@ -389,7 +389,7 @@ def test_items_without_a_maximum_are_named_once_and_finite_under_the_weak_prior(
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1), (3, 400), (400, 3)])
 @pytest.mark.parametrize("model", ["Rasch", "2PL", "3PL"])
-@pytest.mark.filterwarnings("ignore:respondents differ in how much they get right")
+@pytest.mark.filterwarnings("ignore:No ability differences")
 def test_every_shape_and_constant_matrices_give_finite_estimates(
     shape: tuple[int, int], model: ModelName
 ) -> None:
@@ -402,9 +402,7 @@ def test_every_shape_and_constant_matrices_give_finite_estimates(
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings(
-    "ignore:.*one ability", "ignore:.*no standard errors", "ignore:.*chance"
-)
+@pytest.mark.filterwarnings("ignore:.*one ability", "ignore:No standard errors", "ignore:.*chance")
 @pytest.mark.parametrize(("model", "synthetic"), [("2PL", False), ("2PL", True), ("1PL", True)])
 def test_real_matrices_give_finite_estimates(
     shared_data: Path, model: ModelName, synthetic: bool
@@ -443,7 +441,7 @@ def test_the_order_of_rows_and_columns_does_not_matter(n_items: int) -> None:
 
 def test_a_fit_that_runs_out_of_iterations_says_so() -> None:
     responses, _, _ = two_parameter_data(100, 20, seed=14)
-    with pytest.warns(UserWarning, match="did not converge in 3 iterations"):
+    with pytest.warns(UserWarning, match="stopped after 3 iterations"):
         result = fit(responses, "2PL", method=EM(max_iterations=3))
     assert not result.converged
     assert result.n_iterations == 3
@@ -508,7 +506,7 @@ def test_repeated_trials_are_that_many_answers_of_one_ability() -> None:
     )
 
 
-@pytest.mark.filterwarnings("ignore:respondents differ in how much they get right")
+@pytest.mark.filterwarnings("ignore:No ability differences")
 def test_the_log_likelihood_of_repeated_trials_is_that_of_every_trial() -> None:
     generator = np.random.default_rng(6)
     trials = generator.integers(0, 4, (200, 6))
@@ -522,7 +520,7 @@ def test_the_log_likelihood_of_repeated_trials_is_that_of_every_trial() -> None:
     assert result.log_likelihood == pytest.approx(expected, abs=1e-8)
 
 
-@pytest.mark.filterwarnings("ignore:respondents differ in how much they get right")
+@pytest.mark.filterwarnings("ignore:No ability differences")
 def test_single_trials_give_what_plain_answers_give() -> None:
     generator = np.random.default_rng(7)
     values = (generator.random((150, 8)) < 0.6).astype(np.int8)
@@ -549,7 +547,7 @@ def test_where_nobody_guesses_the_3pl_finds_its_maximum_with_guessing_at_0(seed:
 
 
 @pytest.mark.parametrize("model", ["Rasch", "1PL", "2PL"])
-@pytest.mark.filterwarnings("ignore:.*no finite maximum")
+@pytest.mark.filterwarnings("ignore:No finite estimate")
 def test_without_a_prior_items_without_variance_cost_the_others_nothing(model: ModelName) -> None:
     responses, _, _ = two_parameter_data(300, 30, seed=12)
     sure = np.tile(np.array([1, 0] * 5, dtype=np.int8), (300, 1))

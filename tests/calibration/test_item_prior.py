@@ -43,7 +43,7 @@ def with_a_step() -> ResponseMatrix:
 @pytest.mark.parametrize("prior", WIDE.values(), ids=WIDE)
 def test_an_item_whose_slope_no_density_holds_is_unbounded_and_warned_of(prior: ItemPrior) -> None:
     responses = with_a_step()
-    with pytest.warns(UserWarning, match="no finite maximum.*no prior holds (them|it)"):
+    with pytest.warns(UserWarning, match="No finite estimate.*no prior applies to them"):
         items = fit(responses, prior=prior, method=EM(max_iterations=300)).items
     assert items["status"].iloc[-1] == "unbounded"
     assert items["discrimination"].abs().iloc[-1] > 20
@@ -60,7 +60,7 @@ def test_a_density_that_holds_a_steep_slope_leaves_it_ok(slope: Density) -> None
 def test_an_item_that_all_get_right_is_unbounded_without_a_density_of_intercepts() -> None:
     responses, _ = drawn(60, 10, seed=1)
     matrix = ResponseMatrix(np.column_stack([responses.values, np.ones(60, dtype=int)]))
-    with pytest.warns(UserWarning, match="1 of 11 items has no finite maximum"):
+    with pytest.warns(UserWarning, match="of 1 of 11 items has its maximum at infinity"):
         items = fit(matrix, prior=ItemPrior(Normal(1.0, 0.5))).items
     assert items["status"].tolist() == ["ok"] * 10 + ["unbounded"]
     held = fit(matrix, prior=ItemPrior(Normal(1.0, 0.5), Normal(0.0, 2.0))).items
@@ -110,7 +110,6 @@ PAIRS = (
 )
 
 
-@pytest.mark.filterwarnings("ignore:pairs of respondents disagree")  # ten, three times each
 @pytest.mark.parametrize("model", ["Rasch", "1PL", "2PL", "3PL"])
 @pytest.mark.parametrize(("method", "times"), [("em", 1), ("em", 3), ("vi", 1)])
 def test_a_normal_density_written_by_hand_gives_what_normal_gives(

@@ -149,7 +149,7 @@ def test_copies_counted_give_the_fit_of_copies_spelled_out(
     assert_alike(*both_ways(responses, monkeypatch, model, prior=prior, quadrature=FINE))
 
 
-@pytest.mark.filterwarnings("ignore:one ability does not explain")  # copies are a family
+@pytest.mark.filterwarnings("ignore:Not unidimensional")  # copies are a family
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("model", ["1PL", "2PL"])
 def test_nodes_that_follow_the_items_are_no_obstacle(
@@ -220,7 +220,7 @@ def test_rasch_on_a_fixed_grid_gives_copies_what_it_gives_items_spelled_out(
     )
 
 
-@pytest.mark.filterwarnings("ignore:respondents differ in how much they get right")
+@pytest.mark.filterwarnings("ignore:No ability differences")
 def test_under_a_common_slope_items_with_the_same_total_have_the_same_difficulty() -> None:
     generator = np.random.default_rng(2)
     values = (generator.random((80, 12)) < 0.5).astype(int)

@@ -17,7 +17,7 @@ from irtkit.data.patterns import patterns_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-SAYS = "repeated trials of a cell agree more than the "
+SAYS = "Correlated trials: "
 N_TRIALS = 5
 
 
@@ -123,12 +123,12 @@ def test_synthetic_respondents_are_no_trials() -> None:
 
 def test_the_warning_says_what_trials_count_for_and_a_given_number_is_taken() -> None:
     responses = drawn(1.0)
-    with pytest.warns(UserWarning, match=r"5 count for about 1\.0; errors are widened"):
+    with pytest.warns(UserWarning, match=r"5 trials .* carry the information of 1\.0"):
         fit(responses)
     given = fit(responses.with_trial_correlation(0.5))
     assert given.settings["trial_correlation"] == 0.5
     assert "they correlate by 0.5" in " ".join(str(given).split())
-    with pytest.warns(UserWarning, match=re.escape("5 (the median) count for about")):
+    with pytest.warns(UserWarning, match=re.escape("5 trials (the median) carry")):
         fit(drawn(0.5, [4, 5, 5, 6]))
 
 

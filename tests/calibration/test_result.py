@@ -123,14 +123,14 @@ def test_the_verdict_comes_back_from_a_file(
     assert (tmp_path / "again").read_bytes() == (tmp_path / "fit").read_bytes()
 
 
-@pytest.mark.filterwarnings("ignore:one ability")
+@pytest.mark.filterwarnings("ignore:Not unidimensional")
 def test_near_copies_are_said_in_print_and_after_loading_without_responses(
     result: FitResult, tmp_path: Path
 ) -> None:
     assert "answer like about" not in str(result)
     assert "too small" not in str(result)
     parents = np.random.default_rng(0).integers(0, 2, (20, 100))
-    with pytest.warns(UserWarning, match="no more than chance"):
+    with pytest.warns(UserWarning, match="No ability differences"):
         crowd = fit(ResponseMatrix(np.repeat(parents, 10, axis=0)), "1PL")
     assert crowd.dependence is not None
     text = " ".join(str(crowd).split())
@@ -259,7 +259,7 @@ def test_metrics_of_responses_come_back_from_a_file_with_them(tmp_path: Path) ->
     metrics = pd.DataFrame(rows, columns=["respondent", "item", "metric", "value"])
     responses = ResponseMatrix([[1, 0], [0, 1]], ["a", "b"], ["q1", "q2"])
     responses = add_synthetic(responses.with_tables(metrics=metrics), ("always-right",))
-    with pytest.warns(UserWarning, match="only 2 respondents"):
+    with pytest.warns(UserWarning, match="2 systems answered"):
         result = fit(responses, "1PL").with_quality_standard("time", [])
     assert result.items["quality_standard"].tolist() == [1, 0]
     result.save(tmp_path / "r.npz")

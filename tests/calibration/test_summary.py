@@ -28,7 +28,7 @@ def test_items_without_an_ordinary_estimate_are_counted() -> None:
     generator = np.random.default_rng(0)
     values = (generator.random((60, 9)) < 0.5).astype(int)
     values[:, 0], values[:, 1:3], values[:, 3] = 0, 1, -1
-    with pytest.warns(UserWarning, match="no finite maximum"):
+    with pytest.warns(UserWarning, match="No finite estimate"):
         printed = str(fit(ResponseMatrix(values), prior=None, standard_errors=False))
     for said in (
         "3 items without a finite estimate (unbounded)",

@@ -194,7 +194,7 @@ def test_near_copies_do_not_make_items_fit_badly(drawn: Callable[..., ResponseMa
     assert (item_fit(alone)["q_value"] < 0.05).mean() > 0.5  # each counted as one
 
 
-@pytest.mark.filterwarnings("ignore:respondents differ")
+@pytest.mark.filterwarnings("ignore:No ability differences")
 @pytest.mark.parametrize(
     "statistic", ["item_fit", "respondent_fit", "local_dependence", "model_fit"]
 )

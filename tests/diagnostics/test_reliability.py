@@ -174,7 +174,7 @@ def test_arguments_out_of_range_are_refused(result: FitResult) -> None:
         information(result).items_needed(0)
 
 
-@pytest.mark.filterwarnings("ignore:respondents differ")
+@pytest.mark.filterwarnings("ignore:No ability differences")
 def test_repeated_responses_are_fine() -> None:
     counts = np.arange(40).reshape(10, 4) % 4
     result = fit(ResponseMatrix.from_counts(counts, np.full((10, 4), 3)), "1PL")

@@ -121,7 +121,7 @@ def test_what_is_no_number_is_missing(values: list[Any], scores: list[float]) ->
     assert scores_of(Measure("acc"), values).tolist() == pytest.approx(scores, nan_ok=True)
 
 
-@pytest.mark.filterwarnings("ignore:respondents differ")
+@pytest.mark.filterwarnings("ignore:No ability differences")
 def test_the_options_that_inspect_names_score_the_items(tmp_path: Path, make: Any) -> None:
     for system in range(3):
         samples = [
@@ -141,7 +141,7 @@ def test_the_options_that_inspect_names_score_the_items(tmp_path: Path, make: An
     assert found.metrics_options in str(found)
     assert str(found).endswith(found.command)
     responses = read_responses(tmp_path, **found.settings)
-    with pytest.warns(UserWarning, match="only 3 respondents"):
+    with pytest.warns(UserWarning, match="3 systems answered"):
         result = irtkit.fit(responses).with_quality_standard(
             options[1].split(","), options[3].split(",")
         )

@@ -19,7 +19,7 @@ sklearn = pytest.importorskip("sklearn")
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*abilit", "ignore:pairs of respondents")
+pytestmark = pytest.mark.filterwarnings("ignore:.*abilit")
 
 NOT_FEATURES = [
     *("class", "meanACC", "Dffclt", "source_name", "batch"),

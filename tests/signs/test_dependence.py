@@ -9,7 +9,7 @@ import pytest
 
 from irtkit import ResponseMatrix, add_synthetic
 from irtkit.data.patterns import patterns_of
-from irtkit.signs import Dependence, SlopeSigns, called_negative, disagreement, slope_signs
+from irtkit.signs import Dependence, SlopeSigns, called_negative, slope_signs
 from irtkit.signs import dependence as module
 from irtkit.signs.score_test import proportion_score
 
@@ -250,30 +250,6 @@ def test_noise_sums_to_nothing_and_copies_to_what_they_are() -> None:
     assert module._sum_alike(noise, unit, 1.0) == 0
     copies = np.append(noise, np.full(100, 10.0))
     assert module._sum_alike(copies, np.full(20_100, 0.1), 1.0) == pytest.approx(100, rel=0.05)
-
-
-@pytest.mark.parametrize(("families", "size"), [(3, 10), (3, 50), (4, 6)])
-def test_respondents_of_few_families_disagree_beyond_chance(families: int, size: int) -> None:
-    for seed in range(3):
-        generator = np.random.default_rng(seed + 1)
-        slope, ease = generator.lognormal(0, 0.3, 500), generator.normal(size=500)
-        theta = np.linspace(-1.2, 1.2, families)[:, None]
-        parents = generator.random((families, 500)) < 1 / (1 + np.exp(-slope * theta - ease))
-        flipped = generator.random((families * size, 500)) < 0.02
-        values = np.repeat(parents, size, axis=0) ^ flipped
-        patterns = patterns_of(ResponseMatrix(values.astype(int)), synthetic_is_real=False)
-        assert disagreement(patterns, proportion_score(patterns)) > 20
-
-
-@pytest.mark.parametrize("n", [19, 20, 100, 400])
-def test_independent_respondents_disagree_as_by_chance(n: int) -> None:
-    for seed in range(4):
-        generator = np.random.default_rng(seed)
-        slope = generator.lognormal(0, 0.5, 200) * np.where(generator.random(200) < 0.1, -1, 1)
-        logits = slope * (generator.normal(size=(n, 1)) - generator.normal(size=200))
-        values = generator.random((n, 200)) < 1 / (1 + np.exp(-logits))
-        patterns = patterns_of(ResponseMatrix(values.astype(int)), synthetic_is_real=False)
-        assert disagreement(patterns, proportion_score(patterns)) < (8 if n > 19 else 0.01)
 
 
 @pytest.mark.parametrize(("groups", "size"), [(2, 6), (2, 10), (3, 3), (3, 4), (4, 4)])

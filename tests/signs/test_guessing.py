@@ -127,7 +127,7 @@ def test_a_fit_names_systems_at_chance_first_and_keeps_them_out_of_the_lead(
 def test_of_rte_the_systems_at_chance_come_first_and_none_leads_a_table(
     rte: irtkit.FitResult,
 ) -> None:
-    assert rte.warnings[0].startswith("Systems at chance: 59 of 90 systems score 60% or less")
+    assert rte.findings[0].values["n"] == 59
     respondents = rte.respondents
     accuracy = respondents["accuracy"]
     assert {*rte.at_chance} == {*accuracy.index[accuracy <= 0.6]}

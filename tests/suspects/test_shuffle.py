@@ -98,9 +98,9 @@ def test_the_same_seed_shuffles_the_same_way_and_another_otherwise() -> None:
 
 def test_the_table_has_a_row_for_the_data_and_for_every_seed(control: ShuffleControl) -> None:
     assert (list(control.table.index), control.table.index.name) == (NAMES, "responses")
-    assert list(control.table.columns) == ["flagged", "negative", "dimension", "residual"]
-    assert control.table[["dimension", "residual"]].to_numpy().min() > 1 / SHAPE[0]
-    assert control.table[["dimension", "residual"]].to_numpy().max() < 1
+    assert list(control.table.columns) == ["flagged", "negative", "dimension"]
+    assert control.table["dimension"].min() > 1 / SHAPE[0]
+    assert control.table["dimension"].max() < 1
     assert control.dependence.n_respondents == SHAPE[0]
 
 
@@ -128,15 +128,15 @@ def test_the_dimension_of_the_data_is_its_leading_share_of_variance(
 
 def test_items_with_a_common_ability_have_a_dimension(control: ShuffleControl) -> None:
     assert control.has_dimension
-    assert not control.has_second_dimension
+    assert control.findings == ()
     assert (control.power > 0.9, control.respondents_needed < 100) == (True, True)
 
 
 def test_two_independent_blocks_of_items_have_a_second_dimension() -> None:
     control = shuffle_control(two_dimensions(), seeds=[0, 1, 2])
     assert control.has_dimension
-    assert control.has_second_dimension
-    assert "One dimension is not all they have in common" in str(control)
+    assert [one.code for one in control.findings] == ["further-ability"]
+    assert "Not unidimensional" in str(control)
 
 
 def test_coin_flips_have_no_dimension() -> None:
@@ -144,7 +144,6 @@ def test_coin_flips_have_no_dimension() -> None:
     flips = ResponseMatrix(np.random.default_rng(1).integers(0, 2, SHAPE))
     control = shuffle_control(flips, seeds=[0, 1, 2])
     assert not control.has_dimension
-    assert not control.has_second_dimension
     assert (np.isnan(control.power), control.respondents_needed) == (True, 0)
     assert "flags may mean nothing" in control.summary[-1]
 
@@ -183,7 +182,7 @@ def test_one_dimension_is_not_taken_for_two(shape: tuple[int, int]) -> None:
             generator.lognormal(0, 0.3, shape[1]), generator.normal(size=shape[1])
         )
         drawn = simulate_responses(items, generator.normal(size=shape[0]), seed=generator)
-        said_two += shuffle_control(drawn).has_second_dimension
+        said_two += len(shuffle_control(drawn).findings)
     assert said_two == 0
 
 
@@ -235,27 +234,14 @@ def said(values: dict[str, list[float]], **changes: Any) -> list[str]:
     return stated(values, **changes).summary
 
 
-def test_without_a_first_dimension_there_is_no_second() -> None:
-    none = stated({"dimension": [0.02, 0.03], "residual": [0.1, 0.03]})
-    two = stated({"dimension": [0.2, 0.03], "residual": [0.1, 0.03]})
-    assert (none.has_dimension, none.has_second_dimension) == (False, False)
-    assert (two.has_dimension, two.has_second_dimension) == (True, True)
-
-
-def test_sentences_tell_one_dimension_from_two_and_from_none() -> None:
-    one = said({"dimension": [0.2, 0.03], "residual": [0.02, 0.03]})
-    two = said({"dimension": [0.2, 0.03], "residual": [0.1, 0.03]})
-    none = said({"dimension": [0.02, 0.03], "residual": [0.1, 0.03]})
+def test_sentences_tell_a_common_dimension_from_none() -> None:
+    one, none = (said({"dimension": [share, 0.03]}) for share in (0.2, 0.02))
     assert "common dimension (20.0% of the variance, at most 3.0% when shuffled)" in one[1]
-    assert one[2].startswith("Beyond it there is no more than noise (2.0%")
-    assert two[:2] == one[:2]
-    assert two[2].startswith("One dimension is not all they have in common (10.0%")
-    assert [len(each) for each in (one, two, none)] == [3, 3, 2]
     assert "do not clearly have more in common than noise" in none[1]
 
 
 def test_too_few_respondents_are_told_without_how_many_would_do() -> None:
-    values = {"dimension": [0.2, 0.03], "residual": [0.02, 0.03]}
+    values = {"dimension": [0.2, 0.03]}
     few = said(values, n=20, power=0.123)
     assert few[-1].startswith("20 respondents are few")
     assert "12% of inverted items of typical discrimination are found; more would" in few[-1]
@@ -263,7 +249,7 @@ def test_too_few_respondents_are_told_without_how_many_would_do() -> None:
 
 
 def test_near_copies_are_few_although_they_are_many() -> None:
-    values = {"dimension": [0.2, 0.03], "residual": [0.02, 0.03]}
+    values = {"dimension": [0.2, 0.03]}
     alike, few = said(values, n=400, effective=20.2, power=0.123)[-2:]
     assert alike == "400 respondents answer like about 20 independent ones."
     assert few.startswith("20 independent respondents are few: about 12%")

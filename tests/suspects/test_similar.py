@@ -77,8 +77,8 @@ def test_agreement_is_plain_counting_of_the_items_both_answered(result: FitResul
         assert pair["excess"] == pytest.approx((share - chance) / (1 - chance), abs=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore:one ability does not explain")  # the two are a pattern
-@pytest.mark.filterwarnings("ignore:repeated trials of a cell agree")
+@pytest.mark.filterwarnings("ignore:Not unidimensional")  # the two are a pattern
+@pytest.mark.filterwarnings("ignore:Correlated trials")
 def test_repeated_trials_agree_by_their_shares_right() -> None:
     drawn = simulate_responses(
         ItemParameters(np.full(100, 1.0), np.linspace(-2, 2, 100), np.zeros(100)),

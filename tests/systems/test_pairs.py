@@ -175,7 +175,7 @@ def test_one_cluster_or_item_tells_no_error_and_no_impossible_bounds() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:respondents differ")
+@pytest.mark.filterwarnings("ignore:No ability differences")
 def test_a_probability_to_be_better_is_that_often_right() -> None:
     # 60 boards of 15 systems as near each other as errors; of two alone a p-value would say more
     said, right = [], []

@@ -225,7 +225,7 @@ def test_fits_in_threads_leave_the_filters_of_warnings_as_they_were() -> None:
     for thread in threads:
         thread.join()
     assert list(warnings.filters) == before
-    with pytest.warns(UserWarning, match="only 3 respondents"):
+    with pytest.warns(UserWarning, match="3 systems answered"):
         irtkit.fit(values[:3], "1PL")
 
 

@@ -76,7 +76,7 @@ def fitted(
 
 
 def interrupted(responses: ResponseMatrix, model: ModelName, *, steps: int, **rest: Any) -> None:
-    with pytest.warns(UserWarning, match="has not settled"):
+    with pytest.warns(UserWarning, match="had not settled"):
         fitted(responses, model, max_iterations=steps, **rest)
 
 
@@ -135,7 +135,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_numbers(tmp_path: Path) -> No
 def endless(path: Path | None, steps: int) -> FitResult:
     """A fit that no number of steps brings to its tolerance."""
     method = Variational(checkpoint=path, tol=1e-12, max_iterations=steps)
-    with pytest.warns(UserWarning, match="has not settled"):
+    with pytest.warns(UserWarning, match="had not settled"):
         return fit(drawn(2), method=method)
 
 

@@ -266,7 +266,7 @@ def awkward(kind: str) -> ResponseMatrix:
     }.get(kind, ResponseMatrix(values))
 
 
-@pytest.mark.filterwarnings("ignore:the evidence lower bound has not settled")
+@pytest.mark.filterwarnings("ignore:Not converged")
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(
     "kind",

@@ -1,0 +1,180 @@
+"""Whether one ability explains the responses: eigenvalues of the residuals.
+
+The score of the respondents is one step of the power method from the proportion correct to the
+first principal component. Residuals of the items' curves in it are scaled to a mean square of 1 in
+every item and respondent. If one ability explains the responses, the largest eigenvalue λ₁ of their
+products follows the law of Tracy and Widom (Johnstone 2001). A further ability raises λ₁. Groups of
+items that share a passage raise many eigenvalues a little, and so their sum of squares (John's
+test, corrected by Wang & Yao 2013).
+
+Both laws are approximate for binary responses, so that they screen only. Draws from the fitted
+curves, with the same missing cells, decide (``benchmarks/warnings_of_fit.py``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from irtkit.data.components import part_of
+from irtkit.data.near_duplicates import families_of, near_duplicates
+from irtkit.data.patterns import REAL, dense_cells
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from irtkit.data.patterns import Patterns, Places
+
+    Floats = NDArray[np.float32]
+
+_MOST_ITEMS, _MOST_CELLS = 512, 2**18  # Items and cells looked at.
+_MOST_THINNED = 1024  # Respondents whose families are known.
+_RARE = 0.05  # Least proportion correct, and incorrect, of an item.
+_LEAST_RESPONDENTS, _LEAST_ITEMS, _LEAST_RESPONSES = 30, 20, 10  # Fewer show too little.
+_PER_KINK, _LEAST_KINKS, _MOST_KINKS = 20, 2, 8  # Responses of an item for each kink of its curve.
+_ENDS = 0.01, 0.99  # Quantiles of the score between which kinks are spaced.
+_LEAST_SQUARE = 0.02  # Mean square that residuals are taken to have at least.
+_RIDGE = 1e-3  # Responses added where an item was not answered on both sides of a kink.
+_SCREEN = 2.02  # 99 % quantile of the law of Tracy and Widom.
+_DRAWS, _FEW, _DRAWS_OF_FEW = 20, 60, 50  # Draws; more of fewer than 60 respondents, cheap there.
+BOUND = 3.53  # (99.9 % quantile − mean) / SD of the law of Tracy and Widom.
+BOUND_OF_SQUARES = 5.0  # Their sum has a longer tail if abilities have an SD of 3: 2 of 20 sets.
+_SDS = np.array(
+    [1.27, 1.0]
+)  # SDs of both statistics by theory, which those of draws may not undercut.
+
+
+class Dimensionality(NamedTuple):
+    """How far both statistics lie above those of one ability, in standard deviations."""
+
+    eigenvalue: float
+    """Of the largest eigenvalue: a further ability."""
+    squares: float
+    """Of the sum of squares of all eigenvalues: a further ability, or groups of items."""
+    n: int
+    """Real respondents with a response."""
+    n_eff: float
+    """Their effective number; that of each family one was looked at if it is less than 0.9 n."""
+
+
+def dimensionality(patterns: Patterns) -> Dimensionality | None:
+    """Test whether one ability explains the responses; None if nothing speaks against it."""
+    found = _cells(patterns)
+    if found is None or not _passes(_statistics(*found)[0]):
+        return None
+    duplicates = near_duplicates(patterns)
+    if duplicates.found:  # a family answers alike in all that its members have in common
+        rows = np.flatnonzero(patterns.answering)
+        if len(rows) > _MOST_THINNED:
+            rows = np.sort(np.random.default_rng(0).choice(rows, _MOST_THINNED, replace=False))
+        some = part_of(patterns, rows, np.arange(patterns.n_items))
+        first = np.unique(families_of(some), return_index=True)[1]
+        found = _cells(part_of(some, np.sort(first), np.arange(patterns.n_items)))
+        if found is None:
+            return None
+    right, tried = found
+    observed, expected = _statistics(right, tried)
+    if not _passes(observed):
+        return None
+    generator = np.random.default_rng(0)
+    n_draws = _DRAWS_OF_FEW if len(right) < _FEW else _DRAWS
+    drawn = np.empty((n_draws, 2))
+    for k in range(n_draws):
+        if tried.max() > 1:
+            again = generator.binomial(tried.astype(np.int64), expected).astype(np.float32)
+        else:
+            again = (generator.random(expected.shape, np.float32) < expected) * tried
+        drawn[k] = _statistics(again, tried)[0]
+    spread = np.maximum(drawn.std(axis=0, ddof=1), _SDS) * (1 + 1 / n_draws) ** 0.5
+    z = (observed - drawn.mean(axis=0)) / spread
+    if z[0] <= BOUND and z[1] <= BOUND_OF_SQUARES:
+        return None
+    return Dimensionality(float(z[0]), float(z[1]), duplicates.n, duplicates.n_eff)
+
+
+def _passes(statistics: NDArray[np.float64]) -> bool:
+    """Whether the screen is passed."""
+    return bool(statistics[0] > _SCREEN or statistics[1] > 0)
+
+
+def _cells(patterns: Patterns) -> tuple[Floats, Floats] | None:
+    """Right responses and responses looked at; None if they are too few."""
+    right, responses = patterns.margins.item_right[REAL], patterns.margins.item_responses[REAL]
+    share = right / np.maximum(responses, 1)
+    items = np.flatnonzero((share > _RARE) & (share < 1 - _RARE))
+    order = -responses[items] if patterns.sparse else share[items]
+    every = 1 if patterns.sparse else max(-(-len(items) // _MOST_ITEMS), 1)
+    items = items[np.argsort(order, kind="stable")][every // 2 :: every][:_MOST_ITEMS]
+    who: Places = np.flatnonzero(patterns.answering)
+    most = _MOST_CELLS // max(len(items), 1)
+    if len(who) > most:
+        who = np.sort(np.random.default_rng(0).choice(who, most, replace=False))
+    right, tried = dense_cells(patterns, who, items)
+    kept = np.count_nonzero(tried, axis=1) >= _LEAST_RESPONSES
+    asked = np.count_nonzero(tried[kept], axis=0) >= _LEAST_RESPONSES
+    right, tried = right[kept][:, asked], tried[kept][:, asked]
+    sums, counts = right.sum(axis=0), tried.sum(axis=0)
+    varied = (sums > 0) & (sums < counts)
+    if len(right) < _LEAST_RESPONDENTS or varied.sum() < _LEAST_ITEMS:
+        return None
+    return right[:, varied], tried[:, varied]
+
+
+def _statistics(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Floats]:
+    """The two statistics, and the proportions correct that the curves expect."""
+    from scipy.linalg import eigh
+
+    n, m = right.shape
+    count = np.maximum(tried.sum(axis=0), 1)
+    share = right.sum(axis=0) / count
+    variance = np.maximum(share * (1 - share), _LEAST_SQUARE)
+    deviation = right - tried * share
+    score = deviation.sum(axis=1) / tried.sum(axis=1)
+    score = (score - score.mean()) / max(float(score.std()), 1e-6)
+    slope = score @ deviation / np.maximum(score**2 @ tried, 1e-6)
+    information = tried @ (slope**2 / variance)
+    score = deviation @ (slope / variance) / np.maximum(information, 1e-6)
+    basis = _basis(score, float(np.median(np.count_nonzero(tried, axis=0))))
+    expected = np.clip(basis @ _curves(right, tried, basis).T, 0, 1)
+    residual = (right - tried * expected) / np.sqrt(np.maximum(tried, 1))
+    observed = tried > 0
+    for axis, size in ((0, n), (1, m), (0, n)):
+        least = _LEAST_SQUARE * observed.sum(axis=axis, keepdims=True)
+        squares = np.maximum((residual**2).sum(axis=axis, keepdims=True), least)
+        residual *= np.sqrt(size / squares)
+    residual -= basis @ (basis.T @ residual) / n
+    along = slope / np.sqrt(variance)
+    along /= max(float(np.linalg.norm(along)), 1e-6)
+    residual -= np.outer(residual @ along, along)
+    rows, columns = n - basis.shape[1], m - 1
+    residual *= np.sqrt(rows * columns / (residual**2).sum())
+    products = (residual @ residual.T if n < m else residual.T @ residual).astype(np.float64)
+    last = len(products) - 1
+    largest = float(eigh(products, eigvals_only=True, subset_by_index=[last, last])[0])
+    one, other = (rows - 1) ** 0.5, columns**0.5
+    edge, width = (one + other) ** 2, (one + other) * (1 / one + 1 / other) ** (1 / 3)
+    excess = float((residual**4).mean() / (residual**2).mean() ** 2) - 3
+    squares = float((products**2).sum()) - rows * columns * (rows + columns + 1 + excess)
+    return np.array([(largest - edge) / width, squares / (2 * rows * columns)]), expected
+
+
+def _basis(score: Floats, n_responses: float) -> Floats:
+    """A line with evenly spaced kinks in the score, orthogonal, with a mean square of 1."""
+    n = int(np.clip(n_responses // _PER_KINK, _LEAST_KINKS, _MOST_KINKS))
+    low, high = np.quantile(score, _ENDS)
+    bent = [np.maximum(score - kink, 0) for kink in low + (high - low) * (np.arange(n) + 0.5) / n]
+    columns = np.column_stack([np.ones_like(score), score, *bent]).astype(np.float64)
+    return np.asarray(np.linalg.qr(columns)[0] * len(score) ** 0.5, dtype=np.float32)
+
+
+def _curves(right: Floats, tried: Floats, basis: Floats) -> Floats:
+    """Coefficients of every item, by least squares."""
+    found = right.T @ basis
+    if tried.min() == tried.max():  # the basis is orthogonal, with a mean square of 1
+        return np.asarray(found / (tried[0, 0] * len(basis)))
+    one, other = np.triu_indices(basis.shape[1])
+    squares = np.empty((right.shape[1], basis.shape[1], basis.shape[1]), np.float32)
+    squares[:, one, other] = squares[:, other, one] = tried.T @ (basis[:, one] * basis[:, other])
+    squares += _RIDGE * np.eye(basis.shape[1], dtype=np.float32)
+    return np.asarray(np.linalg.solve(squares, found[:, :, None])[:, :, 0])

@@ -1,0 +1,225 @@
+"""Claims about near-duplicate respondents: their effective number, and their families."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from irtkit import ResponseMatrix, add_synthetic
+from irtkit.data import near_duplicates as module
+from irtkit.data.near_duplicates import NearDuplicates, families_of, near_duplicates
+from irtkit.data.patterns import patterns_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from irtkit.data.patterns import Patterns
+
+    Array = NDArray[np.float64]
+
+
+def drawn(generator: np.random.Generator, theta: Array, n_items: int) -> NDArray[np.int8]:
+    """2PL responses, slopes lognormal."""
+    slope, difficulty = generator.lognormal(0, 0.3, n_items), generator.normal(size=n_items)
+    p = 1 / (1 + np.exp(-slope * (theta[:, None] - difficulty)))
+    return (generator.random(p.shape) < p).astype(np.int8)
+
+
+def families(
+    groups: int, size: int, n_items: int, seed: int, *, noise: float = 0.02, missing: float = 0.0
+) -> NDArray[np.int8]:
+    """Copies of parents with some answers flipped; families of one are independent respondents."""
+    generator = np.random.default_rng([seed, 21])
+    values = np.repeat(drawn(generator, generator.normal(size=groups), n_items), size, axis=0)
+    values = np.where(generator.random(values.shape) < noise * (size > 1), 1 - values, values)
+    return np.where(generator.random(values.shape) < missing, -1, values).astype(np.int8)
+
+
+def made(values: NDArray[np.int8] | ResponseMatrix) -> Patterns:
+    matrix = values if isinstance(values, ResponseMatrix) else ResponseMatrix(values)
+    return patterns_of(matrix, synthetic_is_real=False)
+
+
+def found(values: NDArray[np.int8] | ResponseMatrix) -> NearDuplicates:
+    return near_duplicates(made(values))
+
+
+# What it finds
+
+
+@pytest.mark.parametrize(
+    ("groups", "size", "noise"),
+    [(10, 20, 0.02), (30, 7, 0.02), (20, 10, 0.1), (40, 5, 0.2), (20, 10, 0.3), (60, 3, 0.2)],
+)
+def test_families_count_for_kishs_effective_sample_size(
+    groups: int, size: int, noise: float
+) -> None:
+    sets = [found(families(groups, size, 500, seed, noise=noise)) for seed in range(4)]
+    # Flips leave copies correlated (1 − 2 noise)², times the share of the variance without flips.
+    p = np.random.default_rng(0).normal(size=(2, 10_000))
+    p = 1 / (1 + np.exp(-(p[0] - p[1])))
+    flipped = p * (1 - 2 * noise) + noise
+    likeness = (1 - 2 * noise) ** 2 * (p * (1 - p)).mean() / (flipped * (1 - flipped)).mean()
+    n_eff = groups * size / (1 + (size - 1) * likeness)
+    assert np.mean([one.n_eff for one in sets]) == pytest.approx(n_eff, rel=0.15)
+    assert all(one.found and one.independent == round(one.n_eff) for one in sets)
+    assert all(one.slope_share <= 1.01 * one.n_eff / one.n for one in sets)
+
+
+@pytest.mark.parametrize(
+    ("n", "n_items", "missing"),
+    [(200, 500, 0.0), (100, 1000, 0.0), (1000, 30, 0.0), (200, 20, 0.0), (200, 500, 0.7)],
+)
+def test_independent_respondents_count_exactly_as_many(
+    n: int, n_items: int, missing: float
+) -> None:
+    for seed in range(4):
+        one = found(families(n, 1, n_items, seed, missing=missing))
+        assert one == (n, n, 1.0)
+        assert (one.found, one.independent) == (False, n)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.8])
+def test_slopes_that_differ_and_skewed_abilities_are_not_near_duplicates(spread: float) -> None:
+    generator = np.random.default_rng(3)
+    slope, difficulty = generator.lognormal(0, spread, 500), generator.normal(size=500)
+    theta = generator.exponential(size=(200, 1)) - 1
+    p = 1 / (1 + np.exp(-slope * (theta - difficulty)))
+    assert not found((generator.random(p.shape) < p).astype(np.int8)).found
+
+
+def test_inverted_items_are_not_near_duplicates() -> None:
+    values = families(60, 1, 25, 0)
+    for n_inverted in (3, 12):
+        inverted = np.where(np.arange(25) < n_inverted, 1 - values, values).astype(np.int8)
+        assert found(inverted).n_eff == 60
+
+
+def test_families_are_found_through_missing_cells() -> None:
+    for seed in range(4):
+        one = found(families(10, 20, 500, seed, missing=0.7))
+        assert 9 < one.n_eff < 12
+        # Two copies share three in ten of the items that one answered.
+        assert one.slope_share == pytest.approx(1 / (1 + 19 * 0.3 * 0.95), rel=0.2)
+
+
+def test_repeated_trials_of_copies_count_as_one_trial() -> None:
+    values = families(12, 5, 200, 0, noise=0.0)
+    right, trials = 3 * values.astype(np.int64), np.full(values.shape, 3)
+    assert 10 < found(ResponseMatrix.from_counts(right, trials)).n_eff < 14
+
+
+@pytest.mark.parametrize(("groups", "size"), [(3, 4), (4, 4), (3, 10), (5, 3)])
+def test_few_small_families_are_found(groups: int, size: int) -> None:
+    for seed in range(5):
+        one = found(families(groups, size, 200, seed, noise=0.1))
+        assert groups - 1 < one.n_eff < groups + 2
+
+
+@pytest.mark.parametrize(("size", "n"), [(6, 20), (12, 30), (30, 60)])
+def test_one_family_among_single_respondents_is_found(size: int, n: int) -> None:
+    for seed in range(5):
+        generator = np.random.default_rng(seed)
+        values = families(n - size + 1, 1, 200, seed)
+        copies = np.repeat(values[:1], size, axis=0)
+        copies = np.where(generator.random(copies.shape) < 0.1, 1 - copies, copies)
+        one = found(np.concatenate([copies, values[1:]]).astype(np.int8))
+        assert one.found
+        assert one.n_eff < n - size / 2
+
+
+@pytest.mark.parametrize("n", [8, 12, 20, 30, 60])
+@pytest.mark.parametrize("n_items", [25, 100, 200])
+def test_few_independent_respondents_are_not_near_duplicates(n: int, n_items: int) -> None:
+    for seed in range(5):
+        assert found(families(n, 1, n_items, seed, missing=0.3 * (seed % 3))).n_eff == n
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.1])
+def test_families_are_those_that_were_copied(noise: float) -> None:
+    parents, generator = families(28, 1, 400, 1), np.random.default_rng(0)
+    values = np.concatenate([np.repeat(parents[:8], 5, axis=0), parents[8:]])
+    values = np.where(generator.random(values.shape) < noise, 1 - values, values).astype(np.int8)
+    numbers = families_of(made(values))
+    assert len(np.unique(numbers)) == 28
+    for k in range(8):
+        assert len(set(numbers[5 * k : 5 * k + 5])) == 1
+
+
+# Where little can be known
+
+
+@pytest.mark.parametrize("shape", [(1, 5), (2, 5), (3, 5), (4, 1), (5, 2), (8, 500), (300, 1)])
+def test_few_respondents_or_items_count_as_independent(shape: tuple[int, int]) -> None:
+    values = families(shape[0], 1, shape[1], 0)
+    assert found(values) == (shape[0], shape[0], 1.0)
+    assert len(np.unique(families_of(made(values)))) == shape[0]
+
+
+def test_without_variance_respondents_count_as_independent() -> None:
+    assert found(np.ones((6, 5), np.int8)) == (6, 6.0, 1.0)
+
+
+def test_respondents_without_common_items_count_as_independent() -> None:
+    values = np.full((40, 40), -1, np.int8)
+    values[np.arange(40), np.arange(40)] = 1
+    values[np.arange(40), (np.arange(40) + 1) % 40] = 0
+    assert found(values).n_eff == 40
+
+
+@pytest.mark.parametrize(
+    ("n", "n_eff", "independent"), [(29, 3.2, 3), (100, 89.6, 90), (100, 90.1, 100), (5, 0.4, 1)]
+)
+def test_the_effective_number_is_reported_below_nine_tenths(
+    n: int, n_eff: float, independent: int
+) -> None:
+    one = NearDuplicates(n, n_eff, n_eff / n)
+    assert (one.found, one.independent) == (independent < n, independent)
+
+
+# How it is computed
+
+
+def test_the_same_responses_give_the_same_numbers_and_order_does_not_matter() -> None:
+    values = families(30, 7, 300, 0)
+    one = found(values)
+    assert one == found(values.copy())
+    order = np.random.default_rng(0).permutation(210)
+    np.testing.assert_allclose(found(values[order]), one, rtol=1e-3)
+    np.testing.assert_allclose(found(values[:, ::-1]), one, rtol=1e-3)
+
+
+def test_synthetic_respondents_are_left_out() -> None:
+    crowd = ResponseMatrix(families(30, 7, 100, 0))
+    among = add_synthetic(crowd, ("always-right", "coin"), draws=20)
+    np.testing.assert_allclose(found(among), found(crowd), rtol=1e-6)
+
+
+def test_sparse_cells_give_what_dense_ones_give() -> None:
+    dense = ResponseMatrix(families(30, 7, 200, 0, missing=0.5))
+    frame = dense.to_frame().rename_axis("respondent").reset_index()
+    frame = frame.melt(id_vars="respondent", var_name="item", value_name="response").dropna()
+    sparse = ResponseMatrix.from_long(frame, sparse=True)
+    np.testing.assert_allclose(found(sparse), found(dense), rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("_MOST_PAIRS", 2**13), ("_MOST_ITEMS", 250), ("_MOST_RESPONDENTS", 200)]
+)
+def test_some_of_the_pairs_items_and_respondents_give_about_what_all_do(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: int
+) -> None:
+    values = families(40, 10, 500, 0)
+    whole = found(values)
+    monkeypatch.setattr(module, name, value)
+    np.testing.assert_allclose(found(values), whole, rtol=0.15)
+
+
+def test_pairs_of_independent_respondents_are_standard_normal() -> None:
+    pairs = module._pairs_of(made(families(400, 1, 500, 5)))
+    assert pairs is not None
+    z = pairs.z - pairs.z.mean()
+    assert np.average(z**2, weights=pairs.weight) == pytest.approx(1, abs=0.05)
+    assert np.average(z**4, weights=pairs.weight) == pytest.approx(3, abs=0.3)
