@@ -29,8 +29,7 @@ from machine import arguments, describe, sentence, store
 import irtkit
 from irtkit.data.dimensionality import dimensionality
 from irtkit.data.patterns import Patterns, patterns_of
-from irtkit.signs import called_negative, dependence, slope_signs
-from irtkit.signs.score_test import proportion_score
+from irtkit.signs import called_negative, dependence, proportion_score, slope_signs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,9 +13,9 @@ Beside each setting stands the finding that must come in all data sets, "clean" 
 Slopes are lognormal (SD 0.3), difficulties and abilities normal where nothing else is said. Then:
 how closely fitted slopes follow the true ones by the number of respondents (rank correlations, of
 300 items), the reason for "fewer than eight"; what part of a gap between two blocks fits show, by
-the number of items both answered, beside what `irtkit.data.weak_links` predicts; how large gaps
-come out that are told of as drawn together, and would undrawn, over the true ones; and what part
-of the time of a fit, with standard errors, goes into its findings, at most.
+the number of items both answered; how large gaps are, fitted and unshrunken, that are reported as
+shrunk (`irtkit.data.connectivity`), over the true ones; and what part of the time of a fit, with
+standard errors, goes into its findings, at most.
 
 Run with ``make studies``; ``--out benchmarks/results/warnings_of_fit.json`` stores the figures.
 """
@@ -32,8 +32,7 @@ from scipy.stats import spearmanr
 
 import irtkit
 from irtkit.calibration.caveats import with_caveats
-from irtkit.calibration.drawn_together import drawn_together
-from irtkit.data import weak_links
+from irtkit.data.connectivity import connectivity_of
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import patterns_of
 from irtkit.signs import at_chance, differ_by_chance
@@ -482,30 +481,26 @@ def slopes(sets: int) -> list[dict[str, float]]:
 
 
 def shown(sets: int) -> list[dict[str, float]]:
-    """What part of a gap between two blocks fits show, and what part is predicted."""
+    """What part of a gap between two blocks fits show."""
     rows = []
     for shapes in (PAIR, SMALL, ((500, 20), (500, 20))):
         (n, m), (more, _) = shapes
         for gap in (1.0, 3.0):
             for n_common in (1, 2, 4, 8, 16):
-                found, predicted = [], []
+                found = []
                 for seed in range(sets):
                     draw = linked(shapes, gap, n_common)
                     result = fitted(draw, seed)
                     one, other = result.ability[:n], result.ability[n:]
                     spread = np.sqrt((n * one.var() + more * other.var()) / (n + more))
                     found.append((other.mean() - one.mean()) / spread / gap)
-                    first = np.arange(n + more) < n
-                    information = weak_links.information_between(result.patterns, first)[0]
-                    predicted.append(information / (information + n * more / (n + more)))
                 row = {"respondents": n + more, "items": m, "gap": gap, "common": n_common}
-                row |= {"shown": float(np.mean(found)), "SD": float(np.std(found))}
-                rows.append(row | {"predicted": float(np.mean(predicted))})
+                rows.append(row | {"shown": float(np.mean(found)), "SD": float(np.std(found))})
     return rows
 
 
 def drawn(sets: int) -> list[dict[str, Any]]:
-    """Gaps that are told of as drawn together: fitted, and undrawn, over the true ones.
+    """Gaps that are reported as shrunk: fitted, and unshrunken, over the true ones.
 
     These are in SDs of the true abilities of all respondents.
     """
@@ -515,15 +510,17 @@ def drawn(sets: int) -> list[dict[str, Any]]:
         for seed in range(sets):
             made, theta = draw(np.random.default_rng([seed, SEED]))
             result = fitted(always(made), 0)
-            told = drawn_together(result, result.patterns)
-            if told is not None and told[1] and result.components is None:
-                gap, x = told[0], told[0].x
+            ability = (result.ability - result.latent_mean) / result.latent_sd
+            scale = (result.parameters, ability, result.latent_sd)
+            told = connectivity_of(result.patterns, *scale)
+            if told.gap is not None and told.significant:
+                gap, x = told.gap, told.gap.x
                 true = abs(theta[x > 0].mean() - theta[x < 0].mean()) / theta.std()
-                found.append((gap.gap / true, gap.undrawn / true))
+                found.append((gap.size / true, gap.unshrunken / true))
         if found:
-            shown, undrawn = np.median(found, axis=0)
+            shown, unshrunken = np.median(found, axis=0)
             row = {"setting": name, "told": len(found), "fitted": float(shown)}
-            rows.append(row | {"undrawn": float(undrawn)})
+            rows.append(row | {"unshrunken": float(unshrunken)})
     return rows
 
 

@@ -55,7 +55,7 @@ CALIBRATION = (
     *("variational.elbo", "variational.minibatches"),
     *("variational.bent", "variational.posterior"),
     *("variational.inference", "variational.checkpoint"),
-    *("result", "summary", "saved", "calibrated", "estimates", "drawn_together", "drift"),
+    *("result", "summary", "saved", "calibrated", "estimates", "drift"),
     "caveats",
     *("maximum_likelihood", "chance", "anchored", "one_thread"),
     *("variational.fit_variational", "estimation", "fitting", "refitting"),

@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from irtkit.calibration.drawn_together import drawn_together
 from irtkit.calibration.drift import LEVEL
-from irtkit.data.components import components_of
+from irtkit.data.connectivity import connectivity_of
 from irtkit.data.dimensionality import BOUND, BOUND_OF_SQUARES, dimensionality
-from irtkit.data.weak_links import weakly_linked
 from irtkit.findings import Finding, Remedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from irtkit.calibration.result import FitResult
-    from irtkit.data.components import Components
+    from irtkit.data.connectivity import Components, Gap
     from irtkit.data.patterns import Patterns
     from irtkit.signs import AtChance
 
@@ -47,16 +45,17 @@ def with_caveats(
     some do where many items are inverted and abilities clear; ``counted_anew`` that repeated
     trials were found to agree, and count for less.
     """
-    components = components_of(patterns)
-    linked = weakly_linked(patterns, components, _logits_of_ability(result))
-    parts, by_chance = linked or components, by_chance and not _slopes_told(result)
+    ability = (result.ability - result.latent_mean) / result.latent_sd
+    scale = result.parameters, ability, result.latent_sd, result.fixed
+    parts, linked, gap, significant = connectivity_of(patterns, *scale)
+    by_chance = by_chance and not _slopes_told(result)
     findings = [
         *_at_chance(result, guessing),
         *_search(result),
         *_drift(result),
         *(_too_few_items(result, patterns) or _without_errors(result)),
-        *_groups(parts, "disconnected-groups" if linked is None else "hardly-linked-groups"),
-        *(_shrunk_gap(result, patterns) if parts is None else ()),
+        *_groups(parts, "hardly-linked-groups" if linked else "disconnected-groups"),
+        *([] if gap is None else [_gap(result, gap, significant=significant)]),
         *_few(result),
         *([_warning("no-differences")] if by_chance else ()),
         *(_correlated_trials(result, patterns) if counted_anew else ()),
@@ -173,21 +172,15 @@ def _groups(parts: Components | None, code: str) -> Iterator[Finding]:
     yield _warning(code, n=parts.n, sizes=sizes)
 
 
-def _shrunk_gap(result: FitResult, patterns: Patterns) -> Iterator[Finding]:
+def _gap(result: FitResult, gap: Gap, *, significant: bool) -> Finding:
     """Respondents who answered different items, and whose abilities are or may be shrunk."""
-    found = drawn_together(result, patterns)
-    if found is None:
-        return
-    gap, significant = found
     ends = {"one": gap.x.argmin(), "other": gap.x.argmax()}
     names = {end: result.respondent_labels[row] for end, row in ends.items()}
     known = Remedy({"fixed": ...}, "known-items")
-    if significant:
-        yield _warning(
-            "gap-shrunk", known, gap=float(gap.gap), unshrunk=float(gap.undrawn), **names
-        )
-    else:
-        yield _warning("gap-hidden", known, shown=float(gap.shown), **names)
+    if not significant:
+        return _warning("gap-hidden", known, shown=float(gap.shown), **names)
+    sizes = {"gap": float(gap.size), "unshrunk": float(gap.unshrunken)}
+    return _warning("gap-shrunk", known, **sizes, **names)
 
 
 def _few(result: FitResult) -> Iterator[Finding]:
@@ -230,10 +223,3 @@ def _slopes_told(result: FitResult) -> bool:
     """Whether most slopes are told from 0: of noise up to half, without a prior, and none with."""
     n_ok, flat = (result.status.count(status) for status in ("ok", "flat"))
     return result.model in {"2PL", "3PL"} and n_ok > flat
-
-
-def _logits_of_ability(result: FitResult) -> float:
-    """Logits that one SD of ability makes on an item of typical slope."""
-    usual = np.array(result.status) == "ok"
-    slopes = np.abs(result.parameters.discrimination[usual])
-    return float(np.median(slopes)) * result.latent_sd if len(slopes) else 1.0

@@ -29,8 +29,7 @@ from irtkit.calibration.maximise import (
 from irtkit.calibration.maximum_likelihood import starting_values
 from irtkit.calibration.priors import USUAL_CHANCE, WeakPrior, check_chance
 from irtkit.checks import short
-from irtkit.data.components import part_of
-from irtkit.data.patterns import REAL, merged
+from irtkit.data.patterns import REAL, merged, part_of
 from irtkit.irf import logistic
 
 if TYPE_CHECKING:

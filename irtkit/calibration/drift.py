@@ -23,8 +23,7 @@ from scipy.special import ndtr
 
 from irtkit.calibration.likelihood import MarginalLikelihood
 from irtkit.calibration.maximise import GridSchedule
-from irtkit.data.components import part_of
-from irtkit.data.patterns import REAL
+from irtkit.data.patterns import REAL, part_of
 from irtkit.irf import Items, complete_data_information, curvatures, curves_of, logits_of_guessing
 from irtkit.quadrature import engine_of
 

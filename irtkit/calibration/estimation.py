@@ -19,8 +19,7 @@ from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
 from irtkit.calibration.maximum_likelihood import maximum_likelihood
 from irtkit.calibration.methods import Variational
 from irtkit.calibration.priors import WeakPrior
-from irtkit.data.components import part_of
-from irtkit.data.patterns import patterns_of
+from irtkit.data.patterns import part_of, patterns_of
 from irtkit.signs import at_chance, differ_by_chance, proportion_score
 
 if TYPE_CHECKING:

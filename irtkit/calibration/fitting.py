@@ -105,8 +105,8 @@ def fit(
     Warns
     -----
     irtkit.IRTWarning
-        Once for each of ``result.findings`` that is a warning. Its ``code`` says which one it is, and
-        the page "Warnings" lists the codes.
+        Once for each of ``result.findings`` that is a warning, with its ``code``. The page
+        "Warnings" lists the codes.
 
     Notes
     -----

@@ -299,7 +299,7 @@ class WeakPrior:
 
     slope_spread: float = 0.3
     """Around τ slopes then spread by 0.3·√2 τ; 14 real matrices teach SDs of log slopes from 0.13
-    to 0.48 (:mod:`irtkit.signs.mixture`)."""
+    to 0.48."""
     slope_df: float = 4.0
     """A slope of −τ costs 6 nats against one of τ, where a normal density would take 17."""
     steep: float = 20.0

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from irtkit.calibration.variational.posterior import Posterior
-    from irtkit.data.components import Components
+    from irtkit.data.connectivity import Components
     from irtkit.data.patterns import Patterns
     from irtkit.findings import Finding
     from irtkit.irf import ItemParameters, ModelName
@@ -223,7 +223,7 @@ class FitResult:
         "no responses"); fixed, drift_z and drifts, if items were fixed (score test of the
         intercept, above 0 if the item became easier, and whether it is significant); and, where
         respondents and items fall into parts that too few responses
-        link, or none, component (1 has the most respondents; 0 without a response by a real one).
+        link, or none, component (1 has the most respondents; 0 without a response that links).
 
         p_negative is told by the trend of an item's responses with how strong respondents are by
         all their responses, and by what all items of the matrix teach about slopes

@@ -13,7 +13,7 @@ from irtkit.calibration.result import (
     Quadrature,
     Settings,
 )
-from irtkit.data.components import Components
+from irtkit.data.connectivity import Components
 from irtkit.data.patterns import Counts
 from irtkit.files import as_path
 from irtkit.findings import Finding

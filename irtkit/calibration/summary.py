@@ -10,7 +10,7 @@ import numpy as np
 from irtkit.checks import first_names
 from irtkit.metrics.quality_standard import quality_sentence
 from irtkit.printed import LABEL, in_lines, percent, plain, printable, shortened, table_of
-from irtkit.signs.verdict import FALSE_DISCOVERY_RATE, called_negative
+from irtkit.signs import FALSE_DISCOVERY_RATE, called_negative
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.data.components import part_of
 from irtkit.data.near_duplicates import families_of, near_duplicates
-from irtkit.data.patterns import REAL, dense_cells
+from irtkit.data.patterns import REAL, dense_cells, part_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -336,6 +336,18 @@ def patterns_of(responses: ResponseMatrix, *, synthetic_is_real: bool) -> Patter
     return Patterns(*responses.cells.stored, group)
 
 
+def part_of(patterns: Patterns, rows: Places, columns: Places) -> Patterns:
+    """Some respondents and items; the same patterns if that is all of them."""
+    n, m = patterns.cells.shape
+    if (len(rows), len(columns)) == (n, m):
+        return patterns
+    cells, trials = (
+        None if table is None else table[np.ix_(rows, columns)]
+        for table in (patterns.cells, patterns.trials)
+    )
+    return Patterns(cells, trials, patterns.group[rows])
+
+
 def merged(whole: Patterns, of_items: Array | None = None) -> Merged:
     """Merge identical rows and identical columns, where there are many of them.
 

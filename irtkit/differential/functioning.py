@@ -12,8 +12,7 @@ from irtkit.calibration import FitResult, fit
 from irtkit.calibration.estimates import Population
 from irtkit.calibration.fitting import silently
 from irtkit.checks import check_number, check_one_of, first_names, short
-from irtkit.data.components import part_of
-from irtkit.data.patterns import Patterns, patterns_of
+from irtkit.data.patterns import Patterns, part_of, patterns_of
 from irtkit.differential.groups import TwoGroups, two_groups
 from irtkit.io.reading import as_responses
 from irtkit.irf import Items

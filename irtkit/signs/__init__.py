@@ -1,29 +1,26 @@
-"""The sign of every item's slope, told by the responses alone, whatever model is fitted later.
+"""What responses alone show, before any model: signs of slopes, near-duplicates, dimensions.
 
-:func:`slope_signs` does it all: ``score_test`` tests the slope of each item at 0 against the share
-right of respondents, ``dependence`` says how much that counts where respondents answer alike,
-``mixture`` learns how slopes are distributed among the items, and ``verdict`` puts all together:
-:func:`called_negative` is the one rule by which anything is called negative. ``chance`` looks
-whether systems differ at all, and ``guessing`` who scores no better than guessing.
+:func:`slope_signs` judges the sign of every item's slope (``slopes``), with evidence weighed by how
+far respondents answer alike (``dependence``). :func:`called_negative` is the one rule by which
+anything is called negative. ``chance`` tests whether systems differ at all, and ``guessing`` finds
+those that score no better than guessing.
 """
 
 from irtkit.signs.chance import differ_by_chance
 from irtkit.signs.dependence import Dependence
 from irtkit.signs.guessing import AtChance, at_chance
-from irtkit.signs.mixture import SlopeMixture
-from irtkit.signs.score_test import (
-    ProportionScore,
-    SlopeScore,
-    independent_share,
-    proportion_score,
-)
-from irtkit.signs.verdict import (
+from irtkit.signs.slopes import (
     FALSE_DISCOVERY_RATE,
+    ProportionScore,
+    SlopeMixture,
+    SlopeScore,
     SlopeSigns,
     Verdict,
     called_negative,
     false_discovery,
+    independent_share,
     may_fall,
+    proportion_score,
     slope_signs,
 )
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from irtkit.data.patterns import Patterns, Places
     from irtkit.irf import Array
-    from irtkit.signs.score_test import ProportionScore
+    from irtkit.signs.slopes import ProportionScore
 
 _MAX_ITEMS, _MAX_PAIRS = 2000, 2**20
 """Items and pairs of respondents looked at. Of 983 people (Lalor, Wu & Yu 2016), who are

@@ -43,8 +43,7 @@ def power_of(signs: SlopeSigns, fdr: float, n: int) -> Power:
     if signs.p_any_slope < 0.5:
         return Power(float("nan"), 0)
     information = signs.score.information
-    typical = np.exp(signs.mixture.log_slope)
-    size = float(typical * np.sqrt(np.median(information[information > 0])))
+    size = float(signs.mixture.typical * np.sqrt(np.median(information[information > 0])))
     regular, inverted, _ = signs.mixture.shares
     threshold = float(-logit(fdr) + np.log(max(regular, 1e-9) / inverted))
     wanted = float(ndtri(WANTED_POWER))

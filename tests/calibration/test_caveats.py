@@ -19,7 +19,6 @@ from irtkit import (
     load,
     simulate_responses,
 )
-from irtkit.calibration.caveats import _logits_of_ability
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -214,11 +213,3 @@ def test_items_without_errors_are_named_with_what_gives_them() -> None:
     assert str(found).endswith("Pass prior='weak'")
     assert fitted(values, standard_errors=True).items["difficulty_se"].notna().all()
     assert "no-standard-errors" not in codes(fitted(values, prior=None))
-
-
-def test_an_sd_of_ability_makes_as_many_logits_by_either_model_of_a_common_slope() -> None:
-    items = ItemParameters.from_difficulty(np.full(30, 2.0), np.linspace(-1, 1, 30))
-    responses = simulate_responses(items, np.random.default_rng(0).normal(size=200), seed=0)
-    rasch, common = (fitted(responses, model=model) for model in ("Rasch", "1PL"))
-    assert rasch.latent_sd > 1.5
-    assert _logits_of_ability(rasch) == pytest.approx(_logits_of_ability(common), rel=1e-2)

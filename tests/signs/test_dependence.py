@@ -9,9 +9,8 @@ import pytest
 
 from irtkit import ResponseMatrix, add_synthetic
 from irtkit.data.patterns import patterns_of
-from irtkit.signs import Dependence, SlopeSigns, called_negative, slope_signs
+from irtkit.signs import Dependence, SlopeSigns, called_negative, proportion_score, slope_signs
 from irtkit.signs import dependence as module
-from irtkit.signs.score_test import proportion_score
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

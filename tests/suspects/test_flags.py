@@ -210,21 +210,22 @@ def test_an_item_that_merely_does_not_discriminate_is_not_suspect(result: FitRes
     assert "items are uninformative: " in str(found)
 
 
-def test_strong_evidence_of_a_wrong_key_is_a_reason_where_few_systems_call_nothing(
+def test_strong_evidence_of_a_wrong_key_is_a_reason_if_few_systems_call_hardly_anything(
     planted: Planted,
 ) -> None:
-    found, false = 0, 0
+    called, found, false = 0, 0, 0
     for seed in range(3):  # benchmarks/planted_wrong_keys.py has the rates
         made, wrong = planted(20, 1000, seed)
         with warnings.catch_warnings(action="ignore"):
             flagged = flag_items(fit(made, standard_errors=False))
-        assert not flagged["reasons"].str.contains("negative").any()
+        called += flagged["reasons"].str.contains("negative").sum()
         listed = flagged[flagged["reasons"].str.contains("evidence of a wrong key")]
         assert listed["suspect"].all()
         assert (listed["wrong_key"] > 3).all()
         assert (listed["discrimination"] < 0).all()
         inverted = listed.index.isin([made.items[j] for j in np.flatnonzero(wrong)])
         found, false = found + inverted.sum(), false + (~inverted).sum()
+    assert called <= 2  # of 60 inverted items
     assert found >= 12
     assert false <= 2
 

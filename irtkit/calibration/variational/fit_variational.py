@@ -36,8 +36,7 @@ from irtkit.calibration.variational.checkpoint import Checkpoint, digest_of
 from irtkit.calibration.variational.minibatches import Batches
 from irtkit.calibration.variational.posterior import Posterior, moments_of
 from irtkit.calibration.variational.target import target_of
-from irtkit.data.components import part_of
-from irtkit.data.patterns import SYNTHETIC
+from irtkit.data.patterns import SYNTHETIC, part_of
 from irtkit.irf import Items
 
 if TYPE_CHECKING:

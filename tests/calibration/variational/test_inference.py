@@ -161,9 +161,7 @@ def test_with_many_respondents_posteriors_are_normal_around_the_maximum(model: M
 
 
 def test_a_fit_that_runs_out_of_steps_says_so() -> None:
-    with pytest.warns(
-        UserWarning, match="settled after 4 steps.* Pass method=irtkit.Variational.max_iterations=8"
-    ):
+    with pytest.warns(UserWarning, match="settled after 4 steps.* Pass .*max_iterations=8"):
         result = fit(drawn(100, 10), method=Variational(max_iterations=4))
     assert not result.converged
     assert result.n_iterations == 4

@@ -1,0 +1,331 @@
+"""The sign of every item's slope, as the responses alone show it, whatever model is fitted later.
+
+**Score test.** The *proportion score* θ stands in for ability, with mean 0 and SD 1: the share
+right of a respondent, less the mean easiness of the items answered if cells are missing (an
+additive two-way fit). The log-likelihood of a slope a has at a = 0 the derivative
+U = Σ (yᵢ − p)(θᵢ − θ̄) and the information V = p(1 − p) Σ (θᵢ − θ̄)² n/(n − 1) (Rao 1948), and
+changes by about aU − a²V/2. An item's own part in θ, Σ (yᵢ − p)² ∂θᵢ/∂yᵢ, is taken out of U.
+Repeated trials and near-duplicates count for less (design effects).
+
+**Prior.** Slopes are N(μ, τ²) for regular, N(−μ, τ²) for inverted and N(0, φ²) for flat items,
+learned from all items of the matrix by EM (Efron 2008). p_negative is the probability of a slope
+below 0, one minus the local false sign rate (Stephens 2017), averaged with ½ by the probability
+that there are slopes at all. Items are called negative at a false-discovery rate (Newton et al.
+2004).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from irtkit.data.patterns import REAL, float_blocks
+from irtkit.signs.dependence import Dependence, dependence_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from irtkit.data.patterns import Patterns
+    from irtkit.irf import Array
+
+FALSE_DISCOVERY_RATE = 0.05  # Default level at which items are called negative.
+_MAX_TURNS, _SETTLED = 20, 1e-3
+"""Turns of the additive fit at most, and the change of a share right at which it ends: 2 to 5 turns
+if cells are missing at random, with scores within 0.001 of their limit."""
+_NO_VARIANCE = 1e-9  # Far below the least variance, and above rounding errors of sums in 64 bits.
+_MIN_RESPONDENTS = 4  # Three respondents split in one way only, one against two.
+_MAX_ITEMS = 4000  # Items learned from: the standard error of a share of 5 % is 0.3 %.
+_MAX_STEPS, _MIN_GAIN = 100, 1e-3  # Steps of EM at most, and gain in log-likelihood that ends it.
+_PSEUDO_ITEMS, _RARE = 10.0, 0.05  # Pseudo-items, and their share of inverted and of flat ones.
+_SPREAD, _SPREAD_ITEMS = 0.35, 5.0  # τ/μ of as many pseudo-items.
+_MIN_SPREAD = (
+    0.3  # Least τ/μ: V is too large for steep items, which look less spread than they are.
+)
+_FLATNESS = 1 / 3  # Largest φ/μ: flat items would else be confused with regular ones.
+_LOG_PRIOR_ODDS = -7.0  # Of slopes against none: on coin flips the mixture gains 4 nats at most.
+_DAMPED_FROM, _DAMPING = 10.0, 3.0
+"""Log odds beyond this grow logarithmically: the likelihood is exact only if the model is, and the
+order of items stays visible in probabilities that would otherwise all be 1."""
+
+
+class ProportionScore(NamedTuple):
+    """Total-score proxy for the ability of respondents."""
+
+    value: Array
+    """Mean 0 and SD 1 among the respondents scored, 0 for the others; (n_respondents,)."""
+    derivative: Array
+    """Of the value by the number right; 0 for those not scored."""
+    scored: NDArray[np.bool_]
+    """Real respondents with a response."""
+
+
+class SlopeScore(NamedTuple):
+    """Score and information of every item's slope at 0, in logits per SD of the score."""
+
+    score: Array
+    """U, (n_items,)."""
+    information: Array
+    """V, (n_items,); 0 where all responses are alike."""
+
+    @property
+    def z(self) -> Array:
+        """U/√V, standard normal where there is no slope; NaN where all responses are alike."""
+        root = np.sqrt(self.information)
+        return np.divide(self.score, root, out=np.full_like(root, np.nan), where=root > 0)
+
+    def weighted(self, share: float) -> SlopeScore:
+        """Return those of a ``share`` of the respondents."""
+        return SlopeScore(share * self.score, share * self.information)
+
+
+class SlopeMixture(NamedTuple):
+    """Distribution of slopes among items, in logits per SD of the proportion score."""
+
+    typical: float
+    """Mean μ of regular slopes, and of inverted ones turned round."""
+    spread: float
+    """SD τ of both."""
+    flat_spread: float
+    """SD φ of flat slopes."""
+    shares: Array
+    """Of regular, inverted and flat items."""
+
+
+class Verdict(NamedTuple):
+    """How likely slopes are negative, each of shape (n_items,); NaN without responses."""
+
+    p_negative: Array
+    """Probability that the slope is below 0."""
+    wrong_key: Array
+    """Log of how many times likelier the responses are if the item is inverted than if not."""
+
+
+class SlopeSigns(NamedTuple):
+    """What responses alone say about the sign of every slope, and what that rests on."""
+
+    proportion: ProportionScore
+    dependence: Dependence
+    score: SlopeScore
+    """Weighted by ``dependence.share``."""
+    mixture: SlopeMixture
+    p_any_slope: float
+    """Probability that there are slopes at all, and not only noise."""
+    verdict: Verdict
+
+    def weighted(self, share: float) -> SlopeSigns:
+        """Judge anew, with evidence that counts for this ``share`` and not for the one found."""
+        answered = ~np.isnan(self.verdict.p_negative)
+        score = self.score.weighted(share / self.dependence.share)
+        return judged(self.proportion, self.dependence._replace(share=share), score, answered)
+
+
+def slope_signs(patterns: Patterns) -> SlopeSigns:
+    """Judge every item by the responses of real respondents."""
+    proportion = proportion_score(patterns)
+    dependence = dependence_of(patterns, proportion)
+    score = slope_score(patterns, proportion).weighted(dependence.share)
+    return judged(proportion, dependence, score, patterns.margins.item_responses[REAL] > 0)
+
+
+def proportion_score(patterns: Patterns) -> ProportionScore:
+    """Proportion score of all respondents."""
+    scored = patterns.answering
+    per_response = np.where(scored, 1 / np.maximum(patterns.margins.respondent_responses, 1), 0.0)
+    value = per_response * patterns.margins.respondent_right
+    if not patterns.complete:
+        value -= _easiness_met(patterns, value, per_response)
+    value[scored] -= value[scored].mean()
+    sd = max(float(value[scored].std()), _NO_VARIANCE)
+    return ProportionScore(value / sd, per_response / sd, scored)
+
+
+def slope_score(patterns: Patterns, proportion: ProportionScore) -> SlopeScore:
+    """Score and information of every item, from the responses of real respondents."""
+    n_scored = proportion.scored.sum()
+    responses = np.maximum(patterns.margins.item_responses[REAL], 1)
+    share = patterns.margins.item_right[REAL] / responses
+    right = patterns.right_sums(proportion.value)
+    answered = patterns.response_sums(proportion.value)
+    squares = patterns.response_sums(proportion.value**2) - answered**2 / responses
+    n = np.minimum(responses, n_scored)
+    information = share * (1 - share) * np.maximum(squares, 0) * (n / np.maximum(n - 1, 1))
+    score = right - share * answered - _squares(patterns, proportion.derivative, share)
+    varied = (information > _NO_VARIANCE) & (n_scored >= _MIN_RESPONDENTS)
+    found = SlopeScore(np.where(varied, score, 0.0), np.where(varied, information, 0.0))
+    if not (patterns.repeated and varied.any()):
+        return found
+    return found.weighted(independent_share(patterns, proportion.value**2, share, varied))
+
+
+def independent_share(
+    patterns: Patterns, weights: Array, share: Array, varied: NDArray[np.bool_]
+) -> float:
+    """Independent responses that the trials of respondents are worth, of as many trials.
+
+    The variance of single trials about the share right of their item over that with the trials of
+    a respondent added up first; respondents have weights, and some items are left out.
+    """
+    together = _squares(patterns, weights, share)[varied].sum()
+    apart = _squares_of_trials(patterns, weights, share)[varied].sum()
+    return min(1.0, float(apart / together))
+
+
+def _easiness_met(patterns: Patterns, right: Array, per_response: Array) -> Array:
+    """Mean easiness of the items that each respondent answered, 0 for those not scored.
+
+    ``right`` is the share right of every respondent, ``per_response`` that of one response.
+    """
+    responses = np.maximum(patterns.margins.item_responses[REAL], 1)
+    share, scored = patterns.margins.item_right[REAL] / responses, per_response > 0
+    met = np.zeros_like(right)
+    for _ in range(_MAX_TURNS):
+        easiness = share - patterns.response_sums((right - met) * scored) / responses
+        before, met = met, np.zeros_like(met)
+        for some, _, answered in float_blocks(patterns):
+            met[some] = answered @ easiness
+        met *= per_response
+        met[scored] -= met[scored].mean()
+        if np.abs(met - before).max() < _SETTLED:
+            break
+    return met
+
+
+def _squares(patterns: Patterns, weights: Array, share: Array) -> Array:
+    """Sum over respondents of a weight times (right − share · responses)², by item."""
+    if not patterns.repeated:
+        return _squares_of_trials(patterns, weights, share)
+    total = np.zeros_like(share)
+    for some, right, tried in float_blocks(patterns):
+        w = weights[some]
+        total += w @ right**2 - 2 * share * (w @ (right * tried)) + share**2 * (w @ tried**2)
+    return total
+
+
+def _squares_of_trials(patterns: Patterns, weights: Array, share: Array) -> Array:
+    """The same, each trial by itself: y² = y for a response of 0 or 1."""
+    answered = patterns.response_sums(weights)
+    return (1 - 2 * share) * patterns.right_sums(weights) + share**2 * answered
+
+
+def judged(
+    proportion: ProportionScore,
+    dependence: Dependence,
+    score: SlopeScore,
+    answered: NDArray[np.bool_],
+) -> SlopeSigns:
+    """Learn the mixture of slopes from the items that were answered, and judge these with it."""
+    from scipy.special import expit, log_ndtr, logit
+
+    some = SlopeScore(*(values[answered] for values in score))
+    mixture = learned_mixture(some)
+    log_joint, mean, variance = _by_kind(some, mixture)
+    z = mean / np.sqrt(variance)
+    falling, rising = (np.logaddexp.reduce(log_joint + log_ndtr(side)) for side in (-z, z))
+    gain = float(np.logaddexp.reduce(log_joint).sum())
+    p_any_slope = float(expit(gain + _LOG_PRIOR_ODDS))
+    regular, inverted, flat = log_joint
+    p_negative = p_any_slope * expit(_damped(falling - rising)) + (1 - p_any_slope) / 2
+    wrong_key = inverted - np.logaddexp(regular, flat) - logit(mixture.shares[1])
+    verdict = Verdict(*np.full((2, len(answered)), np.nan))
+    verdict.p_negative[answered] = p_negative
+    verdict.wrong_key[answered] = np.where(some.information > 0, wrong_key, 0.0)
+    return SlopeSigns(proportion, dependence, score, mixture, p_any_slope, verdict)
+
+
+def _damped(log_odds: Array) -> Array:
+    size = np.abs(log_odds)
+    beyond = np.maximum(size - _DAMPED_FROM, 0)
+    damped = np.minimum(size, _DAMPED_FROM) + _DAMPING * np.log1p(beyond / _DAMPING)
+    return np.asarray(np.copysign(damped, log_odds))
+
+
+def learned_mixture(score: SlopeScore) -> SlopeMixture:
+    """Mixture under which the score tests are most likely, by EM from their second moment.
+
+    Of very many items every k-th is learned from, in the order of z, so that the order of the items
+    makes no difference.
+    """
+    every = -(-len(score.score) // _MAX_ITEMS)
+    sample = np.lexsort((score.information, np.nan_to_num(score.z)))[every // 2 :: every]
+    score = SlopeScore(*(values[sample] for values in score))
+    u, v = score
+    least = 0.1 / np.sqrt(v.max() + _NO_VARIANCE)
+    typical = max(np.sqrt(max((u**2 - v).sum(), 0) / max((v**2).sum(), _NO_VARIANCE)), least)
+    usual = np.array([1 - 2 * _RARE, _RARE, _RARE])
+    mixture = SlopeMixture(typical, _SPREAD * typical, _FLATNESS * typical, usual)
+    reached = -np.inf
+    for _ in range(_MAX_STEPS):
+        log_joint, mean, variance = _by_kind(score, mixture)
+        marginal, before = np.logaddexp.reduce(log_joint), reached
+        reached = float(marginal.sum())
+        if reached < before + _MIN_GAIN:
+            break
+        weight = np.exp(log_joint - marginal)
+        steep, size, n = weight[:2], mean[:2] * [[1.0], [-1.0]], weight.sum(axis=1)
+        typical = max(float((steep * size).sum() / steep.sum()), least)
+        squares = (steep * ((size - typical) ** 2 + variance[:2])).sum()
+        squares += _SPREAD_ITEMS * (_SPREAD * typical) ** 2
+        spread = np.sqrt(squares / (steep.sum() + _SPREAD_ITEMS))
+        pseudo = _PSEUDO_ITEMS * usual
+        squares = weight[2] @ (mean[2] ** 2 + variance[2]) + pseudo[2] * (_FLATNESS * typical) ** 2
+        flat_spread = np.sqrt(squares / (n[2] + pseudo[2]))
+        shares = (n + pseudo) / (len(u) + _PSEUDO_ITEMS)
+        mixture = SlopeMixture(
+            typical,
+            max(float(spread), _MIN_SPREAD * typical),
+            min(float(flat_spread), _FLATNESS * typical),
+            shares,
+        )
+    return mixture
+
+
+def _by_kind(score: SlopeScore, mixture: SlopeMixture) -> tuple[Array, Array, Array]:
+    """Log of share times likelihood ratio to a slope of 0, posterior mean and variance of slopes.
+
+    Each is (3, n_items): of regular, inverted and flat items.
+    """
+    typical, spread, flat_spread, shares = mixture
+    mean = np.array([[typical], [-typical], [0.0]])
+    precision = np.array([[spread], [spread], [flat_spread]]) ** -2.0
+    posterior = precision + score.information
+    found = (mean * precision + score.score) / posterior
+    ratio = np.log(precision / posterior) + found**2 * posterior - mean**2 * precision
+    return np.log(shares)[:, None] + ratio / 2, found, 1 / posterior
+
+
+def called_negative(
+    p_negative: ArrayLike, rate: float = FALSE_DISCOVERY_RATE, *, slope: Array | None = None
+) -> NDArray[np.bool_]:
+    """Items whose slope is called negative.
+
+    Items without a probability, or with a fitted ``slope`` above 0, are left out.
+    """
+    p = np.nan_to_num(np.asarray(p_negative, dtype=np.float64))
+    if slope is not None:
+        p = np.where(may_fall(slope), p, 0.0)
+    order = np.argsort(-p, kind="stable")
+    doubt = np.cumsum(1 - p[order]) / np.arange(1, len(order) + 1)
+    found = np.zeros(len(p), dtype=np.bool_)
+    found[order[: np.searchsorted(doubt, rate, side="right")]] = True
+    return found & (p > 0.5)
+
+
+def may_fall(slope: Array) -> NDArray[np.bool_]:
+    """Items whose fitted slope is below 0; all, if they have a common slope (1PL)."""
+    common = len(np.unique(slope[~np.isnan(slope)])) < 2
+    return np.asarray((slope < 0) | common)
+
+
+def false_discovery(p: Array) -> Array:
+    """q-values of p-values: the least false-discovery rate at which each is called.
+
+    NaN stays NaN and counts as no test (Benjamini & Hochberg 1995, *JRSS B* 57, 289–300).
+    """
+    q = np.full(len(p), np.nan)
+    tested = np.flatnonzero(~np.isnan(p))
+    if len(tested):
+        order = tested[np.argsort(p[tested], kind="stable")]
+        ratio = p[order] * len(order) / np.arange(1, len(order) + 1)
+        q[order] = np.minimum(np.minimum.accumulate(ratio[::-1])[::-1], 1.0)
+    return q
