@@ -49,15 +49,15 @@ LAYERS = (
 )
 CALIBRATION = (
     *("methods", "lbfgs", "priors", "item_prior", "item_distribution", "expected"),
-    *("likelihood", "prior_information", "maximise", "repeats"),
-    *("information", "many_items", "standard_errors", "item_likelihoods", "empirical"),
+    *("likelihood", "maximise", "repeats"),
+    *("information", "standard_errors", "empirical"),
     *("variational.coordinates", "variational.target", "variational.guide"),
     *("variational.elbo", "variational.minibatches"),
     *("variational.bent", "variational.posterior"),
     *("variational.inference", "variational.checkpoint"),
     *("result", "summary", "saved", "calibrated", "estimates", "drift"),
     "caveats",
-    *("maximum_likelihood", "chance", "anchored", "one_thread"),
+    *("maximum_likelihood", "chance", "one_thread"),
     *("variational.fit_variational", "estimation", "fitting", "refitting"),
 )
 """Modules of the largest folder, bottom-up; what they import for types alone counts as well."""

@@ -15,6 +15,7 @@ from irtkit.irf import ItemParameters, Items, ModelName
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from irtkit.calibration.likelihood import Population
     from irtkit.calibration.priors import Prior
     from irtkit.calibration.variational.posterior import Posterior
     from irtkit.data.patterns import Counts, Places
@@ -38,17 +39,10 @@ _FEW = 4
 """Respondents below which there is but one way to split them, one against one or two."""
 
 
-class Population(NamedTuple):
-    """Mean and SD of ability among real respondents, on a scale that is fixed."""
-
-    mean: float
-    sd: float
-
-
 class Estimates(NamedTuple):
     """Items and abilities as a method left them, before orientation, unit and labels.
 
-    Ability is N(0, 1), but where ``latent_sd`` or ``population`` says otherwise.
+    Ability is N(0, 1), but where ``population`` says otherwise.
     """
 
     items: Items
@@ -59,8 +53,6 @@ class Estimates(NamedTuple):
     common_slope: bool
     ability: Array
     ability_se: Array
-    latent_sd: float | None
-    """SD of ability of a Rasch model whose slopes are 1."""
     synthetic_sd: float
     """SD of ability among synthetic respondents."""
     prior: dict[str, Any] | None
@@ -75,7 +67,7 @@ class Estimates(NamedTuple):
     """That of repeated trials; None if there are none."""
     posterior: Posterior | None = None
     population: Population | None = None
-    """On whose scale all is, if items are fixed: it stays."""
+    """Mean and SD of ability, where they were estimated: the scale is then that of the items."""
     population_se: tuple[float, float] | None = None
     """Standard errors of its mean and SD, fixed items taken as known."""
 
@@ -87,7 +79,7 @@ class Estimates(NamedTuple):
         Of them nothing is known but the common slope, and how ability is distributed in the
         ``group`` of each respondent; what was estimated is of ``rows`` and ``columns``.
         """
-        mean, sd = self.population or (0.0, self.latent_sd or 1.0)
+        mean, sd = self.population or (0.0, 1.0)
         ability, ability_se = np.full(len(group), mean), np.where(group, self.synthetic_sd, sd)
         ability[rows], ability_se[rows] = self.ability, self.ability_se
         parts = [np.full(n_items, np.nan) for part in self.items if part is not None]
@@ -183,13 +175,12 @@ def _units(
     """
     if estimates.population is not None:
         return 1.0, estimates.population.sd
-    latent_sd = 1.0 if estimates.latent_sd is None else estimates.latent_sd
     if not estimates.common_slope:
-        return -1.0 if proportion.value @ estimates.ability < 0 else 1.0, latent_sd
+        return -1.0 if proportion.value @ estimates.ability < 0 else 1.0, 1.0
     common = float(estimates.items.slope[0])  # the proportions right may all be equal
-    if model == "Rasch" and estimates.latent_sd is None:
+    if model == "Rasch":
         return common, abs(common)
-    return -1.0 if common < 0 else 1.0, latent_sd
+    return -1.0 if common < 0 else 1.0, 1.0
 
 
 def _n_parameters(counts: Counts, model: ModelName) -> int:
@@ -202,14 +193,26 @@ def _n_parameters(counts: Counts, model: ModelName) -> int:
 def _standard_errors(
     estimates: Estimates, parameters: ItemParameters, model: ModelName, stretch: float
 ) -> Array:
-    """Shape (n_items, 4): of discrimination, difficulty, guessing and intercept."""
-    from irtkit.calibration.standard_errors import of_parameters
+    """Shape (n_items, 4): of discrimination, difficulty, guessing and intercept.
 
-    if estimates.covariances is None:
-        return np.full((len(parameters.intercept), 4), np.nan)
-    errors = of_parameters(parameters, model, estimates.covariances, stretch)
-    errors[np.isnan(parameters.intercept)] = np.nan
-    return errors
+    Delta method: b = −d/a gives ∂b/∂a = −b/a and ∂b/∂d = −1/a; c = σ(γ) gives ∂c/∂γ = c(1 − c).
+    """
+    variances, covariances = np.full((len(parameters.intercept), 4), np.nan), estimates.covariances
+    if covariances is None:
+        return variances
+    var_intercept, cov = covariances[:, 1, 1], covariances[:, 0, 1] / stretch
+    a, b, c = parameters.discrimination, parameters.difficulty, parameters.guessing
+    if model == "Rasch":
+        variances[:, 1] = var_intercept
+    else:
+        variances[:, 0] = var_slope = covariances[:, 0, 0] / stretch**2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variances[:, 1] = (var_intercept + 2 * b * cov + b**2 * var_slope) / a**2
+    if model == "3PL":
+        variances[:, 2] = (c * (1 - c)) ** 2 * covariances[:, 2, 2]
+    variances[:, 3] = var_intercept
+    unknown = np.isnan(parameters.intercept)[:, None] | ~(variances >= 0)
+    return np.sqrt(np.where(unknown, np.nan, variances))
 
 
 def _parameters(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from irtkit.calibration.anchored import anchored_estimates
 from irtkit.calibration.calibrated import fixed_parameters, with_fixed
 from irtkit.calibration.caveats import with_caveats
 from irtkit.calibration.chance import with_chance
@@ -103,7 +102,8 @@ def _estimates(
     grid = settings.quadrature
     schedule = GridSchedule(None if isinstance(grid, str) else (int(grid[0]), float(grid[1])))
     # On a grid that follows the items Rasch is the 1PL in other units; on a fixed one it is not.
-    same_as_1pl = schedule.fixed is None or variational is not None
+    # Beside fixed items both have their slope.
+    same_as_1pl = schedule.fixed is None or variational is not None or anchors is not None
     models = model, "1PL" if model == "Rasch" and same_as_1pl else model
     # an empirical prior is learned after a search with the weak one
     prior = WeakPrior() if isinstance(settings.prior, str) else settings.prior
@@ -146,7 +146,7 @@ def _of_answered(
     But not items of which something else is known: that they are fixed, what is expected of them, a
     density of each. ``models`` are the one asked for, and the one fitted in its place.
     """
-    n_items, model = patterns.n_items, models[0]
+    n_items = patterns.n_items
     known = np.full(n_items, isinstance(prior, ItemPrior))
     if isinstance(prior, ExpectedItems):
         known |= prior.known
@@ -154,27 +154,17 @@ def _of_answered(
         known |= ~np.isnan(fixed.discrimination)
     rows, columns = patterns.answered(known)
     answered, prior_there = part_of(patterns, rows, columns), of_some(prior, columns)
-    if fixed is None:
-        found = maximum_likelihood(
-            answered,
-            models[1],
-            prior_there,
-            control,
-            empirical=isinstance(settings.prior, str) and settings.prior == "empirical",
-            standard_errors=settings.standard_errors,
-            mesh=mesh,
-            trial_correlation=settings.trial_correlation,
-        )
-    else:
-        found = anchored_estimates(
-            answered,
-            fixed.chosen(columns),
-            "1PL" if model == "Rasch" else model,
-            prior_there,
-            control,
-            standard_errors=settings.standard_errors,
-            trial_correlation=settings.trial_correlation,
-        )
+    found = maximum_likelihood(
+        answered,
+        models[1],
+        prior_there,
+        control,
+        empirical=isinstance(settings.prior, str) and settings.prior == "empirical",
+        standard_errors=settings.standard_errors,
+        mesh=mesh,
+        trial_correlation=settings.trial_correlation,
+        fixed=None if fixed is None else fixed.chosen(columns),
+    )
     if isinstance(prior, WeakPrior) and settings.prior != "empirical":
         found = found._replace(prior=prior.described())
     return found.beside_unanswered(rows, columns, patterns.group, n_items)

@@ -11,12 +11,11 @@ an arrowhead (block-bordered) matrix: a block for every item, a narrow border th
 with ε, and a common block, to which the normal distribution of ability adds φ² + φ′² of every
 respondent. Left out is the uncertainty of each single ability, of the order of one over the number
 of items, but for the information that every item by itself misses through it. The variational path
-takes this matrix; standard errors take its blocks (:mod:`.many_items`).
+takes this matrix; standard errors take its blocks (:mod:`.standard_errors`).
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -163,19 +162,3 @@ def _missing_information(
     rising = slope * c * s * (1 - s) / p**2
     moved = np.stack([s / p + expected.theta * rising, rising, -(1 - c) * rising], axis=1)
     return np.asarray((moved * weight[:, None]) @ moved.transpose(0, 2, 1))
-
-
-def inverse_of(information: Array) -> Array:
-    """Inverse of a symmetric matrix; NaN where a parameter is not identified.
-
-    By NumPy's LAPACK: SciPy's has threads of its own, which for small matrices wait for those of
-    NumPy longer than inverting takes.
-    """
-    known = np.diag(information) > UNKNOWN
-    kept = np.ix_(known, known)
-    scale = np.sqrt(np.outer(np.diag(information)[known], np.diag(information)[known]))
-    inverse = np.full_like(information, np.nan)
-    with suppress(np.linalg.LinAlgError):
-        found = np.linalg.inv(information[kept] / scale) / scale
-        inverse[kept] = (found + found.T) / 2
-    return inverse

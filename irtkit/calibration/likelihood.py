@@ -1,35 +1,39 @@
-"""The marginal likelihood of items, and the penalised one as an objective to maximise.
+"""The marginal likelihood of items and populations, and the penalised one as an objective.
 
-**Likelihood.** The log-likelihood of the responses has ability integrated out, N(0, 1) for real
-respondents. It speaks of slopes, intercepts and logits of guessing. Its gradient comes from the
-posterior of ability by Fisher's identity, at the cost of one EM step. Synthetic respondents have
-the ability distribution N(0, σ² + (w/τ)²), σ the SD of real ability, τ the typical slope and w wide
-on the logit scale. The wide part follows the items when they are rescaled, so that synthetic
-respondents do not pull on the scale.
+**Likelihood.** The log-likelihood of the responses has ability integrated out. Real respondents
+are in groups, in each of which ability is N(μ, σ²); μ and σ are known, as N(0, 1) of a fit by
+itself, or parameters: of a Rasch model, whose slopes are 1, σ; beside items on an earlier scale
+both; of two groups both of the second. The gradient comes from the posterior of ability by Fisher's
+identity, at the cost of one EM step. Synthetic respondents have the ability distribution
+N(μ, σ² + (w/τ)²), μ and σ those of the first group, τ the typical slope and w wide on the logit
+scale. The wide part follows the items when they are rescaled, so that synthetic respondents do not
+pull on the scale.
 
-A Rasch model on a fixed grid has more to choose: where N(0, σ²) is cut off at the grid and scaled
-up, a larger σ costs nothing once it is flat there, and the likelihood may rise with it for ever. So
-the search takes N(0, σ²) on nodes without end and counts what lies beyond the grid as lost: for
-every respondent with a response it adds the log share that the grid has of it. Where nodes are no
-farther apart than σ, its maximum is the fixed point σ² = mean of E[θ² | responses] that the EM of
-R's mirt ends at. What is reported is the likelihood of the cut-off normal there.
+On a fixed grid, where a normal distribution is cut off and scaled up, a larger σ costs nothing once
+it is flat there, and the likelihood may rise with it for ever. So where μ or σ is a parameter the
+search takes N(μ, σ²) on nodes without end and counts what lies beyond the grid as lost: for every
+respondent it adds the log share that the grid has of it. Where nodes are no farther apart than σ,
+its maximum is the fixed point σ² = mean of E[(θ − μ)² | responses] that the EM of R's mirt ends at.
+What is reported is the likelihood of the cut-off normal there.
 
-**Parameterisation.** The maximiser moves a vector of unbounded numbers: the slopes (one if they are
-common; of Rasch the log SD of ability in its place), the intercepts, the *angles* of guessing
-(3PL), and what the prior learns: the location of intercepts and, unless slopes are common, their
-log scale. Guessing is c = sin² φ, φ its angle: where nobody guesses c ends at 0, which a search
+**Parameterisation.** The maximiser moves a vector of unbounded numbers: the slopes of free items
+(one if they are common), their intercepts, the *angles* of guessing (3PL), what the prior learns
+(the location of intercepts and, unless slopes are common, their log scale), and log σ and μ of
+groups. Guessing is c = sin² φ, φ its angle: where nobody guesses c ends at 0, which a search
 reaches in a few steps of φ, and never in those of a logit.
 
-**Objective.** It adds the log prior of the items. Its preconditioner is what an EM step uses (one
-Newton block per item), plus the two directions in which EM is slow: the common scale and the
-common location of the items. Along them the likelihood only sees the distribution of ability,
-with information 2N and N, and a step there is the fold of parameter-expanded EM (Liu, Rubin & Wu
-1998). From the block of an item is taken what its slope loses because abilities are told from the
-responses themselves (Louis 1982).
+**Objective.** It adds the log prior of the free items. Its preconditioner is what an EM step uses
+(one Newton block per item, and one number for each log σ and μ), plus the two directions in which
+EM is slow: the common scale and the common location of the items. Along them the likelihood only
+sees the distribution of ability in groups whose σ, or μ, is known, with information 2N and N/σ²,
+and a step there is the fold of parameter-expanded EM (Liu, Rubin & Wu 1998). From the block of an
+item is taken what its slope loses because abilities are told from the responses themselves (Louis
+1982).
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,13 +42,14 @@ import numpy as np
 from irtkit.calibration.lbfgs import Evaluation
 from irtkit.calibration.priors import Hyper
 from irtkit.data.patterns import REAL, SYNTHETIC
-from irtkit.irf import Items
+from irtkit.irf import Items, logits_of_guessing
 from irtkit.quadrature import Grid
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from irtkit.calibration.priors import AtPrior, Prior
-    from irtkit.data.patterns import Patterns
-    from irtkit.irf import Array, ModelName
+    from irtkit.irf import Array, ItemParameters, ModelName
     from irtkit.quadrature import Engine, Nodes, Posteriors
 
 SYNTHETIC_LOGIT_SD = 5.0
@@ -64,8 +69,27 @@ _LEAST_SINE = 1e-8
 """Least sine and cosine of an angle of guessing: c differs from 0 and 1 by its square, 1e-16."""
 
 
+class Population(NamedTuple):
+    """Mean and SD of ability in a group of respondents."""
+
+    mean: float = 0.0
+    sd: float = 1.0
+
+
+STANDARD = (Population(),)
+"""One group of real respondents, whose ability is known to be N(0, 1)."""
+
+
+class FreeGroups(NamedTuple):
+    """Which of the groups of real respondents, in order, have a mean or an SD to estimate."""
+
+    n_groups: int = 1
+    means: tuple[int, ...] = ()
+    sds: tuple[int, ...] = ()
+
+
 class Terms(NamedTuple):
-    """Marginal log-likelihood of some items, and its derivatives."""
+    """Marginal log-likelihood of items and populations, and its derivatives."""
 
     value: float
     """Of all respondents."""
@@ -75,12 +99,12 @@ class Terms(NamedTuple):
     """Shape (n_items, k): by slope, intercept (and logit of guessing)."""
     information: Array
     """Complete-data information of every item, (n_items, k, k)."""
-    by_log_sd: float
-    """Derivative by the log SD of ability."""
+    by_population: Array
+    """By the mean and the log SD of every group of real respondents, (n_groups, 2)."""
 
 
 class MarginalLikelihood:
-    """Marginal log-likelihood of items, on given nodes.
+    """Marginal log-likelihood of items and of the populations of real respondents, on given nodes.
 
     ``exact`` computes all of it in 64 bits, which takes up to twice as long.
     """
@@ -94,158 +118,227 @@ class MarginalLikelihood:
         weights = nodes.normal_log_weights(1.0)
         self._standard = Grid(nodes, np.stack([weights, weights]))
 
-    def grid(self, items: Items, latent_sd: float = 1.0) -> Grid:
-        """Nodes with the prior weights of real and of synthetic respondents."""
-        patterns = self.engine.patterns
-        if latent_sd == 1.0 and not patterns.has_synthetic:
+    def grid(self, items: Items, populations: Sequence[Population] = STANDARD) -> Grid:
+        """Nodes with the prior weights of every group of respondents."""
+        if populations is STANDARD and not self.engine.patterns.has_synthetic:
             return self._standard
-        sds = population_sds(patterns, items, latent_sd)
-        return Grid(self.nodes, np.stack([self.nodes.normal_log_weights(sd) for sd in sds]))
+        groups = self._with_synthetic(items, populations)
+        weights = [self.nodes.normal_log_weights(one.sd, one.mean) for one in groups]
+        return Grid(self.nodes, np.stack(weights))
 
-    def terms(self, items: Items, latent_sd: float = 1.0) -> Terms:
+    def terms(self, items: Items, populations: Sequence[Population] = STANDARD) -> Terms:
         """Value, gradient and complete-data information."""
-        grid = self.grid(items, latent_sd)
+        grid = self.grid(items, populations)
         with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
             found = self.engine.sums(items, grid, exact=self.exact)
-        gradient, by_log_sd = found.gradient, 0.0
+        gradient, by_population = found.gradient, np.zeros((len(populations), 2))
         if grid is not self._standard:
-            gradient, by_log_sd = self._through_sds(items, latent_sd, grid, found)
-        log_likelihood = float(found.log_marginal[REAL])
-        value = log_likelihood + float(found.log_marginal[SYNTHETIC])
-        return Terms(value, log_likelihood, gradient, found.information, by_log_sd)
+            gradient, by_population = self._by_populations(items, populations, grid, found)
+        value = float(found.log_marginal.sum())
+        real = value - float(found.log_marginal[SYNTHETIC])
+        return Terms(value, real, gradient, found.information, by_population)
 
-    def posteriors(self, items: Items, latent_sd: float = 1.0) -> Posteriors:
+    def posteriors(self, items: Items, populations: Sequence[Population] = STANDARD) -> Posteriors:
         """Posterior of every respondent."""
         with np.errstate(under="ignore", divide="ignore"):
-            return self.engine.posteriors(items, self.grid(items, latent_sd))
+            return self.engine.posteriors(items, self.grid(items, populations))
 
-    def _through_sds(
-        self, items: Items, latent_sd: float, grid: Grid, found: Any
-    ) -> tuple[Array, float]:
-        """Gradient by the items, that through the SD of synthetic ability added; by the log SD."""
-        patterns = self.engine.patterns
-        sds, by_log_sd = population_sds(patterns, items, latent_sd), []
-        for group in (REAL, SYNTHETIC):
-            square = (self.nodes.theta / sds[group]) ** 2
-            deviation = square - np.exp(grid.log_weights[group]) @ square
-            by_log_sd.append(float(found.node_mass[group] @ deviation))
-        wide = 1 - (latent_sd / sds[SYNTHETIC]) ** 2  # share of the wide part in the variance
+    def _with_synthetic(
+        self, items: Items, populations: Sequence[Population]
+    ) -> tuple[Population, ...]:
+        """The population of every group of the patterns."""
+        (first, *others), copies = populations, self.engine.patterns.multiplicity
+        return first, Population(first.mean, synthetic_sd(items, first.sd, copies)), *others
+
+    def _by_populations(
+        self, items: Items, populations: Sequence[Population], grid: Grid, found: Any
+    ) -> tuple[Array, Array]:
+        """Gradient by the items, that through the SD of synthetic ability added; by populations."""
+        patterns, groups = self.engine.patterns, self._with_synthetic(items, populations)
+        by_group = np.empty((len(groups), 2))
+        for k, (mean, sd) in enumerate(groups):
+            z = (self.nodes.theta - mean) / sd
+            by_node, weights = np.stack([z / sd, z**2]), np.exp(grid.log_weights[k])
+            by_group[k] = (by_node - (by_node @ weights)[:, None]) @ found.node_mass[k]
+        of_synthetic, by_population = by_group[SYNTHETIC], np.delete(by_group, SYNTHETIC, axis=0)
+        wide = 1 - (groups[REAL].sd / groups[SYNTHETIC].sd) ** 2  # share of it in the variance
+        by_population[0] += of_synthetic * (1, 1 - wide)
         by_slope = patterns.copies(items.slope / (items.slope**2 + _OFF_ZERO)) / patterns.n_items
         gradient = found.gradient.copy()
-        gradient[:, 0] -= wide * by_log_sd[SYNTHETIC] * by_slope
-        return gradient, by_log_sd[REAL] + (1 - wide) * by_log_sd[SYNTHETIC]
+        gradient[:, 0] -= wide * of_synthetic[1] * by_slope
+        return gradient, by_population
 
 
-def population_sds(patterns: Patterns, items: Items, latent_sd: float) -> tuple[float, float]:
-    """SDs of ability among real and among synthetic respondents, if there are any."""
-    if not patterns.has_synthetic:
-        return latent_sd, latent_sd
-    return latent_sd, synthetic_sd(items, latent_sd, patterns.multiplicity)
-
-
-def synthetic_sd(items: Items, latent_sd: float = 1.0, copies: Array | None = None) -> float:
+def synthetic_sd(items: Items, sd: float = 1.0, copies: Array | None = None) -> float:
     """SD of ability among synthetic respondents: wide in logits, and above the real one.
 
     The typical slope is the geometric mean of the sizes of slopes, held off 0.
     """
     log_squares = np.log(items.slope**2 + _OFF_ZERO)
     typical = math.exp(0.5 * float(np.average(log_squares, weights=copies)))
-    return math.hypot(latent_sd, SYNTHETIC_LOGIT_SD / typical)
+    return math.hypot(sd, SYNTHETIC_LOGIT_SD / typical)
 
 
 class Values(NamedTuple):
     """What a vector stands for."""
 
     items: Items
-    latent_sd: float
-    """SD of ability among real respondents: 1 except for Rasch."""
+    """All items, on the scale of the populations."""
+    populations: tuple[Population, ...]
+    """Of the groups of real respondents."""
     hyper: Hyper
     logit_by_angle: Array | None
     """Derivative of the logit of guessing by its angle, 2/(sin φ cos φ); None without guessing."""
 
+    @property
+    def in_sds(self) -> Items:
+        """The items where ability is in SDs of the first group."""
+        mean, sd = self.populations[0]
+        slope, intercept = self.items[:2]
+        return self.items._replace(slope=sd * slope, intercept=intercept + mean * slope)
+
 
 class Parameterisation:
-    """How items and what a prior learns make up one vector of parameters.
+    """How free items, populations and what a prior learns make up one vector of parameters.
 
-    ``learns`` says whether the prior learns :class:`Hyper` with the items.
+    Parameters
+    ----------
+    learns
+        Whether the prior learns :class:`Hyper` with the items.
+    fixed
+        Parameters that items keep, NaN where they are free; None if all are.
+    hyper
+        What the prior holds where it does not learn.
+    groups
+        Which populations are free. Of Rasch, whose slopes are 1, it is the SD of the first.
     """
 
-    def __init__(self, model: ModelName, n_items: int, *, learns: bool) -> None:
-        self.model = model
-        self.n_items = n_items
+    def __init__(
+        self,
+        model: ModelName,
+        n_items: int,
+        *,
+        learns: bool,
+        fixed: ItemParameters | None = None,
+        hyper: Hyper | None = None,
+        groups: FreeGroups | None = None,
+    ) -> None:
+        self.model, self.n_items, self.fixed = model, n_items, fixed
+        self.prior_hyper = Hyper(0.0, 0.0) if hyper is None else hyper
+        self.unit_slopes = model == "Rasch"
+        self.groups = groups or FreeGroups(sds=(0,) if self.unit_slopes else ())
         self.common_slope = model in {"1PL", "Rasch"}
+        self._known_slope = 1.0 if self.unit_slopes else None
+        self.free: Any = slice(None)
+        """Which items are free."""
+        self.n_free = n_items
+        if fixed is not None:
+            self.free = np.isnan(fixed.discrimination)
+            self.n_free = int(self.free.sum())
+            self._known_slope = float(fixed.discrimination[~self.free][0])
+        n_slopes = self.n_free if not self.common_slope else int(self._known_slope is None)
         self.n_hyper = 0 if not learns else 1 if self.common_slope else 2
-        after_slopes = 1 if self.common_slope else n_items
-        after_intercepts = after_slopes + n_items
-        after_angles = after_intercepts + (n_items if model == "3PL" else 0)
-        self.size = after_angles + self.n_hyper
-        self.slopes = slice(0, after_slopes)
-        self.intercepts = slice(after_slopes, after_intercepts)
-        self.angles = slice(after_intercepts, after_angles)
-        self.hyper = slice(after_angles, self.size)
+        n_angles = self.n_free if model == "3PL" else 0
+        of_groups = len(self.groups.sds), len(self.groups.means)
+        ends = np.cumsum([0, n_slopes, self.n_free, n_angles, self.n_hyper, *of_groups]).tolist()
+        places = (slice(*pair) for pair in itertools.pairwise(ends))
+        self.slopes, self.intercepts, self.angles, self.hyper, self.log_sds, self.means = places
+        self.size = ends[-1]
 
     def values(self, x: Array) -> Values:
         """Items and all else that a vector stands for."""
-        slopes, location, log_scale = x[self.slopes], *(*x[self.hyper], 0.0, 0.0)[:2]
-        latent_sd = math.exp(x[0]) if self.model == "Rasch" else 1.0
+        slopes, by_angle = x[self.slopes], None
         if self.common_slope:
-            slopes = np.full(self.n_items, 1.0 if self.model == "Rasch" else slopes[0])
-        logits = by_angle = None
+            slope = slopes[0] if self._known_slope is None else self._known_slope
+            slopes = np.full(self.n_free, slope)
+        items = Items(slopes, x[self.intercepts])
         if self.model == "3PL":
             parts = np.stack([np.sin(x[self.angles]), np.cos(x[self.angles])])
             sine, cosine = np.copysign(np.maximum(np.abs(parts), _LEAST_SINE), parts)
-            logits, by_angle = 2 * np.log(np.abs(sine / cosine)), 2 / (sine * cosine)
-        hyper = Hyper(float(log_scale), float(location))
-        return Values(Items(slopes, x[self.intercepts], logits), latent_sd, hyper, by_angle)
+            items = items._replace(logit_guessing=2 * np.log(np.abs(sine / cosine)))
+            by_angle = 2 / (sine * cosine)
+        hyper = self.prior_hyper
+        if self.n_hyper:
+            location, log_scale = (*x[self.hyper], 0.0)[:2]
+            hyper = Hyper(float(log_scale), float(location))
+        items = items if self.fixed is None else self._beside_fixed(items)
+        return Values(items, self._populations(x), hyper, by_angle)
 
-    def vector(self, items: Items, hyper: Hyper | None = None, latent_sd: float = 1.0) -> Array:
-        """Return the vector that stands for some items."""
+    def _beside_fixed(self, free: Items) -> Items:
+        """All items."""
+        fixed: Any = self.fixed
+        parts = [fixed.discrimination.copy(), fixed.intercept.copy()]
+        if free.logit_guessing is not None:
+            parts.append(logits_of_guessing(fixed.guessing))
+        for part, own in zip(parts, free, strict=False):
+            part[self.free] = own
+        return Items(*parts)
+
+    def _populations(self, x: Array) -> tuple[Population, ...]:
+        n, means, sds = self.groups
+        if not means and not sds:
+            return STANDARD if n == 1 else STANDARD * n
+        mean = dict(zip(means, x[self.means].tolist(), strict=True))
+        sd = dict(zip(sds, np.exp(x[self.log_sds]).tolist(), strict=True))
+        return tuple(Population(mean.get(k, 0.0), sd.get(k, 1.0)) for k in range(n))
+
+    def vector(
+        self,
+        items: Items,
+        hyper: Hyper | None = None,
+        populations: Sequence[Population] = STANDARD,
+    ) -> Array:
+        """Return the vector that stands for some free items, and populations."""
         x = np.zeros(self.size)
-        slopes = np.full(1, math.log(latent_sd)) if self.model == "Rasch" else items.slope
-        x[self.slopes], x[self.intercepts] = (
-            slopes[: 1 if self.common_slope else None],
-            items.intercept,
-        )
+        x[self.slopes] = items.slope[: self.slopes.stop]
+        x[self.intercepts] = items.intercept
         if self.model == "3PL":
             # beyond a logit of 60 the angle is ½π within 1e-13
             x[self.angles] = np.arctan(np.exp(0.5 * np.minimum(items.logit_guessing, 60.0)))
         if hyper is not None:
             x[self.hyper] = (hyper.location, hyper.log_scale)[: self.n_hyper]
+        x[self.log_sds] = [math.log(populations[k].sd) for k in self.groups.sds]
+        x[self.means] = [populations[k].mean for k in self.groups.means]
         return x
 
-    def pulled_back(self, at: Values, by_item: Array, by_log_sd: float, by_hyper: Array) -> Array:
-        """Gradient by the vector from those by the items, the log SD of ability and the hyper.
+    def of_prior(self, at: Values) -> Items:
+        """The free items as a prior speaks of them: of Rasch the SD of ability is the slope."""
+        items = at.items if self.fixed is None else at.items.chosen(self.free)
+        if self.unit_slopes:
+            items = items._replace(slope=np.full(self.n_free, at.populations[0].sd))
+        return items
 
-        That by the slope of an item is, for Rasch, one by the SD that stands in its place.
-        """
+    def pulled_back(
+        self, at: Values, by_item: Array, by_population: Array, by_hyper: Array
+    ) -> Array:
+        """Gradient by the vector from those by the free items, the populations and the hyper."""
         gradient, by_slope = np.empty(self.size), by_item[:, 0]
-        if self.model == "Rasch":
-            gradient[0] = by_slope.sum() * at.latent_sd + by_log_sd
-        else:
-            gradient[self.slopes] = by_slope.sum() if self.common_slope else by_slope
+        gradient[self.slopes] = by_slope.sum() if self.common_slope else by_slope
         gradient[self.intercepts] = by_item[:, 1]
         if at.logit_by_angle is not None:
             gradient[self.angles] = by_item[:, 2] * at.logit_by_angle
         gradient[self.hyper] = by_hyper[: self.n_hyper]
+        gradient[self.log_sds] = by_population[list(self.groups.sds), 1]
+        gradient[self.means] = by_population[list(self.groups.means), 0]
         return gradient
 
     def scale_and_location(self, x: Array, at: Values) -> tuple[Array, Array]:
         """How the vector moves with a common factor of ability (in log) and a common shift."""
         scale, location = np.zeros((2, self.size))
-        scale[self.slopes] = 1.0 if self.model == "Rasch" else x[self.slopes]
+        scale[self.slopes] = x[self.slopes]
         scale[self.hyper] = (-at.hyper.location, 1.0)[: self.n_hyper]
-        location[self.intercepts] = at.items.slope * at.latent_sd
+        location[self.intercepts] = at.items.slope[self.free]
         location[self.hyper] = (1.0, 0.0)[: self.n_hyper]
         return scale, location
 
     def rescaled(self, x: Array, mean: float, sd: float) -> Array:
         """Vector for ability measured from ``mean`` in units of ``sd``."""
-        items, latent_sd, hyper, _ = self.values(x)
+        items, _, hyper, _ = self.values(x)
         moved = items._replace(
             slope=items.slope * sd, intercept=items.intercept + items.slope * mean
         )
         learned = Hyper(hyper.log_scale + math.log(sd), (hyper.location + mean) / sd)
-        rescaled = self.vector(moved, learned, latent_sd)
+        rescaled = self.vector(moved, learned)
         rescaled[self.angles] = x[self.angles]
         return rescaled
 
@@ -267,42 +360,57 @@ class PenalisedLikelihood:
     ) -> None:
         self.likelihood, self.parameters, self.prior = likelihood, parameters, prior
         self.noise = likelihood.noise
+        patterns, n_groups = likelihood.engine.patterns, parameters.groups.n_groups
+        counts = np.bincount(patterns.group, patterns.weight, n_groups + 1)
+        self._in_group = np.delete(counts, SYNTHETIC)
 
     def evaluate(self, x: Array) -> Evaluation:
         """Value, gradient and complete-data information at x."""
-        at = self.parameters.values(x)
-        found = self.likelihood.terms(at.items, at.latent_sd)
-        value, by_item, information = found.value, found.gradient, found.information
-        by_log_sd = found.by_log_sd
-        if self.parameters.model == "Rasch":  # the slope is 1
-            by_item = by_item * (0.0, 1.0)
-            n = self.likelihood.engine.patterns.n_answering
-            share, by_share, _ = self.likelihood.nodes.log_share_of_normal(at.latent_sd)
-            value, by_log_sd = value + n * share, by_log_sd + n * by_share
+        p, at = self.parameters, self.parameters.values(x)
+        found = self.likelihood.terms(at.items, at.populations)
+        value, by_item, information = found.value, found.gradient[p.free], found.information[p.free]
+        by_population = found.by_population
+        if self.likelihood.nodes.even:
+            for k in {*p.groups.means, *p.groups.sds}:
+                mean, sd = at.populations[k]
+                share, *by = self.likelihood.nodes.log_share_of_normal(sd, mean)
+                value += self._in_group[k] * share
+                by_population[k] += self._in_group[k] * np.array(by)
         if at.logit_by_angle is not None:
             information = information.copy()
             information[:, 2, 2] += beside_angles(by_item[:, 2])
         prior, by_hyper = None, np.zeros(2)
         if self.prior is not None:
             copies = self.likelihood.engine.patterns.multiplicity
-            prior = prior_at(self.prior, self.parameters, at, copies)
+            prior = prior_at(self.prior, p, at, copies)
             value, by_hyper = value + prior.log_density, prior.by_hyper
             by_item = by_item + prior.gradient
-        gradient = self.parameters.pulled_back(at, by_item, by_log_sd, by_hyper)
+            if p.unit_slopes:
+                by_population[0, 1] += at.populations[0].sd * prior.gradient[:, 0].sum()
+        gradient = p.pulled_back(at, by_item, by_population, by_hyper)
         curvature = Curvature(at, information, prior)
         return Evaluation(value, gradient, found.log_likelihood, curvature)
 
     def precondition(self, x: Array, curvature: Curvature, v: Array) -> Array:
-        """Newton block per item plus the common scale and location."""
-        step = self.local_step(curvature, v)
-        prior, n_real = curvature.prior, self.likelihood.engine.patterns.n_real
-        directions = self.parameters.scale_and_location(x, curvature.at)
-        for direction, information in zip(directions, (2.0, 1.0), strict=True):
-            bend = information * n_real
-            if prior is not None and not self.parameters.n_hyper:
-                # a prior that learns follows the items
-                bend += _curvature_along(prior, self.parameters, direction)
-            step += direction * (float(direction @ v) / bend)
+        """Newton block per item, populations by themselves, and a common scale and location."""
+        p, prior, step = self.parameters, curvature.prior, self.local_step(curvature, v)
+        sds = np.array([one.sd for one in curvature.at.populations])
+        means, log_sds = list(p.groups.means), list(p.groups.sds)
+        about_log_sd, about_mean = 2 * self._in_group, self._in_group / sds**2
+        step[p.log_sds] = v[p.log_sds] / about_log_sd[log_sds]
+        step[p.means] = v[p.means] / about_mean[means]
+        if (
+            p.unit_slopes
+        ):  # as the EM of R's mirt, which ends at one of several maxima between nodes
+            return step
+        about_log_sd[log_sds] = about_mean[means] = 0.0  # these would follow the items
+        directions = p.scale_and_location(x, curvature.at)
+        for direction, about in zip(directions, (about_log_sd, about_mean), strict=True):
+            bend = float(about.sum())
+            if bend and direction.any():
+                if prior is not None and not p.n_hyper:  # a prior that learns follows the items
+                    bend += _curvature_along(prior, p, direction)
+                step += direction * (float(direction @ v) / bend)
         return step
 
     def local_step(self, curvature: Curvature, v: Array) -> Array:
@@ -310,21 +418,23 @@ class PenalisedLikelihood:
         p, blocks, step = self.parameters, curvature.information, np.empty_like(v)
         if p.model == "2PL":
             n = self.likelihood.engine.patterns.n_respondents
-            blocks = _minus_missing_information(blocks, curvature.at.items.slope, n)
+            slope = curvature.at.items.slope[p.free]
+            blocks = _minus_missing_information(blocks, slope, n)
         if curvature.prior is not None:
             blocks = blocks + curvature.prior.blocks
             step[p.hyper] = v[p.hyper] / np.diag(curvature.prior.corner)[: p.n_hyper]
         if p.common_slope:
             diagonal = blocks[:, 1, 1] + _JITTER
-            # slopes of 1 and a log SD of ability bend the likelihood as logarithms of slopes would
-            coupling = blocks[:, 0, 1] / diagonal
-            complement = np.sum(blocks[:, 0, 0] - coupling * blocks[:, 0, 1]) + _JITTER
-            step[p.slopes] = (v[p.slopes] - coupling @ v[p.intercepts]) / complement
-            step[p.intercepts] = v[p.intercepts] / diagonal - coupling * step[p.slopes]
+            step[p.intercepts] = v[p.intercepts] / diagonal
+            if p.slopes.stop:
+                coupling = blocks[:, 0, 1] / diagonal
+                complement = np.sum(blocks[:, 0, 0] - coupling * blocks[:, 0, 1]) + _JITTER
+                step[p.slopes] = (v[p.slopes] - coupling @ v[p.intercepts]) / complement
+                step[p.intercepts] -= coupling * step[p.slopes]
             return step
         sides = [v[p.slopes], v[p.intercepts]]
         if curvature.at.logit_by_angle is not None:
-            stretch = np.ones((p.n_items, 3))
+            stretch = np.ones((p.n_free, 3))
             stretch[:, 2] = curvature.at.logit_by_angle
             blocks = blocks * stretch[:, :, None] * stretch[:, None, :]
             sides.append(v[p.angles])
@@ -346,11 +456,9 @@ def beside_angles(by_logit: Array) -> Array:
 def prior_at(
     prior: Prior, parameters: Parameterisation, at: Values, copies: Array | None
 ) -> AtPrior:
-    """Return the prior's density, gradient and curvature; of Rasch the SD counts as the slope."""
-    items = at.items
-    if parameters.model == "Rasch":
-        items = items._replace(slope=np.full(parameters.n_items, at.latent_sd))
-    return prior.at(items, at.hyper, common_slope=parameters.common_slope, copies=copies)
+    """Return the prior's density, gradient and curvature."""
+    items, common = parameters.of_prior(at), parameters.common_slope
+    return prior.at(items, at.hyper, common_slope=common, copies=copies)
 
 
 def _curvature_along(prior: AtPrior, parameters: Parameterisation, direction: Array) -> float:

@@ -16,24 +16,30 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from irtkit.calibration.expected import ExpectedItems, of_some, usual
 from irtkit.calibration.likelihood import (
+    STANDARD,
+    FreeGroups,
     MarginalLikelihood,
     Parameterisation,
     PenalisedLikelihood,
+    Values,
     synthetic_sd,
 )
-from irtkit.calibration.priors import WeakPrior
+from irtkit.calibration.priors import Hyper, WeakPrior
+from irtkit.irf import Items
 from irtkit.quadrature import HALF_WIDTH, NodeDensity, engine_of, fixed_nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from jax.sharding import Mesh
 
     from irtkit.calibration.lbfgs import PreconditionedLBFGS
+    from irtkit.calibration.likelihood import Population
     from irtkit.calibration.priors import Prior
     from irtkit.data.patterns import Patterns
-    from irtkit.irf import Array, Items, ModelName
+    from irtkit.irf import Array, ItemParameters, ModelName
     from irtkit.quadrature import Engine, Nodes, Posteriors
 
 
@@ -72,16 +78,32 @@ class GridSchedule:
     most_grids: int = 40
     """Grids that may prove too coarse before one is kept, lest they never end; two are usual."""
 
-    def density(self, items: Items, patterns: Patterns, half_width: float = 0.0) -> NodeDensity:
-        """How dense nodes must be, as far as abilities go."""
+    def density(
+        self,
+        items: Items,
+        patterns: Patterns,
+        half_width: float = 0.0,
+        populations: Sequence[Population] = STANDARD,
+    ) -> NodeDensity:
+        """How dense nodes must be, as far as abilities go: in SDs of the first population."""
+        (mean, sd), precision = populations[0], 1.0
+        if populations != STANDARD:
+            items = Values(items, tuple(populations), Hyper(0.0, 0.0), None).in_sds
         half_width = max(half_width, self.half_width)
+        for other in populations[1:]:
+            off, ratio = (other.mean - mean) / sd, other.sd / sd
+            half_width = max(half_width, abs(off) + self.half_width * ratio)
+            precision = max(precision, ratio**-2)
         if patterns.has_synthetic:
             half_width = max(half_width, 4 * synthetic_sd(items, 1.0, patterns.multiplicity))
         answered = float(patterns.margins.respondent_responses.max()) / patterns.n_items
         by_product = not patterns.complete or items.logit_guessing is not None
         pays = by_product or patterns.n_items >= self.many_items
         share = self.share_of_points if pays else 0.0
-        return NodeDensity.of(items, half_width, answered, patterns.multiplicity, share=share)
+        found = NodeDensity.of(
+            items, half_width, answered, patterns.multiplicity, share=share, precision=precision
+        )
+        return found.moved(mean, sd)
 
     def nodes(self, items: Items, patterns: Patterns) -> Nodes:
         """Return the fixed grid, or the first that suits some items."""
@@ -94,7 +116,7 @@ class GridSchedule:
         refined, points_refined, interpolates = self.refinements[level]
         return density.nodes(refined, points_refined, interpolates=interpolates)
 
-    def for_errors(self, items: Items, patterns: Patterns, nodes: Nodes) -> Nodes:
+    def for_errors(self, at: Values, patterns: Patterns, nodes: Nodes) -> Nodes:
         """Nodes of standard errors: those of the fit, or, of repeated trials, twice as many.
 
         What is left of the information about scale and location, when that missing is taken off, is
@@ -103,7 +125,9 @@ class GridSchedule:
         """
         if self.fixed is not None or not patterns.repeated:
             return nodes
-        density = self.density(items, patterns, float(nodes.theta[-1]))
+        mean, sd = at.populations[0]
+        half_width = (float(nodes.theta[-1]) - mean) / sd
+        density = self.density(at.items, patterns, half_width, at.populations)
         return density.nodes(2, interpolates=False)
 
 
@@ -172,7 +196,7 @@ class Problem(NamedTuple):
     def posteriors(self, x: Array, nodes: Nodes) -> Posteriors:
         """Posterior of every respondent."""
         at = self.parameters.values(x)
-        return MarginalLikelihood(self.engine, nodes).posteriors(at.items, at.latent_sd)
+        return MarginalLikelihood(self.engine, nodes).posteriors(at.items, at.populations)
 
     def log_likelihood(self, posteriors: Posteriors) -> float:
         """Sum over real respondents."""
@@ -182,30 +206,54 @@ class Problem(NamedTuple):
     def dense_posteriors(
         self, x: Array, schedule: GridSchedule, half_width: float = 0.0
     ) -> tuple[Posteriors, float]:
-        """Posteriors on nodes twice as dense as needed, and a half-width that holds all of them.
-
-        Of Rasch in units of the SD of ability, that of adaptive nodes.
-        """
+        """Posteriors on nodes twice as dense as needed, and a half-width that holds all of them."""
         at, patterns = self.parameters.values(x), self.engine.patterns
-        items = at.items._replace(slope=at.items.slope * at.latent_sd)
+        mean, sd = at.populations[0]
         for _ in range(MOST_REPAIRS):
-            density = schedule.density(items, patterns, half_width)
-            posteriors = MarginalLikelihood(self.engine, density.nodes(2, 2)).posteriors(items)
-            farthest = (np.abs(posteriors.mean) + FAR * posteriors.sd)[patterns.real].max()
-            half_width = float(density.theta[-1])
-            if farthest <= half_width:
+            density = self.density(schedule, x, half_width)
+            posteriors = self.posteriors(x, density.nodes(2, 2))
+            farthest = np.abs(posteriors.mean - mean) + FAR * posteriors.sd
+            reach, half_width = float(farthest[patterns.real].max()) / sd, density.half_width
+            if reach <= half_width:
                 break
-            half_width = 1.5 * float(farthest)
+            half_width = 1.5 * reach
         return posteriors, half_width
+
+    def density(self, schedule: GridSchedule, x: Array, half_width: float = 0.0) -> NodeDensity:
+        """How dense nodes must be for what a vector stands for."""
+        at = self.parameters.values(x)
+        return schedule.density(at.items, self.engine.patterns, half_width, at.populations)
 
 
 def problem_of(
-    patterns: Patterns, model: ModelName, prior: Prior | None, mesh: Mesh | None = None
+    patterns: Patterns,
+    model: ModelName,
+    prior: Prior | None,
+    mesh: Mesh | None = None,
+    *,
+    fixed: ItemParameters | None = None,
+    groups: FreeGroups | None = None,
 ) -> Problem:
-    """Return the problem of fitting a model."""
+    """Return the problem of fitting a model.
+
+    ``fixed`` has the parameters that items keep, NaN where they are free; on their scale the
+    population is free. The weak prior of free items then does not learn: its scale and location are
+    those that the fixed items teach it.
+    """
     engine = engine_of(patterns, with_guessing=model == "3PL", mesh=mesh)
-    learns = prior is not None and prior.learns
-    parameters = Parameterisation(model, patterns.cells.shape[1], learns=learns)
+    learns, hyper = prior is not None and prior.learns, None
+    if fixed is not None:
+        free, learns, groups = np.isnan(fixed.discrimination), False, FreeGroups(1, (0,), (0,))
+        if isinstance(prior, ExpectedItems):
+            prior = prior.on_fixed_scale()
+        prior = of_some(prior, free) if free.any() else None
+        if isinstance(prior, WeakPrior):
+            known = fixed.chosen(~free)
+            items = Items(known.discrimination, known.intercept)
+            hyper = usual(prior).learned_from(items, common_slope=model == "1PL")
+    parameters = Parameterisation(
+        model, patterns.cells.shape[1], learns=learns, fixed=fixed, hyper=hyper, groups=groups
+    )
     return Problem(engine, parameters, prior, mesh)
 
 
@@ -240,7 +288,7 @@ def maximise(problem: Problem, lbfgs: PreconditionedLBFGS, control: Control) -> 
     schedule, stopping, monitor = control
     patterns, level, half_width, n_grids = problem.engine.patterns, 0, 0.0, 0
     search = _Search(problem, lbfgs, control)
-    density = schedule.density(problem.items(lbfgs.x), patterns)
+    density = problem.density(schedule, lbfgs.x)
     while True:
         nodes, n_grids = schedule.built(density, level), n_grids + 1
         finer = search.on(nodes, density if n_grids < schedule.most_grids else None)
@@ -255,16 +303,17 @@ def maximise(problem: Problem, lbfgs: PreconditionedLBFGS, control: Control) -> 
             posteriors = problem.posteriors(lbfgs.x, nodes)
             on_nodes = log_likelihood = problem.log_likelihood(posteriors)
         error = abs(on_dense - on_nodes)
-        fine = error <= schedule.error * patterns.n_real and farthest <= density.theta[-1]
+        fine = error <= schedule.error * patterns.n_real and farthest <= density.half_width
         last = level + 1 == len(schedule.refinements) or schedule.fixed is not None
         if fine or last or monitor.n_evaluations >= stopping.max_evaluations:
             break
         level, half_width = level + 1, max(half_width, farthest)
-        density = schedule.density(problem.items(lbfgs.x), patterns, half_width)
+        density = problem.density(schedule, lbfgs.x, half_width)
     found = Maximum(lbfgs.x, nodes, lbfgs.converged, posteriors, log_likelihood, error)
     # Without a prior abilities have unit scale at the maximum; a prior that speaks of absolute
     # sizes moves them, noticeably with very few respondents or slopes beyond its limit.
-    learns = problem.parameters.n_hyper > 0 and schedule.fixed is None
+    standard = problem.parameters.groups == FreeGroups()
+    learns = problem.parameters.n_hyper > 0 and schedule.fixed is None and standard
     return with_unit_scale(problem, found, schedule) if learns else found
 
 
@@ -299,12 +348,11 @@ class _Search:
                 lbfgs.restart()
             if density is not None and monitor.n_evaluations == begun + next_check:
                 at = self.problem.parameters.values(lbfgs.x)
-                steepest = float(np.abs(at.items.slope).max()) * at.latent_sd
+                steepest = float(np.abs(at.items.slope).max()) * at.populations[0].sd
                 late = monitor.n_evaluations > stopping.patience
                 if self.problem.prior is None and late and steepest > stopping.steepest:
                     return None  # the likelihood has no maximum at finite slopes
-                patterns, half_width = self.problem.engine.patterns, float(density.theta[-1])
-                needed = self.schedule.density(at.items, patterns, half_width)
+                needed = self.problem.density(self.schedule, lbfgs.x, density.half_width)
                 too_coarse = density.too_coarse_for(needed, self.schedule.too_coarse)
                 if too_coarse and self.schedule.fixed is None:
                     return needed

@@ -7,6 +7,9 @@ of each response. Before synthetic respondents take part, the search gets near t
 real ones: from far away an always-right row, of any ability, pulls every inverted item round. And
 from afar the guessing of a 3PL without a prior runs off before slopes settle.
 
+Beside items that keep their parameters (fixed parameter calibration; Kim 2006) the respondents are
+first placed by these alone, and free items start from where shares right then have them.
+
 Where cells hold several trials, fits take turns with the estimate of how far these repeat each
 other (:mod:`.repeats`). Each begins anew: what was found for trials taken as independent is a poor
 start for trials that are not.
@@ -15,7 +18,7 @@ start for trials that are not.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,25 +29,23 @@ from irtkit.calibration.lbfgs import PreconditionedLBFGS
 from irtkit.calibration.likelihood import (
     MarginalLikelihood,
     Parameterisation,
-    population_sds,
+    Population,
+    synthetic_sd,
 )
-from irtkit.calibration.maximise import maximise, problem_of
-from irtkit.calibration.prior_information import prior_information
+from irtkit.calibration.maximise import Problem, maximise, problem_of
 from irtkit.calibration.priors import Beta, Hyper, WeakPrior
 from irtkit.calibration.repeats import first_correlation, repeated_cells, trial_correlation
 from irtkit.data.patterns import REAL, Patterns, merged
 from irtkit.irf import Items
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from jax.sharding import Mesh
     from numpy.typing import NDArray
 
     from irtkit.calibration.likelihood import Values
-    from irtkit.calibration.maximise import Control, Maximum, Problem
+    from irtkit.calibration.maximise import Control, Maximum
     from irtkit.calibration.priors import Prior
-    from irtkit.irf import Array, ModelName
+    from irtkit.irf import Array, ItemParameters, ModelName
     from irtkit.quadrature import Grid
 
 
@@ -81,6 +82,8 @@ class WarmStart:
 
 def start(problem: Problem, control: Control, warm: WarmStart | None = None) -> PreconditionedLBFGS:
     """Return a search that stands near the maximum."""
+    if problem.parameters.fixed is not None:
+        return PreconditionedLBFGS(_beside_fixed(problem, control))
     warm = WarmStart() if warm is None else warm
     patterns, model, prior = problem.engine.patterns, problem.parameters.model, problem.prior
     some = None if problem.mesh is not None or model == "3PL" else _subsample(patterns, warm)
@@ -117,7 +120,7 @@ def _get_near(
 ) -> None:
     """Get near the maximum of a problem, with at most half of the budget."""
     schedule, stopping, monitor = control
-    nodes = schedule.nodes(problem.items(lbfgs.x), problem.engine.patterns)
+    nodes = schedule.built(problem.density(schedule, lbfgs.x), 0)
     objective = problem.at(nodes, exact=problem.mesh is not None)
     end = min(monitor.n_evaluations + warm.max_evaluations, stopping.max_evaluations // 2)
     while not lbfgs.done and monitor.n_evaluations < end:
@@ -189,7 +192,27 @@ def starting_values(problem: Problem, patterns: Patterns) -> Array:
     if problem.parameters.model == "Rasch":
         intercept, typical = _intercepts_of_mirt(intercept, patterns), 1.0
     items = Items(slope, intercept, np.full_like(slope, LOGIT_OF_GUESSING))
-    return problem.parameters.vector(items, Hyper(float(np.log(typical)), 0.0), typical)
+    return problem.parameters.vector(items, Hyper(float(np.log(typical)), 0.0))
+
+
+def _beside_fixed(problem: Problem, control: Control) -> Array:
+    """Respondents as the fixed items place them, free items as shares right then have it."""
+    parameters, patterns = problem.parameters, problem.engine.patterns
+    fixed: Any = parameters.fixed
+    free, populations = parameters.free, [Population()]
+    known = fixed.chosen(~free)
+    slope = float(np.median(known.discrimination))
+    if free.any():
+        some = patterns.with_columns(np.flatnonzero(~free))
+        placed = problem_of(some, parameters.model, None, fixed=known)
+        maximum = maximise(placed, start(placed, control), control)
+        populations = [*placed.parameters.values(maximum.x).populations]
+    right, answered = patterns.margins.item_right[REAL], patterns.margins.item_responses[REAL]
+    share, (mean, sd) = ((right + 0.5) / (answered + 1))[free], populations[0]
+    intercept = intercept_of(share, slope * sd) - slope * mean
+    slopes = np.full_like(intercept, slope)
+    items = Items(slopes, intercept, np.full_like(intercept, LOGIT_OF_GUESSING))
+    return parameters.vector(items, None, populations)
 
 
 def intercept_of(share: Array, slope: Array | float) -> Array:
@@ -210,37 +233,26 @@ class Found(NamedTuple):
     """None if no cell holds several trials."""
 
 
-def searching(
-    model: ModelName, prior: Prior | None, control: Control, mesh: Mesh | None
-) -> Callable[[Patterns], tuple[Problem, PreconditionedLBFGS]]:
-    """Return what makes the problem of fitting a model, and a search, of responses."""
-
-    def search_of(patterns: Patterns) -> tuple[Problem, PreconditionedLBFGS]:
-        problem = problem_of(patterns, model, prior, mesh)
-        return problem, start(problem, control)
-
-    return search_of
-
-
 def maximum_of(
     patterns: Patterns,
-    search_of: Callable[[Patterns], tuple[Problem, PreconditionedLBFGS]],
+    model: ModelName,
+    prior: Prior | None,
     control: Control,
     *,
-    given: float | None,
+    mesh: Mesh | None = None,
+    fixed: ItemParameters | None = None,
+    given: float | None = None,
 ) -> Found:
-    """Search for the maximum, with a ``given`` correlation of repeated trials if there is one.
-
-    ``search_of`` makes the problem, and a search that stands near its maximum, of responses.
-    """
+    """Search for the maximum, with a ``given`` correlation of repeated trials if there is one."""
     cells = repeated_cells(patterns) if patterns.repeated else None
     correlation = given or 0.0
     if cells is not None and given is None:
         correlation = first_correlation(patterns, cells)
     tried: list[tuple[float, float]] = []
     while True:
-        problem, lbfgs = search_of(patterns.with_trial_correlation(correlation))
-        maximum = maximise(problem, lbfgs, control)
+        counted = patterns.with_trial_correlation(correlation)
+        problem = problem_of(counted, model, prior, mesh, fixed=fixed)
+        maximum = maximise(problem, start(problem, control), control)
         exhausted = control.monitor.n_evaluations >= control.stopping.max_evaluations
         if cells is None or given is not None or exhausted or len(tried) == _MOST_FITS:
             break
@@ -272,45 +284,59 @@ def maximum_likelihood(
     standard_errors: bool,
     mesh: Mesh | None,
     trial_correlation: float | None,
+    fixed: ItemParameters | None = None,
 ) -> Estimates:
     """Maximise the likelihood of distinct patterns and items.
 
-    Standard errors are those of the observed information.
+    ``fixed`` has all items, NaN where they are free; None if all are. Standard errors are those of
+    the observed information.
     """
     beside = prior.keys if isinstance(prior, WeakPrior) else None
+    if fixed is not None:  # no item is a copy of another
+        beside = np.arange(whole.n_items, dtype=np.float64)[None]
     patterns, respondents, columns = merged(whole, beside)
     prior = of_some(prior, np.unique(columns, return_index=True)[1])
-    search_of = searching(model, prior, control, mesh)
-    found = maximum_of(patterns, search_of, control, given=trial_correlation)
-    problem, maximum, correlation = found
+    problem, maximum, correlation = maximum_of(
+        patterns, model, prior, control, mesh=mesh, fixed=fixed, given=trial_correlation
+    )
     patterns = problem.engine.patterns
     if empirical:
         from irtkit.calibration.empirical import empirical_bayes
 
         problem, maximum = empirical_bayes(problem, maximum, control.schedule)
-    tied = problem.parameters.common_slope and patterns.complete
-    at = problem.parameters.values(_tied(problem, maximum.x) if tied else maximum.x)
-    items, latent_sd = at.items, at.latent_sd
-    sds, covariances, information = population_sds(patterns, items, latent_sd), None, None
+    parameters = problem.parameters
+    tied = parameters.common_slope and patterns.complete and fixed is None
+    at = parameters.values(_tied(problem, maximum.x) if tied else maximum.x)
+    items, population = at.items, at.populations[0]
+    covariances = information = population_se = None
     if standard_errors:
-        nodes = control.schedule.for_errors(items, patterns, maximum.nodes)
-        grid = MarginalLikelihood(problem.engine, nodes).grid(items, latent_sd)
-        covariances = _covariances(problem, grid, at, sds, columns)
+        nodes = control.schedule.for_errors(at, patterns, maximum.nodes)
+        grid = MarginalLikelihood(problem.engine, nodes).grid(items, at.populations)
+        covariances, of_population = _covariances(problem, grid, at, columns)
+        if fixed is not None and (variances := np.diag(of_population)).min() > 0:
+            of_log_sd, of_mean = map(float, np.sqrt(variances))
+            population_se = of_mean, population.sd * of_log_sd
     if problem.prior is None or isinstance(problem.prior, ItemPrior):
         likelihood = MarginalLikelihood(problem.engine, maximum.nodes)
-        information = likelihood.terms(items, latent_sd).information[:, 1, 1]
+        information = likelihood.terms(items, at.populations).information[:, 1, 1]
         if patterns.multiplicity is not None:
             information = information / patterns.multiplicity
-    monitor, last = control.monitor, of_some(problem.prior, columns)
+    endless = unbounded(problem.prior, at.in_sds, information)
+    if fixed is not None:
+        endless &= parameters.free
+    monitor, last = control.monitor, problem.prior
+    if fixed is None:
+        last = of_some(last, columns)
     return Estimates(
         items=items.chosen(columns),
         covariances=covariances,
-        unbounded=unbounded(problem.prior, items, information)[columns],
-        common_slope=problem.parameters.common_slope,
+        unbounded=endless[columns],
+        common_slope=parameters.common_slope,
         ability=maximum.posteriors.mean[respondents],
         ability_se=maximum.posteriors.sd[respondents],
-        latent_sd=latent_sd if model == "Rasch" else None,
-        synthetic_sd=sds[1],
+        population=population if parameters.groups.sds else None,
+        population_se=population_se,
+        synthetic_sd=synthetic_sd(items, population.sd, patterns.multiplicity),
         prior=None if last is None else last.described(),
         log_likelihood=maximum.log_likelihood,
         converged=maximum.converged,
@@ -339,18 +365,14 @@ def _tied(problem: Problem, x: Array) -> Array:
 
 
 def _covariances(
-    problem: Problem,
-    grid: Grid,
-    at: Values,
-    sds: tuple[float, float],
-    columns: NDArray[np.intp],
-) -> Array:
-    """Covariances of the parameters of every item.
+    problem: Problem, grid: Grid, at: Values, columns: NDArray[np.intp]
+) -> tuple[Array, Array]:
+    """Covariances of the parameters of every item, and of populations.
 
     Copies share their estimates, not their errors: where the information is formed as a whole,
     each has its own place in it.
     """
-    from irtkit.calibration.standard_errors import formed_as_a_whole, item_covariances
+    from irtkit.calibration.standard_errors import covariances, formed_as_a_whole
 
     patterns, parameters, prior = problem.engine.patterns, problem.parameters, problem.prior
     if patterns.multiplicity is not None and formed_as_a_whole(at.items, patterns.n_items):
@@ -359,15 +381,5 @@ def _covariances(
         # inverting leaves copies with errors that differ by rounding: all have those of the first
         prior = of_some(prior, columns)
         columns = np.unique(columns, return_index=True)[1][columns]
-    by_prior = None
-    if prior is not None:
-        by_prior = prior_information(prior, parameters, at, patterns.multiplicity)
-    found = item_covariances(
-        patterns,
-        at.items,
-        grid,
-        model=parameters.model,
-        sds=sds,
-        prior=by_prior,
-    )
-    return found[columns]
+    of_items, of_populations = covariances(patterns, parameters, at, grid, prior)
+    return of_items[columns], of_populations

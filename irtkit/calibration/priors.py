@@ -385,6 +385,17 @@ class WeakPrior:
             terms.append(Term(self.guessing_density.at(items.logit_guessing), {2: 1.0}))
         return summed(terms, items, hyper, (self.location_sd, self.log_scale_sd), copies)
 
+    def learned_from(self, items: Items, *, common_slope: bool) -> Hyper:
+        """Return the m and τ that some known items make most likely."""
+        from scipy.optimize import minimize
+
+        def falling(at: Array) -> tuple[float, Array]:
+            found = self.at(items, Hyper(float(at[1]), float(at[0])), common_slope=common_slope)
+            return -found.log_density, -found.by_hyper
+
+        location, log_scale = minimize(falling, np.zeros(2), jac=True, method="BFGS").x
+        return Hyper(float(log_scale), float(location))
+
     def coupled(self, items: Items, hyper: Hyper, *, common_slope: bool) -> AtPrior:
         """Part of the log density that concerns several parameters, and m and τ."""
         terms = self._shared(items, hyper, common_slope=common_slope)

@@ -148,18 +148,18 @@ def _moments(items: Items, maximum: Maximum, cells: Cells) -> tuple[Array, Array
 def _numbers_learned(problem: Problem, maximum: Maximum) -> Array:
     """How many numbers responses determined of every item, tr (I + Π)⁻¹I, Π by the prior.
 
-    A common slope is none.
+    A common slope is none, and fixed items have none.
     """
     at = problem.parameters.values(maximum.x)
-    likelihood = MarginalLikelihood(problem.engine, maximum.nodes)
-    own = likelihood.terms(at.items, at.latent_sd).information
+    likelihood, free = MarginalLikelihood(problem.engine, maximum.nodes), problem.parameters.free
+    own = likelihood.terms(at.items, at.populations).information[free]
     both = own
     if problem.prior is not None:
         copies = problem.engine.patterns.multiplicity
-        size = own.shape[1]
-        by_prior = prior_at(problem.prior, problem.parameters, at, copies).blocks
-        both = own + by_prior[:, :size, :size]
+        both = own + prior_at(problem.prior, problem.parameters, at, copies).blocks
     if problem.parameters.common_slope:
         own, both = own[:, 1:2, 1:2], both[:, 1:2, 1:2]
     both = both + _LEAST_INFORMATION * np.eye(own.shape[1])
-    return np.asarray(np.trace(np.linalg.solve(both, own), axis1=1, axis2=2))
+    learned = np.zeros(len(at.items.slope))
+    learned[free] = np.trace(np.linalg.solve(both, own), axis1=1, axis2=2)
+    return learned

@@ -1,11 +1,25 @@
-"""Standard errors of item parameters from the observed information.
+"""Standard errors of item parameters, and of populations, from the observed information.
 
 The observed information is the complete-data information minus the missing information
-Σᵢ Covᵢ[sᵢ(θ)], sᵢ(θ) being the score of the items at ability θ and the covariance that of the
-posterior of respondent i (Louis 1982). For ordinary numbers of items the whole matrix is formed;
-for many, a block for every item and what they have in common (:mod:`.many_items`). A prior adds
-minus its own second derivatives (:mod:`.prior_information`), below 0 as they may be. Where the
-information is then that of no maximum, a standard error is NaN.
+Σᵢ Covᵢ[sᵢ(θ)], sᵢ(θ) being the complete-data score at ability θ and the covariance that of the
+posterior of respondent i (Louis 1982). A prior adds minus its own second derivatives, below 0 as
+they may be. Where the information is then that of no maximum, a standard error is NaN.
+
+It is taken along *moves*, how all slopes, intercepts and logits of guessing, what the prior learns,
+and log σ and μ of populations change with each parameter. For ordinary numbers of items parameters
+are those of the fit. For many, no items × items array is formed. By itself an item has its
+complete-data information less what it misses as abilities follow its own responses, and what the
+prior says: a block M of its own. Items depend on each other through few directions W: the scale and
+the location of all abilities may move, all items with them, and so may populations, what the prior
+learns, or a common slope. Within W the information I is taken as it is, missing information and
+all; what else couples items is left out. The inverse is then
+
+    I⁻¹ ≈ M⁻¹ + W [(WᵀIW)⁻¹ − (WᵀMW)⁻¹] Wᵀ,
+
+which is that of the matrix that differs from M by what I adds in W (Woodbury 1950). W holds the
+directions themselves and how items answer to them, M⁻¹ times the coupling. Along a common scale
+nearly all of the information about items by themselves is missing, and what is left is small: it is
+there that I has to be exact.
 
 Sums over many respondents are in 32 bits, and good to some 1e-6. What they make up is taken from
 the complete-data information, so that this error grows by one over the share that is left.
@@ -13,16 +27,22 @@ the complete-data information, so that this error grows by one over the share th
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.information import UNKNOWN, inverse_of
-from irtkit.calibration.many_items import covariances_of_many
-from irtkit.calibration.prior_information import PriorInformation
-from irtkit.data.patterns import REAL
-from irtkit.irf import complete_data_information, curvatures, curves_of
+from irtkit.calibration.information import (
+    UNKNOWN,
+    expected_of,
+    minus_missing_information,
+    system_of,
+)
+from irtkit.calibration.priors import Hyper
+from irtkit.data.patterns import SYNTHETIC
+from irtkit.data.patterns import blocks as parts_of
+from irtkit.irf import Items, complete_data_information, curvatures, curves_of
 from irtkit.quadrature.engines import posterior_weights
 
 if TYPE_CHECKING:
@@ -30,8 +50,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from irtkit.calibration.likelihood import Parameterisation, Values
+    from irtkit.calibration.priors import Prior
     from irtkit.data.patterns import Patterns
-    from irtkit.irf import Array, Curves, ItemParameters, Items, ModelName
+    from irtkit.irf import Array, Curves
     from irtkit.quadrature import Grid
 
     Floats = NDArray[np.floating[Any]]
@@ -47,59 +69,30 @@ be told from how the steps before it fell, instead of computed: standard errors 
 were then off by 2e-4 of themselves at most (3PL, 5,000 × 50). Beside items so steep that they cut
 posteriors in pieces the most polynomials are too few, and nodes take their place: with more the
 recurrence loses their orthogonality. A slower fall than the last is taken for that."""
+_SAME = 1e-10
+"""Share of the information about a direction below which others make it up."""
+_STEP = float(np.cbrt(np.finfo(np.float64).eps))
+"""Of central differences, in units of 1 + |x|: the error of the formula, h², and that of rounding,
+ε/h, are then alike (4·10⁻¹¹; Press et al. 2007, section 5.7)."""
 
 
-def item_covariances(
+def covariances(
     patterns: Patterns,
-    items: Items,
+    parameters: Parameterisation,
+    at: Values,
     grid: Grid,
-    *,
-    model: ModelName,
-    sds: tuple[float, float],
-    prior: PriorInformation | None,
-) -> Array:
-    """Covariance of (slope, intercept, logit of guessing) of every item, (n_items, k, k).
+    prior: Prior | None,
+) -> tuple[Array, Array]:
+    """Covariances of slope, intercept (and logit of guessing) of every item, (n_items, k, k).
 
-    For 1PL the slope is the common one; for Rasch it has variance NaN.
-
-    Parameters
-    ----------
-    sds
-        SDs of ability of real and of synthetic respondents.
-    prior
-        What the prior says about these items and about what it learns with them.
+    NaN where items are fixed; a common slope has its own beside every intercept. And those of log
+    SDs, then means, that are free. That the SD of synthetic ability follows items is left out.
     """
-    common_slope, with_guessing = model in {"1PL", "Rasch"}, items.logit_guessing is not None
-    n_items, size = len(items.slope), 3 if with_guessing else 2
-    if prior is None:
-        blocks, coupling = np.zeros((n_items, size, size)), np.zeros((n_items, size, 0))
-        prior = PriorInformation(blocks, coupling, np.zeros((0, 0)))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-        if not formed_as_a_whole(items, patterns.n_items):
-            found = covariances_of_many(
-                patterns, items, grid, prior=prior, sds=sds, common_slope=common_slope
-            )
-        else:
-            simple = patterns.complete and size == 2
-            of_data = _from_complete_data if simple else _from_incomplete_data
-            narrow = patterns.n > _MANY_RESPONDENTS and not patterns.repeated
-            dtype = np.float32 if narrow else np.float64
-            blocks, missing = of_data(patterns, items, grid, dtype, common_slope=common_slope)
-            if model == "Rasch":  # the slope is 1
-                blocks[:, 0], blocks[:, :, 0], missing[0], missing[:, 0] = 0, 0, 0, 0
-            information, places = _whole(blocks, prior)
-            if common_slope:
-                information = _with_common_slope(information, n_items)
-                places = np.stack([np.zeros(n_items, int), 1 + np.arange(n_items)], axis=1)
-            information[: len(missing), : len(missing)] -= missing
-            if model == "Rasch":
-                about_sd = _about_latent_sd(patterns, items, grid, sds[REAL])
-                information[0, : n_items + 1] += about_sd
-                information[1 : n_items + 1, 0] += about_sd[1:]
-            found = inverse_of(information)[places[:, :, None], places[:, None, :]]
-    if model == "Rasch":
-        found[:, 0, 0] = np.nan
-    return found
+        about = _Populations(patterns, parameters, at, grid.nodes.theta)
+        by_prior = prior_information(prior, parameters, at, patterns.multiplicity)
+        of = _as_a_whole if formed_as_a_whole(at.items, patterns.n_items) else _along_directions
+        return of(patterns, parameters, at.items, grid, by_prior, about)
 
 
 def formed_as_a_whole(items: Items, n_items: int) -> bool:
@@ -107,42 +100,186 @@ def formed_as_a_whole(items: Items, n_items: int) -> bool:
     return n_items * (2 if items.logit_guessing is None else 3) <= _MOST_DENSE
 
 
-def of_parameters(
-    parameters: ItemParameters,
-    model: ModelName,
-    covariances: Array,
-    stretch: float,
-) -> Array:
-    """Standard errors of discrimination, difficulty, guessing and intercept, (n_items, 4).
+class _Populations:
+    """Log SDs and means of populations that are free: their scores, and what is known of them."""
 
-    Delta method: b = −d/a gives ∂b/∂a = −b/a and ∂b/∂d = −1/a; c = σ(γ) gives ∂c/∂γ = c(1 − c).
-    ``stretch`` is the factor from the ability of the fit to that of ``parameters``.
+    def __init__(
+        self, patterns: Patterns, parameters: Parameterisation, at: Values, theta: Array
+    ) -> None:
+        n_groups, means, sds = parameters.groups
+        free = [*((k, True) for k in sds), *((k, False) for k in means)]
+        ids = np.delete(np.arange(n_groups + 1), SYNTHETIC)
+        self._of = np.array([ids[k] for k, _ in free], dtype=np.intp)
+        self._groups, self.n = patterns.group, len(free)
+        self.scores = np.empty((self.n, len(theta)))
+        """By node, up to constants."""
+        self._by_node = np.zeros((self.n, self.n, len(theta)))
+        for p, (k, of_sd) in enumerate(free):
+            mean, sd = at.populations[k]
+            z = (theta - mean) / sd
+            self.scores[p] = z**2 if of_sd else z / sd
+            for q, (other, too) in enumerate(free):
+                if k == other:
+                    self._by_node[p, q] = 2 * z**2 if of_sd and too else 2 * z / sd
+                    if not of_sd and not too:
+                        self._by_node[p, q] = sd**-2.0
+
+    def members(self, some: slice) -> Array:
+        """Which of some respondents are in the group of each number, (n, n_free)."""
+        return np.asarray(self._groups[some, None] == self._of, dtype=np.float64)
+
+    def information(self, some: slice, counted: Floats) -> Array:
+        """Complete-data information from some respondents, whose posteriors are given."""
+        if not self.n:
+            return np.zeros((0, 0))
+        by_node = counted @ self.members(some)
+        return np.asarray(np.einsum("pqt,tp->pq", self._by_node, by_node))
+
+
+class PriorInformation(NamedTuple):
+    """Minus the second derivatives of a log prior, all copies of an item together.
+
+    By slope (Rasch: log SD of ability), intercept, logit of guessing, and by what is learned.
     """
-    var_slope = covariances[:, 0, 0] / stretch**2
-    cov = covariances[:, 0, 1] / stretch
-    var_intercept = covariances[:, 1, 1]
-    a, b, c = parameters.discrimination, parameters.difficulty, parameters.guessing
-    if model == "Rasch":
-        var_slope = np.full_like(a, np.nan)
-        var_difficulty = var_intercept
-    else:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            var_difficulty = (var_intercept + 2 * b * cov + b**2 * var_slope) / a**2
-    var_guessing = np.full_like(a, np.nan)
-    if model == "3PL":
-        var_guessing = (c * (1 - c)) ** 2 * covariances[:, 2, 2]
-    variances = np.stack([var_slope, var_difficulty, var_guessing, var_intercept], axis=1)
-    return np.sqrt(np.where(variances >= 0, variances, np.nan))
+
+    blocks: Array
+    """By item, (n_items, k, k)."""
+    border: Array
+    """Between items and what the prior learns, (n_items, k, n_learned)."""
+    corner: Array
+    """By what it learns, m and log τ, (n_learned, n_learned)."""
+
+
+def prior_information(
+    prior: Prior | None, parameters: Parameterisation, at: Values, copies: Array | None
+) -> PriorInformation:
+    """Differentiate the gradient of a log prior by central differences.
+
+    A search steps by a stand-in that is never negative (:class:`.priors.AtPrior`), and far from
+    typical values a heavy-tailed density bends the other way. Given m and log τ items are
+    independent, so that the slopes of all items move at once, then all intercepts, and so on.
+    """
+    n_learned, own = parameters.n_hyper, parameters.of_prior(at)
+    values = np.stack([part for part in own if part is not None])
+    size = len(values)
+    blocks = np.zeros((parameters.n_items, size, size))
+    border, corner = np.zeros((parameters.n_items, size, n_learned)), np.zeros((n_learned,) * 2)
+    if prior is None:
+        return PriorInformation(blocks, border, corner)
+    learned = np.array([at.hyper.location, at.hyper.log_scale])
+
+    def gradients(moved: Array, hyper: Array) -> tuple[Array, Array]:
+        location, log_scale = map(float, hyper)
+        found = prior.at(
+            Items(*moved),
+            Hyper(log_scale, location),
+            common_slope=parameters.common_slope,
+            copies=copies,
+        )
+        return found.gradient, found.by_hyper
+
+    def falls(by_items: Array, by_hyper: Array) -> tuple[Array, Array]:
+        after, before = (gradients(values + k * by_items, learned + k * by_hyper) for k in (1, -1))
+        return before[0] - after[0], before[1] - after[1]
+
+    free = parameters.free
+    for k in range(size):
+        step = _STEP * (1 + np.abs(values[k]))
+        move = step * (np.arange(size) == k)[:, None]
+        blocks[free, :, k] = falls(move, np.zeros(2))[0] / (2 * step[:, None])
+    for k in range(n_learned):
+        step = _STEP * (1 + np.abs(learned[k]))
+        by_item, by_hyper = falls(np.zeros_like(values), step * np.eye(2)[k])
+        border[free, :, k], corner[:, k] = by_item / (2 * step), by_hyper[:n_learned] / (2 * step)
+    blocks = (blocks + blocks.swapaxes(1, 2)) / 2
+    if parameters.unit_slopes:  # d/d log σ = σ d/dσ
+        sd = at.populations[0].sd
+        for part in (blocks, blocks.swapaxes(1, 2), border):
+            part[:, 0] *= sd
+        blocks[:, 0, 0] -= sd * gradients(values, learned)[0][:, 0]
+    return PriorInformation(blocks, border, (corner + corner.T) / 2)
+
+
+def _as_a_whole(
+    patterns: Patterns,
+    parameters: Parameterisation,
+    items: Items,
+    grid: Grid,
+    prior: PriorInformation,
+    about: _Populations,
+) -> tuple[Array, Array]:
+    """Invert the information about all parameters.
+
+    It is first that about slopes of all items, then intercepts, then logits of guessing, then
+    populations, then what the prior learns.
+    """
+    n_items, size = prior.blocks.shape[:2]
+    places = np.arange(size) * n_items + np.arange(n_items)[:, None]
+    n_own, n_learned = prior.blocks[..., 0].size, len(prior.corner)
+    n_scored = n_own + about.n
+    column = _columns(parameters, size)
+    moves = None
+    if len(column) != parameters.size or (np.diff(column) != 1).any():
+        moves = np.eye(parameters.size + 1)[column, :-1]
+    simple = patterns.complete and size == 2 and not about.n
+    of_data = _from_complete_data if simple else _from_incomplete_data
+    narrow = patterns.n > _MANY_RESPONDENTS and not patterns.repeated
+    of_scores = None if moves is None else moves[:n_scored]
+    dtype = np.float32 if narrow else np.float64
+    blocks, of_groups, missing = of_data(patterns, items, grid, dtype, about, of_scores)
+
+    information = np.zeros((n_scored + n_learned,) * 2)
+    information[places[:, :, None], places[:, None, :]] = blocks
+    information[n_own:n_scored, n_own:n_scored] = of_groups
+    if parameters.unit_slopes:  # the log SD has the prior of a common slope
+        places = places.copy()
+        places[:, 0] = n_own
+    np.add.at(information, (places[:, :, None], places[:, None, :]), prior.blocks)
+    border = np.zeros((n_scored, n_learned))
+    np.add.at(border, places, prior.border)
+    information[:n_scored, n_scored:], information[n_scored:, :n_scored] = border, border.T
+    information[n_scored:, n_scored:] = prior.corner
+    if moves is not None:
+        information = moves.T @ information @ moves
+    information[: len(missing), : len(missing)] -= missing
+
+    covariance = np.zeros((parameters.size + 1,) * 2)
+    covariance[:-1, :-1] = inverse_of(information)
+    column = column[:n_own].reshape(size, n_items).T
+    found = covariance[column[:, :, None], column[:, None, :]]
+    if parameters.fixed is not None:
+        found[~parameters.free] = np.nan
+    own = slice(parameters.log_sds.start, parameters.size)
+    return found, covariance[own, own]
+
+
+def _columns(parameters: Parameterisation, size: int) -> NDArray[np.intp]:
+    """Which parameter each number of the items, the populations and the hyper follows.
+
+    One more than there are where it is fixed.
+    """
+    p = parameters
+    found = np.full((size, p.n_items), p.size)
+    for own, place in zip(found, (p.slopes, p.intercepts, p.angles), strict=False):
+        if place.stop > place.start:
+            own[p.free] = np.arange(place.start, place.stop)
+    of_groups, learned = np.arange(p.log_sds.start, p.size), np.arange(p.size)[p.hyper]
+    return np.concatenate([found.ravel(), of_groups, learned])
 
 
 def _from_complete_data(
-    patterns: Patterns, items: Items, grid: Grid, dtype: Any, *, common_slope: bool
-) -> tuple[Array, Array]:
-    """Complete-data information by item, and the missing information, of complete data.
+    patterns: Patterns,
+    items: Items,
+    grid: Grid,
+    dtype: Any,
+    about: _Populations,
+    moves: Array | None,
+) -> tuple[Array, Array, Array]:
+    """Complete-data information by item and about populations, and the missing information.
 
     Without guessing the score is θ·y − θ·P and y − P. With complete data the functions of θ are
     the same for all respondents, so that their covariances need only sums over respondents by node
-    and by pair of nodes.
+    and by pair of nodes. No population is free.
     """
     n_items, theta = len(items.slope), grid.nodes.theta
     narrow = theta.astype(dtype)
@@ -162,15 +299,21 @@ def _from_complete_data(
     missing[:, :n_items] -= crossed
     missing[:n_items] -= crossed.T
     missing[:n_items, :n_items] += by_both
-    if common_slope:
-        missing = _with_common_slope(missing, n_items)
-    return complete_data_information(curvatures(curves, mass[None]), theta), missing
+    if moves is not None:
+        missing = moves.T @ missing @ moves
+    blocks = complete_data_information(curvatures(curves, mass[None]), theta)
+    return blocks, np.zeros((about.n, about.n)), missing
 
 
 def _from_incomplete_data(
-    patterns: Patterns, items: Items, grid: Grid, dtype: Any, *, common_slope: bool
-) -> tuple[Array, Array]:
-    """The same where cells are missing or repeated, or items are guessed.
+    patterns: Patterns,
+    items: Items,
+    grid: Grid,
+    dtype: Any,
+    about: _Populations,
+    moves: Array | None,
+) -> tuple[Array, Array, Array]:
+    """The same where cells are missing or repeated, items are guessed, or populations free.
 
     Scores are expanded in polynomials orthonormal under each posterior, of which the linear one has
     nearly all of the covariance. What further ones add falls about geometrically, for odd and for
@@ -179,39 +322,43 @@ def _from_incomplete_data(
     """
     n_items, theta = len(items.slope), grid.nodes.theta
     narrow, curves = theta.astype(dtype), curves_of(items, theta)
-    by_response, by_right = _score_functions(items, curves, theta, dtype)
-    size = 2 if by_right is None else 3
-    n_parameters = 1 + n_items if common_slope else size * n_items
-    blocks = np.zeros((n_items, size, size))
-    missing = np.zeros((n_parameters, n_parameters))
+    functions = _score_functions(items, curves, theta, dtype)
+    size, scores = 2 if functions[1] is None else 3, about.scores.T.astype(dtype)
+    turn = None if moves is None else moves.astype(dtype)
+    blocks, of_groups = np.zeros((n_items, size, size)), np.zeros((about.n, about.n))
+    missing: Any = 0.0
     for part in posterior_weights(patterns, items, grid, dtype):
-        right, answered, weights, counted = part[1:]
+        some, right, answered, weights, counted = part
         if patterns.sparse:
             right, answered = right.toarray(), answered.toarray()
         responses = counted.sum(axis=1)[:, None] if answered is None else counted @ answered
-        of_right = None if by_right is None else (counted @ right).T
+        of_right = None if size == 2 else (counted @ right).T
         of_part = complete_data_information(curvatures(curves, responses.T, of_right), theta)
+        groups_of_part = about.information(some, counted)
         blocks += of_part
-        known = np.einsum("jkk->kj", of_part)
-        known = np.append(known[0].sum(), known[1]) if common_slope else known.ravel()
+        of_groups += groups_of_part
+        known = np.append(np.einsum("jkk->kj", of_part).ravel(), np.diag(groups_of_part))
+        if moves is not None:
+            known = known @ moves
         negligible = _NEGLIGIBLE / (1.0 if answered is None else max(1.0, float(answered.max())))
         along = partial(
             _covariance_along,
             theta=narrow,
-            functions=(by_response, by_right),
+            functions=functions,
             tables=(right, answered),
-            common_slope=common_slope,
+            groups=(about.members(some).astype(dtype), scores),
+            moves=turn,
         )
         root = np.sqrt(counted.sum(axis=0))  # of how many respondents share each pattern
         polynomials = enumerate(_orthonormal(weights, narrow))
         steps = (along(weighted * root, linear=k == 0) for k, weighted in polynomials)
         of_missing = _converged_sum(steps, known, negligible)
         if of_missing is None:
-            of_missing = np.zeros_like(missing)
+            of_missing = np.zeros((len(known),) * 2)
             for weighted in _by_node(weights):
                 of_missing += along(weighted * root, linear=True)
-        missing += of_missing
-    return blocks, missing
+        missing = missing + of_missing
+    return blocks, of_groups, missing
 
 
 def _covariance_along(
@@ -220,7 +367,8 @@ def _covariance_along(
     theta: Floats,
     functions: tuple[Floats, Floats | None],
     tables: tuple[Any, Any],
-    common_slope: bool,
+    groups: tuple[Floats, Floats],
+    moves: Floats | None,
     linear: bool,
 ) -> Floats:
     """Part of the covariance of scores that one function of ability has.
@@ -234,9 +382,12 @@ def _covariance_along(
         scores[:, :2] += of_responses
     elif linear:  # the score of a slope has right · θ
         scores[:, 0] += right * (theta @ weighted)[:, None]
-    if common_slope:
-        scores = np.insert(scores[:, 1], 0, scores[:, 0].sum(axis=1), axis=1)
     scores = scores.reshape(len(scores), -1)
+    members, of_groups = groups
+    if members.size:
+        scores = np.hstack([scores, members * (weighted.T @ of_groups)])
+    if moves is not None:
+        scores = scores @ moves
     return np.asarray(scores.T @ scores)
 
 
@@ -322,48 +473,137 @@ def _by_node(weights: Floats) -> Iterator[Floats]:
         yield weighted
 
 
-def _whole(blocks: Array, prior: PriorInformation) -> tuple[Array, NDArray[np.intp]]:
-    """Information of known abilities and the prior, and where each item's is in it, (n_items, k).
+def _along_directions(
+    patterns: Patterns,
+    parameters: Parameterisation,
+    items: Items,
+    grid: Grid,
+    prior: PriorInformation,
+    about: _Populations,
+) -> tuple[Array, Array]:
+    """Invert the information of items by themselves, and that along what they have in common."""
+    n_items, size = prior.blocks.shape[:2]
+    free, common, n_learned = parameters.free, parameters.common_slope, len(prior.corner)
+    times = patterns.copies(np.ones(n_items))
+    expected = expected_of(patterns, items, grid, right_too=size == 3)
+    system = system_of(items, expected, (1.0, 1.0), patterns.multiplicity)
+    by_data = times[:, None, None] * system.item_blocks
 
-    Slopes of all items come first, then intercepts, then logits of guessing, then what the prior
-    learns.
+    # M, of items that are known by themselves: of all that they do not have in common
+    own = slice(int(common), None)
+    blocks = (by_data + prior.blocks)[:, own, own] / times[:, None, None]
+    known = np.zeros(n_items, bool)
+    known[free] = np.linalg.eigvalsh(blocks[free])[:, 0] > UNKNOWN
+    blocks, missing = blocks[known], system.missing_information[known][:, own, own]
+    blocks = minus_missing_information(blocks, np.linalg.inv(blocks), missing)
+    inverses = np.linalg.inv(blocks)
+
+    # W: a common scale, a common location, and how items answer to these and to what is learned
+    moved = np.zeros((n_items, size, 2))
+    moved[:, 0, 0] = moved[:, 1, 1] = items.slope
+    coupling = system.item_blocks @ moved
+    coupling = np.concatenate([coupling, prior.border / times[:, None, None]], axis=2)
+    answers = inverses @ coupling[known][:, own]
+    spanned = np.concatenate([moved[known][:, own], answers], axis=2)
+    of_items = _orthogonal(spanned, blocks, times[known])
+
+    # then a common slope, populations, and what the prior learns
+    n_own, n_slopes = of_items.shape[2], parameters.slopes.stop * common
+    n_scored = n_own + n_slopes + about.n
+    moves = np.zeros((n_items, size, n_scored + n_learned))
+    moves[known, own, :n_own] = of_items
+    by_prior = moves.copy()
+    moves[:, 0, n_own : n_own + n_slopes] = 1.0
+    by_prior[:, 0, n_own : n_own + common] = 1.0  # of Rasch the log SD comes first
+    information = np.tensordot(moves, by_data @ moves, ((0, 1), (0, 1)))
+    information += np.tensordot(by_prior, prior.blocks @ by_prior, ((0, 1), (0, 1)))
+    border = np.tensordot(by_prior, prior.border, ((0, 1), (0, 1)))
+    information[:, n_scored:] += border
+    information[n_scored:] += border.T
+    information[n_scored:, n_scored:] += prior.corner
+    less, of_groups = _missing_along(
+        times[:, None, None] * moves[:, :, :n_scored], patterns, items, grid, about
+    )
+    information[:n_scored, :n_scored] -= less
+    information[n_scored - about.n : n_scored, n_scored - about.n : n_scored] += of_groups
+
+    covariance = inverse_of(information)
+    found = np.full(prior.blocks.shape, np.nan)
+    more = covariance[:n_own, :n_own] - np.eye(n_own)
+    found[known, own, own] = inverses + of_items @ more @ of_items.swapaxes(1, 2)
+    if common:
+        found[known, 0] = found[known, :, 0] = 0.0
+    if n_slopes:
+        found[:, 0, 0] = covariance[n_own, n_own]
+        found[known, 0, 1] = found[known, 1, 0] = of_items[:, 0] @ covariance[:n_own, n_own]
+    of = slice(n_scored - about.n, n_scored)
+    return found, covariance[of, of]
+
+
+def _orthogonal(directions: Array, information: Array, times: Array) -> Array:
+    """Return directions that span the same, whose information is 1."""
+    weighted = (times[:, None, None] * information) @ directions
+    gram = np.tensordot(directions, weighted, ((0, 1), (0, 1)))
+    size = np.sqrt(np.diag(gram))
+    size[size == 0] = np.inf
+    values, vectors = np.linalg.eigh(gram / np.outer(size, size))
+    kept = values > _SAME
+    return np.asarray(directions / size @ (vectors[:, kept] / np.sqrt(values[kept])))
+
+
+def _missing_along(
+    moves: Array, patterns: Patterns, items: Items, grid: Grid, about: _Populations
+) -> tuple[Array, Array]:
+    """Posterior covariance of scores, summed over respondents, along some directions, (r, r).
+
+    And the complete-data information about populations, which the last directions move. ``moves``,
+    (n_items, k, r), are those of all copies of an item together. Along one the logit of an item
+    moves by m(θ) = θ·slope + intercept, and its score is right · m − responses · s·m; with guessing
+    right · (s·m + c·logit)/P − responses · s·m. What is constant in θ has no covariance.
     """
-    n_items, size, _ = blocks.shape
-    places = np.arange(size) * n_items + np.arange(n_items)[:, None]
-    information = np.zeros((blocks[..., 0].size + len(prior.corner),) * 2)
-    rest = slice(blocks[..., 0].size, None)
-    information[places[:, :, None], places[:, None, :]] = blocks + prior.blocks
-    information[places, rest] = prior.border
-    information[rest] = information[:, rest].T
-    information[rest, rest] = prior.corner
-    return information, places
+    theta, guesses = grid.nodes.theta, items.logit_guessing is not None
+    of_slopes, each = moves[:, 0], np.moveaxis(moves, 2, 0)
+    expected, total = np.zeros((len(each), len(theta))), np.zeros((len(each),) * 2)
+    of_groups = np.zeros((about.n, about.n))
+    for some in parts_of(len(moves), 2 * len(theta)):
+        s = curves_of(items.chosen(some), theta).s
+        expected += theta * (of_slopes[some].T @ s) + moves[some, 1].T @ s
+    curves = curves_of(items, theta) if guesses or not patterns.complete else None
+    for part in posterior_weights(patterns, items, grid):
+        scores = np.empty((len(each), *part.weights.shape))
+        scores[:] = -expected[:, :, None]
+        if curves is not None:
+            for score, along in zip(scores, each, strict=True):
+                moved = curves.s * (np.multiply.outer(along[:, 0], theta) + along[:, 1:2])
+                if part.answered is not None:
+                    np.negative((part.answered @ moved).T, out=score)
+                if guesses:
+                    by_right = (moved + curves.c * along[:, 2:]) / curves.p
+                    np.add(score, (part.right @ by_right).T, out=score)
+        if not guesses:
+            scores += np.multiply.outer((part.right @ of_slopes).T, theta).swapaxes(1, 2)
+        if about.n:
+            members = about.members(part.respondents).T
+            scores[-about.n :] += about.scores[:, :, None] * members[:, None]
+            of_groups += about.information(part.respondents, part.counted)
+        scores -= np.einsum("rtn,tn->rn", scores, part.weights)[:, None]
+        scores *= np.sqrt(part.counted)
+        flat = scores.reshape(len(scores), -1)
+        total += flat @ flat.T
+    return total, of_groups
 
 
-def _with_common_slope(information: Array, n_items: int) -> Array:
-    """Information about one slope in place of those of all items, which come first."""
-    first = [0, *range(n_items, len(information))]
-    return np.asarray(np.add.reduceat(np.add.reduceat(information, first, axis=0), first, axis=1))
+def inverse_of(information: Array) -> Array:
+    """Inverse of a symmetric matrix; NaN where a parameter is not identified.
 
-
-def _about_latent_sd(patterns: Patterns, items: Items, grid: Grid, sd: float) -> Array:
-    """Observed information of log σ (Rasch) with itself and with every intercept.
-
-    The log weight of a node has the derivative h(θ) = θ²/σ² less its mean on the grid; what lies
-    beyond the grid counts as in the search.
+    By NumPy's LAPACK: SciPy's has threads of its own, which for small matrices wait for those of
+    NumPy longer than inverting takes.
     """
-    square = (grid.nodes.theta / sd) ** 2
-    at_nodes = np.exp(grid.log_weights[REAL])
-    mean = at_nodes @ square
-    variance = at_nodes @ square**2 - mean**2
-    s = curves_of(items, grid.nodes.theta).s.T
-    total = np.zeros(1 + len(items.slope))
-    total[0] = -patterns.n_answering * grid.nodes.log_share_of_normal(sd)[2]
-    for some, right, answered, weights, counted in posterior_weights(patterns, items, grid):
-        real = patterns.group[some] == REAL
-        expected = square @ weights[:, real]
-        deviation = counted[:, real] * (square[:, None] - expected)
-        total[0] += counted[:, real].sum(axis=0) @ (2 * (expected - mean) + variance)
-        total[0] -= (square @ deviation).sum()
-        given = np.ones_like(right) if answered is None else answered
-        total[1:] += ((deviation @ given[real]) * s).sum(axis=0)
-    return total
+    known = np.diag(information) > UNKNOWN
+    kept = np.ix_(known, known)
+    scale = np.sqrt(np.outer(np.diag(information)[known], np.diag(information)[known]))
+    inverse = np.full_like(information, np.nan)
+    with suppress(np.linalg.LinAlgError):
+        found = np.linalg.inv(information[kept] / scale) / scale
+        inverse[kept] = (found + found.T) / 2
+    return inverse

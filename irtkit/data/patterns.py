@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Places = NDArray[np.intp]
 
 REAL, SYNTHETIC = 0, 1
-"""Groups of respondents."""
+"""Groups of respondents; further groups of real ones are 2, 3, …"""
 GROUPS = (REAL, SYNTHETIC)
 BLOCK = 2**18
 """Numbers worked on at once: 2 MiB in 64 bits, what a processor's second cache holds."""
@@ -58,7 +58,7 @@ class Patterns:
     trials
         Same shape: how many trials where they were repeated or cells are sparse, else None.
     group
-        Shape (n,): REAL or SYNTHETIC.
+        Shape (n,): REAL, SYNTHETIC, or a further group of real respondents.
     frequency
         Shape (n,): how many respondents share each pattern; None if each is one.
     multiplicity
@@ -80,9 +80,11 @@ class Patterns:
         """Whether cells are sparse arrays, in which missing cells are not stored."""
         self.complete = not self.sparse and trials is None and bool(cells.min() >= 0)
         """Whether every respondent answered every item once; sparse cells count as incomplete."""
-        self.real: NDArray[np.bool_] = group == REAL
+        self.real: NDArray[np.bool_] = group != SYNTHETIC
         """Which patterns are those of real respondents."""
         self.has_synthetic = not self.real.all()
+        self.grouped = bool(group.any())
+        """Whether some respondent is in another group than REAL."""
         self.n_items = int(cells.shape[1] if multiplicity is None else multiplicity.sum())
         """Number of items, each as many times as it occurs."""
         self.weight = np.ones(self.n) if frequency is None else frequency
@@ -132,9 +134,9 @@ class Patterns:
     @cached_property
     def margins(self) -> Margins:
         """Right responses and responses by item and by respondent."""
-        columns = self.cells.shape[1]
-        item_right, item_responses = np.zeros((2, columns)), np.zeros((2, columns))
-        for group in GROUPS:
+        columns, n_groups = self.cells.shape[1], max(2, int(self.group.max()) + 1)
+        item_right, item_responses = np.zeros((2, n_groups, columns))
+        for group in range(n_groups):
             if (self.group == group).any():
                 weight = self.weight * (self.group == group)
                 item_right[group] = self.right_sums(weight)
@@ -313,7 +315,7 @@ class Margins(NamedTuple):
     """Counts of responses; every trial of a repeated one counts."""
 
     item_right: Array
-    """Shape (2, n_items): right responses of real and of synthetic respondents."""
+    """Shape (n_groups, n_items): right responses of every group, two at least."""
     item_responses: Array
     """Shape (2, n_items): their responses."""
     respondent_right: Array

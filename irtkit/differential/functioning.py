@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from irtkit.calibration import FitResult, fit
-from irtkit.calibration.estimates import Population
 from irtkit.calibration.fitting import silently
 from irtkit.checks import check_number, check_one_of, first_names, short
 from irtkit.data.patterns import Patterns, part_of, patterns_of
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.calibration.likelihood import Population
     from irtkit.irf import Array
     from irtkit.responses import ResponseMatrix
 
@@ -312,8 +312,10 @@ class _LikelihoodRatio:
     def __init__(
         self, patterns: Patterns, groups: TwoGroups, result: FitResult, items: Places
     ) -> None:
+        from irtkit.differential.two_groups import FOCAL, REFERENCE
+
         counted = patterns.with_trial_correlation(result.settings.trial_correlation or 0.0)
-        group = groups.focal.astype(np.int8)
+        group = np.where(groups.focal, FOCAL, REFERENCE).astype(np.int8)
         self._patterns = Patterns(counted.cells, counted.trials, group)
         self._start, self._population = _start(result, groups, items)
 
@@ -346,6 +348,8 @@ class _LikelihoodRatio:
 
 def _start(result: FitResult, groups: TwoGroups, items: Places) -> tuple[Items, Population]:
     """Items and the focal group as a fit of all has them, on the scale of the reference group."""
+    from irtkit.calibration.likelihood import Population
+
     scales = []
     for rows in (groups.rows[~groups.focal], groups.rows[groups.focal]):
         mean = float(result.ability[rows].mean())

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.estimates import Population
+from irtkit.calibration.likelihood import Population
 from irtkit.differential.two_groups import FOCAL, REFERENCE, focal_weights
 from irtkit.irf import logistic, softplus
 from irtkit.quadrature.engines import posterior_weights
@@ -81,7 +81,8 @@ class Ratios(NamedTuple):
 class _Answers(NamedTuple):
     """Posterior weights of those who gave one answer to an item: so many of n trials right."""
 
-    group: int
+    focal: int
+    """1 in the focal group, else 0."""
     weights: Array
     """Shape (n, n_nodes)."""
     right: float
@@ -114,22 +115,22 @@ class _OneItem:
     """The likelihood of an item's parameters (a, d) of both groups, and of (log σ, μ)."""
 
     def __init__(self, found: Calibrated, weights: Array, item: int) -> None:
-        patterns, nodes = found.patterns, found.nodes
+        patterns, nodes = found.patterns, found.grid.nodes
         self.nodes, self.theta, self.before = nodes, nodes.theta, found
         self.columns = item, int(found.column[item])
         self.log_weights = found.grid.log_weights[FOCAL]
         self.answers, self.answered_both_ways = [], True
-        for group, column in zip((REFERENCE, FOCAL), self.columns, strict=True):
-            rows = np.flatnonzero(patterns.group == group)
+        for focal, column in enumerate(self.columns):
+            rows = np.flatnonzero(patterns.group == (FOCAL if focal else REFERENCE))
             cells = patterns.cells[rows, column].astype(np.float64)
             tried = (cells >= 0) if patterns.trials is None else patterns.trials[rows, column]
             right, tried = np.maximum(cells, 0), np.asarray(tried, dtype=np.float64)
             self.answered_both_ways &= min(right.sum(), (tried - right).sum()) >= _LEAST_ANSWERS
             kinds, kind = np.unique(np.stack([right, tried]), axis=1, return_inverse=True)
             for k, (n_right, n) in enumerate(kinds.T):
-                if n or group == FOCAL:  # without an answer, the focal group tells of itself
+                if n or focal:  # without an answer, the focal group tells of itself
                     own = weights[rows[kind.ravel() == k]]
-                    self.answers.append(_Answers(group, own, float(n_right), float(n)))
+                    self.answers.append(_Answers(focal, own, float(n_right), float(n)))
 
     def start(self) -> Array:
         """Return parameters that both groups share, and the focal group as it was found."""
@@ -145,7 +146,7 @@ class _OneItem:
         mass, z = np.exp(moved), (self.theta - population.mean) / population.sd
         value, scores = 0.0, []
         for answer in self.answers:
-            column, own = self.columns[answer.group], slice(2 * answer.group, 2 * answer.group + 2)
+            column, own = self.columns[answer.focal], slice(2 * answer.focal, 2 * answer.focal + 2)
             found, (slope, intercept) = self.before.items, x[own]
             before = found.slope[column] * self.theta + found.intercept[column]
             after = slope * self.theta + intercept
@@ -153,7 +154,7 @@ class _OneItem:
             log_ratio = answer.log_likelihood(after) - answer.log_likelihood(before)
             by_node = np.zeros((len(z), _SIZE))
             by_node[:, own] = ((answer.right - answer.n * p) * np.stack([self.theta, 1 + 0 * z])).T
-            if answer.group == FOCAL:
+            if answer.focal:
                 log_ratio += moved - self.log_weights
                 by_node[:, 4] = z**2 - mass @ z**2
                 by_node[:, 5] = (z - mass @ z) / population.sd

@@ -12,35 +12,30 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.estimates import Population
-from irtkit.calibration.lbfgs import Evaluation, PreconditionedLBFGS
-from irtkit.calibration.likelihood import (
-    Curvature,
-    MarginalLikelihood,
-    Parameterisation,
-    PenalisedLikelihood,
-    prior_at,
+from irtkit.calibration.lbfgs import PreconditionedLBFGS
+from irtkit.calibration.likelihood import FreeGroups, MarginalLikelihood, Population
+from irtkit.calibration.maximise import (
+    Control,
+    GridSchedule,
+    Monitor,
+    Stopping,
+    maximise,
+    problem_of,
 )
 from irtkit.calibration.priors import Hyper, WeakPrior
-from irtkit.data.patterns import Patterns
-from irtkit.quadrature import Grid, NodeDensity, engine_of
+from irtkit.data.patterns import REAL, SYNTHETIC, Patterns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from irtkit.calibration.lbfgs import Objective
     from irtkit.irf import Array, Items
-    from irtkit.quadrature import Nodes
+    from irtkit.quadrature import Grid, Nodes
 
-REFERENCE, FOCAL = 0, 1
+REFERENCE, FOCAL = REAL, SYNTHETIC + 1
 """Groups of the patterns."""
-_ABOUT_FOCAL = 2
-"""Parameters before those of the items: log σ and μ."""
-_HALF_WIDTH = 8.0
-"""SDs of either group that the nodes reach to, as in a fit."""
-_TOL, _MOST_EVALUATIONS, _GRIDS = 1e-4, 300, 2
-"""Gain at which a search ends, estimates being within 0.014 standard errors, evaluations at most,
-and grids, the second for the items found on the first."""
+_TOL, _MOST_EVALUATIONS = 1e-4, 600
+"""Gain at which a search ends, estimates being within 0.014 standard errors, and evaluations at
+most."""
 
 
 class Calibrated(NamedTuple):
@@ -53,62 +48,14 @@ class Calibrated(NamedTuple):
     """With split items."""
     column: NDArray[np.intp]
     """Which column holds an item for the focal group, (n_items,)."""
-    nodes: Nodes
+    grid: Grid
+    """Nodes with the weights of both groups."""
     converged: bool
-
-    @property
-    def grid(self) -> Grid:
-        """Nodes with the weights of both groups."""
-        return grid_of(self.nodes, self.population)
-
-
-def grid_of(nodes: Nodes, population: Population) -> Grid:
-    """Nodes with the log weights of N(0, 1) and of N(μ, σ²)."""
-    return Grid(nodes, np.stack([nodes.normal_log_weights(1.0), focal_weights(nodes, population)]))
 
 
 def focal_weights(nodes: Nodes, population: Population) -> Array:
     """Log weights of N(μ, σ²), scaled to sum to 1 on the nodes."""
-    moved = nodes._replace(theta=nodes.theta - population.mean)
-    return moved.normal_log_weights(population.sd)
-
-
-class _TwoGroupLikelihood(PenalisedLikelihood):
-    """Marginal log-likelihood of (log σ, μ, items) plus the log prior of the items."""
-
-    def __init__(self, patterns: Patterns, nodes: Nodes, parameters: Parameterisation) -> None:
-        engine = engine_of(patterns, with_guessing=False)
-        super().__init__(MarginalLikelihood(engine, nodes), parameters, WeakPrior())
-
-    def evaluate(self, x: Array) -> Evaluation:
-        """Value, gradient and complete-data information at x."""
-        population, at = _population(x), self.parameters.values(x[_ABOUT_FOCAL:])
-        nodes = self.likelihood.nodes
-        grid = grid_of(nodes, population)
-        with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-            found = self.likelihood.engine.sums(at.items, grid)
-        prior = prior_at(WeakPrior(), self.parameters, at, None)
-        z = (nodes.theta - population.mean) / population.sd
-        mass, weights = found.node_mass[FOCAL], np.exp(grid.log_weights[FOCAL])
-        by_focal = [float(mass @ (part - weights @ part)) for part in (z**2, z / population.sd)]
-        by_item = found.gradient + prior.gradient
-        of_items = self.parameters.pulled_back(at, by_item, 0.0, prior.by_hyper)
-        log_likelihood = float(found.log_marginal.sum())
-        curvature = Curvature(at, found.information, prior)
-        gradient = np.concatenate([by_focal, of_items])
-        return Evaluation(log_likelihood + prior.log_density, gradient, log_likelihood, curvature)
-
-    def precondition(self, x: Array, curvature: Curvature, v: Array) -> Array:
-        """Newton block per item, scale and location of all items, and the focal group."""
-        group, sd = self.likelihood.engine.patterns.group, float(np.exp(x[0]))
-        n_focal = int((group == FOCAL).sum())
-        of_items = super().precondition(x[_ABOUT_FOCAL:], curvature, v[_ABOUT_FOCAL:])
-        inverse = np.array([0.5, sd**2]) / n_focal  # n normal abilities tell log σ by 2n, μ by n/σ²
-        return np.concatenate([v[:_ABOUT_FOCAL] * inverse, of_items])
-
-
-def _population(x: Array) -> Population:
-    return Population(float(x[1]), float(np.exp(x[0])))
+    return nodes.normal_log_weights(population.sd, population.mean)
 
 
 def calibrated(
@@ -123,30 +70,16 @@ def calibrated(
     """
     apart, column = _split(patterns, split)
     order = np.concatenate([np.arange(len(split)), np.flatnonzero(split)])
-    parameters = Parameterisation("2PL", len(order), learns=True)
+    focal = FreeGroups(n_groups=2, means=(1,), sds=(1,))
+    problem = problem_of(apart, "2PL", WeakPrior(), groups=focal)
     typical = max(float(np.median(start.slope)), 0.1)
-    items = start.chosen(order)
-    hyper = Hyper(float(np.log(typical)), 0.0)
-    about = [np.log(population.sd), population.mean]
-    x = np.concatenate([about, parameters.vector(items, hyper)])
-    for _ in range(_GRIDS):
-        nodes = _nodes(parameters.values(x[_ABOUT_FOCAL:]).items, _population(x), apart)
-        search = PreconditionedLBFGS(x)
-        objective: Objective = _TwoGroupLikelihood(apart, nodes, parameters)
-        for _ in range(_MOST_EVALUATIONS):
-            search.evaluate(objective, _TOL)
-            if search.done:
-                break
-        x = search.x
-    found = parameters.values(x[_ABOUT_FOCAL:]).items
-    return Calibrated(found, _population(x), apart, column, nodes, search.converged)
-
-
-def _nodes(items: Items, population: Population, patterns: Patterns) -> Nodes:
-    """Nodes that hold both groups."""
-    half_width = max(_HALF_WIDTH, abs(population.mean) + _HALF_WIDTH * population.sd)
-    answered = float(patterns.margins.respondent_responses.max()) / patterns.n_items
-    return NodeDensity.of(items, half_width, answered).nodes()
+    hyper, groups = Hyper(float(np.log(typical)), 0.0), (Population(), population)
+    search = PreconditionedLBFGS(problem.parameters.vector(start.chosen(order), hyper, groups))
+    stopping, monitor = Stopping(_TOL, _MOST_EVALUATIONS), Monitor(lambda _step, _value: None)
+    found = maximise(problem, search, Control(GridSchedule(), stopping, monitor))
+    at = problem.parameters.values(found.x)
+    grid = MarginalLikelihood(problem.engine, found.nodes).grid(at.items, at.populations)
+    return Calibrated(at.items, at.populations[1], apart, column, grid, found.converged)
 
 
 def _split(patterns: Patterns, split: NDArray[np.bool_]) -> tuple[Patterns, NDArray[np.intp]]:

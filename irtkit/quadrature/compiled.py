@@ -79,7 +79,7 @@ class JaxEngine:
             return self._parts.placed((n_parts, size, *table.shape[1:]), cut)
 
         self._parts.check_alike(patterns)
-        group = patterns.group if patterns.has_synthetic else None
+        group = patterns.group if patterns.grouped else None
         self._rows = Rows(*map(placed, (patterns.cells, patterns.trials, group, frequency)))
         _remember_program((self._parts, self._traits, self._rows.cells.shape))
 

@@ -78,7 +78,7 @@ class NumpyEngine:
         self.scores, self.right_sums = patterns.scores, patterns.right_sums
         many = patterns.n > _ROWS_PER_ITEM * patterns.cells.shape[1]
         packed = patterns.complete and patterns.packed is not None
-        self._by_score = many and packed and not patterns.has_synthetic
+        self._by_score = many and packed and not patterns.grouped
         """Whether respondents are many and their posteriors depend on their scores alone, but for
         guessing."""
 
@@ -102,7 +102,7 @@ class NumpyEngine:
     def inputs(self, items: Items, grid: Grid) -> Inputs:
         """What one evaluation is made of."""
         p = self.patterns
-        rows = Rows(p.cells, p.trials, p.group if p.has_synthetic else None, p.frequency)
+        rows = Rows(p.cells, p.trials, p.group if p.grouped else None, p.frequency)
         return Inputs(rows, p.margins.item_right, p.multiplicity, items, grid)
 
     def over_rows(
@@ -163,12 +163,12 @@ def posterior_weights(
         scores = patterns.scores(patterns.copies(items.slope)).astype(dtype)
     least = np.asarray(2 * np.exp(_ZERO_BELOW), dtype=dtype)
     for some, right, answered in float_blocks(patterns, n_points=len(theta), dtype=dtype):
-        group = patterns.group[some] if patterns.has_synthetic else None
+        group = patterns.group[some] if patterns.grouped else None
         frequency = None if patterns.frequency is None else patterns.frequency[some].astype(dtype)
         score = None if scores is None else scores[some]
         extra = answered if answered is None or patterns.sparse else answered - dtype(1)
         answers = formulas.Answers(group, frequency, score, right, extra)
-        weights = formulas.log_joint(np, inputs, shared, answers)
+        weights = formulas.log_joint(inputs, shared, answers)
         weights -= weights.max(axis=0)
         np.exp(np.maximum(weights, _ZERO_BELOW, out=weights), out=weights)
         np.multiply(weights, weights > least, out=weights)

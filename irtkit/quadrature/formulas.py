@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from irtkit.data.patterns import REAL, SYNTHETIC, right_of
+from irtkit.data.patterns import REAL, right_of
 from irtkit.irf import LEAST_LOGIT, logistic, softplus
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Rows(NamedTuple):
     trials: Any
     """None unless trials were repeated or cells are sparse."""
     group: Any
-    """None if all are real."""
+    """None if all are in the group REAL."""
     frequency: Any
     """How many respondents share each row; None if each is one."""
     score: Any = None
@@ -107,7 +107,7 @@ class Grid(NamedTuple):
 
     nodes: Nodes
     log_weights: Any
-    """Shape (2, n_nodes): rows REAL and SYNTHETIC, each summing to 1 on the natural scale."""
+    """Shape (n_groups, n_nodes): each row sums to 1 on the natural scale."""
 
 
 class Inputs(NamedTuple):
@@ -115,7 +115,7 @@ class Inputs(NamedTuple):
 
     rows: Rows
     item_right: Any
-    """Right responses by group and item, (2, n_items)."""
+    """Right responses by group and item, (n_groups, n_items)."""
     multiplicity: Any
     """How many items share each column, (n_items,); None if each is one."""
     items: Items
@@ -132,9 +132,9 @@ class Sums(NamedTuple):
     """The marginal log-likelihood and its derivatives, each respondent at their own posterior."""
 
     log_marginal: Any
-    """Shape (2,): sum over real and over synthetic respondents."""
+    """Shape (n_groups,): sum over the respondents of every group."""
     node_mass: Any
-    """Expected number of real and of synthetic respondents at each node, shape (2, n_nodes)."""
+    """Expected number of respondents of every group at each node, (n_groups, n_nodes)."""
     gradient: Any
     """Shape (n_items, 2 or 3): by slope, intercept (and logit of guessing)."""
     information: Any
@@ -200,6 +200,7 @@ def sums(backend: Backend, traits: Traits, inputs: Inputs) -> Sums:
     """One pass over the matrix: the marginal log-likelihood and its derivatives."""
     xp, nodes = backend.xp, inputs.grid.nodes
     n_items, n_nodes, n_points = (a.shape[0] for a in (inputs.items[0], nodes.theta, nodes.points))
+    n_groups = inputs.grid.log_weights.shape[0]
     shared = curves(backend, traits, inputs)
     with_guessing, complete = shared.log_odds is not None, traits.complete
     rows = _scored(backend, inputs, shared)
@@ -208,7 +209,7 @@ def sums(backend: Backend, traits: Traits, inputs: Inputs) -> Sums:
 
     def step(total: tuple[Any, ...], part: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
         some = _answers(xp, traits, Rows(*part), dtype)
-        joint = log_joint(xp, inputs, shared, some)
+        joint = log_joint(inputs, shared, some)
         peak = joint.max(axis=0)
         joint -= peak
         weights = xp.exp(xp.maximum(joint.astype(dtype), LEAST_LOG_WEIGHT))
@@ -227,14 +228,14 @@ def sums(backend: Backend, traits: Traits, inputs: Inputs) -> Sums:
         elif some.score is None:
             by_item += (mean @ some.right,)
         found = (
-            _by_group(xp, some.group, frequency * log_marginal),
-            _by_group(xp, some.group, weights),
+            _by_group(xp, some.group, n_groups, frequency * log_marginal),
+            _by_group(xp, some.group, n_groups, weights),
             *by_item,
         )
         added = tuple(a + b for a, b in zip(total, found, strict=True))
         return added, () if some.score is None else (mean,)
 
-    zeros = [(2,), (2, n_nodes)]
+    zeros = [(n_groups,), (n_groups, n_nodes)]
     zeros += [] if complete else [(n_points, n_items)]
     zeros += [(n_points, n_items)] if with_guessing else [(n_items,)] if rows.score is None else []
     total, means = backend.over_rows(step, tuple(map(xp.zeros, zeros)), rows, n_nodes)
@@ -248,9 +249,9 @@ class Totals(NamedTuple):
     """What a pass over respondents adds up."""
 
     log_marginal: Any
-    """Shape (2,); for models without guessing without Σⱼ yⱼdⱼ."""
+    """Shape (n_groups,); for models without guessing without Σⱼ yⱼdⱼ."""
     node_mass: Any
-    """Shape (2, n_nodes)."""
+    """Shape (n_groups, n_nodes)."""
     right: Any
     """Σ over right responses of E[θ], (n_items,), or with guessing of posteriors at the points."""
     extra: Any
@@ -325,7 +326,7 @@ def posteriors(backend: Backend, traits: Traits, inputs: Inputs) -> Posteriors:
 
     def step(_: None, part: tuple[Any, ...]) -> tuple[None, tuple[Any, ...]]:
         some = _answers(xp, traits, Rows(*part), xp.float64)
-        joint = log_joint(xp, inputs, shared, some)
+        joint = log_joint(inputs, shared, some)
         peak = joint.max(axis=0)
         mass, first, second = moments @ xp.exp(joint - peak)
         mean = first / mass
@@ -372,7 +373,7 @@ def _answers(xp: Any, traits: Traits, some: Rows, dtype: Any) -> Answers:
     return Answers(*known, right, extra)
 
 
-def log_joint(xp: Any, inputs: Inputs, shared: Curves, some: Answers) -> Any:
+def log_joint(inputs: Inputs, shared: Curves, some: Answers) -> Any:
     """Log of likelihood times prior of some respondents at each node, (n_nodes, n).
 
     For models without guessing Σⱼ yⱼdⱼ, which is the same at every node, is left out. What
@@ -382,8 +383,7 @@ def log_joint(xp: Any, inputs: Inputs, shared: Curves, some: Answers) -> Any:
     grid, nodes, extra = inputs.grid, inputs.grid.nodes, some.extra
     prior = (grid.log_weights[REAL] + shared.all_wrong)[:, None]
     if some.group is not None:
-        wide = (grid.log_weights[SYNTHETIC] + shared.all_wrong)[:, None]
-        prior = xp.where(some.group == SYNTHETIC, wide, prior)
+        prior = (grid.log_weights + shared.all_wrong).T[:, some.group]
     if shared.log_odds is not None:
         joint = nodes.interpolated(shared.log_odds.T @ some.right.T)
     else:
@@ -396,13 +396,13 @@ def log_joint(xp: Any, inputs: Inputs, shared: Curves, some: Answers) -> Any:
     return joint
 
 
-def _by_group(xp: Any, group: Any, table: Any) -> Any:
-    """Sum over respondents (last axis) of either group, (2, …)."""
+def _by_group(xp: Any, group: Any, n_groups: int, table: Any) -> Any:
+    """Sum over the respondents (last axis) of every group, (n_groups, …)."""
     total = table.sum(axis=-1)
     if group is None:
-        return xp.stack([total, xp.zeros_like(total)])
-    synthetic = (table * (group == SYNTHETIC)).sum(axis=-1)
-    return xp.stack([total - synthetic, synthetic])
+        return xp.stack([total] + [xp.zeros_like(total)] * (n_groups - 1))
+    others = [(table * (group == k)).sum(axis=-1) for k in range(1, n_groups)]
+    return xp.stack([total - sum(others), *others])
 
 
 def _sum_of_logs(xp: Any, factors: Any) -> Any:

@@ -19,7 +19,7 @@ which makes the gradient that of the interpolated likelihood.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -78,26 +78,31 @@ class Nodes(NamedTuple):
         """Number of nodes without padding."""
         return int(np.isfinite(self.log_width).sum())
 
-    def normal_log_weights(self, sd: float) -> Array:
-        """Log weights of N(0, sd²), scaled to sum to 1 on the grid (as mirt does)."""
-        log_density = -0.5 * (self.theta / sd) ** 2 + self.log_width
+    @property
+    def even(self) -> bool:
+        """Whether nodes are equally spaced, as those of a fixed grid are."""
+        return not self.log_width[np.isfinite(self.log_width)].any()
+
+    def normal_log_weights(self, sd: float, mean: float = 0.0) -> Array:
+        """Log weights of N(mean, sd²), scaled to sum to 1 on the grid (as mirt does)."""
+        log_density = -0.5 * ((self.theta - mean) / sd) ** 2 + self.log_width
         peak = log_density.max()
         return np.asarray(log_density - peak - np.log(np.exp(log_density - peak).sum()))
 
-    def log_share_of_normal(self, sd: float) -> tuple[float, float, float]:
-        """Log share of N(0, sd²) that lies on equally spaced nodes, and two derivatives by log sd.
+    def log_share_of_normal(self, sd: float, mean: float = 0.0) -> tuple[float, float, float]:
+        """Log share of N(mean, sd²) that lies on equally spaced nodes; by mean, and by log sd.
 
-        It is Σₖ exp(−½(θₖ/sd)²) over the nodes there are by the same sum over nodes without end,
-        which is sd·√2π by their spacing, as soon as sd is no less than that (Poisson's formula;
-        the first term left out is 2·exp(−2π²) of it, 5e-9).
+        It is Σₖ exp(−½z²), z = (θₖ − mean)/sd, over the nodes there are by the same sum over nodes
+        without end, which is sd·√2π by their spacing, as soon as sd is no less than that
+        (Poisson's formula; the first term left out is 2·exp(−2π²) of it, 5e-9).
         """
-        theta = self.theta[np.isfinite(self.log_width)]
+        theta = self.theta[np.isfinite(self.log_width)] - mean
         step = float(theta[1] - theta[0])
-        whole = np.array([np.log(sd / step) + 0.5 * np.log(2 * np.pi), 1.0, 0.0])
+        whole = np.array([np.log(sd / step) + 0.5 * np.log(2 * np.pi), 0.0, 1.0])
         if sd < step:  # beyond ten steps lies e⁻⁵⁰
             whole = _log_sum(theta[0] % step + step * np.arange(-10, 11), sd)
-        value, first, second = map(float, _log_sum(theta, sd) - whole)
-        return value, first, second
+        value, by_mean, by_log_sd = map(float, _log_sum(theta, sd) - whole)
+        return value, by_mean, by_log_sd
 
     def interpolated(self, at_points: Any) -> Any:
         """Interpolate values at the curve points (first axis) to the nodes."""
@@ -122,13 +127,13 @@ def fixed_nodes(n_nodes: int, limit: float) -> Nodes:
 
 
 def _log_sum(theta: Array, sd: float) -> Array:
-    """Return log Σₖ exp(−½(θₖ/sd)²) and its first two derivatives by log sd, (3,)."""
-    square = (theta / sd) ** 2
-    least = square.min()
-    weights = np.exp(-0.5 * (square - least))
+    """Return log Σₖ exp(−½(θₖ/sd)²), and its derivatives by a shift of θ and by log sd, (3,)."""
+    z = theta / sd
+    least = (z**2).min()
+    weights = np.exp(-0.5 * (z**2 - least))
     total = weights.sum()
-    mean, mean_square = weights @ square / total, weights @ square**2 / total
-    return np.array([np.log(total) - 0.5 * least, mean, mean_square - mean**2 - 2 * mean])
+    by_mean, by_log_sd = weights @ z / (total * sd), weights @ z**2 / total
+    return np.array([np.log(total) - 0.5 * least, by_mean, by_log_sd])
 
 
 @dataclass(frozen=True)
@@ -146,6 +151,8 @@ class NodeDensity:
     """Most that one respondent gave."""
     share: float
     """Share of curve points in nodes below which interpolation spares more than it costs."""
+    half_width: float
+    """SDs of ability to either side of its mean."""
 
     @classmethod
     def of(
@@ -156,25 +163,34 @@ class NodeDensity:
         copies: Array | None = None,
         *,
         share: float = 0.0,
+        precision: float = 1.0,
     ) -> NodeDensity:
         """Density for items over [−half_width, half_width].
 
         A respondent gives at most ``answered`` responses per item, more than one if trials are
-        repeated; ``copies`` is how many items share each column. Of very many items the steepest,
-        and every k-th of the others, are enough.
+        repeated; ``copies`` is how many items share each column, and ``precision`` one over the
+        least variance of ability. Of very many items the steepest, and every k-th of the others,
+        are enough.
         """
         copies = np.ones(len(items.slope)) if copies is None else copies
         some, stand_for = _sampled(items, copies)
         theta = _abilities(some, half_width)
         information, steepness = _curves(some, stand_for, theta)
         width = np.stack(
-            [1 / np.sqrt(1 + answered * information), 1 / np.maximum(steepness, _LEAST_STEEPNESS)]
+            [
+                1 / np.sqrt(precision + answered * information),
+                1 / np.maximum(steepness, _LEAST_STEEPNESS),
+            ]
         )
         rise = _RATE * theta
         for towards in (1, -1):  # the width may not rise faster, to the right and to the left
             along = (width - towards * rise)[:, ::towards]
             width = np.minimum.accumulate(along, axis=1)[:, ::towards] + towards * rise
-        return cls(theta, width, answered * float(copies.sum()), share)
+        return cls(theta, width, answered * float(copies.sum()), share, half_width)
+
+    def moved(self, mean: float, sd: float) -> NodeDensity:
+        """Return the density where ability is measured from −mean/sd in units of 1/sd."""
+        return replace(self, theta=mean + sd * self.theta, width=sd * self.width)
 
     def too_coarse_for(self, needed: NodeDensity, factor: float) -> bool:
         """Whether nodes or points would have to be closer by a factor than these."""
@@ -218,8 +234,7 @@ class NodeDensity:
         # θ(u) is the integral of the same curves: of those left behind, all; of those ahead, none
         passed = np.concatenate([[0.0], np.cumsum(rough)])[:count]
         theta = passed + np.convolve(rough, ndtr(offset), mode="valid")
-        middle = (theta[0] + theta[-1]) / 2
-        return theta - middle, np.log(smooth)
+        return theta - (theta[0] + theta[-1]) / 2 + (at[0] + at[-1]) / 2, np.log(smooth)
 
 
 def _sampled(items: Items, copies: Array) -> tuple[Items, Array]:

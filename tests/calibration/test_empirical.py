@@ -10,9 +10,9 @@ from scipy.special import log_expit
 
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, fit, load_digits_crowd
-from irtkit.calibration import item_likelihoods
+from irtkit.calibration import empirical
+from irtkit.calibration.empirical import ItemLikelihoods
 from irtkit.calibration.item_distribution import ItemDistribution
-from irtkit.calibration.item_likelihoods import ItemLikelihoods
 from irtkit.calibration.priors import Hyper
 from irtkit.data.patterns import patterns_of
 from irtkit.irf import Items
@@ -311,5 +311,5 @@ def test_likelihoods_of_single_items_are_those_on_all_nodes(
         return likelihoods.log_likelihood(np.arange(2000), 2 * slope[:, None], intercept[:, None])
 
     carried = values()
-    monkeypatch.setattr(item_likelihoods, "_LOGITS", 1e-3)
+    monkeypatch.setattr(empirical, "_LOGITS", 1e-3)
     assert carried == pytest.approx(values(), abs=1e-4)

@@ -25,7 +25,6 @@ def test_a_common_slope_says_which_way_ability_rises(
     estimates: Any = SimpleNamespace(
         items=SimpleNamespace(slope=np.full(3, slope)),
         common_slope=True,
-        latent_sd=None,
         population=None,
     )
     proportion: Any = None  # of no matter

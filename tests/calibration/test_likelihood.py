@@ -10,13 +10,15 @@ import pytest
 from irtkit import ItemParameters, LogNormal, Normal, add_synthetic, simulate_responses
 from irtkit.calibration.item_prior import ItemPrior
 from irtkit.calibration.likelihood import (
+    FreeGroups,
     MarginalLikelihood,
     Parameterisation,
     PenalisedLikelihood,
+    Population,
     prior_at,
     synthetic_sd,
 )
-from irtkit.calibration.maximise import problem_of
+from irtkit.calibration.maximise import Problem, problem_of
 from irtkit.calibration.maximum_likelihood import starting_values
 from irtkit.calibration.priors import Beta, Hyper, WeakPrior
 from irtkit.data.patterns import Patterns, patterns_of
@@ -65,12 +67,12 @@ def derivative(function: Callable[[Array], Any], x: Array, step: float) -> Array
 
 
 @pytest.mark.parametrize("guessing", [False, True])
-@pytest.mark.parametrize("latent_sd", [1.0, 1.4])
+@pytest.mark.parametrize("population", [Population(), Population(0.4, 1.4)])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("synthetic", [False, True])
 @pytest.mark.parametrize("copies", [False, True])
 def test_terms_by_items_are_the_derivatives_of_their_value(
-    guessing: bool, latent_sd: float, missing: float, synthetic: bool, copies: bool
+    guessing: bool, population: Population, missing: float, synthetic: bool, copies: bool
 ) -> None:
     rows, generator = rows_of(missing, synthetic=synthetic), np.random.default_rng(2)
     if copies:
@@ -79,16 +81,20 @@ def test_terms_by_items_are_the_derivatives_of_their_value(
     x = generator.normal(0.3, 0.8, (6, 3 if guessing else 2))
 
     def value(at: Array) -> float:
-        return likelihood.terms(Items(*at.reshape(x.shape).T), latent_sd).value
+        return likelihood.terms(Items(*at.reshape(x.shape).T), (population,)).value
 
-    found = likelihood.terms(Items(*x.T), latent_sd)
+    found = likelihood.terms(Items(*x.T), (population,))
     by_item = derivative(value, x.ravel(), 1e-5).reshape(x.shape)
     assert found.gradient == pytest.approx(by_item, abs=1e-6)
-    if latent_sd == 1.0 and not synthetic:
-        return  # the SD is not a parameter, and nothing is told by it
-    ends = [likelihood.terms(Items(*x.T), latent_sd * np.exp(h)).value for h in (1e-5, -1e-5)]
-    assert found.by_log_sd == pytest.approx((ends[0] - ends[1]) / 2e-5, abs=1e-6)
-    real = likelihood.posteriors(Items(*x.T), latent_sd).log_marginal[rows.real].sum()
+
+    def by_population(at: Array) -> float:
+        moved = Population(at[0], float(np.exp(at[1])))
+        return likelihood.terms(Items(*x.T), (moved,)).value
+
+    place = np.array([population.mean, np.log(population.sd)])
+    expected = derivative(by_population, place, 1e-5)
+    assert found.by_population[0] == pytest.approx(expected, abs=1e-6)
+    real = likelihood.posteriors(Items(*x.T), (population,)).log_marginal[rows.real].sum()
     assert found.log_likelihood == pytest.approx(real, abs=1e-9)
 
 
@@ -102,6 +108,44 @@ def test_gradient_is_the_derivative_of_the_value(
     found = objective.evaluate(x).gradient
     expected = derivative(lambda at: objective.evaluate(at).value, x, 1e-5)
     assert found == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize("n_fixed", [0, 2, 6])
+@pytest.mark.parametrize("limit", [20.0, 2.0])
+def test_gradient_with_groups_and_fixed_items_is_the_derivative_of_the_value(
+    model: ModelName, prior: Prior | None, missing: float, n_fixed: int, limit: float
+) -> None:
+    """Of three groups beside synthetic respondents; the lesser grid cuts populations off."""
+    rows = rows_of(missing)
+    group = np.where(rows.group == 0, np.resize([0, 2, 3], 32), rows.group).astype(np.int8)
+    rows, free = Patterns(rows.cells, rows.trials, group), np.arange(6) >= n_fixed
+    fixed = None
+    if n_fixed:
+        if model == "Rasch":
+            model = "1PL"
+        parts = (np.where(free, np.nan, value) for value in (1.2, np.linspace(-1, 1, 6), 0.1))
+        fixed = ItemParameters(*parts)
+    parameters = Parameterisation(
+        model,
+        6,
+        learns=prior is not None and prior.learns and not n_fixed,
+        fixed=fixed,
+        hyper=Hyper(0.2, 0.1),
+        groups=FreeGroups(3, means=(1, 2), sds=(0, 2)),
+    )
+    engine = engine_of(rows, with_guessing=model == "3PL")
+    objective = Problem(engine, parameters, prior if free.any() else None).at(
+        fixed_nodes(81, limit), exact=True
+    )
+    x = np.random.default_rng(3).uniform(0.2, 0.9, parameters.size)
+    expected = derivative(lambda at: objective.evaluate(at).value, x, 1e-5)
+    found = objective.evaluate(x)
+    assert found.gradient == pytest.approx(expected, abs=1e-6)
+    step = objective.precondition(x, found.curvature, found.gradient)
+    assert step @ found.gradient > 0
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -123,7 +167,7 @@ def test_copies_counted_are_worth_copies_spelled_out(
     x = generator.normal(0.3, 0.3, parameters.size)
     x[parameters.angles] = np.abs(x[parameters.angles])  # of two angles the vector is the positive
     at = parameters.values(x)
-    spelled_out = all_of_them.parameters.vector(at.items.chosen(place), at.hyper, at.latent_sd)
+    spelled_out = all_of_them.parameters.vector(at.items.chosen(place), at.hyper, at.populations)
     one, other = few.evaluate(x), all_of_them.evaluate(spelled_out)
     assert one.value == pytest.approx(other.value, abs=1e-8)
     assert one.log_likelihood == pytest.approx(other.log_likelihood, abs=1e-8)
@@ -137,6 +181,7 @@ def test_copies_counted_are_worth_copies_spelled_out(
         by_distinct(other.gradient[q.intercepts]),
         *([by_distinct(other.gradient[q.angles])] if model == "3PL" else []),
         other.gradient[q.hyper],
+        other.gradient[q.log_sds],
     ]
     assert one.gradient == pytest.approx(np.concatenate(expected), abs=1e-7)
 
@@ -150,7 +195,10 @@ def test_gradient_of_the_prior_is_the_derivative_of_its_density(
     parameters = objective.parameters
     values = parameters.values(x)
     at = prior_at(prior, parameters, values, None)
-    found = parameters.pulled_back(values, at.gradient, 0.0, at.by_hyper)
+    by_population = np.zeros((1, 2))
+    if parameters.unit_slopes:
+        by_population[0, 1] = values.populations[0].sd * at.gradient[:, 0].sum()
+    found = parameters.pulled_back(values, at.gradient, by_population, at.by_hyper)
     expected = derivative(
         lambda y: prior_at(prior, parameters, parameters.values(y), None).log_density, x, 1e-5
     )
@@ -216,7 +264,7 @@ def test_synthetic_ability_is_wide_in_logits_and_follows_the_scale_of_the_items(
 def test_of_rasch_the_sd_of_ability_has_the_prior_of_a_common_slope() -> None:
     rasch, common = (Parameterisation(model, 4, learns=True) for model in ("Rasch", "1PL"))
     items = Items(np.full(4, 1.7), np.linspace(-1, 1, 4))
-    x = rasch.vector(items._replace(slope=np.ones(4)), Hyper(0.0, 0.2), 1.7)
+    x = rasch.vector(items._replace(slope=np.ones(4)), Hyper(0.0, 0.2), [Population(0.0, 1.7)])
     y = common.vector(items, Hyper(0.0, 0.2))
     found, expected = (
         prior_at(WeakPrior(), p, p.values(at), None) for p, at in ((rasch, x), (common, y))
@@ -241,9 +289,10 @@ def vector_for(model: ModelName, *, learns: bool) -> tuple[Parameterisation, Arr
 @LEARNS
 def test_a_vector_comes_back_from_what_it_stands_for(model: ModelName, learns: bool) -> None:
     parameters, x = vector_for(model, learns=learns)
-    items, latent_sd, hyper, _ = parameters.values(x)
-    assert parameters.vector(items, hyper, latent_sd) == pytest.approx(x, abs=1e-12)
+    items, populations, hyper, _ = parameters.values(x)
+    assert parameters.vector(items, hyper, populations) == pytest.approx(x, abs=1e-12)
     places = parameters.slopes, parameters.intercepts, parameters.angles, parameters.hyper
+    places = *places, parameters.log_sds, parameters.means
     assert np.concatenate([np.arange(parameters.size)[place] for place in places]) == pytest.approx(
         np.arange(parameters.size)
     )
@@ -261,9 +310,9 @@ def test_each_model_has_the_parameters_that_are_its_own() -> None:
     rasch, common = (vector_for(model, learns=False)[0] for model in ("Rasch", "1PL"))
     at = rasch.values(np.full(7, np.log(1.3)))
     assert at.items.slope.tolist() == [1.0] * 6
-    assert at.latent_sd == pytest.approx(1.3)
+    assert at.populations == (Population(0.0, pytest.approx(1.3)),)
     assert common.values(np.full(7, 1.3)).items.slope.tolist() == [1.3] * 6
-    assert common.values(np.full(7, 1.3)).latent_sd == 1.0
+    assert common.values(np.full(7, 1.3)).populations == (Population(),)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -274,17 +323,15 @@ def test_a_gradient_by_items_is_pulled_back_through_the_derivative_of_the_items(
     parameters, x = vector_for(model, learns=learns)
     generator = np.random.default_rng(1)
     by_item = generator.normal(size=(N_ITEMS, 3 if model == "3PL" else 2))
-    by_log_sd, by_hyper = float(generator.normal()), generator.normal(size=2)
+    by_population, by_hyper = generator.normal(size=(1, 2)), generator.normal(size=2)
 
     def weighted(at: Array) -> float:
-        items, latent_sd, hyper, _ = parameters.values(at)
-        if model == "Rasch":  # the SD stands in the place of a common slope
-            items = items._replace(slope=np.full(N_ITEMS, latent_sd))
+        items, (population,), hyper, _ = parameters.values(at)
         parts = np.stack([part for part in items if part is not None], axis=1)
-        rest = by_log_sd * np.log(latent_sd) + by_hyper[0] * hyper.location
+        rest = by_population[0, 1] * np.log(population.sd) + by_hyper[0] * hyper.location
         return float((by_item * parts).sum() + rest + by_hyper[1] * hyper.log_scale)
 
-    found = parameters.pulled_back(parameters.values(x), by_item, by_log_sd, by_hyper)
+    found = parameters.pulled_back(parameters.values(x), by_item, by_population, by_hyper)
     assert found == pytest.approx(derivative(weighted, x, 1e-6), abs=1e-7)
 
 
@@ -330,18 +377,6 @@ def test_directions_are_how_the_vector_moves_with_scale_and_location(model: Mode
     by_location = derivative(lambda mean: parameters.rescaled(x, mean[0], 1.0), np.zeros(1), 1e-6)
     assert scale == pytest.approx(by_scale[0], abs=1e-6)
     assert location == pytest.approx(by_location[0], abs=1e-6)
-
-
-def test_of_rasch_scale_is_the_sd_of_ability_and_location_a_common_shift() -> None:
-    parameters, x = vector_for("Rasch", learns=False)
-    at = parameters.values(x)
-    scale, location = parameters.scale_and_location(x, at)
-    stretched, shifted = (parameters.values(x + 1e-3 * step) for step in (scale, location))
-    assert stretched.latent_sd == pytest.approx(at.latent_sd * np.exp(1e-3))
-    assert stretched.items.intercept == pytest.approx(at.items.intercept)
-    # by a thousandth of an SD of ability
-    assert shifted.items.intercept - at.items.intercept == pytest.approx(1e-3 * at.latent_sd)
-    assert shifted.latent_sd == at.latent_sd
 
 
 def test_what_the_prior_learns_is_kept_in_the_vector() -> None:

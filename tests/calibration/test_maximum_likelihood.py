@@ -359,7 +359,7 @@ def test_merged_patterns_start_where_all_of_them_do(
     found, expected = at_start
     assert found.items.slope[items] == pytest.approx(expected.items.slope, abs=1e-9)
     assert found.items.intercept[items] == pytest.approx(expected.items.intercept, abs=1e-9)
-    assert found.latent_sd == pytest.approx(expected.latent_sd)
+    assert found.populations[0].sd == pytest.approx(expected.populations[0].sd)
     assert found.hyper == pytest.approx(expected.hyper)
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from irtkit import Beta, Density, ItemPrior, LogNormal, Normal, WeakPrior
 from irtkit.calibration.item_distribution import ItemDistribution
-from irtkit.calibration.likelihood import Parameterisation, prior_at
-from irtkit.calibration.prior_information import prior_information
+from irtkit.calibration.likelihood import Parameterisation, Population, prior_at
 from irtkit.calibration.priors import Hyper
+from irtkit.calibration.standard_errors import prior_information
 from irtkit.irf import MODELS, Items
 
 if TYPE_CHECKING:
@@ -60,11 +60,12 @@ def test_the_information_of_a_prior_is_minus_the_second_derivative_of_its_densit
     parameters, at_all = Parameterisation(model, 1, learns=prior.learns), ITEMS.chosen([j])
     items = at_all if model == "3PL" else at_all._replace(logit_guessing=None)
     sd = float(items.slope[0]) if model == "Rasch" else 1.0
-    at = parameters.values(parameters.vector(items, HYPER, abs(sd)))._replace(hyper=HYPER)
+    populations = [Population(0.0, abs(sd))]
+    at = parameters.values(parameters.vector(items, HYPER, populations))._replace(hyper=HYPER)
     found = prior_information(prior, parameters, at, None)
     border = found.border[0]
     whole = np.block([[found.blocks[0], border], [border.T, found.corner]])
-    slope = np.log(at.latent_sd) if model == "Rasch" else items.slope[0]
+    slope = np.log(at.populations[0].sd) if model == "Rasch" else items.slope[0]
     parts = [slope, *(part[0] for part in items[1:] if part is not None), *HYPER[::-1]]
     expected = hessian(lambda x: -density(prior, model, x), np.array(parts))
     n = len(whole)

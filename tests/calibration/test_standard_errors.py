@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,14 @@ from irtkit import (
     simulate_responses,
 )
 from irtkit.calibration import standard_errors
-from irtkit.calibration.likelihood import MarginalLikelihood, population_sds
+from irtkit.calibration.estimates import _standard_errors
+from irtkit.calibration.lbfgs import PreconditionedLBFGS
+from irtkit.calibration.likelihood import (
+    FreeGroups,
+    MarginalLikelihood,
+    Parameterisation,
+    Population,
+)
 from irtkit.calibration.maximise import (
     Control,
     GridSchedule,
@@ -31,9 +39,8 @@ from irtkit.calibration.maximise import (
     problem_of,
 )
 from irtkit.calibration.maximum_likelihood import start
-from irtkit.calibration.prior_information import prior_information
 from irtkit.calibration.priors import Hyper, WeakPrior
-from irtkit.data.patterns import patterns_of
+from irtkit.data.patterns import Patterns, patterns_of
 from irtkit.irf import MODELS, Items
 from irtkit.quadrature import engine_of, fixed_nodes
 from irtkit.quadrature.engines import posterior_weights
@@ -158,18 +165,13 @@ def test_dense_covariances_invert_numerical_second_derivatives(
     problem = problem_of(patterns_of(responses, synthetic_is_real=False), model, prior)
     parameters, patterns = problem.parameters, problem.engine.patterns
     items = Items(np.resize(slopes, 6), SIX_ITEMS.intercept, np.resize(logits or 0.0, 6))
-    at = parameters.values(parameters.vector(items, HYPER, np.exp(slopes[0])))
+    populations = [Population(0.0, float(np.exp(slopes[0])))]
+    at = parameters.values(parameters.vector(items, HYPER, populations))
     # a common slope leaves log τ unknown to the vector
     at = at._replace(hyper=HYPER)
-    known = prior_information(prior, parameters, at, None) if prior else None
-    found = standard_errors.item_covariances(
-        patterns,
-        at.items,
-        MarginalLikelihood(problem.engine, fixed_nodes(*GRID)).grid(at.items, at.latent_sd),
-        model=model,
-        sds=population_sds(patterns, at.items, at.latent_sd),
-        prior=known,
-    )
+    likelihood = MarginalLikelihood(problem.engine, fixed_nodes(*GRID))
+    grid = likelihood.grid(at.items, at.populations)
+    found, _ = standard_errors.covariances(patterns, parameters, at, grid, prior)
     learned = [HYPER.location, HYPER.log_scale][: parameters.n_hyper]
     x = np.concatenate([slopes, SIX_ITEMS.intercept, logits, learned])
     n = len(x) - len(learned)
@@ -183,8 +185,8 @@ def test_dense_covariances_invert_numerical_second_derivatives(
     for j in range(6):
         place = np.array([0, 1 + j]) if common else np.arange(j, n, 6)
         expected = inverse[np.ix_(place, place)]
-        if model == "Rasch":
-            expected[0, 0] = np.nan
+        if model == "Rasch":  # slopes are known
+            expected[0] = expected[:, 0] = 0.0
         # Entries off the diagonal may be near 0: errors count in units of the diagonal, which,
         # away from a maximum, may be below 0.
         diagonal = np.abs(np.diag(inverse)[place])
@@ -219,7 +221,9 @@ def test_missing_information_is_that_of_posteriors_on_one_or_two_nodes_too() -> 
         Items(items.discrimination, items.intercept),
     )
     grid = MarginalLikelihood(engine_of(rows, with_guessing=False), fixed_nodes(21, 6.0)).grid(at)
-    _, found = standard_errors._from_incomplete_data(rows, at, grid, np.float64, common_slope=False)
+    parameters: Any = Parameterisation("2PL", 6, learns=False)
+    nothing = standard_errors._Populations(rows, parameters, parameters.values(np.ones(12)), [])
+    found = standard_errors._from_incomplete_data(rows, at, grid, np.float64, nothing, None)[2]
     theta, expected = grid.nodes.theta, np.zeros((12, 12))
     p = items.probability(theta).T
     for part in posterior_weights(rows, at, grid):
@@ -374,7 +378,8 @@ def test_standard_errors_of_difficulty_and_guessing_follow_those_of_intercept_an
     # a = 2, d = −1 (b = 0.5), c = 0.2; ability in units of 0.5 of the fit's, whose slope is 1
     items = ItemParameters(np.array([2.0]), np.array([-1.0]), np.array([0.2]))
     of_fit = np.array([[[0.01, 0.004, 0.0], [0.004, 0.04, 0.0], [0.0, 0.0, 0.25]]])
-    (found,) = standard_errors.of_parameters(items, "3PL", of_fit, 0.5)
+    estimates: Any = SimpleNamespace(covariances=of_fit)
+    (found,) = _standard_errors(estimates, items, "3PL", 0.5)
     gradient = np.array([-1.0 / 4, -1.0 / 2])  # of b = −d/a by a and d
     of_items = np.array([[0.04, 0.008], [0.008, 0.04]])
     expected = [0.2, np.sqrt(gradient @ of_items @ gradient), 0.2 * 0.8 * 0.5, 0.2]
@@ -414,3 +419,37 @@ def test_beside_synthetic_respondents_errors_of_slopes_are_too_small_by_little(
     assert lowest < slopes.min() < 0.99
     assert slopes.max() < 1.005
     assert intercepts.between(0.99, 1.005).all()
+
+
+@pytest.mark.parametrize(("model", "prior"), [("2PL", WeakPrior()), ("1PL", None)])
+@pytest.mark.parametrize("most_dense", [300, 0])
+def test_errors_of_several_groups_are_those_of_second_derivatives(
+    monkeypatch: pytest.MonkeyPatch, model: ModelName, prior: Prior | None, most_dense: int
+) -> None:
+    """Means and SDs of ability in the second and third group are among them."""
+    monkeypatch.setattr(standard_errors, "_MOST_DENSE", most_dense)
+    group = np.repeat([0, 2, 3], 300).astype(np.int8)
+    mean, sd = np.repeat([[0.0, 0.8, -0.3], [1.0, 1.2, 0.7]], 300, axis=1)
+    ability = mean + sd * np.random.default_rng(1).normal(size=900)
+    truth, _ = drawn(1, 12, model, seed=4)
+    answers = simulate_responses(truth, ability, seed=5).values
+    patterns = Patterns(answers, None, group)
+    problem = problem_of(patterns, model, prior, groups=FreeGroups(3, means=(1, 2), sds=(1, 2)))
+    p, control = problem.parameters, Control(GridSchedule(), Stopping(1e-9), Monitor(print))
+    items = Items(truth.discrimination, truth.intercept)
+    start_of_all = p.vector(items, Hyper(0.0, 0.0), [Population()] * 3)
+    found = maximise(problem, PreconditionedLBFGS(start_of_all), control)
+    at = p.values(found.x)
+    by_group = ability.reshape(3, 300)
+    unit, zero = by_group[0].std(), by_group[0].mean()
+    means, sds = np.transpose(at.populations)
+    assert means == pytest.approx((by_group.mean(axis=1) - zero) / unit, abs=0.2)
+    assert sds == pytest.approx(by_group.std(axis=1) / unit, abs=0.2)
+    objective, steps = problem.at(found.nodes, exact=True), 1e-4 * np.eye(p.size)
+    after, before = ([objective.evaluate(found.x + k * h).gradient for h in steps] for k in (1, -1))
+    expected = np.sqrt(np.diag(np.linalg.inv((np.array(before) - np.array(after)) / 2e-4)))
+    grid = MarginalLikelihood(problem.engine, found.nodes).grid(at.items, at.populations)
+    of_items, of_groups = standard_errors.covariances(patterns, p, at, grid, prior)
+    off = 2e-3 if most_dense else 0.1
+    assert np.sqrt(np.diag(of_groups)) == pytest.approx(expected[p.log_sds.start :], rel=off)
+    assert np.sqrt(of_items[:, 1, 1]) == pytest.approx(expected[p.intercepts], rel=off)

@@ -8,11 +8,11 @@ import pytest
 from scipy.stats import chi2_contingency
 
 import irtkit
-from irtkit.calibration.estimates import Population
+from irtkit.calibration.likelihood import Population
 from irtkit.data.patterns import Patterns
 from irtkit.differential import METHODS, functioning, mantel_haenszel
 from irtkit.differential.likelihood_ratio import ratios
-from irtkit.differential.two_groups import calibrated
+from irtkit.differential.two_groups import FOCAL, REFERENCE, calibrated
 from irtkit.irf import Items
 
 N_ITEMS = 30
@@ -115,7 +115,8 @@ def test_the_effects_of_a_method_are_of_the_same_sign_and_near_what_was_planted(
 
 def test_the_statistic_of_an_item_is_near_that_of_calibrating_everything_anew() -> None:
     responses, groups = drawn((500, 300), 15, harder=0.5, seed=2)
-    patterns = Patterns(responses.values, None, (np.array(groups) == "new").astype(np.int8))
+    group = np.where(np.array(groups) == "new", FOCAL, REFERENCE).astype(np.int8)
+    patterns = Patterns(responses.values, None, group)
     start, nobody = Items(np.ones(15), np.zeros(15)), np.zeros(15, dtype=bool)
     shared = calibrated(patterns, nobody, start, Population(0.0, 1.0))
     found = ratios(shared)

@@ -46,16 +46,19 @@ def test_the_share_of_a_normal_on_a_grid_is_that_of_nodes_without_end(
     long = nodes.theta[0] + step * np.arange(-2000, 2000)
     on_grid = np.arange(2000, 2000 + n_nodes)
 
-    def log_share(log_sd: float) -> float:
-        log_density = -0.5 * (long / np.exp(log_sd)) ** 2
+    def log_share(log_sd: float, mean: float) -> float:
+        log_density = -0.5 * ((long - mean) / np.exp(log_sd)) ** 2
         return float(logsumexp(log_density[on_grid]) - logsumexp(log_density))
 
     at, h = np.log(by_step * step), 1e-3
-    before, now, after = (log_share(at + move) for move in (-h, 0.0, h))
-    value, first, second = nodes.log_share_of_normal(by_step * step)
-    assert value == pytest.approx(now, abs=2e-8)
-    assert first == pytest.approx((after - before) / (2 * h), abs=1e-5)
-    assert second == pytest.approx((after - 2 * now + before) / h**2, abs=1e-4)
+    for mean in (0.0, 0.3 * limit):
+        value, by_mean, by_log_sd = nodes.log_share_of_normal(by_step * step, mean)
+        assert value == pytest.approx(log_share(at, mean), abs=2e-8)
+        rise = log_share(at + h, mean) - log_share(at - h, mean)
+        assert by_log_sd == pytest.approx(rise / (2 * h), abs=1e-5)
+        k = h * step
+        rise = log_share(at, mean + k) - log_share(at, mean - k)
+        assert by_mean * step == pytest.approx(rise / (2 * h), abs=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.special import expit, ndtr
 
-from irtkit.calibration.likelihood import population_sds
+from irtkit.calibration.likelihood import synthetic_sd
 from irtkit.calibration.variational.coordinates import Point
 from irtkit.data.patterns import blocks, float_blocks
 from irtkit.irf import Items
@@ -161,7 +161,7 @@ class Respondents:
     def of(cls, patterns: Patterns, parameters: Array, nodes: Nodes) -> Respondents:
         """Go over the respondents once."""
         items, theta = Items(*parameters.T), nodes.theta
-        sds = population_sds(patterns, items, 1.0)
+        sds = 1.0, synthetic_sd(items, 1.0, patterns.multiplicity)
         grid = Grid(nodes, np.stack([nodes.normal_log_weights(sd) for sd in sds]))
         counted = np.empty((patterns.n, len(theta)), dtype=np.float32)
         mean = np.empty(patterns.n)

@@ -29,7 +29,7 @@ from irtkit.calibration.maximise import (
     maximise,
     problem_of,
 )
-from irtkit.calibration.maximum_likelihood import maximum_of, searching, start
+from irtkit.calibration.maximum_likelihood import maximum_of, start
 from irtkit.calibration.variational import inference
 from irtkit.calibration.variational.bent import bent_posterior
 from irtkit.calibration.variational.checkpoint import Checkpoint, digest_of
@@ -76,8 +76,7 @@ def correlation_at_start(some: Patterns, problem: Problem, schedule: GridSchedul
         return None
     control = Control(schedule, Stopping(_NEAR), Monitor(lambda _step, _value: None))
     model, prior, mesh = problem.parameters.model, problem.prior, problem.mesh
-    search_of = searching(model, prior, control, mesh)
-    return maximum_of(some, search_of, control, given=None).trial_correlation
+    return maximum_of(some, model, prior, control, mesh=mesh).trial_correlation
 
 
 def variational_estimates(
@@ -211,7 +210,6 @@ class VariationalFit:
             common_slope=coordinates.common_slope,
             ability=abilities.mean,
             ability_se=abilities.sd,
-            latent_sd=None,
             synthetic_sd=synthetic_sd(Items(*parameters.T)),
             prior=target.described(guide.shared),
             log_likelihood=log_likelihood,
