@@ -35,7 +35,7 @@ from machine import arguments, describe, sentence, store
 
 import irtkit
 from irtkit import ResponseMatrix
-from irtkit.scoring import bank_of
+from irtkit.scoring import items_for_scores
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 REAL = {"metabench_arc": 4, "nlu_commonsenseqa": 6, "nlu_rte": 6, "aid_optdigits": 1}
@@ -125,7 +125,7 @@ def scored(
             names = list(new.columns[rest])
             ways = {
                 "": irtkit.score(asked, selection),
-                "closed_": irtkit.score(asked, replace(bank_of(selection), best=None)),
+                "closed_": irtkit.score(asked, replace(items_for_scores(selection), best=None)),
                 "second_": irtkit.score(answers, selection, random_items=names),
             }
             truth = new.mean(axis=1).to_numpy()

@@ -230,6 +230,8 @@ PURPOSES = {  # What settings do, by code.
     "known-items": "with items of known parameters",
     "each-task": "to fit the items of one task at a time",
     "clusters": "in a leaderboard or comparison, for intervals that allow for the groups",
+    # From scoring
+    "random-items": "after asking 10 more items, drawn at random from the rest",
 }
 
 TEXTS = {  # One template for each code. Lists are cut after five names.
@@ -318,6 +320,20 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "incomplete",
     "no-other-submission": "{file!s} names the resolved instances only. The other instances are "
     "unknown, because no other submission lies next to it",
+    # From scoring
+    "uncalibrated-items": "Uncalibrated items: {n} of {of} items of the responses are not "
+    "calibrated and are left out ({items!s})",
+    "beyond": "Beyond the calibration: {n} of {of} systems may score as high as the best "
+    "calibrated systems ({respondents!s}). They score at least expected_score_low, and these "
+    "items cannot show how much more",
+    "unknown-misfit": "Unknown misfit: the items come without the responses of at least {least} "
+    "independent calibrated systems. Intervals of expected_score do not include misfit, and are "
+    "too narrow if answers depend on more than one ability. Try: give the result of fit with its "
+    "responses as items",
+    "selected-items": "Selected items only: the table has {n} items selected from {of}. The "
+    "expected score is left out. Try: give the selection, or the file of selection.save (irtkit "
+    "select --out with a name that ends in .npz)",
+    # From io logs
     "contradiction": "{file!s} and {other!s} differ on {n:instance}, and the former counts: "
     "{names!s}",
     # From fit

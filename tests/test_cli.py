@@ -117,7 +117,7 @@ def test_items_are_selected_of_responses_and_of_a_saved_result(tmp_path: Path) -
     assert "accuracy" not in scored.stdout
     assert "expected of all calibrated items" in scored.stdout
     scored = run("score", "new.csv", "items.csv", folder=tmp_path)
-    assert "12 selected of 30" in scored.stderr
+    assert "12 items selected from 30" in scored.stderr
     assert "expected" not in scored.stdout
 
 

@@ -18,11 +18,13 @@ from irtkit.irf import ItemParameters
 from irtkit.responses.labels import label_names
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     import pandas as pd
     from numpy.typing import NDArray
 
+    from irtkit.data.patterns import Places
     from irtkit.irf import Array, ModelName
 
 _SAME_SLOPE = 1e-9
@@ -53,8 +55,18 @@ class CalibratedItems:
     standard_errors
         Those of a result, (n_items, 4); None if there are none.
     scale_se
-        Luck of which respondents set the scale, as standard errors: of its unit, as a share, and of
-        its mean. 0 if that is not known.
+        Sampling errors of the scale, as standard errors: of its unit, as a proportion, and of its
+        mean. 0 if they are not known.
+    best
+        Returns the score up to which curves rest on calibrated respondents; None if it is unknown.
+    misfit
+        Returns the variance of scores that the model does not explain if the items at some places
+        are asked; None if it is unknown.
+    design
+        "random" or "stratified" if the items asked were drawn from these, "chosen" if they were
+        chosen, None if neither is known.
+    selected_of
+        Number of items of the benchmark, if only items selected from it are known.
     """
 
     parameters: ItemParameters
@@ -64,11 +76,29 @@ class CalibratedItems:
     trial_correlation: float = 0.0
     standard_errors: Array | None = None
     scale_se: tuple[float, float] = (0.0, 0.0)
+    best: Callable[[], float] | None = None
+    misfit: Callable[[Places], float] | None = None
+    design: str | None = None
+    selected_of: int | None = None
 
     def places_of(self, labels: tuple[str, ...]) -> NDArray[np.intp]:
         """Place of every label among the known items, −1 where there is none."""
         places = {label: k for k, label in enumerate(self.labels or ()) if self.known[k]}
         return np.array([places.get(label, -1) for label in labels], dtype=np.intp)
+
+    def chosen(self, places: NDArray[Any]) -> CalibratedItems:
+        """Return some of the items."""
+        labels = None if self.labels is None else tuple(np.array(self.labels, object)[places])
+        errors = None if self.standard_errors is None else self.standard_errors[places]
+        parameters = self.parameters.chosen(places)
+        return replace(self, parameters=parameters, labels=labels, standard_errors=errors)
+
+    @property
+    def difficulty_se(self) -> Array:
+        """Standard errors of difficulties, NaN if there are none, (n_items,)."""
+        if self.standard_errors is None:
+            return np.full(self.parameters.n_items, np.nan)
+        return self.standard_errors[:, 1]
 
     @cached_property
     def known(self) -> NDArray[np.bool_]:

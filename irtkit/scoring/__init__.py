@@ -1,18 +1,16 @@
 """Respondents scored on items that are already calibrated."""
 
-from irtkit.scoring.bank import DESIGNS, Bank, Design, bank_of
 from irtkit.scoring.linking import LINKS, Linking, link
-from irtkit.scoring.scoring import METHODS, MethodName, score
+from irtkit.scoring.scores import DESIGNS, METHODS, Design, MethodName, items_for_scores, score
 
 __all__ = [
     "DESIGNS",
     "LINKS",
     "METHODS",
-    "Bank",
     "Design",
     "Linking",
     "MethodName",
-    "bank_of",
+    "items_for_scores",
     "link",
     "score",
 ]

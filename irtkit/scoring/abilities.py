@@ -1,18 +1,15 @@
 """Abilities of respondents on items whose parameters are known.
 
-Everything is read off curves over a grid of abilities: of every respondent the log-likelihood
-ℓ(θ), from which each method takes what it maximises or averages.
+With ℓ(θ) the log-likelihood of a respondent and φ the density of the population N(0, 1),
 
-- ML: the maximum of ℓ.
-- MAP: that of ℓ + log φ, φ the density of the population.
-- WLE: that of ℓ + ∫ J/(2I), with I the information of the items answered and
-  J = Σ P'P''/(P(1 − P)) (Warm 1989); for 1PL and 2PL the integral is ½ log I.
-- EAP: the mean of the posterior, proportional to exp(ℓ)·φ.
+- EAP is the mean of the posterior, which is proportional to exp(ℓ)·φ;
+- ML maximises ℓ, and MAP maximises ℓ + log φ;
+- WLE solves ℓ' + J/(2I) = 0, with the information I of the items answered and
+  J = Σ P'P''/(P(1 − P)) (Warm 1989).
 
-Nodes are equally spaced in a transform u of θ in which the curves are smooth on the scale of a
-step (`irtkit.quadrature.nodes`): maxima lie on a polynomial through the highest node and its
-neighbours, quantiles on the cumulative sums. The whole grid is looked at, so that of several
-modes, which a likelihood of the 3PL may have, the highest is found.
+ℓ is computed on a grid of abilities. ML, MAP and WLE start at the highest node, so that the highest
+of several modes is found (a 3PL likelihood can have several), and Newton's method ends between the
+nodes next to it.
 """
 
 from __future__ import annotations
@@ -20,78 +17,120 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, sici
 
 from irtkit.calibration.maximise import GridSchedule
-from irtkit.data.patterns import float_blocks
-from irtkit.irf import Items
-from irtkit.scoring.expected_score import NumberRight, number_right
-from irtkit.scoring.posterior import ItemCurves, log_likelihood, posterior_of, summed
+from irtkit.data.patterns import BLOCK, blocks, float_blocks
+from irtkit.irf import ItemParameters, Items, logistic, softplus
+from irtkit.quadrature.nodes import HALF_WIDTH, NodeDensity
+from irtkit.scoring.scores import number_right
 
 if TYPE_CHECKING:
-    from irtkit.data.patterns import Patterns
-    from irtkit.irf import Array, ItemParameters
-    from irtkit.quadrature import Nodes
-    from irtkit.scoring.scoring import MethodName
+    from collections.abc import Callable
 
-_REFINED, _OF_MANY = 6, 3
-"""Nodes as multiples of what a likelihood needs, and where items are many, which makes likelihoods
-normal. Of 3 to 40 items maxima are within 1e-6 of those on a grid a hundred times as fine, and
-2e-5 (WLE with guessing); with 3 for all, within 1e-4 and 1e-3."""
-_SIDE = 4
-"""Neighbours of the highest node, to each side, that a polynomial goes through."""
-_STENCIL = np.arange(-_SIDE, _SIDE + 1)
-_TO_COEFFICIENTS = np.linalg.inv(np.vander(_STENCIL / _SIDE, increasing=True))
-_INTEGRAL = np.array([11, -93, 802, 802, -93, 11]) / 1440
-"""Weights of six nodes in the integral between the middle two of a polynomial through them."""
-_LEAST_INFORMATION = 1e-300
-"""What is smaller is taken for it before logarithms: log 0 is no number."""
-_NEWTON_STEPS = 6
-"""Steps on a polynomial or a cubic, from a start half a step of the grid away at most."""
-_WIDER, _WIDEST = 4.0, 4096.0
-"""Factor by which the grid grows while an estimate lies at its end, and where it stops, in SDs of
-ability."""
-_AS_HIGH = 1e-9
-"""Difference of log-likelihoods, or share of a posterior, that is none."""
+    from irtkit.data.patterns import Patterns
+    from irtkit.irf import Array
+    from irtkit.quadrature import Nodes
+    from irtkit.scoring.scores import MethodName
+
+    Curve = Callable[[ItemParameters, Array], Array]  # From abilities to (n_nodes, n_items).
+
+_REFINED = 3  # Density of nodes, as a multiple of what a likelihood needs: quantiles within 1e-5.
+_NEAR = 32  # Nodes to each side that a quantile depends on: 12 posterior SDs.
+_NEWTON_STEPS = 60  # Most steps. Two to four are usual, and halving a bracket 50 times ends it.
+_NEGLIGIBLE_STEP = 1e-4  # Step in standard errors, whose square is the error that is left.
+_AS_HIGH = 1e-9  # Relative difference of log-likelihoods, or posterior probability, taken for 0.
+_WIDER = 4.0  # Factor by which the grid grows while an estimate lies at its end.
+_WIDEST = 4096.0  # Half-width of the grid, in SDs of ability, at which it stops growing.
+_MOST_LOGIT = 80.0  # Logit whose exponential is a number of 32 bits.
+_LEAST = 1e-300  # Smallest number that is divided by or has a logarithm.
+_WIDE_SHARE = 0.05  # Weight of the wide part of the heavy-tailed prior (benchmarks/beyond.py).
+_WIDE_SD = 3.0  # SD of the wide part of the heavy-tailed prior (benchmarks/beyond.py).
+
+
+class ItemCurves:
+    """Functions of ability of some items at the nodes of a grid, each computed once."""
+
+    def __init__(self, items: ItemParameters, theta: Array) -> None:
+        self.items, self.theta = items, theta
+        self._each: dict[Curve, Array] = {}
+        self._sums: dict[Curve, Array] = {}
+
+    def each(self, curve: Curve) -> Array:
+        """Values of every item, (n_items, n_nodes)."""
+        if curve not in self._each:
+            found = np.empty((len(self.theta), self.items.n_items))
+            for some in blocks(*found.shape, BLOCK // 8):
+                found[some] = curve(self.items, self.theta[some])
+            self._each[curve] = found.T
+        return self._each[curve]
+
+    def total(self, curve: Curve, answered: Any) -> Array:
+        """Sum over the items answered, (n, n_nodes); (1, n_nodes) over all if ``answered`` is None.
+
+        ``answered``, (n, n_items), counts trials.
+        """
+        if answered is not None:
+            return np.asarray(answered @ self.each(curve))
+        if curve not in self._sums:  # items with the same parameters once
+            of = self.items.discrimination, self.items.intercept, self.items.guessing
+            distinct, copies = np.unique(np.stack(of), axis=1, return_counts=True)
+            parts = blocks(len(self.theta), len(copies), BLOCK // 8)
+            items = ItemParameters(*distinct)
+            sums = [curve(items, self.theta[some]) @ copies for some in parts]
+            self._sums[curve] = np.concatenate(sums)[None]
+        return self._sums[curve]
+
+
+def log_likelihood(curves: ItemCurves, right: Any, answered: Any) -> Array:
+    """ℓ(θ) of every respondent at the nodes, (n, n_nodes).
+
+    ``right`` and ``answered``, (n, n_items), count trials; ``answered`` is None if each respondent
+    answered every item once.
+    """
+    items = curves.items
+    if items.guessing.any():
+        found = right @ curves.each(_log_odds)
+    else:
+        by_slope = np.multiply.outer(right @ items.discrimination, curves.theta)
+        found = by_slope + (right @ items.intercept)[:, None]
+    return np.asarray(found + curves.total(_log_wrong, answered))
+
+
+@np.errstate(under="ignore")
+def posterior_of(likelihood: Array, nodes: Nodes, *, heavy_tailed: bool = False) -> Array:
+    """Posterior of ability, (n, n_nodes), with rows summing to 1.
+
+    The prior is N(0, 1). The heavy-tailed prior is a mixture with a wider normal distribution.
+    """
+    prior = nodes.normal_log_weights(1.0)
+    if heavy_tailed:
+        wide = np.log(_WIDE_SHARE) + nodes.normal_log_weights(_WIDE_SD)
+        prior = np.logaddexp(np.log1p(-_WIDE_SHARE) + prior, wide)
+    log = likelihood + prior
+    found = np.exp(log - log.max(axis=1, keepdims=True))
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+def nodes_for(items: ItemParameters) -> Nodes:
+    """Grid for posteriors of respondents who answered all of some items, with the prior N(0, 1)."""
+    known = Items.of(items) if items.n_items else Items(np.zeros(1), np.zeros(1))
+    return NodeDensity.of(known, HALF_WIDTH).nodes(interpolates=False)
 
 
 class Abilities(NamedTuple):
     """Estimates of every respondent, each (n,), in SDs of the population."""
 
-    ability: Array
-    """Infinite where the likelihood has no maximum, NaN where nothing was answered."""
+    ability: Array  # Infinite if the likelihood has no maximum, NaN if nothing was answered.
     se: Array
     low: Array
     high: Array
-    rest: Array
-    """Mean over the posterior of ability of Σ P(θ) over the items not answered."""
-    rest_variance: Array
-    """Variance of how many of them would be right: of ability, and of each answer."""
-    expected_right: Array
-    """Sum over the items answered of their probability p, the mean over the posterior."""
-    noise: Array
-    """Sum over the items answered of p(1 − p)."""
-    squares: Array
-    """Sum over the items answered of the squares of what was right (share of trials) less p."""
-    above: Array
-    """Probability that more of the items not answered than a limit would be right."""
-
-    @classmethod
-    def empty(cls, n: int) -> Abilities:
-        """Return room for n respondents."""
-        return cls(*np.full((len(cls._fields), n), np.nan))
-
-
-class TestCurves(NamedTuple):
-    """Items and nodes: what the curves of all respondents are made of."""
-
-    items: ItemParameters
-    nodes: Nodes
-    curves: ItemCurves
-    rest: Array
-    """Σ P and Σ P(1 − P) over items that nobody was given, (2, n_nodes)."""
-    theta_by_step: Array
-    """Coefficients of θ(u) around every node, (n_nodes, 2·side + 1)."""
+    rest: Array  # Expected number right of the items not answered.
+    rest_variance: Array  # Its variance: of ability, and of each answer.
+    above: Array  # Probability that more of these items than a limit are right.
+    expected_right: Array  # Sum over the items answered of their probability p, averaged over θ.
+    noise: Array  # Sum over the items answered of p(1 − p).
+    squares: Array  # Sum over the items answered of (proportion right − p)².
 
 
 def abilities(
@@ -104,332 +143,318 @@ def abilities(
     residuals: bool = False,
     limit: tuple[Array, Array] | None = None,
 ) -> Abilities:
-    """Ability of every respondent, where that of the population is N(0, 1).
+    """Ability of every respondent, in a population with abilities N(0, 1).
 
-    ``rest`` are further items of the benchmark, which nobody was given. Fields about the items
-    answered are NaN without ``residuals``; ``above`` is NaN without a ``limit``: a number right
-    and a variance that the model does not explain, each (n,).
+    ``rest`` are further items of the benchmark, which nobody answered. The last three fields are
+    NaN without ``residuals``. ``above`` is NaN without a ``limit``: a number right and its variance
+    that the model does not explain, each (n,).
     """
-    found, waiting, half_width = Abilities.empty(patterns.n), np.arange(patterns.n), 0.0
+    found = Abilities(*np.full((len(Abilities._fields), patterns.n), np.nan))
+    waiting, half_width, tails = np.arange(patterns.n), 0.0, ((1 - level) / 2, (1 + level) / 2)
     while len(waiting):
-        test = _test(patterns, items, rest, half_width)
-        half_width, left = float(test.nodes.theta[-1]), []
+        density = GridSchedule().density(Items.of(items), patterns, half_width)
+        nodes = density.nodes(_REFINED, interpolates=False)
+        curves, unasked = ItemCurves(items, nodes.theta), ItemCurves(rest, nodes.theta)
+        half_width, left = float(nodes.theta[-1]), []
         some_rows = patterns if len(waiting) == patterns.n else patterns.chosen(waiting)
-        for some, right, answered in float_blocks(some_rows, n_points=4 * len(test.nodes.theta)):
-            answers, rows = AbilityCurves.of(test, right, answered), waiting[some]
-            scored = _ESTIMATORS[method](answers, level)
-            by_node = _of_the_rest(answers)
-            of_items: tuple[Array, ...] = number_right(answers.posterior, *by_node)
-            of_items += _residuals(answers) if residuals else ()
-            for room, values in zip(found, (*scored[:4], *of_items), strict=False):
+        for some, right, answered in float_blocks(some_rows, n_points=4 * len(nodes.theta)):
+            rows = waiting[some]
+            likelihood = log_likelihood(curves, right, answered)
+            posterior = posterior_of(likelihood, nodes)
+            if method == "EAP":
+                estimate, at_end = _mean(nodes, posterior, tails)
+            else:
+                estimate, at_end = _highest(method, curves, right, answered, likelihood, tails)
+            for room, values in zip(found, estimate, strict=False):
                 room[rows] = values
+            by_node = _number_right_of_rest(curves, unasked, answered)
+            found.rest[rows], found.rest_variance[rows] = number_right(posterior, *by_node)
             if limit is not None:
-                found.above[rows] = _above(answers, by_node, *(part[rows, None] for part in limit))
-            left.append(rows[scored.at_end])
+                number, misfit = (part[rows, None] for part in limit)
+                spread = np.sqrt(np.maximum(by_node[1] + misfit, _LEAST))
+                beyond = ndtr((by_node[0] - number) / spread)
+                heavy = posterior_of(likelihood, nodes, heavy_tailed=True)
+                found.above[rows] = (heavy * beyond).sum(axis=1)
+            if residuals:
+                of_items = _residuals(
+                    posterior @ curves.each(ItemParameters.probability).T, right, answered
+                )
+                for room, values in zip(found[-3:], of_items, strict=True):
+                    room[rows] = values
+            left.append(rows[at_end])
         waiting = np.concatenate(left) if half_width < _WIDEST else waiting[:0]
         half_width *= _WIDER
     return found
 
 
-def _test(
-    patterns: Patterns, items: ItemParameters, rest: ItemParameters, half_width: float
-) -> TestCurves:
-    schedule = GridSchedule()
-    density = schedule.density(Items.of(items), patterns, half_width)
-    refined = _REFINED if items.n_items < schedule.many_items else _OF_MANY
-    nodes = density.nodes(refined, interpolates=False)
-    p = rest.probability(nodes.theta)
-    unasked = np.stack([p.sum(axis=1), (p * (1 - p)).sum(axis=1)])
-    by_step = nodes.theta[_around(np.arange(len(nodes.theta)), len(nodes.theta))]
-    return TestCurves(
-        items, nodes, ItemCurves(items, nodes.theta), unasked, by_step @ _TO_COEFFICIENTS.T
-    )
-
-
-class Scored(NamedTuple):
-    """Estimates of some respondents, each (n,)."""
-
-    ability: Array
-    se: Array
-    low: Array
-    high: Array
-    at_end: Any
-    """Which may lie beyond the grid."""
-
-
-class AbilityCurves(NamedTuple):
-    """What some respondents answered, and their curves over ability."""
-
-    test: TestCurves
-    right: Any
-    answered: Any
-    """None if each answered every item once."""
-    likelihood: Array
-    """ℓ at the nodes, (n, n_nodes)."""
-    posterior: Array
-    """Of every node, (n, n_nodes), rows summing to 1."""
-
-    @classmethod
-    def of(cls, test: TestCurves, right: Any, answered: Any) -> AbilityCurves:
-        """Return answers with their curves."""
-        likelihood = log_likelihood(test.curves, right, answered)
-        return cls(test, right, answered, likelihood, posterior_of(likelihood, test.nodes))
-
-    def summed(self, by_item: Array) -> Array:
-        """Sum over the items that each answered, (n, …), or (1, …) if all answered all."""
-        return summed(self.answered, by_item)
-
-    @property
-    def tell_nothing(self) -> Any:
-        """Who answered no item that has a slope, (n,)."""
-        slopes = self.summed(np.abs(self.test.items.discrimination))
-        return np.broadcast_to(slopes == 0, len(self.likelihood))
-
-
-@np.errstate(under="ignore")
-def _eap(answers: AbilityCurves, level: float) -> Scored:
-    """Posterior mean, SD and quantiles."""
-    nodes, posterior = answers.test.nodes, answers.posterior
-    mean = posterior @ nodes.theta
-    sd = np.sqrt(np.maximum(posterior @ nodes.theta**2 - mean**2, 0))
-    low, high = (_quantile(nodes, posterior, tail) for tail in _tails(level))
-    return Scored(mean, sd, low, high, posterior[:, [0, -1]].max(axis=1) > _AS_HIGH)
-
-
-def _map(answers: AbilityCurves, level: float) -> Scored:
-    """Posterior mode, and a normal interval from the curvature there."""
-    top = _top(answers.test, answers.likelihood - 0.5 * answers.test.nodes.theta**2)
-    return _normal(top, -top.second, level)
-
-
-def _wle(answers: AbilityCurves, level: float) -> Scored:
-    """Maximum of the weighted likelihood, and a normal interval from the information there."""
-    information = answers.summed(answers.test.curves.information)
-    top = _top(answers.test, answers.likelihood + _log_weight(answers, information))
-    return _without(answers.tell_nothing, _normal(top, top.at(information), level))
-
-
-def _ml(answers: AbilityCurves, level: float) -> Scored:
-    """Maximum of the likelihood, and the abilities that a likelihood-ratio test does not reject.
-
-    Where the likelihood without end is as high as anywhere, the maximum is there.
-    """
-    top, limits = _top(answers.test, answers.likelihood), _without_end(answers)
-    found = _normal(top, -top.second, level)
-    deviate = ndtri(_tails(level)[1])
-    endless = limits >= top.value - _AS_HIGH * np.maximum(np.abs(top.value), 1)
-    endless &= limits == limits.max(axis=0)
-    highest = np.maximum(top.value, limits.max(axis=0))
-    low, high = _likelihood_interval(answers.test.nodes, answers.likelihood, highest, deviate)
-    for bounds, which, end in ((low, endless[0], -np.inf), (high, endless[1], np.inf)):
-        bounds[which] = found.ability[which] = end
-        found.se[which] = np.inf
-    at_end = found.at_end & ~endless.any(axis=0)
-    return _without(answers.tell_nothing, found._replace(low=low, high=high, at_end=at_end))
-
-
-_ESTIMATORS = {"EAP": _eap, "MAP": _map, "ML": _ml, "WLE": _wle}
-
-
-def _tails(level: float) -> tuple[float, float]:
-    return (1 - level) / 2, (1 + level) / 2
-
-
-def _normal(top: Top, information: Array, level: float) -> Scored:
-    with np.errstate(divide="ignore"):
-        se = 1 / np.sqrt(np.maximum(information, 0))
-    low, high = (top.theta + ndtri(tail) * se for tail in _tails(level))
-    return Scored(top.theta, se, low, high, top.at_low | top.at_high)
-
-
-def _without(which: Any, found: Scored) -> Scored:
-    """Return estimates, NaN for those of whom nothing is told."""
-    for values in found[:4]:
-        values[which] = np.nan
-    return found._replace(at_end=found.at_end & ~which)
-
-
-def _of_the_rest(answers: AbilityCurves) -> NumberRight:
-    """Mean and variance, by node, of how many of the items not answered would be right."""
-    test = answers.test
-    mean, noise = test.rest[:1], test.rest[1:]
-    if answers.answered is not None:
-        asked = (answers.answered > 0).astype(np.float64)
+def _number_right_of_rest(
+    curves: ItemCurves, unasked: ItemCurves, answered: Any
+) -> tuple[Array, Array]:
+    """Mean and variance at each node of the number right of the items not answered."""
+    found = [unasked.total(function, None) for function in (ItemParameters.probability, _variance)]
+    if answered is not None:
+        asked = (answered > 0).astype(np.float64)
         if isinstance(asked, np.ndarray) and (asked == asked[0]).all():
             asked = asked[:1]
-        p = test.curves.p
-        mean = mean + p.sum(axis=0) - asked @ p
-        noise = noise + (p * (1 - p)).sum(axis=0) - asked @ (p * (1 - p))
-    return NumberRight(mean, noise)
+        for k, function in enumerate((ItemParameters.probability, _variance)):
+            found[k] = found[k] + curves.total(function, None) - curves.total(function, asked)
+    return found[0], found[1]
 
 
-def _above(answers: AbilityCurves, by_node: NumberRight, number: Array, misfit: Array) -> Array:
-    """Probability that more than a number are right, ability having a heavy-tailed prior."""
-    posterior = posterior_of(answers.likelihood, answers.test.nodes, heavy_tailed=True)
-    spread = np.sqrt(np.maximum(by_node.variance + misfit, _LEAST_INFORMATION))
-    return np.asarray((posterior * ndtr((by_node.mean - number) / spread)).sum(axis=1))
-
-
-def _residuals(answers: AbilityCurves) -> tuple[Array, Array, Array]:
-    """Of the items each answered Σ p, Σ p(1 − p) and Σ (share right − p)², p the mean of P(θ)."""
-    p, right, tried = answers.posterior @ answers.test.curves.p.T, answers.right, answers.answered
-    if tried is not None:
-        right, tried = (
-            part if isinstance(part, np.ndarray) else part.toarray() for part in (right, tried)
+def _residuals(p: Array, right: Any, answered: Any) -> tuple[Array, Array, Array]:
+    """Σ p, Σ p(1 − p) and Σ (proportion right − p)² over the items that each answered."""
+    if answered is not None:
+        right, answered = (
+            part if isinstance(part, np.ndarray) else part.toarray() for part in (right, answered)
         )
-        right, asked = right / np.maximum(tried, 1), tried > 0
-        p = p * asked
+        right, p = right / np.maximum(answered, 1), p * (answered > 0)
     return p.sum(axis=1), (p * (1 - p)).sum(axis=1), ((right - p) ** 2).sum(axis=1)
 
 
-def _log_weight(answers: AbilityCurves, information: Array) -> Array:
-    """∫ J/(2I) dθ, up to a constant; without guessing ½ log I.
+@np.errstate(under="ignore")
+def _mean(
+    nodes: Nodes, posterior: Array, tails: tuple[float, float]
+) -> tuple[tuple[Array, ...], Any]:
+    """EAP, posterior SD and quantiles, and which posteriors reach the end of the grid.
 
-    Between two nodes the integral of a polynomial through six.
+    Nodes this dense determine a posterior (Shannon): its distribution function at node m is
+    Σ wₖ(½ + Si(π(m − k))/π), with the sine integral Si. Its normal deviates are interpolated.
     """
-    test = answers.test
-    if test.curves.log_odds is None:
-        return np.asarray(0.5 * np.log(np.maximum(information, _LEAST_INFORMATION)))
-    bend = answers.summed(test.curves.bend)
-    slope = np.divide(bend, 2 * information, out=np.zeros_like(bend), where=information > 0)
-    steps = np.pad(slope * np.exp(test.nodes.log_width), ((0, 0), (2, 2)), mode="edge")
-    n_nodes = bend.shape[1]
-    each = np.zeros((len(bend), n_nodes - 1))
-    for k, weight in enumerate(_INTEGRAL):
-        each += weight * steps[:, k : k + n_nodes - 1]
-    return np.pad(np.cumsum(each, axis=1), ((0, 0), (1, 0)))
+    mean = posterior @ nodes.theta
+    sd = np.sqrt(np.maximum(posterior @ nodes.theta**2 - mean**2, 0))
+    below = np.cumsum(posterior, axis=1) - posterior / 2
+    near = np.arange(-_NEAR, _NEAR + 1)
+    steps = np.arange(-2, 2) - near[:, None]
+    wave = sici(np.pi * steps)[0] / np.pi - np.sign(steps) / 2
+    bounds = []
+    for tail in tails:
+        _, around = _places((below < tail).sum(axis=1), len(nodes.theta))
+        next_to = np.clip(around[:, [2]] + near, 0, len(nodes.theta) - 1)
+        share = np.take_along_axis(below, around, axis=1)
+        share += np.take_along_axis(posterior, next_to, axis=1) @ wave
+        place = around[:, 0] + np.clip((share < tail).sum(axis=1), 1, 3)
+        deviates = ndtri(np.clip(share, _LEAST, 1 - 1e-16))
+        bounds.append(_reached(nodes.theta, deviates, place, around, ndtri(tail)))
+    return (mean, sd, *bounds), posterior[:, [0, -1]].max(axis=1) > _AS_HIGH
 
 
-class Top(NamedTuple):
-    """The highest point of the curve of every respondent."""
+def _highest(
+    method: MethodName,
+    curves: ItemCurves,
+    right: Any,
+    answered: Any,
+    likelihood: Array,
+    tails: tuple[float, float],
+) -> tuple[tuple[Array, ...], Any]:
+    """ML, MAP or WLE with standard errors and intervals, and which may lie beyond the grid."""
+    theta, curve = curves.theta, likelihood
+    if method == "MAP":
+        curve = likelihood - 0.5 * theta**2
+    elif method == "WLE":
+        curve = likelihood + _log_weight(curves, answered)
+    highest, peak = curve.argmax(axis=1), curve.max(axis=1)
+    ends = curve[:, [0, -1]] >= (peak - _AS_HIGH * np.maximum(np.abs(peak), 1))[:, None]
+    at_end = ends.any(axis=1)
 
-    theta: Array
-    value: Array
-    """Of the curve."""
-    second: Array
-    """Second derivative by θ there."""
-    at_low: Any
-    at_high: Any
-    """Whether the lowest or highest node is as high."""
-    around: Any
-    """Nodes next to it, (n, 2·side + 1)."""
-    step: Array
-    """Where it lies among them, from −1 to 1."""
-
-    def at(self, curve: Array) -> Array:
-        """Value there of another curve, (n, n_nodes) or (1, n_nodes)."""
-        curve = np.broadcast_to(curve, (len(self.step), curve.shape[1]))
-        values = np.take_along_axis(curve, self.around, axis=1)
-        return _polynomial(values @ _TO_COEFFICIENTS.T, self.step)
-
-
-def _top(test: TestCurves, curve: Array) -> Top:
-    """Highest points: of a polynomial through the highest node and those next to it."""
-    highest, n_nodes = curve.argmax(axis=1), curve.shape[1]
-    around = _around(highest, n_nodes)
-    values = np.take_along_axis(curve, around, axis=1)
-    peak = values.max(axis=1, keepdims=True)
-    coefficients = (values - peak) @ _TO_COEFFICIENTS.T
-    first, second = _derivative(coefficients), _derivative(coefficients, 2)
-    start = (highest - around[:, _SIDE]) / _SIDE
-    step, reach = start.copy(), 1 / _SIDE
+    # start at the maximum of the parabola through the highest node and its neighbours
+    around = np.clip(highest, 1, len(theta) - 2)[:, None] + np.arange(-1, 2)
+    before, top, after = np.take_along_axis(curve, around, axis=1).T
+    low, high = np.where(at_end, theta[highest], theta[around[:, [0, 2]].T])
+    steps = (before - after) / np.minimum(before - 2 * top + after, -_LEAST) / 2
+    ability = np.clip(theta[highest] + steps * (high - low) / 2, low, high)
+    information, waiting = np.empty_like(ability), np.arange(len(ability))
+    width = max(right.shape[1] if isinstance(right, np.ndarray) else right.nnz // len(waiting), 1)
     for _ in range(_NEWTON_STEPS):
-        bend = np.minimum(_polynomial(second, step), -_AS_HIGH)
-        step = np.clip(step - _polynomial(first, step) / bend, start - reach, start + reach)
-        step = np.clip(step, -1, 1)
-    by_step = test.theta_by_step[highest]
-    by_theta = _polynomial(_derivative(by_step), step)
-    as_high = curve[:, [0, -1]] >= peak - _AS_HIGH * np.maximum(np.abs(peak), 1)
-    return Top(
-        _polynomial(by_step, step),
-        peak[:, 0] + _polynomial(coefficients, step),
-        _polynomial(second, step) / by_theta**2,
-        as_high[:, 0],
-        as_high[:, 1],
-        around,
-        step,
-    )
+        at = ability[waiting].astype(np.float32)
+        slope, curvature = np.empty((2, len(waiting)))
+        for some in blocks(len(waiting), width, BLOCK // 8):
+            rows = waiting[some]
+            cells = (part if part is None else part[rows] for part in (right, answered))
+            found = _slopes(method, curves.items, at[some], *cells)
+            slope[some], curvature[some], information[rows] = found
+        low[waiting] = np.where(slope > 0, at, low[waiting])
+        high[waiting] = np.where(slope < 0, at, high[waiting])
+        step = slope / np.maximum(-curvature, _LEAST)
+        outside = (at + step < low[waiting]) | (at + step > high[waiting])
+        step = np.where(outside, (low[waiting] + high[waiting]) / 2 - at, step)
+        ability[waiting] = at + step
+        errors = 1 / np.sqrt(np.maximum(information[waiting], _LEAST))
+        waiting = waiting[np.abs(step) > _NEGLIGIBLE_STEP * np.minimum(errors, 1)]
+        if not len(waiting):
+            break
+    with np.errstate(divide="ignore"):
+        se = 1 / np.sqrt(np.maximum(information, 0))
+    bounds = [ability + ndtri(tail) * se for tail in tails]
+    if method == "MAP":
+        return (ability, se, *bounds), at_end
+
+    unknown = np.abs(curves.items.discrimination)
+    unknown = unknown.sum() == 0 if answered is None else answered @ unknown == 0
+    if method == "ML":
+        _, around = _places(np.searchsorted(theta, ability), len(theta))
+        values = np.take_along_axis(likelihood, around, axis=1)
+        value = np.fmax(peak, _cubic(theta[around], values, ability))
+        limits = _limits(curves.items, right, answered)
+        endless = limits >= value - _AS_HIGH * np.maximum(np.abs(value), 1)
+        endless &= limits == limits.max(axis=0)
+        ability = np.where(endless[0], -np.inf, np.where(endless[1], np.inf, ability))
+        se[np.isinf(ability)] = np.inf
+        value = np.maximum(value, limits.max(axis=0))
+        bounds = _likelihood_interval(theta, likelihood, ability, value, ndtri(tails[1]))
+        at_end &= ~endless.any(axis=0)
+    for values in (ability, se, *bounds):
+        values[np.broadcast_to(unknown, len(values))] = np.nan
+    return (ability, se, *bounds), at_end & ~unknown
 
 
-def _around(places: Any, n_nodes: int) -> Any:
-    """Nodes next to some, (n, 2·side + 1)."""
-    return np.clip(places, _SIDE, n_nodes - 1 - _SIDE)[:, None] + _STENCIL
+def _slopes(
+    method: MethodName, items: ItemParameters, theta: Any, right: Any, answered: Any
+) -> tuple[Array, Array, Array]:
+    """First and second derivative of what a method maximises, and 1/SE², each (n,).
 
+    With n trials and r of them right, s = σ(aθ + d), f = s/P = 1/(1 + c·exp(−aθ − d)),
+    q = 1 − P, u = rfq, v = (n − r)s and i = nfsq,
 
-def _derivative(coefficients: Array, order: int = 1) -> Array:
-    return np.asarray(np.polynomial.polynomial.polyder(coefficients, order, axis=1))
+        ℓ' = Σ a(u − v), ℓ'' = Σ a²(u(1 − f − s) − v(1 − s)), I = Σ a² i, J = Σ a³ i(1 − 2s),
 
-
-def _polynomial(coefficients: Array, at: Array) -> Array:
-    """Value of a polynomial of every row, (n,)."""
-    value = np.zeros(len(at))
-    for coefficient in coefficients.T[::-1]:
-        value = value * at + coefficient
-    return value
-
-
-def _quantile(nodes: Nodes, posterior: Array, share: float) -> Array:
-    """Ability below which a share of the posterior lies, (n,).
-
-    Up to a node it is Σ w − w/2 − w'/12 (Euler and Maclaurin), between nodes a cubic.
+    and i' = ai(2 − 2s − f). No term is a difference of large numbers, so that 32 bits are enough.
     """
-    rise = np.gradient(posterior, axis=1)
-    below = np.cumsum(posterior, axis=1) - posterior / 2 - rise / 12
-    last = posterior.shape[1] - 2
-    place = np.clip((below < share).sum(axis=1) - 1, 0, last)
-    ends = np.stack([place, place + 1])
-    rows = np.arange(len(place))
-    values, slopes = below[rows, ends], posterior[rows, ends]
-    step = np.clip((share - values[0]) / np.maximum(values[1] - values[0], 1e-300), 0, 1)
-    for _ in range(_NEWTON_STEPS):
-        value, slope = _cubic(step, values, slopes)
-        step = np.clip(step - (value - share) / np.maximum(slope, 1e-300), 0, 1)
-    return _cubic(step, nodes.theta[ends], np.exp(nodes.log_width[ends]))[0]
+    parts = (items.discrimination, items.intercept, items.guessing, theta)
+    a, d, c, theta = (part.astype(np.float32) for part in parts)
+    if answered is None or isinstance(answered, np.ndarray):
+        r, minus_z = right.astype(np.float32), np.multiply.outer(theta, -a) - d
+        n = 1 if answered is None else answered.astype(np.float32)
+    else:
+        columns, kind, where = answered.indices, type(answered), (answered.indices, answered.indptr)
+        r, n = right.data.astype(np.float32), answered.data.astype(np.float32)
+        minus_z = -np.repeat(theta, np.diff(answered.indptr)) * a[columns] - d[columns]
+        c = c[columns]
+
+    def total(values: Any, by_item: Any) -> Array:
+        if values.ndim == 1:
+            values = kind((values, *where), answered.shape)
+        return np.asarray(values @ by_item, dtype=np.float64)
+
+    decay, guessing = np.exp(np.minimum(minus_z, _MOST_LOGIT)), c.any()
+    s = 1 / (1 + decay)
+    wrong = decay * s
+    f = 1 / (1 + c * decay) if guessing else 1
+    q = (1 - c) * wrong if guessing else wrong
+    u, v = r * (f * q), (n - r) * s
+    slope, curvature = total(u - v, a), total(u * (1 - f - s) - v * wrong, a**2)
+    if method == "MAP":
+        return slope - theta, curvature - 1, 1 - curvature
+    if method == "ML":
+        return slope, curvature, -curvature
+    i, bend = n * (f * s * q), wrong - s
+    rise = 2 * wrong - f
+    information = total(i, a**2)
+    twice = 2 * np.maximum(information, _LEAST)
+    bias, by_theta = total(i * bend, a**3), total(i * (rise * bend - 2 * s * wrong), a**4)
+    by_theta -= 2 * bias * total(i * rise, a**3) / twice
+    return slope + bias / twice, curvature + by_theta / twice, information
 
 
-def _cubic(step: Array, values: Array, slopes: Array) -> tuple[Array, Array]:
-    """Value and slope of Hermite's cubic between two points."""
-    rise = values[1] - values[0]
-    second = 3 * rise - 2 * slopes[0] - slopes[1]
-    third = slopes[0] + slopes[1] - 2 * rise
-    value = values[0] + step * (slopes[0] + step * (second + step * third))
-    return value, slopes[0] + step * (2 * second + 3 * step * third)
+def _log_weight(curves: ItemCurves, answered: Any) -> Array:
+    """∫ J/(2I) dθ by the trapezoid rule, up to a constant; without guessing ½ log I."""
+    information = np.maximum(curves.total(ItemParameters.information, answered), _LEAST)
+    if not curves.items.guessing.any():
+        return np.asarray(0.5 * np.log(information))
+    slope = curves.total(_bend, answered) / (2 * information)
+    areas = (slope[:, 1:] + slope[:, :-1]) / 2 * np.diff(curves.theta)
+    return np.pad(np.cumsum(areas, axis=1), ((0, 0), (1, 0)))
 
 
 def _likelihood_interval(
-    nodes: Nodes, likelihood: Array, highest: Array, deviate: float
-) -> tuple[Array, Array]:
-    """Abilities between which 2·(max ℓ − ℓ) is at most the square of a normal deviate.
+    theta: Array, likelihood: Array, ability: Array, value: Array, deviate: float
+) -> list[Array]:
+    """Outermost abilities at which 2·(max ℓ − ℓ) is the square of a normal deviate.
 
-    √(2·(max ℓ − ℓ)) is nearly linear, as that of a normal likelihood is, and is taken to be so
-    between two nodes. An end of the grid within the interval stands for one without an end.
+    Its signed root is close to a straight line, and is interpolated. An end of the grid within the
+    interval stands for an interval without an end.
     """
-    distance = np.sqrt(2 * np.maximum(highest[:, None] - likelihood, 0))
-    within = distance <= deviate
+    root = np.sqrt(2 * np.maximum(value[:, None] - likelihood, 0))
+    signed = np.where(theta < ability[:, None], -root, root)
+    first = (signed >= -deviate).argmax(axis=1)
+    after_last = len(theta) - (signed <= deviate)[:, ::-1].argmax(axis=1)
     bounds = []
-    for sign in (1, -1):
-        along, ability = distance[:, ::sign], nodes.theta[::sign]
-        first = within[:, ::sign].argmax(axis=1)
-        before = np.maximum(first - 1, 0)
-        ends = np.take_along_axis(along, np.stack([before, first], axis=1), axis=1).T
-        share = np.divide(
-            ends[0] - deviate, ends[0] - ends[1], out=np.zeros(len(first)), where=first > 0
-        )
-        bound = ability[before] + share * (ability[first] - ability[before])
-        bounds.append(np.where(first > 0, bound, -sign * np.inf))
-    return bounds[0], bounds[1]
+    for sign, place, end in ((-1, first, 0), (1, after_last, len(theta))):
+        inside, around = _places(place, len(theta))
+        values = np.take_along_axis(signed, around, axis=1)
+        bound = _reached(theta, values, inside, around, sign * deviate)
+        bounds.append(np.where((place == end) | (ability == sign * np.inf), sign * np.inf, bound))
+    return bounds
 
 
-def _without_end(answers: AbilityCurves) -> Array:
-    """What ℓ goes to where ability goes to −∞ and to ∞, (2, n)."""
-    a, c = answers.test.items.discrimination, answers.test.items.guessing
-    found = []
+def _limits(items: ItemParameters, right: Any, answered: Any) -> Array:
+    """Limits of ℓ at −∞ and ∞, (2, n)."""
+    a, c, found = items.discrimination, items.guessing, []
+    flat = c + (1 - c) * logistic(items.intercept)
     for direction in (-1, 1):
-        p = np.where(direction * a > 0, 1.0, c)
-        p = np.where(a == 0, answers.test.curves.p[:, 0], p)
+        p = np.where(a == 0, flat, np.where(direction * a > 0, 1.0, c))
         sure, never = (p == 1).astype(np.float64), (p == 0).astype(np.float64)
-        against = answers.summed(sure) - answers.right @ sure + answers.right @ never
         log_right, log_wrong = np.log(p + never), np.log1p(sure - p)
-        limit = answers.right @ (log_right - log_wrong) + answers.summed(log_wrong)
+        n_sure, all_wrong = (
+            by_item.sum() if answered is None else answered @ by_item
+            for by_item in (sure, log_wrong)
+        )
+        against = n_sure - right @ sure + right @ never
+        limit = right @ (log_right - log_wrong) + all_wrong
         found.append(np.where(against > _AS_HIGH, -np.inf, limit))
     return np.stack(found)
+
+
+def _places(first: Any, n_nodes: int) -> tuple[Any, Any]:
+    """Nodes within the grid whose left neighbour is there too, and four nodes around, (n, 4)."""
+    place = np.clip(first, 1, n_nodes - 1)
+    return place, np.clip(place, 2, n_nodes - 2)[:, None] + np.arange(-2, 2)
+
+
+def _reached(theta: Array, values: Array, place: Any, around: Any, target: float) -> Array:
+    """Ability between a node and the one before at which values rise to a target.
+
+    It is that of a cubic through the values at four nodes, (n, 4), or of a straight line.
+    """
+    ends = np.take_along_axis(values, place[:, None] - around[:, :1] + np.array([-1, 0]), axis=1)
+    low, high = theta[place - 1], theta[place]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = (target - ends[:, 0]) / (ends[:, 1] - ends[:, 0])
+        line = low + np.clip(np.nan_to_num(share, nan=0.5), 0, 1) * (high - low)
+        cubic = _cubic(values, theta[around], np.full(len(values), target))
+    return np.where((low <= cubic) & (cubic <= high), cubic, line)
+
+
+def _cubic(x: Array, y: Array, at: Array) -> Array:
+    """Value of the cubic through four points, each (n, 4) (Lagrange)."""
+    value = np.zeros(len(at))
+    for k in range(4):
+        others = np.delete(x, k, axis=1)
+        value += y[:, k] * ((at[:, None] - others) / (x[:, [k]] - others)).prod(axis=1)
+    return value
+
+
+def _variance(items: ItemParameters, theta: Array) -> Array:
+    p = items.probability(theta)
+    return p * (1 - p)
+
+
+def _bend(items: ItemParameters, theta: Array) -> Array:
+    """P'P''/(P(1 − P)), whose sum is Warm's J."""
+    tilt = items.discrimination * (1 - 2 * logistic(_logits(items, theta)))
+    return np.asarray(items.information(theta) * tilt)
+
+
+def _log_wrong(items: ItemParameters, theta: Array) -> Array:
+    """Logarithm of 1 − P."""
+    return np.asarray(np.log1p(-items.guessing) - softplus(_logits(items, theta)))
+
+
+def _log_odds(items: ItemParameters, theta: Array) -> Array:
+    """Logarithm of P/(1 − P), which is o + (1 + o)eᶻ with the odds o of guessing."""
+    odds = items.guessing / (1 - items.guessing)
+    with np.errstate(divide="ignore"):
+        return np.logaddexp(np.log(odds), _logits(items, theta) + np.log1p(odds))
+
+
+def _logits(items: ItemParameters, theta: Array) -> Array:
+    return np.multiply.outer(theta, items.discrimination) + items.intercept

@@ -1,20 +1,13 @@
-"""Linking: two calibrations put on one scale by the items they have in common.
+"""Linking: two calibrations put on one scale by their common items.
 
-Abilities of the second are A·θ + B on the scale of the first, so that an item with slope a and
-difficulty b has slope a/A and difficulty A·b + B there (Kolen & Brennan 2014, chapter 6):
-
-- mean-sigma: A is the ratio of the SDs of difficulties, mean-mean: that of the mean slopes; B then
-  makes the means of difficulties equal.
-- Haebara: the curves of each item are as near as may be, by squares, over the first population.
-- Stocking-Lord: so is the expected score on all common items.
-
-The first two see only items whose difficulties mean something; the last two see all.
+An ability θ of the second is A·θ + B on the scale of the first, and an item with slope a and
+difficulty b has slope a/A and difficulty A·b + B there (Kolen & Brennan 2014, chapter 6).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -30,53 +23,42 @@ if TYPE_CHECKING:
 
 LinkName = Literal["mean-mean", "mean-sigma", "Haebara", "Stocking-Lord"]
 LINKS: tuple[LinkName, ...] = get_args(LinkName)
-_NODES = np.linspace(-4, 4, 41)
-"""Abilities, in SDs of the first population, over which curves are compared."""
+_NODES = np.linspace(-4, 4, 41)  # Abilities, in SDs of the first population, to compare curves at.
 _WEIGHTS = np.exp(-0.5 * _NODES**2) / np.exp(-0.5 * _NODES**2).sum()
-_LEAST_SLOPE = 0.2
-"""Slope per SD of ability under which a difficulty tells next to nothing: where the intercept moves
-by one logit, b moves by 1/a, 5 SDs."""
-_NO_SPREAD = 1e-9
-"""SD of difficulties that is rounding: what tables with ten digits leave of equal ones."""
-_MOST_SLOPE = 1e3
-"""A that is taken for a search without end: it starts at 1, and SDs of scales differ by less."""
-_MOST_GROUPS = 20
-"""Groups of items that are left out in turn for standard errors, all if they are fewer."""
-_CENTRAL, _CENTRAL_Z = 2 / 3, 0.9674
-"""The spread of z is a quantile of |z|, relative to that of a normal variable. A third of the items
-may drift."""
-_WORTH, _LEAST_SPREAD, _DF = 3, 0.5, 60
-"""Items that theory counts for in the spread of z, the least spread, and degrees of freedom of z:
-p-values hold their level with them (``benchmarks/levels.py``)."""
-_MOST_ROUNDS = 10
-"""Times that drifting items are looked for anew, after which those left out stay out, so that it
-ends: 1 to 4 in ten sets of which two or eight of 40 items drift."""
+_LEAST_SLOPE = 0.2  # Slope per SD of ability: below, b moves by 5 SDs if the intercept moves by 1.
+_NO_SPREAD = 1e-9  # SD of difficulties that is rounding, in tables with ten digits.
+_MOST_SLOPE = 1e3  # A at which a search has failed: SDs of scales differ by less.
+_MOST_GROUPS = 20  # Groups of items that the jackknife leaves out in turn.
+_CENTRAL = 2 / 3  # Quantile of |z| that shows the spread of z: a third of the items may drift.
+_CENTRAL_Z = 0.9674  # That quantile for a standard normal z.
+_WORTH = 3  # Items that theory is weighted as in the spread of z (benchmarks/levels.py).
+_LEAST_SPREAD = 0.5  # Least spread of z (benchmarks/levels.py).
+_DF = 60  # Degrees of freedom of z (benchmarks/levels.py).
+_MOST_ROUNDS = 10  # Searches for drifting items after which those left out stay out; 1 to 4 occur.
 
 
 @dataclass(frozen=True)
 class Linking:
-    """How abilities of a second calibration are on the scale of a first: A·θ + B.
+    """Abilities of a second calibration on the scale of a first: A·θ + B.
 
     Attributes
     ----------
     slope, intercept
         A and B.
     slope_se, intercept_se
-        Their standard errors: by leaving common items out in turn (jackknife) and, of results, with
-        the luck of which respondents set each scale. NaN where too few items are in common to do
-        without some.
+        Their standard errors, NaN for too few common items. See Notes of :func:`irtkit.link`.
     method
-        How they were found.
+        Name of the method.
     items
-        Index "item", the common items: discrimination and difficulty in the first calibration, and
-        of the second on its scale (``linked_discrimination``, ``linked_difficulty``); difference in
-        difficulty; z, the difference divided by its standard error (NaN if the calibrations have
-        none); p_value; drifts, whether it is called another item than it was, at a
-        false-discovery rate of ``fdr``. The standard error is that of both difficulties times the
-        spread of z over the common items, at most 1: the link removes the error that all items
-        share, and a prior shrinks both estimates to the same value.
+        Common items, index "item":
+
+        - discrimination, difficulty: in the first calibration.
+        - linked_discrimination, linked_difficulty: of the second, on the scale of the first.
+        - difference: of the difficulties, linked less first.
+        - z, p_value: difference divided by its standard error, NaN without standard errors.
+        - drifts: whether the difficulty changed, at a false-discovery rate of ``fdr``.
     fdr
-        The false-discovery rate.
+        False-discovery rate.
     """
 
     slope: float
@@ -97,20 +79,18 @@ class Linking:
 
     @property
     def summary(self) -> list[str]:
-        """What the linking does, in sentences."""
+        """Sentences about the linking."""
         n, drifting = len(self.items), [*self.items.index[self.items["drifts"]]]
-        effect = (
+        constants = (
             f"Linked by {n - len(drifting)} of {n} common items ({self.method}): an ability of 0 "
             f"is {self.intercept:+.3f} ± {self.intercept_se:.3f} on the scale of the first, and "
             f"a difference of 1 is {self.slope:.3f} ± {self.slope_se:.3f}."
         )
-        sentences = [effect]
-        if drifting:
-            sentences.append(
-                f"{len(drifting)} drifted and took no part (at a false-discovery rate of "
-                f"{percent(self.fdr)}): {first_names(drifting)}."
-            )
-        return sentences
+        if not drifting:
+            return [constants]
+        rate = f"at a false-discovery rate of {percent(self.fdr)}"
+        n_drifting = f"{len(drifting)} drifted and took no part ({rate})"
+        return [constants, f"{n_drifting}: {first_names(drifting)}."]
 
     def __str__(self) -> str:
         return in_lines(self.summary)
@@ -123,36 +103,47 @@ def link(
     *,
     fdr: float = 0.05,
 ) -> Linking:
-    """Find how the scale of a second calibration lies on that of a first, by their common items.
+    """Link the scales of two calibrations by their common items.
 
-    Items that drifted, whose difficulties differ by more than their errors allow once both are on
-    one scale, take no part: they are found, left out, and the rest linked anew, until no more are.
+    Items whose difficulty changed (drift) are left out. To keep a scale, so that earlier items do
+    not change at all, use ``fixed=`` of :func:`irtkit.fit`.
 
     Parameters
     ----------
     first, second
-        Calibrations: results of :func:`irtkit.fit`, tables of items, or paths of either, as
-        :func:`irtkit.score` takes them. Items are found by label.
+        Results of :func:`irtkit.fit`, tables of items, or paths of either, as :func:`irtkit.score`
+        takes them. Items are found by label.
     method
         "Stocking-Lord", "Haebara", "mean-sigma" or "mean-mean".
     fdr
-        False-discovery rate at which items are said to have drifted (Benjamini & Hochberg 1995); 0
-        keeps all. Without standard errors none is.
+        False-discovery rate for drifting items (Benjamini & Hochberg 1995). 0 keeps all items, and
+        so do calibrations without standard errors.
 
     Returns
     -------
     Linking
-        Constants with standard errors, the common items with how far each moved, and a summary.
-        To *keep* a scale, so that earlier items do not move at all, use ``fixed=`` of
-        :func:`irtkit.fit`.
+        Constants with standard errors, and the common items.
 
     Raises
     ------
     TypeError
-        If a calibration is none.
+        If an argument is not a calibration.
     ValueError
-        If an argument is out of range, or the calibrations have fewer than two items in common that
-        the method can use and that do not drift.
+        If an argument is out of range, or fewer than two common items are left that the method can
+        use.
+
+    Notes
+    -----
+    Mean-sigma takes the ratio of the SDs of difficulties for A, and mean-mean that of the mean
+    slopes. B then makes the mean difficulties equal. Both leave out items that do not discriminate.
+    Haebara makes the curves of all items as similar as possible, in squared differences over the
+    first population, and Stocking-Lord does the same with the expected score on all common items.
+
+    Standard errors are from a jackknife over items (Efron & Tibshirani 1993). For results they
+    include sampling error of the mean and SD of ability in each calibration. Drifting items are
+    left out and the rest linked again, until no more are found. The standard error of a difference
+    is that of both difficulties times the spread of z over the common items, at most 1: linking
+    removes the error that all items share, and a prior shrinks both estimates to the same value.
 
     Examples
     --------
@@ -163,70 +154,56 @@ def link(
     >>> round(linking.slope, 6), round(linking.intercept, 6)
     (2.0, 1.0)
     """
+    import pandas as pd
+
     check_one_of("method", method, LINKS)
     fdr = check_number("fdr", fdr, least=0, below=1)
-    banks = _labelled("first", first), _labelled("second", second)
-    labels, one, other = _in_common(*banks)
-    if len(labels) < 2:
+    both = calibrated_items(first, name="first"), calibrated_items(second, name="second")
+    for name, items in zip(("first", "second"), both, strict=True):
+        if items.labels is None:
+            rule = f"{name} has items without labels"
+            raise ValueError(f"{rule}; give a table with labels as its index")
+    labels = both[0].labels or ()
+    places = np.stack([items.places_of(labels) for items in both])
+    places = places[:, (places >= 0).all(axis=0)]
+    if places.shape[1] < 2:
         raise ValueError("the calibrations must have at least two items in common")
-    constants = _OF_METHOD[method]
-    (slope, intercept), kept = _without_drifting(constants, one, other, fdr)
-    of_items = _errors_of_constants(constants, one.chosen(kept), other.chosen(kept))
-    slope_se, intercept_se = np.hypot(of_items, _errors_of_scales(slope, intercept, *banks))
-    linked = _moved(other.items, slope, intercept)
-    tested = {**_drift(one, other, slope, intercept), "drifts": ~kept}
-    table = _table(labels, one.items, linked, tested)
-    return Linking(slope, intercept, float(slope_se), float(intercept_se), method, table, fdr)
-
-
-class Side(NamedTuple):
-    """The common items in one calibration."""
-
-    items: ItemParameters
-    mean: float
-    """Of ability in its population."""
-    sd: float
-    errors: Array
-    """Standard errors of difficulties, NaN where there are none, (n,)."""
-
-    def chosen(self, some: Any) -> Side:
-        """Return some of the items."""
-        return self._replace(items=self.items.chosen(some), errors=self.errors[some])
-
-    @property
-    def tells(self) -> Any:
-        """Whose difficulties mean something: those that rise with ability and are not flat."""
-        return self.items.discrimination * self.sd >= _LEAST_SLOPE
-
-
-def _in_common(first: CalibratedItems, second: CalibratedItems) -> tuple[list[str], Side, Side]:
-    """Labels of the items that both have, and the items in each."""
-    labels = first.labels or ()
-    places = [bank.places_of(labels) for bank in (first, second)]
-    common = (places[0] >= 0) & (places[1] >= 0)
-    sides = []
-    for bank, at in zip((first, second), places, strict=True):
-        errors = np.full(common.sum(), np.nan)
-        if bank.standard_errors is not None:
-            errors = bank.standard_errors[at[common], 1]
-        items = bank.parameters.chosen(at[common])
-        sides.append(Side(items, bank.latent_mean, bank.latent_sd, errors))
-    return [labels[k] for k in np.flatnonzero(common)], sides[0], sides[1]
+    one, other = (items.chosen(at) for items, at in zip(both, places, strict=True))
+    (slope, intercept), kept = _without_drifting(method, one, other, fdr)
+    slope_se, intercept_se = _jackknife(method, one.chosen(kept), other.chosen(kept))
+    (unit, mean), (other_unit, other_mean) = one.scale_se, other.scale_se
+    slope_se = float(np.linalg.norm([slope_se, slope * unit, slope * other_unit]))
+    of_scales = (mean, slope * other_mean, intercept * unit)
+    intercept_se = float(np.linalg.norm([intercept_se, *of_scales]))
+    earlier, linked = one.parameters, _moved(other.parameters, slope, intercept)
+    table = pd.DataFrame(
+        {
+            "discrimination": earlier.discrimination,
+            "linked_discrimination": linked.discrimination,
+            "difficulty": earlier.difficulty,
+            "linked_difficulty": linked.difficulty,
+            "difference": linked.difficulty - earlier.difficulty,
+            **_drift(one, other, slope, intercept),
+            "drifts": ~kept,
+        },
+        pd.Index(list(one.labels or ()), name="item"),
+    )
+    return Linking(slope, intercept, slope_se, intercept_se, method, table, fdr)
 
 
 def _without_drifting(
-    constants: Any, one: Side, other: Side, fdr: float
+    method: str, one: CalibratedItems, other: CalibratedItems, fdr: float
 ) -> tuple[tuple[float, float], Any]:
     """A and B by the items that do not drift, and which these are."""
     from scipy.stats import false_discovery_control
 
-    kept, rounds = np.ones(len(one.errors), bool), 0
+    kept, rounds = np.ones(one.parameters.n_items, np.bool_), 0
     while True:
-        found = constants(one.chosen(kept), other.chosen(kept))
+        found = _constants(method, one.chosen(kept), other.chosen(kept))
         if not np.isfinite(found).all() or not 1 / _MOST_SLOPE < found[0] < _MOST_SLOPE:
             raise ValueError(_why_not(kept, one, other))
         p_value = _drift(one, other, *found)["p_value"]
-        drifts = np.zeros(len(kept), bool)
+        drifts = np.zeros(len(kept), np.bool_)
         if fdr and (tested := np.isfinite(p_value)).any():
             drifts[tested] = false_discovery_control(p_value[tested]) <= fdr
         if (rounds := rounds + 1) > _MOST_ROUNDS:
@@ -236,41 +213,41 @@ def _without_drifting(
         kept = ~drifts
 
 
-def _why_not(kept: Any, one: Side, other: Side) -> str:
+def _why_not(kept: Any, one: CalibratedItems, other: CalibratedItems) -> str:
     """Why items give no constants."""
+    slopes = one.parameters.discrimination * other.parameters.discrimination
     if kept.sum() < 2:
-        return (
-            f"{(~kept).sum()} of {len(kept)} common items drift, and fewer than two are left to "
-            "link by; fdr=0 links by all"
-        )
-    if (kept & one.tells & other.tells).sum() < 2:
-        return (
-            "fewer than two common items have a slope that is not flat; method='Stocking-Lord' "
-            "takes all"
-        )
-    if len(one.errors) and (one.items.discrimination * other.items.discrimination <= 0).all():
-        return "slopes of common items have opposite signs: no A above 0 makes them alike"
-    return "common items have one difficulty, whose spread tells no scale; use method='mean-mean'"
+        n = f"{(~kept).sum()} of {len(kept)}"
+        return f"{n} common items drift, and fewer than two are left to link by; fdr=0 keeps all"
+    if (kept & _discriminate(one) & _discriminate(other)).sum() < 2:
+        return "fewer than two common items discriminate; method='Stocking-Lord' takes all items"
+    if (slopes <= 0).all():
+        return "slopes of common items have opposite signs: no A above 0 makes them similar"
+    return "common items have one difficulty, without a spread; use method='mean-mean'"
 
 
-def _drift(one: Side, other: Side, slope: float, intercept: float) -> dict[str, Array]:
-    """Differences in difficulty by their standard errors, with p-values; NaN where untold."""
+def _discriminate(calibrated: CalibratedItems) -> Any:
+    """Which items have a slope that gives their difficulty a meaning."""
+    return calibrated.parameters.discrimination * calibrated.latent_sd >= _LEAST_SLOPE
+
+
+def _drift(
+    one: CalibratedItems, other: CalibratedItems, slope: float, intercept: float
+) -> dict[str, Array]:
+    """Differences in difficulty by their standard errors, and p-values; NaN if unknown."""
     from scipy.special import stdtr
 
-    linked = _moved(other.items, slope, intercept)
+    linked = replace(one, parameters=_moved(other.parameters, slope, intercept))
     with np.errstate(invalid="ignore", divide="ignore"):
-        difference = linked.difficulty - one.items.difficulty
-        z = difference / np.hypot(one.errors, slope * other.errors)
-    z[~one.tells | ~one._replace(items=linked).tells] = np.nan
+        difference = linked.parameters.difficulty - one.parameters.difficulty
+        z = difference / np.hypot(one.difficulty_se, slope * other.difficulty_se)
+    z[~_discriminate(one) | ~_discriminate(linked)] = np.nan
     z /= _spread(np.abs(z[np.isfinite(z)]))
     return {"z": z, "p_value": 2 * stdtr(_DF, -np.abs(z))}
 
 
 def _spread(size: Array) -> float:
-    """SD of z where nothing drifts, from |z|, at most 1.
-
-    Theory has 1 − 2/n for its square, as A and B are estimated from the n items.
-    """
+    """SD of z without drift, from |z|, at most 1: in theory √(1 − 2/n), as n items give A and B."""
     n = len(size)
     if n < 3:
         return 1.0
@@ -279,95 +256,50 @@ def _spread(size: Array) -> float:
     return float(np.clip(np.sqrt(square), _LEAST_SPREAD, 1))
 
 
-def _labelled(name: str, given: object) -> CalibratedItems:
-    bank = calibrated_items(given, name=name)
-    if bank.labels is None:
-        raise ValueError(f"{name} has items without labels; give a table with labels as its index")
-    return bank
-
-
 def _moved(items: ItemParameters, slope: float, intercept: float) -> ItemParameters:
     """Items when abilities become slope·θ + intercept."""
     steepness = items.discrimination / slope
     return ItemParameters(steepness, items.intercept - steepness * intercept, items.guessing)
 
 
-def _by_moments(one: Side, other: Side, *, slopes: bool) -> tuple[float, float]:
-    """Mean-mean or mean-sigma, of the items whose difficulties mean something in both.
-
-    NaN if they are fewer than two, or do not spread where their spread is asked for.
-    """
-    both = one.tells & other.tells
-    first, second = one.items.chosen(both), other.items.chosen(both)
-    if both.sum() < 2:
-        return np.nan, np.nan
-    if slopes:
-        slope = second.discrimination.mean() / first.discrimination.mean()
-    else:
-        spreads = first.difficulty.std(), second.difficulty.std()
-        slope = spreads[0] / spreads[1] if min(spreads) > _NO_SPREAD else np.nan
-    return float(slope), float(first.difficulty.mean() - slope * second.difficulty.mean())
-
-
-def _by_curves(one: Side, other: Side, *, total: bool) -> tuple[float, float]:
-    """Haebara, or Stocking-Lord of the total, by least squares; NaN of fewer than two items."""
+def _constants(method: str, one: CalibratedItems, other: CalibratedItems) -> tuple[float, float]:
+    """A and B; NaN for fewer than two items, or no spread where a method needs it."""
     from scipy.optimize import least_squares
 
-    if len(one.errors) < 2:
+    if method.startswith("mean"):
+        both = _discriminate(one) & _discriminate(other)
+        first, second = one.parameters.chosen(both), other.parameters.chosen(both)
+        if both.sum() < 2:
+            return np.nan, np.nan
+        if method == "mean-mean":
+            slope = second.discrimination.mean() / first.discrimination.mean()
+        else:
+            spreads = first.difficulty.std(), second.difficulty.std()
+            slope = spreads[0] / spreads[1] if min(spreads) > _NO_SPREAD else np.nan
+        return float(slope), float(first.difficulty.mean() - slope * second.difficulty.mean())
+    if one.parameters.n_items < 2:
         return np.nan, np.nan
-    ability = one.mean + one.sd * _NODES
-    wanted, weights = one.items.probability(ability), np.sqrt(_WEIGHTS)[:, None]
+    ability = one.latent_mean + one.latent_sd * _NODES
+    wanted, weights = one.parameters.probability(ability), np.sqrt(_WEIGHTS)[:, None]
 
     def off(constants: Array) -> Array:
-        moved = _moved(other.items, np.exp(constants[0]), constants[1])
-        off_by = moved.probability(ability) - wanted
-        return np.asarray(
-            (weights * (off_by.sum(axis=1, keepdims=True) if total else off_by)).ravel()
-        )
+        off_by = _moved(other.parameters, np.exp(constants[0]), constants[1]).probability(ability)
+        off_by -= wanted
+        if method == "Stocking-Lord":
+            off_by = off_by.sum(axis=1, keepdims=True)
+        return np.asarray((weights * off_by).ravel())
 
     found = least_squares(off, np.zeros(2), xtol=1e-14, ftol=1e-14, gtol=1e-14).x
     return float(np.exp(found[0])), float(found[1])
 
 
-_OF_METHOD: dict[str, Any] = {
-    "mean-mean": lambda *items: _by_moments(*items, slopes=True),
-    "mean-sigma": lambda *items: _by_moments(*items, slopes=False),
-    "Haebara": lambda *items: _by_curves(*items, total=False),
-    "Stocking-Lord": lambda *items: _by_curves(*items, total=True),
-}
-
-
-def _errors_of_constants(constants: Any, one: Side, other: Side) -> tuple[float, float]:
-    """Jackknife over items, in groups where there are many (Efron & Tibshirani 1993, ch. 11)."""
-    n = min(len(one.errors), _MOST_GROUPS)
+def _jackknife(method: str, one: CalibratedItems, other: CalibratedItems) -> tuple[float, float]:
+    """Standard errors of A and B over items, in groups if items are many ."""
+    n = min(one.parameters.n_items, _MOST_GROUPS)
     if n < 3:
         return np.nan, np.nan
-    group = np.arange(len(one.errors)) % n
-    found = [constants(one.chosen(group != k), other.chosen(group != k)) for k in range(n)]
+    group = np.arange(one.parameters.n_items) % n
+    kept = [group != k for k in range(n)]
+    found = [_constants(method, one.chosen(some), other.chosen(some)) for some in kept]
     spread = np.sqrt((n - 1) * np.var(found, axis=0))
     return float(spread[0]), float(spread[1])
-
-
-def _errors_of_scales(
-    slope: float, intercept: float, one: CalibratedItems, other: CalibratedItems
-) -> tuple[float, float]:
-    """Luck of which respondents set each scale (`CalibratedItems.scale_se`)."""
-    (of_unit, of_mean), (of_other_unit, of_other_mean) = one.scale_se, other.scale_se
-    of_slope = slope * np.hypot(of_unit, of_other_unit)
-    of_intercept = np.linalg.norm([of_mean, slope * of_other_mean, intercept * of_unit])
-    return float(of_slope), float(of_intercept)
-
-
-def _table(
-    labels: list[str], one: ItemParameters, linked: ItemParameters, tested: dict[str, Any]
-) -> pd.DataFrame:
-    import pandas as pd
-
-    columns = {
-        "discrimination": one.discrimination,
-        "linked_discrimination": linked.discrimination,
-        "difficulty": one.difficulty,
-        "linked_difficulty": linked.difficulty,
-        "difference": linked.difficulty - one.difficulty,
-    }
-    return pd.DataFrame({**columns, **tested}, pd.Index(labels, name="item"))

@@ -9,7 +9,7 @@ import numpy as np
 
 from irtkit.calibration.result import FitResult
 from irtkit.checks import as_number, check_number, check_one_of, check_type, short
-from irtkit.scoring.expected_score import Known, bounded
+from irtkit.scoring.scores import bounded
 from irtkit.selection.subset import Selection, select_items
 from irtkit.suspects.expected import dense_responses
 
@@ -91,9 +91,9 @@ class AdaptiveTest:
         from scipy.special import ndtri
 
         half = np.array([float(ndtri((1 + self._level) / 2)) * self.error])
-        seen = Known(self._state.right, np.array([len(self.asked)]), self._pool.n_items)
-        found = bounded(seen, np.array([self.expected_score]), half)
-        return float(found.low[0]), float(found.high[0])
+        n_asked, score = np.array([len(self.asked)]), np.array([self.expected_score])
+        _, low, high = bounded(self._state.right, n_asked, self._pool.n_items, score, half)
+        return float(low[0]), float(high[0])
 
     def __repr__(self) -> str:
         low, high = self.interval

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.scoring.misfit import Cells
+from irtkit.scoring.scores import Cells
 from irtkit.suspects.flags import flag_items, flagged
 
 if TYPE_CHECKING:

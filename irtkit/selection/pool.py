@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.scoring.misfit import added_variance, expected_scores
-from irtkit.scoring.posterior import nodes_for
+from irtkit.scoring.scores import added_variance, expected_scores
 from irtkit.selection.sequential import State
 
 if TYPE_CHECKING:
     from irtkit.data.patterns import Places
     from irtkit.irf import Array, ItemParameters
-    from irtkit.scoring.misfit import Cells
+    from irtkit.scoring.scores import Cells
     from irtkit.selection.subset import Selection
 
 _MOST = 240
@@ -75,8 +74,8 @@ class Pool:
             path, variance = _simulated(fold.items, cells, fold.ranking, self.k)
             errors.append(path - cells.score)
             variances.append(variance)
-            of_first = expected_scores(fold.items, cells, fold.ranking[: self.k])
-            fixed.append(of_first.score - cells.score)
+            of_first, _ = expected_scores(fold.items, cells, fold.ranking[: self.k])
+            fixed.append(of_first - cells.score)
         if not errors:
             raise ValueError(
                 f"no respondent of the fit answered {self.k} of the {len(self.places)} items that "
@@ -90,6 +89,8 @@ class Pool:
 
 def _at_nodes(items: ItemParameters, pool: Places) -> tuple[Array, Array]:
     """P(right) of the pool at the nodes; and their weight, and Σ P and Σ P(1 − P) of all items."""
+    from irtkit.scoring.abilities import nodes_for
+
     nodes = nodes_for(items.chosen(pool))
     p = items.probability(nodes.theta)
     weight = np.exp(nodes.normal_log_weights(1.0))
@@ -107,6 +108,8 @@ def _simulated(items: ItemParameters, cells: Cells, pool: Places, k: int) -> tup
 
     Scores are of the items that each answered, and only these are asked: k or more of the pool.
     """
+    from irtkit.scoring.abilities import nodes_for
+
     p, start = _at_nodes(items, pool)
     answered = cells.answered
     n, n_items = len(answered), answered.sum(axis=1)

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irtkit.scoring.expected_score import number_right
+from irtkit.scoring.scores import number_right
 
 if TYPE_CHECKING:
     from irtkit.irf import Array
-    from irtkit.scoring.expected_score import NumberRight
 
 _LEAST = 1e-300
 """Least probability that is divided by: what is explained where it is 0 is 0."""
@@ -38,15 +37,15 @@ class State(NamedTuple):
     @property
     def expected(self) -> Array:
         """Expected number of right answers to all items, (n,)."""
-        return self.right + self._rest.mean
+        return self.right + self._rest[0]
 
     @property
     def variance(self) -> Array:
         """Its variance under the model."""
-        return self._rest.variance
+        return self._rest[1]
 
     @property
-    def _rest(self) -> NumberRight:
+    def _rest(self) -> tuple[Array, Array]:
         return number_right(self.posterior, self.by_node, self.noise)
 
     def next_items(self, p: Array) -> Any:

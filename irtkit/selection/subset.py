@@ -11,10 +11,8 @@ import numpy as np
 from irtkit.calibration.result import FitResult
 from irtkit.checks import check_one_of, check_seed, check_type, check_whole, short
 from irtkit.printed import in_lines
-from irtkit.scoring import DESIGNS, Bank, bank_of
-from irtkit.scoring.bank import SavedBank
-from irtkit.scoring.misfit import Cells, added_variance, expected_scores
-from irtkit.scoring.scoring import score
+from irtkit.scoring import DESIGNS, items_for_scores, score
+from irtkit.scoring.scores import Cells, added_variance, expected_scores, save_items
 from irtkit.selection.blend import ItemCovariance
 from irtkit.selection.cross_validation import check_families, refits
 from irtkit.selection.pool import Pool
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from irtkit.calibration.calibrated import CalibratedItems
     from irtkit.data.patterns import Places
     from irtkit.irf import Array, ItemParameters
     from irtkit.scoring import Design
@@ -118,19 +117,18 @@ class Selection:
         It holds the parameters of all items, and of items that were chosen misfit by how many are
         asked, cross-validated; neither responses nor names of respondents.
         """
-        bank, sizes, misfit = self.bank, np.zeros(0), np.zeros(0)
+        sizes, misfit = np.zeros(0), np.zeros(0)
         if self.design is None:
             sizes, misfit = np.array(self._sizes), self._table["misfit"].to_numpy() ** 2
-        best = float("nan") if bank.best is None else bank.best()
-        SavedBank(bank.items, best, sizes, misfit, self.design).save(path)
+        save_items(path, self.calibrated, sizes, misfit)
 
     @property
-    def bank(self) -> Bank:
-        """All items of the fit, and what is known of scores told from those selected."""
-        whole = replace(bank_of(self.result), design=self.design)
+    def calibrated(self) -> CalibratedItems:
+        """All items of the fit, with the misfit of scores told from those selected."""
+        whole = items_for_scores(self.result)
         if self.design is not None:
-            return whole
-        return replace(whole, chosen=True, misfit=self._misfit)
+            return replace(whole, design=self.design)
+        return replace(whole, design="chosen", misfit=self._misfit)
 
     @cached_property
     def pool(self) -> Pool:
@@ -163,8 +161,8 @@ class Selection:
         for rows, items, ranking in self.held:
             cells = self.cells.chosen(rows)
             for size in self._sizes:
-                expected = expected_scores(items, cells, ranking[:size])
-                found.append(np.stack([expected.score - cells.score, expected.variance]))
+                expected, variance = expected_scores(items, cells, ranking[:size])
+                found.append(np.stack([expected - cells.score, variance]))
         by_fold = [found[k :: len(self._sizes)] for k in range(len(self._sizes))]
         errors, variances = np.stack([np.concatenate(part, axis=1) for part in by_fold], axis=1)
         return errors, variances
@@ -186,14 +184,14 @@ class Selection:
     def _misfit(self, asked: Places) -> float:
         """Variance that the model does not explain, where the first of the items were asked.
 
-        Of other items what :func:`irtkit.scoring.misfit.misfit_of` says.
+        Of other items what `irtkit.scoring.scores.misfit_of` says.
         """
         number = {label: place for place, label in enumerate(self.result.item_labels)}
         first = [number[label] for label in self.items[: len(asked)]]
         if set(first) == set(asked):
             of_sizes = self._table["misfit"].to_numpy() ** 2
             return float(np.interp(len(asked), self._sizes, of_sizes))
-        whole = bank_of(self.result).misfit
+        whole = items_for_scores(self.result).misfit
         return 0.0 if whole is None else whole(asked)
 
     def __str__(self) -> str:
@@ -205,13 +203,6 @@ class Selection:
             f"square, cross-validated by family): {listed}"
         )
         return in_lines([f"{len(self.items)} of {len(self.covariance.known)} items{drawn}", about])
-
-
-@bank_of.register
-def _(given: Selection, latent_sd: float | None = None) -> Bank:
-    if latent_sd is not None:
-        raise ValueError("latent_sd is that of the result the items were selected of")
-    return given.bank
 
 
 def select_items(

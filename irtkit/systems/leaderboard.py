@@ -20,7 +20,8 @@ from irtkit.checks import check_number, check_seed
 from irtkit.data.patterns import float_blocks
 from irtkit.printed import in_lines, percent, plain, printable, short_labels, shortened, table_of
 from irtkit.responses.labels import values_by_label
-from irtkit.scoring import bank_of, score
+from irtkit.scoring import items_for_scores
+from irtkit.scoring.scores import score_table
 from irtkit.systems.ranks import groups_of, ranks_of
 from irtkit.systems.standing import MOST_SYSTEMS, clusters_of, doubts_of, standing_of
 
@@ -188,7 +189,7 @@ def standings(
 
     Without a level there need not be intervals of ability and of scores.
     """
-    patterns = result.patterns
+    patterns, responses = result.patterns, result.responses
     real, n = patterns.answering, patterns.n_answering
     if n > MOST_SYSTEMS:
         raise ValueError(
@@ -197,14 +198,14 @@ def standings(
         )
     if not n:
         raise ValueError("result has no real respondent with a response to rank")
-    if level is None and patterns.complete:
+    if responses is None or (level is None and patterns.complete):
         table = result.respondents
         table["expected_score"] = table["accuracy"]
     else:
-        bank = replace(bank_of(result), best=None)  # they are those it was calibrated on
+        items = replace(items_for_scores(result), best=None)  # they are the calibrated systems
         if level is None:
-            bank = replace(bank, misfit=None)  # of intervals alone, and what takes longest
-        table = score(result.responses, bank, level=level or 0.95)
+            items = replace(items, misfit=None)  # for intervals only, and what takes longest
+        table, _ = score_table(responses, items, level=level or 0.95)
     component = np.ones(len(real)) if result.components is None else result.components.respondents
     parts = [np.flatnonzero(real & (component == k)) for k in np.unique(component[real])]
     return table, [standing_of(result, table, places, cluster) for places in parts]

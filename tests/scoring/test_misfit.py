@@ -10,8 +10,7 @@ import pytest
 
 from irtkit import ItemParameters, ResponseMatrix, fit, score, simulate_responses
 from irtkit.data.patterns import patterns_of
-from irtkit.scoring.expected_score import Known
-from irtkit.scoring.misfit import (
+from irtkit.scoring.scores import (
     Cells,
     added_variance,
     expected_scores,
@@ -52,8 +51,8 @@ def test_errors_of_scores_are_as_large_as_their_variance(trials: int) -> None:
     ability = np.random.default_rng(0).normal(size=2000)
     drawn = simulate_responses(items, ability, trials=trials, missing=0.2, seed=1)
     cells = cells_of(drawn)
-    found = expected_scores(items, cells, ALL[::6])
-    ratio = (found.score - cells.score) ** 2 / found.variance
+    expected, variance = expected_scores(items, cells, ALL[::6])
+    ratio = (expected - cells.score) ** 2 / variance
     assert ratio.mean() == pytest.approx(1, abs=0.1)
 
 
@@ -66,8 +65,8 @@ def test_misfit_of_those_fitted_is_near_that_of_others() -> None:
         assert misfit is not None
         of_fitted.append(misfit(ALL[:24:2]))
         cells = cells_of(two_abilities(500, 1000 + seed))
-        found = expected_scores(result.parameters, cells, ALL[:24:2])
-        of_others.append(added_variance(found.score - cells.score, found.variance))
+        expected, variance = expected_scores(result.parameters, cells, ALL[:24:2])
+        of_others.append(added_variance(expected - cells.score, variance))
     assert 0.65 < np.mean(of_fitted) / np.mean(of_others) < 1.2
 
 
@@ -90,8 +89,7 @@ def test_misfit_is_told_by_the_items_that_each_answered(kind: str, n_sets: int) 
     responses = responses.to_sparse() if kind == "sparse" else responses
     n_asked = tried.sum(axis=1)
     patterns = patterns_of(responses, synthetic_is_real=True)
-    known = Known(n_asked / 2, n_asked.astype(float), N_ITEMS)
-    found = misfit_of_each(patterns, ALL, per_item, known)
+    found = misfit_of_each(patterns, ALL, per_item, n_asked.astype(float), N_ITEMS)
     wanted = 1 / np.maximum(n_asked, 1)
     np.testing.assert_allclose(found[2:], wanted[2:], rtol=1e-9 if n_sets == 5 else 0.1)
 
@@ -101,9 +99,13 @@ def test_sets_of_items_are_told_apart_by_what_is_in_them() -> None:
     tried[:2, :30] = tried[2:, 30:] = 0
     responses = ResponseMatrix(np.where(tried > 0, 1, -1))
     seen: list[Any] = []
-    known = Known(np.full(4, 30.0), np.full(4, 30.0), N_ITEMS)
     patterns = patterns_of(responses, synthetic_is_real=True)
-    found = misfit_of_each(patterns, ALL, lambda p: float(seen.append(p) or p[0]), known)  # type: ignore[func-returns-value]
+
+    def misfit(places: Places) -> float:
+        seen.append(places)
+        return float(places[0])
+
+    found = misfit_of_each(patterns, ALL, misfit, np.full(4, 30.0), N_ITEMS)
     assert found.tolist() == [30, 30, 0, 0]
     assert len(seen) == 2
 

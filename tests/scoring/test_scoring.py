@@ -13,8 +13,9 @@ from scipy.stats import binomtest
 
 import irtkit
 from irtkit import ItemParameters, ResponseMatrix, fit, score, simulate_responses
+from irtkit.findings import IRTWarning
 from irtkit.irf import softplus
-from irtkit.scoring import bank_of
+from irtkit.scoring import items_for_scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-pytestmark = pytest.mark.filterwarnings("ignore:the items come without the responses")
+pytestmark = pytest.mark.filterwarnings("ignore:Unknown misfit")
 
 MIRT_MODELS = ("Rasch", "1PL", "2PL", "3PL", "3PLnorm")
 NOT_THE_HIGHEST = {("wirs", "3PL"), ("wirs", "3PLnorm"), ("abortion", "3PLnorm")}
@@ -220,8 +221,11 @@ def test_who_answered_nothing_is_of_the_population(method: Any) -> None:
 def test_items_are_found_by_label_and_strange_ones_are_left_out() -> None:
     table = pd.DataFrame({"a": [1.0, 2.0], "b": [0.0, 1.0]}, ["q1", "q2"])
     turned = ResponseMatrix([[1, 0, 1]], items=["q2", "new", "q1"])
-    with pytest.warns(UserWarning, match="1 of 3 items are not calibrated and are left out: new"):
+    with pytest.warns(IRTWarning, match="1 of 3 items of the responses") as given:
         found = score(turned, table)
+    warning = given[0].message
+    assert isinstance(warning, IRTWarning)
+    assert (warning.code, warning.finding.values["items"]) == ("uncalibrated-items", ["new"])
     same = score(ResponseMatrix([[1, 1]], items=["q1", "q2"]), table)
     np.testing.assert_array_equal(found.drop(columns="status"), same.drop(columns="status"))
 
@@ -326,7 +330,7 @@ def test_that_nothing_is_known_of_misfit_is_said_where_items_are_left(tmp_path: 
     result.save(tmp_path / "r.npz", include_responses=False)
     half = ResponseMatrix(np.tile([1, 0], (1, 5)), items=result.item_labels[:10])
     for given in (result.items, tmp_path / "r.npz"):
-        with pytest.warns(UserWarning, match="nothing tells how far scores lie from what the mod"):
+        with pytest.warns(UserWarning, match="Unknown misfit"):
             score(half, given)
         score(half, given, design="random")
         score(ResponseMatrix(np.tile([1, 0], (1, 10)), items=result.item_labels), given)
@@ -341,7 +345,9 @@ def test_only_systems_that_may_be_as_good_as_the_best_calibrated_are_beyond(leve
     third = float(np.sort(responses.values.mean(axis=1))[-3])
     assert set(score(responses, result, level=level)["status"]) == {"ok"}  # nothing left to ask
     asked = ResponseMatrix(responses.values[:, ::3], items=responses.items[::3])
-    found = score(asked, replace(bank_of(result), best=None), level=level)  # as if none were beyond
+    found = score(
+        asked, replace(items_for_scores(result), best=None), level=level
+    )  # as if none were beyond
     with pytest.warns(UserWarning, match="Beyond the calibration: .* of 90 systems may score as h"):
         opened = score(asked, result, level=level)
     is_beyond = (opened["status"] == "beyond").to_numpy()
@@ -374,7 +380,7 @@ def test_items_asked_at_random_bound_the_share_of_the_rest() -> None:
     values[:, 50:60] = np.arange(10) < np.array([[10], [7], [0]])
     asked, drawn = ResponseMatrix(values), [f"item-{j}" for j in range(51, 61)]
     found = score(asked, result, random_items=drawn)
-    model = score(asked, replace(bank_of(result), best=None))
+    model = score(asked, replace(items_for_scores(result), best=None))
     for row, right in enumerate((10, 7, 0)):
         ends = binomtest(right, 10).proportion_ci(0.95, "exact")
         low, high = ((20 + 80 * end) / 100 for end in (ends.low, ends.high))

@@ -286,7 +286,7 @@ def test_matrices_of_all_kinds_are_selected_of(kind: str) -> None:
 
 def test_the_first_few_of_the_items_may_be_asked_alone(two_abilities: FitResult) -> None:
     selection = quietly(lambda: select_items(two_abilities, 20))
-    misfit = selection.bank.misfit
+    misfit = selection.calibrated.misfit
     assert misfit is not None
     number = {label: place for place, label in enumerate(two_abilities.item_labels)}
     places = np.array([number[label] for label in selection.items])
@@ -321,7 +321,7 @@ def test_the_table_of_a_selection_tells_no_score_of_all(
     irtkit.write_table(selection.item_table, tmp_path / "s.csv")
     answers = answers_to(simulated(5, seed=3), selection.items)
     for given in (selection.item_table, tmp_path / "s.csv"):
-        with pytest.warns(UserWarning, match="10 selected of 80, and the table has nothing of the"):
+        with pytest.warns(UserWarning, match="10 items selected from 80"):
             found = score(answers, given)
         assert ("accuracy" in found) == (design == "random")
         assert "expected_score" not in found

@@ -76,7 +76,7 @@ def test_differences_of_scores_spread_as_is_said_where_most_cells_are_missing() 
     assert 0.93 < ratio < 1.1
 
 
-@pytest.mark.filterwarnings("ignore:the items come without the responses")
+@pytest.mark.filterwarnings("ignore:Unknown misfit")
 def test_slopes_of_scores_by_items_are_those_of_scoring_with_other_items() -> None:
     responses = drawn(list(np.linspace(-1, 1, 6)), n_items=100)
     values = responses.values.astype(float)
@@ -107,7 +107,7 @@ def test_slopes_of_scores_by_items_are_those_of_scoring_with_other_items() -> No
         np.testing.assert_allclose(said[:, ::5], exact, atol=0.06 * np.abs(exact).max())
 
 
-@pytest.mark.filterwarnings("ignore:the items come without the responses")
+@pytest.mark.filterwarnings("ignore:Unknown misfit")
 def test_answers_move_ability_by_its_error_and_more_where_they_are_unlike_the_model() -> None:
     values = np.full((2, 100), np.nan)
     values[:, :60] = np.tile([1, 0], 30)

@@ -1,0 +1,587 @@
+"""Scores on all items of a benchmark, expected from the answers to some.
+
+By p-IRT (Polo et al. 2024) the expected score is the answers seen plus the expected number right of
+the items not asked, over the posterior of ability. With M(θ) = Σ P and V(θ) = Σ P(1 − P) over these
+items it has the mean E[M(θ)] and the variance Var[M(θ)] + E[V(θ)].
+
+Misfit adds to that variance: answers that depend on more than one ability make larger errors. It is
+measured on the calibrated respondents as mean(e² − v) over their errors e and variances v.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import replace
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from irtkit import storage
+from irtkit.calibration.calibrated import CalibratedItems, calibrated_items, read_items
+from irtkit.calibration.result import FitResult
+from irtkit.checks import check_number, check_one_of, first_names
+from irtkit.data.patterns import blocks, float_blocks, patterns_of
+from irtkit.files import as_path
+from irtkit.findings import Finding, IRTWarning, Remedy
+from irtkit.io.reading import as_responses
+from irtkit.irf import ItemParameters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from irtkit.data.patterns import Patterns, Places
+    from irtkit.irf import Array
+    from irtkit.responses import ResponseMatrix
+    from irtkit.scoring.abilities import Abilities
+
+    Seen = tuple[Array, Array]  # Number right, trials averaged, and number of items, (n,) each.
+
+MethodName = Literal["EAP", "MAP", "ML", "WLE"]
+METHODS: tuple[MethodName, ...] = get_args(MethodName)
+Design = Literal["random", "stratified"]
+DESIGNS: tuple[Design, ...] = get_args(Design)
+_FORMAT = storage.Format("irtkit selection", 2)
+_ABLEST = 64  # Respondents of highest ability plus SE, among whom the highest scores are looked up.
+_RANK = 3  # Rank of the calibrated score that sets the limit: one or two outliers do not move it.
+_MARGIN = 0.02  # Distance of the limit below that score (benchmarks/beyond.py).
+_MOST = 512  # Respondents that misfit is measured on: its SD has an error of 1/√(2 · 512), 3 %.
+_FEWEST = 8  # Respondents below which misfit is not measured: its SD would have an error of 25 %.
+_MOST_SETS = 16  # Sets of items with a misfit of their own: each costs a score of all respondents.
+_TINY = 1e-300  # Replaces 0 in a beta distribution, which has no quantiles there.
+
+
+def score(
+    responses: object,
+    items: object,
+    method: MethodName = "EAP",
+    *,
+    level: float = 0.95,
+    latent_sd: float | None = None,
+    design: Design | None = None,
+    random_items: Collection[Any] | None = None,
+    **reading: Any,
+) -> pd.DataFrame:
+    """Score respondents on calibrated items.
+
+    The item parameters stay as they are. Use :func:`irtkit.fit` with ``fixed=`` to calibrate
+    further items on the same scale.
+
+    Parameters
+    ----------
+    responses
+        Right and wrong answers, respondents × items: a ResponseMatrix or anything that
+        :func:`irtkit.read_responses` takes, with its settings as ``reading``. Items are found by
+        their labels. Some of the calibrated items, in any order, are enough.
+    items
+        A result of :func:`irtkit.fit`, a table with discrimination and intercept or difficulty (and
+        guessing), the path of either, a selection of :func:`irtkit.select_items` or its file, or
+        :class:`irtkit.ItemParameters`, for responses with the same items in the same order.
+    method
+        "EAP" (posterior mean), "MAP" (posterior mode), "ML" (maximum likelihood) or "WLE" (weighted
+        likelihood). EAP and MAP shrink towards the population mean. ML has no finite estimate if
+        all answers point one way.
+    level
+        Coverage of the intervals.
+    latent_sd
+        SD of ability in the population, with a table of items. The default is 1.
+    design
+        How the items asked were drawn from all items: "random" or "stratified" (by difficulty).
+        Expected scores are then unbiased for respondents unlike the calibrated ones, too. See
+        Notes. The default is the design of a selection, and p-IRT otherwise.
+    random_items
+        Labels of items that were asked after the others and drawn at random from the rest. They set
+        the upper ends of the intervals of "beyond" respondents (Clopper–Pearson).
+
+    Returns
+    -------
+    DataFrame
+        Index "respondent", in the order of the responses. Columns:
+
+        - ability, ability_se: on the scale of the items. Standard errors take item parameters as
+          known.
+        - ability_low, ability_high: posterior quantiles (EAP), a normal interval (MAP, WLE) or a
+          likelihood-ratio interval (ML).
+        - accuracy: proportion correct of the answers. Left out for items that were chosen.
+        - n_responses: number of answers.
+        - expected_score, expected_score_low, expected_score_high: proportion correct of all items,
+          with an interval for respondents like the calibrated ones.
+        - status: "ok", "unbounded" (ML is ±inf), "no responses" (none to items that discriminate)
+          or "beyond" (see Notes).
+
+    Raises
+    ------
+    TypeError
+        If items or responses are of a wrong kind, or level or latent_sd is not a number.
+    ValueError
+        If the responses have no calibrated item, a table of items lacks a column or has no item
+        with parameters, or an argument is out of range or does not go with the others.
+    FileNotFoundError
+        If there is no file or folder of items at the path.
+
+    Warns
+    -----
+    irtkit.findings.IRTWarning
+        With the code "uncalibrated-items", "beyond", "unknown-misfit" or "selected-items".
+
+    Notes
+    -----
+    Standard errors are the posterior SD (EAP), or come from the second derivative of what is
+    maximised (MAP, ML) or from the information of the items answered (WLE, somewhat too large for
+    few items). WLE is the estimate of Warm (1989).
+
+    The expected score counts answers as they are (means over trials) and other items by their mean
+    probability over the posterior of ability, whatever the method (p-IRT: Polo et al. 2024).
+    Intervals include the uncertainty of ability and of each answer not seen, and the misfit of the
+    model, measured on the calibrated respondents. For a selection it is cross-validated. It is
+    unknown for items without these responses.
+
+    With a design, the expected score is the mean probability of all items plus the mean residual of
+    the k items asked (model-assisted: Särndal, Swensson & Wretman 1992). Its error is
+    √((1 − k/J)/k · max(s², mean p(1 − p))) for J items, with the variance s² of the residuals, and
+    quantiles are those of t with k − 1 degrees of freedom.
+
+    Respondents are "beyond" if their score may exceed the third best calibrated score less 0.02.
+    Their expected_score may be too low, and expected_score_high is the score if all items not asked
+    are right.
+
+    Examples
+    --------
+    >>> import irtkit, pandas as pd
+    >>> items = pd.DataFrame(
+    ...     {"discrimination": [1.0, 1.5, 2.0], "difficulty": [-1.0, 0.0, 1.0]}, ["q1", "q2", "q3"]
+    ... )
+    >>> new = irtkit.ResponseMatrix([[1, 1, 0], [0, 1, 0]], ["gpt", "llama"], ["q1", "q2", "q3"])
+    >>> irtkit.score(new, items)[["ability", "ability_se", "expected_score"]].round(2)
+                ability  ability_se  expected_score
+    respondent
+    gpt            0.31        0.67            0.67
+    llama         -0.16        0.70            0.33
+    """
+    check_one_of("method", method, METHODS)
+    if design is not None:
+        check_one_of("design", design, DESIGNS)
+    level = check_number("level", level, above=0, below=1)
+    calibrated = items_for_scores(items, latent_sd)
+    if design is not None:
+        calibrated = replace(calibrated, design=design)
+    matrix = as_responses(responses, **reading)
+    table, findings = score_table(
+        matrix, calibrated, method, level=level, random_items=random_items
+    )
+    for finding in findings:
+        warnings.warn(IRTWarning(finding), stacklevel=2)
+    return table
+
+
+def score_table(
+    matrix: ResponseMatrix,
+    calibrated: CalibratedItems,
+    method: MethodName = "EAP",
+    *,
+    level: float = 0.95,
+    random_items: Collection[Any] | None = None,
+) -> tuple[pd.DataFrame, list[Finding]]:
+    """Table of :func:`irtkit.score`, with what limits it."""
+    import pandas as pd
+
+    columns, places, findings = _in_common(matrix, calibrated)
+    patterns = patterns_of(matrix, synthetic_is_real=True).with_columns(columns)
+    seen, drawn, at_random = _seen(patterns), calibrated.design in DESIGNS, None
+    if random_items is not None:
+        if drawn or calibrated.best is None:
+            raise ValueError("random_items needs a result or a selection for items, and no design")
+        names, wanted = [matrix.items[k] for k in columns], set(random_items)
+        if strange := sorted(wanted.difference(names), key=str):
+            rule = "random_items must be calibrated items of the responses"
+            raise ValueError(f"{rule}, got {first_names(strange)}")
+        which = np.flatnonzero([name in wanted for name in names])
+        at_random = _seen(patterns.with_columns(which))
+    found, scores, beyond = scores_of(
+        patterns, places, calibrated, method, seen, level=level, at_random=at_random
+    )
+
+    counts, sd, mean = patterns.counts, calibrated.latent_sd, calibrated.latent_mean
+    nothing = np.isnan(found.ability) | (counts.respondent_responses == 0)
+    status = np.where(np.isinf(found.ability), "unbounded", np.where(beyond, "beyond", "ok"))
+    columns_of_scores = ("expected_score", "expected_score_low", "expected_score_high")
+    values = {
+        "ability": mean + sd * found.ability,
+        "ability_se": sd * found.se,
+        "ability_low": mean + sd * found.low,
+        "ability_high": mean + sd * found.high,
+        "accuracy": counts.accuracy,
+        "n_responses": counts.respondent_responses,
+        **dict(zip(columns_of_scores, scores, strict=True)),
+        "status": np.where(nothing, "no responses", status).astype(object),
+    }
+    table = pd.DataFrame(values, index=pd.Index(matrix.respondents, name="respondent"))
+    if calibrated.design == "chosen":
+        table = table.drop(columns="accuracy")
+
+    n_items, of = int(calibrated.known.sum()), calibrated.selected_of
+    if of is not None and of > n_items:
+        findings.append(Finding("selected-items", "warning", {"n": n_items, "of": of}))
+        return table.drop(columns=list(columns_of_scores)), findings
+    if drawn or (seen[1] == n_items).all():
+        return table, findings
+    if calibrated.misfit is None:
+        findings.append(Finding("unknown-misfit", "warning", {"least": _FEWEST}))
+    if beyond.any() and random_items is None:
+        names = list(table.index[beyond])
+        about = {"n": len(names), "of": len(table), "respondents": names}
+        remedy = Remedy({"random_items": ...}, "random-items")
+        findings.append(Finding("beyond", "warning", about, (remedy,)))
+    return table, findings
+
+
+def scores_of(
+    patterns: Patterns,
+    places: Places,
+    calibrated: CalibratedItems,
+    method: MethodName,
+    seen: Seen,
+    *,
+    level: float,
+    at_random: Seen | None = None,
+) -> tuple[Abilities, Array, NDArray[np.bool_]]:
+    """Abilities, scores with their bounds, (3, n), and who may be beyond the calibration.
+
+    ``places`` are the places of the columns among the calibrated items. ``seen`` is about all
+    answers, and ``at_random`` about answers to items drawn at random.
+    """
+    from scipy.special import ndtri
+
+    from irtkit.scoring.abilities import abilities
+
+    unit, (right, n_asked) = calibrated.unit, seen
+    rest = unit.chosen(np.setdiff1d(np.flatnonzero(calibrated.known), places))
+    n_items = patterns.n_items + rest.n_items
+    weighed = patterns.with_trial_correlation(calibrated.trial_correlation)
+    estimates = partial(abilities, weighed, unit.chosen(places), method, rest=rest, level=level)
+    if calibrated.design in DESIGNS:
+        found = estimates(residuals=True)
+        scores = _model_assisted(right, n_asked, n_items, found, level)
+        return found, scores, np.zeros(patterns.n, np.bool_)
+    misfit = misfit_of_each(patterns, places, calibrated.misfit, n_asked, n_items)
+    some_left = (n_asked > 0) & (n_asked < n_items)
+    best = calibrated.best() if calibrated.best is not None and some_left.any() else np.inf
+    limit = None if best == np.inf else (best * n_items - right, misfit * n_items**2)
+    found = estimates(limit=limit)
+    half = ndtri((1 + level) / 2) * np.sqrt(found.rest_variance / n_items**2 + misfit)
+    scores = bounded(right, n_asked, n_items, (right + found.rest) / n_items, half)
+    beyond = some_left & ((scores[2] > best) | (found.above > (1 - level) / 2))
+    some_left &= beyond if at_random is None else beyond | (at_random[1] > 0)
+    opened = _opened(scores, seen, n_items, at_random, level)
+    return found, np.where(some_left, opened, scores), beyond
+
+
+@np.errstate(under="ignore")
+def number_right(posterior: Array, by_node: Array, noise: Array) -> tuple[Array, Array]:
+    """Mean and variance over posteriors of the number right, (n,) each.
+
+    ``by_node`` and ``noise`` are its mean and variance at each node, (n, n_nodes) or (1, n_nodes).
+    """
+    mean = (posterior * by_node).sum(axis=1)
+    variance = (posterior * (by_node - mean[:, None]) ** 2).sum(axis=1)
+    variance += (posterior * noise).sum(axis=1)
+    return mean, np.maximum(variance, 0)  # rounding where no item is left
+
+
+def bounded(right: Array, n_asked: Array, n_items: int, mean: Array, half: Array) -> Array:
+    """Scores with their bounds, (3, n), within what the answers seen leave possible."""
+    least, most = right / n_items, 1 - (n_asked - right) / n_items
+    return np.stack(
+        [np.clip(mean, least, most), np.maximum(mean - half, least), np.minimum(mean + half, most)]
+    )
+
+
+def _opened(scores: Array, seen: Seen, n_items: int, at_random: Seen | None, level: float) -> Array:
+    """Scores whose upper bounds do not depend on the model, (3, n).
+
+    The upper bound is the score if all items not asked are right. Items asked at random bound the
+    proportion correct of the rest (Clopper & Pearson 1934).
+    """
+    from scipy.special import betaincinv
+
+    (mean, low, _), (right, n_asked) = scores, seen
+    most = 1 - (n_asked - right) / n_items
+    if at_random is None:
+        return np.stack([mean, low, most])
+    of_random, n_random = at_random
+    wrong, tail = n_random - of_random, (1 - level) / 2
+    least = np.where(of_random > 0, betaincinv(np.maximum(of_random, _TINY), wrong + 1, tail), 0)
+    largest = betaincinv(of_random + 1, np.maximum(wrong, _TINY), 1 - tail)
+    rest, before = n_items - n_asked + n_random, right - of_random
+    high = np.minimum((before + rest * np.where(wrong > 0, largest, 1)) / n_items, most)
+    least = (before + rest * least) / n_items
+    low = np.where(high < low, least, np.maximum(least, low))
+    low = np.maximum(low, right / n_items)
+    return np.stack([np.clip(mean, low, high), low, high])
+
+
+def _model_assisted(
+    right: Array, n_asked: Array, n_items: int, found: Abilities, level: float
+) -> Array:
+    """Scores from items drawn at random, with their bounds, (3, n); see the Notes of `score`.
+
+    One item shows nothing of the spread of residuals, and leaves all scores possible.
+    """
+    from scipy.special import stdtrit
+
+    n, freedom = np.maximum(n_asked, 1), np.maximum(n_asked - 1, 1)
+    residual = (right - found.expected_right) / n
+    spread = np.maximum(found.squares - n * residual**2, 0) / freedom
+    variance = (1 - n / n_items) / n * np.maximum(spread, found.noise / n)
+    half = stdtrit(freedom, (1 + level) / 2) * np.sqrt(variance)
+    mean = (found.rest + found.expected_right) / n_items + residual
+    return bounded(right, n_asked, n_items, mean, np.where(n_asked > 1, half, 1.0))
+
+
+class Cells(NamedTuple):
+    """Answers of some respondents, each (n, n_items) in 32 bits."""
+
+    right: Array  # Proportion right of the trials of every cell, 0 where missing.
+    tried: Array  # Trials of every cell, 0 where missing.
+
+    @classmethod
+    def of(cls, patterns: Patterns, rows: Places, columns: Places) -> Cells:
+        """Return answers of some respondents to some items."""
+        some = patterns.chosen(rows).with_columns(columns)
+        room = np.empty((2, len(rows), len(columns)), np.float32)
+        for part in blocks(len(rows), len(columns)):
+            right, tried = some.dense(part)
+            room[:, part] = right / np.maximum(tried, 1), tried
+        return cls(*room)
+
+    @property
+    def answered(self) -> Array:
+        """1 where there is an answer, else 0."""
+        return (self.tried > 0).astype(np.float32)
+
+    @property
+    def score(self) -> Array:
+        """Proportion right of the items that each answered, (n,)."""
+        return np.asarray(self.right.sum(axis=1) / np.maximum(self.answered.sum(axis=1), 1))
+
+    def chosen(self, rows: Any) -> Cells:
+        """Return the answers of some respondents."""
+        return Cells(self.right[rows], self.tried[rows])
+
+
+def expected_scores(items: ItemParameters, cells: Cells, places: Places) -> tuple[Array, Array]:
+    """Scores expected from the answers at some places, and their variances by the model, (n,) each.
+
+    Scores are those on the items that each answered. ``items`` are measured in SDs of ability.
+    """
+    from irtkit.scoring.abilities import ItemCurves, log_likelihood, nodes_for, posterior_of
+
+    asked = items.chosen(places)
+    nodes = nodes_for(asked)
+    right, tried = (part[:, places] for part in cells)
+    posterior = posterior_of(
+        log_likelihood(ItemCurves(asked, nodes.theta), right * tried, tried), nodes
+    )
+    n_items = np.maximum(cells.answered.sum(axis=1), 1)
+    rest, trials = cells.answered, np.maximum(cells.tried, 1)
+    rest[:, places] = 0
+    if (rest == rest[0]).all() and (trials == trials[0]).all():
+        rest, trials = rest[:1], trials[:1]
+    p = items.probability(nodes.theta).T
+    mean, variance = number_right(posterior, rest @ p, (rest / trials) @ (p * (1 - p)))
+    return (right.sum(axis=1) + mean) / n_items, variance / n_items**2
+
+
+def added_variance(error: Array, variance: Array) -> float:
+    """Variance of errors that the model does not explain, mean(e² − v), at least 0."""
+    return max(0.0, float(np.mean(error**2 - variance)))
+
+
+def misfit_of(result: FitResult) -> Callable[[Places], float] | None:
+    """Return the function from the places of the items asked to misfit; None if it is unknown.
+
+    Misfit is measured on the calibrated respondents. Their errors are too small by 1 − 2/n with n
+    the effective sample size, as residuals of a regression with two parameters per item.
+    """
+    responses, dependence = result.responses, result.dependence
+    if responses is None or dependence is None:
+        return None
+    patterns = result.patterns
+    rows = np.flatnonzero(patterns.real & (patterns.margins.respondent_responses > 0))
+    if len(rows) < _FEWEST or dependence.independent < _FEWEST:
+        return None
+    if len(rows) > _MOST:
+        rows = np.sort(np.random.default_rng(0).choice(rows, _MOST, replace=False))
+    unit = result.parameters.standardised(result.latent_sd, result.latent_mean)
+    known = np.flatnonzero(unit.known)
+    items, shrunk = unit.chosen(known), 1 - 2 / dependence.independent
+
+    def misfit(places: Places) -> float:
+        cells = Cells.of(patterns, rows, known)
+        expected, variance = expected_scores(items, cells, np.searchsorted(known, places))
+        return added_variance((expected - cells.score) / shrunk, variance)
+
+    return misfit
+
+
+def misfit_of_each(
+    patterns: Patterns,
+    places: Places,
+    misfit: Callable[[Places], float] | None,
+    n_asked: Array,
+    n_items: int,
+) -> Array:
+    """Misfit of every score, (n,), from a function of the items asked.
+
+    If respondents answered many different sets of items, the misfit of some sets is interpolated by
+    the number of items.
+    """
+    some_left = (n_asked > 0) & (n_asked < n_items)
+    if misfit is None or not some_left.any():
+        return np.zeros(patterns.n)
+    if (n_asked == len(places)).all():
+        return np.full(patterns.n, misfit(places))
+    weights = np.random.default_rng(0).integers(1, 2**40, len(places)).astype(np.float64)
+    parts = float_blocks(patterns, complete=False)
+    keys = np.concatenate([(answered > 0) @ weights for _, _, answered in parts])
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    some = first[some_left[first]]
+    few = len(some) <= _MOST_SETS
+    if not few:  # sets of one size by how easy their items are, not in the order of respondents
+        right, responses = (sums.sum(axis=0) for sums in patterns.margins[:2])
+        ease = patterns.response_scores(right / np.maximum(responses, 1))[some]
+        by_size = some[np.lexsort([np.round(ease, 9), n_asked[some]])]
+        some = by_size[np.linspace(0, len(by_size) - 1, _MOST_SETS).round().astype(int)]
+    sets = [np.flatnonzero(patterns.dense(slice(row, row + 1))[1][0]) for row in some]
+    found = np.array([misfit(places[columns]) for columns in sets])
+    if few:
+        of_sets = np.zeros(len(first))
+        of_sets[which[some]] = found
+        return np.asarray(of_sets[which])
+    sizes, of = np.unique(n_asked[some], return_inverse=True)
+    by_number = np.interp(n_asked, sizes, np.bincount(of, found) / np.bincount(of))
+    return np.where(some_left, by_number, 0.0)
+
+
+def items_for_scores(given: object, latent_sd: float | None = None) -> CalibratedItems:
+    """Return calibrated items, with what a result or a selection shows about scores.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`irtkit.score`.
+    """
+    if isinstance(given, str | os.PathLike):
+        path = as_path(given, "items")
+        is_selection = storage.name_of(path) == _FORMAT.name
+        given = storage.read(path, _FORMAT, _loaded) if is_selection else read_items(path, "items")
+    given = getattr(given, "calibrated", given)  # of a selection
+    if isinstance(given, CalibratedItems):
+        if latent_sd is not None:
+            raise ValueError("latent_sd is that of the result the items were selected of")
+        return given
+    items = calibrated_items(given, latent_sd)
+    if isinstance(given, FitResult):
+        return replace(items, best=cache(partial(_best, given, items)), misfit=misfit_of(given))
+    table: Any = given
+    if "selected_of" not in getattr(table, "columns", ()):
+        return items
+    design = str(table["design"].iloc[0])
+    of = int(table["selected_of"].iloc[0])
+    return replace(items, design=design if design in DESIGNS else "chosen", selected_of=of)
+
+
+def save_items(
+    path: str | os.PathLike[str], items: CalibratedItems, sizes: Array, misfit: Array
+) -> None:
+    """Write items to one file, from which respondents can be scored without the fit.
+
+    ``misfit`` is by the number of items asked, ``sizes``, both empty if items were drawn.
+    """
+    record = {
+        "items": storage.fields_of(replace(items, best=None, misfit=None, design=None)),
+        "best": np.nan if items.best is None else items.best(),
+        "sizes": sizes,
+        "misfit": misfit,
+        "design": None if items.design == "chosen" else items.design,
+    }
+    storage.write(path, _FORMAT, record, compressed=True)
+
+
+def _loaded(record: dict[str, Any]) -> CalibratedItems:
+    sizes, misfit, best = record["sizes"], record["misfit"], record["best"]
+    items = CalibratedItems(**storage.with_parts(record["items"], parameters=ItemParameters))
+    if record["design"] is not None:
+        return replace(items, design=record["design"])
+    return replace(
+        items,
+        best=lambda: best,
+        misfit=lambda places: float(np.interp(len(places), sizes, misfit)),
+        design="chosen",
+    )
+
+
+def _best(result: FitResult, items: CalibratedItems) -> float:
+    """Return a little less than the third best score of the calibrated respondents.
+
+    Missing answers count as the model expects them, and all answers without responses.
+    """
+    real, known = np.flatnonzero(result.answering), np.flatnonzero(items.known)
+    first = real[np.argsort(-(result.ability + result.ability_se)[real], kind="stable")[:_ABLEST]]
+    if result.responses is None:
+        scores = items.parameters.chosen(known).probability(result.ability[first]).mean(axis=1)
+    else:
+        patterns = result.patterns.chosen(first).with_columns(known)
+        seen = _seen(patterns)
+        scores = scores_of(patterns, known, items, "EAP", seen, level=0.95)[1][0]
+    return float(np.sort(scores)[-_RANK:][0]) - _MARGIN
+
+
+def _in_common(
+    matrix: ResponseMatrix, calibrated: CalibratedItems
+) -> tuple[NDArray[np.intp], NDArray[np.intp], list[Finding]]:
+    """Columns of the responses that are calibrated, which items they are, and what is left out."""
+    known = calibrated.known
+    if calibrated.labels is None:
+        if matrix.n_items != len(known):
+            raise ValueError(
+                f"items are {len(known)} without labels and responses have {matrix.n_items}; give "
+                "a table of items with their labels as its index"
+            )
+        places = np.arange(len(known))
+    else:
+        places = calibrated.places_of(matrix.items)
+    found = (places >= 0) & known[places]
+    columns, strange = np.flatnonzero(found), np.flatnonzero(~found)
+    if not len(columns):
+        raise ValueError(
+            "responses have no calibrated item: theirs are "
+            f"{first_names([matrix.items[k] for k in strange])}; calibrated are "
+            f"{first_names(list(calibrated.labels or ()))}"
+        )
+    if not len(strange):
+        return columns, places[columns], []
+    responses = patterns_of(matrix, synthetic_is_real=True).margins.item_responses.sum(axis=0)
+    names = [matrix.items[k] for k in strange if responses[k]]
+    about = {"n": len(names), "of": matrix.n_items, "items": names}
+    findings = [Finding("uncalibrated-items", "warning", about)] if names else []
+    return columns, places[columns], findings
+
+
+def _seen(patterns: Patterns) -> Seen:
+    """Sum of the proportions right over the items answered, and their number, (n,) each."""
+    if not patterns.repeated:
+        counts = patterns.counts
+        right, asked = counts.respondent_right, counts.respondent_responses
+        return right.astype(np.float64), asked.astype(np.float64)
+    sums = np.zeros((2, patterns.n))
+    for some, right, answered in float_blocks(patterns, complete=False):
+        if patterns.sparse:
+            right.data /= answered.data
+        shares = right if patterns.sparse else right / np.maximum(answered, 1)
+        sums[:, some] = [np.asarray(part.sum(axis=1)).ravel() for part in (shares, answered > 0)]
+    return sums[0], sums[1]
