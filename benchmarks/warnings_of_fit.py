@@ -6,7 +6,7 @@ hardly linked groups; "apart": these, or a gap between systems that answered dif
 shrunk or hidden; "few": fewer than eight systems; "chance": no ability differences; "further
 ability": not unidimensional; "item groups": that, or groups of items hang together;
 "near-duplicates": the effective number of systems is less than 0.9 of their number
-(`irtkit.data.near_duplicates`, which prints and audits ask for).
+(`irtkit.data.near_duplicates`, which prints and audits ask for; only looked at where wanted).
 Beside each setting stands the finding that must come in all data sets, "clean" if none may come, or
 "seen" if nothing is promised.
 
@@ -33,9 +33,10 @@ from scipy.stats import spearmanr
 import irtkit
 from irtkit.calibration.caveats import with_caveats
 from irtkit.data.connectivity import connectivity_of
+from irtkit.data.homogeneity import no_ability_differences
 from irtkit.data.near_duplicates import near_duplicates
 from irtkit.data.patterns import patterns_of
-from irtkit.signs import at_chance, differ_by_chance
+from irtkit.signs import at_chance
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -448,7 +449,8 @@ def measured(name: str, draw: Draw, wanted: str, sets: int) -> dict[str, Any]:
     for seed in range(sets):
         result = fitted(draw, seed)
         codes = {one.code for one in result.findings}
-        codes |= {"near-duplicates"} if near_duplicates(result.patterns).found else set()
+        if wanted == "near-duplicates" and near_duplicates(result.patterns).found:
+            codes.add("near-duplicates")
         for kind, wanted_codes in KINDS.items():
             raised[kind] += bool(codes & wanted_codes)
     shares = {kind: count / sets for kind, count in raised.items()}
@@ -540,7 +542,7 @@ def costs(repetitions: int = 10) -> list[dict[str, Any]]:
                     product(np.ones(patterns.n))  # a fit has packed its answers and counted them
                 _ = patterns.margins
                 start = time.perf_counter()
-                by_chance, guessing = differ_by_chance(patterns), at_chance(patterns)
+                by_chance, guessing = no_ability_differences(patterns), at_chance(patterns)
                 with_caveats(result, patterns, guessing, by_chance=by_chance, counted_anew=False)
                 told.append(1000 * (time.perf_counter() - start))
             shape = f"{n:,} × {m:,}" + (", 20 % missing" if missing else "")

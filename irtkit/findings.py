@@ -72,10 +72,22 @@ class Finding:
         known = {"code": self.code, "severity": self.severity, "message": str(self)}
         return {**known, "values": dict(self.values)}
 
+    def stored(self) -> dict[str, Any]:
+        """Return the fields as JSON has them, ``...`` in a remedy as None."""
+        remedies = [
+            {**one._asdict(), "settings": _exchanged(one.settings, ..., None)}
+            for one in self.remedies
+        ]
+        known = {"code": self.code, "severity": self.severity}
+        return {**known, "values": dict(self.values), "remedies": remedies}
+
     @classmethod
     def restored(cls, stored: Mapping[str, Any]) -> Finding:
-        """Return the finding whose fields were stored."""
-        remedies = tuple(Remedy(**one) for one in stored["remedies"])
+        """Return the finding that was stored."""
+        remedies = tuple(
+            Remedy(**{**one, "settings": _exchanged(one["settings"], None, ...)})
+            for one in stored["remedies"]
+        )
         return cls(stored["code"], stored["severity"], stored["values"], remedies)
 
     @property
@@ -118,6 +130,10 @@ class ReadingError(ValueError):
         """Return the message, beginning with the place."""
         message = self.finding.text(options=options)
         return f"{self.place}: {message}" if self.place else message
+
+
+def _exchanged(settings: Mapping[str, Any], old: Any, new: Any) -> dict[str, Any]:
+    return {name: new if value is old else value for name, value in settings.items()}
 
 
 @contextmanager

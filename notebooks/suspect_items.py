@@ -54,10 +54,9 @@ print(result)
 # Some slopes come out below 0. But a slope is an estimate, and one that is truly near 0 can land
 # on the wrong side by chance. So we do not go by the sign alone.
 #
-# Two sentences of the summary ask for caution. Systems that repeat each other's answers are not
+# One sentence of the summary asks for caution. Systems that repeat each other's answers are not
 # independent witnesses: irtkit finds that these 130 say what about 53 independent ones would say,
-# and counts them so. And one ability does not explain all that their answers have in common. We
-# shall meet both again.
+# and counts them so. We shall meet it again.
 #
 # ## List the suspects
 #

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from pathlib import Path
 from string import Formatter
@@ -79,10 +80,8 @@ def test_python_code_takes_the_place_of_settings_and_has_no_option() -> None:
     assert finding.text(options=True).endswith("Add --drop at-chance to leave them out")
     with spelled_as_options():
         assert str(finding) == finding.text(options=True)
-    assert (
-        Finding.restored(vars(finding) | {"remedies": [r._asdict() for r in finding.remedies]})
-        == finding
-    )
+    chosen = Finding("item-groups", "warning", {"z": 9.5}, (drop, Remedy({"clusters": ...})))
+    assert Finding.restored(json.loads(json.dumps(chosen.stored()))) == chosen
 
 
 def test_errors_and_warnings_carry_the_finding() -> None:

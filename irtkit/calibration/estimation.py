@@ -18,8 +18,9 @@ from irtkit.calibration.maximise import Control, GridSchedule, Monitor, Stopping
 from irtkit.calibration.maximum_likelihood import maximum_likelihood
 from irtkit.calibration.methods import Variational
 from irtkit.calibration.priors import WeakPrior
+from irtkit.data.homogeneity import no_ability_differences
 from irtkit.data.patterns import part_of, patterns_of
-from irtkit.signs import at_chance, differ_by_chance, proportion_score
+from irtkit.signs import at_chance, proportion_score
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +68,7 @@ def fitted(
     )
     proportion = proportion_score(patterns)
     counted = patterns.with_trial_correlation(estimates.trial_correlation or 0.0)
-    by_chance = differ_by_chance(counted)
+    by_chance = no_ability_differences(counted)
     result = result_of(
         estimates,
         responses,

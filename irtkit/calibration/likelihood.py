@@ -318,8 +318,9 @@ class Parameterisation:
         if at.logit_by_angle is not None:
             gradient[self.angles] = by_item[:, 2] * at.logit_by_angle
         gradient[self.hyper] = by_hyper[: self.n_hyper]
-        gradient[self.log_sds] = by_population[list(self.groups.sds), 1]
-        gradient[self.means] = by_population[list(self.groups.means), 0]
+        if self.size > self.hyper.stop:
+            gradient[self.log_sds] = by_population[list(self.groups.sds), 1]
+            gradient[self.means] = by_population[list(self.groups.means), 0]
         return gradient
 
     def scale_and_location(self, x: Array, at: Values) -> tuple[Array, Array]:
@@ -394,20 +395,20 @@ class PenalisedLikelihood:
     def precondition(self, x: Array, curvature: Curvature, v: Array) -> Array:
         """Newton block per item, populations by themselves, and a common scale and location."""
         p, prior, step = self.parameters, curvature.prior, self.local_step(curvature, v)
-        sds = np.array([one.sd for one in curvature.at.populations])
-        means, log_sds = list(p.groups.means), list(p.groups.sds)
-        about_log_sd, about_mean = 2 * self._in_group, self._in_group / sds**2
-        step[p.log_sds] = v[p.log_sds] / about_log_sd[log_sds]
-        step[p.means] = v[p.means] / about_mean[means]
-        if (
-            p.unit_slopes
-        ):  # as the EM of R's mirt, which ends at one of several maxima between nodes
+        about_log_sd = about_mean = self._in_group
+        if p.size > p.hyper.stop:
+            sds = np.array([one.sd for one in curvature.at.populations])
+            means, log_sds = list(p.groups.means), list(p.groups.sds)
+            about_log_sd, about_mean = self._in_group.copy(), self._in_group / sds**2
+            step[p.log_sds] = v[p.log_sds] / (2 * about_log_sd[log_sds])
+            step[p.means] = v[p.means] / about_mean[means]
+            about_log_sd[log_sds] = about_mean[means] = 0.0  # these would follow the items
+        if p.unit_slopes:  # of several maxima between nodes, steps of EM lead to that of R's mirt
             return step
-        about_log_sd[log_sds] = about_mean[means] = 0.0  # these would follow the items
+        bends = 2 * float(about_log_sd.sum()), float(about_mean.sum())
         directions = p.scale_and_location(x, curvature.at)
-        for direction, about in zip(directions, (about_log_sd, about_mean), strict=True):
-            bend = float(about.sum())
-            if bend and direction.any():
+        for direction, about in zip(directions, bends, strict=True):
+            if bend := about:
                 if prior is not None and not p.n_hyper:  # a prior that learns follows the items
                     bend += _curvature_along(prior, p, direction)
                 step += direction * (float(direction @ v) / bend)
@@ -464,7 +465,8 @@ def prior_at(
 def _curvature_along(prior: AtPrior, parameters: Parameterisation, direction: Array) -> float:
     """Curvature of a prior along a direction of slopes and intercepts."""
     by_intercept = direction[parameters.intercepts]
-    by_slope = np.broadcast_to(direction[parameters.slopes], by_intercept.shape)
+    by_slope = direction[parameters.slopes] if parameters.slopes.stop else np.zeros(1)
+    by_slope = np.broadcast_to(by_slope, by_intercept.shape)
     by_item = np.stack([by_slope, by_intercept], axis=1)
     return float(np.einsum("jk,jkl,jl->", by_item, prior.blocks[:, :2, :2], by_item))
 

@@ -50,7 +50,7 @@ class LogDensity(NamedTuple):
     derivative: Array
     curvature: Array
     """Minus the second derivative, or a stand-in at least 0 where that is below 0: what a search
-    steps by. Standard errors take the second derivative (:mod:`.prior_information`)."""
+    steps by. Standard errors take the second derivative (:mod:`.standard_errors`)."""
 
     def times(self, factor: float | Array) -> LogDensity:
         """Return it counted more or less than once, at all points or at each."""

@@ -480,6 +480,7 @@ class FitResult:
         """
         of_slopes = {"saved_verdict": self.verdict, "saved_dependence": self.dependence}
         record = {**storage.fields_of(self), "responses": None, **of_slopes}
+        record["findings"] = [one.stored() for one in self.findings]
         if include_responses and self.responses is not None:
             record["responses"] = storage.stored_responses(self.responses)
         if self.posterior is not None:

@@ -32,16 +32,14 @@ _MOST_THINNED = 1024  # Respondents whose families are known.
 _RARE = 0.05  # Least proportion correct, and incorrect, of an item.
 _LEAST_RESPONDENTS, _LEAST_ITEMS, _LEAST_RESPONSES = 30, 20, 10  # Fewer show too little.
 _PER_KINK, _LEAST_KINKS, _MOST_KINKS = 20, 2, 8  # Responses of an item for each kink of its curve.
-_ENDS = 0.01, 0.99  # Quantiles of the score between which kinks are spaced.
 _LEAST_SQUARE = 0.02  # Mean square that residuals are taken to have at least.
 _RIDGE = 1e-3  # Responses added where an item was not answered on both sides of a kink.
 _SCREEN = 2.02  # 99 % quantile of the law of Tracy and Widom.
 _DRAWS, _FEW, _DRAWS_OF_FEW = 20, 60, 50  # Draws; more of fewer than 60 respondents, cheap there.
+_FIRST_DRAWS = 5  # Draws one of which reaches the observed value end the test.
 BOUND = 3.53  # (99.9 % quantile − mean) / SD of the law of Tracy and Widom.
-BOUND_OF_SQUARES = 5.0  # Their sum has a longer tail if abilities have an SD of 3: 2 of 20 sets.
-_SDS = np.array(
-    [1.27, 1.0]
-)  # SDs of both statistics by theory, which those of draws may not undercut.
+BOUND_OF_SQUARES = 5.0  # Data of one ability with an SD of 3 (60 × 200) reach 4.
+_LEAST_SDS = np.array([1.27, 1.0])  # Of both statistics, by theory.
 
 
 class Dimensionality(NamedTuple):
@@ -59,22 +57,27 @@ class Dimensionality(NamedTuple):
 
 def dimensionality(patterns: Patterns) -> Dimensionality | None:
     """Test whether one ability explains the responses; None if nothing speaks against it."""
-    found = _cells(patterns)
-    if found is None or not _passes(_statistics(*found)[0]):
+    z = _excess(_cells(patterns))
+    if z is None:
         return None
-    duplicates = near_duplicates(patterns)
-    if duplicates.found:  # a family answers alike in all that its members have in common
+    duplicates, items = near_duplicates(patterns), np.arange(patterns.n_items)
+    if duplicates.found:  # the members of a family have more in common than their ability
         rows = np.flatnonzero(patterns.answering)
         if len(rows) > _MOST_THINNED:
             rows = np.sort(np.random.default_rng(0).choice(rows, _MOST_THINNED, replace=False))
-        some = part_of(patterns, rows, np.arange(patterns.n_items))
+        some = part_of(patterns, rows, items)
         first = np.unique(families_of(some), return_index=True)[1]
-        found = _cells(part_of(some, np.sort(first), np.arange(patterns.n_items)))
-        if found is None:
-            return None
-    right, tried = found
+        z = _excess(_cells(part_of(some, np.sort(first), items)))
+    return None if z is None else Dimensionality(*z, duplicates.n, duplicates.n_eff)
+
+
+def _excess(cells: tuple[Floats, Floats] | None) -> tuple[float, float] | None:
+    """How many SDs both statistics lie above their means in draws; None if neither is beyond."""
+    if cells is None:
+        return None
+    right, tried = cells
     observed, expected = _statistics(right, tried)
-    if not _passes(observed):
+    if observed[0] <= _SCREEN and observed[1] <= 0:
         return None
     generator = np.random.default_rng(0)
     n_draws = _DRAWS_OF_FEW if len(right) < _FEW else _DRAWS
@@ -85,16 +88,12 @@ def dimensionality(patterns: Patterns) -> Dimensionality | None:
         else:
             again = (generator.random(expected.shape, np.float32) < expected) * tried
         drawn[k] = _statistics(again, tried)[0]
-    spread = np.maximum(drawn.std(axis=0, ddof=1), _SDS) * (1 + 1 / n_draws) ** 0.5
+        if k + 1 == _FIRST_DRAWS and (observed <= drawn[: k + 1].max(axis=0)).all():
+            return None
+    spread = np.maximum(drawn.std(axis=0, ddof=1), _LEAST_SDS) * (1 + 1 / n_draws) ** 0.5
     z = (observed - drawn.mean(axis=0)) / spread
-    if z[0] <= BOUND and z[1] <= BOUND_OF_SQUARES:
-        return None
-    return Dimensionality(float(z[0]), float(z[1]), duplicates.n, duplicates.n_eff)
-
-
-def _passes(statistics: NDArray[np.float64]) -> bool:
-    """Whether the screen is passed."""
-    return bool(statistics[0] > _SCREEN or statistics[1] > 0)
+    beyond = z[0] > BOUND or z[1] > BOUND_OF_SQUARES
+    return (float(z[0]), float(z[1])) if beyond else None
 
 
 def _cells(patterns: Patterns) -> tuple[Floats, Floats] | None:
@@ -159,10 +158,18 @@ def _statistics(right: Floats, tried: Floats) -> tuple[NDArray[np.float64], Floa
 
 
 def _basis(score: Floats, n_responses: float) -> Floats:
-    """A line with evenly spaced kinks in the score, orthogonal, with a mean square of 1."""
+    """A line with kinks in the score, orthogonal, with a mean square of 1.
+
+    Half of `_PER_KINK` responses lie beyond the outermost kinks. The others are at quantiles that
+    would be evenly spaced in a normal score: at evenly spaced quantiles, easy items of thousands of
+    respondents have too few kinks among those that get them wrong.
+    """
+    from scipy.special import ndtr, ndtri
+
     n = int(np.clip(n_responses // _PER_KINK, _LEAST_KINKS, _MOST_KINKS))
-    low, high = np.quantile(score, _ENDS)
-    bent = [np.maximum(score - kink, 0) for kink in low + (high - low) * (np.arange(n) + 0.5) / n]
+    last = float(ndtri(min(_PER_KINK / 2 / n_responses, 0.25)))
+    kinks = np.unique(np.quantile(score, ndtr(np.linspace(last, -last, n))))
+    bent = [np.maximum(score - kink, 0) for kink in kinks]
     columns = np.column_stack([np.ones_like(score), score, *bent]).astype(np.float64)
     return np.asarray(np.linalg.qr(columns)[0] * len(score) ** 0.5, dtype=np.float32)
 

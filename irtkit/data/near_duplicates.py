@@ -1,10 +1,9 @@
 """Near-duplicate systems: the effective number of respondents, and their families.
 
 Residuals of a Rasch model give every pair of respondents a statistic z, standard normal if they are
-independent. Most pairs are independent or differ from that only because slopes differ; near-copies
-are a second group of larger z (an EM mixture of two normals, gated by its likelihood ratio). The
-probabilities that pairs are alike, times how alike they are, give Kish's effective sample size.
-False discoveries and effective numbers are measured in ``benchmarks/near_copies.py``.
+independent. Pairs of near-duplicates are a second group of larger z: a mixture of two normals, if
+its likelihood ratio is large. The probabilities that pairs are alike, times how alike they are,
+give Kish's effective sample size. ``benchmarks/near_copies.py`` measures how well they do.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from irtkit.data.patterns import REAL, dense_cells
+from irtkit.findings import Finding
 
 if TYPE_CHECKING:
     from typing import Any
@@ -55,6 +55,12 @@ class NearDuplicates(NamedTuple):
     def independent(self) -> int:
         """The effective number, rounded; the number of respondents if it is not clearly smaller."""
         return max(round(self.n_eff), 1) if self.found else self.n
+
+    @property
+    def finding(self) -> Finding | None:
+        """The finding that respondents are near-duplicates, if they are."""
+        numbers = {"n": self.n, "n_eff": self.independent}
+        return Finding("near-duplicates", "warning", numbers) if self.found else None
 
 
 class _Pairs(NamedTuple):
@@ -181,18 +187,17 @@ def _rasch(right: Any, tried: Any) -> tuple[Any, Any, Any]:
 
 @np.errstate(under="ignore")
 def _alike(pairs: _Pairs) -> tuple[Array, Array]:
-    """Probability that each pair is alike, and its sum of products beyond that of other pairs.
-
-    The sum is at most that of copies.
+    """Probability that each pair is alike, or as unlike, and its covariance beyond that of others.
 
     z ~ N(d + λx, s₀²) of most pairs and N(d + λx + m, s₁²) of those alike; x is the product of
-    abilities, which λ ≥ 0 multiplies if slopes differ. The EM starts with λ = 0 and with the slope
-    of all pairs. No pair is alike unless two groups are likelier by far than one with the same λ.
+    abilities, which λ ≥ 0 multiplies if slopes differ, and s₀ is learned below the mean. The EM
+    starts with λ = 0 and with the slope of all pairs. No pair is alike unless two groups are
+    likelier by far than one with the same λ. A further ability makes as many pairs unlike,
+    N(d + λx − m, s₁²): their share is learned last. The covariance is at most that of copies.
     """
     z, x, weight = pairs.z, pairs.pull, pairs.weight
-    best = -np.inf
-    nothing = np.zeros_like(z), np.zeros_like(z)
-    found = nothing
+    n, best = weight.sum(), -np.inf
+    nothing = found = np.zeros_like(z), np.zeros_like(z)
     for start in {0.0, _slope(x, z, weight)}:
         p = (z - start * x > _FIRST_Z).astype(np.float64)
         for step in range(_STEPS):
@@ -203,25 +208,36 @@ def _alike(pairs: _Pairs) -> tuple[Array, Array]:
             beyond = z - slope * x
             beyond -= rest @ beyond / rest.sum()
             mean = max(float(alike @ beyond / alike.sum()), _LEAST_MEAN)
-            share = alike.sum() / weight.sum()
-            near = np.log(share) + _log_normal(beyond - mean, alike)
-            usual = np.log(1 - share) + _log_normal(beyond, rest)
-            p = 1 / (1 + np.exp(np.minimum(usual - near, 700)))
+            share, sd = alike.sum() / n, _sd(beyond - mean, alike)
+            spread = _sd(beyond, rest * (beyond < 0))
+            usual = np.log(1 - share) + _log_normal(beyond, spread)
+            near = np.log(share) + _log_normal(beyond - mean, sd)
+            p = np.exp(near - np.logaddexp(near, usual))
         else:
-            likelihood = weight @ np.logaddexp(near, usual)
+            both = np.logaddexp(near, usual)
             together = z - slope * x
-            together -= weight @ together / weight.sum()
-            gain = 2 * (likelihood - weight @ _log_normal(together, weight))
-            if likelihood > best:
-                best = likelihood
-                product = np.minimum(beyond * pairs.error, pairs.common)
-                found = (p, product) if gain > _GAIN * weight.max() else nothing
+            together -= weight @ together / n
+            likelihood, alone = weight @ both, weight @ _log_normal(together, _sd(together, weight))
+            if likelihood <= best:
+                continue
+            best, found = likelihood, nothing
+            if 2 * (likelihood - alone) > _GAIN * weight.max():
+                for _ in range(_STEPS):
+                    far = np.log(share) + _log_normal(beyond + mean, sd)
+                    unlike = np.exp(far - np.logaddexp(both, far))
+                    share = max(weight @ unlike / n, 1e-12)
+                p = np.exp(near - np.logaddexp(both, far)) + unlike
+                found = p, np.clip(beyond * pairs.error, -pairs.common, pairs.common)
     return found
 
 
-def _log_normal(deviation: Array, weight: Array) -> Array:
-    """Log density of deviations by their own standard deviation, which is at least 1."""
-    sd = max(float(weight @ deviation**2 / weight.sum()) ** 0.5, 1.0)
+def _sd(deviation: Array, weight: Array) -> float:
+    """Standard deviation about 0, at least 1."""
+    variance = float(weight @ deviation**2 / max(weight.sum(), 1e-9))
+    return float(np.sqrt(max(variance, 1.0)))
+
+
+def _log_normal(deviation: Array, sd: float) -> Array:
     return np.asarray(-((deviation / sd) ** 2) / 2 - np.log(sd * np.sqrt(2 * np.pi)))
 
 
@@ -229,4 +245,4 @@ def _slope(x: Array, z: Array, weight: Array) -> float:
     """Weighted least-squares slope, at least 0."""
     centred = x - weight @ x / weight.sum()
     squares = float((weight * centred) @ centred)
-    return max(float((weight * centred) @ z) / squares, 0.0) if squares > 0 else 0.0
+    return max(float((weight * centred) @ z / squares), 0.0) if squares > 0 else 0.0

@@ -312,7 +312,7 @@ class _LikelihoodRatio:
     def __init__(
         self, patterns: Patterns, groups: TwoGroups, result: FitResult, items: Places
     ) -> None:
-        from irtkit.differential.two_groups import FOCAL, REFERENCE
+        from irtkit.differential.likelihood_ratio import FOCAL, REFERENCE
 
         counted = patterns.with_trial_correlation(result.settings.trial_correlation or 0.0)
         group = np.where(groups.focal, FOCAL, REFERENCE).astype(np.int8)
@@ -326,8 +326,7 @@ class _LikelihoodRatio:
 
     def tested(self, anchors: Marks, effect: float) -> _Tested:
         """Test the items, all of which but the anchors are split between the groups."""
-        from irtkit.differential.likelihood_ratio import DEGREES_OF_FREEDOM, ratios
-        from irtkit.differential.two_groups import calibrated
+        from irtkit.differential.likelihood_ratio import DEGREES_OF_FREEDOM, calibrated, ratios
 
         found = calibrated(self._patterns, ~anchors, self._start, self._population)
         if not found.converged:

@@ -6,9 +6,14 @@ log-likelihoods is chi-square distributed with two degrees of freedom where the 
 (Thissen, Steinberg & Wainer 1993). The other items, its anchors, say how the groups differ in
 ability: the mean and SD of the focal group are free in both models.
 
-**One item at a time.** All items are calibrated on both groups once (:mod:`.two_groups`); then the
-two models of an item are maximised over its own parameters and over μ and σ, the other items
-staying as they were found. With posterior weights wᵢₖ of respondent i at node k,
+**Calibration.** Ability is N(0, 1) in the reference group and N(μ, σ²) in the focal one, with μ and
+σ estimated, and items are the same for both (Bock & Zimowski 1997), but for those that are *split*:
+an item that the groups find differently hard is two items, each answered by one group. What is
+maximised is the marginal likelihood of the 2PL, under the weak prior of a fit.
+
+**One item at a time.** All items are calibrated on both groups once; then the two models of an item
+are maximised over its own parameters and over μ and σ, the other items staying as they were found.
+With posterior weights wᵢₖ of respondent i at node k,
 
     log L − log L₀ = Σᵢ log Σₖ wᵢₖ · P(yᵢ | θₖ)/P₀(yᵢ | θₖ) · g(θₖ)/g₀(θₖ),
 
@@ -27,20 +32,37 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irtkit.calibration.likelihood import Population
-from irtkit.differential.two_groups import FOCAL, REFERENCE, focal_weights
+from irtkit.calibration.lbfgs import PreconditionedLBFGS
+from irtkit.calibration.likelihood import FreeGroups, MarginalLikelihood, Population
+from irtkit.calibration.maximise import (
+    Control,
+    GridSchedule,
+    Monitor,
+    Stopping,
+    maximise,
+    problem_of,
+)
+from irtkit.calibration.priors import Hyper, WeakPrior
+from irtkit.data.patterns import REAL, SYNTHETIC, Patterns
 from irtkit.irf import logistic, softplus
 from irtkit.quadrature.engines import posterior_weights
 
 if TYPE_CHECKING:
-    from irtkit.differential.two_groups import Calibrated
-    from irtkit.irf import Array
+    from numpy.typing import NDArray
 
+    from irtkit.irf import Array, Items
+    from irtkit.quadrature import Grid
+
+REFERENCE, FOCAL = REAL, SYNTHETIC + 1
+"""Groups of the patterns."""
+_TOL, _MOST_EVALUATIONS = 1e-4, 600
+"""Gain at which a search ends, estimates being within 0.014 standard errors, and evaluations at
+most."""
 DEGREES_OF_FREEDOM = 2
 _LEAST_ANSWERS = 5
 """Right and wrong responses that an item needs in each group: of fewer the statistic is no
 chi-square."""
-_MOST_STEPS, _TOL = 40, 1e-6
+_MOST_STEPS, _LEAST_GAIN = 40, 1e-6
 """Newton steps at most, and the expected gain that ends them."""
 _RIDGE = 1e-2
 """Added to the information of a parameter, in squared scores, which makes steps shorter and leaves
@@ -61,6 +83,63 @@ _SIZE = 6
 _SHARED = np.zeros((_SIZE, 4))
 _SHARED[[0, 2], 0] = _SHARED[[1, 3], 1] = _SHARED[4, 2] = _SHARED[5, 3] = 1.0
 """Directions along which both groups have the same parameters."""
+
+
+class Calibrated(NamedTuple):
+    """Items and the focal group, on the scale of the reference group."""
+
+    items: Items
+    """Of all columns, those of split items for the focal group behind all others."""
+    population: Population
+    patterns: Patterns
+    """With split items."""
+    column: NDArray[np.intp]
+    """Which column holds an item for the focal group, (n_items,)."""
+    grid: Grid
+    """Nodes with the weights of both groups."""
+    converged: bool
+
+
+def calibrated(
+    patterns: Patterns,
+    split: NDArray[np.bool_],
+    start: Items,
+    population: Population,
+) -> Calibrated:
+    """Calibrate all items on both groups, the split ones on each by itself.
+
+    ``start`` has all items, on the scale of the reference group.
+    """
+    apart, column = _split(patterns, split)
+    order = np.concatenate([np.arange(len(split)), np.flatnonzero(split)])
+    focal = FreeGroups(n_groups=2, means=(1,), sds=(1,))
+    problem = problem_of(apart, "2PL", WeakPrior(), groups=focal)
+    typical = max(float(np.median(start.slope)), 0.1)
+    hyper, groups = Hyper(float(np.log(typical)), 0.0), (Population(), population)
+    search = PreconditionedLBFGS(problem.parameters.vector(start.chosen(order), hyper, groups))
+    stopping, monitor = Stopping(_TOL, _MOST_EVALUATIONS), Monitor(lambda _step, _value: None)
+    found = maximise(problem, search, Control(GridSchedule(), stopping, monitor))
+    at = problem.parameters.values(found.x)
+    grid = MarginalLikelihood(problem.engine, found.nodes).grid(at.items, at.populations)
+    return Calibrated(at.items, at.populations[1], apart, column, grid, found.converged)
+
+
+def _split(patterns: Patterns, split: NDArray[np.bool_]) -> tuple[Patterns, NDArray[np.intp]]:
+    """Give the focal group columns of its own for split items."""
+    column, which = np.arange(len(split)), np.flatnonzero(split)
+    if not len(which):
+        return patterns, column
+    column[which] = len(split) + np.arange(len(which))
+    cells = np.concatenate([patterns.cells, patterns.cells[:, which]], axis=1)
+    trials, focal = patterns.trials, patterns.group == FOCAL
+    others, own = np.ix_(~focal, column[which]), np.ix_(focal, which)
+    if trials is None:
+        cells[others] = cells[own] = -1
+    else:
+        trials = np.concatenate([trials, trials[:, which]], axis=1)
+        for table in (cells, trials):
+            table[others] = table[own] = 0
+    return Patterns(cells, trials, patterns.group), column
 
 
 class Ratios(NamedTuple):
@@ -142,7 +221,7 @@ class _OneItem:
     def at(self, x: Array) -> tuple[float, Array]:
         """Log-likelihood ratio to what was found, and the score of every respondent, (n, 6)."""
         population = Population(float(x[5]), float(np.exp(x[4])))
-        moved = focal_weights(self.nodes, population)
+        moved = self.nodes.normal_log_weights(population.sd, population.mean)
         mass, z = np.exp(moved), (self.theta - population.mean) / population.sd
         value, scores = 0.0, []
         for answer in self.answers:
@@ -173,7 +252,7 @@ class _OneItem:
             information = along.T @ along + _RIDGE * np.eye(len(gradient))
             step = np.linalg.solve(information, gradient)
             expected = 0.5 * float(step @ gradient)
-            if expected < _TOL:
+            if expected < _LEAST_GAIN:
                 break
             change = directions @ step
             share = min(1.0, _LONGEST / float(np.abs(change).max()))
@@ -191,7 +270,7 @@ class _OneItem:
     def differences(self, x: Array) -> tuple[float, ...]:
         """Differences of slope, difficulty and P(right), and how far the curves cross."""
         a, d, own_a, own_d, log_sd, mean = x
-        focal = np.exp(focal_weights(self.nodes, Population(mean, float(np.exp(log_sd)))))
+        focal = np.exp(self.nodes.normal_log_weights(float(np.exp(log_sd)), mean))
         gain = logistic(own_a * self.theta + own_d) - logistic(a * self.theta + d)
         areas = (focal + np.exp(self.nodes.normal_log_weights(1.0))) * gain
         rise, whole = float(areas[gain > 0].sum()), float(np.abs(areas).sum())

@@ -36,9 +36,10 @@ if TYPE_CHECKING:
     Curve = Callable[[ItemParameters, Array], Array]  # From abilities to (n_nodes, n_items).
 
 _REFINED = 3  # Density of nodes, as a multiple of what a likelihood needs: quantiles within 1e-5.
-_NEAR = 32  # Nodes to each side that a quantile depends on: 12 posterior SDs.
+_NEAR = 32  # Nodes to each side that correct a cumulative sum: 12 SDs of the narrowest posterior.
 _NEWTON_STEPS = 60  # Most steps. Two to four are usual, and halving a bracket 50 times ends it.
 _NEGLIGIBLE_STEP = 1e-4  # Step in standard errors, whose square is the error that is left.
+_ROUNDING = 1e-6  # Step that rounding in 32 bits may cause.
 _AS_HIGH = 1e-9  # Relative difference of log-likelihoods, or posterior probability, taken for 0.
 _WIDER = 4.0  # Factor by which the grid grows while an estimate lies at its end.
 _WIDEST = 4096.0  # Half-width of the grid, in SDs of ability, at which it stops growing.
@@ -226,6 +227,7 @@ def _mean(
     near = np.arange(-_NEAR, _NEAR + 1)
     steps = np.arange(-2, 2) - near[:, None]
     wave = sici(np.pi * steps)[0] / np.pi - np.sign(steps) / 2
+    wave[[0, -1]] /= 2  # signs alternate, so that this is nearly what lies beyond
     bounds = []
     for tail in tails:
         _, around = _places((below < tail).sum(axis=1), len(nodes.theta))
@@ -252,7 +254,15 @@ def _highest(
         curve = likelihood - 0.5 * theta**2
     elif method == "WLE":
         curve = likelihood + _log_weight(curves, answered)
-    highest, peak = curve.argmax(axis=1), curve.max(axis=1)
+    peak, tops = curve.max(axis=1), curve
+    if curves.items.guessing.any():  # several modes: compare the maxima of parabolas, not nodes
+        before, top, after = curve[:, :-2], curve[:, 1:-1], curve[:, 2:]
+        bend = np.minimum(before - 2 * top + after, -_LEAST)
+        vertex = np.where(
+            top >= np.maximum(before, after), top - (after - before) ** 2 / 8 / bend, top
+        )
+        tops = np.concatenate([curve[:, :1], vertex, curve[:, -1:]], axis=1)
+    highest = tops.argmax(axis=1)
     ends = curve[:, [0, -1]] >= (peak - _AS_HIGH * np.maximum(np.abs(peak), 1))[:, None]
     at_end = ends.any(axis=1)
 
@@ -279,7 +289,8 @@ def _highest(
         step = np.where(outside, (low[waiting] + high[waiting]) / 2 - at, step)
         ability[waiting] = at + step
         errors = 1 / np.sqrt(np.maximum(information[waiting], _LEAST))
-        waiting = waiting[np.abs(step) > _NEGLIGIBLE_STEP * np.minimum(errors, 1)]
+        negligible = _NEGLIGIBLE_STEP * np.minimum(errors, 1) + _ROUNDING
+        waiting = waiting[np.abs(step) > negligible]
         if not len(waiting):
             break
     with np.errstate(divide="ignore"):
@@ -356,12 +367,13 @@ def _slopes(
 
 
 def _log_weight(curves: ItemCurves, answered: Any) -> Array:
-    """∫ J/(2I) dθ by the trapezoid rule, up to a constant; without guessing ½ log I."""
+    """∫ J/(2I) dθ by the corrected trapezoid rule, up to a constant; without guessing ½ log I."""
     information = np.maximum(curves.total(ItemParameters.information, answered), _LEAST)
     if not curves.items.guessing.any():
         return np.asarray(0.5 * np.log(information))
     slope = curves.total(_bend, answered) / (2 * information)
-    areas = (slope[:, 1:] + slope[:, :-1]) / 2 * np.diff(curves.theta)
+    width, rise = np.diff(curves.theta), np.gradient(slope, curves.theta, axis=1)
+    areas = (slope[:, 1:] + slope[:, :-1]) / 2 * width - np.diff(rise, axis=1) * width**2 / 12
     return np.pad(np.cumsum(areas, axis=1), ((0, 0), (1, 0)))
 
 

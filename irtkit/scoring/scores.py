@@ -94,8 +94,9 @@ def score(
         Expected scores are then unbiased for respondents unlike the calibrated ones, too. See
         Notes. The default is the design of a selection, and p-IRT otherwise.
     random_items
-        Labels of items that were asked after the others and drawn at random from the rest. They set
-        the upper ends of the intervals of "beyond" respondents (Clopper–Pearson).
+        Labels of items that were asked after the others and drawn at random from the rest. The
+        upper ends of the intervals of respondents who answered some then come from these answers
+        (Clopper–Pearson).
 
     Returns
     -------

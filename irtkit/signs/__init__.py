@@ -2,11 +2,10 @@
 
 :func:`slope_signs` judges the sign of every item's slope (``slopes``), with evidence weighed by how
 far respondents answer alike (``dependence``). :func:`called_negative` is the one rule by which
-anything is called negative. ``chance`` tests whether systems differ at all, and ``guessing`` finds
-those that score no better than guessing.
+anything is called negative. ``guessing`` finds the systems that score no better than
+guessing.
 """
 
-from irtkit.signs.chance import differ_by_chance
 from irtkit.signs.dependence import Dependence
 from irtkit.signs.guessing import AtChance, at_chance
 from irtkit.signs.slopes import (
@@ -35,7 +34,6 @@ __all__ = [
     "Verdict",
     "at_chance",
     "called_negative",
-    "differ_by_chance",
     "false_discovery",
     "independent_share",
     "may_fall",

@@ -76,13 +76,15 @@ def test_a_second_ability_is_told_alike_by_every_model(model: str) -> None:
     assert result.findings == fitted(drawn(0, 200, 100, correlation=-0.5), model="1PL").findings
 
 
-def test_passages_are_groups_of_items_and_doubt_intervals_only() -> None:
+def test_passages_are_groups_of_items_and_doubt_intervals_only(tmp_path: Path) -> None:
     generator = np.random.default_rng(1)
     own = np.repeat(generator.normal(size=(200, 20)), 5, axis=1)
     z = generator.normal(size=(200, 1)) + own - generator.normal(size=100)
     result = fitted((generator.random(z.shape) < 1 / (1 + np.exp(-z))).astype(np.int8))
     assert codes(result) == ["item-groups"]
     assert not result.one_ability_doubted
+    result.save(tmp_path / "fit")
+    assert load(tmp_path / "fit").findings == result.findings
 
 
 def test_parts_without_a_response_in_common_are_listed_and_marked_in_the_tables(

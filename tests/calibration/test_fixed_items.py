@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from irtkit.irf import ModelName
 
+pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
+
 MODELS: tuple[ModelName, ...] = ("Rasch", "1PL", "2PL", "3PL")
 N_ITEMS, N_OLD = 50, 40
 LABELS = [f"q{j}" for j in range(N_ITEMS)]

@@ -25,6 +25,8 @@ from irtkit import (
 from irtkit.calibration.priors import Hyper
 from irtkit.irf import Items
 
+pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
+
 WIDE = {
     "no density": ItemPrior(intercept=Normal(0.0, 2.0)),
     "nothing at all": ItemPrior(),

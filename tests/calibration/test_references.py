@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     Counts = NDArray[np.int64]
 
+pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
+
 DATA = Path(__file__).parents[1] / "data"
 MIRT_GRID = (61, 6.0)
 BY_MIRT = [

@@ -14,6 +14,8 @@ from irtkit.curves.expected import Predicted
 from irtkit.curves.logistic import Regression
 from irtkit.curves.regressed import regressed
 
+pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
+
 
 def answers(
     theta: Any, difficulty: Any, seed: Any, prefix: str = "item", trials: int = 1

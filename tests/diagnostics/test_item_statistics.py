@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from irtkit.irf import Array
 
+pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
+
 COMPLETE = [
     (name, model)
     for name in ("lsat6", "lsat7", "sat12", "wirs", "abortion")

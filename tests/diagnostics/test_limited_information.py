@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from irtkit.irf import Array, ModelName
 
+pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
+
 BY_MIRT = [
     (name, model)
     for name in ("lsat6", "lsat7", "sat12", "wirs", "abortion")

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from irtkit.irf import ModelName
 
+pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
+
 MIRT_GRID = (61, 6.0)
 
 

@@ -24,6 +24,8 @@ from irtkit import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
+
 BY_MIRT = [
     (name, model)
     for name in ("lsat6", "lsat7", "sat12", "sat12_missing", "wirs", "abortion")

@@ -11,8 +11,7 @@ import irtkit
 from irtkit.calibration.likelihood import Population
 from irtkit.data.patterns import Patterns
 from irtkit.differential import METHODS, functioning, mantel_haenszel
-from irtkit.differential.likelihood_ratio import ratios
-from irtkit.differential.two_groups import FOCAL, REFERENCE, calibrated
+from irtkit.differential.likelihood_ratio import FOCAL, REFERENCE, calibrated, ratios
 from irtkit.irf import Items
 
 N_ITEMS = 30

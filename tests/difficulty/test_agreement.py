@@ -16,6 +16,8 @@ from irtkit.difficulty.agreement import fleiss_kappa, fleiss_kappa_from_counts
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.filterwarnings("ignore:(Not unidimensional|Item groups)")
+
 CATEGORIES = ["depression", "personality", "schizophrenia", "neurosis", "other"]
 # Fleiss (1971), table 1: 30 patients diagnosed by 6 psychiatrists each
 DIAGNOSES = """

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.interpolate import CubicSpline
 from scipy.stats import binomtest
 
 import irtkit
@@ -155,6 +156,27 @@ def test_intervals_hold_what_they_should(method: Any) -> None:
     total = whole.values.mean(axis=1)
     low, high = scores["expected_score_low"].to_numpy(), scores["expected_score_high"].to_numpy()
     assert 0.93 <= ((low <= total) & (total <= high)).mean() <= 0.975
+
+
+@pytest.mark.parametrize("n_asked", [3, 20, 400])
+def test_bounds_of_eap_are_quantiles_of_the_posterior(n_asked: int) -> None:
+    """Whoever answered few items has a posterior much wider than the spacing of nodes."""
+    generator = np.random.default_rng(n_asked)
+    items = ItemParameters.from_difficulty(
+        generator.lognormal(0, 0.3, 400), generator.normal(size=400)
+    )
+    answers = simulate_responses(items, [0.5, 1.0], seed=generator).values.copy()
+    answers[0, n_asked:] = -1
+    first = score(answers, items).iloc[0]
+    theta, asked = np.linspace(-6, 6, 120_001), items.chosen(np.arange(n_asked))
+    p = asked.probability(theta[::100])
+    logarithm = np.log(p) @ answers[0, :n_asked] + np.log1p(-p) @ (1 - answers[0, :n_asked])
+    density = np.exp(CubicSpline(theta[::100], logarithm - logarithm.max())(theta) - theta**2 / 2)
+    below = np.cumsum(density) / density.sum()
+    wanted = np.interp([0.025, 0.975], below, theta)
+    np.testing.assert_allclose(
+        first[["ability_low", "ability_high"]].astype(float), wanted, atol=2e-4
+    )
 
 
 def test_weighted_likelihood_is_less_biased_than_maximum_likelihood() -> None:

@@ -23,6 +23,10 @@ from irtkit.suspects.families import family_codes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:(Not unidimensional|Item groups|the ability of the fit)"
+)
+
 
 def made(n_respondents: int, *, seed: int, missing: float = 0.0) -> ResponseMatrix:
     """Responses to 80 items, the first 8 of them inverted."""

@@ -56,7 +56,7 @@ def answer_or_refusal(call: Callable[[], Any]) -> Any:
             found = call()
         except (ValueError, TypeError) as error:
             found = error
-    assert {one.category for one in caught} <= {UserWarning}, [str(one) for one in caught]
+    assert all(issubclass(one.category, UserWarning) for one in caught), [*map(str, caught)]
     if isinstance(found, Exception):
         raised = traceback.extract_tb(found.__traceback__)[-1]
         assert PACKAGE in Path(raised.filename).parents, raised
@@ -436,7 +436,7 @@ def honest(result: Any, matrix: ResponseMatrix) -> None:
     assert known["p_negative"].between(0, 1).all()
     usual = known["status"].isin(["ok", "flat"])
     if result.settings.standard_errors and known["intercept_se"][usual].isna().any():
-        why = ("standard error", "no finite", "infinitely many")
+        why = ("No standard errors", "No finite estimate", "Too few items")
         assert any(word in text for text in result.warnings for word in why)
 
 
