@@ -394,12 +394,8 @@ TEXTS = {  # One template for each code. Lists are cut after five names.
     "small if the cause is a misfit of the model",
     "further-ability": "Not unidimensional: the largest residual eigenvalue is {z:.1f} SD above "
     "its mean for one ability (reference: {bound:.1f}). Items measure a further ability[[, or "
-    "systems are near-duplicates (effective sample size {n_eff} of {n})]]. Verdicts on wrong keys "
-    "are unreliable",
+    "some of {n_systems:system} are near-duplicates]]. Verdicts on wrong keys are unreliable",
     "item-groups": "Item groups: the residual eigenvalues vary {z:.1f} SD more than one ability "
     "explains (reference: {bound:.1f}). Items hang together in groups, such as passages[[, or "
-    "systems are near-duplicates (effective sample size {n_eff} of {n})]]. Intervals of abilities "
-    "are too narrow",
-    "near-duplicates": "Near-duplicate systems: {n} systems answer like about {n_eff} independent "
-    "ones. Standard errors of abilities and items ignore this and are too small",
+    "some of {n_systems:system} are near-duplicates]]. Intervals of abilities are too narrow",
 }

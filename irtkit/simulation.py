@@ -6,6 +6,7 @@ responses (Martínez-Plumed et al. 2022). Marks keep them out of all counts and 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -31,7 +32,7 @@ from irtkit.responses.cells import MOST_TRIALS, Cells, count_type
 from irtkit.responses.labels import is_missing_label, values_by_label
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
@@ -146,6 +147,8 @@ def add_synthetic(
     ('gpt', 'always-right', 'coin-1', 'coin-2')
     """
     responses = as_responses(responses)
+    if not isinstance(kinds, Iterable):
+        raise TypeError(f"kinds must be names of kinds, got {short(kinds)}")
     chosen: tuple[SyntheticKind, ...] = (kinds,) if isinstance(kinds, str) else tuple(kinds)
     for kind in chosen:
         check_one_of("kinds", kind, SYNTHETIC_KINDS)
@@ -154,6 +157,8 @@ def add_synthetic(
     check_number("probability", probability, least=0, most=1)
     check_seed(seed)
     check_yes_or_no(ordinary=ordinary)
+    if labels is not None and "class-prior" not in chosen:
+        raise ValueError("labels are for the kind 'class-prior', which kinds do not name")
     needed = 9.0 * draws * responses.n_items  # bytes of a number and whether it is right
     check_memory(needed, f"{draws} draws of synthetic respondents", "fewer draws need less")
     names, rows, shape = list[str](), list[Any](), (draws, responses.n_items)

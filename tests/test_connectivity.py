@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from irtkit import FitResult
-
-TOLD, WOULD = "are drawn together", "abilities would show"
+    from irtkit.findings import Finding
 
 
 def connectivity(responses: Any, fixed: NDArray[np.bool_] | None = None) -> Connectivity:
@@ -207,10 +206,9 @@ def fitted(responses: Any, model: Any = "2PL", **how: Any) -> FitResult:
         return fit(responses, model, standard_errors=False, **how)
 
 
-def said(result: FitResult) -> str:
-    """What was said of respondents who answered different items, or nothing."""
-    start = "respondents who answered different items"
-    return next((text for text in result.warnings if text.startswith(start)), "")
+def gaps(result: FitResult) -> list[Finding]:
+    """Findings about respondents who answered different items."""
+    return [one for one in result.findings if one.code in {"gap-shrunk", "gap-hidden"}]
 
 
 def gap_of(result: FitResult) -> Gap:
@@ -228,7 +226,10 @@ def test_a_gap_that_is_shrunk_is_significant_with_what_it_would_be(sparse: bool)
     responses = ResponseMatrix(values)
     result = fitted(responses.to_sparse() if sparse else responses)
     gap = gap_of(result)
-    assert f"are {gap.size:.2f} SD apart, and would be about {gap.unshrunken:.2f}," in said(result)
+    (finding,) = gaps(result)
+    assert finding.code == "gap-shrunk"
+    assert finding.values["gap"] == pytest.approx(gap.size)
+    assert finding.values["unshrunk"] == pytest.approx(gap.unshrunken)
     assert (gap.x[:100] < 0).all() ^ (gap.x[:100] > 0).all()
     means = result.ability.reshape(2, 100).mean(axis=1)
     assert gap.size == pytest.approx(means[1] - means[0], 0.05)
@@ -236,27 +237,27 @@ def test_a_gap_that_is_shrunk_is_significant_with_what_it_would_be(sparse: bool)
     assert gap.unshrunken == pytest.approx(1.2 / theta.std(), 0.2)
 
 
-def test_without_a_gap_nothing_is_said_and_of_few_respondents_what_it_would_show() -> None:
-    assert said(fitted(two_blocks(100, 60, 8, 0.0)[0])) == ""
-    few = said(fitted(two_blocks(12, 200, 12, 0.0)[0]))
-    assert WOULD in few
-    assert "'respondent-" in few
+def test_a_gap_may_be_hidden_if_few_respondents_have_few_items_in_common() -> None:
+    assert gaps(fitted(two_blocks(100, 60, 8, 0.0)[0])) == []
+    (few,) = gaps(fitted(two_blocks(12, 200, 12, 0.0)[0]))
+    assert few.code == "gap-hidden"
+    assert "'respondent-" in str(few)
 
 
 def test_more_items_in_common_or_items_held_at_known_values_end_it() -> None:
     values, _, difficulty = two_blocks(100, 60, 6, 1.2)
-    assert TOLD in said(fitted(values))
-    assert said(fitted(two_blocks(100, 60, 40, 1.2)[0])) == ""
+    assert [one.code for one in gaps(fitted(values))] == ["gap-shrunk"]
+    assert gaps(fitted(two_blocks(100, 60, 40, 1.2)[0])) == []
     known = pd.DataFrame(
         {"discrimination": 1.0, "difficulty": difficulty}, index=ResponseMatrix(values).items
     )
-    assert said(fitted(values, fixed=known)) == ""
+    assert gaps(fitted(values, fixed=known)) == []
 
 
 def test_synthetic_respondents_answer_nothing_in_common() -> None:
     values = two_blocks(100, 60, 6, 1.2)[0]
     crowd = add_synthetic(ResponseMatrix(values), ("always-right", "always-wrong"))
-    assert TOLD in said(fitted(crowd))
+    assert [one.code for one in gaps(fitted(crowd))] == ["gap-shrunk"]
 
 
 def test_a_share_of_a_gap_shows_that_information_in_common_tells() -> None:

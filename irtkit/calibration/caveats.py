@@ -209,7 +209,7 @@ def _unexplained(patterns: Patterns) -> Iterator[Finding]:
     if found is None:
         return
     few = found.n_eff < _FEWER * found.n
-    duplicates = {"n_eff": round(found.n_eff), "n": found.n} if few else {}
+    duplicates = {"n_systems": found.n, "n_eff": round(found.n_eff)} if few else {}
     if found.eigenvalue > BOUND:
         tasks = Remedy({"task": ...}, "each-task")
         yield _warning("further-ability", tasks, z=found.eigenvalue, bound=BOUND, **duplicates)

@@ -40,7 +40,7 @@ from irtkit.responses.matrix import ResponseMatrix
 from irtkit.responses.tables import numbers_or_objects
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Hashable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -143,10 +143,6 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
     if coder.n_invalid:
         strange = {*np.array(positions)[_strange(found.T if turned else found)].tolist()}
     if settings.repeats == "error" and len(first_of_cell) < len(cell):
-        import pandas as pd
-
-        again = int(np.argmax(first_of_cell[cell] < np.arange(len(cell))))
-        values = {"respondent": names[0][again], "more": len(cell) - len(first_of_cell) - 1}
         others = list[int]()
         if not turned and key is None:
             others = sorted({*odd, *strange})
@@ -154,17 +150,8 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
             others = [k for k in positions if header[k] not in settings.key]
         if len(positions) - len(others) < 2:
             _refuse_long(header)
-        frame = as_text(table, [*at, *before, *others])
-        telling = distinguishing(frame, header, [*at, *before], others)
-        identical = pd.DataFrame(found).equals(pd.DataFrame(found[first_of_cell[cell]]))
-        raise repeated_rows(
-            values,
-            telling,
-            [header[k] for k in at],
-            [header[k] for k in before],
-            identical=identical,
-            ignored=listed(settings.ignore),
-        )
+        same = cell, first_of_cell[cell]
+        raise _repeated(table, (at, before, others), found, names[0], same, settings.ignore)
     # a column of sums need not be doubted if it holds no responses
     if odd := [k for k in odd if k not in strange or plain_name(header[k]) not in SUMMARIES]:
         doubted = [header[k] for k in odd]
@@ -178,12 +165,7 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
     if marking.right and not marking.wrong:
         held = [words.get(k, set()) for k in positions]
         _refuse_own_words(held, (found == 1).any(axis=int(turned)), columns, settings)
-    if len(set(plain[1])) < len(plain[1]):
-        check_unique("item labels must be unique", names[1])
-        number, first_alike = _numbers(plain[1])
-        again = int(np.argmax(first_alike[number] < np.arange(len(number))))
-        one, other = names[1][first_alike[number[again]]], names[1][again]
-        raise failed("items-alike", item=one, other=other)
+    _refuse_alike(names[1], plain[1])
 
     items, notes = names[1], coder.notes() if marking.right or coder.n_changed else []
     respondents = tuple(names[0][k] for k in first)
@@ -208,6 +190,46 @@ def read_wide(table: Table, settings: Settings) -> tuple[ResponseMatrix, list[Fi
         read_as = zip(names[0], (respondents[k] for k in row), strict=True)
         summaries += merged_labels({label: one for label, one in read_as if label != one})
     return matrix, summaries + notes
+
+
+def _repeated(
+    table: Table,
+    columns: tuple[list[int], list[int], list[int]],
+    cells: NDArray[Any],
+    respondents: Sequence[str],
+    same: tuple[NDArray[Any], NDArray[Any]],
+    ignored: Names,
+) -> ReadingError:
+    """Return the error for respondents with several rows.
+
+    ``columns`` are those of respondents, of labels before the items, and others, which may
+    distinguish the rows. ``same`` is the number of every row's respondent, and its first row.
+    """
+    import pandas as pd
+
+    (at, before, others), (number, first) = columns, same
+    again = int(np.argmax(first < np.arange(len(first))))
+    values = {"respondent": respondents[again], "more": len(first) - len({*number.tolist()}) - 1}
+    return repeated_rows(
+        values,
+        distinguishing(
+            as_text(table, [*at, *before, *others]), table.header, [*at, *before], others
+        ),
+        [table.header[k] for k in at],
+        [table.header[k] for k in before],
+        identical=pd.DataFrame(cells).equals(pd.DataFrame(cells[first])),
+        ignored=listed(ignored),
+    )
+
+
+def _refuse_alike(items: Sequence[str], plain: Sequence[str]) -> None:
+    """Refuse labels of items that are the same, or differ by blanks or Unicode form only."""
+    if len(set(plain)) == len(plain):
+        return
+    check_unique("item labels must be unique", items)
+    number, first = _numbers(plain)
+    again = int(np.argmax(first[number] < np.arange(len(number))))
+    raise failed("items-alike", item=items[first[number[again]]], other=items[again])
 
 
 def _labels(table: Table, block: Any, positions: list[int]) -> list[Any]:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from irtkit.data.patterns import Patterns
     from irtkit.irf import ModelName
 
+pytestmark = pytest.mark.filterwarnings("ignore:Not unidimensional")  # of copies
 KINDS = ("complete", "missing", "counts", "synthetic")
 N = 80
 """Distinct respondents; three times as many are few enough for 64 bits from the start."""

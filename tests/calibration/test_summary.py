@@ -26,7 +26,8 @@ def test_slopes_are_spoken_of_where_they_differ_from_what_is_said_of_items() -> 
 
 def test_items_without_an_ordinary_estimate_are_counted() -> None:
     generator = np.random.default_rng(0)
-    values = (generator.random((60, 9)) < 0.5).astype(int)
+    chance = 1 / (1 + np.exp(-generator.normal(size=60)))
+    values = (generator.random((60, 9)) < chance[:, None]).astype(int)
     values[:, 0], values[:, 1:3], values[:, 3] = 0, 1, -1
     with pytest.warns(UserWarning, match="No finite estimate"):
         printed = str(fit(ResponseMatrix(values), prior=None, standard_errors=False))

@@ -52,12 +52,14 @@ def test_results_are_shown_in_words_and_small_tables(
             assert written.labels[0] in text
 
 
-def test_every_sentence_of_a_fit_is_a_paragraph(digits: Any) -> None:
-    root = ET.fromstring(digits.result._repr_html_())  # noqa: S314  # our own
+def test_every_finding_of_a_fit_is_a_paragraph() -> None:
+    with pytest.warns(irtkit.IRTWarning, match="Few systems"):
+        result = irtkit.fit([[1, 0, 1], [0, 1, 1], [1, 1, 0]])
+    root = ET.fromstring(result._repr_html_())  # noqa: S314  # our own
     paragraphs = ["".join(one.itertext()) for one in root.findall("p")]
-    assert paragraphs[0] == "2PL fitted to 130 respondents × 1797 items"
-    assert digits.result.warnings
-    for warning in digits.result.warnings:
+    assert paragraphs[0] == "2PL fitted to 3 respondents × 3 items"
+    assert result.warnings
+    for warning in result.warnings:
         assert f"warning: {warning}" in paragraphs
 
 
